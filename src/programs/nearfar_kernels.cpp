@@ -1,9 +1,9 @@
 // nearfar-kernels: kernels with their transfers, from the memory of a NUMA node to a GPU and back.
 #include <cstdio>
 
-#include "core/error.h"
 #include "kernels/level_one/kernels_run.h"
 #include "kernels/level_one/placed_kernel.h"
+#include "mpi/kernel_ranks.h"
 #include "supervisor/supervisor.h"
 
 using namespace nearfar;

@@ -13,10 +13,12 @@
 #include "gpu/gpu_device.h"
 #include "gpu/host_registration.h"
 #include "gpu/lost_gpu.h"
+#include "gpu/rank_gpu.h"
 #include "kernels/gpu_compute/gpu_compute.h"
 #include "kernels/level_one/host_operands.h"
 #include "kernels/level_one/placed_kernel.h"
 #include "node/cpus.h"
+#include "node/rank_binding.h"
 
 namespace nearfar {
 namespace {
@@ -194,7 +196,7 @@ class GpuPlaces : public KernelPlaces {
 public:
     GpuPlaces(const Node& node, bool even_if_busy) : node_(node), gpus_(find_gpus(node, nvml_, start_cuda(), even_if_busy)) {}
     ~GpuPlaces() override {
-        for (const auto& [numa_node, operands] : operands_)
+        for (const auto& [place, operands] : operands_)
             if (operands) cudaHostUnregister(operands->in());
     }
 
@@ -210,11 +212,17 @@ public:
         lost_->require_process();
         const GpuDevice& gpu = gpus_[static_cast<std::size_t>(*subject.gpu)];
         gpu.require();
-        std::unique_ptr<HostOperands>& operands = operands_[subject.numa_node];
-        if (!operands) operands = make_operands(subject.numa_node, gpu);
+        std::unique_ptr<HostOperands>& operands = operands_[{subject.numa_node, subject.binding}];
+        if (!operands) operands = make_operands(subject, gpu);
         std::unique_ptr<GpuSets>& memory = memory_[gpu.index];
         if (!memory) memory = std::make_unique<GpuSets>(gpu, shapes_);
         return std::make_unique<GpuKernel>(problem, *operands, gpu, nvml_, *memory);
+    }
+
+    RankDevice of_rank(int on_host, int ranks) const override {
+        const GpuDevice& gpu = gpu_of_rank(gpus_, on_host, ranks);
+        gpu.require();
+        return {gpu.index, gpu.on_bus.pci, known_home(node_, gpu.on_bus.numa_node)};
     }
 
     std::vector<DocumentGpu> gpus() const override { return gpus_for_document(gpus_); }
@@ -231,11 +239,11 @@ private:
     std::vector<GpuDevice> gpus_;
     std::unique_ptr<LostGpus> lost_;
     std::vector<ProblemShape> shapes_;
-    std::map<int, std::unique_ptr<HostOperands>> operands_;  // by NUMA node
-    std::map<int, std::unique_ptr<GpuSets>> memory_;         // by GPU
+    std::map<std::pair<int, std::string>, std::unique_ptr<HostOperands>> operands_;  // by NUMA node and binding
+    std::map<int, std::unique_ptr<GpuSets>> memory_;                                 // by GPU
 
-    std::unique_ptr<HostOperands> make_operands(int numa_node, const GpuDevice& gpu) const {
-        return std::make_unique<HostOperands>(node_, numa_node, shapes_, [&](HostBuffer& memory) {
+    std::unique_ptr<HostOperands> make_operands(const Subject& subject, const GpuDevice& gpu) const {
+        return std::make_unique<HostOperands>(node_, subject, shapes_, [&](HostBuffer& memory) {
             register_host(memory.data(), memory.bytes(), gpu);
             memory.require_placement();
         });

@@ -36,11 +36,11 @@ std::size_t fitting(int numa_node, const std::vector<ProblemShape>& shapes) {
 
 }  // namespace
 
-HostOperands::HostOperands(const Node& node, int numa_node, const std::vector<ProblemShape>& shapes,
+HostOperands::HostOperands(const Node& node, const Subject& subject, const std::vector<ProblemShape>& shapes,
                            const std::function<void(HostBuffer&)>& locked)
-    : cpus_(node.driving_cpus(numa_node)), team_(cpus_),
-      memory_(std::make_unique<HostBuffer>(node, numa_node, fitting(numa_node, shapes), HostPages::ordinary, 1)),
-      numa_node_(numa_node_name(numa_node)) {
+    : cpus_(subject.cpus.empty() ? node.driving_cpus(subject.numa_node) : subject.cpus), team_(cpus_),
+      memory_(std::make_unique<HostBuffer>(node, subject.numa_node, fitting(subject.numa_node, shapes), HostPages::ordinary, 1)),
+      numa_node_(numa_node_name(subject.numa_node)) {
     locked(*memory_);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/level_one/subject.h"
 #include "kernels/problems/problem.h"
 #include "memory/host_memory.h"
 #include "node/node.h"
@@ -16,7 +17,7 @@ namespace nearfar {
 class HostOperands {
 public:
     // For the largest of these problems that fits there; throws where none does. `locked`: called once with the memory.
-    HostOperands(const Node& node, int numa_node, const std::vector<ProblemShape>& shapes,
+    HostOperands(const Node& node, const Subject& subject, const std::vector<ProblemShape>& shapes,
                  const std::function<void(HostBuffer&)>& locked);
 
     static constexpr int results = 2;

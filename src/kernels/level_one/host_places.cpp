@@ -1,12 +1,14 @@
 // The cores of a NUMA node in the place of a GPU, so that everything but the GPU can be tried where there is none.
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/joined_threads.h"
 #include "kernels/level_one/host_operands.h"
 #include "kernels/level_one/placed_kernel.h"
 #include "node/cpus.h"
+#include "node/rank_binding.h"
 
 namespace nearfar {
 namespace {
@@ -94,10 +96,12 @@ public:
     void reserve(const std::vector<Subject>&, const std::vector<ProblemShape>& shapes) override { shapes_ = shapes; }
 
     std::unique_ptr<PlacedKernel> place(const Subject& subject, const Problem& problem) override {
-        std::unique_ptr<HostOperands>& operands = operands_[subject.numa_node];
-        if (!operands) operands = std::make_unique<HostOperands>(node_, subject.numa_node, shapes_, [](HostBuffer&) {});
+        std::unique_ptr<HostOperands>& operands = operands_[{subject.numa_node, subject.binding}];
+        if (!operands) operands = std::make_unique<HostOperands>(node_, subject, shapes_, [](HostBuffer&) {});
         return std::make_unique<HostKernel>(problem, *operands);
     }
+
+    RankDevice of_rank(int on_host, int) const override { return {{}, "", home_in_turn(node_, on_host)}; }
 
     std::vector<DocumentGpu> gpus() const override {
         std::vector<DocumentGpu> shown;
@@ -108,7 +112,7 @@ public:
 private:
     const Node& node_;
     std::vector<ProblemShape> shapes_;
-    std::map<int, std::unique_ptr<HostOperands>> operands_;
+    std::map<std::pair<int, std::string>, std::unique_ptr<HostOperands>> operands_;  // by NUMA node and binding
 };
 
 }  // namespace

@@ -75,6 +75,7 @@ void KernelsBench::visit(Run& run, std::size_t position, std::size_t count) {
     news_.under_way(position, count, run.task);
     try {
         if (!run.placed) run.placed = places_.place(run.task.subject, *run.problem);
+        run.placed->begin();
         run.figures.add(make_visit(*run.placed));
         news_.measured(run.task, run.figures, false);
     } catch (const Prevented& why) {

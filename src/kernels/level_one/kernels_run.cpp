@@ -25,16 +25,7 @@ KernelNews told_by(Teller& teller, const KernelsOptions& options) {
         teller.under_way(position, count, options.hang_seconds, task.text(), {task.text()});
     };
     news.measured = [&](const KernelTask& task, const KernelFigures& figures, bool finished) {
-        std::vector<std::string> items;
-        if (teller.json())
-            for (const SubjectResult& result : figures.results(task.subject, options.host_device))
-                items.push_back(result_json(result));
-        else
-            items.push_back(figures.row(task.subject));
-        if (finished)
-            teller.finished(task.text(), items);
-        else
-            teller.so_far(task.text(), items);
+        tell_figures(teller, task, figures, options.host_device, finished);
     };
     news.skipped = [&](const NotMeasured& why) { teller.skipped(why); };
     news.failed = [&](const NotMeasured& why) { teller.failed(why); };
@@ -42,6 +33,18 @@ KernelNews told_by(Teller& teller, const KernelsOptions& options) {
 }
 
 }  // namespace
+
+void tell_figures(const Teller& teller, const KernelTask& task, const KernelFigures& figures, bool host, bool finished) {
+    std::vector<std::string> items;
+    if (teller.json())
+        for (const SubjectResult& result : figures.results(task.subject, host)) items.push_back(result_json(result));
+    else
+        items.push_back(figures.row(task.subject));
+    if (finished)
+        teller.finished(task.text(), items);
+    else
+        teller.so_far(task.text(), items);
+}
 
 void run_kernels(const KernelsOptions& options, ProgramRun run, Teller& teller, const Rest* rest, double gone) {
     catch_interrupts();

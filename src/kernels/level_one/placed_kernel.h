@@ -52,6 +52,13 @@ public:
     virtual std::vector<int> memory_nodes() const = 0;
 };
 
+// What a rank computes on, of those that were started one a GPU.
+struct RankDevice {
+    std::optional<int> gpu;        // nothing: the cores
+    std::string identity;          // what no other rank of the host may have too; empty: nothing
+    std::optional<int> numa_node;  // where it hangs
+};
+
 // Everything that subjects may be made of, with the memory that their kernels share.
 class KernelPlaces {
 public:
@@ -67,6 +74,8 @@ public:
     // As the document has them.
     virtual std::vector<DocumentGpu> gpus() const = 0;
     virtual std::string driver() const { return ""; }
+    // Of the host's rank number `on_host` of `ranks`. Throws what gpu_of_rank() throws, and why its GPU cannot be used.
+    virtual RankDevice of_rank(int on_host, int ranks) const = 0;
     // The failure, with the GPU's name where it answers no more.
     virtual Failure blame(const Subject&, const Failure& why) { return why; }
 };

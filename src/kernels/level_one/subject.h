@@ -12,7 +12,8 @@ namespace nearfar {
 struct Subject {
     std::optional<int> gpu;  // nothing: the cores of the NUMA node
     int numa_node = 0;
-    std::string binding;  // behind it, of ranks: "right"
+    std::string binding{};    // behind it, of ranks: "right"
+    std::vector<int> cpus{};  // of the driving thread; none: all that are near the NUMA node
 
     std::string text() const;
     bool operator==(const Subject& other) const {

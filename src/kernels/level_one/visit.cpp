@@ -49,7 +49,6 @@ std::string number_json(std::uint64_t number) { return std::to_string(number); }
 
 KernelVisit make_visit(PlacedKernel& kernel) {
     KernelVisit visit;
-    kernel.begin();
     visit.begin = now();
     visit.calls.push_back(kernel.call());
     const CallTimes first = visit.calls.front();

@@ -22,7 +22,7 @@ struct KernelVisit {
     std::vector<int> memory_nodes;
 };
 
-// Throws Failure (wrong_data) where an answer is wrong.
+// Of a kernel that has begun. Throws Failure (wrong_data) where an answer is wrong.
 KernelVisit make_visit(PlacedKernel& kernel);
 
 // Samples of all visits to one kernel at one size.
