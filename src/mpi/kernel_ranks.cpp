@@ -63,6 +63,8 @@ public:
                 if (!tasks_[i].ended) visit(tasks_[i], i);
         for (RankTask& task : tasks_)
             if (!task.ended) tell(task, true);
+        run_.libraries = places_->libraries();
+        if (teller_ != nullptr) teller_->node(run_, node_, gpus_);
     }
 
 private:
@@ -74,6 +76,7 @@ private:
     Node node_;
     std::unique_ptr<KernelPlaces> places_;
     RankDevice device_;
+    std::vector<DocumentGpu> gpus_;  // of rank 0
     std::vector<RankTask> tasks_;
 
     void skipped(const NotMeasured& why) const {
@@ -104,10 +107,10 @@ private:
         if (teller_ == nullptr) return;
         run_.driver = places_->driver();
         run_.tensor_modes = tensor_modes();
-        std::vector<DocumentGpu> gpus = places_->gpus();
+        gpus_ = places_->gpus();
         for (const RankFacts& each : facts.ranks)
-            if (each.gpu) gpus[static_cast<std::size_t>(*each.gpu)].visible = true;
-        teller_->node(run_, node_, gpus);
+            if (each.gpu) gpus_[static_cast<std::size_t>(*each.gpu)].visible = true;
+        teller_->node(run_, node_, gpus_);
         teller_->gpus(node_.gpus);
         teller_->mpi(facts);
     }

@@ -267,13 +267,17 @@ std::optional<std::uint64_t> Nvml::replays(const std::string& pci) const {
     return count;
 }
 
-std::optional<std::uint64_t> Nvml::uncorrected_errors(const std::string& pci) const {
-    constexpr int uncorrected = 1;
+std::optional<std::uint64_t> Nvml::corrected_errors(const std::string& pci) const { return memory_errors(pci, 0); }
+
+std::optional<std::uint64_t> Nvml::uncorrected_errors(const std::string& pci) const { return memory_errors(pci, 1); }
+
+// `kind`: by NVML's numbers.
+std::optional<std::uint64_t> Nvml::memory_errors(const std::string& pci, int kind) const {
     constexpr int since_reset = 0;
     const Device handle = device(pci);
     unsigned long long count = 0;
     auto* query = symbol<int(Device, int, int, unsigned long long*)>("nvmlDeviceGetTotalEccErrors");
-    if (handle == nullptr || query == nullptr || query(handle, uncorrected, since_reset, &count) != success) return {};
+    if (handle == nullptr || query == nullptr || query(handle, kind, since_reset, &count) != success) return {};
     return count;
 }
 

@@ -80,6 +80,7 @@ public:
     std::optional<std::uint64_t> replays(const std::string& pci) const;
     // Of memory, since the last reset.
     std::optional<std::uint64_t> uncorrected_errors(const std::string& pci) const;
+    std::optional<std::uint64_t> corrected_errors(const std::string& pci) const;
     // Why clocks are held down now, in NVML's words ("sw_power_cap"); idle is not a reason.
     std::vector<std::string> throttle_reasons(const std::string& pci) const;
     bool lost(const std::string& pci) const;
@@ -96,6 +97,7 @@ private:
     std::string nvlink_remote(void* device, unsigned link) const;
     std::optional<std::vector<GpuProcess>> processes_on(void* device) const;
     std::optional<bool> confidential() const;
+    std::optional<std::uint64_t> memory_errors(const std::string& pci, int kind) const;
 };
 
 }  // namespace nearfar

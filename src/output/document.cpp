@@ -133,11 +133,10 @@ void write_node(Json& json, const ProgramRun& run, const Node& node, const std::
     if (!run.driver.empty()) json.field("driver", run.driver);
     if (!run.cuda.empty()) json.field("cuda", run.cuda).field("mps", mps_is_running() ? "running" : "off");
     if (!run.mpi.empty()) json.field("mpi", run.mpi);
-    if (!run.tensor_modes.empty()) {
-        json.key("tensor_modes").begin_object();
-        for (const auto& [name, value] : run.tensor_modes) json.field(name, value);
-        json.end_object();
-    }
+    for (const auto& [name, version] : run.libraries) json.field(name, version);
+    std::string modes;
+    for (const auto& [name, value] : run.tensor_modes) modes += (modes.empty() ? "" : " ") + name + "=" + value;
+    if (!modes.empty()) json.field("tensor_modes", modes);
     json.end_object().end_object();
 }
 

@@ -20,6 +20,7 @@ struct ProgramRun {
     bool quick = false;                   // --quick
     std::vector<std::string> aggressors;  // cells that ran in the background
     std::string mpi{};
+    std::map<std::string, std::string> libraries{};     // of CUDA, by name: "cublas"
     std::map<std::string, std::string> tensor_modes{};  // variables of the environment that switch them
 };
 

@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <library_types.h>
 
 #include "core/error.h"
 #include "gpu/gpu_call.h"
@@ -20,6 +21,21 @@ void* opened(const std::string& file) {
 
 std::string file_name(const std::string& name, int major) { return "lib" + name + ".so." + std::to_string(major); }
 
+std::map<std::string, std::string>& versions() {
+    static std::map<std::string, std::string> opened;
+    return opened;
+}
+
+// As the library says, by a call that all of them have.
+std::string version_of(void* library, const std::string& name) {
+    auto* const property = reinterpret_cast<int (*)(libraryPropertyType, int*)>(dlsym(library, (name + "GetProperty").c_str()));
+    std::string version;
+    for (const libraryPropertyType part : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL})
+        if (int number = 0; property != nullptr && property(part, &number) == 0)
+            version += (version.empty() ? "" : ".") + std::to_string(number);
+    return version.empty() ? "unknown" : version;
+}
+
 std::string other_version(const std::string& name, int major) {
     for (int other = newest_major; other >= oldest_major; --other) {
         if (other == major) continue;
@@ -35,7 +51,10 @@ std::string other_version(const std::string& name, int major) {
 
 CudaLibrary::CudaLibrary(const std::string& title, const std::string& name, int major)
     : title_(title), library_(opened(file_name(name, major))) {
-    if (library_ != nullptr) return;
+    if (library_ != nullptr) {
+        versions()[name] = version_of(library_, name);
+        return;
+    }
     const std::string wanted = file_name(name, major);
     const std::string other = other_version(name, major);
     throw Prevented("missing_library",
@@ -57,6 +76,8 @@ void CudaLibrary::check(int status, const char* what) const {
     nearfar::check(cudaDeviceSynchronize(), what);
     throw Prevented("missing_library", title_ + " refuses " + what + " (status " + std::to_string(status) + ")");
 }
+
+std::map<std::string, std::string> opened_libraries() { return versions(); }
 
 void refuse_library(const std::string& title) {
     throw Prevented("missing_library", title + " was not there when nearfar was built: its header is missing");

@@ -1,6 +1,7 @@
 // One of CUDA's libraries, opened at run time: a program that was built beside its headers runs where it is not, with less to measure.
 #pragma once
 
+#include <map>
 #include <string>
 
 namespace nearfar {
@@ -26,6 +27,9 @@ private:
 
     void* address(const char* symbol) const;
 };
+
+// Those that this process has opened, by name ("cublas"), with their versions.
+std::map<std::string, std::string> opened_libraries();
 
 // Where the header of a library was not there when the program was built.
 [[noreturn]] void refuse_library(const std::string& title);

@@ -14,6 +14,7 @@
 #include "gpu/host_registration.h"
 #include "gpu/lost_gpu.h"
 #include "gpu/rank_gpu.h"
+#include "kernels/gpu_compute/cuda_library.h"
 #include "kernels/gpu_compute/gpu_compute.h"
 #include "kernels/level_one/host_operands.h"
 #include "kernels/level_one/placed_kernel.h"
@@ -156,7 +157,8 @@ public:
 
     std::optional<GpuState> state() const override {
         const std::string& pci = gpu_.on_bus.pci;
-        return GpuState{nvml_.running_state(pci), nvml_.throttle_reasons(pci), nvml_.uncorrected_errors(pci)};
+        return GpuState{nvml_.running_state(pci), nvml_.throttle_reasons(pci), nvml_.corrected_errors(pci),
+                        nvml_.uncorrected_errors(pci)};
     }
 
     std::vector<int> cpus() const override { return cpus_; }
@@ -218,6 +220,8 @@ public:
         if (!memory) memory = std::make_unique<GpuSets>(gpu, shapes_);
         return std::make_unique<GpuKernel>(problem, *operands, gpu, nvml_, *memory);
     }
+
+    std::map<std::string, std::string> libraries() const override { return opened_libraries(); }
 
     RankDevice of_rank(int on_host, int ranks) const override {
         const GpuDevice& gpu = gpu_of_rank(gpus_, on_host, ranks);

@@ -9,8 +9,8 @@
 namespace nearfar {
 namespace {
 
-constexpr int least_visits = 3;
-constexpr int most_visits = 8;
+constexpr int least_visits = 2;
+constexpr int most_visits = 6;
 
 }  // namespace
 

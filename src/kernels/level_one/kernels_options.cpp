@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "output/cell_file.h"
 
 namespace nearfar {
 namespace {
@@ -64,8 +65,14 @@ Options table(KernelsOptions& options) {
           [&](const std::string& list) { options.bindings = bindings_in(list); }},
          choice_option<bool>("--device", "host: the CPU computes, where there is no GPU", options.host_device,
                              {{"gpu", false}, {"host", true}}),
+         cells_option([&](const std::string& name) {
+             for (const FileLine& line : cell_lines(name)) options.subjects.push_back(line.text);
+         }),
+         switch_option("--absent-fails",
+                       "a subject that names what this node lacks fails, and the rest is measured (else: wrong use)",
+                       options.absent_fails),
          switch_option("--list", "print the subjects with their kernels and measure nothing", options.list),
-         count_option("--visits", "to each kernel (default: until its times were as short again, from 3 to 8)", options.visits,
+         count_option("--visits", "to each kernel (default: until its times were as short again, from 2 to 6)", options.visits,
                       most_visits),
          even_if_busy_option(options.even_if_busy),
          seconds_option("--budget", "after which no further round of visits begins", options.budget)},
@@ -84,7 +91,7 @@ KernelsOptions parse_kernels_options(int argc, char** argv) {
 
 std::string kernels_help() { return help_of(text, table); }
 
-std::vector<SubjectKernels> wanted_kernels(const KernelsOptions& options, const Node& node) {
+std::vector<SubjectKernels> wanted_kernels(const KernelsOptions& options, const Node& node, std::vector<NotMeasured>& absent) {
     const std::vector<std::string>& all = options.kernels.empty() ? kernel_names() : options.kernels;
     std::vector<SubjectKernels> wanted;
     const auto add = [&](const Subject& subject, const std::vector<std::string>& kernels) {
@@ -97,7 +104,12 @@ std::vector<SubjectKernels> wanted_kernels(const KernelsOptions& options, const 
     };
     for (const std::string& word : options.subjects) {
         const SubjectWord parsed = parse_subject(word, options.host_device);
-        require_there(parsed.subject, node);
+        const std::string lacks = absent_part(parsed.subject, node);
+        if (!lacks.empty() && !options.absent_fails) throw WrongUse(lacks);
+        if (!lacks.empty()) {
+            absent.push_back({word, "absent", lacks});
+            continue;
+        }
         add(parsed.subject, parsed.kernel.empty() ? all : std::vector<std::string>{parsed.kernel});
     }
     if (options.subjects.empty())

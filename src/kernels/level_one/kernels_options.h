@@ -19,9 +19,10 @@ struct KernelsOptions : CommonOptions {
     bool host_device = false;
     bool even_if_busy = false;
     bool list = false;
-    int visits = 0;            // to each kernel; 0: until it was as fast again, from 3 to 8
-    double budget = 0;         // seconds after which no further round begins; 0: none
-    double hang_seconds = 30;  // without progress
+    bool absent_fails = false;  // a subject with what this node lacks fails, and the rest is measured
+    int visits = 0;             // to each kernel; 0: until it was as fast again, from 2 to 6
+    double budget = 0;          // seconds after which no further round begins; 0: none
+    double hang_seconds = 30;   // without progress
 };
 
 // Throws WrongUse.
@@ -35,7 +36,8 @@ struct SubjectKernels {
     std::vector<std::string> kernels;
 };
 
-// What is to be measured on this machine, each subject once. Throws WrongUse for what it does not have.
-std::vector<SubjectKernels> wanted_kernels(const KernelsOptions& options, const Node& node);
+// What is to be measured on this machine, each subject once. What it does not have is in `absent`, as it was given with the reason, or wrong
+// use, as the options say.
+std::vector<SubjectKernels> wanted_kernels(const KernelsOptions& options, const Node& node, std::vector<NotMeasured>& absent);
 
 }  // namespace nearfar

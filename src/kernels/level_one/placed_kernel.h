@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +28,8 @@ struct CallTimes {
 struct GpuState {
     RunningState running;
     std::vector<std::string> throttle;
-    std::optional<std::uint64_t> uncorrected_errors;  // of memory, since its last reset
+    std::optional<std::uint64_t> corrected_errors;  // of memory, since its last reset
+    std::optional<std::uint64_t> uncorrected_errors;
 };
 
 class PlacedKernel {
@@ -76,6 +78,8 @@ public:
     virtual std::string driver() const { return ""; }
     // Of the host's rank number `on_host` of `ranks`. Throws what gpu_of_rank() throws, and why its GPU cannot be used.
     virtual RankDevice of_rank(int on_host, int ranks) const = 0;
+    // CUDA's libraries that were used, with their versions: "cublas".
+    virtual std::map<std::string, std::string> libraries() const { return {}; }
     // The failure, with the GPU's name where it answers no more.
     virtual Failure blame(const Subject&, const Failure& why) { return why; }
 };

@@ -56,13 +56,14 @@ std::vector<Subject> all_subjects(const Node& node, bool host_device) {
     return subjects;
 }
 
-void require_there(const Subject& subject, const Node& node) {
+std::string absent_part(const Subject& subject, const Node& node) {
     if (subject.gpu && static_cast<std::size_t>(*subject.gpu) >= node.gpus.size())
-        throw WrongUse("'" + subject.text() + "': this node has " + std::to_string(node.gpus.size()) +
-                       (node.gpus.size() == 1 ? " GPU" : " GPUs"));
+        return "'" + subject.text() + "': this node has " + std::to_string(node.gpus.size()) +
+               (node.gpus.size() == 1 ? " GPU" : " GPUs");
     const NumaNode* const numa = node.numa_node(subject.numa_node);
     if (numa == nullptr || numa->is_gpu_memory)
-        throw WrongUse("'" + subject.text() + "': this node has no host memory n" + std::to_string(subject.numa_node));
+        return "'" + subject.text() + "': this node has no host memory n" + std::to_string(subject.numa_node);
+    return "";
 }
 
 }  // namespace nearfar

@@ -33,7 +33,7 @@ SubjectWord parse_subject(const std::string& text, bool host_device);
 // Every GPU, or the cores, with every NUMA node that has memory for this process.
 std::vector<Subject> all_subjects(const Node& node, bool host_device);
 
-// Throws WrongUse for a GPU or NUMA node that this machine does not have.
-void require_there(const Subject& subject, const Node& node);
+// Which GPU or NUMA node of it this machine does not have, in words; empty: it has both.
+std::string absent_part(const Subject& subject, const Node& node);
 
 }  // namespace nearfar

@@ -10,12 +10,12 @@
 namespace nearfar {
 namespace {
 
-constexpr double sequence_seconds = 0.08;  // of calls one after the other, about
-constexpr double overlap_seconds = 0.06;
-constexpr double compute_seconds = 0.012;  // of a sample without transfers
-constexpr double load_seconds = 0.03;      // of the one beside which the driver is asked
+constexpr double sequence_seconds = 0.05;  // of calls one after the other, about
+constexpr double overlap_seconds = 0.04;
+constexpr double compute_seconds = 0.008;  // of a sample without transfers
+constexpr double load_seconds = 0.02;      // of the one beside which the driver is asked
 constexpr int overlap_samples = 2;
-constexpr int compute_samples = 4;
+constexpr int compute_samples = 3;
 constexpr double again = 0.01;  // relative, within which the best visits have to lie
 constexpr double micro = 1e6;
 constexpr double milli = 1e3;
@@ -52,12 +52,13 @@ KernelVisit make_visit(PlacedKernel& kernel) {
     visit.begin = now();
     visit.calls.push_back(kernel.call());
     const CallTimes first = visit.calls.front();
-    for (int left = calls_in(sequence_seconds, first.total, 3, 12) - 1; left > 0; --left) visit.calls.push_back(kernel.call());
+    for (int left = calls_in(sequence_seconds, first.total, 3, 10) - 1; left > 0; --left) visit.calls.push_back(kernel.call());
     const int calls = calls_in(overlap_seconds, first.total / 2, 4, 24) / 2 * 2;
     for (int i = 0; i < overlap_samples; ++i) visit.overlapped.push_back(kernel.overlapped(calls));
-    const int times = calls_in(compute_seconds, first.compute, 1, 500);
+    const int times = calls_in(compute_seconds, first.compute, 1, 1000);
     for (int i = 0; i < compute_samples; ++i) visit.computed.push_back(kernel.compute(times, [] {}));
-    kernel.compute(calls_in(load_seconds, first.compute, 1, 500), [&] { visit.state = kernel.state(); });
+    const int load = calls_in(load_seconds, first.compute, 1, 1000);
+    visit.computed.push_back(kernel.compute(load, [&] { visit.state = kernel.state(); }));
     visit.end = now();
     visit.verified = kernel.verify();
     visit.cpus = kernel.cpus();
@@ -98,7 +99,7 @@ void KernelFigures::note(const GpuState& state) {
     std::vector<std::string> throttle = state_ ? state_->throttle : std::vector<std::string>{};
     for (const std::string& reason : state.throttle)
         if (std::find(throttle.begin(), throttle.end(), reason) == throttle.end()) throttle.push_back(reason);
-    if (!state_) errors_before_ = state.uncorrected_errors;
+    if (!first_state_) first_state_ = state;
     state_ = state;
     state_->throttle = throttle;
 }
@@ -124,9 +125,17 @@ std::string KernelFigures::state_json() const {
     return json.text();
 }
 
-std::optional<std::uint64_t> KernelFigures::new_errors() const {
-    if (!state_ || !errors_before_ || !state_->uncorrected_errors || *state_->uncorrected_errors <= *errors_before_) return {};
-    return *state_->uncorrected_errors - *errors_before_;
+std::string KernelFigures::errors_json() const {
+    const auto more = [](const std::optional<std::uint64_t>& before, const std::optional<std::uint64_t>& after) {
+        return before && after && *after > *before ? *after - *before : std::uint64_t{0};
+    };
+    if (!state_) return "";
+    const std::uint64_t corrected = more(first_state_->corrected_errors, state_->corrected_errors);
+    const std::uint64_t uncorrected = more(first_state_->uncorrected_errors, state_->uncorrected_errors);
+    if (corrected + uncorrected == 0) return "";
+    Json json;
+    json.begin_object().field("corrected", corrected).field("uncorrected", uncorrected).end_object();
+    return json.text();
 }
 
 std::vector<SubjectResult> KernelFigures::results(const Subject& subject, bool host) const {
@@ -148,7 +157,7 @@ std::vector<SubjectResult> KernelFigures::results(const Subject& subject, bool h
                           {"out_bytes", number_json(shape_.out_bytes)},
                           {"operations", operations.text()}};
         if (state_) result.members.emplace_back("gpu_state", state_json());
-        if (const auto errors = new_errors()) result.members.emplace_back("ecc_errors", number_json(*errors));
+        if (const std::string errors = errors_json(); !errors.empty()) result.members.emplace_back("ecc_errors", errors);
         result.converged = converged;
         result.verified = verified_;
         result.seconds = seconds_;

@@ -54,7 +54,7 @@ private:
     Figure in_, compute_, out_, total_, overlapped_, rate_;
     Verified verified_;
     std::optional<GpuState> state_;
-    std::optional<std::uint64_t> errors_before_;
+    std::optional<GpuState> first_state_;
     std::vector<int> cpus_;
     std::vector<int> memory_nodes_;
     double seconds_ = 0;
@@ -62,7 +62,8 @@ private:
 
     void note(const GpuState& state);
     std::string state_json() const;
-    std::optional<std::uint64_t> new_errors() const;
+    // How many errors more there are than at the first look; empty: none, or nobody says.
+    std::string errors_json() const;
 };
 
 // Above rows.

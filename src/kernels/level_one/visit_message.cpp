@@ -73,6 +73,7 @@ Message message_of(const KernelVisit& visit) {
     to.maybe(visit.state->running.power);
     to.maybe(visit.state->running.temperature);
     to.list(visit.state->throttle, [&](const std::string& reason) { to.text(reason); });
+    to.maybe(visit.state->corrected_errors);
     to.maybe(visit.state->uncorrected_errors);
     return message;
 }
@@ -101,6 +102,7 @@ KernelVisit visit_in(const Message& message) {
     from.maybe(visit.state->running.power);
     from.maybe(visit.state->running.temperature);
     from.list(visit.state->throttle, [&] { return from.text(); });
+    from.maybe(visit.state->corrected_errors);
     from.maybe(visit.state->uncorrected_errors);
     return visit;
 }
