@@ -5,6 +5,8 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/joined_threads.h"
+#include "core/trouble.h"
 
 namespace nearfar {
 namespace {
@@ -50,8 +52,9 @@ bool KernelsBench::measure() {
         std::vector<Run*> due;
         for (Run& run : runs_)
             if (is_due(run, round)) due.push_back(&run);
-        if (due.empty()) break;
-        for (std::size_t i = 0; i < due.size(); ++i) {
+        if (due.empty()) return false;
+        const std::size_t count = due.size();
+        while (!due.empty()) {
             if (interrupted()) {
                 stop("interrupted", "interrupted before it was measured");
                 return true;
@@ -60,7 +63,8 @@ bool KernelsBench::measure() {
                 stop("budget", "the budget was used up before it was measured");
                 return false;
             }
-            visit(*due[i], i, due.size());
+            const std::size_t position = count - due.size();
+            visit(take_company(due), position, count);
         }
         for (Run& run : runs_) {
             if (run.ended || is_due(run, round + 1)) continue;
@@ -68,15 +72,55 @@ bool KernelsBench::measure() {
             news_.measured(run.task, run.figures, true);
         }
     }
-    return false;
 }
 
-void KernelsBench::visit(Run& run, std::size_t position, std::size_t count) {
-    news_.under_way(position, count, run.task);
+// The first, and of the same kernel at the same size those on subjects of which no two share anything.
+std::vector<KernelsBench::Run*> KernelsBench::take_company(std::vector<Run*>& due) const {
+    std::vector<Run*> together;
+    std::vector<Run*> left;
+    for (Run* const run : due) {
+        const auto shares = [&](const Run* other) {
+            return each_alone_ || other->task.kernel != run->task.kernel || other->task.size != run->task.size ||
+                   places_.share(other->task.subject, run->task.subject);
+        };
+        (std::any_of(together.begin(), together.end(), shares) ? left : together).push_back(run);
+    }
+    due = left;
+    return together;
+}
+
+void KernelsBench::visit(const std::vector<Run*>& runs, std::size_t position, std::size_t count) {
+    std::vector<KernelTask> tasks;
+    for (const Run* run : runs) tasks.push_back(run->task);
+    news_.under_way(position, count, tasks);
+    std::vector<std::exception_ptr> troubles(runs.size());
+    std::vector<KernelVisit> visits(runs.size());
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        troubles[i] = thrown_by([&] {
+            if (!runs[i]->placed) runs[i]->placed = places_.place(runs[i]->task.subject, *runs[i]->problem);
+        });
+    const auto made = [&](std::size_t i) {
+        if (troubles[i]) return;
+        troubles[i] = thrown_by([&] {
+            runs[i]->placed->begin();
+            visits[i] = make_visit(*runs[i]->placed);
+        });
+    };
+    {
+        JoinedThreads threads;
+        for (std::size_t i = 1; i < runs.size(); ++i) threads.start([&made, i] { made(i); });
+        made(0);
+    }
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        enter(*runs[i], [&] {
+            if (troubles[i]) std::rethrow_exception(troubles[i]);
+            return visits[i];
+        });
+}
+
+void KernelsBench::enter(Run& run, const std::function<KernelVisit()>& visit) {
     try {
-        if (!run.placed) run.placed = places_.place(run.task.subject, *run.problem);
-        run.placed->begin();
-        run.figures.add(make_visit(*run.placed));
+        run.figures.add(visit());
         news_.measured(run.task, run.figures, false);
     } catch (const Prevented& why) {
         run.ended = true;

@@ -26,7 +26,7 @@ std::vector<KernelTask> tasks_of(const std::vector<SubjectKernels>& wanted, cons
 
 // How it goes on, to whoever tells it.
 struct KernelNews {
-    std::function<void(std::size_t position, std::size_t count, const KernelTask& task)> under_way;
+    std::function<void(std::size_t position, std::size_t count, const std::vector<KernelTask>& tasks)> under_way;
     std::function<void(const KernelTask& task, const KernelFigures& figures, bool finished)> measured;
     std::function<void(const NotMeasured& why)> skipped;
     std::function<void(const NotMeasured& why)> failed;
@@ -36,6 +36,9 @@ class KernelsBench {
 public:
     // All outlive it.
     KernelsBench(const KernelsOptions& options, KernelPlaces& places, const std::vector<KernelTask>& tasks, KernelNews news);
+
+    // One visit at a time, also where subjects share nothing.
+    void measure_each_alone() { each_alone_ = true; }
 
     // Until all figures were reached again, the budget is used up, or an interrupt. Returns whether visits that were due were not made
     // for the interrupt.
@@ -55,9 +58,13 @@ private:
     KernelNews news_;
     std::vector<Run> runs_;
     double begin_;
+    bool each_alone_ = false;
 
     bool is_due(const Run& run, int round) const;
-    void visit(Run& run, std::size_t position, std::size_t count);
+    // Takes away those that are visited at the same time.
+    std::vector<Run*> take_company(std::vector<Run*>& due) const;
+    void visit(const std::vector<Run*>& runs, std::size_t position, std::size_t count);
+    void enter(Run& run, const std::function<KernelVisit()>& visit);
     // No more visits are made; those without one are skipped.
     void stop(const std::string& code, const std::string& reason);
 };

@@ -46,10 +46,12 @@ std::vector<std::string> kernels_in(const std::string& list) {
 
 // "right" is what other programs call "gpu".
 std::vector<Binding> bindings_in(const std::string& list) {
+    const std::vector<Binding> all{Binding::launcher, Binding::gpu, Binding::wrong};
     std::vector<Binding> bindings;
     for (const std::string& part : list_value("--binding", list)) {
-        const std::vector<Binding> all{Binding::launcher, Binding::gpu, Binding::wrong};
         bindings.push_back(all[choice_value("--binding", part, {"default", "right", "wrong"})]);
+        if (std::count(bindings.begin(), bindings.end(), bindings.back()) > 1)
+            throw WrongUse("--binding: '" + part + "' stands twice");
     }
     return bindings;
 }

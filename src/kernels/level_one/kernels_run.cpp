@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/interrupt.h"
+#include "core/options.h"
 #include "kernels/level_one/kernels_bench.h"
 #include "kernels/problems/tensor_modes.h"
 
@@ -21,8 +22,10 @@ std::vector<KernelTask> left_of(const std::vector<KernelTask>& tasks, const std:
 
 KernelNews told_by(Teller& teller, const KernelsOptions& options) {
     KernelNews news;
-    news.under_way = [&](std::size_t position, std::size_t count, const KernelTask& task) {
-        teller.under_way(position, count, options.hang_seconds, task.text(), {task.text()});
+    news.under_way = [&](std::size_t position, std::size_t count, const std::vector<KernelTask>& tasks) {
+        std::vector<std::string> texts;
+        for (const KernelTask& task : tasks) texts.push_back(task.text());
+        teller.under_way(position, count, options.hang_seconds, joined_list(texts), texts);
     };
     news.measured = [&](const KernelTask& task, const KernelFigures& figures, bool finished) {
         tell_figures(teller, task, figures, options.host_device, finished);
@@ -73,6 +76,7 @@ void run_kernels(const KernelsOptions& options, ProgramRun run, Teller& teller, 
     teller.node(run, node, places->gpus());
     const double found = now();
     KernelsBench bench(asked, *places, tasks, told_by(teller, options));
+    if (rest != nullptr) bench.measure_each_alone();
     teller.setup_seconds({{"driver", found - begin}, {"contexts", now() - found}});
     if (bench.measure()) teller.interrupted();
     run.libraries = places->libraries();

@@ -52,9 +52,9 @@ TEST(Subjects, SayWhatIsWrong) {
         EXPECT_NE(refusal({wrong}).find("is no subject"), std::string::npos) << wrong;
     EXPECT_NE(refusal({"g0.n0/gemm"}).find("there is no kernel 'gemm': sgemm"), std::string::npos);
     EXPECT_NE(refusal({"--device", "host", "g0.n0"}).find("--device host"), std::string::npos);
-    EXPECT_NE(refusal({"--kernels", "sgemm,fft"}).find("--kernels: 'fft' is neither"), std::string::npos);
-    EXPECT_NE(refusal({"--size", "large"}).find("--size: 'large' is neither"), std::string::npos);
-    EXPECT_NE(refusal({"--binding", "gpu"}).find("--binding: 'gpu' is neither"), std::string::npos);
+    EXPECT_NE(refusal({"--kernels", "sgemm,fft"}).find("--kernels: 'fft' is none of"), std::string::npos);
+    EXPECT_NE(refusal({"--size", "large"}).find("--size: 'large' is none of"), std::string::npos);
+    EXPECT_NE(refusal({"--binding", "gpu"}).find("--binding: 'gpu' is none of"), std::string::npos);
 }
 
 TEST(Subjects, AreAllGpusWithAllNumaNodesWhereNoneIsGiven) {
