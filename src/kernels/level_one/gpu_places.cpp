@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "gpu/document_gpus.h"
+#include "gpu/event_time.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_device.h"
 #include "gpu/host_registration.h"
@@ -28,7 +29,6 @@ constexpr int sets = HostOperands::results;  // of memory, each with a stream
 constexpr std::size_t alignment = 256;
 constexpr std::size_t left_free = std::size_t{256} << 20;  // for what libraries take
 constexpr int poison = 0xff;
-constexpr double milli = 1e-3;
 
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
@@ -78,12 +78,6 @@ private:
     char* memory_ = nullptr;
     std::size_t bytes_ = 0;
 };
-
-double seconds_between(cudaEvent_t from, cudaEvent_t to) {
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, from, to), "cudaEventElapsedTime");
-    return static_cast<double>(milliseconds) * milli;
-}
 
 class GpuKernel : public PlacedKernel {
 public:

@@ -2,8 +2,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "kernels/problems/numbers.h"
 #include "kernels/problems/problem.h"
+#include "kernels/problems/whole_numbers.h"
 
 namespace nearfar {
 namespace {
@@ -14,12 +14,7 @@ class Reduction : public Problem {
 public:
     using Problem::Problem;
 
-    void fill(void* in, const Team& team) const override {
-        auto* const numbers = static_cast<std::uint32_t*>(in);
-        team.each(shape().n, [=](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i) numbers[i] = static_cast<std::uint32_t>(mixed(i));
-        });
-    }
+    void fill(void* in, const Team& team) const override { fill_numbers(static_cast<std::uint32_t*>(in), shape().n, team); }
 
     Verified verify(const void* in, const void* out, const Team& team) const override {
         std::uint32_t right = 0;

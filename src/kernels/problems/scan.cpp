@@ -1,9 +1,8 @@
 // scan: for each of n numbers of 32 bits the sum of those before it, modulo 2^32. In: the numbers; out: the sums.
-#include <atomic>
 #include <cstdint>
 
-#include "kernels/problems/numbers.h"
 #include "kernels/problems/problem.h"
+#include "kernels/problems/whole_numbers.h"
 
 namespace nearfar {
 namespace {
@@ -14,12 +13,7 @@ class Scan : public Problem {
 public:
     using Problem::Problem;
 
-    void fill(void* in, const Team& team) const override {
-        auto* const numbers = static_cast<std::uint32_t*>(in);
-        team.each(shape().n, [=](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i) numbers[i] = static_cast<std::uint32_t>(mixed(i));
-        });
-    }
+    void fill(void* in, const Team& team) const override { fill_numbers(static_cast<std::uint32_t*>(in), shape().n, team); }
 
     // The first sum is 0, and each further one is the one before and its number.
     Verified verify(const void* in, const void* out, const Team& team) const override {

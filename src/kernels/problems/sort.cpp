@@ -1,11 +1,9 @@
 // sort: n pairs of a key and a value, 32 bits each, in ascending order of the keys, equal keys as they came. In: keys, values (each its
 // position); out: keys, values.
-#include <algorithm>
 #include <cstdint>
-#include <numeric>
 
-#include "kernels/problems/numbers.h"
 #include "kernels/problems/problem.h"
+#include "kernels/problems/whole_numbers.h"
 
 namespace nearfar {
 namespace {
@@ -19,11 +17,9 @@ public:
     void fill(void* in, const Team& team) const override {
         auto* const keys = static_cast<std::uint32_t*>(in);
         std::uint32_t* const values = keys + shape().n;
+        fill_numbers(keys, shape().n, team);
         team.each(shape().n, [=](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i) {
-                keys[i] = static_cast<std::uint32_t>(mixed(i));
-                values[i] = static_cast<std::uint32_t>(i);
-            }
+            for (std::size_t i = begin; i < end; ++i) values[i] = static_cast<std::uint32_t>(i);
         });
     }
 
@@ -42,17 +38,7 @@ public:
     }
 
     void compute_on_host(const void* in, void* out, const Team&) const override {
-        const std::size_t n = shape().n;
-        const auto* const keys = static_cast<const std::uint32_t*>(in);
-        const std::uint32_t* const values = keys + n;
-        std::vector<std::uint32_t> order(n);
-        std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(), [=](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
-        auto* const sorted = static_cast<std::uint32_t*>(out);
-        for (std::size_t i = 0; i < n; ++i) {
-            sorted[i] = keys[order[i]];
-            sorted[n + i] = values[order[i]];
-        }
+        sort_pairs(static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(out), shape().n);
     }
 };
 

@@ -1,11 +1,10 @@
 // The kernels of kernels/gpu_compute/level_one_kernels.h, done by the CPU.
 #include "kernels/gpu_compute/level_one_kernels.h"
 
-#include <algorithm>
 #include <numeric>
-#include <vector>
 
 #include "gpu/gpu_call.h"
+#include "kernels/problems/whole_numbers.h"
 #include "tests/emulated_cuda/runtime.h"
 #include "tests/emulated_cuda/settings.h"
 
@@ -58,15 +57,7 @@ void queue_scan(void*, std::size_t, const std::uint32_t* in, std::uint32_t* out,
 }
 
 void queue_sort(void*, std::size_t, const std::uint32_t* in, std::uint32_t* out, std::size_t n, cudaStream_t stream) {
-    launch("sort", out, stream, [=] {
-        std::vector<std::uint32_t> order(n);
-        std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(), [=](std::uint32_t a, std::uint32_t b) { return in[a] < in[b]; });
-        for (std::size_t i = 0; i < n; ++i) {
-            out[i] = in[order[i]];
-            out[n + i] = in[n + order[i]];
-        }
-    });
+    launch("sort", out, stream, [=] { sort_pairs(in, out, n); });
 }
 
 }  // namespace nearfar
