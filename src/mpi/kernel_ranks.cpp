@@ -221,6 +221,8 @@ int measure(MpiWorld& world, const KernelsOptions& options, const ProgramRun& ru
 
 }  // namespace
 
+bool is_first_rank() { return launched_rank().value_or(0) == 0; }
+
 bool measures_as_rank(const KernelsOptions& options) {
     if (!options.bindings.empty() && !launched_rank())
         throw WrongUse("--binding is for ranks: start nearfar-kernels by mpirun, one rank a GPU");
@@ -237,7 +239,7 @@ int measure_kernel_ranks(int argc, char** argv, const KernelsOptions& options) {
         return run_mpi_program(name, argc, argv, MpiThreads::main_alone,
                                [&](MpiWorld& world) { return measure(world, options, program, teller); });
     };
-    if (launched_rank().value_or(0) != 0) {
+    if (!is_first_rank()) {
         catch_interrupts();  // rank 0 looks which rank has died when the launcher ends all of them
         return run(nullptr);
     }

@@ -4,6 +4,8 @@
 
 namespace nearfar {
 
+bool is_first_rank() { return true; }
+
 bool measures_as_rank(const KernelsOptions& options) {
     if (!options.bindings.empty()) throw WrongUse("--binding is for ranks, and nearfar-kernels was built without MPI");
     return false;

@@ -23,19 +23,19 @@ int measure_alone(const KernelsOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return run_program(name, true, [&] {
+    const bool first = is_first_rank();
+    return run_program(name, first, [&] {
         const KernelsOptions options = parse_kernels_options(argc, argv);
         if (options.help) {
-            std::fputs(kernels_help().c_str(), stdout);
+            if (first) std::fputs(kernels_help().c_str(), stdout);
             return 0;
         }
         if (options.version) {
             const std::string cuda = cuda_of_kernels();
-            std::printf("%s %s%s\n", name, NEARFAR_VERSION, cuda.empty() ? "" : (" (CUDA " + cuda + ")").c_str());
+            if (first) std::printf("%s %s%s\n", name, NEARFAR_VERSION, cuda.empty() ? "" : (" (CUDA " + cuda + ")").c_str());
             return 0;
         }
         if (options.list) return list_kernels(options);
-        if (!options.bindings.empty()) throw WrongUse("--binding is for ranks: start nearfar-kernels by mpirun, one rank a GPU");
-        return measure_alone(options);
+        return measures_as_rank(options) ? measure_kernel_ranks(argc, argv, options) : measure_alone(options);
     });
 }
