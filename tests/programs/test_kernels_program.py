@@ -83,9 +83,9 @@ def test_a_wrong_answer_fails(emulated: Emulated, kernel: str) -> None:
     assert not document["results"]
 
 
-def test_a_copy_that_is_left_out_fails(emulated: Emulated) -> None:
-    document = measured(emulated, "g0.n0/triad", code=1, settings="leave_out=2")
-    assert document["failed"][0]["code"] == "wrong_data", "results that never came back are poison"
+def test_results_that_never_come_back_fail(emulated: Emulated) -> None:
+    document = measured(emulated, "g0.n0/triad", code=1, settings="leave_out_each=2")
+    assert document["failed"][0]["code"] == "wrong_data", "what is there is poison"
 
 
 def test_too_little_gpu_memory_is_said(emulated: Emulated) -> None:
