@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cell/cell.h"
@@ -101,7 +102,8 @@ struct SubjectResult {
     std::string quantity;
     const char* unit = "GB/s";  // of all its figures
     std::string subject;
-    std::size_t bytes = 0;  // 0: none
+    std::size_t bytes = 0;                                     // 0: none
+    std::vector<std::pair<std::string, std::string>> members;  // more keys of the document, each with its JSON
     bool converged = false;
     std::optional<Verified> verified;  // nothing: an answer was wrong, or none was compared
     std::vector<PartResult> parts;     // at least one

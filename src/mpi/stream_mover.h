@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/stream_slice.h"
+#include "kernels/stream/stream_slice.h"
 #include "memory/host_memory.h"
 #include "mpi/data_mover.h"
 

@@ -267,13 +267,17 @@ std::optional<std::uint64_t> Nvml::replays(const std::string& pci) const {
     return count;
 }
 
-std::optional<std::uint64_t> Nvml::uncorrected_errors(const std::string& pci) const {
-    constexpr int uncorrected = 1;
+std::optional<std::uint64_t> Nvml::corrected_errors(const std::string& pci) const { return memory_errors(pci, 0); }
+
+std::optional<std::uint64_t> Nvml::uncorrected_errors(const std::string& pci) const { return memory_errors(pci, 1); }
+
+// `kind`: by NVML's numbers.
+std::optional<std::uint64_t> Nvml::memory_errors(const std::string& pci, int kind) const {
     constexpr int since_reset = 0;
     const Device handle = device(pci);
     unsigned long long count = 0;
     auto* query = symbol<int(Device, int, int, unsigned long long*)>("nvmlDeviceGetTotalEccErrors");
-    if (handle == nullptr || query == nullptr || query(handle, uncorrected, since_reset, &count) != success) return {};
+    if (handle == nullptr || query == nullptr || query(handle, kind, since_reset, &count) != success) return {};
     return count;
 }
 
@@ -286,6 +290,26 @@ std::vector<std::string> Nvml::throttle_reasons(const std::string& pci) const {
     for (const ThrottleReason& throttle : throttles)
         if ((bits & throttle.bit) != 0) reasons.emplace_back(throttle.name);
     return reasons;
+}
+
+RunningState Nvml::running_state(const std::string& pci) const {
+    constexpr int sm_clock = 1;
+    constexpr int memory_clock = 2;
+    constexpr int of_the_chip = 0;
+    using Query = int(Device, int, unsigned*);
+    RunningState state;
+    const Device handle = device(pci);
+    if (handle == nullptr) return state;
+    unsigned number = 0;
+    if (auto* query = symbol<Query>("nvmlDeviceGetClockInfo")) {
+        if (query(handle, sm_clock, &number) == success) state.sm_clock = static_cast<int>(number);
+        if (query(handle, memory_clock, &number) == success) state.memory_clock = static_cast<int>(number);
+    }
+    if (auto* query = symbol<CountQuery>("nvmlDeviceGetPowerUsage"); query && query(handle, &number) == success)
+        state.power = number * 1e-3;
+    if (auto* query = symbol<Query>("nvmlDeviceGetTemperature"); query && query(handle, of_the_chip, &number) == success)
+        state.temperature = static_cast<int>(number);
+    return state;
 }
 
 bool Nvml::lost(const std::string& pci) const {

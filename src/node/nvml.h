@@ -39,6 +39,14 @@ struct NvmlGpu {
     std::optional<bool> confidential;   // confidential computing is on
 };
 
+// What a GPU's clocks, power and temperature are at a moment; everything may be unknown.
+struct RunningState {
+    std::optional<int> sm_clock;
+    std::optional<int> memory_clock;
+    std::optional<double> power;
+    std::optional<int> temperature;
+};
+
 // A counter of a GPU's links: of one NVLink, or of PCIe where `nvlink` is nothing.
 struct LinkCounter {
     std::string name;
@@ -72,9 +80,12 @@ public:
     std::optional<std::uint64_t> replays(const std::string& pci) const;
     // Of memory, since the last reset.
     std::optional<std::uint64_t> uncorrected_errors(const std::string& pci) const;
+    std::optional<std::uint64_t> corrected_errors(const std::string& pci) const;
     // Why clocks are held down now, in NVML's words ("sw_power_cap"); idle is not a reason.
     std::vector<std::string> throttle_reasons(const std::string& pci) const;
     bool lost(const std::string& pci) const;
+    // Clocks in MHz, power in W and temperature in °C now, those that the driver says.
+    RunningState running_state(const std::string& pci) const;
 
 private:
     void* library_ = nullptr;
@@ -86,6 +97,7 @@ private:
     std::string nvlink_remote(void* device, unsigned link) const;
     std::optional<std::vector<GpuProcess>> processes_on(void* device) const;
     std::optional<bool> confidential() const;
+    std::optional<std::uint64_t> memory_errors(const std::string& pci, int kind) const;
 };
 
 }  // namespace nearfar

@@ -85,6 +85,14 @@ std::optional<int> known_home(const Node& node, const std::optional<int>& stated
     return hosts.size() == 1 ? std::optional<int>(hosts.front()) : std::nullopt;
 }
 
+int home_in_turn(const Node& node, int on_host) {
+    std::vector<int> homes;
+    for (const int numa_node : node.usable_memory())
+        if (!node.numa_node(numa_node)->cpus.empty()) homes.push_back(numa_node);
+    if (homes.empty()) throw Prevented("not_allowed", "the cpuset allows no NUMA node with CPUs and memory");
+    return homes[static_cast<std::size_t>(on_host) % homes.size()];
+}
+
 RankPlacement place_rank(const Node& node, const RankHome& home, Binding binding) {
     if (binding == Binding::launcher) return {home.launcher_cpus, touched_memory(node, numa_node_of(node, home.running_on))};
     if (!home.numa_node)

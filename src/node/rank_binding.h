@@ -36,6 +36,9 @@ struct RankHome {
 // The NUMA node of a GPU: what the system says, or the only one there is.
 std::optional<int> known_home(const Node& node, const std::optional<int>& stated);
 
+// Of ranks without a GPU: the NUMA nodes with CPUs and memory in turn. Throws Prevented (not_allowed) where there is none.
+int home_in_turn(const Node& node, int on_host);
+
 // Throws Prevented: `unsupported` where the node has nothing to choose from or does not say what is near, `not_allowed` where
 // the cpuset forbids the place. `node` is read with the whole cpuset, not with the launcher's binding.
 RankPlacement place_rank(const Node& node, const RankHome& home, Binding binding);

@@ -1,61 +1,25 @@
 #include "output/command_line.h"
 
 #include <algorithm>
-#include <cctype>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <set>
 #include <utility>
 
 #include "core/error.h"
+#include "output/cell_file.h"
 
 namespace nearfar {
 namespace {
 
 constexpr int most_visits = 1000;
 
-// The next line up to its comment; false at the end. Looks at each letter as it comes: a device may have no end.
-bool next_line(std::istream& text, const std::string& place, std::string& line) {
-    line.clear();
-    int letter = 0;
-    while ((letter = text.get()) != EOF && letter != '\n') {
-        if (std::iscntrl(letter) != 0 && letter != '\t' && letter != '\r') throw WrongUse(place + ": it is no text");
-        line += static_cast<char>(letter);
-    }
-    const bool some = letter != EOF || !line.empty();
-    line = line.substr(0, line.find('#'));
-    return some;
-}
-
-void read_cells(std::istream& lines, const std::string& name, std::vector<Cell>& cells) {
-    std::string line;
-    for (int number = 1;; ++number) {
-        const std::string place = name + ":" + std::to_string(number);
-        if (!next_line(lines, place, line)) return;
-        const std::size_t first = line.find_first_not_of(" \t\r");
-        if (first == std::string::npos) continue;
-        const std::size_t last = line.find_last_not_of(" \t\r");
+void read_cell_file(const std::string& name, std::vector<Cell>& cells) {
+    for (const FileLine& line : cell_lines(name)) {
         try {
-            cells.push_back(parse_cell(line.substr(first, last - first + 1)));
+            cells.push_back(parse_cell(line.text));
         } catch (const CellError& error) {
-            throw WrongUse(place + ": " + error.what());
+            throw WrongUse(line.place + ": " + error.what());
         }
     }
-}
-
-void read_cell_file(const std::string& name, std::vector<Cell>& cells) {
-    const std::size_t before = cells.size();
-    if (name == "-") {
-        read_cells(std::cin, "standard input", cells);
-    } else {
-        if (std::filesystem::is_directory(name)) throw WrongUse("--cells " + name + ": it is a folder");
-        std::ifstream file(name);
-        if (!file) throw WrongUse("--cells " + name + ": the file cannot be read");
-        read_cells(file, name, cells);
-    }
-    if (cells.size() == before) throw WrongUse("--cells " + name + ": there is no cell in it");
 }
 
 // A cell is the set of its flows, in any order.
@@ -73,8 +37,7 @@ void leave_out_repeated(std::vector<Cell>& cells) {
 
 Options with_cell_options(Options own, CommandLine& line) {
     const Options shared{
-        {"--cells", "FILE|-", "read cells from a file or standard input, one a line (as --list prints them)",
-         [&line](const std::string& name) { read_cell_file(name, line.cells); }, true},
+        cells_option([&line](const std::string& name) { read_cell_file(name, line.cells); }),
         switch_option("--all", "without cells, on more than eight NUMA nodes: every cell, not one for each package and distance",
                       line.policy.all),
         switch_option("--list", "print the cells and measure nothing", line.list),

@@ -133,6 +133,10 @@ void write_node(Json& json, const ProgramRun& run, const Node& node, const std::
     if (!run.driver.empty()) json.field("driver", run.driver);
     if (!run.cuda.empty()) json.field("cuda", run.cuda).field("mps", mps_is_running() ? "running" : "off");
     if (!run.mpi.empty()) json.field("mpi", run.mpi);
+    for (const auto& [name, version] : run.libraries) json.field(name, version);
+    std::string modes;
+    for (const auto& [name, value] : run.tensor_modes) modes += (modes.empty() ? "" : " ") + name + "=" + value;
+    if (!modes.empty()) json.field("tensor_modes", modes);
     json.end_object().end_object();
 }
 
@@ -238,6 +242,7 @@ void write_part(Json& json, const PartResult& part, const char* unit) {
 void write_subject(Json& json, const SubjectResult& result) {
     json.begin_object().field("quantity", result.quantity).field("cell", result.subject);
     if (result.bytes > 0) json.field("bytes", static_cast<std::uint64_t>(result.bytes));
+    for (const auto& [name, content] : result.members) json.key(name).json(content);
     json.field("converged", result.converged);
     write_verified(json, result.verified);
     json.field("seconds", result.seconds).key("flows").begin_array();

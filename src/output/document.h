@@ -1,6 +1,7 @@
 // The measurement document: what every program prints with --json. docs/reference/document.md defines it.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct ProgramRun {
     bool quick = false;                   // --quick
     std::vector<std::string> aggressors;  // cells that ran in the background
     std::string mpi{};
+    std::map<std::string, std::string> libraries{};     // of CUDA, by name: "cublas"
+    std::map<std::string, std::string> tensor_modes{};  // variables of the environment that switch them
 };
 
 // A GPU as the document shows it: what the bus says and what NVML adds.

@@ -2,11 +2,11 @@
 #include <sched.h>
 
 #include <cstdio>
-#include <optional>
 
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "mpi/mpi_launch.h"
+#include "mpi/rank_facts.h"
 #include "mpi/saxpy_run.h"
 #include "node/cpus.h"
 #include "output/document.h"
@@ -37,54 +37,6 @@ void end(const Teller& teller, const std::vector<NotMeasured>& skipped, const st
     teller.end();
 }
 
-// A field that is empty where there is no number.
-std::string field_of(const std::optional<int>& number) { return number ? std::to_string(*number) : ""; }
-
-std::optional<int> number_in(const std::string& field) {
-    return field.empty() ? std::nullopt : std::optional<int>(std::stoi(field));
-}
-
-// Of all ranks; and how many of this host have their GPU where this one has, and its position among them.
-MpiFacts gather_facts(const MpiWorld& world, const SaxpyRank& mine, RankHome& home) {
-    home.numa_node = mine.numa_node;
-    home.sharers = 0;
-    MpiFacts facts;
-    facts.library = MpiWorld::library();
-    for (const Message& told : world.gather({"home", {field_of(mine.gpu), field_of(mine.numa_node)}})) {
-        const RankPlace& place = world.places()[facts.ranks.size()];
-        facts.ranks.push_back(
-            {place.rank, place.host, place.pid, place.cpus, number_in(told.field(0)), number_in(told.field(1))});
-        if (place.host != world.mine().host || facts.ranks.back().numa_node != mine.numa_node) continue;
-        if (place.rank < world.rank()) ++home.position;
-        ++home.sharers;
-    }
-    return facts;
-}
-
-int ranks_on(const MpiWorld& world, const std::string& host) {
-    int count = 0;
-    for (const RankPlace& place : world.places()) count += place.host == host ? 1 : 0;
-    return count;
-}
-
-void require_cores(const MpiWorld& world, const Node& node, const SaxpyOptions& options) {
-    const int ranks = ranks_on(world, world.mine().host);
-    const int cores = static_cast<int>(node.one_cpu_a_core.size());
-    if (ranks > cores && !options.oversubscribe)
-        throw WrongUse(std::to_string(ranks) + " ranks on this host may use " + std::to_string(cores) + " core" +
-                       (cores == 1 ? "" : "s") +
-                       ": ranks that share a core measure the scheduler; --oversubscribe measures anyway");
-}
-
-void require_own_devices(const std::vector<Message>& identities, const MpiWorld& world) {
-    for (std::size_t a = 0; a < identities.size(); ++a)
-        for (std::size_t b = a + 1; b < identities.size(); ++b)
-            if (!identities[a].field(0).empty() && identities[a].field(0) == identities[b].field(0) &&
-                world.places()[a].host == world.places()[b].host)
-                throw WrongUse("ranks " + std::to_string(a) + " and " + std::to_string(b) + " on " + world.places()[a].host +
-                               " see the same GPU (" + identities[a].field(0) + ") and no other: start one rank a GPU");
-}
-
 // On every rank; `teller`: rank 0's.
 int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const Teller* teller) {
     catch_interrupts();  // the process that looks after rank 0 says how the run ended
@@ -98,7 +50,7 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
     try {
         const std::vector<Message> identities = world.all_tell([&]() -> Message {
             node = read_node(options.gpus);
-            require_cores(world, node, options);
+            if (!options.oversubscribe) require_cores(world, node, "--oversubscribe measures anyway");
             rank = options.host_device ? choose_host_rank(node, world.mine().on_host, options)
                                        : choose_gpu_rank(node, world.mine().on_host, ranks_on(world, world.mine().host), options);
             return {"identity", {rank.identity}};
@@ -112,7 +64,7 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
         if (teller != nullptr) end(*teller, {}, {{"", why.code, why.what()}});
         return 0;
     }
-    const MpiFacts facts = gather_facts(world, rank, home);
+    const MpiFacts facts = gather_facts(world, rank.gpu, rank.numa_node, home);
     if (teller != nullptr) {
         for (const RankFacts& each : facts.ranks)
             if (each.gpu && each.host == node.hostname) rank.gpus[static_cast<std::size_t>(*each.gpu)].visible = true;

@@ -4,8 +4,8 @@
 #include "cell/matrix.h"
 #include "core/clock.h"
 #include "core/error.h"
-#include "kernels/gpu_stream.h"
-#include "kernels/stream_bench.h"
+#include "kernels/gpu_stream/gpu_stream.h"
+#include "kernels/stream/stream_bench.h"
 #include "supervisor/program.h"
 #include "supervisor/supervisor.h"
 

@@ -1,19 +1,11 @@
 #include "saxpy/saxpy_gpu.h"
 
+#include "gpu/event_time.h"
 #include "gpu/gpu_call.h"
 #include "gpu/host_registration.h"
 #include "saxpy/saxpy_kernel.h"
 
 namespace nearfar {
-namespace {
-
-double seconds_between(cudaEvent_t from, cudaEvent_t to) {
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, from, to), "cudaEventElapsedTime");
-    return static_cast<double>(milliseconds) * 1e-3;
-}
-
-}  // namespace
 
 GpuSaxpy::GpuSaxpy(const GpuDevice& gpu, std::size_t bytes) : gpu_(gpu) {
     check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");

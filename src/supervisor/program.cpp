@@ -47,7 +47,7 @@ void measure(const Program& program, const CommandLine& line, const ProgramRun& 
     const Node node = read_node(rest != nullptr ? rest->gpus : line.gpus);
     std::vector<Cell> cells;
     if (rest != nullptr) {
-        cells = rest->cells;
+        for (const std::string& cell : rest->cells) cells.push_back(parse_cell(cell));
         asked.policy.each_alone = true;
     } else {
         const Matrix wanted = wanted_cells(program, line, node);

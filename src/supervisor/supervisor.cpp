@@ -96,8 +96,7 @@ public:
                 account_.skip_rest("interrupted", why);
                 return print();
             }
-            rest = Rest{{}, account_.gpus()};
-            for (const std::string& cell : account_.unanswered()) rest->cells.push_back(parse_cell(cell));
+            rest = Rest{account_.unanswered(), account_.gpus()};
             say(how_.run.name, std::to_string(rest->cells.size()) + (rest->cells.size() == 1 ? " cell goes" : " cells go") +
                                    " on in a new process");
         }

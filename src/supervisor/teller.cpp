@@ -31,10 +31,24 @@ void Teller::gpus(const std::vector<PciGpu>& gpus) const {
 }
 
 void Teller::cells(const std::vector<Cell>& cells) const {
-    if (!json_) send_({told::heading, {table_heading()}});
-    Message message{told::cells, {}};
-    for (const Cell& cell : cells) message.fields.push_back(cell.text());
+    std::vector<std::string> texts;
+    for (const Cell& cell : cells) texts.push_back(cell.text());
+    subjects(texts, table_heading());
+}
+
+void Teller::subjects(const std::vector<std::string>& subjects, const std::string& heading) const {
+    if (!json_) send_({told::heading, {heading}});
+    send_({told::cells, subjects});
+}
+
+void Teller::so_far(const std::string& subject, const std::vector<std::string>& items) const {
+    Message message{told::so_far, {subject}};
+    message.fields.insert(message.fields.end(), items.begin(), items.end());
     send_(message);
+}
+
+void Teller::finished(const std::string& subject, const std::vector<std::string>& items) const {
+    for (const std::string& item : items) send_({told::result, {subject, item}});
 }
 
 void Teller::under_way(std::size_t position, std::size_t count, double seconds, const std::string& words,

@@ -54,6 +54,11 @@ public:
     void mpi(const MpiFacts& facts) const;
     void gpus(const std::vector<PciGpu>& gpus) const;
     void cells(const std::vector<Cell>& cells) const;
+    // The same for subjects that are no cells; `heading` stands above a table's rows.
+    void subjects(const std::vector<std::string>& subjects, const std::string& heading) const;
+    // All that is known of a subject that goes on, in the place of what was told of it before; and of one that is finished.
+    void so_far(const std::string& subject, const std::vector<std::string>& items) const;
+    void finished(const std::string& subject, const std::vector<std::string>& items) const;
     // What is done now, in words, and how long it may take before it hangs; `cells`: those that it measures.
     void under_way(std::size_t position, std::size_t count, double seconds, const std::string& words,
                    const std::vector<std::string>& cells = {}) const;

@@ -26,7 +26,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 
 def sources(room: str) -> list[Path]:
-    return sorted(path for path in (SOURCES / room).iterdir() if path.suffix in (".cpp", ".h", ".cu"))
+    return sorted(path for path in (SOURCES / room).rglob("*") if path.suffix in (".cpp", ".h", ".cu"))
 
 
 def test_each_room_includes_only_earlier_ones() -> None:

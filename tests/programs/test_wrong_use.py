@@ -9,8 +9,10 @@ import pytest
 
 CELLS = ("nearfar-copy", "nearfar-stream")
 MPI = ("nearfar-contention", "nearfar-saxpy")
-ALL = (*CELLS, *MPI)
-BUDGET = (*CELLS, "nearfar-saxpy")
+KERNELS = ("nearfar-kernels",)
+LISTED = (*CELLS, *KERNELS)
+ALL = (*CELLS, *MPI, *KERNELS)
+BUDGET = (*CELLS, "nearfar-saxpy", *KERNELS)
 
 #: The programs, their words, and what has to be said. {folder} is an empty one; {file} has the content of FILES.
 MISTAKES: list[tuple[tuple[str, ...], list[str], str]] = [
@@ -36,12 +38,12 @@ MISTAKES: list[tuple[tuple[str, ...], list[str], str]] = [
     (ALL, ["--jsno"], "did you mean '--json'?"),
     (ALL, ["--", "--json"], "--json"),
     (BUDGET, ["--budget=0"], "--budget needs a number of seconds above 0"),
-    (CELLS, ["--cells="], "--cells= needs a value"),
-    (CELLS, ["--cells={folder}/none"], "the file cannot be read"),
-    (CELLS, ["--cells={folder}"], "it is a folder"),
-    (CELLS, ["--cells=/dev/null"], "there is no cell in it"),
-    (CELLS, ["--cells=/proc/self/exe"], "it is no text"),
-    (CELLS, ["--cells=/dev/zero"], "it is no text"),
+    (LISTED, ["--cells="], "--cells= needs a value"),
+    (LISTED, ["--cells={folder}/none"], "the file cannot be read"),
+    (LISTED, ["--cells={folder}"], "it is a folder"),
+    (LISTED, ["--cells=/dev/null"], "there is no cell in it"),
+    (LISTED, ["--cells=/proc/self/exe"], "it is no text"),
+    (LISTED, ["--cells=/dev/zero"], "it is no text"),
     (CELLS, [""], "cell ''"),
     (("nearfar-copy",), ["g0:g0/triad"], "STREAM is measured by nearfar-stream"),
     (("nearfar-copy",), ["n0:g0+g0:n1/copy"], "STREAM is measured by nearfar-stream"),
@@ -72,6 +74,14 @@ MISTAKES: list[tuple[tuple[str, ...], list[str], str]] = [
     (("nearfar-saxpy",), ["--bytes=5KiB"], "--bytes needs one size in whole pages"),
     (("nearfar-saxpy",), ["--binding=gpu,gpu"], "--binding: 'gpu' stands twice"),
     (("nearfar-saxpy",), ["--threads=0"], "--threads needs a number from 1"),
+    (KERNELS, ["g0"], "'g0' is no subject: g0.n1 is GPU 0 with operands on NUMA node 1"),
+    (KERNELS, ["g0.n0/gemm"], "there is no kernel 'gemm'"),
+    (KERNELS, ["--device=host", "g0.n0"], "'g0.n0' is no subject of --device host"),
+    (KERNELS, ["--kernels=sgemm,sgem"], "--kernels: 'sgem' is none of"),
+    (KERNELS, ["--size=huge"], "--size: 'huge' is none of paper, today, small"),
+    (KERNELS, ["--binding=right"], "start nearfar-kernels by mpirun"),
+    (KERNELS, ["--binding=right,right"], "--binding: 'right' stands twice"),
+    (KERNELS, ["g999.n0"], "this node has"),
 ]
 
 

@@ -1,12 +1,12 @@
-// The kernels of gpu/gpu_kernels.h, kernels/gpu_stream_kernels.h and saxpy/saxpy_kernel.h, done by the CPU.
+// The kernels of gpu/gpu_kernels.h, kernels/gpu_stream/gpu_stream_kernels.h and saxpy/saxpy_kernel.h, done by the CPU.
 #include <algorithm>
 #include <cstring>
 
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
-#include "kernels/gpu_stream_kernels.h"
-#include "kernels/stream_kernels.h"
-#include "kernels/stream_values.h"
+#include "kernels/gpu_stream/gpu_stream_kernels.h"
+#include "kernels/stream/stream_kernels.h"
+#include "kernels/stream/stream_values.h"
 #include "memory/copy_series.h"
 #include "memory/pattern.h"
 #include "saxpy/saxpy_kernel.h"

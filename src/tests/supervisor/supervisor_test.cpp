@@ -31,12 +31,16 @@ CellResult result(const Cell& cell) {
     return found;
 }
 
+std::vector<Cell> parsed(const std::vector<std::string>& texts) {
+    std::vector<Cell> cells;
+    for (const std::string& text : texts) cells.push_back(parse_cell(text));
+    return cells;
+}
+
 // Measures three cells, each in so many seconds at most; `each` may end the process in any way before a cell has its result.
 Measure measuring(const std::function<void(const std::string&)>& each, double seconds = 30) {
     return [each, seconds](Teller& teller, const Rest* rest, double) {
-        std::vector<Cell> cells;
-        for (const std::string& text : three) cells.push_back(parse_cell(text));
-        if (rest != nullptr) cells = rest->cells;
+        const std::vector<Cell> cells = parsed(rest != nullptr ? rest->cells : three);
         Session session;
         teller.node({}, Node{}, {});
         teller.cells(cells);
@@ -181,7 +185,7 @@ TEST_F(Supervising, ASpentProcessHasASuccessor) {
     const pid_t here = getpid();
     EXPECT_EQ(run([here](Teller& teller, const Rest* rest, double) {
                   const std::vector<Cell> cells =
-                      rest != nullptr ? rest->cells : std::vector<Cell>{parse_cell(three[0]), parse_cell(three[1])};
+                      rest != nullptr ? parsed(rest->cells) : std::vector<Cell>{parse_cell(three[0]), parse_cell(three[1])};
                   Session session;
                   teller.cells(cells);
                   teller.under_way(0, cells.size(), 5, cells[0].text(), {cells[0].text()});

@@ -1,0 +1,30 @@
+// The kernels that nvcc compiles: those of one's own, and CUB's. Each is queued on a stream of the current device.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/problems/own_kernels.h"
+
+namespace nearfar {
+
+void queue_triad(const float* a, const float* b, float* c, std::size_t n, cudaStream_t stream);
+// One pass over an n × n field.
+void queue_nine_points(const float* from, float* to, std::size_t n, cudaStream_t stream);
+void queue_lennard_jones(const MdAtom* atoms, const int* list, MdAtom* forces, std::size_t n, MdBox box, cudaStream_t stream);
+
+// CUB's take scratch memory, as much of it as they say.
+std::size_t reduction_scratch(std::size_t n);
+void queue_reduction(void* scratch, std::size_t bytes, const std::uint32_t* in, std::uint32_t* out, std::size_t n,
+                     cudaStream_t stream);
+std::size_t scan_scratch(std::size_t n);
+void queue_scan(void* scratch, std::size_t bytes, const std::uint32_t* in, std::uint32_t* out, std::size_t n,
+                cudaStream_t stream);
+std::size_t sort_scratch(std::size_t n);
+// n keys and behind them n values, both ways.
+void queue_sort(void* scratch, std::size_t bytes, const std::uint32_t* in, std::uint32_t* out, std::size_t n,
+                cudaStream_t stream);
+
+}  // namespace nearfar

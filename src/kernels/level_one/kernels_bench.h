@@ -1,0 +1,72 @@
+// Kernels on all their subjects, in rounds of visits.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/level_one/kernels_options.h"
+#include "kernels/level_one/placed_kernel.h"
+#include "kernels/level_one/visit.h"
+
+namespace nearfar {
+
+// A kernel at one size on a subject: what is told of as one, "g0.n1/sgemm/today".
+struct KernelTask {
+    Subject subject;
+    std::string kernel;
+    ProblemSize size = ProblemSize::small;
+
+    std::string text() const { return subject.text() + "/" + kernel + "/" + size_name(size); }
+};
+
+// All kernels and sizes that are wanted of these subjects, in the order of a round: what drifts hits subjects that are compared alike.
+std::vector<KernelTask> tasks_of(const std::vector<SubjectKernels>& wanted, const std::vector<ProblemSize>& sizes);
+
+// How it goes on, to whoever tells it.
+struct KernelNews {
+    std::function<void(std::size_t position, std::size_t count, const std::vector<KernelTask>& tasks)> under_way;
+    std::function<void(const KernelTask& task, const KernelFigures& figures, bool finished)> measured;
+    std::function<void(const NotMeasured& why)> skipped;
+    std::function<void(const NotMeasured& why)> failed;
+};
+
+class KernelsBench {
+public:
+    // All outlive it.
+    KernelsBench(const KernelsOptions& options, KernelPlaces& places, const std::vector<KernelTask>& tasks, KernelNews news);
+
+    // One visit at a time, also where subjects share nothing.
+    void measure_each_alone() { each_alone_ = true; }
+
+    // Until all figures were reached again, the budget is used up, or an interrupt. Returns whether visits that were due were not made
+    // for the interrupt.
+    bool measure();
+
+private:
+    struct Run {
+        KernelTask task;
+        std::unique_ptr<Problem> problem;
+        std::unique_ptr<PlacedKernel> placed;
+        KernelFigures figures;
+        bool ended = false;  // nothing more is measured of it
+    };
+
+    const KernelsOptions& options_;
+    KernelPlaces& places_;
+    KernelNews news_;
+    std::vector<Run> runs_;
+    double begin_;
+    bool each_alone_ = false;
+
+    bool is_due(const Run& run, int round) const;
+    // Takes away those that are visited at the same time.
+    std::vector<Run*> take_company(std::vector<Run*>& due) const;
+    void visit(const std::vector<Run*>& runs, std::size_t position, std::size_t count);
+    void enter(Run& run, const std::function<KernelVisit()>& visit);
+    // No more visits are made; those without one are skipped.
+    void stop(const std::string& code, const std::string& reason);
+};
+
+}  // namespace nearfar

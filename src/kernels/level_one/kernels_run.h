@@ -1,0 +1,19 @@
+// nearfar-kernels without ranks: one process measures all subjects.
+#pragma once
+
+#include "kernels/level_one/kernels_bench.h"
+#include "kernels/level_one/kernels_options.h"
+#include "supervisor/supervisor.h"
+
+namespace nearfar {
+
+// In the process that measures. `rest`: what a process that ended before has left, null: everything.
+void run_kernels(const KernelsOptions& options, ProgramRun run, Teller& teller, const Rest* rest, double gone);
+
+// What is known of a task, as the document or the table has it.
+void tell_figures(const Teller& teller, const KernelTask& task, const KernelFigures& figures, bool host, bool finished);
+
+// One line for each subject with a kernel.
+int list_kernels(const KernelsOptions& options);
+
+}  // namespace nearfar

@@ -1,0 +1,193 @@
+#include "kernels/level_one/visit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/clock.h"
+#include "output/json.h"
+#include "output/table.h"
+
+namespace nearfar {
+namespace {
+
+constexpr double sequence_seconds = 0.05;  // of calls one after the other, about
+constexpr double overlap_seconds = 0.04;
+constexpr double compute_seconds = 0.008;  // of a sample without transfers
+constexpr double load_seconds = 0.02;      // of the one beside which the driver is asked
+constexpr int overlap_samples = 2;
+constexpr int compute_samples = 3;
+constexpr double again = 0.01;  // relative, within which the best visits have to lie
+constexpr double micro = 1e6;
+constexpr double milli = 1e3;
+constexpr double giga = 1e9;
+
+// How many calls take so long.
+int calls_in(double seconds, double each, int least, int most) {
+    if (!(each > 0)) return most;
+    return std::clamp(static_cast<int>(std::ceil(seconds / each)), least, most);
+}
+
+std::vector<double> of_calls(const std::vector<CallTimes>& calls, double CallTimes::*part) {
+    std::vector<double> samples;
+    for (const CallTimes& call : calls) samples.push_back(call.*part * micro);
+    return samples;
+}
+
+std::vector<double> scaled(std::vector<double> samples, double factor) {
+    for (double& sample : samples) sample *= factor;
+    return samples;
+}
+
+template <typename Value>
+void optional_field(Json& json, const char* name, const std::optional<Value>& value) {
+    if (value) json.field(name, *value);
+}
+
+std::string number_json(std::uint64_t number) { return std::to_string(number); }
+
+}  // namespace
+
+KernelVisit make_visit(PlacedKernel& kernel) {
+    KernelVisit visit;
+    visit.begin = now();
+    visit.calls.push_back(kernel.call());
+    const CallTimes first = visit.calls.front();
+    for (int left = calls_in(sequence_seconds, first.total, 3, 10) - 1; left > 0; --left) visit.calls.push_back(kernel.call());
+    const int calls = calls_in(overlap_seconds, first.total / 2, 4, 24) / 2 * 2;
+    for (int i = 0; i < overlap_samples; ++i) visit.overlapped.push_back(kernel.overlapped(calls));
+    const int times = calls_in(compute_seconds, first.compute, 1, 1000);
+    for (int i = 0; i < compute_samples; ++i) visit.computed.push_back(kernel.compute(times, [] {}));
+    const int load = calls_in(load_seconds, first.compute, 1, 1000);
+    visit.computed.push_back(kernel.compute(load, [&] { visit.state = kernel.state(); }));
+    visit.end = now();
+    visit.verified = kernel.verify();
+    visit.cpus = kernel.cpus();
+    visit.memory_nodes = kernel.memory_nodes();
+    return visit;
+}
+
+void KernelFigures::Figure::add(const std::vector<double>& more, const KernelVisit& visit) {
+    samples.insert(samples.end(), more.begin(), more.end());
+    visits.push_back({visit.begin, visit.end, more.size()});
+}
+
+Summary KernelFigures::Figure::summary(Best best) const {
+    Summary all = summarise(samples, visits);
+    all.plateau = plateau_of(all, visits, best);
+    return all;
+}
+
+void KernelFigures::add(const KernelVisit& visit) {
+    in_.add(of_calls(visit.calls, &CallTimes::in), visit);
+    compute_.add(of_calls(visit.calls, &CallTimes::compute), visit);
+    out_.add(of_calls(visit.calls, &CallTimes::out), visit);
+    total_.add(of_calls(visit.calls, &CallTimes::total), visit);
+    overlapped_.add(scaled(visit.overlapped, micro), visit);
+    std::vector<double> rates;
+    for (const double seconds : visit.computed) rates.push_back(shape_.counted / seconds / giga);
+    rate_.add(rates, visit);
+    verified_.add(visit.verified);
+    if (visit.state) note(*visit.state);
+    cpus_ = visit.cpus;
+    memory_nodes_ = visit.memory_nodes;
+    seconds_ += visit.end - visit.begin;
+    ++visits_;
+}
+
+// The last one's clocks, power and temperature; all reasons that were seen.
+void KernelFigures::note(const GpuState& state) {
+    std::vector<std::string> throttle = state_ ? state_->throttle : std::vector<std::string>{};
+    for (const std::string& reason : state.throttle)
+        if (std::find(throttle.begin(), throttle.end(), reason) == throttle.end()) throttle.push_back(reason);
+    if (!first_state_) first_state_ = state;
+    state_ = state;
+    state_->throttle = throttle;
+}
+
+bool KernelFigures::are_reached_again() const {
+    const auto is_settled = [](const Figure& figure, Best best) {
+        const std::optional<Plateau> plateau = figure.summary(best).plateau;
+        return plateau && is_reached_again(*plateau, again);
+    };
+    return is_settled(total_, Best::lowest) && is_settled(rate_, Best::highest);
+}
+
+std::string KernelFigures::state_json() const {
+    Json json;
+    json.begin_object();
+    optional_field(json, "sm_clock_mhz", state_->running.sm_clock);
+    optional_field(json, "memory_clock_mhz", state_->running.memory_clock);
+    optional_field(json, "power_w", state_->running.power);
+    optional_field(json, "temperature_c", state_->running.temperature);
+    json.key("throttle").begin_array();
+    for (const std::string& reason : state_->throttle) json.value(reason);
+    json.end_array().end_object();
+    return json.text();
+}
+
+std::string KernelFigures::errors_json() const {
+    const auto more = [](const std::optional<std::uint64_t>& before, const std::optional<std::uint64_t>& after) {
+        return before && after && *after > *before ? *after - *before : std::uint64_t{0};
+    };
+    if (!state_) return "";
+    const std::uint64_t corrected = more(first_state_->corrected_errors, state_->corrected_errors);
+    const std::uint64_t uncorrected = more(first_state_->uncorrected_errors, state_->uncorrected_errors);
+    if (corrected + uncorrected == 0) return "";
+    Json json;
+    json.begin_object().field("corrected", corrected).field("uncorrected", uncorrected).end_object();
+    return json.text();
+}
+
+std::vector<SubjectResult> KernelFigures::results(const Subject& subject, bool host) const {
+    std::vector<SubjectResult> results;
+    const std::string name = (host ? "kernel.host." : "kernel.") + shape_.kernel;
+    const bool converged = are_reached_again();
+    const auto add = [&](const char* what, const char* unit, const Figure& figure, Best best) {
+        SubjectResult result;
+        result.quantity = name + "." + what;
+        result.unit = unit;
+        result.subject = subject.text();
+        result.bytes = shape_.bytes();
+        Json size;
+        size.value(size_name(shape_.size));
+        Json operations;
+        operations.value(shape_.operations);
+        result.members = {{"size", size.text()},
+                          {"in_bytes", number_json(shape_.in_bytes)},
+                          {"out_bytes", number_json(shape_.out_bytes)},
+                          {"operations", operations.text()}};
+        if (state_) result.members.emplace_back("gpu_state", state_json());
+        if (const std::string errors = errors_json(); !errors.empty()) result.members.emplace_back("ecc_errors", errors);
+        result.converged = converged;
+        result.verified = verified_;
+        result.seconds = seconds_;
+        result.parts.push_back({subject.text(), figure.summary(best), cpus_, memory_nodes_});
+        results.push_back(result);
+    };
+    add("in", "us", in_, Best::lowest);
+    add("compute", "us", compute_, Best::lowest);
+    add("out", "us", out_, Best::lowest);
+    add("total", "us", total_, Best::lowest);
+    add("overlapped", "us", overlapped_, Best::lowest);
+    add("rate", shape_.unit, rate_, Best::highest);
+    return results;
+}
+
+std::string KernelFigures::row(const Subject& subject) const {
+    const auto of = [](const Figure& figure) { return figure.summary(Best::lowest).median / milli; };
+    const Summary rate = rate_.summary(Best::highest);
+    std::string told = state_ && state_->running.sm_clock ? std::to_string(*state_->running.sm_clock) + " MHz" : "";
+    if (state_ && state_->running.power) told += formatted(" %.0f W", *state_->running.power);
+    if (state_)
+        for (const std::string& reason : state_->throttle) told += " " + reason;
+    return formatted("%-10s %-12s %-6s %9.3f %9.3f %9.3f %9.3f %9.3f %11.2f %-8s %3zu  %s\n", shape_.kernel.c_str(),
+                     subject.text().c_str(), size_name(shape_.size), of(in_), of(compute_), of(out_), of(total_), of(overlapped_),
+                     rate.plateau ? rate.plateau->value : rate.median, shape_.unit, visits_, told.c_str());
+}
+
+std::string kernels_heading() {
+    return formatted("%-10s %-12s %-6s %9s %9s %9s %9s %9s %11s %-8s %3s\n", "kernel", "subject", "size", "in ms", "compute",
+                     "out", "total", "overlap", "rate", "", "n");
+}
+
+}  // namespace nearfar

@@ -1,0 +1,72 @@
+// One visit to a kernel where it is placed, and what is said of several.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/visits.h"
+#include "kernels/level_one/placed_kernel.h"
+
+namespace nearfar {
+
+// Samples of one visit: seconds, each of one call.
+struct KernelVisit {
+    double begin = 0;  // on CLOCK_MONOTONIC
+    double end = 0;
+    std::vector<CallTimes> calls;
+    std::vector<double> overlapped;
+    std::vector<double> computed;  // one after the other without transfers
+    Verified verified;
+    std::optional<GpuState> state;
+    std::vector<int> cpus;
+    std::vector<int> memory_nodes;
+};
+
+// Of a kernel that has begun. Throws Failure (wrong_data) where an answer is wrong.
+KernelVisit make_visit(PlacedKernel& kernel);
+
+// Samples of all visits to one kernel at one size.
+class KernelFigures {
+public:
+    explicit KernelFigures(const ProblemShape& shape) : shape_(shape) {}
+
+    void add(const KernelVisit& visit);
+    std::size_t visits() const { return visits_; }
+    // Whether the best total and the best rate were reached again.
+    bool are_reached_again() const;
+    const ProblemShape& shape() const { return shape_; }
+
+    // For the document: one result for each quantity. `host`: the CPU computed; `converged`: no more visits are due.
+    std::vector<SubjectResult> results(const Subject& subject, bool host) const;
+    // A line of the table.
+    std::string row(const Subject& subject) const;
+
+private:
+    // The samples of one quantity.
+    struct Figure {
+        std::vector<double> samples;
+        std::vector<Visit> visits;
+        void add(const std::vector<double>& more, const KernelVisit& visit);
+        Summary summary(Best best) const;
+    };
+
+    ProblemShape shape_;
+    Figure in_, compute_, out_, total_, overlapped_, rate_;
+    Verified verified_;
+    std::optional<GpuState> state_;
+    std::optional<GpuState> first_state_;
+    std::vector<int> cpus_;
+    std::vector<int> memory_nodes_;
+    double seconds_ = 0;
+    std::size_t visits_ = 0;
+
+    void note(const GpuState& state);
+    std::string state_json() const;
+    // How many errors more there are than at the first look; empty: none, or nobody says.
+    std::string errors_json() const;
+};
+
+// Above rows.
+std::string kernels_heading();
+
+}  // namespace nearfar
