@@ -2,7 +2,7 @@
 
 from nearfar import cells
 
-from .question import ACCEPT, Question
+from .. import ACCEPT, Question
 
 #: Three latencies, never mixed, of every (NUMA node, GPU) and every ordered pair of GPUs.
 LATENCIES = ("latency.copy", "latency.chase", "latency.launch")

@@ -6,7 +6,7 @@ from nearfar import cells
 from nearfar.measurement import Document, Metric, metrics
 from nearfar.topology import Node
 
-from .question import ACCEPT, Question
+from .. import ACCEPT, Question
 
 
 def figures(document: Document, node: Node) -> list[Metric]:

@@ -2,8 +2,7 @@
 
 from nearfar import cells
 
-from . import synthetic_documents
-from .question import ACCEPT, Question, of_cell
+from .. import ACCEPT, Question, of_cell, synthetic_documents
 
 QUESTION = Question(
     name="size_sweep_check",

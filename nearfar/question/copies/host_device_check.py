@@ -4,7 +4,7 @@ from nearfar import cells
 from nearfar.cells import Cell, Skip
 from nearfar.topology import Node
 
-from .question import ACCEPT, NIGHTLY, Question
+from .. import ACCEPT, NIGHTLY, Question
 
 
 def matrix_and_pageable(node: Node) -> tuple[list[Cell], list[Skip]]:

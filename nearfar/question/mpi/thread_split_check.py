@@ -6,8 +6,7 @@ from nearfar.cells import Skip
 from nearfar.mpi import contention
 from nearfar.topology import Node
 
-from . import synthetic_documents
-from .question import Question
+from .. import Question, synthetic_documents
 
 
 def subjects(node: Node) -> tuple[list[str], list[Skip]]:

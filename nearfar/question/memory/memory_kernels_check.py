@@ -2,7 +2,7 @@
 
 from nearfar import cells
 
-from .question import ACCEPT, Question, smaller_sizes
+from .. import ACCEPT, Question, smaller_sizes
 
 QUESTION = Question(
     name="memory_kernels_check",

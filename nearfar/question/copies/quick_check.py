@@ -5,7 +5,7 @@ from __future__ import annotations
 from nearfar import cells
 from nearfar.measurement import AnyMetric, Metric
 
-from .question import QUICK, Question
+from .. import QUICK, Question
 
 
 def judged_as(metric: AnyMetric) -> str:

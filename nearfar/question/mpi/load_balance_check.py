@@ -7,8 +7,7 @@ from nearfar.mpi import load_balance
 from nearfar.mpi.osu import INSTALL_MPI
 from nearfar.topology import Node
 
-from . import synthetic_documents
-from .question import ACCEPT, Question
+from .. import ACCEPT, Question, synthetic_documents
 
 
 def subjects(node: Node, bindings: str = "default,gpu") -> tuple[list[str], list[Skip]]:

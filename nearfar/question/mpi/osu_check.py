@@ -9,8 +9,7 @@ from nearfar.measurement import Document
 from nearfar.mpi.osu import BENCHMARKS, MpiCase, mpi_figures, subjects
 from nearfar.topology import Node
 
-from . import synthetic_documents
-from .question import ACCEPT, Question
+from .. import ACCEPT, Question, synthetic_documents
 
 
 def cases(

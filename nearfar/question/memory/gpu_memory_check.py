@@ -2,7 +2,7 @@
 
 from nearfar import cells
 
-from .question import ACCEPT, NIGHTLY, Question, smaller_sizes
+from .. import ACCEPT, NIGHTLY, Question, smaller_sizes
 
 QUESTION = Question(
     name="gpu_memory_check",

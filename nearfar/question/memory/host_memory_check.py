@@ -2,7 +2,7 @@
 
 from nearfar import cells
 
-from .question import ACCEPT, NIGHTLY, Question
+from .. import ACCEPT, NIGHTLY, Question
 
 QUESTION = Question(
     name="host_memory_check",

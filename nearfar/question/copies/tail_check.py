@@ -6,7 +6,7 @@ from nearfar import cells
 from nearfar.base import NOT_JUDGED, Finding
 from nearfar.measurement import Document
 
-from .question import ACCEPT, Question
+from .. import ACCEPT, Question
 
 
 def the_worst(document: Document | None) -> list[Finding]:

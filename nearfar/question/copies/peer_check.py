@@ -7,7 +7,7 @@ from nearfar.cells import Cell, Skip
 from nearfar.measurement import Document, Metric, metrics
 from nearfar.topology import Node
 
-from .question import ACCEPT, NIGHTLY, Question
+from .. import ACCEPT, NIGHTLY, Question
 
 
 def pairs_and_exchanges(node: Node) -> tuple[list[Cell], list[Skip]]:

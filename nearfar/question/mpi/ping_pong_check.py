@@ -2,8 +2,7 @@
 
 from nearfar.mpi import contention
 
-from . import synthetic_documents
-from .question import Question
+from .. import Question, synthetic_documents
 
 QUESTION = Question(
     name="ping_pong_check",

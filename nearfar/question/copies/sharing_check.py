@@ -6,7 +6,7 @@ from nearfar import cells
 from nearfar.measurement import RATIO, Document, Metric, metrics
 from nearfar.topology import Node
 
-from .question import ACCEPT, Question
+from .. import ACCEPT, Question
 
 
 def figures(document: Document, node: Node) -> list[Metric]:
