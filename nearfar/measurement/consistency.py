@@ -12,7 +12,7 @@ _LEAST = 3
 _ROUNDING = 1e-6
 #: Quantities whose programs compare every byte (or every sum) that arrived: there ``verified`` is true or false. Of a latency
 #: nothing needs to arrive, and OSU before 7 compares nothing.
-_VERIFIED = ("copy", "stream", "tail", "saxpy.", "contention.", "mpi.pingpong.", "mpi.stream.")
+_VERIFIED = ("copy", "stream", "tail", "saxpy.", "contention.", "mpi.pingpong.", "mpi.stream.", "kernel.")
 #: The units of what is measured in cells: a figure in another one is judged by no reference.
 _UNITS = {
     "copy": "GB/s",

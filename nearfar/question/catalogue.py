@@ -1,4 +1,5 @@
-"""Which questions there are: every file ``*_check.py`` of this folder and those below, and the file of ``checks/`` that shows it to ReFrame.
+"""Which questions there are: every file ``*_check.py`` of this folder and of those in it, and the file of ``checks`` that shows each
+to ReFrame.
 
 ReFrame drops a check file that it cannot import and still exits 0. A question or a class that is broken therefore stays in
 the list, with its problem: what should have run is known, and its absence INDETERMINATE.
