@@ -17,11 +17,11 @@ _WORDS = {"total": "in, kernel and out in turn", "overlapped": "transfers beside
 
 
 def of_compute(document: Document) -> list[SubjectMetric]:
-    """The rate of each matrix product on each GPU: ``device_local.g0.sgemm_today_rate``, whose memory the operands came from not being in it."""
+    """The rate of each matrix product on each GPU: ``device_local.g0.sgemm_today_rate``, wherever the operands came from."""
     found: dict[str, SubjectMetric] = {}
     for run in runs(document):
         if run.kernel in GEMM and not run.on_host:
-            metric = _figure(run, RATE, LOCAL_CLASS, run.about.device, "the kernel alone")
+            metric = _figure(run, RATE, LOCAL_CLASS, f"g{run.about.gpu}", "the kernel alone")
             if metric is not None:
                 found.setdefault(metric.name, metric)
     return list(found.values())

@@ -92,28 +92,28 @@ def _missing(document: Document, found: Sequence[KernelRun], kernels: Sequence[s
 
 
 def _states(found: Sequence[KernelRun]) -> list[Finding]:
-    devices: dict[str, list[KernelRun]] = {}
+    gpus: dict[int, list[KernelRun]] = {}
     for run in found:
         if run.about.gpu is not None:
-            devices.setdefault(run.about.device, []).append(run)
+            gpus.setdefault(run.about.gpu, []).append(run)
     said = []
-    for device, group in devices.items():
-        name = f"GPU {device[1:]}"
+    for gpu, group in gpus.items():
+        name = f"GPU {gpu}"
         held = [run for run in group if run.state.held_down]
         if held:
             reasons = dict.fromkeys(reason for run in held for reason in run.state.held_down)
             words = f"its hardware held the clocks down ({', '.join(reasons)}) while {_kernels(held)} ran: no reference is made of it"
-            said.append(Finding(f"{device}.clocks", "DEGRADED", f"{name}: {words}"))
+            said.append(Finding(f"g{gpu}.clocks", "DEGRADED", f"{name}: {words}"))
         uncorrected, corrected = (
             max(count) for count in zip(*((r.state.uncorrected, r.state.corrected) for r in group))
         )
         erred = _kernels([run for run in group if run.state.memory_errors])
         if uncorrected:
             words = f"{name}: {plural(uncorrected, 'uncorrected memory error')} while {erred} ran"
-            said.append(Finding(f"{device}.memory", "FAIL", words, hard=True))
+            said.append(Finding(f"g{gpu}.memory", "FAIL", words, hard=True))
         elif corrected:
             words = f"{plural(corrected, 'corrected memory error')} while {erred} ran: no reference is made of it"
-            said.append(Finding(f"{device}.memory", "DEGRADED", f"{name}: {words}"))
+            said.append(Finding(f"g{gpu}.memory", "DEGRADED", f"{name}: {words}"))
     return said
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nearfar.cells import Cell, host_device_matrix
 from nearfar.measurement import Document, Rate
+from nearfar.topology import Node
 
 from .subjects import KernelSubject
 
@@ -20,6 +22,11 @@ class Slowdown:
     value: float
     low: float
     high: float
+
+
+def cells_of(node: Node) -> list[Cell]:
+    """The copies whose rates are asked for: lone ones, of every GPU with every NUMA node."""
+    return [cell for cell in host_device_matrix(node)[0] if cell.lone]
 
 
 def of_document(document: Document) -> dict[tuple[int, int, str], Rate]:

@@ -55,7 +55,7 @@ def _alike(every: Iterable[KernelRun]) -> list[list[KernelRun]]:
     """The runs that differ in their memory's NUMA node (and in the binding of ranks) alone."""
     groups: dict[object, list[KernelRun]] = {}
     for run in every:
-        groups.setdefault((run.about.device, run.kernel, run.on_host, run.size, run.bytes), []).append(run)
+        groups.setdefault((run.about.gpu, run.kernel, run.on_host, run.size, run.bytes), []).append(run)
     return list(groups.values())
 
 

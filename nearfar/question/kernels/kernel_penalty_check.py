@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nearfar import cells, kernels
 from nearfar.base import Finding
-from nearfar.cells import Cell, Skip
+from nearfar.cells import Skip
 from nearfar.measurement import Document
 from nearfar.topology import Node
 
@@ -15,11 +15,6 @@ def every_path(node: Node) -> tuple[list[str], list[Skip]]:
     """Each GPU with the memory of each NUMA node."""
     possible, left_out = cells.host_device_matrix(node)
     return kernels.subjects.of_paths(possible), topology_check.unloaded(possible, left_out)
-
-
-def matrix(node: Node) -> list[Cell]:
-    """The lone copies whose rates say what the links alone cost."""
-    return [cell for cell in cells.host_device_matrix(node)[0] if cell.lone]
 
 
 def findings(document: Document | None) -> list[Finding]:
