@@ -67,10 +67,19 @@ def _run(key: tuple[Any, ...], results: dict[str, Result], raws: list[Mapping[st
         kernel=kernel, size=size, about=about, bytes=bytes_ or 0, on_host=on_host, results=results,
         operations=max((float(raw.get("operations") or 0) for raw in raws), default=0.0),
         smaller=next((result.smaller for result in results.values() if result.smaller), ""),
-        state=GpuState(
-            tuple(dict.fromkeys(str(reason) for state in states for reason in state.get("throttle") or [])),
-            next((float(state["sm_clock_mhz"]) for state in states if state.get("sm_clock_mhz")), None),
-            max((int(each.get("corrected") or 0) for each in errors), default=0),
-            max((int(each.get("uncorrected") or 0) for each in errors), default=0),
-        ),
+        state=_state(states, errors),
+    )  # fmt: skip
+
+
+def _state(states: list[Mapping[str, Any]], errors: list[Mapping[str, Any]]) -> GpuState:
+    """Of all that was measured of one kernel: every throttle reason, the first clock, power and temperature, the most errors."""
+
+    def first(key: str) -> float | None:
+        return next((float(state[key]) for state in states if state.get(key) is not None), None)
+
+    return GpuState(
+        throttle=tuple(dict.fromkeys(str(reason) for state in states for reason in state.get("throttle") or [])),
+        clock=first("sm_clock_mhz"), power=first("power_w"), temperature=first("temperature_c"),
+        corrected=max((int(each.get("corrected") or 0) for each in errors), default=0),
+        uncorrected=max((int(each.get("uncorrected") or 0) for each in errors), default=0),
     )  # fmt: skip
