@@ -26,7 +26,7 @@ def test_the_page_has_penalties_beside_what_the_links_cost_and_a_chart(page: Pag
     for words in (
         "Kernels with their transfers",
         "Penalty of other paths",
-        "g0.n1 off socket, in turn",
+        "sgemm, paper: g0.n1 off socket",
         "by the links",
         "operations per byte",
     ):
@@ -53,9 +53,9 @@ def test_what_is_more_than_the_link_stands_beside_the_figure() -> None:
         *made.results_of(node, "g0.n1", "sfft", "paper", slower=1.6),
     ]
     part = kernel_part(made.raw(node, [*made.matrix_of(node), *results]))
-    ((label, total, link, overlapped),) = part.tables[1].rows
+    ((label, total, link, overlapped),) = part.tables[0].rows
     assert (
-        label == "sfft, paper"
+        label == "sfft, paper: g0.n1 off socket"
         and link.endswith(", not only the link")
         and total.startswith("+")
         and overlapped.endswith(")")

@@ -72,7 +72,7 @@ def draw(points: Sequence[DensityPoint], words: str) -> Markup:
         group.append(mark)
         root.append(group)
         place = (x(each.density), y(each.penalty))
-        if each.label and all(abs(place[0] - a) > 40 or abs(place[1] - b) > 11 for a, b in taken):
+        if each.label and all(abs(place[0] - a) > 70 or abs(place[1] - b) > 11 for a, b in taken):
             taken.append(place)
             end = "end" if place[0] > WIDTH - RIGHT - 60 else None
             root.append(text(place[0] + (-7 if end else 7), place[1] - 5, each.label, "label", end))

@@ -44,7 +44,7 @@ def kernel_part(document: Mapping[str, Any] | None) -> KernelPart:
     if {run.kernel for run in runs} <= set(kernels.GEMM):
         return KernelPart((_computed(runs),))
     found = kernels.penalties.of_document(whole, whole.node)
-    tables = [_times(runs, whole)] + ([_penalties(found)] if found else [])
+    tables = [*([_penalties(found)] if found else []), _times(runs, whole)]
     classes = list(dict.fromkeys(each.path_class for each in found))
     marks = tuple(f"{mark} {class_words(each)}" for mark, each in zip("●■◆", classes))
     return KernelPart(tuple(tables), _chart(found, classes), marks, _note(whole))
@@ -103,22 +103,17 @@ def _times(runs: Sequence[KernelRun], document: Document) -> TextTable:
 
 
 def _penalties(found: Sequence[KernelPenalty]) -> TextTable:
-    """A row for each kernel and size, two columns for each path but the near ones."""
-    paths = list(dict.fromkeys(str(each.other.about) for each in found))
-    names = {str(each.other.about): f"{each.other.about} {class_words(each.path_class)}" for each in found}
-    rows: dict[tuple[str, str], dict[tuple[str, str], KernelPenalty]] = {}
+    """A row for each kernel, size and path but the near ones."""
+    rows: dict[str, dict[str, KernelPenalty]] = {}
     for each in found:
-        rows.setdefault((each.other.kernel, each.other.size), {})[str(each.other.about), each.what] = each
-    columns = tuple(column for path in paths for column in (f"{names[path]}, in turn", "by the links", "overlapped"))
-    made = []
-    for (kernel, size), mine in rows.items():
-        cells = []
-        for path in paths:
-            total = mine.get((path, "total"))
-            cells += [_penalty(total), _link(total), _penalty(mine.get((path, "overlapped")))]
-        made.append((f"{kernel}, {size}", *cells))
+        path = f"{each.other.about} {class_words(each.path_class)}"
+        rows.setdefault(f"{_sized(each.other)}: {path}", {})[each.what] = each
+    made = [
+        (label, _penalty(mine.get("total")), _link(mine.get("total")), _penalty(mine.get("overlapped")))
+        for label, mine in rows.items()
+    ]
     caption = "how much longer one call takes than from the near memory, with its interval; by the links: what their rates alone cost"
-    return TextTable("Penalty of other paths", caption, columns, tuple(made))
+    return TextTable("Penalty of other paths", caption, ("in turn", "by the links", "overlapped"), tuple(made))
 
 
 def _computed(runs: Sequence[KernelRun]) -> TextTable:
