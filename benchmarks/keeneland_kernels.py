@@ -15,11 +15,11 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
-from nearfar import kernels, measurement
-from nearfar.base import site_directories
-from nearfar.cells import parse
-from nearfar.kernels import KernelRun
-from nearfar.model.prediction import NodeType, load_node_type, predict
+from nearfar import kernels, measurement  # noqa: E402
+from nearfar.base import site_directories  # noqa: E402
+from nearfar.cells import parse  # noqa: E402
+from nearfar.kernels import KernelRun  # noqa: E402
+from nearfar.model.prediction import NodeType, load_node_type, predict  # noqa: E402
 
 #: Spafford, Meredith, Vetter 2011, table 2: the rate with the right binding, whether it counts operations (GFLOPS) or bytes of operands
 #: (GB/s; of a sort the keys alone), and what the wrong one loses, percent.

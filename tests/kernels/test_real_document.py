@@ -40,9 +40,9 @@ def test_every_kernel_was_read_at_both_sizes_on_both_gpus() -> None:
         assert run.state.clock and run.state.power and not run.state.held_down
 
 
-def test_the_power_limit_was_met_by_a_healthy_gpu_and_marks_nothing() -> None:
+def test_the_power_limit_is_met_by_a_healthy_gpu_and_marks_nothing() -> None:
     met = [run for run in kernels.runs(DOCUMENT) if "sw_power_cap" in run.state.throttle]
-    assert [(run.kernel, run.about.gpu) for run in met] == [("bf16gemm", 1)]
+    assert {(run.kernel, run.about.gpu) for run in met} == {("bf16gemm", 1), ("reduction", 1)}
     assert not any(metric.throttled for metric in judged("gemm_check").metrics)
 
 
