@@ -150,7 +150,8 @@ def _note(document: Document) -> str:
 
 
 def _sized(run: KernelRun) -> str:
-    return f"{run.kernel}, {run.size}{' (smaller)' if run.smaller else ''}"
+    by_cores = "host " if run.on_host else ""
+    return f"{by_cores}{run.kernel}, {run.size}{' (smaller)' if run.smaller else ''}"
 
 
 def _time(rate: Rate | None) -> str:
