@@ -10,18 +10,15 @@ from typing import Any
 
 import pytest
 
-from nearfar import cli, history, question, verdict
+from nearfar import question, verdict
 from nearfar.topology import node_to_document
 from nearfar.verdict import CaseInfo
-from nearfar.verdict.references import ReferenceFile
 from tests.data.runs.synthetic import Run
+from tests.history.tuned_site import tuned
 from tests.support import kernel_documents as made
 
 NODE = made.node_type("h200-x2-vm")
 CHECK = question.named("gemm_check")
-SITE = (
-    "system: redwood\nhosts: ['gpu[000-064]']\npartitions:\n  - {name: gpu, node_type: h200-x2-vm, features: [gpu]}\n"
-)
 #: What is wrong with the figures of a host, and by how much its GPUs are slower.
 HOSTS: tuple[tuple[Mapping[str, Any], float], ...] = (
     *(({}, 1.0),) * 10,
@@ -56,16 +53,10 @@ def test_marked_figures_make_no_reference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chance = random.Random(1)
-    for day in (1, 2, 3):
-        history.record(night(tmp_path, day, chance), tmp_path / "history")
-    (tmp_path / "site/systems").mkdir(parents=True)
-    (tmp_path / "site/systems/redwood.yaml").write_text(SITE)
-    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
-    monkeypatch.setenv("NEARFAR_HISTORY", str(tmp_path / "history"))
-    assert cli.main(["tune", "--system", "redwood", "--apply"]) == 0
+    found = tuned([night(tmp_path, day, chance) for day in (1, 2, 3)], tmp_path, monkeypatch, CHECK.name)
     said = capsys.readouterr().err
     assert "6 with clocks held down" in said and "6 while memory erred" in said, said
-    (row,) = ReferenceFile(tmp_path / "site/references/redwood.yaml", [CHECK.name]).rows()
+    (row,) = found
     assert (row.check, row.model, row.name, row.unit) == (
         CHECK.name,
         "NVIDIA H200",
