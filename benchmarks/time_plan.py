@@ -41,7 +41,7 @@ VISITS = {"host": 3, "peer": 2, "many": 3, "staged": 3, "stream": 5, "shared": 3
 PROCESS, EACH_GPU, CONTEXT, TASKS = 0.25, 0.15, 0.09, 0.45
 #: Seconds of ReFrame and the pack for all checks; of nearfar-saxpy's ranks beside each GPU's set-up.
 PACK, SAXPY = 5.0, 1.5
-#: Three matrix products at today's size on GPUs side by side: 1.3, 1.1 and 0.9 s of visits in tests/data/h200-x2-kernels.
+#: Three matrix products at today's size: 1.3, 1.1 and 0.9 s of visits in tests/data/h200-x2-kernels. GPUs are taken to be side by side.
 GEMM = 3.3
 
 
