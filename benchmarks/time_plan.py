@@ -41,6 +41,8 @@ VISITS = {"host": 3, "peer": 2, "many": 3, "staged": 3, "stream": 5, "shared": 3
 PROCESS, EACH_GPU, CONTEXT, TASKS = 0.25, 0.15, 0.09, 0.45
 #: Seconds of ReFrame and the pack for all checks; of nearfar-saxpy's ranks beside each GPU's set-up.
 PACK, SAXPY = 5.0, 1.5
+#: Three matrix products at today's size: 1.3, 1.1 and 0.9 s of visits in tests/data/h200-x2-kernels. GPUs are taken to be side by side.
+GEMM = 3.3
 
 
 @dataclass
@@ -131,6 +133,9 @@ def plan(node: Node, alone: bool) -> Iterator[Part]:
     for asked in sorted(question.asked_at(question.ACCEPT), key=lambda each: each.order):
         if asked.program == "nearfar-saxpy":
             yield Part(asked.name, "ranks", gpus, 1, SAXPY + (EACH_GPU + CONTEXT) * gpus)
+            continue
+        if asked.program == "nearfar-kernels":
+            yield Part(asked.name, "products", gpus, 1, PROCESS + (EACH_GPU + CONTEXT) * gpus + GEMM)
             continue
         cells = [cell for cell in asked.cells(node)[0] if isinstance(cell, Cell)]
         if not cells:

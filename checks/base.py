@@ -206,12 +206,12 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             return [*predict, "--cells", str(cells), "--json"]
         return self.program_command("--cells", str(cells), "--json", "--absent-fails", *self.program_options())
 
-    def program_command(self, *options):
-        """The command line of the check's program with all GPUs of the expected node, within the environment's image
-        where it has one."""
+    def program_command(self, *options, program=None):
+        """The command line of the check's program (or of another ``program`` of its folder) with all GPUs of the expected node, within
+        the environment's image where it has one."""
         gpus = [gpu.pci for gpu in self.expected.gpus]
         command = [
-            str(Path(self.programs.folder, self.question.program)),
+            str(Path(self.programs.folder, program or self.question.program)),
             *options,
             *(["--gpus", ",".join(gpus)] if gpus else []),
         ]

@@ -17,6 +17,9 @@ KERNELS = ("copy", "scale", "add", "triad")
 #: The kernels that GPUs have beside them: two arrays read, one read, one written, and one written by the runtime's memset.
 GPU_KERNELS = ("dot", "read", "write", "fill")
 
+#: What a GPU computes in its own memory: matrix products, counted in GFLOP/s.
+COMPUTE_KERNELS = ("gemm",)
+
 #: How many of a NUMA node's cores run a STREAM flow, where not all of them.
 CORE_SHARES = ("one", "half", "butone")
 
@@ -72,12 +75,13 @@ class Flow:
     @property
     def kind(self) -> str:
         """``host`` (copies between host memory and a GPU), ``peer`` (between two GPUs), ``local`` (within one GPU),
-        ``stream`` (STREAM by the cores of a NUMA node) or ``gpu_stream`` (by a GPU)."""
+        ``stream`` (STREAM by the cores of a NUMA node), ``gpu_stream`` (by a GPU) or ``compute`` (``/gemm``: it moves no bytes that are
+        counted)."""
         kinds = {self.source.kind, self.destination.kind}
         if "c" in kinds:
             return "stream"
         if self.kernel:
-            return "gpu_stream"
+            return "compute" if self.kernel in COMPUTE_KERNELS else "gpu_stream"
         if kinds == {"g"}:
             return "local" if self.source == self.destination else "peer"
         return "host"
@@ -104,7 +108,7 @@ class Flow:
         """Who drives without an ``@``; ``None`` for STREAM flows, which their source computes."""
         if self.kind in ("peer", "local"):
             return self.source
-        if self.kind in ("stream", "gpu_stream"):
+        if self.kernel or self.kind == "stream":
             return None
         return self.source if self.source.kind == "n" else self.destination
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from nearfar.base import NearfarError
 
-from .notation import CORE_SHARES, GPU_KERNELS, KERNELS, Cell, CellError, Endpoint, Flow, one_line
+from .notation import COMPUTE_KERNELS, CORE_SHARES, GPU_KERNELS, KERNELS, Cell, CellError, Endpoint, Flow, one_line
 
 _MAX_TASKS = 64
 _ENDPOINT = re.compile(r"[ngc][0-9]+")
@@ -163,9 +163,11 @@ class _Parser:
             digits = word[1:]
             if digits.startswith("0") or len(digits) > 2 or not 2 <= int(digits) <= _MAX_TASKS:
                 raise self.fail(start, f"the K of /xK is 2 to {_MAX_TASKS}")
-        elif word not in ("sm", "threads", *_BELONGS, *KERNELS, *GPU_KERNELS, *CORE_SHARES):
+        elif word not in ("sm", "threads", *_BELONGS, *KERNELS, *GPU_KERNELS, *COMPUTE_KERNELS, *CORE_SHARES):
             raise self.fail(start, f"unknown option '{one_line(word)}'")
-        if word in (*KERNELS, *GPU_KERNELS):
+        if word in COMPUTE_KERNELS and (flow.source.kind != "g" or flow.source != flow.destination):
+            raise self.fail(start, f"/{word} is computed by one GPU in its own memory (g0:g0/{word})")
+        if word in (*KERNELS, *GPU_KERNELS, *COMPUTE_KERNELS):
             if flow.source.kind == "n":
                 what = f"/{word} is computed by its source, cores (c0:n0/{word}) or a GPU (g0:n0/{word})"
                 raise self.fail(start, what)
@@ -178,7 +180,7 @@ class _Parser:
             if flow.kind != "stream":
                 raise self.fail(start, f"/{word} is for STREAM by cores (c0:n0/triad/{word})")
             return "cores", word
-        if flow.kind in ("stream", "gpu_stream"):
+        if flow.kind in ("stream", "gpu_stream", "compute"):
             raise self.fail(start, f"a STREAM flow takes only a kernel, not /{word}")
         if is_tasks:
             return "tasks", int(word[1:])

@@ -60,7 +60,7 @@ def row_schema() -> dict[str, pl.DataType]:
         "verified": pl.Boolean(),
         "throttled": pl.Boolean(),
         "contended": pl.Boolean(),
-        "disturbance": pl.String(),  # who else used what it was measured on: cpus, steal, gpu, host
+        "disturbance": pl.String(),  # who else used what it was measured on: cpus, steal, gpu, host; memory_errors: it erred
         "looks": pl.Int32(),  # how often it was measured, where it was measured again because it lay beyond a bound
         "intermittent": pl.Boolean(),
         "quick": pl.Boolean(),

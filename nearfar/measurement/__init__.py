@@ -6,7 +6,7 @@ Needs: base, topology, cells.
 from __future__ import annotations
 
 from . import consistency
-from .codes import EXPECTED_SKIPS, SOFT_FAILURES
+from .codes import EXPECTED_SKIPS, HARDWARE_THROTTLES, SOFT_FAILURES
 from .document import (
     CELL_QUANTITIES,
     Document,
@@ -24,12 +24,14 @@ from .document import (
 from .document_metrics import metrics
 from .machine import BusyProcess, GpuProcess, LinkCounter, MachineUse, machine_uses
 from .merging import merge
-from .metric import MADE_OF_OTHERS, RATIO, RATIO_UNIT, AnyMetric, Metric, SubjectMetric
+from .metric import COMPUTE_UNITS, MADE_OF_OTHERS, RATIO, RATIO_UNIT, AnyMetric, GpuState, Metric, SubjectMetric
 from .tail import Tail
 
 __all__ = [
     "CELL_QUANTITIES",
+    "COMPUTE_UNITS",
     "EXPECTED_SKIPS",
+    "HARDWARE_THROTTLES",
     "MADE_OF_OTHERS",
     "RATIO",
     "RATIO_UNIT",
@@ -39,6 +41,7 @@ __all__ = [
     "Document",
     "FlowResult",
     "GpuProcess",
+    "GpuState",
     "LinkCounter",
     "MachineUse",
     "Metric",

@@ -7,3 +7,5 @@ from __future__ import annotations
 EXPECTED_SKIPS = ("representative", "unsupported")
 #: Failures that prove nothing about the hardware; all other codes are hard evidence.
 SOFT_FAILURES = ("placement", "error")
+#: Reasons for held-down clocks that speak of heat or of the power supply, not of a setting, the power limit or an idle GPU.
+HARDWARE_THROTTLES = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .metric import MADE_OF_OTHERS, AnyMetric, SubjectMetric
+from .metric import COMPUTE_UNITS, MADE_OF_OTHERS, AnyMetric, SubjectMetric
 
 #: Samples of a cell that did not settle: of fewer nothing says how far it may be off.
 _LEAST = 3
@@ -12,7 +12,7 @@ _LEAST = 3
 _ROUNDING = 1e-6
 #: Quantities whose programs compare every byte (or every sum) that arrived: there ``verified`` is true or false. Of a latency
 #: nothing needs to arrive, and OSU before 7 compares nothing.
-_VERIFIED = ("copy", "stream", "tail", "saxpy.", "contention.", "mpi.pingpong.", "mpi.stream.")
+_VERIFIED = ("copy", "stream", "tail", "saxpy.", "contention.", "mpi.pingpong.", "mpi.stream.", "kernel.")
 #: The units of what is measured in cells: a figure in another one is judged by no reference.
 _UNITS = {
     "copy": "GB/s",
@@ -28,7 +28,7 @@ _VERIFIED_SUBJECTS = ("saxpy/", "within.", "across.")
 
 def fault(metric: AnyMetric) -> str | None:
     """What is wrong with a figure, as the end of a sentence about it; None where nothing is."""
-    unit = _UNITS.get(metric.quantity)
+    unit = COMPUTE_UNITS[0] if _computes(metric) else _UNITS.get(metric.quantity)
     if unit is not None and metric.unit != unit:
         return f"it is in {metric.unit}, where {unit} were asked for"
     if metric.ci is not None:
@@ -52,6 +52,13 @@ def span(metric: AnyMetric) -> tuple[float, float] | None:
     if metric.ci is not None:
         return metric.ci
     return None if metric.least is None or metric.most is None else (metric.least, metric.most)
+
+
+def _computes(metric: AnyMetric) -> bool:
+    """Whether it is of the flow of a cell, or of a lone cell, that computes beside copies."""
+    if isinstance(metric, SubjectMetric) or metric.total or metric.quantity in MADE_OF_OTHERS:
+        return False
+    return (metric.flow or metric.cell.flows[0]).kind == "compute"
 
 
 def _too_few(metric: AnyMetric) -> bool:

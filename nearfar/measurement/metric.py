@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from nearfar.cells import Cell, Flow, join_class
 
+from .codes import HARDWARE_THROTTLES
+
 #: The quantity and unit of figures that are one rate over another.
 RATIO = "ratio"
 RATIO_UNIT = "1"
@@ -16,6 +18,8 @@ SIZE = "size"
 SIZE_UNIT = "B"
 #: The quantity of a high percentile of a path's single transfers.
 TAIL = "tail"
+#: The units of what a GPU computes.
+COMPUTE_UNITS = ("GFLOP/s",)
 #: Quantities of figures that are made of others: they explain, and what they are made of is judged.
 MADE_OF_OTHERS = (RATIO, TASK, SIZE, TAIL)
 
@@ -65,6 +69,29 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class GpuState:
+    """A GPU while a figure was measured: the reasons why its clocks were held down, the clock of its multiprocessors (MHz), its power
+    (W) and temperature (°C), None where they are not known, and how many errors its memory had meanwhile."""
+
+    throttle: tuple[str, ...] = ()
+    clock: float | None = None
+    power: float | None = None
+    temperature: float | None = None
+    corrected: int = 0
+    uncorrected: int = 0
+
+    @property
+    def held_down(self) -> tuple[str, ...]:
+        """The reasons of heat or of the power supply. The power limit (``sw_power_cap``) is where a matrix product runs."""
+        return tuple(reason for reason in self.throttle if reason in HARDWARE_THROTTLES)
+
+    @property
+    def memory_errors(self) -> int:
+        """Of either kind."""
+        return self.corrected + self.uncorrected
+
+
+@dataclass(frozen=True)
 class SubjectMetric:
     """One figure of something that is no cell: an MPI benchmark, a kernel.
 
@@ -72,7 +99,8 @@ class SubjectMetric:
     wrong; ``question`` what is asked of it, as it stands behind the class in the name; ``derived`` as of ``Metric``.
     ``rows`` are the references' rows that may speak of it, the most precise first (empty: its name alone). ``value``, ``ci``,
     ``ceiling``, ``least`` and ``most`` (the extremes of its ``n`` samples) are in ``unit``. ``contended``: its ranks shared their
-    cores with others.
+    cores with others. ``gpus`` compute it (none: those that the subject names, of the node's first GPU's model). ``state``: how their
+    clocks and memory were while it ran, where that is known of this figure.
     """
 
     name: str
@@ -98,6 +126,8 @@ class SubjectMetric:
     plateau: float | None = None
     median: float | None = None
     steadiness: float | None = None
+    gpus: tuple[int, ...] = ()
+    state: GpuState | None = None
 
 
 #: Any figure that is judged.

@@ -1,4 +1,5 @@
-"""Which questions there are: every file ``*_check.py`` of this folder, and the file of ``checks/`` that shows it to ReFrame.
+"""Which questions there are: every file ``*_check.py`` of this folder and of those in it, and the file of ``checks`` that shows each
+to ReFrame.
 
 ReFrame drops a check file that it cannot import and still exits 0. A question or a class that is broken therefore stays in
 the list, with its problem: what should have run is known, and its absence INDETERMINATE.
@@ -31,12 +32,12 @@ _TUPLES = ("levels", "systems", "features", "options")
 @cache
 def questions() -> tuple[Question, ...]:
     """Every question, by name; one that cannot be asked says so by ``problem``."""
-    found = [_read(path) for path in sorted(_QUESTIONS.glob("*_check.py"))]
+    found = [_read(path) for path in _question_files()]
     names = {question.name for question in found}
     lone = [path for folder in (_CHECKS, _QUICK, _LONG) for path in folder.glob("*_check.py") if path.stem not in names]
     words = "no file of nearfar/question says what it asks: docs/guide/add-a-check.md"
     found += [_broken(path, f"{path}:1: {words}") for path in lone]
-    for path in sorted(set(_QUESTIONS.glob("*.py")) - set(_QUESTIONS.glob("*_check.py"))):
+    for path in sorted({*_QUESTIONS.glob("*.py"), *_QUESTIONS.glob("*/*.py")} - set(_question_files())):
         if any(
             line.startswith("QUESTION = ") for line in path.read_text(encoding="utf-8", errors="replace").splitlines()
         ):
@@ -46,8 +47,8 @@ def questions() -> tuple[Question, ...]:
 
 def check_names() -> list[str]:
     """The names of all checks, without what they ask: a question's file is called as its check is."""
-    folders = (_QUESTIONS, _CHECKS, _QUICK, _LONG)
-    return sorted({path.stem for folder in folders for path in folder.glob("*_check.py")})
+    classes = (path for folder in (_CHECKS, _QUICK, _LONG) for path in folder.glob("*_check.py"))
+    return sorted({path.stem for path in (*_question_files(), *classes)})
 
 
 def named(name: str) -> Question:
@@ -92,9 +93,15 @@ def made_by(file: str) -> list[Question]:
     return [each for each in questions() if not each.problem and reframe_file(each) == Path(file).resolve()]
 
 
+def _question_files() -> list[Path]:
+    """The files of this room and of its sub-rooms that are called as a check is."""
+    return sorted((*_QUESTIONS.glob("*_check.py"), *_QUESTIONS.glob("*/*_check.py")), key=lambda path: path.name)
+
+
 def _read(path: Path) -> Question:
     try:
-        found = import_module(f"{__package__}.{path.stem}").QUESTION
+        place = path.relative_to(_QUESTIONS).with_suffix("").parts
+        found = import_module(".".join((__package__, *place))).QUESTION
         if not isinstance(found, Question):
             raise TypeError("QUESTION is no Question")
         if texts := [key for key in _TUPLES if isinstance(getattr(found, key), str)]:

@@ -26,6 +26,7 @@ from nearfar.report.sections import (
     contention,
     gaps,
     gpu_memory,
+    kernels,
     latencies,
     many_gpus,
     mpi,
@@ -68,6 +69,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
     said = (
         balance.line(check.document)
         or contention.line(check.document)
+        or kernels.line(check.document)
         or _hosts_and_pairs(hosts, found)
         or mpi.line(found)
         or numa_pairs.line(found)

@@ -20,18 +20,20 @@ from nearfar.report.figures import Figure, figures, parsed, wording, worst_first
 from nearfar.report.node_drawing import Findings, LinkDirection, draw
 from nearfar.report.sections import (
     Balance,
-    ContentionTable,
     Explained,
     Gap,
+    KernelPart,
     MpiTable,
     Published,
     Ramp,
     SizeCurves,
+    TextTable,
     balances,
     beside,
     contention_tables,
     exchange_tables,
     gaps,
+    kernel_part,
     latency_matrices,
     memory_matrices,
     mpi_tables,
@@ -66,7 +68,8 @@ class CheckView:
     sweeps: list[SizeCurves]
     mpi: list[MpiTable]
     balances: list[Balance]
-    contention: list[ContentionTable]
+    contention: list[TextTable]
+    kernels: KernelPart
     findings: list[dict[str, Any]]
     gaps: list[Gap]
     nothing: str | None
@@ -155,7 +158,7 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
         ratios=ratio_matrices(found, why, hosts, gpus) + staged_ratios(found, why, gpus) if plain else [], ramps=many + exchanged,
         sweeps=size_curves_of(found, check.document), balances=balances(check.document),
         mpi=mpi_tables(found, check.document) + numa_pair_tables(found),
-        contention=contention_tables(check.document),
+        contention=contention_tables(check.document), kernels=kernel_part(check.document),
         findings=[
             {**vars(f), "anchor": finding_anchor(prefix, i, f)}
             for i, f in enumerate(check.verdict.findings if check.verdict else ())

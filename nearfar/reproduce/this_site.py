@@ -26,6 +26,7 @@ _SOLE = {"sole": "near"}
 _CHOSEN: dict[str, Callable[[Sequence[float]], float]] = {
     LEAST: min, GREATEST: max, EXCESS: lambda ratios: median(ratios) - 1,
 }  # fmt: skip
+_NOTHING_FAR = "this node has one NUMA node: nothing is off-socket"
 #: Names of paths that a figure lists before it counts them.
 _NAMED = 2
 
@@ -97,10 +98,16 @@ class ThisSite:
         ]
         values = [metric.value for metric in found if metric.value is not None]
         if not values:
-            return SiteFigure(because=self._why(row, None))
+            return SiteFigure(because=self._one_numa_node(wanted.pattern) or self._why(row, None))
         chosen = _CHOSEN.get(wanted.which, median)(values)
         of = found[0].name if len(values) == 1 else f"{wanted.which or 'median'} of {plural(len(values), 'figure')}"
         return SiteFigure(chosen, of)
+
+    def _one_numa_node(self, pattern: str) -> str:
+        """Why there is neither a near nor a far figure; empty where there may be, or the pattern asks for neither."""
+        of_classes = pattern.startswith(("near.", "on_socket", "off_socket"))
+        known = self.node is not None and self.node.gpus and len(self.node.host_numa_nodes) == 1
+        return _NOTHING_FAR if of_classes and known else ""
 
     def _of_cell(self, cell: Cell, row: PaperRow, theirs: Node | None) -> SiteFigure:
         """Of the cell itself, or where the node is another than the paper's of all cells of its sort: their median."""
@@ -185,7 +192,7 @@ def _lack(cell: Cell, node: Node, theirs: Node | None) -> str:
     classes = {_class(known, flow) for flow in cell.flows}
     if "off_socket" in classes or "across" in classes:
         if len(node.host_numa_nodes) < 2:
-            return "this node has one NUMA node: nothing is off-socket"
+            return _NOTHING_FAR
         if len(node.packages) < 2:
             return "this node has one package: nothing is off-socket"
     if any(flow.kind == "peer" for flow in cell.flows) and len(node.gpus) < 2:

@@ -98,7 +98,7 @@ def _flow(flow: Flow, node: Node, links: Links) -> KnownPath | None:
         a, b = flow.source.index, flow.destination.index
         there = b in memories and node.numa_node(a) is not None
         return KnownPath("the node has these NUMA nodes") if there else None
-    if flow.kind == "gpu_stream":
+    if flow.kind in ("gpu_stream", "compute"):
         return None
     if flow.kind == "local":
         return KnownPath("the node has this GPU")

@@ -24,6 +24,8 @@ TOGETHER, LEAST_FALL = 0.5, 0.02
 EVEN = 0.9
 #: The disturbance of unrelated paths that fall together.
 HOST = "host"
+#: The GPU's own memory erred while a figure was measured: it is judged all the same, and no reference is made of it.
+MEMORY_ERRORS = "memory_errors"
 #: When to run again on a host that others disturb from outside of the machine.
 _QUIET_HOST = "when its host is less busy"
 

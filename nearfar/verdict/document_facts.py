@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from nearfar.measurement import GpuState
+
 from .verdict_types import MeasuredGpu, MeasurementInfo
 
 #: Reasons for held-down clocks that are a setting, not heat or power.
@@ -45,6 +47,14 @@ def throttled(gpus: tuple[int, ...], held: frozenset[int]) -> bool:
     return not held.isdisjoint(gpus) if gpus else bool(held)
 
 
+def held_words(state: GpuState | None) -> str:
+    """What held the clocks of a figure's GPU while it was measured, the power limit too, as the end of a sentence; empty: nothing."""
+    if state is None or not state.throttle:
+        return ""
+    clock = "" if state.clock is None else f", at {state.clock:.0f} MHz"
+    return f"; its clocks were held down meanwhile ({', '.join(state.throttle)}{clock})"
+
+
 @lru_cache(maxsize=10_000)
 def gpus_of(subject: str) -> tuple[int, ...]:
     """The GPUs that a cell, a flow or another subject names, in its order."""
@@ -57,7 +67,11 @@ def engine_of(quantity: str, subject: str) -> str:
         return "mpi"
     if not gpus_of(subject):
         return "cpu"
-    return "sm" if "/sm" in subject or quantity.startswith(("stream", "latency.chase", "latency.launch")) else "ce"
+    return (
+        "sm"
+        if "/sm" in subject or quantity.startswith(("stream", "latency.chase", "latency.launch", "kernel."))
+        else "ce"
+    )
 
 
 def _text(value: Any) -> str | None:

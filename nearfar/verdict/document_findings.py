@@ -13,6 +13,7 @@ from nearfar.base import NOT_JUDGED, Finding, good, passes, utc_time, worst
 from nearfar.cells import Cell, Skip
 from nearfar.measurement import (
     EXPECTED_SKIPS,
+    HARDWARE_THROTTLES,
     RATIO_UNIT,
     SOFT_FAILURES,
     Document,
@@ -28,8 +29,6 @@ LONGEST, CLOCKS = timedelta(days=1), timedelta(minutes=5)
 UNJUDGED = "judged"
 #: A CPU is slow above so many times the median of those tried; of so many or fewer none is the odd one.
 _SLOW_CPU, _LEAST_CPUS = 1.25, 2
-#: Throttle reasons that speak of heat or power, not of a setting or an idle GPU.
-_HARDWARE_THROTTLES = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal")
 
 
 @dataclass(frozen=True)
@@ -212,7 +211,7 @@ def _from_load(gpu: Mapping[str, Any]) -> list[Finding]:
     if errors:
         words = f"{name}: {errors} uncorrected memory error{'s' if errors > 1 else ''} since its last reset"
         found.append(Finding(f"g{gpu['index']}.memory", "FAIL", words, hard=True))
-    held = [reason for reason in gpu.get("throttle") or [] if reason in _HARDWARE_THROTTLES]
+    held = [reason for reason in gpu.get("throttle") or [] if reason in HARDWARE_THROTTLES]
     if held:
         words = f"{name}: its hardware held the clocks down while it was measured ({', '.join(held)})"
         found.append(Finding(f"g{gpu['index']}.clocks", "DEGRADED", words))

@@ -161,11 +161,13 @@ def _judge_metric(
     moved = subject if flow is None else str(flow)
     gpus, held = document_facts.gpus_of(moved), document_facts.held_down(raw)
     throttled = document_facts.throttled(gpus, held)
+    state = metric.state if isinstance(metric, SubjectMetric) else None
     verdict, reason = figure_verdict.word(metric, reference, past, acceptance, node)
     before = past.get(metric.name)
     if verdict in ("FAIL", "DEGRADED"):
         reason = f"{reason}{figure_verdict.other_direction(metric, metrics, references, past, node)}"
-        if throttled:
+        reason += document_facts.held_words(state)
+        if throttled and state is None:
             named = ", ".join(f"GPU {gpu}" for gpu in sorted(held.intersection(gpus) or held))
             reason += f"; heat or power held down the clocks of {named}"
     return JudgedMetric(
@@ -176,7 +178,8 @@ def _judge_metric(
         basis=None if isinstance(metric, SubjectMetric) else metric.basis,
         limited_by=metric.limited_by, ceiling=metric.ceiling, rows=tuple(row_keys(metric)), beside=beside,
         remeasured=not isinstance(metric, SubjectMetric) and metric.remeasured,
-        throttled=throttled,
+        throttled=throttled if state is None else bool(state.held_down),
+        disturbance=disturbances.MEMORY_ERRORS if state is not None and state.memory_errors else None,
         contended=_contended(metric, raw),
         reference=None if reference is None else JudgedReference(
             reference.value, reference.lowest, reference.highest, reference.unit, reference.origin, reference.note, reference.stale,

@@ -15,8 +15,8 @@ from typing import Any
 
 from nearfar import measurement, question
 from nearfar.base import NearfarError, process, supervise, utc_text, write_atomically
-from nearfar.cells import Cell, parse_lines
-from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, SubjectMetric
+from nearfar.cells import Cell
+from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, SubjectMetric, subject_key
 
 from . import figure_verdict, look_plan
 from .look_plan import LATER_LOOKS, LookPlan
@@ -27,7 +27,7 @@ def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str)
     beyond = _beyond(plan, stage, stdout)
     if not beyond:
         return
-    cells = None if plan.cells is None else _cells(beyond, parse_lines(plan.cells))
+    cells = None if plan.cells is None else _cells(beyond, _asked(Path(plan.cells)))
     figures = [metric.name for metric in beyond]
     looks: list[Mapping[str, Any]] = []
     look_plan.write_account(stage, figures, looks)
@@ -55,12 +55,18 @@ def _beyond(plan: LookPlan, stage: Path, stdout: str) -> list[AnyMetric]:
     return [metric for metric, word in zip(figures, words) if word == "FAIL"]
 
 
-def _cells(beyond: Sequence[AnyMetric], asked: Sequence[Cell]) -> list[Cell]:
-    """The cells to measure again: those of the figures, and all that a figure may be made of."""
+def _asked(file: Path) -> list[Cell | str]:
+    """The cells, or other subjects, of the check's file: one a line."""
+    texts = file.read_text(encoding="utf-8").split()
+    return [each if isinstance(each := subject_key(text), Cell) else text for text in texts]
+
+
+def _cells(beyond: Sequence[AnyMetric], asked: Sequence[Cell | str]) -> list[Cell | str]:
+    """The cells (or other subjects) to measure again: those of the figures, and all that a figure may be made of."""
     measured = [metric for metric in beyond if not isinstance(metric, SubjectMetric)]
-    own = {metric.cell for metric in measured}
+    own = {metric.subject if isinstance(metric, SubjectMetric) else metric.cell for metric in beyond}
     loads = {_load(metric.cell) for metric in measured if metric.quantity in MADE_OF_OTHERS}
-    return [cell for cell in asked if cell in own or _load(cell) in loads]
+    return [cell for cell in asked if cell in own or (isinstance(cell, Cell) and _load(cell) in loads)]
 
 
 def _load(cell: Cell) -> tuple[object, ...]:
@@ -68,13 +74,13 @@ def _load(cell: Cell) -> tuple[object, ...]:
     return tuple(sorted((flow.kind, flow.direction or "", flow.gpus) for flow in cell.flows))
 
 
-def _shown(cells: Sequence[Cell]) -> str:
+def _shown(cells: Sequence[Cell | str]) -> str:
     more = f" and {len(cells) - 3} more" if len(cells) > 3 else ""
     return f"{', '.join(map(str, cells[:3]))}{more}"
 
 
 def _command(
-    plan: LookPlan, stage: Path, command: Sequence[str], cells: Sequence[Cell] | None, number: int
+    plan: LookPlan, stage: Path, command: Sequence[str], cells: Sequence[Cell | str] | None, number: int
 ) -> list[str]:
     """The program's command line with the cells and the document of this look in the place of the first one's."""
     instead = {}

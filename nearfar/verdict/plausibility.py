@@ -15,7 +15,7 @@ from typing import Any
 
 from nearfar.base import plural
 from nearfar.cells import CellError, Flow, parse
-from nearfar.measurement import RATIO, AnyMetric, SubjectMetric
+from nearfar.measurement import COMPUTE_UNITS, RATIO, AnyMetric, SubjectMetric
 from nearfar.model.prediction import link_ceiling
 from nearfar.topology import Gpu, Node
 
@@ -43,6 +43,8 @@ OF_RANKS = 500.0
 OF_ANYTHING = 100_000.0
 #: Messages of one pair of ranks, millions a second: tens.
 MESSAGES = 500.0
+#: What a GPU computes, GFLOP/s: 2.2 million in bf16 on a B200; ten times that.
+OF_COMPUTE = 2e7
 #: A link's ceiling assumes the size of its packets; what is only compared with links has this much room.
 _ROOM = 1.25
 
@@ -142,6 +144,8 @@ def _of_kind(
     if unit == "Mmsg/s":
         pairs = _pairs(subject)
         return Limits(_SOMETHING, MESSAGES * pairs, f"a rate of messages of {plural(pairs, 'pair')} of ranks")
+    if unit in COMPUTE_UNITS:
+        return Limits(_SOMETHING, OF_COMPUTE, "a GPU's compute")
     if unit == "B":
         return Limits(1.0, OF_SIZE, "a size of transfer")
     return _of_part(quantity, path_class) if unit == "1" else None

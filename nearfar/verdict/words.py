@@ -123,6 +123,8 @@ def _flow_words(flow: Flow) -> str:
     if flow.kind == "gpu_stream":
         memory = "its own memory" if flow.destination == flow.source else f"memory of {_memory_words(flow.destination)}"
         return f"GPU {flow.source.index}, {memory}, STREAM {flow.kernel}"
+    if flow.kind == "compute":
+        return f"GPU {flow.gpus[0]}, matrix products"
     if flow.kind == "local":
         return f"GPU {flow.gpus[0]}, within its memory{extra}"
     if flow.kind == "peer":

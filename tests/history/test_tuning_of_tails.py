@@ -8,18 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import cli, history, measurement, verdict
+from nearfar import measurement, verdict
 from nearfar.topology import node_to_document
 from nearfar.verdict import CaseInfo
-from nearfar.verdict.references import ReferenceFile
 from tests.data.runs import gpu_memory
 from tests.data.runs.synthetic import Run
+from tests.history.tuned_site import tuned
 from tests.question import test_tail
 
 PATHS = ("n0:g0", "g0:n0", "n0:g1", "g1:n0")
-SITE = (
-    "system: redwood\nhosts: ['gpu[000-064]']\npartitions:\n  - {name: gpu, node_type: h200-x2-vm, features: [gpu]}\n"
-)
 
 
 def night(folder: Path, day: int, chance: random.Random) -> Path:
@@ -44,15 +41,9 @@ def test_the_slowest_transfers_are_tuned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     chance = random.Random(1)
-    for day in (1, 2, 3):
-        history.record(night(tmp_path, day, chance), tmp_path / "history")
-    (tmp_path / "site/systems").mkdir(parents=True)
-    (tmp_path / "site/systems/redwood.yaml").write_text(SITE)
-    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
-    monkeypatch.setenv("NEARFAR_HISTORY", str(tmp_path / "history"))
-    assert cli.main(["tune", "--system", "redwood", "--apply"]) == 0
+    found = tuned([night(tmp_path, day, chance) for day in (1, 2, 3)], tmp_path, monkeypatch, "tail_check")
     assert "left out: nothing" in capsys.readouterr().err
-    rows = {row.name: row for row in ReferenceFile(tmp_path / "site/references/redwood.yaml", ["tail_check"]).rows()}
+    rows = {row.name: row for row in found}
     assert set(rows) == {f"sole_tail_{what}.{way}" for what in ("p99", "worst") for way in ("h2d", "d2h")}
     for way in ("h2d", "d2h"):
         worst = rows[f"sole_tail_worst.{way}"]

@@ -15,6 +15,7 @@ import reframe.core.runtime as rt
 from reframe.core.config import load_config
 from reframe.frontend.loader import RegressionCheckLoader
 
+from nearfar import kernels
 from nearfar.base.files import CHECKOUT
 from nearfar.mpi.osu.subjects import MpiCase
 from nearfar.question import synthetic_documents
@@ -34,6 +35,9 @@ def answered(check: Any, asked: list[Any], node: Node) -> Any:
         return synthetic_documents.of_contention(asked, node)
     if check.question.program == "nearfar-saxpy":
         return synthetic_documents.of_saxpy(node)
+    if check.question.program == "nearfar-kernels":
+        names = kernels.GEMM if check.name == "gemm_check" else list(kernels.KERNELS)
+        return synthetic_documents.of_kernels(asked, node, names)
     curves = "--sizes" in check.program_options()
     return synthetic_documents.of_cells(asked, node, check.question.quantities, curves)
 

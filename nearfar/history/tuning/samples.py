@@ -11,7 +11,7 @@ from typing import Any
 from nearfar.base import statistics
 from nearfar.cells import CellError, parse
 from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl
-from nearfar.verdict import row_fault
+from nearfar.verdict import disturbances, row_fault
 from nearfar.verdict.references import known_checks
 
 from . import hosts
@@ -200,7 +200,7 @@ def _beyond(cannot: Sequence[Mapping[str, Any]]) -> str:
 
 
 #: Reasons that speak of how the measurement went: where many have them, the rest are the best of them.
-_UNRELIABLE = ("with clocks held down", "disturbed by others", "not verified")
+_UNRELIABLE = ("with clocks held down", "while memory erred", "disturbed by others", "not verified")
 
 
 def _reason() -> pl.Expr:
@@ -214,6 +214,7 @@ def _reason() -> pl.Expr:
         pl.when(pl.col("quick")).then(pl.lit("of a quick look"))
         .when(pl.col("contended")).then(pl.lit("beside other traffic"))
         .when(pl.col("throttled")).then(pl.lit("with clocks held down"))
+        .when(pl.col("disturbance") == disturbances.MEMORY_ERRORS).then(pl.lit("while memory erred"))
         .when(pl.col("disturbance").is_not_null()).then(pl.lit("disturbed by others"))
         .when(pl.col("verified").eq(False)).then(pl.lit("not verified"))
         .when(~pl.col("value").is_finite() | (pl.col("value") <= 0)).then(pl.lit("no figure"))

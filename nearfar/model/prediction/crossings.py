@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from nearfar.base import NearfarError
 from nearfar.cells import Cell, Flow, flow_class
 
 from . import gpu_memory
@@ -55,6 +56,8 @@ def crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Cap
         yield from _host_crossings(flow, node_type, cell)
     elif flow.kind == "stream":
         yield from _stream_crossings(flow, node_type)
+    elif flow.kind == "compute":
+        raise NearfarError(f"{flow}: what a GPU computes is not predicted")
     elif flow.kind in ("local", "gpu_stream"):
         yield from _own_crossings(flow, node_type, cell)
     else:

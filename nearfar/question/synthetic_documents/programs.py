@@ -5,9 +5,11 @@ Their rates are 1; their ceilings are line rates, packet headers included. They 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from nearfar import kernels
 from nearfar.cells import Cell, Flow
 from nearfar.measurement import Document, FlowResult, Rate, Result, Tail
 from nearfar.model import link_limits
@@ -108,6 +110,22 @@ def of_saxpy(node: Node) -> Document:
         })  # fmt: skip
         result["flows"].append({"flow": flow, "rate": {"unit": units.get(what, "1"), "median": 1.0}})
     return _document({"results": list(found.values())}, node)
+
+
+def of_kernels(subjects: Iterable[str], node: Node, names: Sequence[str]) -> Document:
+    """What ``nearfar-kernels`` prints of these subjects and kernels, at every size, and smaller for want of memory."""
+    raw, results = [], []
+    for subject in subjects:
+        for size, smaller in itertools.product(kernels.SIZES, ("", "memory is in use")):
+            for quantity in kernels.quantities(names):
+                rate = _rate("GFLOP/s" if quantity.endswith("gemm.rate") else "us")
+                raw.append({"size": size})
+                results.append(
+                    Result(
+                        quantity, subject, None, 1 if smaller else 2, True, True, (), (), None, rate, smaller=smaller
+                    )
+                )
+    return _document({"results": raw}, node, results)
 
 
 def _document(raw: dict[str, Any], node: Node, results: Sequence[Result] = ()) -> Document:

@@ -5,7 +5,7 @@ Needs: cells, measurement, verdict, report.figures.
 
 from __future__ import annotations
 
-from . import curves, log_curves, strips
+from . import curves, densities, log_curves, strips
 from .matrices import (
     FIGURE,
     MIRROR,
@@ -36,6 +36,7 @@ __all__ = [
     "cell_anchor",
     "core_share_matrices",
     "curves",
+    "densities",
     "element",
     "evidence",
     "grid",

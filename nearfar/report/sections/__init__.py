@@ -1,6 +1,6 @@
 """What the page says of each kind of question: one module for each part of the page, and what explains the figures.
 
-Needs: base, topology, cells, measurement, model.calibration, model.diagnosis, model.prediction, binding, mpi, mpi.osu, question,
+Needs: base, topology, cells, measurement, kernels, model.calibration, model.diagnosis, model.prediction, binding, mpi, mpi.osu, question,
 verdict, report.charts, report.figures.
 """
 
@@ -10,6 +10,7 @@ from . import (
     balance,
     contention,
     gpu_memory,
+    kernels,
     latencies,
     many_gpus,
     mpi,
@@ -20,10 +21,11 @@ from . import (
     size_curves,
 )
 from .balance import Balance, balances
-from .contention import ContentionTable, contention_tables
+from .contention import contention_tables
 from .exchanges import exchange_tables
 from .explanations import Answer, Explained, answers, explain
 from .gpu_memory import memory_matrices
+from .kernels import KernelPart, kernel_part
 from .latencies import latency_matrices
 from .many_gpus import Ramp, ramps
 from .mpi import MpiTable, mpi_tables
@@ -31,18 +33,20 @@ from .numa_pairs import numa_pair_tables
 from .peers import peer_matrices, staged_ratios
 from .published import Published, beside
 from .size_curves import SizeCurves, size_curves_of
+from .tables import TextTable
 from .unmeasured import Gap, gaps, nothing
 
 __all__ = [
     "Answer",
     "Balance",
-    "ContentionTable",
     "Explained",
     "Gap",
+    "KernelPart",
     "MpiTable",
     "Published",
     "Ramp",
     "SizeCurves",
+    "TextTable",
     "answers",
     "balance",
     "balances",
@@ -53,6 +57,8 @@ __all__ = [
     "explain",
     "gaps",
     "gpu_memory",
+    "kernel_part",
+    "kernels",
     "latencies",
     "latency_matrices",
     "many_gpus",

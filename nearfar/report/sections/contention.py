@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from nearfar.mpi import ContentionSubject, contention
 from nearfar.report.figures import number, percent, plural
+
+from .tables import TextTable
 
 _ARRANGEMENTS = {
     "per_task": "a pair for each task",
@@ -29,17 +30,7 @@ _HEAD = (
 )
 
 
-@dataclass(frozen=True)
-class ContentionTable:
-    """Rows of words; the first of each is its label."""
-
-    title: str
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-def contention_tables(document: dict[str, Any] | None) -> list[ContentionTable]:
+def contention_tables(document: dict[str, Any] | None) -> list[TextTable]:
     """What each kind loses to the other, and latencies by layout of the threads; none of other documents."""
     sides: dict[ContentionSubject, dict[str, Mapping[str, Any]]] = {}
     for about, result in contention.results(document or {}):
@@ -70,7 +61,7 @@ def _first(pair: tuple[float, ContentionSubject]) -> float:
     return pair[0]
 
 
-def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> ContentionTable | None:
+def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> TextTable | None:
     rows = []
     for about, both in sides.items():
         if "moved" not in both or "mpi" not in both:
@@ -87,10 +78,10 @@ def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]
         "tasks × pairs; latencies are halves of round trips, the mean of the pairs' medians; rates are sums. Penalties: "
         "together over alone less 1 (latency), 1 less together over alone (rates), with the interval over the rounds"
     )
-    return ContentionTable("What MPI and the tasks lose to each other", caption, _HEAD, tuple(rows))
+    return TextTable("What MPI and the tasks lose to each other", caption, _HEAD, tuple(rows))
 
 
-def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> ContentionTable | None:
+def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> TextTable | None:
     """Latency beside 1, 2 … tasks in each layout: figure 8 of the Keeneland paper."""
     latencies: dict[tuple[int, str, str], float] = {}
     for about, both in sides.items():
@@ -118,10 +109,10 @@ def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any
         "µs beside so many tasks; together: both threads of a rank beside its GPU, split: the MPI thread near the NIC "
         "or on another package"
     )
-    return ContentionTable("MPI latency with threads together and split", caption, tuple(columns), tuple(rows))
+    return TextTable("MPI latency with threads together and split", caption, tuple(columns), tuple(rows))
 
 
-def _alone(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> ContentionTable | None:
+def _alone(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> TextTable | None:
     rows = []
     for about, both in sides.items():
         if about.word != "mpi_only" or "mpi" not in both:
@@ -131,7 +122,7 @@ def _alone(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -
         rows.append((f"{plural(about.count, 'pair')}: {_traffic(about)}", _amount(both["mpi"]["total"]), *tail))
     if not rows:
         return None
-    return ContentionTable("MPI alone", "half of a round trip", ("median", "p95", "p99", "longest"), tuple(rows))
+    return TextTable("MPI alone", "half of a round trip", ("median", "p95", "p99", "longest"), tuple(rows))
 
 
 def _traffic(about: ContentionSubject) -> str:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from nearfar.base import statistics
 from nearfar.cells import Cell, Endpoint, Flow, divided_by_the_fabric, exchange_of, load_of
-from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Metric, SubjectMetric
+from nearfar.measurement import COMPUTE_UNITS, MADE_OF_OTHERS, AnyMetric, Metric, SubjectMetric
 from nearfar.model import link_limits
 from nearfar.model.prediction import NodeType, predict
 from nearfar.topology import Node
@@ -118,6 +118,8 @@ def resolve(
             )
             reference = reference or _from_capacities(metric, node_type) or _ratio(metric, node_type)
             reference = _stricter(reference, siblings)
+        elif kind == "measured" and isinstance(metric, SubjectMetric):
+            reference = _stricter(reference, _from_alike(metric, _alike(metric, metrics, node), SIBLING_SLACK[True]))
         if isinstance(metric, Metric) and metric.basis in BEST_CASES and reference is not None:
             # The best case bounds from above: only what was published above it contradicts it.
             reference = replace(reference, upper=None)
@@ -158,7 +160,7 @@ def _of_other_software(
 
 def model_of(metric: AnyMetric, node: Node) -> str | None:
     """The GPU model whose rows speak of a figure: that of the first GPU that takes part, else of the node's first."""
-    gpus = () if isinstance(metric, SubjectMetric) else metric.cell.flows[0].gpus
+    gpus = metric.gpus if isinstance(metric, SubjectMetric) else metric.cell.flows[0].gpus
     gpu = node.gpu(gpus[0]) if gpus else next(iter(node.gpus), None)
     return None if gpu is None else gpu.name
 
@@ -274,15 +276,29 @@ def _sibling_groups(metrics: Sequence[Metric], node: Node) -> dict[str, list[Met
 
 def _from_siblings(metric: Metric, group: Sequence[Metric]) -> Reference | None:
     """The median of the same figure of other GPUs (or NUMA nodes) of the same model, link, class and uplink."""
+    return _from_alike(metric, group, SIBLING_SLACK[_latched(metric)])
+
+
+def _from_alike(metric: AnyMetric, group: Sequence[AnyMetric], least_slack: float) -> Reference | None:
+    """The median of those of a group that are not the metric itself, less their spread, at least a part of it."""
     others = [m.value for m in group if m.name != metric.name]
     if len(others) < LEAST_SIBLINGS:
         return None
     middle = statistics.median(others)
-    slack = max(SIBLING_SLACK[_latched(metric)] * middle, 3 * statistics.spread(others))
+    slack = max(least_slack * middle, 3 * statistics.spread(others))
     note = f"median of {len(others)} like it in this node"
     least = with_unit(middle - slack, metric.unit)
     words = f"at least {least} (siblings: {with_unit(middle, metric.unit)}, {note})"
     return Reference(middle, None, None, metric.unit, "siblings", note, middle - slack, words, accepts=False)
+
+
+def _alike(metric: SubjectMetric, metrics: Sequence[AnyMetric], node: Node) -> list[SubjectMetric]:
+    """The same rate of one GPU's compute on GPUs of the same model; none for times, and for figures that are made of others."""
+    if metric.quantity in MADE_OF_OTHERS or metric.unit not in COMPUTE_UNITS or len(metric.gpus) != 1:
+        return []
+    same = (metric.unit, row_keys(metric)[-1], model_of(metric, node))
+    subjects = (m for m in metrics if isinstance(m, SubjectMetric) and len(m.gpus) == 1)
+    return [m for m in subjects if (m.unit, row_keys(m)[-1], model_of(m, node)) == same]
 
 
 def _latched(metric: Metric) -> bool:

@@ -1,0 +1,51 @@
+"""What a path costs kernels: the host-device matrix is measured before them, since its rates say what the links alone cost."""
+
+import shlex
+import sys
+from pathlib import Path
+
+from reframe.core.builtins import run_before
+
+from nearfar import kernels, measurement
+from nearfar.base import NOT_JUDGED, Finding, node_lock, write_atomically
+from nearfar.verdict import case_files
+
+from ..base import asks, node_check
+
+#: The folder of the stage directory that the matrix is measured in.
+MATRIX = "matrix"
+
+
+@asks
+class kernel_penalty_check(node_check):
+    """Kernels from every NUMA node, beside the rates of the same paths."""
+
+    #: All kernels of a subject at both sizes take about so many seconds.
+    cell_limit = 20.0
+    # Times of whole calls, half a minute of them, explain; what is slow is looked at again by the checks of the paths.
+    looks_again = False
+
+    @run_before("run")
+    def measure_the_matrix(self):
+        if not self.asked:
+            return
+        cells = kernels.link_rates.cells_of(self.expected)
+        file = Path(self.stagedir, "matrix.txt")
+        with self.users_errors():
+            write_atomically(file, "".join(f"{cell}\n" for cell in cells))
+            limit, wait = self.program_limit + 2.0 * len(cells), node_lock.wait()
+            copy = self.program_command("--cells", str(file), "--json", program="nearfar-copy")
+        supervisor = [sys.executable, "-m", "nearfar.base.supervise", "--limit", f"{limit:g}", "--wait", f"{wait:g}"]
+        words = shlex.join([*supervisor, "--", *copy])
+        self.prerun_cmds += [f"(mkdir -p {MATRIX} && cd {MATRIX} && {words} > document.json 2> stderr.txt)"]
+        self.time_limit += wait + 2 * limit
+
+    def read_document(self):
+        document, findings = super().read_document()
+        folder = Path(self.stagedir, MATRIX)
+        if document is None or not self.asked:
+            return document, findings
+        matrix, said = case_files.read(folder, folder / "document.json", folder / "stderr.txt")
+        if matrix is None:
+            return document, [*findings, *(Finding("matrix", NOT_JUDGED, each.reason) for each in said)]
+        return measurement.merge([document, matrix]), findings

@@ -1,0 +1,74 @@
+"""The figures of a document of ``nearfar-kernels``: a GPU's compute, and what each path costs a kernel with its transfers."""
+
+from __future__ import annotations
+
+from nearfar.cells import join_class
+from nearfar.measurement import RATIO, RATIO_UNIT, Document, SubjectMetric
+from nearfar.topology import LOCAL_CLASS, Node
+
+from . import penalties
+from .measured import KernelRun, runs
+from .names import GEMM, RATE, quantity
+from .penalties import KernelPenalty
+
+#: What is another figure than that of the usual size.
+_SMALLER = "smaller_size"
+_WORDS = {"total": "in, kernel and out in turn", "overlapped": "transfers beside the kernel"}
+
+
+def of_compute(document: Document) -> list[SubjectMetric]:
+    """The rate of each matrix product on each GPU: ``device_local.g0.sgemm_today_rate``, wherever the operands came from."""
+    found: dict[str, SubjectMetric] = {}
+    for run in runs(document):
+        if run.kernel in GEMM and not run.on_host:
+            metric = _figure(run, RATE, LOCAL_CLASS, f"g{run.about.gpu}", "the kernel alone")
+            if metric is not None:
+                found.setdefault(metric.name, metric)
+    return list(found.values())
+
+
+def of_penalties(document: Document, node: Node) -> list[SubjectMetric]:
+    """The times of one call, in turn and overlapped, of every path; then the penalties of each class over the near one. ``node``: the
+    expected one."""
+    found = [
+        metric
+        for run in runs(document)
+        for what, words in _WORDS.items()
+        if (metric := _figure(run, what, run.about.path_class(node), run.about.word, words)) is not None
+    ]
+    return [*found, *(_penalty(each) for each in penalties.of_document(document, node))]
+
+
+def _figure(run: KernelRun, what: str, path_class: str, place: str, words: str) -> SubjectMetric | None:
+    rate = run.rate(what)
+    if rate is None:
+        return None
+    derived, result = _SMALLER if run.smaller else "", run.results[what]
+    named, asked = join_class(path_class, derived), _asked(run, what)
+    return SubjectMetric(
+        name=f"{named}.{place}.{asked}", subject=str(run.about), words=f"{run.words}: {words}", path_class=path_class,
+        value=rate.value, unit=rate.unit, quantity=quantity(run.kernel, what), ci=rate.value_interval, converged=result.converged,
+        verified=result.verified, rows=(f"{named}.{place}.{asked}", f"{named}.{asked}"), least=rate.least, most=rate.most, n=rate.n,
+        bytes=run.bytes, question=asked, derived=derived, plateau=rate.plateau, median=rate.median, steadiness=rate.steadiness,
+        gpus=_gpus(run), state=run.state,
+    )  # fmt: skip
+
+
+def _penalty(each: KernelPenalty) -> SubjectMetric:
+    run = each.other
+    named, asked = join_class(each.path_class, "penalty"), _asked(run, each.what)
+    own = f"{named}.{run.about.word}.{asked}"
+    return SubjectMetric(
+        name=own, subject=str(run.about), words=f"{run.words}: {_WORDS[each.what]}, longer than from the near memory",
+        path_class=each.path_class, value=each.value, unit=RATIO_UNIT, quantity=RATIO, ci=each.interval,
+        converged=run.results[each.what].converged and each.near.results[each.what].converged,
+        rows=(own, f"{named}.{asked}"), bytes=run.bytes, question=asked, derived="penalty", gpus=_gpus(run), state=run.state,
+    )  # fmt: skip
+
+
+def _asked(run: KernelRun, what: str) -> str:
+    return f"{'host_' if run.on_host else ''}{run.kernel}_{run.size}_{what}"
+
+
+def _gpus(run: KernelRun) -> tuple[int, ...]:
+    return () if run.about.gpu is None else (run.about.gpu,)

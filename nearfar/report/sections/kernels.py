@@ -1,0 +1,179 @@
+"""Kernels with their transfers: their times, the penalty of each other path beside what the links cost, and the rates of matrix
+products with the state of the GPU that computed them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from nearfar import kernels
+from nearfar.kernels import KernelPenalty, KernelRun
+from nearfar.measurement import Document, Rate, from_raw
+from nearfar.report.charts import densities
+from nearfar.report.figures import class_words, number, percent, plural, unit_words
+
+from .tables import TextTable
+
+_TIMES = ("in", "compute", "out", "total", "overlapped")
+_SHOWN = ("in", "kernel", "out", "in turn", "overlapped")
+
+
+@dataclass(frozen=True)
+class KernelPart:
+    """What the page shows of a document of ``nearfar-kernels``; ``classes`` name the marks of the ``chart``."""
+
+    tables: tuple[TextTable, ...] = ()
+    chart: Markup | None = None
+    classes: tuple[str, ...] = ()
+    note: str = ""
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to show."""
+        return bool(self.tables)
+
+
+def kernel_part(document: Mapping[str, Any] | None) -> KernelPart:
+    """Tables, chart and note; nothing of other documents."""
+    whole = _read(document)
+    if whole is None:
+        return KernelPart()
+    runs = kernels.runs(whole)
+    if {run.kernel for run in runs} <= set(kernels.GEMM):
+        return KernelPart((_computed(runs),))
+    found = kernels.penalties.of_document(whole, whole.node)
+    tables = [*([_penalties(found)] if found else []), _times(runs, whole)]
+    classes = list(dict.fromkeys(each.path_class for each in found))
+    marks = tuple(f"{mark} {class_words(each)}" for mark, each in zip("●■◆", classes))
+    return KernelPart(tuple(tables), _chart(found, classes), marks, _note(whole))
+
+
+def line(document: Mapping[str, Any] | None) -> str | None:
+    """The greatest and the least penalty, or the rates of matrix products, in one line; None for other documents."""
+    whole = _read(document)
+    if whole is None:
+        return None
+    runs = kernels.runs(whole)
+    found = [each for each in kernels.penalties.of_document(whole, whole.node) if each.what == "total"]
+    if found:
+        most, least = max(found, key=lambda each: each.value), min(found, key=lambda each: each.value)
+        return f"penalties from {percent(least.value)} ({_of(least)}) to {percent(most.value)} ({_of(most)})"
+    told = []
+    for kernel in kernels.GEMM:
+        rates = [rate for run in runs if run.kernel == kernel and (rate := run.rate("rate")) is not None]
+        if rates:
+            values = [rate.value / 1e3 for rate in rates]
+            span = number(min(values)) + (
+                f"–{number(max(values))}" if number(min(values)) != number(max(values)) else ""
+            )
+            told.append(f"{kernel} {span}")
+    return (
+        f"{', '.join(told)} TFLOP/s"
+        if told
+        else f"{plural(len({run.kernel for run in runs}), 'kernel')}, no second path class"
+    )
+
+
+def _of(each: KernelPenalty) -> str:
+    return f"{each.other.kernel}, {each.other.about}"
+
+
+def _read(document: Mapping[str, Any] | None) -> Document | None:
+    if not any(str(result.get("quantity")).startswith("kernel.") for result in (document or {}).get("results") or []):
+        return None
+    return from_raw(document)
+
+
+def _times(runs: Sequence[KernelRun], document: Document) -> TextTable:
+    """A row for each kernel, size and path."""
+    rows = []
+    for run in runs:
+        density = "–" if run.density is None else number(run.density, "1")
+        rate = run.rate("rate")
+        path = f"{run.about} {class_words(run.about.path_class(document.node))}"
+        label = f"{_sized(run)}: {path}"
+        rows.append((label, *(_time(run.rate(what)) for what in _TIMES), _amount(rate), density))
+    caption = (
+        "milliseconds of one call; in turn: in, kernel, out one after the other; overlapped: double buffered, per call"
+    )
+    columns = (*_SHOWN, "rate of the kernel", "operations per byte")
+    return TextTable("Kernels with their transfers", caption, columns, tuple(rows))
+
+
+def _penalties(found: Sequence[KernelPenalty]) -> TextTable:
+    """A row for each kernel, size and path but the near ones."""
+    rows: dict[str, dict[str, KernelPenalty]] = {}
+    for each in found:
+        path = f"{each.other.about} {class_words(each.path_class)}"
+        rows.setdefault(f"{_sized(each.other)}: {path}", {})[each.what] = each
+    made = [
+        (label, _penalty(mine.get("total")), _link(mine.get("total")), _penalty(mine.get("overlapped")))
+        for label, mine in rows.items()
+    ]
+    caption = "how much longer one call takes than from the near memory, with its interval; by the links: what their rates alone cost"
+    return TextTable("Penalty of other paths", caption, ("in turn", "by the links", "overlapped"), tuple(made))
+
+
+def _computed(runs: Sequence[KernelRun]) -> TextTable:
+    """The rates of matrix products, beside the state of the GPU."""
+    rows = []
+    for run in runs:
+        state = run.state
+        clock, power, heat = (
+            "–" if value is None else f"{value:.0f} {unit}"
+            for value, unit in ((state.clock, "MHz"), (state.power, "W"), (state.temperature, "°C"))
+        )
+        label = f"g{run.about.gpu}: {_sized(run)}"
+        rows.append((label, _amount(run.rate("rate")), clock, power, heat, ", ".join(state.throttle) or "–"))
+    columns = ("rate", "clock", "power", "temperature", "clocks held down by")
+    return TextTable("Matrix products", "the kernel alone, and the GPU while it ran", columns, tuple(rows))
+
+
+def _chart(found: Sequence[KernelPenalty], classes: Sequence[str]) -> Markup:
+    points = [
+        densities.DensityPoint(
+            each.other.kernel, f"{each.other.words}, {class_words(each.path_class)}", classes.index(each.path_class), each.other.density,
+            each.value, each.link,
+        )
+        for each in found
+        if each.what == "total" and each.other.density is not None
+    ]  # fmt: skip
+    return densities.draw(points, "penalty of other paths over operations per byte transferred")
+
+
+def _note(document: Document) -> str:
+    if len(document.node.host_numa_nodes) == 1:
+        return "The node has one NUMA node: there is no second path class, and no penalty."
+    return ""
+
+
+def _sized(run: KernelRun) -> str:
+    by_cores = "host " if run.on_host else ""
+    return f"{by_cores}{run.kernel}, {run.size}{' (smaller)' if run.smaller else ''}"
+
+
+def _time(rate: Rate | None) -> str:
+    return "–" if rate is None else number(rate.value / 1e3, "ms")
+
+
+def _amount(rate: Rate | None) -> str:
+    if rate is None:
+        return "–"
+    if rate.unit == "GFLOP/s" and rate.value >= 1e3:
+        return f"{number(rate.value / 1e3)} TFLOP/s"
+    return f"{number(rate.value, rate.unit)} {unit_words(rate.unit)}"
+
+
+def _penalty(each: KernelPenalty | None) -> str:
+    if each is None:
+        return "–"
+    between = "" if each.interval is None else f" ({percent(each.interval[0])} to {percent(each.interval[1])})"
+    return f"{percent(each.value)}{between}"
+
+
+def _link(each: KernelPenalty | None) -> str:
+    if each is None or each.link is None:
+        return "–"
+    return percent(each.link) + ("" if each.only_the_link else ", not only the link")

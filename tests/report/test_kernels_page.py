@@ -1,0 +1,74 @@
+"""Kernels with their transfers on the page of a run; documents are made by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from nearfar import report
+from nearfar.report.charts import densities
+from nearfar.report.sections import kernel_part, kernels
+from tests.data.runs import kernels_by_hand
+from tests.report.test_report import Page
+from tests.support import kernel_documents as made
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    return Page(report.build(kernels_by_hand.write(tmp_path_factory.mktemp("kernels"))))
+
+
+def test_the_page_has_rates_with_the_state_of_the_gpu(page: Page) -> None:
+    for words in ("Matrix products", "g0: sgemm, today", "687.2 GFLOP/s", "1150 MHz", "225 W", "61 °C", "sw_power_cap"):
+        assert words in page.text, words
+
+
+def test_the_page_has_penalties_beside_what_the_links_cost_and_a_chart(page: Page) -> None:
+    for words in (
+        "Kernels with their transfers",
+        "Penalty of other paths",
+        "sgemm, paper: g0.n1 off socket",
+        "by the links",
+        "operations per byte",
+    ):
+        assert words in page.text, words
+    assert "Penalty over arithmetic density" in page.text and "not only the link" not in page.text
+
+
+def test_a_node_with_one_numa_node_has_figures_and_says_that_there_is_no_second_class() -> None:
+    found = kernels_by_hand.document("kernel_penalty_check", "h200-x1-vm")
+    part = kernel_part(found.raw)
+    assert [table.title for table in part.tables] == ["Kernels with their transfers"] and not part.chart
+    assert "one NUMA node: there is no second path class" in part.note
+    assert kernels.line(found.raw) == "sgemm 0.69, dgemm 0.34 TFLOP/s"
+    alone = made.raw(
+        made.node_type("h200-x1-vm"), made.results_of(made.node_type("h200-x1-vm"), "g0.n0", "scan", "paper")
+    )
+    assert kernels.line(alone) == "1 kernel, no second path class"
+
+
+def test_what_is_more_than_the_link_stands_beside_the_figure() -> None:
+    node = made.node_type()
+    results = [
+        *made.results_of(node, "g0.n0", "sfft", "paper"),
+        *made.results_of(node, "g0.n1", "sfft", "paper", slower=1.6),
+    ]
+    part = kernel_part(made.raw(node, [*made.matrix_of(node), *results]))
+    ((label, total, link, overlapped),) = part.tables[0].rows
+    assert (
+        label == "sfft, paper: g0.n1 off socket"
+        and link.endswith(", not only the link")
+        and total.startswith("+")
+        and overlapped.endswith(")")
+    )
+
+
+def test_the_most_and_the_least_penalty_in_one_line() -> None:
+    told = kernels.line(kernels_by_hand.document("kernel_penalty_check").raw)
+    assert told is not None and told.startswith("penalties from +") and told.index("gemm") < told.index("scan")
+    assert kernels.line(kernels_by_hand.document("gemm_check").raw) == "sgemm 0.69, dgemm 0.34 TFLOP/s"
+    assert kernels.line({"results": []}) is None and kernels.line(None) is None and not kernel_part(None)
+
+
+def test_a_chart_without_densities_is_none() -> None:
+    point = densities.DensityPoint("scan", "scan", 0, 0.0, 0.2, None)
+    assert not densities.draw([point], "nothing")
