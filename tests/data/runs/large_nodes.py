@@ -63,8 +63,9 @@ def _run(
         found = []
         for flow in cell.flows:
             place = cells.flow_class(node, flow)
-            rate = _LONE[place][flow.direction == "d2h"] * lone * both
-            found.append(rate * slow.get(f"g{flow.gpus[0]}", 1.0))
+            way = flow.direction == "d2h"
+            link = _LONE["near"][way] * slow.get(f"g{flow.gpus[0]}", 1.0)
+            found.append(min(_LONE[place][way], link) * lone * both)
         return found
 
     def peers(cell: cells.Cell) -> Sequence[float]:
@@ -72,7 +73,7 @@ def _run(
             return pairs(cell)
         near = [0.5 if flow.gpus[0] // 4 != flow.gpus[1] // 4 else 1.0 for flow in cell.flows]
         worst = min(slow.get(f"g{g}", 1.0) for flow in cell.flows for g in flow.gpus)
-        return [24.8 * each * worst for each in near]
+        return [24.8 * min(each, worst) for each in near]
 
     def many(cell: cells.Cell) -> Sequence[float]:
         load = cells.load_of(node, cell)
