@@ -95,7 +95,11 @@ def _anchors(matrix: Matrix) -> list[str]:
     if matrix.all_skipped:
         return []
     places = [p for row in matrix.places for p in row]
-    figures = [f for p in places for f in (p.figure, *(part for _, part in p.parts)) if f is not None]
+    # A map of many has places for what stands out alone.
+    if matrix.compact:
+        places = [place for place in places if place.stands_out]
+    parts = () if matrix.compact else [f for p in places for _, f in p.parts]
+    figures = [*(p.figure for p in places if p.figure is not None), *parts]
     if matrix.all_at_once and matrix.all_at_once.figure:
         figures.append(matrix.all_at_once.figure)  # its parts stand in the table alone
     return [figure.anchor for figure in figures] + [place.anchor for place in places]
