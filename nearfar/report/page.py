@@ -34,7 +34,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     drawn = [check for check in checks if not check.nothing]
     placed = {anchor for check in drawn for matrix in [*check.matrices, *check.ratios] for anchor in _anchors(matrix)}
     placed |= {anchor for check in drawn for ramp in check.ramps for anchor in ramp.anchors}
-    rows = {f.anchor for check in checks for f in check.figures} | {
+    rows = {row.figure.anchor for check in checks for row in check.rows if not row.alike} | {
         anchor for check in checks for gap in check.gaps for _, anchor in gap.cells
     }
 

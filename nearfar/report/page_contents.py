@@ -16,7 +16,7 @@ from nearfar.report.charts import (
     ratio_matrices,
     stream_matrices,
 )
-from nearfar.report.figures import Figure, figures, parsed, wording, worst_first
+from nearfar.report.figures import Figure, FigureRow, figure_rows, figures, parsed, wording
 from nearfar.report.node_drawing import Findings, LinkDirection, draw
 from nearfar.report.sections import (
     Balance,
@@ -59,7 +59,7 @@ class CheckView:
     line: str
     anchor: str
     figures: list[Figure]
-    rows: list[Figure]
+    rows: list[FigureRow]
     matrices: list[Matrix]
     ratios: list[Matrix]
     ramps: list[Ramp]
@@ -145,7 +145,7 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
     plain = not (many or times or check.name in ("size_sweep_check", "topology_check"))
     return CheckView(
         name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled), line=check_line(check, node),
-        anchor=prefix, figures=found, rows=worst_first(found),
+        anchor=prefix, figures=found, rows=figure_rows(found),
         matrices=times + (
             host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts) + core_share_matrices(found, why)
             + memory_matrices(found, why, gpus)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from nearfar.base import NOT_JUDGED, statistics
-from nearfar.report.figures import Figure, class_words, number, plural, unit_words
+from nearfar.report.figures import Figure, class_words, number, unit_words
 from nearfar.topology import format_cpu_list
 
 #: As near to the median of its class, a part of 1, a figure is alike.
@@ -51,18 +51,16 @@ def alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> lis
         if len(members) < _LEAST or len(good) < _LEAST:
             continue
         middle = statistics.median([f.value for f in good if f.value is not None])
-        words = f"{class_words(path_class)}: {number(middle, good[0].unit)} {unit_words(good[0].unit)}".rstrip()
+        carry = f"{number(middle, good[0].unit)} {unit_words(good[0].unit)}".rstrip()
         odd = [f for f in members if f not in good]
         rows_of: Callable[[Sequence[Figure]], set[int]] = lambda some: {keys[f.anchor][0] for f in some}  # noqa: E731
-        whole = rows_of(good) - rows_of(odd)
-        if row_words is None:
-            said.append(f"{words}, {f'{len(good)} of {len(members)}' if odd else f'all {len(members)}'} alike")
+        whole, name = rows_of(good) - rows_of(odd), class_words(path_class)
+        if row_words is None or not whole:
+            said.append(f"{name}: {carry}, {f'{len(good)} of {len(members)}' if odd else f'all {len(members)}'} alike")
         elif not odd:
-            said.append(f"{words}, {row_words} {_numbers(whole)}, all alike")
-        elif whole:
-            said.append(f"{words}, {row_words} {_numbers(whole)} alike, {row_words} {_numbers(rows_of(odd))} not")
+            said.append(f"{row_words} {_numbers(whole)} {name}: {carry}, all alike")
         else:
-            said.append(f"{words}, {len(good)} of {plural(len(members), 'figure')} alike")
+            said.append(f"{row_words} {_numbers(whole)} {name}: {carry}, alike; {_numbers(rows_of(odd))} not")
     return said
 
 

@@ -6,6 +6,7 @@ Needs: base, topology, cells, verdict.
 from __future__ import annotations
 
 from . import coverage, wording
+from .alike_rows import FigureRow, figure_rows
 from .check_figures import Figure, figures, parsed, slug, worst_first
 from .expected import NO_REFERENCE, expected_of
 from .wording import SIGNS, class_words, gib, link_words, number, origin, percent, plural, size, span, unit_words
@@ -14,9 +15,11 @@ __all__ = [
     "NO_REFERENCE",
     "SIGNS",
     "Figure",
+    "FigureRow",
     "class_words",
     "coverage",
     "expected_of",
+    "figure_rows",
     "figures",
     "gib",
     "link_words",

@@ -12,6 +12,8 @@ from nearfar.verdict import CheckRecord, JudgedMetric, cell_of
 
 from .wording import expectation, number, percent, unit_words
 
+#: A median is shown beside its plateau below this part of it.
+_STEADY = 0.995
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -155,6 +157,13 @@ class Figure(JudgedMetric):
     def expectation(self) -> str:
         """The same with both bounds where there are two: ``55.4 (≥ 54.3), tuned; DEGRADED below 54.3, FAIL below 44.1``."""
         return "; ".join(filter(None, [self.expected_words, self.second_bound]))
+
+    @property
+    def steadiness_words(self) -> str:
+        """``median 53.1, steadiness 0.96`` of a rate whose median is more than half a per cent below its plateau; else empty."""
+        if self.median is None or self.steadiness is None or self.steadiness >= _STEADY or self.derived:
+            return ""
+        return f"median {number(self.median, self.unit)}, steadiness {self.steadiness:.2f}"
 
     @property
     def look_words(self) -> str:
