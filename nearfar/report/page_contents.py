@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nearfar.base import ORDER, shown_verdict
@@ -37,12 +37,13 @@ from nearfar.report.sections import (
     mpi_tables,
     nothing,
     numa_pair_tables,
-    others,
     peer_matrices,
     provenance,
     ramps,
     size_curves_of,
     staged_ratios,
+    state_line,
+    uplink_rates,
 )
 from nearfar.verdict import CheckRecord, NodeRun
 
@@ -89,7 +90,8 @@ class Section:
     checks: list[CheckView]
     explained: Explained
     has_lanes: bool
-    others: str | None
+    state: str
+    has_uplinks: bool
     published: Published | None
 
     @property
@@ -107,11 +109,12 @@ def section(number: int, node: NodeRun, explained: Explained) -> Section:
     everything = [f for c in checks for f in c.figures]
     drawing, shown = None, _findings(node, everything)
     if machine is not None:
+        shown = replace(shown, uplinks=uplink_rates(machine, explained.capacities))
         drawing = draw(machine, shown, f"node-{number}")
     return Section(
         id=f"s{number}", run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing,
         devices=_devices(node), checks=checks, explained=explained, has_lanes=bool(shown.lanes),
-        others=others.line(node), published=_published(node, checks),
+        state=state_line(node), has_uplinks=bool(shown.uplinks), published=_published(node, checks),
     )  # fmt: skip
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from nearfar.base import NOT_JUDGED, statistics
-from nearfar.report.figures import Figure, class_words, number, unit_words
-from nearfar.topology import format_cpu_list
+from nearfar.report.figures import Figure, class_words, number, numbers, unit_words
 
 #: As near to the median of its class, a part of 1, a figure is alike.
 ALIKE = 0.02
@@ -58,14 +57,10 @@ def alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> lis
         if row_words is None or not whole:
             said.append(f"{name}: {carry}, {f'{len(good)} of {len(members)}' if odd else f'all {len(members)}'} alike")
         elif not odd:
-            said.append(f"{row_words} {_numbers(whole)} {name}: {carry}, all alike")
+            said.append(f"{row_words} {numbers(whole)} {name}: {carry}, all alike")
         else:
-            said.append(f"{row_words} {_numbers(whole)} {name}: {carry}, alike; {_numbers(rows_of(odd))} not")
+            said.append(f"{row_words} {numbers(whole)} {name}: {carry}, alike; {numbers(rows_of(odd))} not")
     return said
-
-
-def _numbers(numbers: Iterable[int]) -> str:
-    return format_cpu_list(sorted(numbers)).replace("-", "–").replace(",", ", ")
 
 
 def _by_class(found: Iterable[Figure]) -> dict[str, list[Figure]]:

@@ -80,6 +80,15 @@ class Matrix:
         return len(self.rows) * len(self.columns) > _MOST_PLACES
 
     @property
+    def sparse(self) -> list[tuple[int, int, Place]]:
+        """(Row, column, place) of each figure of a large map that has a quarter of its places filled or less: then they are a line."""
+        if not self.compact or any(place.stands_out for row in self.places for place in row):
+            return []
+        every = [(r, c, place) for r, row in zip(self.rows, self.places) for c, place in zip(self.columns, row)]
+        filled = [(r, c, place) for r, c, place in every if place.figure is not None]
+        return filled if 4 * len(filled) <= len(every) else []
+
+    @property
     def gaps(self) -> list[str]:
         """Why places have no figure, each reason once with how many share it."""
         every = Counter(

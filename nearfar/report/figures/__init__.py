@@ -9,7 +9,20 @@ from . import coverage, wording
 from .alike_rows import FigureRow, figure_rows
 from .check_figures import Figure, figures, parsed, slug, worst_first
 from .expected import NO_REFERENCE, expected_of
-from .wording import SIGNS, class_words, gib, link_words, number, origin, percent, plural, size, span, unit_words
+from .wording import (
+    SIGNS,
+    class_words,
+    gib,
+    link_words,
+    number,
+    numbers,
+    origin,
+    percent,
+    plural,
+    size,
+    span,
+    unit_words,
+)
 
 __all__ = [
     "NO_REFERENCE",
@@ -24,6 +37,7 @@ __all__ = [
     "gib",
     "link_words",
     "number",
+    "numbers",
     "origin",
     "parsed",
     "percent",
