@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -199,7 +200,7 @@ def figures(check: CheckRecord, prefix: str) -> list[Figure]:
     return [_figure(metric, modelled, prefix) for metric in check.verdict.metrics]
 
 
-def worst_first(found: list[Figure]) -> list[Figure]:
+def worst_first(found: Iterable[Figure]) -> list[Figure]:
     """FAIL first; within a verdict the order of the run."""
     return sorted(found, key=lambda figure: ORDER.index(figure.verdict))
 
