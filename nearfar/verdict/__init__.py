@@ -29,7 +29,16 @@ from .look_plan import LookPlan
 from .looks import LaterLook
 from .plausibility import row_fault
 from .run_directory import CheckRecord, NodeRun, RunDirectory
-from .verdict_types import FigureLook, JudgedMetric, JudgedReference, MeasuredGpu, PastRuns, Verdict, cell_of
+from .verdict_types import (
+    FigureLook,
+    JudgedMetric,
+    JudgedReference,
+    MeasuredGpu,
+    MeasurementInfo,
+    PastRuns,
+    Verdict,
+    cell_of,
+)
 
 __all__ = [
     "HISTORY",
@@ -45,6 +54,7 @@ __all__ = [
     "LaterLook",
     "LookPlan",
     "MeasuredGpu",
+    "MeasurementInfo",
     "Night",
     "NodeRun",
     "PastRuns",
