@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,8 +13,12 @@ from nearfar.report.sections import Answer
 from nearfar.verdict import CheckRecord, NodeRun, Verdict
 
 #: What a reason is. ``ABSENT``: a device is not there; ``PART``: a part of the node is not as it should be; ``FIGURE``: a figure is
-#: out of bounds; ``GAP``: something was not measured; ``OTHER``: anything else, which nothing explains and which explains nothing.
-ABSENT, PART, FIGURE, GAP, OTHER = "absent", "part", "figure", "gap", "other"
+#: out of bounds; ``GAP``: something was not measured; ``SHARED``: a GPU that figures out of bounds have in common; ``OTHER``: anything
+#: else, which nothing explains and which explains nothing.
+ABSENT, PART, FIGURE, GAP, SHARED, OTHER = "absent", "part", "figure", "gap", "shared", "other"
+
+#: So many figures out of bounds that share one GPU, and no fewer, stand under it.
+_LEAST_SHARED = 3
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,10 @@ class ReasonGroup:
 
     @property
     def words(self) -> str:
-        """How many follow, as the end of a sentence: ``and 5 figures and 2 gaps that follow from it``; empty where none does."""
+        """How many follow, as the end of a sentence: ``and 5 figures and 2 gaps that follow from it``; empty where none does, and of
+        figures that share a GPU: nobody knows that they follow from it."""
+        if self.cause.kind == SHARED:
+            return ""
         figures = sum(each.kind == FIGURE for each in self.follows)
         others = len(self.follows) - figures
         counts = [plural(figures, "figure")] if figures else []
@@ -93,7 +101,8 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
 
     Of one node: an absent GPU explains what could not be measured with it; a part that is not as it should be (a link below the
     site's file) the figures through it; a part that the diagnosis names (``answers``, by the nodes' folders) the figures that it
-    explains. What prevented measuring in several checks stands once. A cause explains nothing that is worse than itself.
+    explains. Figures out of bounds that share one GPU stand under it. What prevented measuring in several checks stands once. A cause
+    explains nothing that is worse than itself.
     """
     left = _with_absent_gpus(found)
     groups: list[ReasonGroup] = []
@@ -115,6 +124,9 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
             cause = replace(worst, text=answer.sentence, check=None, anchor=None, kind=PART)
             left = [r for r in left if r not in explained]
             groups.append(ReasonGroup(cause, tuple(explained), worst))
+    shared = _sharing_a_gpu(left)
+    left = [r for r in left if not any(r in group.follows for group in shared)]
+    groups += shared
     same: dict[tuple[str, str], list[VerdictReason]] = {}
     for reason in left:
         if reason.kind == GAP and reason.why and reason.node is not None:
@@ -135,10 +147,36 @@ def _together(gaps: Sequence[VerdictReason]) -> VerdictReason:
     return replace(worst, text=text, check=None)
 
 
-def _rank(group: ReasonGroup) -> tuple[bool, int, bool, bool]:
+def _sharing_a_gpu(left: Sequence[VerdictReason]) -> list[ReasonGroup]:
+    """Figures out of bounds that have one GPU, and no other device, in common: the GPU with the most of them first."""
+    found: list[ReasonGroup] = []
+    for node in dict.fromkeys(r.node.folder for r in left if r.node is not None and r.kind == FIGURE):
+        mine = [r for r in left if r.node is not None and r.node.folder == node and r.kind == FIGURE and r.cells]
+        every, parts = len(mine), {id(r): frozenset.union(*map(_devices, r.cells)) for r in mine}
+        while mine:
+            counts = Counter(gpu for r in mine for gpu in parts[id(r)] if gpu.startswith("g"))
+            gpu, count = max(counts.items(), key=lambda pair: (pair[1], pair[0]), default=("", 0))
+            members = [r for r in mine if gpu in parts[id(r)]]
+            if count < _LEAST_SHARED or len(frozenset.intersection(*(parts[id(r)] for r in members))) > 1:
+                break
+            worst = min(members, key=lambda r: ORDER.index(r.verdict))
+            share = f"all {count}" if count == every else f"{count} of {every}"
+            cause = replace(
+                worst,
+                text=f"{share} figures out of bounds go through GPU {gpu[1:]}",
+                check=None,
+                anchor=None,
+                kind=SHARED,
+            )
+            found.append(ReasonGroup(cause, tuple(members), worst))
+            mine = [r for r in mine if r not in members]
+    return found
+
+
+def _rank(group: ReasonGroup) -> tuple[bool, int, bool, bool, bool]:
     cause = group.cause
     modelled = cause.node is not None and cause.node.modelled
-    return modelled, ORDER.index(cause.verdict), not cause.hard, not group.follows
+    return modelled, ORDER.index(cause.verdict), not cause.hard, cause.kind != ABSENT, not group.follows
 
 
 def _with_absent_gpus(found: Sequence[VerdictReason]) -> list[VerdictReason]:

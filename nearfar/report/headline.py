@@ -37,7 +37,7 @@ from nearfar.report.sections import (
 )
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory, disturbances
 
-from .causes import FIGURE, GAP, OTHER, ReasonGroup, VerdictReason, grouped, of_finding, skipped_for
+from .causes import FIGURE, GAP, OTHER, SHARED, ReasonGroup, VerdictReason, grouped, of_finding, skipped_for
 
 #: What a sweep judges of pairs of nodes stands among the checks of a node.
 _PAIRS = {"mpi_pairs": "MPI between nodes"}
@@ -312,9 +312,10 @@ def lead(run: RunDirectory, found: list[ReasonGroup]) -> str:
         more = f" And {plural(len(measured) - 1, 'more reason')}." if len(measured) > 1 else ""
         first = measured[0]
         if first.worst is not None:
-            return (
-                f"What is slow is {first.cause.text}; {first.words}. The worst: {first.worst.text.rstrip('.')}.{more}"
-            )
+            text = first.cause.text
+            shared = first.cause.kind == SHARED
+            told = f"{text[0].upper()}{text[1:]}" if shared else f"What is slow is {text}; {first.words}"
+            return f"{told}. The worst: {first.worst.text.rstrip('.')}.{more}"
         follows = f"; {first.words}" if first.follows else ""
         return f"{first.cause.text.rstrip('.')}{follows}.{more}"
     if run.shown == "MODELLED":

@@ -34,7 +34,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     drawn = [check for check in checks if not check.nothing]
     placed = {anchor for check in drawn for matrix in [*check.matrices, *check.ratios] for anchor in _anchors(matrix)}
     placed |= {anchor for check in drawn for ramp in check.ramps for anchor in ramp.anchors}
-    rows = {f.anchor for check in checks for f in check.figures} | {
+    rows = {row.figure.anchor for check in checks for row in check.rows if not row.alike} | {
         anchor for check in checks for gap in check.gaps for _, anchor in gap.cells
     }
 
@@ -95,7 +95,11 @@ def _anchors(matrix: Matrix) -> list[str]:
     if matrix.all_skipped:
         return []
     places = [p for row in matrix.places for p in row]
-    figures = [f for p in places for f in (p.figure, *(part for _, part in p.parts)) if f is not None]
+    # A map of many has places for what stands out alone.
+    if matrix.compact:
+        places = [place for place in places if place.stands_out]
+    parts = () if matrix.compact else [f for p in places for _, f in p.parts]
+    figures = [*(p.figure for p in places if p.figure is not None), *parts]
     if matrix.all_at_once and matrix.all_at_once.figure:
         figures.append(matrix.all_at_once.figure)  # its parts stand in the table alone
     return [figure.anchor for figure in figures] + [place.anchor for place in places]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nearfar.base import ORDER, shown_verdict
@@ -16,7 +16,7 @@ from nearfar.report.charts import (
     ratio_matrices,
     stream_matrices,
 )
-from nearfar.report.figures import Figure, figures, parsed, wording, worst_first
+from nearfar.report.figures import Figure, FigureRow, figure_rows, figures, parsed, wording
 from nearfar.report.node_drawing import Findings, LinkDirection, draw
 from nearfar.report.sections import (
     Balance,
@@ -39,12 +39,13 @@ from nearfar.report.sections import (
     mpi_tables,
     nothing,
     numa_pair_tables,
-    others,
     peer_matrices,
     provenance,
     ramps,
     size_curves_of,
     staged_ratios,
+    state_line,
+    uplink_rates,
 )
 from nearfar.verdict import CheckRecord, NodeRun
 
@@ -61,7 +62,7 @@ class CheckView:
     line: str
     anchor: str
     figures: list[Figure]
-    rows: list[Figure]
+    rows: list[FigureRow]
     matrices: list[Matrix]
     ratios: list[Matrix]
     ramps: list[Ramp]
@@ -92,7 +93,8 @@ class Section:
     checks: list[CheckView]
     explained: Explained
     has_lanes: bool
-    others: str | None
+    state: str
+    has_uplinks: bool
     published: Published | None
 
     @property
@@ -110,11 +112,12 @@ def section(number: int, node: NodeRun, explained: Explained) -> Section:
     everything = [f for c in checks for f in c.figures]
     drawing, shown = None, _findings(node, everything)
     if machine is not None:
+        shown = replace(shown, uplinks=uplink_rates(machine, explained.capacities))
         drawing = draw(machine, shown, f"node-{number}")
     return Section(
         id=f"s{number}", run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing,
         devices=_devices(node), checks=checks, explained=explained, has_lanes=bool(shown.lanes),
-        others=others.line(node), published=_published(node, checks),
+        state=state_line(node), has_uplinks=bool(shown.uplinks), published=_published(node, checks),
     )  # fmt: skip
 
 
@@ -148,7 +151,7 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
     plain = not (many or times or check.name in ("size_sweep_check", "topology_check"))
     return CheckView(
         name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled), line=check_line(check, node),
-        anchor=prefix, figures=found, rows=worst_first(found),
+        anchor=prefix, figures=found, rows=figure_rows(found),
         matrices=times + (
             host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts) + core_share_matrices(found, why)
             + memory_matrices(found, why, gpus)

@@ -80,7 +80,7 @@ def _reason_lines(found: list[ReasonGroup], several: bool) -> list[str]:
     for group in found:
         cause = group.cause
         where = f" ({cause.node.name})" if several and cause.check is None and cause.node is not None else ""
-        lines.append(_plain(f"  · {cause.text}{where}" + (f"; {group.words}" if group.follows else "")))
+        lines.append(_plain(f"  · {cause.text}{where}" + (f"; {group.words}" if group.words else "")))
         if group.worst is not None:
             lines.append(_plain(f"    {group.worst.text}"))
     return lines

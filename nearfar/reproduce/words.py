@@ -20,8 +20,8 @@ _NOTHING = 0.5
 #: What the words beside the model's figures mean.
 OF_THE_MODEL = {
     "input": "the model was made from this very figure, and agrees with itself",
-    "of inputs": "made of such figures, as a loss in percent",
-    "assumed": "taken from a like part of the node",
+    "of inputs": "derived from inputs, as a loss in percent",
+    "assumed": "taken from a part of the same kind in the node",
     "at best": "something that nobody published may limit it more",
     "nominal": "at best, by a link's nominal ceiling",
 }

@@ -77,7 +77,7 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
     ready = os.environ.get("NEARFAR_PROGRAMS")
     if ready and not (Path(ready).is_absolute() and Path(ready).is_dir()):
         raise NearfarError(
-            f"NEARFAR_PROGRAMS: {ready} is not the absolute path of a directory; mend or unset the variable"
+            f"NEARFAR_PROGRAMS: {ready} is not the absolute path of a directory; correct or unset the variable"
         )
     lint.before_measuring()
     site = systems.site()

@@ -23,6 +23,9 @@ def worst(verdicts: list[str]) -> str:
     return ORDER[min(ranks)] if ranks else "INDETERMINATE"
 
 
+_GONE = "it ran, but its folder is no longer in"
+
+
 @dataclass(frozen=True)
 class CheckRecord:
     """One check on one node. ``document`` is the file as read; None: the file is not there."""
@@ -82,15 +85,27 @@ class RunDirectory:
 
     @property
     def shown(self) -> str:
-        """The run's verdict as shown: a run in which nothing was measured is MODELLED, not PASS."""
+        """The run's verdict as shown: a run in which nothing was measured is MODELLED, not PASS, and one whose files are gone is
+        INDETERMINATE where ``run.json`` says less."""
         word = str(self.raw["verdict"])
+        unread = [check for node in self.nodes if not node.modelled for check in node.checks if check.verdict is None]
+        if unread or self._gone:
+            word = worst([word, "INDETERMINATE"])
         nothing_measured = bool(self.nodes) and all(node.modelled for node in self.nodes)
         return word if word == "MODELLED" else shown_verdict(worst([word]), nothing_measured)
 
     @property
     def missing_cases(self) -> list[dict[str, Any]]:
         """The cases that should have run and did not, each with its ``reason`` where one is known."""
-        return [case for case in self.raw.get("missing_cases", []) if isinstance(case, dict)]
+        return [case for case in self.raw.get("missing_cases", []) if isinstance(case, dict)] + self._gone
+
+    @property
+    def _gone(self) -> list[dict[str, Any]]:
+        """The cases that ran and left a verdict, and that no folder speaks of any more."""
+        there = {check.name.partition("@")[0] for node in self.nodes for check in node.checks}
+        there |= {str(case.get("check")) for case in self.raw.get("missing_cases", []) if isinstance(case, dict)}
+        ran = [case for case in self.raw.get("ran_cases", []) if isinstance(case, dict)]
+        return [{**case, "reason": f"{_GONE} {self.folder}"} for case in ran if case.get("check") not in there]
 
     @property
     def not_asked(self) -> list[dict[str, Any]]:

@@ -91,6 +91,26 @@ def test_a_part_that_the_diagnosis_names_stands_before_its_figures():
     assert told(grouped(slow, {"a": Answer("cannot be told")})) == [("a", []), ("b", [])]
 
 
+def test_figures_out_of_bounds_that_share_one_gpu_stand_under_it():
+    slow = [reason("FAIL" if n == 1 else "DEGRADED", f"n{n}:g9", FIGURE, [f"n{n}:g9"]) for n in range(4)]
+    elsewhere = reason("DEGRADED", "g1:g2", FIGURE, ["g1:g2"])
+    (shared, alone) = grouped([*slow, elsewhere])
+    assert (shared.cause.text, shared.cause.verdict, shared.words) == (
+        "4 of 5 figures out of bounds go through GPU 9", "FAIL", "",
+    )  # fmt: skip
+    assert shared.worst is slow[1] and set(map(id, shared.follows)) == set(map(id, slow)) and alone.cause is elsewhere
+    # Two are no pattern, and where a memory is in all of them too, the GPU is not named.
+    assert told(grouped(slow[:2])) == [("n1:g9", []), ("n0:g9", [])]
+    same_memory = [reason("DEGRADED", text, FIGURE, ["n0:g9"]) for text in "abc"]
+    assert [text for text, _ in told(grouped(same_memory))] == ["a", "b", "c"]
+
+
+def test_gpus_that_are_absent_stand_before_a_package_that_is():
+    package = reason("FAIL", "1 processor package, the site's file says 2", hard=True)
+    gone = reason("FAIL", "none of the 16 GPUs is on the PCI bus", ABSENT, hard=True)
+    assert told(grouped([package, gone])) == [(gone.text, []), (package.text, [])]
+
+
 @pytest.mark.parametrize("write", [synthetic.broken, lambda d: golden.write(d, slow={"g2:n0": 0.5, "n0:g2": 0.5})])
 def test_no_reason_is_lost(tmp_path, write):
     folder = write(tmp_path / "run")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ET
 from collections import Counter
 from html.parser import HTMLParser
@@ -138,6 +139,19 @@ def test_a_busy_machine_is_said_in_a_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("machine", [{}, {"looks": [], "mean": {"others": 0.9, "own": 9.0, "steal": 0.01}}])
 def test_a_machine_that_nobody_else_used_needs_no_line(tmp_path: Path, machine: dict[str, object]) -> None:
     assert "While this node" not in with_machine(synthetic.healthy(tmp_path), **machine).text
+
+
+@pytest.mark.parametrize("lost", ["verdict.json", ""])
+def test_a_run_whose_files_are_gone_is_not_green(tmp_path: Path, lost: str) -> None:
+    folder = synthetic.one_gpu(tmp_path)
+    check = folder / "workstation" / "host_device_check"
+    (check / "verdict.json").unlink()
+    if not lost:
+        shutil.rmtree(check)
+    page, said = Page(report.build(folder)), report.summary(folder, colour=False)
+    assert said.splitlines()[-1].startswith("INDETERMINATE") and "<title>INDETERMINATE" in page.source
+    words = "left no verdict" if lost else f"its folder is no longer in {folder}"
+    assert words in said and words in page.text
 
 
 # Four kinds of run.

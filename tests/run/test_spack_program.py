@@ -18,7 +18,7 @@ def test_spack_root_comes_before_the_path(tmp_path: Path) -> None:
     path = f"{tmp_path / 'path' / 'bin'}:/usr/bin:/bin"
     assert spack.find({"SPACK_ROOT": str(tmp_path / "root"), "PATH": path}).need_version() == "1.1.0"
     assert spack.find({"PATH": path}).need_version() == "1.0.2"
-    with pytest.raises(NearfarError, match="no bin/spack there; mend or unset the variable"):
+    with pytest.raises(NearfarError, match="no bin/spack there; correct or unset the variable"):
         spack.find({"SPACK_ROOT": str(tmp_path), "PATH": path})
 
 

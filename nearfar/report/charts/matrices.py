@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from nearfar import cells
 from nearfar.measurement import Unmeasured
-from nearfar.report.figures import Figure, parsed, slug, worst_first
+from nearfar.report.figures import SIGNS, Figure, parsed, slug, worst_first
 from nearfar.verdict import Verdict
+
+from .likes import alike, distances, tint
 
 #: What a place shows: a figure, or why there is none.
 FIGURE, FAILED, SKIPPED, MISSING, NEAR, ABSENT = "figure", "failed", "skipped", "missing", "near", "absent"
 #: Places of a map of pairs where there is nothing to measure: a device and itself, the other half of a symmetric map.
 SELF, MIRROR = "self", "mirror"
+_WITHOUT_FIGURE = (FAILED, MISSING, SKIPPED, ABSENT)
+_SIGNS = {FAILED: SIGNS["FAIL"], MISSING: SIGNS["INDETERMINATE"], SKIPPED: "–", ABSENT: "·"}
+#: Of more places each shows its number alone.
+_MOST_PLACES = 16
 
 
 @dataclass(frozen=True)
 class Place:
-    """One place of a matrix. ``parts`` are the figures of the cell's flows beside its total."""
+    """One place of a matrix. ``parts`` are the figures of the cell's flows beside its total; ``away``: how far it is from its like, a
+    part of 1, below zero where it is worse (None: it has none)."""
 
     state: str
     figure: Figure | None = None
     parts: tuple[tuple[str, Figure], ...] = ()
     reason: str = ""
-    heat: float = 0.0
+    away: float | None = None
     anchor: str = ""
+
+    @property
+    def tint(self) -> str:
+        """The class of its tint, by its distance from its like."""
+        return tint(self.away)
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether a reader should look at it: it has no figure though one was asked for, or its verdict is no good one."""
+        return self.state in (FAILED, SKIPPED, MISSING) or self.shown in ("FAIL", "DEGRADED", "INDETERMINATE")
 
     @property
     def shown(self) -> str:
@@ -51,10 +69,36 @@ class Matrix:
     row_kind: str
     column_kind: str
     places: tuple[tuple[Place, ...], ...]
-    most: float
     all_at_once: Place | None = None
     figures: tuple[Figure, ...] = field(default=(), repr=False)
     column_names: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
+
+    @property
+    def compact(self) -> bool:
+        """Whether it has too many places for more than a number in each."""
+        return len(self.rows) * len(self.columns) > _MOST_PLACES
+
+    @property
+    def sparse(self) -> list[tuple[int, int, Place]]:
+        """(Row, column, place) of each figure of a large map that has a quarter of its places filled or less: then they are a line."""
+        if not self.compact or any(place.stands_out for row in self.places for place in row):
+            return []
+        every = [(r, c, place) for r, row in zip(self.rows, self.places) for c, place in zip(self.columns, row)]
+        filled = [(r, c, place) for r, c, place in every if place.figure is not None]
+        return filled if 4 * len(filled) <= len(every) else []
+
+    @property
+    def gaps(self) -> list[str]:
+        """Why places have no figure, each reason once with how many share it."""
+        every = Counter(
+            (place.state, place.reason) for row in self.places for place in row if place.state in _WITHOUT_FIGURE
+        )
+        words = {FAILED: "failed", SKIPPED: "skipped", MISSING: "missing", ABSENT: "not asked for"}
+        return [
+            f"{_SIGNS[state]} {words[state]}" + (f" ({count}): {reason}" if state != ABSENT else "")
+            for (state, reason), count in sorted(every.items(), key=lambda pair: _WITHOUT_FIGURE.index(pair[0][0]))
+        ]
 
     @property
     def all_skipped(self) -> str | None:
@@ -244,20 +288,26 @@ def with_sum(matrix: Matrix, together: list[Figure]) -> Matrix:
     """A matrix with the figures of the cell of all its rows at once beside it, where there are any."""
     if not together:
         return matrix
-    return replace(matrix, all_at_once=_figure_place(together, 0.0), figures=(*matrix.figures, *together))
+    return replace(matrix, all_at_once=_figure_place(together), figures=(*matrix.figures, *together))
 
 
 def grid(key: str, title: str, rows: tuple[int, ...], columns: tuple[int, ...], row_kind: str, column_kind: str,
             places: dict[tuple[int, int], list[Figure]], nothing: Callable[[int, int], Place]) -> Matrix:  # fmt: skip
     """A matrix of the figures at their places; ``nothing`` says what stands at the others."""
-    leading = [_leading(group) for group in places.values()]
-    most = max((f.value for f in leading if f.value is not None), default=0.0)
+    leading = {key: _leading(group) for key, group in places.items()}
+    away = distances(leading.values())
     grid = tuple(
-        tuple(_figure_place(places[r, c], most) if (r, c) in places else nothing(r, c) for c in columns) for r in rows
+        tuple(
+            _figure_place(places[r, c], away.get(leading[r, c].anchor)) if (r, c) in places else nothing(r, c)
+            for c in columns
+        )
+        for r in rows
     )
     everything = tuple(f for group in places.values() for f in group)
     unit = everything[0].unit if everything else "GB/s"
-    return Matrix(key, title, unit, rows, columns, row_kind, column_kind, grid, most, None, everything)
+    row_words = {"g": "GPU", "n": "NUMA node", "c": "cores of NUMA node"}[row_kind] if row_kind != column_kind else None
+    said = tuple(alike(leading, row_words))
+    return Matrix(key, title, unit, rows, columns, row_kind, column_kind, grid, None, everything, alike=said)
 
 
 def _leading(group: list[Figure]) -> Figure:
@@ -265,11 +315,10 @@ def _leading(group: list[Figure]) -> Figure:
     return next((f for f in group if f.flow is None), group[0])
 
 
-def _figure_place(group: list[Figure], most: float) -> Place:
+def _figure_place(group: list[Figure], away: float | None = None) -> Place:
     leading = _leading(group)
     parts = tuple((_way(f.flow), f) for f in group if f.flow is not None and f is not leading)
-    heat = (leading.value or 0.0) / most if most else 0.0
-    return Place(FIGURE, leading, parts, leading.reason or "", heat)
+    return Place(FIGURE, leading, parts, leading.reason or "", away)
 
 
 def _way(flow: cells.Flow) -> str:

@@ -11,10 +11,13 @@ from .svg import element, markup
 WIDTH, HEIGHT = 116, 14
 #: The scatter's scale, to either side of the figure: one scale for all rows, so that rows can be compared.
 SCATTER = 0.01
+#: Origins of references that somebody measured on a machine of this kind.
+_MEASURED = ("tuned", "published", "site")
 
 
 def bullet(figure: Figure) -> Markup:
-    """A bar from zero to the value, with the reference as a tick, the bounds as a shade and the ceiling as the track's end."""
+    """A bar from zero to the value, with the reference as a tick (broken where nobody measured it), the bounds as a shade, the median
+    and the looks as marks, and the ceiling as the track's end."""
     if figure.value is None:
         return Markup("")
     lowest, highest = (figure.reference.lowest, figure.reference.highest) if figure.reference else (None, None)
@@ -34,9 +37,15 @@ def bullet(figure: Figure) -> Markup:
         end = at(highest) if highest is not None else float(WIDTH)
         root.append(element("rect", x=at(lowest), y=2, width=max(0.0, end - at(lowest)), height=10, class_="bounds"))
     root.append(element("rect", x=0, y=4, width=at(figure.value), height=6, rx=2, class_=f"value {figure.shown}"))
-    if figure.expected is not None:
-        x = at(figure.expected)
-        root.append(element("line", x1=x, x2=x, y1=1, y2=13, class_="tick"))
+    if figure.median is not None and figure.steadiness_words:
+        root.append(element("line", x1=at(figure.median), x2=at(figure.median), y1=3, y2=11, class_="median"))
+    for look in figure.looks:
+        if look.value is not None:
+            root.append(element("circle", cx=at(look.value), cy=7, r=2.5, class_="look"))
+    if figure.reference is not None:
+        x = at(figure.reference.value)
+        supposed = "" if figure.reference.origin in _MEASURED else " supposed"
+        root.append(element("line", x1=x, x2=x, y1=1, y2=13, class_=f"tick{supposed}"))
     return markup(root)
 
 
@@ -65,11 +74,14 @@ def scatter(figure: Figure) -> Markup:
     if figure.interval:
         low, high = map(at, figure.interval)
         root.append(element("rect", x=low, y=4, width=max(1.0, high - low), height=6, class_="interval"))
+    dots = ""
     for sample in figure.samples:
         if abs(sample / middle - 1) > SCATTER:
             x = at(sample)
             tip = 4 if sample > middle else -4
             root.append(element("path", d=f"M{x:.1f} 3.5 l{tip} 3.5 l{-tip} 3.5 z", class_="beyond"))
         else:
-            root.append(element("circle", cx=at(sample), cy=7, r=1.7, class_="sample"))
+            dots += f"M{at(sample):.1f} 7h0"  # a page has thousands: one path with round ends
+    if dots:
+        root.append(element("path", d=dots, class_="sample"))
     return markup(root)

@@ -6,21 +6,38 @@ Needs: base, topology, cells, verdict.
 from __future__ import annotations
 
 from . import coverage, wording
+from .alike_rows import FigureRow, figure_rows
 from .check_figures import Figure, figures, parsed, slug, worst_first
 from .expected import NO_REFERENCE, expected_of
-from .wording import SIGNS, class_words, gib, link_words, number, origin, percent, plural, size, span, unit_words
+from .wording import (
+    SIGNS,
+    class_words,
+    gib,
+    link_words,
+    number,
+    numbers,
+    origin,
+    percent,
+    plural,
+    size,
+    span,
+    unit_words,
+)
 
 __all__ = [
     "NO_REFERENCE",
     "SIGNS",
     "Figure",
+    "FigureRow",
     "class_words",
     "coverage",
     "expected_of",
+    "figure_rows",
     "figures",
     "gib",
     "link_words",
     "number",
+    "numbers",
     "origin",
     "parsed",
     "percent",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,8 @@ from nearfar.verdict import CheckRecord, JudgedMetric, cell_of
 
 from .wording import expectation, number, percent, unit_words
 
+#: A median is shown beside its plateau below this part of it.
+_STEADY = 0.995
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -157,6 +160,13 @@ class Figure(JudgedMetric):
         return "; ".join(filter(None, [self.expected_words, self.second_bound]))
 
     @property
+    def steadiness_words(self) -> str:
+        """``median 53.1, steadiness 0.96`` of a rate whose median is more than half a per cent below its plateau; else empty."""
+        if self.median is None or self.steadiness is None or self.steadiness >= _STEADY or self.derived:
+            return ""
+        return f"median {number(self.median, self.unit)}, steadiness {self.steadiness:.2f}"
+
+    @property
     def look_words(self) -> str:
         """``looks 31.2 · 31.0 · 31.1``, the first first; empty where it was not looked at again."""
         values = (number(look.value, self.unit) for look in self.looks)
@@ -190,7 +200,7 @@ def figures(check: CheckRecord, prefix: str) -> list[Figure]:
     return [_figure(metric, modelled, prefix) for metric in check.verdict.metrics]
 
 
-def worst_first(found: list[Figure]) -> list[Figure]:
+def worst_first(found: Iterable[Figure]) -> list[Figure]:
     """FAIL first; within a verdict the order of the run."""
     return sorted(found, key=lambda figure: ORDER.index(figure.verdict))
 

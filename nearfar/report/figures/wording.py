@@ -7,7 +7,7 @@ from typing import Any
 
 from nearfar.base import NOT_JUDGED
 from nearfar.base import plural as plural
-from nearfar.topology import Link
+from nearfar.topology import Link, format_cpu_list
 from nearfar.verdict import JudgedReference
 
 #: A sign beside every verdict, so that none is told by colour alone.
@@ -21,6 +21,11 @@ _CLASSES = {"near": "near", "on_socket": "on socket", "off_socket": "off socket"
 def class_words(path_class: str) -> str:
     """``off_socket`` → ``off socket``; the classes of peers stay as ``nvidia-smi`` has them."""
     return _CLASSES.get(path_class, path_class)
+
+
+def numbers(found: Iterable[int]) -> str:
+    """Numbers of devices: ``0–8, 10``."""
+    return format_cpu_list(found).replace("-", "–").replace(",", ", ")
 
 
 def number(value: float | None, unit: str = "GB/s") -> str:

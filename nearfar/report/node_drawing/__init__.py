@@ -6,10 +6,11 @@ Needs: topology, report.charts, report.figures.
 from __future__ import annotations
 
 from .drawing import draw
-from .findings import Findings, LinkDirection
+from .findings import Findings, LinkDirection, UplinkRate
 
 __all__ = [
     "Findings",
     "LinkDirection",
+    "UplinkRate",
     "draw",
 ]

@@ -1,7 +1,7 @@
 """Where each part of a node stands on its drawing.
 
 A device stands below the NUMA node that the system says it belongs to; where the system does not say, below its package, or
-apart. Bridges are those where devices come together first; those further out are left out.
+apart. Bridges are those whose uplink several devices share, at every level.
 """
 
 from __future__ import annotations
@@ -82,15 +82,15 @@ class RowSide:
 
 
 def switches(node: Node) -> list[tuple[str, frozenset[str]]]:
-    """Bridges where GPUs and other devices come together first, each device below one of them."""
-    taken: set[str] = set()
-    found = []
-    for bridge, names in shared_uplinks(node).items():
-        with_gpu = any(name == f"g{gpu.index}" for name in names for gpu in node.gpus)
-        if with_gpu and not taken & set(names):
-            taken |= set(names)
-            found.append((bridge, frozenset(names)))
-    return found
+    """Bridges whose uplink GPUs share with other devices, the outermost first; those of one tree lie within each other."""
+    gpus = {f"g{gpu.index}" for gpu in node.gpus}
+    found = [(bridge, frozenset(names)) for bridge, names in shared_uplinks(node).items() if gpus & set(names)]
+    return sorted(found, key=lambda pair: -len(pair[1]))
+
+
+def levels(bridges: list[tuple[str, frozenset[str]]]) -> dict[str, int]:
+    """How many shared bridges lie between each bridge and the host."""
+    return {bridge: sum(names < others for _, others in bridges) for bridge, names in bridges}
 
 
 def rows(node: Node, absent: dict[int, str]) -> list[list[PackageBlock]]:
@@ -148,12 +148,13 @@ def _belongs(device: Device, package: int, sole_home: bool) -> bool:
 
 
 def _ordered(bridges: list[tuple[str, frozenset[str]]], devices: list[Device]) -> list[Device]:
-    """By PCI address, devices behind one switch side by side, absent GPUs at their number."""
-    behind = {name: position for position, (_, names) in enumerate(bridges) for name in names}
-    first = {behind.get(key_of(d), -1): _key_order(d) for d in sorted(devices, key=_key_order, reverse=True)}
-    return sorted(
-        devices, key=lambda d: (first[behind[key_of(d)]] if key_of(d) in behind else _key_order(d), _key_order(d))
-    )
+    """By PCI address, devices behind one switch side by side at every level, absent GPUs at their number."""
+
+    def place(device: Device) -> tuple[tuple[int, int, str], ...]:
+        above = [names for _, names in bridges if key_of(device) in names]
+        return (*(min(_key_order(d) for d in devices if key_of(d) in names) for names in above), _key_order(device))
+
+    return sorted(devices, key=place)
 
 
 def _key_order(device: Device) -> tuple[int, int, str]:

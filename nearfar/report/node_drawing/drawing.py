@@ -21,6 +21,7 @@ from .arrangement import (
     PackageBlock,
     RowSide,
     key_of,
+    levels,
     row_width,
     switches,
     width_of,
@@ -43,6 +44,7 @@ class _Drawing:
     def __init__(self, node: Node, findings: Findings, name: str) -> None:
         self.node, self.findings, self.name = node, findings, name
         self.switches = switches(node)
+        self.levels = levels(self.switches)
         self.sides: list[RowSide] = []  # of each row
         self.edges: list[float] = []  # of each row: where its devices end
         self.left: dict[int, float] = {}  # of each package: its left edge
@@ -55,7 +57,7 @@ class _Drawing:
         rows = rows_of(self.node, self.findings.absent)
         # Two rows face each other, so that what joins their GPUs lies between them.
         facing = len(rows) == 2
-        drop = LINK_HEIGHT + (SWITCH_DROP + SWITCH_HEIGHT if self.switches else 0)
+        drop = LINK_HEIGHT + _depth(max(self.levels.values(), default=-1))
         depths = [
             HEADER
             + NUMA_HEIGHT
@@ -149,14 +151,13 @@ class _Drawing:
         left = x + (column.width - total) / 2
         near, far = self.side.at(start), self.side.at(package_end + drop)
         box = self.side.top(package_end + drop, DEVICE_HEIGHT)
-        behind = self.side.at(package_end + SWITCH_DROP + SWITCH_HEIGHT)
         bars: dict[str, list[float]] = {}
         for device in column.devices:
             middle = left + width_of(device) / 2
-            bridge = next((b for b, names in self.switches if key_of(device) in names), None)
-            if bridge is not None:
+            above = near
+            for bridge in (b for b, names in self.switches if key_of(device) in names):
                 bars.setdefault(bridge, []).append(middle)
-            above = near if bridge is None else behind
+                above = self.side.at(package_end + _depth(self.levels[bridge]))
             if isinstance(device, Nic):
                 self._nic(device, left, middle, above, far, box)
             else:
@@ -164,15 +165,21 @@ class _Drawing:
                 self.centre[device.index] = (middle, len(self.sides) - 1)
             left += width_of(device) + GAP
         for bridge, centres in bars.items():
-            self._switch(bridge, centres, start, package_end + SWITCH_DROP)
+            level = self.levels[bridge]
+            self._switch(
+                bridge, centres, package_end + _depth(level - 1) if level else start, package_end + _depth(level)
+            )
 
-    def _switch(self, bridge: str, centres: list[float], start: float, height: float) -> None:
+    def _switch(self, bridge: str, centres: list[float], start: float, end: float) -> None:
+        height = end - SWITCH_HEIGHT
         y = self.side.top(height, SWITCH_HEIGHT)
         low, high = min(centres) - 26, max(centres) + 26
         middle = (low + high) / 2
         limited = sum(self.findings.limits.get(f"switch:{bridge}.{way}", 0) for way in ("up", "down", "both"))
+        rate = self.findings.uplinks.get(bridge)
         words = (
             f"PCI bridge {bridge}, shared by {', '.join(sorted(next(n for b, n in self.switches if b == bridge)))}"
+            + (f", {rate.sentence}" if rate else "")
             + (f", limits {plural(limited, 'cell')}" if limited else "")
         )
         self.root.append(
@@ -181,7 +188,11 @@ class _Drawing:
         group = element("g", element("title", words), class_="switch limited" if limited else "switch")
         group.append(element("rect", x=low, y=y, width=high - low, height=SWITCH_HEIGHT, rx=3))
         short = bridge.split(":", 1)[-1]
-        group.append(text(middle, y + 12, f"uplink {short}" if high - low > 100 else short, "small", "middle"))
+        # The longest that fits: name and rate, the rate, the name.
+        label = f"{short}  {rate.words}" if rate else f"uplink {short}"
+        choices = [f"uplink {label}", label, *([rate.words] if rate else []), short]
+        fitting = next((words for words in choices if len(words) * 6.1 < high - low), short)
+        group.append(text(middle, y + 12, fitting, "small", "middle"))
         self.root.append(group)
 
     def _nic(self, nic: Nic, x: float, middle: float, above: float, far: float, top: float) -> None:
@@ -294,6 +305,11 @@ class _Drawing:
         for index, (verdict, why) in sorted(self.findings.faults.items()):
             words += f" GPU {index} {verdict}: {why}."
         return words
+
+
+def _depth(level: int) -> float:
+    """How far below the package the bridges of a level end."""
+    return (level + 1) * (SWITCH_DROP + SWITCH_HEIGHT)
 
 
 def _cut(words: str, length: float) -> str:

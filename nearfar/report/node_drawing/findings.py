@@ -17,11 +17,21 @@ class LinkDirection:
 
 
 @dataclass(frozen=True)
+class UplinkRate:
+    """What a shared uplink carries: ``words`` for its box (``↓ 24.6 ↑ 25.1``), ``sentence`` for its tooltip."""
+
+    words: str
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Findings:
-    """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has ``h2d`` and ``d2h`` for each."""
+    """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has ``h2d`` and ``d2h`` for each,
+    ``uplinks`` is by PCI bridge."""
 
     lanes: dict[int, dict[str, LinkDirection]] = field(default_factory=dict)
     links: dict[int, str] = field(default_factory=dict)
     absent: dict[int, str] = field(default_factory=dict)
     faults: dict[int, tuple[str, str]] = field(default_factory=dict)  # (verdict, sentence)
     limits: Counter[str] = field(default_factory=Counter)
+    uplinks: dict[str, UplinkRate] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """What the page says of each kind of question: one module for each part of the page, and what explains the figures.
 
 Needs: base, topology, cells, measurement, kernels, model.calibration, model.diagnosis, model.prediction, binding, mpi, mpi.osu, question,
-verdict, report.charts, report.figures.
+verdict, report.charts, report.figures, report.node_drawing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from . import (
     many_gpus,
     mpi,
     numa_pairs,
-    others,
     peers,
     provenance,
     size_curves,
@@ -29,12 +28,14 @@ from .kernels import KernelPart, kernel_part
 from .latencies import latency_matrices
 from .many_gpus import Ramp, ramps
 from .mpi import MpiTable, mpi_tables
+from .node_state import state_line
 from .numa_pairs import numa_pair_tables
 from .peers import peer_matrices, staged_ratios
 from .published import Published, beside
 from .size_curves import SizeCurves, size_curves_of
 from .tables import TextTable
 from .unmeasured import Gap, gaps, nothing
+from .uplinks import uplink_rates
 
 __all__ = [
     "Answer",
@@ -68,7 +69,6 @@ __all__ = [
     "nothing",
     "numa_pair_tables",
     "numa_pairs",
-    "others",
     "peer_matrices",
     "peers",
     "provenance",
@@ -76,4 +76,6 @@ __all__ = [
     "size_curves",
     "size_curves_of",
     "staged_ratios",
+    "state_line",
+    "uplink_rates",
 ]

@@ -75,7 +75,7 @@ def find(environ: Mapping[str, str] | None = None) -> Spack:
     if root:
         program = Path(root).expanduser().absolute() / "bin" / "spack"
         if not os.access(program, os.X_OK):
-            raise NearfarError(f"SPACK_ROOT={root}: no bin/spack there; mend or unset the variable")
+            raise NearfarError(f"SPACK_ROOT={root}: no bin/spack there; correct or unset the variable")
         return Spack(program, env)
     found = shutil.which("spack", path=env.get("PATH", ""))
     if found is None:

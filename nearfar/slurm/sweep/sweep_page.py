@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 
@@ -9,7 +10,8 @@ from nearfar.base import utc_text
 from nearfar.report import batch
 from nearfar.report.batch import Batch, BatchNode, Distributions
 from nearfar.slurm.controller import node_names
-from nearfar.slurm.results import NodeResult
+from nearfar.slurm.results import CheckResult, NodeResult, ResultFinding
+from nearfar.verdict import MeasuredGpu
 
 from . import nightly
 from .levels import LEVELS
@@ -64,8 +66,35 @@ class SweepPage:
         )
         between = {"mpi_pairs": one.pairs.verdict} if one.pairs else {}
         aside = [f"explained by {' and '.join(read.blamed)}"] if read.blamed else []
+        aside += suspect_boards(read, one.verdict)
         aside += [f"run {read.run}"] if one.verdict != "PASS" else []
         return BatchNode(
             one.name, one.verdict, one.reason, f"{read.folder.relative_to(self._sweep.folder)}/index.html",
             {**{check.check: check.verdict for check in read.checks}, **between}, findings, ", ".join(aside),
         )  # fmt: skip
+
+
+def suspect_boards(read: NodeResult, verdict: str) -> list[str]:
+    """The GPUs to look at, by PCI address and serial number: those of the parts that explain what is slow, else those that every
+    finding as bad as the node has in common. Empty for a node that passed, and where findings share no GPU."""
+    if verdict == "PASS":
+        return []
+    of_parts = {int(index) for part in read.blamed for index in re.findall(r"\bg(\d+)\b", part)}
+    spoken = [_gpus_of(check, finding) for check, finding in read.findings if finding.verdict == verdict]
+    wanted = of_parts or (frozenset.intersection(*spoken) if spoken else frozenset())
+    boards = {
+        gpu.index: gpu for check in read.checks if check.whole.measurement for gpu in check.whole.measurement.gpus
+    }
+    return [_board(boards[index]) for index in sorted(wanted) if index in boards]
+
+
+def _gpus_of(check: CheckResult, finding: ResultFinding) -> frozenset[int]:
+    metric = next((each for each in check.whole.metrics if each.name == finding.what), None)
+    named = re.findall(r"\bg(\d+)\b", finding.cell or finding.what)
+    return frozenset(metric.gpus if metric else map(int, named))
+
+
+def _board(gpu: MeasuredGpu) -> str:
+    known = [f"at {gpu.pci}"] if gpu.pci else []
+    known.append(f"serial {gpu.serial}" if gpu.serial else f"{gpu.uuid}" if gpu.uuid else "serial not known")
+    return f"GPU {gpu.index} {', '.join(known)}"

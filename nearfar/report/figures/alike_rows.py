@@ -1,0 +1,65 @@
+"""The rows of a check's table of figures: where they are many, those that are alike are one row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nearfar.base import NOT_JUDGED, statistics
+
+from .check_figures import Figure, worst_first
+from .wording import span
+
+#: A check of no more figures has a row for each.
+MOST_ROWS = 60
+#: As near to the median of their kind, a part of 1, figures are alike.
+_ALIKE = 0.02
+_LEAST = 3
+_TROUBLE = ("FAIL", "DEGRADED", "INDETERMINATE")
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """A figure with all that is known of it; ``alike``: that it stands for these, itself among them (empty: for itself alone)."""
+
+    figure: Figure
+    alike: tuple[Figure, ...] = ()
+
+    @property
+    def span(self) -> str:
+        """The lowest and the highest of those that are alike."""
+        return span((f.value for f in self.alike if f.value is not None), self.figure.unit)
+
+
+def figure_rows(found: Sequence[Figure]) -> list[FigureRow]:
+    """The worst first. Of more than ``MOST_ROWS`` figures three or more of one kind within 2 % of their median become one row, which
+    shows the one nearest to it; a figure that did not pass, was looked at again or has something of its own to say never does."""
+    if len(found) <= MOST_ROWS:
+        return [FigureRow(figure) for figure in worst_first(found)]
+    kinds: dict[tuple[object, ...], list[Figure]] = {}
+    for figure in worst_first(found):
+        said = figure.looks or (figure.reason and figure.shown != NOT_JUDGED)
+        plain = figure.shown not in _TROUBLE and figure.value is not None and not said
+        own = () if plain and figure.converged and figure.verified is not False else (figure.anchor,)
+        origin = figure.reference and (figure.reference.origin, figure.reference.note)
+        kind = (
+            figure.shown,
+            figure.class_in_name,
+            figure.question,
+            figure.quantity,
+            figure.unit,
+            figure.bytes,
+            figure.flow is None,
+        )
+        kinds.setdefault((*kind, figure.limited_by, origin, bool(figure.beside), *own), []).append(figure)
+    rows: list[FigureRow] = []
+    for members in kinds.values():
+        middle = statistics.median([figure.value or 0.0 for figure in members])
+        alike = [f for f in members if f.value is not None and abs(f.value - middle) <= _ALIKE * abs(middle)]
+        if len(alike) < _LEAST:
+            rows += map(FigureRow, members)
+            continue
+        nearest = min(alike, key=lambda f: abs((f.value or 0.0) - middle))
+        rows.append(FigureRow(nearest, tuple(alike)))
+        rows += [FigureRow(figure) for figure in members if figure not in alike]
+    return rows

@@ -1,0 +1,49 @@
+"""A sweep's page leads from a node that is not well to the board: by PCI address and serial number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nearfar.slurm.results import CheckResult, NodeResult, ResultFinding
+from nearfar.slurm.sweep.sweep_page import suspect_boards
+from nearfar.verdict import MeasuredGpu, MeasurementInfo
+from tests.support.verdicts import judged, judged_metric
+
+BOARDS = tuple(
+    MeasuredGpu(index, f"0000:{0x1B + 0x10 * index:02x}:00.0", "NVIDIA H200", f"GPU-{index}", None if index == 0 else f"16502{index}")
+    for index in range(4)
+)  # fmt: skip
+
+
+def result(*found: ResultFinding, blamed: tuple[str, ...] = ()) -> NodeResult:
+    info = MeasurementInfo("measured", "n1", None, None, "nearfar-copy", "0.1.0", False, None, None, None, BOARDS)
+    slow = judged_metric(name="sole.g2_n0", subject="g2:n0", gpus=(2,), verdict="FAIL")
+    whole = replace(judged("host_device_check", slow, verdict="FAIL"), measurement=info)
+    check = CheckResult("host_device_check", "FAIL", found, Path("x"), whole)
+    return NodeResult(
+        nodes=("n1",), hostname="n1", level="nightly", sweep="s", started="", ended="", folder=Path("x"), run="r", system="s",
+        verdict="FAIL", reason=None, checks=(check,), missing=(), interrupted=False, blamed=blamed,
+    )  # fmt: skip
+
+
+def finding(what: str, verdict: str = "FAIL") -> ResultFinding:
+    return ResultFinding(what, verdict, False, what)
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (result(finding("sole.g2_n0")), ["GPU 2 at 0000:3b:00.0, serial 165022"]),
+        (result(finding("g2.link.width"), finding("g2:n0")), ["GPU 2 at 0000:3b:00.0, serial 165022"]),
+        (result(finding("g1:n0"), finding("g2:n0")), []),
+        (result(finding("g1:n0", "DEGRADED"), finding("g2:n0")), ["GPU 2 at 0000:3b:00.0, serial 165022"]),
+        (result(finding("g1:n0"), finding("g2:n0"), blamed=("g0.link",)), ["GPU 0 at 0000:1b:00.0, GPU-0"]),
+        (result(finding("n0.memory")), []),
+    ],
+)
+def test_the_board_is_named_where_findings_agree_on_one(read: NodeResult, said: list[str]) -> None:
+    assert suspect_boards(read, "FAIL") == said
+    assert suspect_boards(read, "PASS") == []
