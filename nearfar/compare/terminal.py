@@ -79,7 +79,9 @@ def _counts(found: RunComparison) -> list[str]:
         said.append(f"{plural(len(found.doubtful), 'more figure')} cannot tell: {words.doubts(found)}")
     uncounted = sum(not change.counted for change in found.changes)
     if uncounted:
-        said.append(f"{plural(uncounted, 'ratio or share', 'ratios and shares')} derived from other figures: not counted")
+        said.append(
+            f"{plural(uncounted, 'ratio or share', 'ratios and shares')} derived from other figures: not counted"
+        )
     if tested:
         said.append(f"a change would have been seen from: {words.seen_from(found)}")
     said.append(words.assumption(found))

@@ -88,11 +88,12 @@ class RunDirectory:
         """The run's verdict as shown: a run in which nothing was measured is MODELLED, not PASS, and one whose files are gone is
         INDETERMINATE where ``run.json`` says less."""
         word = str(self.raw["verdict"])
-        unread = [check for node in self.nodes if not node.modelled for check in node.checks if check.verdict is None]
-        if unread or self._gone:
-            word = worst([word, "INDETERMINATE"])
-        nothing_measured = bool(self.nodes) and all(node.modelled for node in self.nodes)
-        return word if word == "MODELLED" else shown_verdict(worst([word]), nothing_measured)
+        if word == "MODELLED":
+            return word
+        if self.nodes and all(node.modelled for node in self.nodes):
+            return shown_verdict(worst([word]), modelled=True)
+        unread = any(check.verdict is None for node in self.nodes if not node.modelled for check in node.checks)
+        return worst([word, "INDETERMINATE"]) if unread or self._gone else worst([word])
 
     @property
     def missing_cases(self) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, NearfarError, short_host_name, utc_time, worst
 from nearfar.slurm.trust import Trust
-from nearfar.verdict import FigureColumns, JudgedMetric, Verdict, columns, disturbances, verdict_file
+from nearfar.verdict import FigureColumns, JudgedMetric, MeasuredGpu, Verdict, columns, disturbances, verdict_file
 
 from . import figures_file
 from .figures_file import CheckFigures
@@ -54,7 +54,8 @@ class ResultFinding:
 class CheckResult:
     """A check's verdict and its findings, worst first. ``folder`` holds its ``verdict.json`` and ``document.json``; of the former are
     the ``figures``, the worst ``reason`` and the ``partition`` (ReFrame's). ``excused``: the slow figures that are no evidence against
-    the node because another check of the run found its host disturbed, with why."""
+    the node because another check of the run found its host disturbed, with why. ``gpus``: the GPUs of each figure with a finding;
+    ``boards``: what is known of the node's GPUs. Both are empty for a check that is wholly good."""
 
     check: str
     verdict: str
@@ -64,6 +65,8 @@ class CheckResult:
     reason: str | None = None
     partition: str = ""
     excused: Mapping[str, str] = field(default_factory=dict)
+    gpus: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    boards: tuple[MeasuredGpu, ...] = ()
 
     @property
     def counted(self) -> str:
@@ -263,9 +266,13 @@ def _check(
         raise CouldNotJudge(f"{path}: {verdict.kind}, not measured; not counted")
     found = tuple(ResultFinding(path_class=f["class"], **{k: f[k] for k in _FINDING}) for f in entry["findings"])
     figures, reason = columns(verdict.metrics), next(iter(verdict.reasons), None)
-    return CheckResult(
-        entry["check"], entry["verdict"], found, place, figures, reason, verdict.partition
-    ), verdict.metrics
+    named = {finding.what for finding in found}
+    gpus = {metric.name: metric.gpus for metric in verdict.metrics if metric.name in named}
+    boards = verdict.measurement.gpus if found and verdict.measurement else ()
+    check = CheckResult(
+        entry["check"], entry["verdict"], found, place, figures, reason, verdict.partition, gpus=gpus, boards=boards
+    )
+    return check, verdict.metrics
 
 
 def _check_said(path: Path, result: dict[str, Any], entry: dict[str, Any], said: Verdict | CheckFigures) -> None:

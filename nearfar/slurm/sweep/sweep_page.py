@@ -82,16 +82,13 @@ def suspect_boards(read: NodeResult, verdict: str) -> list[str]:
     of_parts = {int(index) for part in read.blamed for index in re.findall(r"\bg(\d+)\b", part)}
     spoken = [_gpus_of(check, finding) for check, finding in read.findings if finding.verdict == verdict]
     wanted = of_parts or (frozenset.intersection(*spoken) if spoken else frozenset())
-    boards = {
-        gpu.index: gpu for check in read.checks if check.whole.measurement for gpu in check.whole.measurement.gpus
-    }
+    boards = {gpu.index: gpu for check in read.checks for gpu in check.boards}
     return [_board(boards[index]) for index in sorted(wanted) if index in boards]
 
 
 def _gpus_of(check: CheckResult, finding: ResultFinding) -> frozenset[int]:
-    metric = next((each for each in check.whole.metrics if each.name == finding.what), None)
     named = re.findall(r"\bg(\d+)\b", finding.cell or finding.what)
-    return frozenset(metric.gpus if metric else map(int, named))
+    return frozenset(check.gpus.get(finding.what) or map(int, named))
 
 
 def _board(gpu: MeasuredGpu) -> str:

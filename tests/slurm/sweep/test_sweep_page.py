@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from nearfar.slurm.results import CheckResult, NodeResult, ResultFinding
 from nearfar.slurm.sweep.sweep_page import suspect_boards
-from nearfar.verdict import MeasuredGpu, MeasurementInfo
-from tests.support.verdicts import judged, judged_metric
+from nearfar.verdict import FigureColumns, MeasuredGpu
 
 BOARDS = tuple(
     MeasuredGpu(index, f"0000:{0x1B + 0x10 * index:02x}:00.0", "NVIDIA H200", f"GPU-{index}", None if index == 0 else f"16502{index}")
@@ -19,10 +17,8 @@ BOARDS = tuple(
 
 
 def result(*found: ResultFinding, blamed: tuple[str, ...] = ()) -> NodeResult:
-    info = MeasurementInfo("measured", "n1", None, None, "nearfar-copy", "0.1.0", False, None, None, None, BOARDS)
-    slow = judged_metric(name="sole.g2_n0", subject="g2:n0", gpus=(2,), verdict="FAIL")
-    whole = replace(judged("host_device_check", slow, verdict="FAIL"), measurement=info)
-    check = CheckResult("host_device_check", "FAIL", found, Path("x"), whole)
+    gpus = {"sole.g2_n0": (2,)}
+    check = CheckResult("host_device_check", "FAIL", found, Path("x"), FigureColumns(), gpus=gpus, boards=BOARDS)
     return NodeResult(
         nodes=("n1",), hostname="n1", level="nightly", sweep="s", started="", ended="", folder=Path("x"), run="r", system="s",
         verdict="FAIL", reason=None, checks=(check,), missing=(), interrupted=False, blamed=blamed,
