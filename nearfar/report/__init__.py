@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from nearfar.base import write_atomically
-from nearfar.report.sections import Answer, answers, explain
+from nearfar.report.explanations import Answer, answers, explain
 from nearfar.verdict import run_directory as rundir
 
 from . import digest, junit, page, terminal

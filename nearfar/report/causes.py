@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearfar.base import ORDER, Finding, shown_verdict
+from nearfar.report.explanations import Answer
 from nearfar.report.figures import plural
-from nearfar.report.sections import Answer
 from nearfar.verdict import CheckRecord, NodeRun, Verdict
 
 #: What a reason is. ``ABSENT``: a device is not there; ``PART``: a part of the node is not as it should be; ``FIGURE``: a figure is

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearfar.base import shown_verdict
+from nearfar.report.explanations import Explained
 from nearfar.report.figures import coverage
-from nearfar.report.sections import Explained
 from nearfar.verdict import CheckRecord, JudgedMetric, NodeRun, RunDirectory
 
 SCHEMA = "nearfar-report/1"

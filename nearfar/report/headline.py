@@ -8,6 +8,7 @@ from dataclasses import replace
 from nearfar import question
 from nearfar.base import NOT_JUDGED, ORDER, Finding
 from nearfar.report.charts import cell_anchor, load_place
+from nearfar.report.explanations import Answer
 from nearfar.report.figures import (
     NO_REFERENCE,
     Figure,
@@ -21,7 +22,6 @@ from nearfar.report.figures import (
     span,
 )
 from nearfar.report.sections import (
-    Answer,
     balance,
     contention,
     gaps,

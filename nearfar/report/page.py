@@ -13,8 +13,9 @@ import jinja2
 import nearfar
 from nearfar.base import NearfarError, site_directories
 from nearfar.report.charts import Matrix, strips
+from nearfar.report.explanations import Explained
 from nearfar.report.figures import coverage, wording
-from nearfar.report.sections import Explained, balance, provenance
+from nearfar.report.sections import balance, provenance
 from nearfar.verdict import RunDirectory
 
 from .causes import VerdictReason

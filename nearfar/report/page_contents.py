@@ -16,11 +16,11 @@ from nearfar.report.charts import (
     ratio_matrices,
     stream_matrices,
 )
+from nearfar.report.explanations import Explained
 from nearfar.report.figures import Figure, FigureRow, figure_rows, figures, parsed, wording
 from nearfar.report.node_drawing import Findings, LinkDirection, draw
 from nearfar.report.sections import (
     Balance,
-    Explained,
     Gap,
     KernelPart,
     MpiTable,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from nearfar.base import ORDER, columns, shown_verdict
+from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage, plural
-from nearfar.report.sections import Answer
 from nearfar.verdict import RunDirectory
 
 from .causes import ReasonGroup

@@ -11,7 +11,7 @@ import pytest
 from nearfar import report
 from nearfar.report import causes, headline
 from nearfar.report.causes import ABSENT, FIGURE, GAP, OTHER, PART, VerdictReason, grouped
-from nearfar.report.sections import Answer
+from nearfar.report.explanations import Answer
 from nearfar.verdict import run_directory
 from tests.data.runs import golden, synthetic
 from tests.report.test_report import Page

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from nearfar import report
-from nearfar.report.sections import capacities, explanations, merged_document
+from nearfar.report import explanations
+from nearfar.report.explanations import capacities, merged_document
 from nearfar.verdict import run_directory
 from nearfar.verdict.references import ReferenceFile
 from tests.data.runs import golden, modelled

@@ -13,7 +13,7 @@ import pytest
 
 from nearfar.base.files import CHECKOUT
 from nearfar.report import page as pages
-from nearfar.report.sections import Explained
+from nearfar.report.explanations import Explained
 from nearfar.verdict import run_directory
 from tests.data.runs import large_nodes, small, synthetic
 from tests.support.browser import browser, violations

@@ -14,8 +14,8 @@ from nearfar.base.errors import NearfarError
 from nearfar.measurement import Unmeasured
 from nearfar.model.prediction import load_node_type
 from nearfar.report import headline, page_contents
+from nearfar.report.explanations import Explained
 from nearfar.report.sections import unmeasured
-from nearfar.report.sections.explanations import Explained
 from nearfar.verdict import run_directory
 from tests.data.runs import modelled
 from tests.report.test_report import Page

@@ -1,7 +1,7 @@
-"""What the page says of each kind of question: one module for each part of the page, and what explains the figures.
+"""What the page says of each kind of question: one module for each part of the page.
 
-Needs: base, topology, cells, measurement, kernels, model.calibration, model.diagnosis, model.prediction, binding, mpi, mpi.osu, question,
-verdict, report.charts, report.figures, report.node_drawing.
+Needs: base, topology, cells, measurement, kernels, model.prediction, binding, mpi, mpi.osu, verdict, report.charts,
+report.explanations, report.figures, report.node_drawing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from . import (
 from .balance import Balance, balances
 from .contention import contention_tables
 from .exchanges import exchange_tables
-from .explanations import Answer, Explained, answers, explain
 from .gpu_memory import memory_matrices
 from .kernels import KernelPart, kernel_part
 from .latencies import latency_matrices
@@ -38,9 +37,7 @@ from .unmeasured import Gap, gaps, nothing
 from .uplinks import uplink_rates
 
 __all__ = [
-    "Answer",
     "Balance",
-    "Explained",
     "Gap",
     "KernelPart",
     "MpiTable",
@@ -48,14 +45,12 @@ __all__ = [
     "Ramp",
     "SizeCurves",
     "TextTable",
-    "answers",
     "balance",
     "balances",
     "beside",
     "contention",
     "contention_tables",
     "exchange_tables",
-    "explain",
     "gaps",
     "gpu_memory",
     "kernel_part",

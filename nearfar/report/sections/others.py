@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nearfar.measurement import MachineUse, machine_uses
+from nearfar.report.explanations import or_note
 from nearfar.verdict import NodeRun
-
-from .merged_document import or_note
 
 #: CPUs of others, and CPUs that a hypervisor kept, on the average of a run: what is less is on every machine.
 _OTHERS = 1.0

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from nearfar.model.prediction import implied_capacities
+from nearfar.report.explanations import Capacities
 from nearfar.report.figures import number
 from nearfar.report.node_drawing import UplinkRate
 from nearfar.topology import Node, shared_uplinks
-
-from .capacities import Capacities
 
 _WAYS = (("down", "↓", "to its devices"), ("up", "↑", "from its devices"))
 

@@ -1,0 +1,12 @@
+"""What explains a node's figures beside its verdicts: the capacities that a run's own single flows show, and the parts that are degraded.
+
+Needs: base, cells, measurement, model.calibration, model.diagnosis, model.prediction, question, verdict, report.figures.
+"""
+
+from __future__ import annotations
+
+from .capacities import Capacities
+from .explained import Answer, Explained, answers, explain
+from .merged_document import or_note
+
+__all__ = ["Answer", "Capacities", "Explained", "answers", "explain", "or_note"]
