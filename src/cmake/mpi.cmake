@@ -1,16 +1,16 @@
 # The MPI half of the library and the programs that need it.
-file(GLOB NEARFAR_MPI_SOURCES CONFIGURE_DEPENDS mpi/contention*.cpp)
+file(GLOB NEARFAR_MPI_SOURCES CONFIGURE_DEPENDS mpi/contention/contention*.cpp)
 add_library(nearfar_mpi STATIC
-  ${NEARFAR_MPI_SOURCES} mpi/agreed_window.cpp mpi/data_mover.cpp mpi/message_traffic.cpp mpi/mpi_launch.cpp mpi/mpi_world.cpp mpi/rank_facts.cpp mpi/stream_mover.cpp)
+  ${NEARFAR_MPI_SOURCES} mpi/agreed_window.cpp mpi/contention/data_mover.cpp mpi/contention/message_traffic.cpp mpi/mpi_launch.cpp mpi/mpi_world.cpp mpi/rank_facts.cpp mpi/contention/stream_mover.cpp)
 target_compile_options(nearfar_mpi PRIVATE -Wall -Wextra)
 target_link_libraries(nearfar_mpi PUBLIC nearfar MPI::MPI_CXX)
 
 # What moves data beside MPI: GPUs where there is a CUDA compiler.
 if(TARGET nearfar_gpu)
-  add_library(nearfar_mover STATIC mpi/copy_mover.cpp)
+  add_library(nearfar_mover STATIC mpi/contention/copy_mover.cpp)
   target_link_libraries(nearfar_mover PUBLIC nearfar_gpu)
 else()
-  add_library(nearfar_mover STATIC mpi/no_copy_mover.cpp)
+  add_library(nearfar_mover STATIC mpi/contention/no_copy_mover.cpp)
   target_link_libraries(nearfar_mover PUBLIC nearfar)
 endif()
 target_compile_options(nearfar_mover PRIVATE -Wall -Wextra)

@@ -1,15 +1,15 @@
 # The POP pattern: its library, and the program where there is an MPI.
 add_library(saxpy STATIC
-  saxpy/pop.cpp saxpy/saxpy.cpp saxpy/saxpy_figures.cpp saxpy/saxpy_host_rank.cpp saxpy/saxpy_options.cpp
-  saxpy/saxpy_table.cpp)
+  kernels/saxpy/pop.cpp kernels/saxpy/saxpy.cpp kernels/saxpy/saxpy_figures.cpp kernels/saxpy/saxpy_host_rank.cpp kernels/saxpy/saxpy_options.cpp
+  kernels/saxpy/saxpy_table.cpp)
 target_compile_options(saxpy PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>)
 target_link_libraries(saxpy PUBLIC nearfar)
 # What its ranks run on: GPUs where there is a CUDA compiler.
 if(TARGET nearfar_gpu)
-  add_library(saxpy_rank STATIC saxpy/saxpy_gpu.cpp saxpy/saxpy_gpu_rank.cpp saxpy/saxpy_kernel.cu)
+  add_library(saxpy_rank STATIC kernels/saxpy/saxpy_gpu.cpp kernels/saxpy/saxpy_gpu_rank.cpp kernels/saxpy/saxpy_kernel.cu)
   target_link_libraries(saxpy_rank PUBLIC saxpy nearfar_gpu)
 else()
-  add_library(saxpy_rank STATIC saxpy/saxpy_no_gpu_rank.cpp)
+  add_library(saxpy_rank STATIC kernels/saxpy/saxpy_no_gpu_rank.cpp)
   target_link_libraries(saxpy_rank PUBLIC saxpy)
 endif()
 target_compile_options(saxpy_rank PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>)

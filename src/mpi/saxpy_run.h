@@ -9,9 +9,9 @@
 #include "mpi/mpi_world.h"
 #include "node/node.h"
 #include "node/rank_binding.h"
-#include "saxpy/saxpy.h"
-#include "saxpy/saxpy_figures.h"
-#include "saxpy/saxpy_options.h"
+#include "kernels/saxpy/saxpy.h"
+#include "kernels/saxpy/saxpy_figures.h"
+#include "kernels/saxpy/saxpy_options.h"
 
 namespace nearfar {
 

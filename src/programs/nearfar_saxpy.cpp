@@ -10,8 +10,8 @@
 #include "mpi/saxpy_run.h"
 #include "node/cpus.h"
 #include "output/document.h"
-#include "saxpy/saxpy_rank.h"
-#include "saxpy/saxpy_table.h"
+#include "kernels/saxpy/saxpy_rank.h"
+#include "kernels/saxpy/saxpy_table.h"
 #include "supervisor/supervisor.h"
 
 using namespace nearfar;

@@ -9,7 +9,7 @@
 #include "kernels/stream/stream_values.h"
 #include "memory/copy_series.h"
 #include "memory/pattern.h"
-#include "saxpy/saxpy_kernel.h"
+#include "kernels/saxpy/saxpy_kernel.h"
 #include "tests/emulated_cuda/runtime.h"
 #include "tests/emulated_cuda/settings.h"
 

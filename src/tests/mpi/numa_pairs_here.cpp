@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "core/error.h"
-#include "mpi/contention_pairs.h"
-#include "mpi/message_traffic.h"
+#include "mpi/contention/contention_pairs.h"
+#include "mpi/contention/message_traffic.h"
 #include "node/cpus.h"
 
 namespace {

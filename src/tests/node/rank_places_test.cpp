@@ -14,7 +14,7 @@
 #include "node/cpus.h"
 #include "node/node.h"
 #include "node/rank_binding.h"
-#include "saxpy/saxpy.h"
+#include "kernels/saxpy/saxpy.h"
 
 using namespace nearfar;
 

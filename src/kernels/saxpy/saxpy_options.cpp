@@ -1,0 +1,65 @@
+#include "kernels/saxpy/saxpy_options.h"
+
+#include "cell/sizes.h"
+#include "core/error.h"
+
+namespace nearfar {
+namespace {
+
+constexpr int most_iterations = 1000;
+constexpr int most_rounds = 200;  // with 1000 iterations each far below what saxpy's exactness allows
+constexpr int most_threads = 1024;
+
+const HelpText text{
+    "mpirun -n RANKS nearfar-saxpy [options]: the POP pattern, one rank a GPU: transfers, saxpy, a barrier, again and again\n\n"
+    "Says by POP's definitions how well the ranks are balanced, under several bindings in turn, and what a rank's transfers reach.\n\n",
+    "\nexamples:\n"
+    "  mpirun -n 4 nearfar-saxpy                            four GPUs, as launched and beside their GPUs\n"
+    "  mpirun -n 4 nearfar-saxpy --binding gpu,wrong --json what the wrong NUMA node costs, as a document\n"
+    "  mpirun -n 2 nearfar-saxpy --device host              without a GPU\n"
+    "\nexit codes: 0 measured, 1 failed (wrong data, lost GPU, a rank that died), 2 wrong use, 3 something could not be measured\n"};
+
+std::size_t vector_bytes(const std::string& size) {
+    std::vector<std::size_t> sizes;
+    try {
+        sizes = parse_sizes(size);
+    } catch (const WrongUse&) {
+        sizes.clear();  // told below, with this option's name
+    }
+    if (sizes.size() != 1 || sizes[0] % 4096 != 0)
+        throw WrongUse("--bytes needs one size in whole pages of 4 KiB, such as 64MiB, not '" + size + "'");
+    return sizes[0];
+}
+
+Options table(SaxpyOptions& options) {
+    return with_common(
+        {{"--binding", "LIST",
+          "of default (as the launcher left the ranks), gpu (each rank's CPUs and memory on its GPU's NUMA node),\n"
+          "wrong (on the farthest one); rounds of each in turn (default: default,gpu)",
+          [&options](const std::string& list) { options.bindings = parse_bindings(list); }},
+         choice_option<bool>("--device", "host: host memory stands for the GPUs', where there are none", options.host_device,
+                             {{"gpu", false}, {"host", true}}),
+         {"--bytes", "SIZE", "of each of a rank's two vectors (default 64MiB)",
+          [&options](const std::string& size) { options.bytes = vector_bytes(size); }},
+         count_option("--iterations", "in a round (default 20)", options.iterations, most_iterations),
+         count_option("--rounds", "of each binding (default: 6 to 31, until the figures are known within 1 %)", options.rounds,
+                      most_rounds),
+         count_option("--threads", "of the kernel with --device host (default 1)", options.threads, most_threads),
+         switch_option("--oversubscribe", "more ranks than cores", options.oversubscribe),
+         even_if_busy_option(options.even_if_busy),
+         seconds_option("--budget", "after which no further round begins (default 20)", options.budget)},
+        options, options.hang_seconds);
+}
+
+}  // namespace
+
+SaxpyOptions parse_saxpy_options(int argc, char** argv) {
+    SaxpyOptions options;
+    options.words.assign(argv, argv + argc);
+    read_options(options.words, table(options), refuse_word);
+    return options;
+}
+
+std::string saxpy_help() { return help_of(text, table); }
+
+}  // namespace nearfar

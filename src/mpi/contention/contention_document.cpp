@@ -1,0 +1,194 @@
+#include "mpi/contention/contention_document.h"
+
+#include <cstdio>
+
+#include "core/clock.h"
+#include "output/document.h"
+#include "output/table.h"
+
+namespace nearfar {
+namespace {
+
+void optional_rate(Json& json, const char* name, const std::optional<Summary>& rate, const char* unit) {
+    if (!rate) return;
+    json.key(name);
+    write_rate(json, *rate, unit);
+}
+
+void write_spread(Json& json, const char* name, const Percentiles& spread) {
+    json.key(name).begin_object().field("unit", "us").field("p50", spread.p50).field("p95", spread.p95).field("p99", spread.p99);
+    json.field("max", spread.max).field("n", static_cast<std::uint64_t>(spread.n)).end_object();
+}
+
+const RankTold& told_by(const ContentionState& state, int rank) { return state.ranks[static_cast<std::size_t>(rank)]; }
+
+const std::string& host_of(const ContentionState& state, int rank) {
+    return state.hosts[state.run.roles[static_cast<std::size_t>(rank)].host];
+}
+
+const char* layout_name(Layout layout) {
+    if (layout == Layout::apart) return "apart";
+    return layout == Layout::together ? "together" : "split";
+}
+
+// Nothing where the kernel did not say.
+void write_memory(Json& json, const char* name, const RankTold& told, Layout layout) {
+    const auto memory = told.mpi_memory.find(layout);
+    if (memory == told.mpi_memory.end() || memory->second.empty()) return;
+    json.key(name).begin_array();
+    for (const int node : memory->second) json.value(node);
+    json.end_array();
+}
+
+void write_task(Json& json, const ContentionState& state, const ContentionResult& result, const TaskFigures& task) {
+    const char* const unit = result.unit.c_str();
+    json.begin_object().field("flow", task.name).key("rate");
+    write_rate(json, task.rate, unit);
+    optional_rate(json, "solo", task.solo, unit);
+    optional_rate(json, "polled", task.polled, unit);
+    optional_rate(json, "penalty", task.penalty, "1");
+    if (result.unit == "us") {
+        write_spread(json, "percentiles", task.spread);
+        if (task.solo_spread) write_spread(json, "solo_percentiles", *task.solo_spread);
+    }
+    json.key("ranks").begin_array();
+    for (const int rank : task.ranks) json.value(rank);
+    json.end_array().key("hosts").begin_array();
+    for (const int rank : task.ranks) json.value(host_of(state, rank));
+    json.end_array();
+    const RankTold& first = told_by(state, task.ranks[0]);
+    if (task.ranks.size() == 2) {
+        json.field("cpus", first.mpi_cpus.at(result.layout));
+        json.field("partner_cpus", told_by(state, task.ranks[1]).mpi_cpus.at(result.layout));
+        write_memory(json, "memory_nodes", first, result.layout);
+        write_memory(json, "partner_memory_nodes", told_by(state, task.ranks[1]), result.layout);
+    } else {
+        json.field("cpus", first.flow_cpus[task.flow]).key("memory_nodes").begin_array();
+        for (const int node : first.memory_nodes[task.flow]) json.value(node);
+        json.end_array().field("starved", task.starved);
+    }
+    json.end_object();
+}
+
+// What each reading of the clock adds to a round trip, which is timed by one.
+double clock_reading() {
+    constexpr int readings = 1000;
+    const double begin = now();
+    for (int i = 0; i < readings; ++i) now();
+    return (now() - begin) / readings;
+}
+
+std::string percent(const std::optional<Summary>& penalty) {
+    if (!penalty) return formatted(" %8s", "-");
+    return formatted(" %7.1f%% (%.1f to %.1f)", 100 * penalty->median, 100 * penalty->low, 100 * penalty->high);
+}
+
+}  // namespace
+
+std::vector<std::string> contention_items(const ContentionState& state, double window) {
+    std::vector<std::string> items;
+    for (const ContentionResult& result : contention_results(state.run, state.rounds)) {
+        Json json;
+        json.begin_object().field("quantity", result.quantity).field("cell", result.subject);
+        json.field("bytes", static_cast<std::uint64_t>(result.bytes)).field("method", "agreed window");
+        json.field("converged", result.converged).field("verified", !result.wrong).field("pairs", result.pairs);
+        json.field("rounds", static_cast<std::uint64_t>(state.complete))
+            .field("window_seconds", window)
+            .key("flows")
+            .begin_array();
+        for (const TaskFigures& task : result.tasks) write_task(json, state, result, task);
+        json.end_array().key("total");
+        write_rate(json, result.total, result.unit.c_str());
+        optional_rate(json, "penalty", result.penalty, "1");
+        optional_rate(json, "tail_penalty", result.tail_penalty, "1");
+        optional_rate(json, "polled_penalty", result.polled_penalty, "1");
+        json.end_object();
+        items.push_back(json.text());
+    }
+    return items;
+}
+
+std::string contention_json(const ContentionState& state, const MpiWorld& world) {
+    Json json;
+    json.begin_object().field("threads", world.threads()).field("clock_reading_seconds", clock_reading());
+    json.field("oversubscribed", state.oversubscribed);
+    json.key("roles").begin_array();
+    for (const RankRole& role : state.run.roles) {
+        json.begin_object().field("rank", role.rank);
+        if (role.communicator) json.field("partner", role.communicator->partner);
+        if (role.mover) json.field("moves", state.run.cells[static_cast<std::size_t>(*role.mover)].text());
+        if (static_cast<std::size_t>(role.rank) < state.ranks.size()) {
+            const RankTold& told = told_by(state, role.rank);
+            if (role.communicator) {
+                json.key("mpi_cpus").begin_object();
+                for (const auto& [layout, cpus] : told.mpi_cpus) json.field(layout_name(layout), cpus);
+                json.end_object();
+            }
+            if (role.mover) {
+                json.key("mover_cpus").begin_array();
+                for (const std::string& cpus : told.flow_cpus) json.value(cpus);
+                json.end_array();
+            }
+        }
+        json.end_object();
+    }
+    json.end_array().key("clocks").begin_array();
+    for (std::size_t host = 0; host < state.hosts.size(); ++host)
+        json.begin_object()
+            .field("host", state.hosts[host])
+            .field("offset_seconds", state.offsets[host].seconds)
+            .field("uncertainty_seconds", state.offsets[host].uncertainty)
+            .end_object();
+    json.end_array().end_object();
+    return json.text();
+}
+
+std::string contention_table(const ContentionState& state) {
+    const std::vector<ContentionResult> results = contention_results(state.run, state.rounds);
+    if (results.empty()) return "";
+    std::string lines = formatted("%-26s %-42s %-4s %10s %10s %s\n", "quantity", "subject", "unit", "alone", "together",
+                                  "  penalty (interval); of the 99th percentile; beside polling");
+    for (const ContentionResult& result : results) {
+        const double alone = result.penalty && !result.tasks.empty() && result.tasks[0].solo ? [&] {
+            double sum = 0;
+            for (const TaskFigures& task : result.tasks) sum += task.solo->median;
+            return result.unit == "us" ? sum / static_cast<double>(result.tasks.size()) : sum;
+        }() : result.total.median;
+        lines +=
+            formatted("%-26s %-42s %-4s %10.3f ", result.quantity.c_str(), result.subject.c_str(), result.unit.c_str(), alone);
+        if (result.penalty) {
+            lines += formatted("%10.3f", result.total.median) + percent(result.penalty) + percent(result.tail_penalty) +
+                     percent(result.polled_penalty);
+        } else if (result.unit == "us") {
+            const Percentiles& spread = result.tasks[0].spread;
+            lines += formatted("%10s  p95 %.3f, p99 %.3f, max %.1f", "", spread.p95, spread.p99, spread.max);
+        }
+        lines += result.converged ? "\n" : "  not converged\n";
+    }
+    return lines;
+}
+
+void print_contention_plan(const ContentionState& state, const MpiWorld& world) {
+    std::printf("%s, %s\n", MpiWorld::library().c_str(), world.threads());
+    for (const RankRole& role : state.run.roles) {
+        const RankTold& told = told_by(state, role.rank);
+        std::printf("rank %d on %s:", role.rank, host_of(state, role.rank).c_str());
+        if (role.mover) {
+            const Cell& cell = state.run.cells[static_cast<std::size_t>(*role.mover)];
+            for (std::size_t flow = 0; flow < cell.flows.size(); ++flow)
+                std::printf(" %s on CPU %s;", cell.flows[flow].text().c_str(), told.flow_cpus[flow].c_str());
+        }
+        for (const auto& [layout, cpus] : told.mpi_cpus)
+            std::printf(" MPI with rank %d on CPU %s (%s);", role.communicator->partner, cpus.c_str(), layout_name(layout));
+        std::printf("\n");
+    }
+}
+
+std::string wrong_messages(const ContentionState& state) {
+    for (const ContentionResult& result : contention_results(state.run, state.rounds))
+        if (result.wrong && result.quantity.find("mpi.") != std::string::npos)
+            return result.subject + ": messages arrived with wrong data";
+    return "";
+}
+
+}  // namespace nearfar

@@ -1,0 +1,90 @@
+#include "mpi/contention/contention_options.h"
+
+#include "cell/sizes.h"
+#include "core/error.h"
+#include "mpi/contention/contention_pairs.h"
+
+namespace nearfar {
+namespace {
+
+const HelpText text{
+    "mpirun --bind-to none -n RANKS nearfar-contention [options]: what MPI and data transfers of a node cost each other\n\n"
+    "The first ranks of each host move data, one for each GPU, in both directions; the others are pairs that exchange messages. Each\n"
+    "binds itself: let the launcher bind nothing. Measured in turns, round after round: each kind alone, both together, and MPI beside\n"
+    "movers that only keep their cores busy. With ranks on several hosts, pairs are between hosts.\n\n",
+    "\nexamples:\n"
+    "  mpirun --bind-to none -n 2 nearfar-contention --mpi-only            two cores: latency and bandwidth of MPI\n"
+    "  mpirun -n 4 nearfar-contention --between 0-0,0-1                     within NUMA node 0, and between 0 and 1\n"
+    "  mpirun --bind-to none -n 3 nearfar-contention --with stream --tasks 1   beside STREAM on one core\n"
+    "  mpirun --bind-to none -n 12 nearfar-contention --json               four GPUs, a pair for each\n"
+    "  mpirun --bind-to none -n 8 nearfar-contention --layout split        four GPUs, threads split\n"
+    "\nexit codes: 0 measured, 1 something failed (wrong data, a rank died), 2 wrong use, 3 something could not be measured\n"};
+
+std::vector<Traffic> traffics_of(const std::vector<std::size_t>& sizes) {
+    constexpr std::size_t most = std::size_t{64} << 20;
+    if (sizes.back() > most) throw WrongUse("--sizes: messages of at most 64 MiB");
+    std::vector<Traffic> traffics;
+    for (const std::size_t bytes : sizes) traffics.push_back({Traffic::Kind::ping_pong, bytes});
+    traffics.push_back({Traffic::Kind::stream, sizes.back()});
+    return traffics;
+}
+
+std::vector<Layout> layouts_of(const std::string& list) {
+    std::vector<Layout> layouts;
+    for (const std::string& word : list_value("--layout", list))
+        layouts.push_back(choice_value("--layout", word, {"together", "split"}) == 0 ? Layout::together : Layout::split);
+    if (layouts.size() > 2 || (layouts.size() == 2 && layouts[0] == layouts[1]))
+        throw WrongUse("--layout '" + list + "': expected together, split or both, each once");
+    return layouts;
+}
+
+Options table(ContentionOptions& options) {
+    ContentionAsk& ask = options.ask;
+    return with_common(
+        {switch_option("--mpi-only", "pairs alone: nobody moves data", options.mpi_only),
+         {"--between", "A-B,C-D",
+          "pairs alone, two ranks for each: bound to cores of NUMA nodes A and B before MPI starts, one pair at a time",
+          [&ask](const std::string& list) { ask.between = parse_numa_pairs(list); }},
+         choice_option<With>("--with", "what moves data: GPUs (default), or STREAM by one core where there is none", ask.with,
+                             {{"gpu", With::gpu}, {"stream", With::stream}}),
+         {"--layout", "together|split|together,split",
+          "each mover shares its rank with an MPI thread: both near the GPU, or the MPI thread near the NIC (where none\n"
+          "is known: on another package); with 1, 2 ... all movers. Two ranks a mover on one host, one on several",
+          [&ask](const std::string& list) { ask.layouts = layouts_of(list); }},
+         {"--nic", "NAME", "the NIC that split moves to (mlx5_0)", [&ask](const std::string& name) { ask.nic = name; }},
+         count_option("--tasks", "so many movers on each host (default: GPUs; with stream: NUMA nodes)", ask.tasks, 1024),
+         {"--flows", "both|h2d|d2h", "directions of each mover (default both)",
+          [&ask](const std::string& flows) {
+              const std::size_t which = choice_value("--flows", flows, {"both", "h2d", "d2h"});
+              ask.to_gpu = which != 2;
+              ask.to_host = which != 1;
+          }},
+         {"--sizes", "A,B", "of messages (default 8B,1MiB); the largest is streamed too",
+          [&options](const std::string& sizes) { options.traffics = traffics_of(parse_sizes(sizes)); }},
+         count_option("--rounds", "at most (default 14); 6, 9 … suffice where intervals are narrow", options.most_rounds, 1000),
+         seconds_option("--window", "each measurement's (default 0.2)", options.window),
+         switch_option("--oversubscribe", "threads may share cores", ask.oversubscribe),
+         even_if_busy_option(options.even_if_busy),
+         switch_option("--list", "print who runs where, and measure nothing", options.list)},
+        options, options.hang_seconds);
+}
+
+}  // namespace
+
+ContentionOptions parse_contention_options(int argc, char** argv) {
+    ContentionOptions options;
+    options.traffics = traffics_of(parse_sizes("8B,1MiB"));
+    options.words.assign(argv, argv + argc);
+    read_options(options.words, table(options), refuse_word);
+    const bool placed = !options.ask.between.empty();
+    if (!options.mpi_only && !placed) return options;
+    if (options.ask.layouts.front() != Layout::apart || options.ask.with == With::stream || options.ask.tasks > 0)
+        throw WrongUse(std::string(placed ? "--between" : "--mpi-only") +
+                       " has no movers: not beside --layout, --with stream or --tasks");
+    options.ask.with = With::nothing;
+    return options;
+}
+
+std::string contention_help() { return help_of(text, table); }
+
+}  // namespace nearfar

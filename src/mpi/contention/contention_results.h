@@ -1,0 +1,95 @@
+// From what every rank saw in every round to results: figures of each task alone and together, and what that costs. Pure.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "mpi/contention/contention_figures.h"
+#include "mpi/contention/contention_plan.h"
+#include "mpi/contention/message_traffic.h"
+
+namespace nearfar {
+
+constexpr std::size_t most_flows = 2;  // of one mover
+
+// What one rank saw in one window.
+struct RankSeen {
+    bool late = false;   // it heard of the window after its start
+    bool empty = false;  // none of its messages was complete inside
+    bool wrong = false;
+    Percentiles latency;
+    double rate = 0;                         // of its stream of messages, GB/s
+    std::array<double, most_flows> moved{};  // GB/s
+    std::array<bool, most_flows> starved{};
+};
+
+enum class Beside { nothing, moving, polling };
+
+// One kind of window: who takes part. `traffic`: which of the run's, or -1 for none (the movers alone).
+struct PhaseKind {
+    std::size_t arrangement;
+    int traffic;
+    Beside beside;
+    bool operator<(const PhaseKind& other) const {
+        return std::tie(arrangement, traffic, beside) < std::tie(other.arrangement, other.traffic, other.beside);
+    }
+};
+
+// The kinds of windows that make up a round, in order.
+std::vector<PhaseKind> phases_of(const std::vector<Arrangement>& arrangements, std::size_t traffics);
+
+// By kind of window, then round, then rank. Every kind has as many rounds.
+using Rounds = std::map<PhaseKind, std::vector<std::vector<RankSeen>>>;
+
+struct TaskFigures {
+    std::string name;        // "r4:r5", or a flow
+    std::vector<int> ranks;  // the initiator first; of a flow the one that moves it
+    std::size_t flow = 0;    // of its mover
+    Summary rate;            // together with the other kind (where there is none: alone); us or GB/s
+    Percentiles spread;      // ping-pong: medians over the rounds, and the longest of all
+    std::optional<Summary> solo;
+    std::optional<Percentiles> solo_spread;
+    std::optional<Summary> polled;  // beside movers that poll and move nothing
+    std::optional<Summary> penalty;
+    bool starved = false;
+};
+
+struct ContentionResult {
+    std::string quantity;
+    std::string subject;
+    std::size_t bytes = 0;
+    std::string unit;
+    bool converged = false;
+    bool wrong = false;
+    Layout layout = Layout::apart;
+    int pairs = 0;  // that take part
+    std::vector<TaskFigures> tasks;
+    // Over the tasks: of the mean latency or the sum of the rates.
+    Summary total;
+    std::optional<Summary> penalty;
+    std::optional<Summary> tail_penalty;  // ping-pong: of the 99th percentile
+    std::optional<Summary> polled_penalty;
+};
+
+struct ContentionRun {
+    std::vector<RankRole> roles;
+    std::vector<Arrangement> arrangements;
+    std::vector<Traffic> traffics;
+    std::vector<Cell> cells;          // of each host's movers, by number
+    std::vector<std::size_t> chunks;  // of the first mover's flows
+    bool within = true;               // pairs are within one host
+    bool between = false;             // each arrangement is a pair between two NUMA nodes
+    With with = With::gpu;
+};
+
+// Half the width of a penalty's interval (or of a lone latency's or rate's, over its median) at which it is known well enough.
+constexpr double narrow = 0.02;
+
+// What the rounds so far say; nothing where there is none.
+std::vector<ContentionResult> contention_results(const ContentionRun& run, const Rounds& rounds);
+
+}  // namespace nearfar
