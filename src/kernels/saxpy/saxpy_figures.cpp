@@ -113,7 +113,7 @@ const BindingRounds* find(const std::vector<BindingRounds>& measured, Binding bi
 
 }  // namespace
 
-std::string saxpy_subject(Binding binding) { return std::string("kernels/saxpy/") + binding_name(binding); }
+std::string saxpy_subject(Binding binding) { return std::string("saxpy/") + binding_name(binding); }
 
 std::vector<double> run_times(const BindingRounds& measured) {
     std::vector<double> times;

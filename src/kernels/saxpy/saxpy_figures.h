@@ -33,7 +33,7 @@ struct SaxpyShape {
     bool host_device = false;
 };
 
-// "kernels/saxpy/gpu"
+// "saxpy/gpu"
 std::string saxpy_subject(Binding binding);
 
 // The run time of each round, in seconds: the longest elapsed time of a rank.

@@ -1,24 +1,22 @@
-// nearfar-saxpy: how well the ranks of a node are balanced that transfer, compute and wait for each other, by binding.
-#include <sched.h>
+#include "mpi/saxpy_ranks.h"
 
-#include <cstdio>
+#include <sched.h>
 
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "kernels/saxpy/saxpy_rank.h"
+#include "kernels/saxpy/saxpy_table.h"
 #include "mpi/mpi_launch.h"
 #include "mpi/rank_facts.h"
 #include "mpi/saxpy_run.h"
 #include "node/cpus.h"
 #include "output/document.h"
-#include "kernels/saxpy/saxpy_rank.h"
-#include "kernels/saxpy/saxpy_table.h"
 #include "supervisor/supervisor.h"
 
-using namespace nearfar;
-
+namespace nearfar {
 namespace {
 
-const char* const name = "nearfar-saxpy";
+const char* const name = "nearfar-kernels";
 
 // What has been measured so far, on rank 0.
 std::vector<SubjectResult> figures(SaxpyProgress& progress, const SaxpyOptions& options) {
@@ -97,28 +95,13 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
 
 }  // namespace
 
-int main(int argc, char** argv) {
-    const bool first = launched_rank().value_or(0) == 0;
-    return run_program(name, first, [&] {
-        const SaxpyOptions options = parse_saxpy_options(argc, argv);
-        if (options.help || options.version) {
-            if (first && options.help) std::fputs(saxpy_help().c_str(), stdout);
-            if (first && options.version) std::printf("%s %s (%s)\n", name, NEARFAR_VERSION, MpiWorld::library().c_str());
-            return 0;
-        }
-        const ProgramRun program{name, options.words, utc_now(), "", "", false, {}};
-        const auto run = [&](const Teller* teller) {
-            return run_mpi_program(name, argc, argv, MpiThreads::main_alone,
-                                   [&](MpiWorld& world) { return measure(world, options, program, teller); });
-        };
-        if (!first) {
-            catch_interrupts();  // rank 0 looks which rank has died when the launcher ends all of them
-            return run(nullptr);
-        }
-        Supervised how = supervised(program, options, options.hang_seconds);
-        how.collective = true;
-        how.missing_ranks = missing_ranks;
-        how.with_gpus = !options.host_device;
-        return supervise(how, [&](Teller& teller, const Rest*, double) { require_told(run(&teller)); });
-    });
+int measure_saxpy_ranks(int argc, char** argv, const SaxpyOptions& options) {
+    const ProgramRun program{name, options.words, utc_now(), "", "", false, {}};
+    const auto run = [&](const Teller* teller) {
+        return run_mpi_program(name, argc, argv, MpiThreads::main_alone,
+                               [&](MpiWorld& world) { return measure(world, options, program, teller); });
+    };
+    return supervise_ranks(program, options, options.hang_seconds, !options.host_device, run);
 }
+
+}  // namespace nearfar
