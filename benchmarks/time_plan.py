@@ -39,7 +39,7 @@ COMPANY = 0.14
 VISITS = {"host": 3, "peer": 2, "many": 3, "staged": 3, "stream": 5, "shared": 3, "sizes": 2, "latency": 5}
 #: Set-up and end of a process: itself, for each GPU of the node, for each GPU of its cells, and for the tasks on each.
 PROCESS, EACH_GPU, CONTEXT, TASKS = 0.25, 0.15, 0.09, 0.45
-#: Seconds of ReFrame and the pack for all checks; of nearfar-saxpy's ranks beside each GPU's set-up.
+#: Seconds of ReFrame and the pack for all checks; of the ranks of `nearfar-kernels saxpy` beside each GPU's set-up.
 PACK, SAXPY = 5.0, 1.5
 #: Three matrix products at today's size: 1.3, 1.1 and 0.9 s of visits in tests/data/h200-x2-kernels. GPUs are taken to be side by side.
 GEMM = 3.3
@@ -131,7 +131,7 @@ def plan(node: Node, alone: bool) -> Iterator[Part]:
     """Every check that ./validate asks of a node whose partition has everything."""
     gpus = len(node.gpus)
     for asked in sorted(question.asked_at(question.ACCEPT), key=lambda each: each.order):
-        if asked.program == "nearfar-saxpy":
+        if asked.name == "load_balance_check":
             yield Part(asked.name, "ranks", gpus, 1, SAXPY + (EACH_GPU + CONTEXT) * gpus)
             continue
         if asked.program == "nearfar-kernels":

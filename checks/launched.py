@@ -81,7 +81,7 @@ class launched_check(node_check):
             raise NearfarError(f"there is no {launcher} on PATH: {INSTALL_MPI}")
 
     def command(self, cells):
-        return self.program_command(f"--json={self.document_file}", *self.options())
+        return self.program_command(*self.options(), f"--json={self.document_file}")
 
     def read_document(self):
         if not self.asked:

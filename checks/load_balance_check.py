@@ -32,4 +32,4 @@ class load_balance_check(launched_check):
         return len(self.expected.gpus)
 
     def options(self):
-        return ["--binding", self.bindings, "--budget", f"{self.budget:g}"]
+        return [*self.question.options, "--binding", self.bindings, "--budget", f"{self.budget:g}"]

@@ -1,4 +1,4 @@
-"""What ``nearfar-saxpy`` measured, as figures with names, and whether the GPUs' binding is as good as the launcher's.
+"""What ``nearfar-kernels saxpy`` measured, as figures with names, and whether the GPUs' binding is as good as the launcher's.
 
 ``docs/method/load-balance.md`` defines the document's quantities and subjects. Efficiencies are POP's.
 """

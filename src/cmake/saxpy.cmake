@@ -1,4 +1,4 @@
-# The POP pattern: its library, and the program where there is an MPI.
+# The POP pattern: `nearfar-kernels saxpy`.
 add_library(saxpy STATIC
   kernels/saxpy/pop.cpp kernels/saxpy/saxpy.cpp kernels/saxpy/saxpy_figures.cpp kernels/saxpy/saxpy_host_rank.cpp kernels/saxpy/saxpy_options.cpp
   kernels/saxpy/saxpy_table.cpp)
@@ -13,8 +13,3 @@ else()
   target_link_libraries(saxpy_rank PUBLIC saxpy)
 endif()
 target_compile_options(saxpy_rank PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>)
-
-if(TARGET nearfar_mpi)
-  add_executable(nearfar-saxpy programs/nearfar_saxpy.cpp mpi/saxpy_run.cpp)
-  target_link_libraries(nearfar-saxpy PRIVATE saxpy_rank nearfar_mpi)
-endif()

@@ -15,8 +15,8 @@
 #include "mpi/mpi_launch.h"
 #include "mpi/mpi_world.h"
 #include "mpi/rank_facts.h"
+#include "mpi/supervised_ranks.h"
 #include "node/cpus.h"
-#include "supervisor/supervisor.h"
 
 namespace nearfar {
 namespace {
@@ -221,8 +221,6 @@ int measure(MpiWorld& world, const KernelsOptions& options, const ProgramRun& ru
 
 }  // namespace
 
-bool is_first_rank() { return launched_rank().value_or(0) == 0; }
-
 bool measures_as_rank(const KernelsOptions& options) {
     if (!options.bindings.empty() && !launched_rank())
         throw WrongUse("--binding is for ranks: start nearfar-kernels by mpirun, one rank a GPU");
@@ -239,15 +237,7 @@ int measure_kernel_ranks(int argc, char** argv, const KernelsOptions& options) {
         return run_mpi_program(name, argc, argv, MpiThreads::main_alone,
                                [&](MpiWorld& world) { return measure(world, options, program, teller); });
     };
-    if (!is_first_rank()) {
-        catch_interrupts();  // rank 0 looks which rank has died when the launcher ends all of them
-        return run(nullptr);
-    }
-    Supervised how = supervised(program, options, options.hang_seconds);
-    how.collective = true;
-    how.missing_ranks = missing_ranks;
-    how.with_gpus = !options.host_device;
-    return supervise(how, [&](Teller& teller, const Rest*, double) { require_told(run(&teller)); });
+    return supervise_ranks(program, options, options.hang_seconds, !options.host_device, run);
 }
 
 }  // namespace nearfar

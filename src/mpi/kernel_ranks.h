@@ -5,9 +5,6 @@
 
 namespace nearfar {
 
-// Whether this process speaks for all: it is rank 0, or no launcher started it.
-bool is_first_rank();
-
 // Whether a launcher started this process as one of several, or as one that is to be bound. Throws WrongUse for --binding without one.
 bool measures_as_rank(const KernelsOptions& options);
 

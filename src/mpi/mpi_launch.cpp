@@ -61,6 +61,8 @@ std::optional<int> launched_rank() { return first_number(of_rank); }
 
 std::optional<int> launched_size() { return first_number(of_size); }
 
+bool is_first_rank() { return launched_rank().value_or(0) == 0; }
+
 std::string missing_ranks(pid_t front) {
     const auto variable = std::find_if(of_rank.begin(), of_rank.end(),
                                        [](const std::string& name) { return number_in(std::getenv(name.c_str())).has_value(); });

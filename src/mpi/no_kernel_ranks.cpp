@@ -1,6 +1,8 @@
-// In the place of kernel_ranks.cpp where there is no MPI.
+// In the place of kernel_ranks.cpp and saxpy_ranks.cpp where there is no MPI.
 #include "core/error.h"
 #include "mpi/kernel_ranks.h"
+#include "mpi/mpi_launch.h"
+#include "mpi/saxpy_ranks.h"
 
 namespace nearfar {
 
@@ -12,5 +14,9 @@ bool measures_as_rank(const KernelsOptions& options) {
 }
 
 int measure_kernel_ranks(int, char**, const KernelsOptions&) { return 2; }
+
+int measure_saxpy_ranks(int, char**, const SaxpyOptions&) {
+    throw WrongUse("saxpy is for ranks, and nearfar-kernels was built without MPI: install an MPI with its mpicxx and build it again");
+}
 
 }  // namespace nearfar

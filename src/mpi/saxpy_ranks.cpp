@@ -6,12 +6,11 @@
 #include "core/interrupt.h"
 #include "kernels/saxpy/saxpy_rank.h"
 #include "kernels/saxpy/saxpy_table.h"
-#include "mpi/mpi_launch.h"
 #include "mpi/rank_facts.h"
 #include "mpi/saxpy_run.h"
+#include "mpi/supervised_ranks.h"
 #include "node/cpus.h"
 #include "output/document.h"
-#include "supervisor/supervisor.h"
 
 namespace nearfar {
 namespace {

@@ -1,4 +1,4 @@
-// The rounds of nearfar-saxpy over all ranks, its bindings in turn.
+// The rounds of nearfar-kernels saxpy over all ranks, its bindings in turn.
 #pragma once
 
 #include <functional>

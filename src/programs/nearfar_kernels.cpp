@@ -1,9 +1,11 @@
-// nearfar-kernels: kernels with their transfers, from the memory of a NUMA node to a GPU and back.
+// nearfar-kernels: kernels with their transfers, from the memory of a NUMA node to a GPU and back; by `saxpy`, how well ranks are balanced.
 #include <cstdio>
 
 #include "kernels/level_one/kernels_run.h"
 #include "kernels/level_one/placed_kernel.h"
 #include "mpi/kernel_ranks.h"
+#include "mpi/mpi_launch.h"
+#include "mpi/saxpy_ranks.h"
 #include "supervisor/supervisor.h"
 
 using namespace nearfar;
@@ -11,6 +13,13 @@ using namespace nearfar;
 namespace {
 
 const char* const name = "nearfar-kernels";
+
+void say(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+std::string version() {
+    const std::string cuda = cuda_of_kernels();
+    return std::string(name) + " " + NEARFAR_VERSION + (cuda.empty() ? "" : " (CUDA " + cuda + ")") + "\n";
+}
 
 int measure_alone(const KernelsOptions& options) {
     const std::string cuda = options.host_device ? "" : cuda_of_kernels();
@@ -25,14 +34,18 @@ int measure_alone(const KernelsOptions& options) {
 int main(int argc, char** argv) {
     const bool first = is_first_rank();
     return run_program(name, first, [&] {
-        const KernelsOptions options = parse_kernels_options(argc, argv);
-        if (options.help) {
-            if (first) std::fputs(kernels_help().c_str(), stdout);
-            return 0;
+        // A word of its own, with options of its own.
+        if (argc > 1 && std::string(argv[1]) == saxpy_word) {
+            const SaxpyOptions options = parse_saxpy_options(argc, argv);
+            if (options.help || options.version) {
+                if (first) say(options.version ? version() : saxpy_help());
+                return 0;
+            }
+            return measure_saxpy_ranks(argc, argv, options);
         }
-        if (options.version) {
-            const std::string cuda = cuda_of_kernels();
-            if (first) std::printf("%s %s%s\n", name, NEARFAR_VERSION, cuda.empty() ? "" : (" (CUDA " + cuda + ")").c_str());
+        const KernelsOptions options = parse_kernels_options(argc, argv);
+        if (options.help || options.version) {
+            if (first) say(options.help ? kernels_help() : version());
             return 0;
         }
         if (options.list) return list_kernels(options);

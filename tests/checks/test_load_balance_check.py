@@ -12,7 +12,7 @@ from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
 from tests.support.launched_checks import judged, partition
 
-#: Stands in for nearfar-saxpy: its document, as slow as the case says, and the words of a launcher around it.
+#: Stands in for `nearfar-kernels saxpy`: its document, as slow as the case says, and the words of a launcher around it.
 FAKE_SAXPY = f"""#!{sys.executable}
 import json, os, sys
 from pathlib import Path
@@ -20,10 +20,10 @@ sys.path.insert(0, {str(CHECKOUT)!r})
 from tests.mpi.test_load_balance import raw
 case = os.environ["FAKE_CASE"]
 assert sys.argv[sys.argv.index("--gpus") + 1].count(",") == 2, sys.argv
-assert os.environ["FAKE_RANKS"] == "3"
+assert os.environ["FAKE_RANKS"] == "3" and sys.argv[1] == "saxpy"
 print("=== a launcher's banner ===")
 if case == "refused":
-    print("nearfar-saxpy: rank 0 on n: 3 ranks on this host and 2 GPUs: start one rank a GPU\\n-----", file=sys.stderr)
+    print("nearfar-kernels: rank 0 on n: 3 ranks on this host and 2 GPUs: start one rank a GPU\\n-----", file=sys.stderr)
     sys.exit(2)
 document = raw({{"slower": 0.8}}.get(case, 1.2))
 document["node"]["gpus"] = []  # those of the node at hand are others
@@ -36,19 +36,26 @@ into = next(word for word in sys.argv if word.startswith("--json=")).partition("
 Path(into).write_text(json.dumps(document))
 sys.exit(1 if document["failed"] else 0)
 """
+#: The program of a machine without MPI.
+WITHOUT_MPI = f"""#!{sys.executable}
+import sys
+said = "saxpy is for ranks, and nearfar-kernels was built without MPI: install an MPI with its mpicxx and build it again"
+print(f"nearfar-kernels: {{said}}", file=sys.stderr)
+sys.exit(2)
+"""
 #: Case -> the verdict, and what its first finding says.
 CASES = {
     "good": ("PASS", "beside their GPUs the ranks run 1.200 times as fast as launched"),
     "slower": ("FAIL", "beside their GPUs the ranks run 0.800 times as fast as launched"),
     "unknown": (NOT_JUDGED, "no binding to compare: the system does not say what is near"),
     "died": ("INDETERMINATE", "rank 1 on n died during saxpy/gpu"),
-    "refused": ("INDETERMINATE", "nearfar-saxpy: rank 0 on n: 3 ranks on this host and 2 GPUs"),
+    "refused": ("INDETERMINATE", "nearfar-kernels: rank 0 on n: 3 ranks on this host and 2 GPUs"),
 }
 
 
-def asked(folder: Path, partitions: str, program: bool = True) -> tuple[dict[str, dict[str, Any]], str]:
+def asked(folder: Path, partitions: str, program: str = FAKE_SAXPY) -> tuple[dict[str, dict[str, Any]], str]:
     """The verdict of each partition, and what ReFrame said."""
-    programs = {"nearfar-saxpy": FAKE_SAXPY} if program else {}
+    programs = {"nearfar-kernels": program}
     return judged(
         folder, partitions, "load_balance_check", "-S", "load_balance_check.look_spacing=0", programs=programs
     )
@@ -79,6 +86,6 @@ def test_one_gpu_is_a_note(outcome: tuple[dict[str, dict[str, Any]], str]) -> No
 
 
 def test_no_mpi_is_indeterminate_and_says_what_to_install(tmp_path: Path) -> None:
-    found, said = asked(tmp_path, partition("p", "good"), program=False)
+    found, said = asked(tmp_path, partition("p", "good"), program=WITHOUT_MPI)
     assert found["p"]["verdict"] == "INDETERMINATE", said
-    assert "nearfar-saxpy was not built, because no MPI was found: install an MPI" in found["p"]["reasons"][0]
+    assert "nearfar-kernels was built without MPI: install an MPI" in found["p"]["reasons"][0]

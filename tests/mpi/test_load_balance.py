@@ -64,7 +64,7 @@ def raw(speedup: float = 1.25, half: float = 0.01, family: str = "saxpy.") -> di
     over = {"cell": "saxpy/gpu", "converged": True, "verified": True, "quantity": f"{family}speedup",
             "flows": [{"flow": "default", "rate": rate(speedup, "1", half)}]}  # fmt: skip
     return {
-        "schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-saxpy"}, "node": NODE,
+        "schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-kernels"}, "node": NODE,
         "results": [*rounds("default", speedup, family), *rounds("gpu", 1, family), over], "skipped": [], "failed": [],
     }  # fmt: skip
 
@@ -144,9 +144,9 @@ def test_a_document_without_figures_asserts_nothing() -> None:
 
 
 def test_the_programs_own_words_are_found_among_the_launchers() -> None:
-    said = "-----\nnearfar-saxpy: rank 0 on n: 4 ranks and 2 GPUs\n-----\nmpirun detected …\n"
-    assert case_files.own_words(said, "nearfar-saxpy") == "nearfar-saxpy: rank 0 on n: 4 ranks and 2 GPUs"
-    assert case_files.own_words("mpirun: command not found\n", "nearfar-saxpy") is None
+    said = "-----\nnearfar-kernels: rank 0 on n: 4 ranks and 2 GPUs\n-----\nmpirun detected …\n"
+    assert case_files.own_words(said, "nearfar-kernels") == "nearfar-kernels: rank 0 on n: 4 ranks and 2 GPUs"
+    assert case_files.own_words("mpirun: command not found\n", "nearfar-kernels") is None
 
 
 def test_the_line_for_a_terminal() -> None:

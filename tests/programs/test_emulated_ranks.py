@@ -1,4 +1,4 @@
-"""nearfar-contention and nearfar-saxpy on emulated GPUs."""
+"""nearfar-contention and nearfar-kernels saxpy on emulated GPUs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from nearfar import measurement
 from tests.support.emulated import Emulated, emulated_programs
 
-SAXPY = ("--json", "--oversubscribe", "--rounds", "3", "--bytes", "64KiB", "--iterations", "2")
+SAXPY = ("saxpy", "--json", "--oversubscribe", "--rounds", "3", "--bytes", "64KiB", "--iterations", "2")
 
 
 @pytest.fixture(scope="module")
@@ -18,22 +18,22 @@ def emulated(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Em
 
 
 def test_saxpy_has_a_gpu_for_each_rank_and_every_answer_right(emulated: Emulated) -> None:
-    ended = emulated.run_ranks("emulated-saxpy", 2, *SAXPY, gpus=2)
+    ended = emulated.run_ranks("emulated-kernels", 2, *SAXPY, gpus=2)
     document = ended.document()
-    measurement.document.from_raw(document, "emulated-saxpy")
+    measurement.document.from_raw(document, "emulated-kernels")
     assert ended.code == 0, ended.errors
     assert [rank["gpu"] for rank in document["mpi"]["ranks"]] == [0, 1]
     assert document["results"] and all(result["verified"] for result in document["results"])
 
 
 def test_saxpy_tells_wrong_answers(emulated: Emulated) -> None:
-    ended = emulated.run_ranks("emulated-saxpy", 1, *SAXPY, settings="leave_out=2")
+    ended = emulated.run_ranks("emulated-kernels", 1, *SAXPY, settings="leave_out=2")
     assert ended.code == 1
     assert [entry["code"] for entry in ended.document()["failed"]] == ["wrong_data"]
 
 
 def test_saxpy_tells_a_lost_gpu(emulated: Emulated) -> None:
-    ended = emulated.run_ranks("emulated-saxpy", 1, *SAXPY, settings="fault=saxpy:2:lose_later")
+    ended = emulated.run_ranks("emulated-kernels", 1, *SAXPY, settings="fault=saxpy:2:lose_later")
     assert ended.code == 1
     assert {entry["code"] for entry in ended.document()["failed"]} == {"lost"}
 

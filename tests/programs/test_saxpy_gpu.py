@@ -1,4 +1,4 @@
-"""nearfar-saxpy on real GPUs: one rank each, bindings in effect, answers, and its bad ends."""
+"""nearfar-kernels saxpy on real GPUs: one rank each, bindings in effect, answers, and its bad ends."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ pytestmark = pytest.mark.gpu
 
 @pytest.fixture(scope="module")
 def program(build_folder: Path) -> Path:
-    return build_folder / "bin" / "nearfar-saxpy"
+    return build_folder / "bin" / "nearfar-kernels"
 
 
 @pytest.fixture(scope="module")
 def all_gpus(program: Path) -> dict[str, Any]:
-    ran = mpirun(program, gpus(), "--json")
+    ran = mpirun(program, gpus(), "saxpy", "--json")
     assert ran.returncode == 0, ran.stderr
     document: dict[str, Any] = json.loads(ran.stdout)
     return document
@@ -68,14 +68,14 @@ def test_the_gpus_binding_is_at_least_as_good_as_the_launchers(all_gpus: dict[st
 
 
 def test_more_ranks_than_gpus_are_refused_in_one_line(program: Path) -> None:
-    ran = mpirun(program, gpus() + 1, "--rounds", "1", "--oversubscribe")
+    ran = mpirun(program, gpus() + 1, "saxpy", "--rounds", "1", "--oversubscribe")
     assert ran.returncode == 2
-    said = [line for line in ran.stderr.splitlines() if line.startswith("nearfar-saxpy: ")]
+    said = [line for line in ran.stderr.splitlines() if line.startswith("nearfar-kernels: ")]
     assert len(said) == 1 and ("start one rank a GPU" in said[0])
 
 
 def test_ranks_that_all_see_one_gpu_are_refused(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    ran = mpirun(program, 2, "--rounds", "1")
+    ran = mpirun(program, 2, "saxpy", "--rounds", "1")
     assert ran.returncode == 2
     assert "see the same GPU" in ran.stderr

@@ -1,4 +1,4 @@
-"""nearfar-saxpy with real ranks, its device in host memory: the pattern, POP's arithmetic, and every bad end."""
+"""nearfar-kernels saxpy with real ranks, its device in host memory: the pattern, POP's arithmetic, and every bad end."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from nearfar.mpi import load_balance
 from nearfar.topology import parse_cpu_list
 from tests.support.launchers import environment, launcher, mpirun
 
-HOST = ("--device", "host", "--bytes", "1MiB")
+HOST = ("saxpy", "--device", "host", "--bytes", "1MiB")
 QUICK = (*HOST, "--iterations", "4")
 
 
 @pytest.fixture(scope="module")
 def program(build_folder: Path) -> Path:
-    return build_folder / "bin" / "nearfar-saxpy"
+    return build_folder / "bin" / "nearfar-kernels"
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_no_second_numa_node_is_no_wrong_binding(program: Path, two_ranks: dict[
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(program: Path, words: list[str], said: str) -> None:
-    ran = mpirun(program, 2, *words)
+    ran = mpirun(program, 2, "saxpy", *words)
     assert ran.returncode == 2, ran.stderr
     assert ran.stderr.count(said) == 1, ran.stderr
 
@@ -127,7 +127,7 @@ def test_more_ranks_than_cores(program: Path, two_ranks: dict[str, Any]) -> None
 
 
 def test_without_a_gpu_nothing_is_measured_and_the_document_says_why(program: Path) -> None:
-    ran = mpirun(program, 1, "--json", "--gpus", "ffff:ff:1f.0")
+    ran = mpirun(program, 1, "saxpy", "--json", "--gpus", "ffff:ff:1f.0")
     assert ran.returncode in (1, 3), ran.stderr
     document = measurement.loads(ran.stdout)
     assert not document.results

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 CELLS = ("nearfar-copy", "nearfar-stream")
-MPI = ("nearfar-contention", "nearfar-saxpy")
+SAXPY = ("nearfar-kernels saxpy",)
+MPI = ("nearfar-contention", *SAXPY)
 KERNELS = ("nearfar-kernels",)
 LISTED = (*CELLS, *KERNELS)
 ALL = (*CELLS, *MPI, *KERNELS)
-BUDGET = (*CELLS, "nearfar-saxpy", *KERNELS)
+BUDGET = (*CELLS, *SAXPY, *KERNELS)
 
 #: The programs, their words, and what has to be said. {folder} is an empty one; {file} has the content of FILES.
 MISTAKES: list[tuple[tuple[str, ...], list[str], str]] = [
@@ -71,9 +72,9 @@ MISTAKES: list[tuple[tuple[str, ...], list[str], str]] = [
     (("nearfar-contention",), ["--flows=up"], "--flows: 'up' is none of both, h2d, d2h"),
     (("nearfar-contention",), ["--layout=split,split"], "each once"),
     (("nearfar-contention",), ["--layout="], "--layout= needs a value"),
-    (("nearfar-saxpy",), ["--bytes=5KiB"], "--bytes needs one size in whole pages"),
-    (("nearfar-saxpy",), ["--binding=gpu,gpu"], "--binding: 'gpu' stands twice"),
-    (("nearfar-saxpy",), ["--threads=0"], "--threads needs a number from 1"),
+    (SAXPY, ["--bytes=5KiB"], "--bytes needs one size in whole pages"),
+    (SAXPY, ["--binding=gpu,gpu"], "--binding: 'gpu' stands twice"),
+    (SAXPY, ["--threads=0"], "--threads needs a number from 1"),
     (KERNELS, ["g0"], "'g0' is no subject: g0.n1 is GPU 0 with operands on NUMA node 1"),
     (KERNELS, ["g0.n0/gemm"], "there is no kernel 'gemm'"),
     (KERNELS, ["--device=host", "g0.n0"], "'g0.n0' is no subject of --device host"),
@@ -96,18 +97,19 @@ MISTAKES: list[tuple[tuple[str, ...], list[str], str]] = [
 def test_a_mistake_is_one_line_that_says_what_to_do(
     build_folder: Path, tmp_path: Path, program: str, words: list[str], said: str
 ) -> None:
-    if not (build_folder / "bin" / program).exists():
+    name, *first = program.split()
+    if not (build_folder / "bin" / name).exists():
         pytest.skip(f"{program} was not built: no CUDA compiler, or no MPI")
     filled = [word.replace("{folder}", str(tmp_path)) for word in words]
     ran = subprocess.run(
-        [str(build_folder / "bin" / program), *filled],
+        [str(build_folder / "bin" / name), *first, *filled],
         capture_output=True,
         text=True,
         timeout=60,
         stdin=subprocess.DEVNULL,
     )
     assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
-    (line,) = [line for line in ran.stderr.splitlines() if line.startswith(f"{program}: ")]
+    (line,) = [line for line in ran.stderr.splitlines() if line.startswith(f"{name}: ")]
     assert said in line
     assert len(ran.stderr.splitlines()) == 1 or program in MPI, "a launcher may say more"
     assert list(tmp_path.iterdir()) == []

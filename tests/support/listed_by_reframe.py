@@ -33,7 +33,7 @@ def answered(check: Any, asked: list[Any], node: Node) -> Any:
         return synthetic_documents.of_pairs(asked, node)
     if check.question.program == "nearfar-contention":
         return synthetic_documents.of_contention(asked, node)
-    if check.question.program == "nearfar-saxpy":
+    if check.name == "load_balance_check":
         return synthetic_documents.of_saxpy(node)
     if check.question.program == "nearfar-kernels":
         names = kernels.GEMM if check.name == "gemm_check" else list(kernels.KERNELS)

@@ -98,7 +98,7 @@ def _of_mpi_alone(subject: str, latency: bool) -> dict[str, Any]:
 
 
 def of_saxpy(node: Node) -> Document:
-    """What ``nearfar-saxpy`` prints under every binding."""
+    """What ``nearfar-kernels saxpy`` prints under every binding."""
     units = {"run_time": "ms", "h2d": "GB/s", "d2h": "GB/s", "kernel": "GB/s"}
     whats = ("load_balance", "communication_efficiency", "parallel_efficiency", "transfer_imbalance", *units)
     entries = [(binding, what, "rank0") for binding in load_balance.BINDINGS for what in whats]

@@ -5,7 +5,7 @@
 namespace nearfar {
 
 SaxpyRank choose_gpu_rank(const Node&, int, int, const SaxpyOptions&) {
-    throw Prevented("missing_library", "nearfar-saxpy was built without CUDA; --device host runs the pattern in host memory");
+    throw Prevented("missing_library", "nearfar-kernels was built without CUDA; --device host runs the pattern in host memory");
 }
 
 }  // namespace nearfar

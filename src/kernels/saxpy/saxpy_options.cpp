@@ -11,12 +11,12 @@ constexpr int most_rounds = 200;  // with 1000 iterations each far below what sa
 constexpr int most_threads = 1024;
 
 const HelpText text{
-    "mpirun -n RANKS nearfar-saxpy [options]: the POP pattern, one rank a GPU: transfers, saxpy, a barrier, again and again\n\n"
+    "mpirun -n RANKS nearfar-kernels saxpy [options]: the POP pattern, one rank a GPU: transfers, saxpy, a barrier, again and again\n\n"
     "Says by POP's definitions how well the ranks are balanced, under several bindings in turn, and what a rank's transfers reach.\n\n",
     "\nexamples:\n"
-    "  mpirun -n 4 nearfar-saxpy                            four GPUs, as launched and beside their GPUs\n"
-    "  mpirun -n 4 nearfar-saxpy --binding gpu,wrong --json what the wrong NUMA node costs, as a document\n"
-    "  mpirun -n 2 nearfar-saxpy --device host              without a GPU\n"
+    "  mpirun -n 4 nearfar-kernels saxpy                            four GPUs, as launched and beside their GPUs\n"
+    "  mpirun -n 4 nearfar-kernels saxpy --binding gpu,wrong --json what the wrong NUMA node costs, as a document\n"
+    "  mpirun -n 2 nearfar-kernels saxpy --device host              without a GPU\n"
     "\nexit codes: 0 measured, 1 failed (wrong data, lost GPU, a rank that died), 2 wrong use, 3 something could not be measured\n"};
 
 std::size_t vector_bytes(const std::string& size) {
@@ -56,7 +56,7 @@ Options table(SaxpyOptions& options) {
 SaxpyOptions parse_saxpy_options(int argc, char** argv) {
     SaxpyOptions options;
     options.words.assign(argv, argv + argc);
-    read_options(options.words, table(options), refuse_word);
+    read_options({options.words.begin() + 1, options.words.end()}, table(options), refuse_word);
     return options;
 }
 

@@ -1,4 +1,4 @@
-// The words after nearfar-saxpy.
+// The words after `nearfar-kernels saxpy`.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,10 @@ struct SaxpyOptions : CommonOptions {
     bool even_if_busy = false;
 };
 
-// Throws WrongUse.
+// The word that asks for it, the first after the program.
+constexpr const char* saxpy_word = "saxpy";
+
+// Of all words, the program's name and `saxpy` first. Throws WrongUse.
 SaxpyOptions parse_saxpy_options(int argc, char** argv);
 
 std::string saxpy_help();

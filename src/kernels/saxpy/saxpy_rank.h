@@ -1,4 +1,4 @@
-// What a rank of nearfar-saxpy runs on: its GPU, or host memory in its place.
+// What a rank of nearfar-kernels saxpy runs on: its GPU, or host memory in its place.
 #pragma once
 
 #include <functional>

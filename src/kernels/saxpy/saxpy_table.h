@@ -1,4 +1,4 @@
-// The figures of nearfar-saxpy for a terminal.
+// The figures of nearfar-kernels saxpy for a terminal.
 #pragma once
 
 #include <string>

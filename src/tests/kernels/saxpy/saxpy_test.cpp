@@ -135,14 +135,14 @@ SaxpyOptions parse(std::vector<std::string> words) {
 }
 
 TEST(SaxpyOptions, Defaults) {
-    const SaxpyOptions options = parse({"nearfar-saxpy"});
+    const SaxpyOptions options = parse({"nearfar-kernels", "saxpy"});
     EXPECT_FALSE(options.host_device);
     EXPECT_EQ(options.bindings, (std::vector<Binding>{Binding::launcher, Binding::gpu}));
 }
 
 TEST(SaxpyOptions, BothForms) {
     const SaxpyOptions options =
-        parse({"nearfar-saxpy", "--device=host", "--bytes", "1MiB", "--json=x.json", "--rounds=3", "--gpus", "1b:00.0,1c:00.0"});
+        parse({"nearfar-kernels", "saxpy", "--device=host", "--bytes", "1MiB", "--json=x.json", "--rounds=3", "--gpus", "1b:00.0,1c:00.0"});
     EXPECT_TRUE(options.host_device);
     EXPECT_EQ(options.bytes, std::size_t{1} << 20);
     EXPECT_EQ(options.json_file, "x.json");
@@ -155,7 +155,7 @@ TEST(SaxpyOptions, MistakesAreToldWithTheirOption) {
                                                          {"--iterations", "0"}, {"--rounds", "1e9"}, {"--binding"},
                                                          {"--budget", "nan"},   {"--threads", "-1"}, {"--speed"}};
     for (const std::vector<std::string>& mistake : mistakes) {
-        std::vector<std::string> words{"nearfar-saxpy"};
+        std::vector<std::string> words{"nearfar-kernels", "saxpy"};
         words.insert(words.end(), mistake.begin(), mistake.end());
         try {
             parse(words);
