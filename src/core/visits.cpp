@@ -90,6 +90,7 @@ std::optional<Plateau> plateau_of(const Summary& rate, const std::vector<Visit>&
     const double at = highest ? upper : 1 - upper;
     Plateau plateau;
     plateau.value = quantile_of(rate.samples, at);
+    if (plateau.value <= 0) return {};  // of differences of times, disturbed more than they are long
     const double between = std::abs(reached[0] - reached[reached.size() / 2]);
     const double half =
         std::max({student(reached.size() - 1) * jackknife(rate.samples, visits, at), between, least_half_width * plateau.value});

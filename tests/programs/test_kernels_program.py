@@ -84,7 +84,7 @@ def test_a_wrong_answer_fails(emulated: Emulated, kernel: str) -> None:
 
 
 def test_results_that_never_come_back_fail(emulated: Emulated) -> None:
-    document = measured(emulated, "g0.n0/triad", code=1, settings="leave_out_each=2")
+    document = measured(emulated, "g0.n0/triad", code=1, settings="leave_out_each=1")
     assert document["failed"][0]["code"] == "wrong_data", "what is there is poison"
 
 

@@ -49,5 +49,10 @@ TEST(Visits, OfTimesTheLowestAreTheBest) {
     EXPECT_NEAR(plateau->behind, 0.5, 1e-9);
 }
 
+TEST(Visits, DisturbedDifferencesOfTimesHaveNoPlateau) {
+    const Summary time = summarise({-0.3, -0.2, 6.0, -0.3, 6.0, 9.0}, visits_of({3, 3}));
+    EXPECT_FALSE(plateau_of(time, visits_of({3, 3}), Best::lowest)) << "nothing takes less than no time";
+}
+
 }  // namespace
 }  // namespace nearfar
