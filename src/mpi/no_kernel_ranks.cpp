@@ -16,7 +16,8 @@ bool measures_as_rank(const KernelsOptions& options) {
 int measure_kernel_ranks(int, char**, const KernelsOptions&) { return 2; }
 
 int measure_saxpy_ranks(int, char**, const SaxpyOptions&) {
-    throw WrongUse("saxpy is for ranks, and nearfar-kernels was built without MPI: install an MPI with its mpicxx and build it again");
+    throw WrongUse(
+        "saxpy is for ranks, and nearfar-kernels was built without MPI: install an MPI with its mpicxx and build it again");
 }
 
 }  // namespace nearfar

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "mpi/mpi_world.h"
-#include "node/node.h"
-#include "node/rank_binding.h"
 #include "kernels/saxpy/saxpy.h"
 #include "kernels/saxpy/saxpy_figures.h"
 #include "kernels/saxpy/saxpy_options.h"
+#include "mpi/mpi_world.h"
+#include "node/node.h"
+#include "node/rank_binding.h"
 
 namespace nearfar {
 

@@ -20,6 +20,7 @@ const HelpText text{
     "  nearfar-kernels g0.n0 g0.n1 --size today --json      what the other NUMA node costs GPU 0, as a document\n"
     "  nearfar-kernels --kernels sgemm,dgemm,bf16gemm       what the GPUs compute\n"
     "  mpirun -n 4 nearfar-kernels --binding right,wrong    four GPUs at the same time\n"
+    "  mpirun -n 4 nearfar-kernels saxpy                    how well four ranks are balanced, by binding (saxpy --help)\n"
     "  nearfar-kernels --device host --size small           without a GPU\n"
     "\nexit codes: 0 measured, 1 failed (wrong answers, a lost GPU), 2 wrong use, 3 something could not be measured\n"};
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "node/node.h"
-#include "output/document.h"
 #include "kernels/saxpy/saxpy.h"
 #include "kernels/saxpy/saxpy_options.h"
+#include "node/node.h"
+#include "output/document.h"
 
 namespace nearfar {
 

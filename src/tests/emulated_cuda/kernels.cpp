@@ -5,11 +5,11 @@
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
 #include "kernels/gpu_stream/gpu_stream_kernels.h"
+#include "kernels/saxpy/saxpy_kernel.h"
 #include "kernels/stream/stream_kernels.h"
 #include "kernels/stream/stream_values.h"
 #include "memory/copy_series.h"
 #include "memory/pattern.h"
-#include "kernels/saxpy/saxpy_kernel.h"
 #include "tests/emulated_cuda/runtime.h"
 #include "tests/emulated_cuda/settings.h"
 

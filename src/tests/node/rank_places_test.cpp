@@ -11,10 +11,10 @@
 #include <exception>
 
 #include "core/error.h"
+#include "kernels/saxpy/saxpy.h"
 #include "node/cpus.h"
 #include "node/node.h"
 #include "node/rank_binding.h"
-#include "kernels/saxpy/saxpy.h"
 
 using namespace nearfar;
 

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "node/cpus.h"
 #include "kernels/saxpy/saxpy_figures.h"
 #include "kernels/saxpy/saxpy_options.h"
 #include "kernels/saxpy/saxpy_table.h"
+#include "node/cpus.h"
 
 namespace nearfar {
 namespace {
@@ -141,8 +141,8 @@ TEST(SaxpyOptions, Defaults) {
 }
 
 TEST(SaxpyOptions, BothForms) {
-    const SaxpyOptions options =
-        parse({"nearfar-kernels", "saxpy", "--device=host", "--bytes", "1MiB", "--json=x.json", "--rounds=3", "--gpus", "1b:00.0,1c:00.0"});
+    const SaxpyOptions options = parse({"nearfar-kernels", "saxpy", "--device=host", "--bytes", "1MiB", "--json=x.json",
+                                        "--rounds=3", "--gpus", "1b:00.0,1c:00.0"});
     EXPECT_TRUE(options.host_device);
     EXPECT_EQ(options.bytes, std::size_t{1} << 20);
     EXPECT_EQ(options.json_file, "x.json");
