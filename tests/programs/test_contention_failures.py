@@ -143,7 +143,18 @@ def test_a_rank_that_is_stuck_among_messages_is_one_of_those_that_are_listed(
 def test_a_rank_of_saxpy_that_hangs_is_told(
     program: Path, preloaded: Path, tmp_path: Path, how: str, at: int, told: str
 ) -> None:
-    words = ("saxpy", "--bytes", "64KiB", "--device", "host", "--binding", "default", "--oversubscribe", "--timeout", "2")
+    words = (
+        "saxpy",
+        "--bytes",
+        "64KiB",
+        "--device",
+        "host",
+        "--binding",
+        "default",
+        "--oversubscribe",
+        "--timeout",
+        "2",
+    )
     saxpy = program.parent / "nearfar-kernels"
     document = with_preloaded(saxpy, preloaded, tmp_path, how, *words, rank="1", at=at, ranks=2)
     (failed,) = document["failed"]
@@ -211,7 +222,18 @@ def test_the_environment_of_cuda_is_set_before_mpi_starts(
     emulated: Emulated, preloaded: Path, tmp_path: Path, name: str
 ) -> None:
     program = emulated.programs / name
-    words = ["saxpy", "--rounds", "1", "--oversubscribe", "--binding", "default", "--bytes", "1MiB", "--iterations", "2"]
+    words = [
+        "saxpy",
+        "--rounds",
+        "1",
+        "--oversubscribe",
+        "--binding",
+        "default",
+        "--bytes",
+        "1MiB",
+        "--iterations",
+        "2",
+    ]
     if name == "emulated-contention":
         words = ["--tasks", "2", *SHORT]
     command = [*launcher(program, RANKS if name == "emulated-contention" else 2), str(program), *words]

@@ -103,11 +103,23 @@ CONTENTION = [
     "--flows",
     "h2d",
 ]
-SAXPY = ["saxpy", "--json", "--oversubscribe", "--even-if-busy", "--rounds", "3", "--bytes", "64KiB", "--iterations", "2"]
+SAXPY = [
+    "saxpy",
+    "--json",
+    "--oversubscribe",
+    "--even-if-busy",
+    "--rounds",
+    "3",
+    "--bytes",
+    "64KiB",
+    "--iterations",
+    "2",
+]
 
 
 @pytest.mark.parametrize(
-    ("program", "ranks", "gpus", "words"), [("emulated-contention", 3, 1, CONTENTION), ("emulated-kernels", 2, 2, SAXPY)]
+    ("program", "ranks", "gpus", "words"),
+    [("emulated-contention", 3, 1, CONTENTION), ("emulated-kernels", 2, 2, SAXPY)],
 )
 def test_ranks_are_no_neighbours(emulated: Emulated, program: str, ranks: int, gpus: int, words: list[str]) -> None:
     document = emulated.run_ranks(program, ranks, *words, gpus=gpus, settings="other_processes=1").document()
