@@ -135,7 +135,10 @@ void write_node(Json& json, const ProgramRun& run, const Node& node, const std::
     if (!run.mpi.empty()) json.field("mpi", run.mpi);
     for (const auto& [name, version] : run.libraries) json.field(name, version);
     std::string modes;
-    for (const auto& [name, value] : run.tensor_modes) modes += (modes.empty() ? "" : " ") + name + "=" + value;
+    for (const auto& [name, value] : run.tensor_modes) {
+        if (!modes.empty()) modes += ' ';
+        modes.append(name).append("=").append(value);
+    }
     if (!modes.empty()) json.field("tensor_modes", modes);
     json.end_object().end_object();
 }

@@ -40,7 +40,7 @@ public:
 
 std::unique_ptr<Problem> make_scan(const std::string& kernel, ProblemSize size) {
     ProblemShape shape{kernel, size};
-    shape.n = of_size(size, 16 * mebi, 128 * mebi, 64 * 1024);
+    shape.n = of_size(size, 16 * mebi, 128 * mebi, std::size_t{64} * 1024);
     shape.in_bytes = shape.n * sizeof(std::uint32_t);
     shape.out_bytes = shape.in_bytes;
     shape.operations = static_cast<double>(shape.n);

@@ -46,7 +46,7 @@ public:
 
 std::unique_ptr<Problem> make_sort(const std::string& kernel, ProblemSize size) {
     ProblemShape shape{kernel, size};
-    shape.n = of_size(size, 24 * mebi, 64 * mebi, 32 * 1024);
+    shape.n = of_size(size, 24 * mebi, 64 * mebi, std::size_t{32} * 1024);
     shape.in_bytes = 2 * shape.n * sizeof(std::uint32_t);
     shape.out_bytes = shape.in_bytes;
     shape.counted = static_cast<double>(shape.n);

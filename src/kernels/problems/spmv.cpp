@@ -55,7 +55,8 @@ std::unique_ptr<Problem> make_spmv(const std::string& kernel, ProblemSize size) 
     shape.n = of_size(size, 16384, 81920, 2048);
     shape.in_bytes = SpmvOperands::bytes(shape.n);
     shape.out_bytes = shape.n * sizeof(float);
-    shape.operations = 2 * static_cast<double>(shape.n * (shape.n / spmv_thinness));
+    const std::size_t entries_of_row = shape.n / spmv_thinness;
+    shape.operations = 2 * static_cast<double>(shape.n * entries_of_row);
     shape.counted = shape.operations;
     return std::make_unique<Spmv>(shape);
 }

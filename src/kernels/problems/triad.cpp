@@ -46,7 +46,7 @@ public:
 
 std::unique_ptr<Problem> make_triad(const std::string& kernel, ProblemSize size) {
     ProblemShape shape{kernel, size};
-    shape.n = of_size(size, 4 * mebi, 64 * mebi, 64 * 1024);
+    shape.n = of_size(size, 4 * mebi, 64 * mebi, std::size_t{64} * 1024);
     shape.in_bytes = 2 * shape.n * sizeof(float);
     shape.out_bytes = shape.n * sizeof(float);
     shape.operations = 2.0 * static_cast<double>(shape.n);
