@@ -69,9 +69,9 @@ class SiteContents:
         """The nominal rate of each GPU model's memory, GB/s, where a file has it."""
         rates: dict[str, float] = {}
         for read in self.gpus.values():
-            memory = (read.value or {}).get("memory")
-            for model in (read.value or {}).get("gpu_models", ()) if memory else ():
-                rates.setdefault(model, float(memory["bandwidth"]))
+            data = read.value or {}
+            for model in data.get("gpu_models", ()) if "memory" in data else ():
+                rates.setdefault(model, float(data["memory"]["bandwidth"]))
         return rates
 
     def add(self, kind: str, names: Sequence[str] | None = None) -> SiteContents:
