@@ -10,10 +10,12 @@ from typing import Any
 from nearfar.base import NearfarError, SiteFile, did_you_mean, site_files
 from nearfar.cells import Cell, CellError, parse
 
-from .published_figures import EXCESS, GREATEST, LEAST, OF_VALUES, PublishedFigure, figures
+from .published_figures import GREATEST, LEAST, LOSS, OF_VALUES, SHARE, PublishedFigure, figures
 
 #: How much of a row a command asks.
 STATES = ("runs", "in part", "not asked")
+#: What may stand before a pattern of figures' names.
+CHOOSING = (LEAST, GREATEST, LOSS, SHARE)
 
 
 @dataclass(frozen=True)
@@ -157,8 +159,8 @@ def _fault_of_figures(entry: Mapping[str, Any]) -> str | None:
         return f"against: … makes percent of the figures, and their unit is '{entry.get('unit', '')}'"
     for text in entry.get("metrics", ()):
         which = str(text).rpartition(" ")[0]
-        if text is not None and which not in ("", LEAST, GREATEST, EXCESS):
-            return f"metrics: '{text}': a pattern of names, after '{LEAST}', '{GREATEST}', '{EXCESS}' or nothing"
+        if text is not None and which not in ("", *CHOOSING):
+            return f"metrics: '{text}': a pattern of names, after nothing or one of {', '.join(CHOOSING)}"
     cells = [*entry.get("cells", ()), *(entry.get("against", ()) if "cells" in entry else ())]
     for text in (each for one in cells if one is not None for each in ([one] if isinstance(one, str) else one)):
         try:

@@ -11,8 +11,9 @@ from nearfar.cells import Cell, parse, pretty
 
 #: What may stand before a pattern of figures' names: which of those that it matches counts.
 LEAST, GREATEST = "least", "greatest"
-#: In the same place: by how much the median of the ratios that it matches is above 1.
-EXCESS = "excess"
+#: In the same place: what is lost of a rate where the times that it matches are so many times the better one's (by the median of
+#: these ratios), and the median of the parts that rates have of what their memory carries at most.
+LOSS, SHARE = "loss", "share"
 #: Keys of a row that have an entry for each of its values.
 OF_VALUES = ("names", "cells", "metrics", "against")
 
@@ -20,7 +21,7 @@ OF_VALUES = ("names", "cells", "metrics", "against")
 @dataclass(frozen=True)
 class MetricPattern:
     """Figures of a check by a pattern of their names: the median of all that match, or the ``least`` or ``greatest`` of them,
-    or the ``excess`` of that median over 1."""
+    or the ``loss`` of rate that a ratio of times means, or the ``share`` of what a memory carries at most."""
 
     pattern: str
     which: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,10 @@ from .unmeasured_answers import by_model, here
 
 #: Bases of predictions from the most to the least certain; a figure made of several has the least certain of them.
 _BASES = ("input", "assumed", "predicted", "at best", "nominal")
+#: The basis of a figure of the node type's own that stands elsewhere in the publications, with another value.
+ANOTHER_INPUT = "another input"
+#: A model's figure that differs by less, as a part, from the published one was made from it.
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -109,8 +114,12 @@ def _modelled(figure: PublishedFigure, node_type: NodeType) -> tuple[float | Non
     if not figure.asked.cells:
         return None, ""
     one = _total(figure.asked, node_type)
-    if one is None or not figure.against:
-        return (None, "") if one is None else one
+    if one is None:
+        return None, ""
+    if not figure.against:
+        said = figure.value
+        differs = said is not None and not math.isclose(one[0], said, rel_tol=_SAME)
+        return one[0], ANOTHER_INPUT if one[1] == "input" and differs else one[1]
     other = _total(figure.against, node_type)
     if other is None or not other[0]:
         return None, ""

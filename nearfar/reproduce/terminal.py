@@ -66,7 +66,7 @@ def _figures(each: RowBeside, measured: bool) -> list[tuple[str, ...]]:
         name = figure.published.name
         numbers = [
             words.published(figure.published),
-            words.amount(figure.modelled, unit),
+            words.modelled(figure, unit),
             words.amount(figure.measured, unit),
         ]
         beside = words.difference(figure, each.row) if each.measured else ""
@@ -74,7 +74,7 @@ def _figures(each: RowBeside, measured: bool) -> list[tuple[str, ...]]:
             (
                 name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…",
                 *numbers,
-                words.model(figure),
+                words.model(figure, unit),
                 beside,
             )
         )

@@ -16,7 +16,7 @@ from nearfar.topology import Node
 from nearfar.verdict import CheckRecord, JudgedMetric, NodeRun
 
 from .paper_files import PaperRow
-from .published_figures import EXCESS, GREATEST, LEAST, Asked, MetricPattern, PublishedFigure
+from .published_figures import GREATEST, LEAST, LOSS, SHARE, Asked, MetricPattern, PublishedFigure
 
 #: Cells by what they do, whatever their GPUs and NUMA nodes are numbered.
 _Sort = tuple[Any, ...]
@@ -24,8 +24,9 @@ _Sort = tuple[Any, ...]
 _SOLE = {"sole": "near"}
 #: What a word before a pattern of names makes of the figures that it matches.
 _CHOSEN: dict[str, Callable[[Sequence[float]], float]] = {
-    LEAST: min, GREATEST: max, EXCESS: lambda ratios: median(ratios) - 1,
+    LEAST: min, GREATEST: max, LOSS: lambda ratios: 1 - 1 / median(ratios),
 }  # fmt: skip
+_NO_PEAK = "what this node's memory carries at most is not known (its DIMMs)"
 _NOTHING_FAR = "this node has one NUMA node: nothing is off-socket"
 #: Names of paths that a figure lists before it counts them.
 _NAMED = 2
@@ -97,6 +98,10 @@ class ThisSite:
             m for record in self.records(row) for m in _metrics(record) if fnmatch.fnmatchcase(m.name, wanted.pattern)
         ]
         values = [metric.value for metric in found if metric.value is not None]
+        if wanted.which == SHARE and values:
+            values = [metric.value / metric.ceiling for metric in found if metric.value is not None and metric.ceiling]
+            if not values:
+                return SiteFigure(because=_NO_PEAK)
         if not values:
             return SiteFigure(because=self._one_numa_node(wanted.pattern) or self._why(row, None))
         chosen = _CHOSEN.get(wanted.which, median)(values)

@@ -17,13 +17,16 @@ _TIMES = 1.5
 _SLIGHT = 0.02
 #: A loss of less than so many percent is none to speak of.
 _NOTHING = 0.5
+#: From so many published decimals on the model's figure has as many.
+_FINE = 2
 #: What the words beside the model's figures mean.
 OF_THE_MODEL = {
     "input": "the model was made from this very figure, and agrees with itself",
+    "another input": "the model's own figure of this cell, published elsewhere with another value",
     "of inputs": "derived from inputs, as a loss in percent",
     "assumed": "taken from a part of the same kind in the node",
     "at best": "something that nobody published may limit it more",
-    "nominal": "at best, by a link's nominal ceiling",
+    "nominal": "at best, by the nominal rate of a link or a memory",
 }
 _OF_STATES = {"runs": "asked", "in part": "asked in part", "not asked": "not asked"}
 
@@ -43,6 +46,14 @@ def amount(value: float | None, of: str) -> str:
     if value is not None and of == "percent":
         return f"{value:.{0 if abs(value) >= 10 else 1}f}".replace("-", "−")
     return number(value, of)
+
+
+def modelled(one: FigureBeside, of: str) -> str:
+    """The model's figure in the unit ``of``, with no fewer decimals than the published one beside it."""
+    decimals = one.published.decimals
+    if one.modelled is None or of == "percent" or decimals < _FINE:
+        return amount(one.modelled, of)
+    return f"{one.modelled:.{decimals}f}"
 
 
 def tolerance(figure: PublishedFigure, row: PaperRow) -> str:
@@ -87,17 +98,20 @@ def _times(ratio: float) -> str:
     return f"{round(ratio, 1 - math.floor(math.log10(ratio))):.{digits}f} times the paper's"
 
 
-def model(one: FigureBeside) -> str:
-    """The model's figure beside the published one: ``input``, ``as published``, ``+5.6 %, at best``."""
+def model(one: FigureBeside, of: str) -> str:
+    """The model's figure beside the published one, both in the unit ``of``: ``input``, ``as published``, ``+5.6 %, at best``,
+    ``1.1 points less``."""
     said = one.published.value
     if one.modelled is None:
         return ""
     if one.basis in ("input", "of inputs") or said is None or one.published.tolerance is None:
         return one.basis
     certain = "" if one.basis == "predicted" else f", {one.basis}"
-    if abs(one.modelled - said) <= one.published.tolerance:
+    # What is only at best so much agrees with nothing.
+    if one.basis not in ("at best", "nominal") and abs(one.modelled - said) <= one.published.tolerance:
         return f"as published{certain}"
-    return f"{percent(one.modelled / said - 1)}{certain}"
+    apart = _in_points(said, one.modelled, False) if of == "percent" else percent(one.modelled / said - 1)
+    return f"{apart}{certain}"
 
 
 def state(row: PaperRow) -> str:

@@ -327,3 +327,13 @@ def test_both_directions_of_a_shared_uplink():
     assert predict(parse("n0:g0+g0:n0"), found.node_type).total == pytest.approx(9.0)
     four = predict(parse(every), found.node_type)
     assert four.total == pytest.approx(9.0) or four.basis == "at best"
+
+
+def test_one_core_is_not_what_all_of_them_carry():
+    """Documents of two H200s: STREAM by all cores, and by parts of them."""
+    raw = json.loads((CHECKOUT / "tests/data/h200-x2-memory/memory_kernels_check.json").read_text())
+    document = from_raw(raw)
+    found = calibrate(node_type_of(document.node, "two"), measured_cells(document))
+    assert set(found.node_type.stream[0, 0]) == {"copy", "scale", "add"}, "triad was asked of parts of the cores alone"
+    assert found.node_type.caps[parse("c0:n0/triad/one")].value == pytest.approx(17.1, abs=0.1)
+    assert max(abs(one.deviation or 0.0) for one in found.comparisons) < 0.01

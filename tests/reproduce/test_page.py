@@ -68,3 +68,8 @@ def test_a_title_with_markup_stays_text(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
     found = page(tmp_path, "mine")
     assert "script" not in found.tags and "<script>1</script>" in found.text and "<i>Mine</i>" in found.text
+
+
+def test_a_shared_uplink_is_named_once(tmp_path: Path) -> None:
+    text = page(tmp_path, "pop-gpu-affinity").text
+    assert "uplink 41:00.0" in text and "uplink uplink" not in text

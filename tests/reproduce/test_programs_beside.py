@@ -20,7 +20,7 @@ from .made_runs import SITE, Document
 from .test_this_site import figures, rows
 
 #: Program -> scheme -> how many times the reference's time. Made up.
-RATIOS = {"hpl_keeneland": {"0-0-1": 1.05, "0-1-1": 1.12}, "lammps": {"wrong": 1.005}}
+RATIOS = {"hpl_keeneland": {"0-0-1": 1.05, "0-1-1": 1.25}, "lammps": {"wrong": 1.005}}
 
 
 def written(folder: Path) -> Path:
@@ -49,9 +49,12 @@ def written(folder: Path) -> Path:
 def test_losses_by_binding_stand_beside_the_papers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = rows(capsys, "spafford2011", written(tmp_path / "run"))
     hpl = figures(found[10])["0-1-1 below 0-1-free, 64 nodes"]
-    assert hpl["published"] == 21 and hpl["measured"] == pytest.approx(12) and "9.0 points less" in hpl["words"]
+    assert hpl["published"] == 21 and hpl["measured"] == pytest.approx(20), (
+        "1.25 times the time is 20 % less of the rate"
+    )
+    assert "1.0 points less" in hpl["words"]
     lammps = figures(found[17])["LAMMPS, the least"]
-    assert lammps["measured"] == pytest.approx(0.5) and lammps["words"].startswith("as ")
+    assert lammps["measured"] == pytest.approx(0.5, rel=0.01) and lammps["words"].startswith("as ")
     # What was not run says why, and what nobody can run today is said.
     assert figures(found[17])["GROMACS, the greatest (almost)"]["because"].startswith(
         "this run of binding_check has no such"

@@ -133,3 +133,12 @@ def test_runs_of_other_versions_and_damaged_ones(
     assert "host_device_check/verdict.json:" in err and "not a whole JSON document" in err and err.count("\n") == 1
     verdict.unlink()
     assert rows(capsys, "spafford2011", damaged)[5]["because"] == "host_device_check left no verdict: it did not finish"
+
+
+def test_percent_of_peak_where_the_memory_is_known(
+    four_h200s: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    titan = figures(rows(capsys, "joubert2019", made_runs.write(tmp_path, "titan", {}, ["host_memory_check"]))[41])
+    assert titan["Titan"]["measured"] == pytest.approx(100 * (16.8992 + 16.7972) / 51.2, abs=0.1)
+    unknown = figures(rows(capsys, "joubert2019", four_h200s)[41])["Summit"]
+    assert unknown["measured"] is None and "carries at most is not known" in unknown["because"]

@@ -109,7 +109,7 @@ def _with_values(blank: NodeType, estimates: dict[str, Estimate], cells: Sequenc
     stream: dict[tuple[int, int], dict[str, float]] = {}
     for one in cells:
         flow = one.cell.flows[0]
-        if one.cell.lone and flow.kind == "stream" and flow.kernel:
+        if one.cell.lone and flow.kind == "stream" and flow.kernel and flow.cores is None:
             stream.setdefault((flow.source.index, flow.destination.index), {})[flow.kernel] = one.total
             caps.pop(one.cell, None)
         elif one.cell.lone and one.cell in undecided:

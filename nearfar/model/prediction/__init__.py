@@ -13,6 +13,7 @@ from .compiled import CompiledCell, known_values
 from .crossings import READ_AND_WRITTEN
 from .fair_shares import Constraint, max_min
 from .modelled import modelled_document
+from .most import most_of
 from .node_types import NodeType, check_endpoints, from_file, load_node_type, plain
 from .rates import Prediction, degraded, predict
 from .unknown import not_known
@@ -34,6 +35,7 @@ __all__ = [
     "load_node_type",
     "max_min",
     "modelled_document",
+    "most_of",
     "not_known",
     "peer_ceiling",
     "peer_link",

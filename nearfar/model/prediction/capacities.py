@@ -23,7 +23,8 @@ class Capacity:
     ``published`` tells a value that was measured and stands in the source from one that was derived from it; ``place`` is
     where it stands, ``looked_in`` where it was looked for in vain. ``read_share`` is
     what a read beside a write of its own GPU gets of what the others get, once this memory is full; ``mixed_weight`` is
-    what a byte costs it, of the cost alone, in a cell in which GPUs both read and write it.
+    what a byte costs it, of the cost alone, in a cell in which GPUs both read and write it. ``told_by`` is the cell of which a cap
+    would tell what nothing of this name in a file can.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Capacity:
     write_weight: float = 1.0
     read_share: float = 1.0
     mixed_weight: float = 1.0
+    told_by: str = ""
 
     def within(self, implied: Capacity) -> Capacity:
         """With the limits that the topology implies, where it has none of its own."""

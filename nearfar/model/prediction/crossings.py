@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearfar.base import NearfarError
@@ -105,6 +105,11 @@ def _stream_crossings(flow: Flow, node_type: NodeType) -> Iterator[tuple[Capacit
     controller = node_type.capacities[f"n{memory}.memory"]
     kernel = flow.kernel or "copy"
     rate = node_type.stream.get((cores, memory), {}).get(kernel)
+    cap = node_type.caps.get(Cell((flow,)))
+    if cap is not None:
+        yield cap, 1.0
+    elif flow.cores is not None:
+        yield Capacity(str(flow), source="no figure of so many of its cores is given"), 1.0
     if cores == memory:
         if controller.value is not None and rate is not None:
             # The kernels differ a little in how much of the controller's time a byte takes: alone each just fills it.
@@ -118,7 +123,7 @@ def _stream_crossings(flow: Flow, node_type: NodeType) -> Iterator[tuple[Capacit
             read, written = READ_AND_WRITTEN[kernel]
             yield node_type.capacities[f"p{b.package}-p{a.package}"], read
             yield node_type.capacities[f"p{a.package}-p{b.package}"], written
-    if rate is not None or cores != memory:
+    if cap is None and flow.cores is None and (rate is not None or cores != memory):
         source = "published STREAM" if rate is not None else "no STREAM figure of this pair is given"
         yield Capacity(str(flow), rate, source=source, published=rate is not None), 1.0
 
@@ -132,9 +137,10 @@ def _own_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tupl
         yield memory, 1.0 if flow.kind == "gpu_stream" else 2.0
     else:
         yield cap or Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
-    if any(other != flow and set(other.gpus) & set(flow.gpus) for other in cell.flows):
+    beside = [plain(other) for other in cell.flows if set(other.gpus) & set(flow.gpus)]
+    if not _described(beside, node_type):
         source = f"how flows share the memory of GPU {flow.gpus[0]} is not described"
-        yield Capacity(f"g{flow.gpus[0]}.device_memory", source=source), 1.0
+        yield Capacity(f"g{flow.gpus[0]}.device_memory", source=source, told_by=_cell_of(beside)), 1.0
 
 
 def _peer_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tuple[Capacity, float]]:
@@ -149,9 +155,20 @@ def _peer_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tup
         yield from ((way, 1.0) for way in (*ways, cap) if way is not None)
         return
     yield cap or Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
-    together = set(map(plain, cell.flows))
+    together = list(map(plain, cell.flows))
     if not flow.staged and flow_class(node_type.node, flow).startswith("NV"):
-        together = {other for other in together if frozenset(other.gpus) == frozenset(flow.gpus)}
-    if len(together) > 1 and not any(together <= set(joint.flows) for joint in node_type.caps):
+        together = [other for other in together if frozenset(other.gpus) == frozenset(flow.gpus)]
+    if not _described(together, node_type):
         source = "how flows between GPUs share their way is not described"
-        yield Capacity(f"{flow.source}-{flow.destination}", source=source), 1.0
+        name = f"{flow.source}-{flow.destination}"
+        yield Capacity(name, source=source, told_by=_cell_of(together)), 1.0
+
+
+def _described(together: Sequence[Flow], node_type: NodeType) -> bool:
+    """Whether it is known what flows carry together: there is but one of them, or a cap of a cell that has them all."""
+    wanted = set(together)
+    return len(wanted) < 2 or any(wanted <= set(joint.flows) for joint in node_type.caps)
+
+
+def _cell_of(flows: Sequence[Flow]) -> str:
+    return str(Cell(tuple(dict.fromkeys(flows))))

@@ -105,7 +105,7 @@ def check_endpoints(node: Node, cell: Cell, name: str) -> None:
 
 def _check_finite(file: SiteFile) -> None:
     """Refuse ``.nan`` and ``.inf``, which YAML calls numbers and a schema cannot tell apart."""
-    for section in ("capacities", "caps", "stream"):
+    for section in ("links", "capacities", "caps", "stream"):
         for key, entry in file.data.get(section, {}).items():
             for name, value in entry.items():
                 if isinstance(value, float) and not math.isfinite(value):

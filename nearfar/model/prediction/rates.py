@@ -83,7 +83,8 @@ def _best_basis(unknown: Sequence[CapacityShare], full: Sequence[Constraint]) ->
 def _basis(cell: Cell, total: float, crossed: Sequence[Capacity]) -> str:
     """Whether a node type's own figure is asked for: what was measured of a flow, of it and the one back, or of STREAM."""
     if all(flow.kind == "stream" for flow in cell.flows):
-        return "input"
+        # Each memory has STREAM of its own; how two kernels share one is the model's answer.
+        return "input" if len({flow.destination for flow in cell.flows}) == len(cell.flows) else "predicted"
     pair = len(cell.flows) == 2 and cell.flows[0].source == cell.flows[1].destination
     own = [one for one in crossed if one.value is not None and math.isclose(one.value, total, rel_tol=1e-6)]
     if not own or not (cell.lone or (pair and cell.flows[0].destination == cell.flows[1].source)):

@@ -40,7 +40,7 @@ def _keys(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[str]:
     if vague:
         kind = gpus[vague[0]].link.kind
         yield f"links: {{g{vague[0]}: {{kind: {kind}, gen: …, width: …}}}}{_more(len(vague))}"
-    names = [c.name for c in unknown]
+    names = list(dict.fromkeys(c.told_by or c.name for c in unknown))
     caps = [name for name in names if _is_cell(name)]
     shared = [name for name in names if name not in caps]
     for section, found in (("capacities", shared), ("caps", caps)):

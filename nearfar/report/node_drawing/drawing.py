@@ -189,7 +189,7 @@ class _Drawing:
         group.append(element("rect", x=low, y=y, width=high - low, height=SWITCH_HEIGHT, rx=3))
         short = bridge.split(":", 1)[-1]
         # The longest that fits: name and rate, the rate, the name.
-        label = f"{short}  {rate.words}" if rate else f"uplink {short}"
+        label = f"{short}  {rate.words}" if rate else short
         choices = [f"uplink {label}", label, *([rate.words] if rate else []), short]
         fitting = next((words for words in choices if len(words) * 6.1 < high - low), short)
         group.append(text(middle, y + 12, fitting, "small", "middle"))

@@ -75,10 +75,10 @@ def of_systems(reading: SiteContents, checks: Iterable[Question]) -> Iterator[Co
 
 def of_node_types(reading: SiteContents) -> Iterator[Complaint]:
     """What is wrong with the node types; those of the site's own directories that nobody uses."""
-    models = reading.gpu_models
+    models, memories = reading.gpu_models, reading.gpu_memories
     used = {p.node_type for read in reading.systems.values() if read.value for p in read.value.partitions.values()}
     for name, read in reading.node_types.items():
-        yield from node_types.complaints(read, models)
+        yield from node_types.complaints(read, models, memories)
         if name not in used and CHECKOUT / "site" not in read.file.path.parents:
             yield Complaint(read.file.path, 1, WARNING, "dead", "dead: no partition has this node type")
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from nearfar.base import SiteFile
 from nearfar.model import link_limits
+from nearfar.model.prediction import line_rate
+from nearfar.topology import Link
 from nearfar.verdict.references import model_ranges
 
 from .complaints import ERROR, WARNING, Complaint, at
@@ -49,26 +51,55 @@ def _of_model(file: SiteFile, place: int, model: str, first: dict[str, SiteFile]
         )
 
 
+def of_link(link: Mapping[str, Any]) -> str:
+    """What no link to a GPU is (``kind``, ``gen``, ``width``); empty where it can be."""
+    generation, width = link.get("gen"), link.get("width")
+    if link.get("kind") == "nvlink":
+        return of_lanes(width, generation)
+    if link.get("kind") != "pcie":
+        return ""
+    if width is not None and width not in _WIDTHS:
+        return f"width: {width} lanes of PCI Express, which no GPU has; x16 is usual"
+    if generation is not None and line_rate(Link("pcie", generation, 1)) is None:
+        return f"gen: there is no PCI Express {generation}"
+    return ""
+
+
+def of_lanes(lanes: int | None, generation: int | None) -> str:
+    """What no GPU has of NVLink; empty where it can be."""
+    if generation is None:
+        return ""
+    most = MOST_LANES.get(generation)
+    if most is None:
+        return f"there is no NVLink {generation}"
+    return f"{lanes} lanes of NVLink {generation}, of which no GPU has more than {most}" if (lanes or 0) > most else ""
+
+
+def of_memory(rate: float) -> str:
+    """What no GPU's memory carries, GB/s; empty where it can be."""
+    if LEAST_MEMORY <= rate <= MOST_MEMORY:
+        return ""
+    meant = f"TB/s? that is {rate * 1000:g}" if rate < LEAST_MEMORY else f"MB/s? that is {rate / 1000:g}"
+    return f"{rate:g} GB/s is no GPU's memory; typed in {meant} GB/s"
+
+
 def _impossible(file: SiteFile) -> Iterator[Complaint]:
     """Values that no GPU has."""
     expect, memory = file.data["expect"], file.data.get("memory")
     link = expect.get("link", {})
-    if link.get("kind") == "pcie" and link["width"] not in _WIDTHS:
-        words = f"link: width: {link['width']} lanes of PCI Express, which no GPU has; x16 is usual"
-        yield at(file, ERROR, "impossible", words, "expect", "link", "width")
+    words = of_link(link)
+    if words:
+        yield at(file, ERROR, "impossible", f"link: {words}", "expect", "link", "width")
     lanes, generation = expect.get("nvlinks", 0), expect.get("nvlink_generation")
-    most = MOST_LANES.get(generation)
-    if most is not None and lanes > most:
-        words = f"nvlinks: {lanes} lanes of NVLink {generation}, of which no GPU has more than {most}"
-        yield at(file, ERROR, "impossible", words, "expect", "nvlinks")
+    words = of_lanes(lanes, generation)
+    if words:
+        yield at(file, ERROR, "impossible", f"nvlinks: {words}", "expect", "nvlinks")
     elif lanes > BRIDGED_LANES and any("pcie" in model.lower() for model in file.data["gpu_models"]):
         words = f"nvlinks: {lanes}, but bridges between PCIe cards have {BRIDGED_LANES} lanes at most; those of the SXM card?"
         yield at(file, ERROR, "impossible", words, "expect", "nvlinks")
-    if memory is not None and not LEAST_MEMORY <= memory["bandwidth"] <= MOST_MEMORY:
-        rate = memory["bandwidth"]
-        meant = f"TB/s? that is {rate * 1000:g}" if rate < LEAST_MEMORY else f"MB/s? that is {rate / 1000:g}"
-        words = f"memory: {rate:g} GB/s is no GPU's memory; typed in {meant} GB/s"
-        yield at(file, ERROR, "impossible", words, "memory", "bandwidth")
+    words = "" if memory is None else of_memory(memory["bandwidth"])
+    if words:
+        yield at(file, ERROR, "impossible", f"memory: {words}", "memory", "bandwidth")
 
 
 def _of_healthy(file: SiteFile, today: datetime.date) -> Iterator[Complaint]:

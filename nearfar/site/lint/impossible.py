@@ -8,26 +8,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nearfar.base import SiteFile
-from nearfar.cells import Cell
+from nearfar.cells import Cell, parse
 from nearfar.model import link_text
-from nearfar.model.prediction import Capacity, NodeType, line_rate, switches
+from nearfar.model.prediction import Capacity, NodeType, line_rate, most_of, switches
 from nearfar.topology import Gpu, Link, Node
 
 from .complaints import ERROR, WARNING, Complaint, at
+from .magnitude import MOST_MEMORY, UnitFault, of_memory
 
 #: No fabric carries more between two nodes, GB/s: eight rails of InfiniBand XDR.
 MOST_FABRIC = 800.0
 #: A package's memory carries no more at most, GB/s: four stacks of HBM2e, 1,638 GB/s. No NUMA node has less: a channel of DDR2-400.
 MOST_PACKAGE, LEAST_MEMORY = 1640.0, 3.2
-_LATENCIES = re.compile(r"((?:\d+(?:\.\d+)?(?:, | and )?)+) ?(?:µs|us) \((\d+(?:\.\d+)?) ?([KMG]?)(i?)B\)")
-_NOT_PUBLISHED = re.compile(r"\b(no|not|never|nobody|none|nothing)\b[^.;]*\bpublished\b", re.IGNORECASE)
+_TIMES, _SIZE = r"((?:\d+(?:\.\d+)?(?:, | and )?)+) ?(ns|µs|us|ms)", r"(\d+(?:\.\d+)?) ?([KMG]?)(i?)B"
+_LATENCIES = re.compile(rf"{_TIMES} \({_SIZE}\)"), re.compile(rf"{_SIZE}(?: in|:) {_TIMES}")
+_MICROSECONDS = {"ns": 1e-3, "µs": 1.0, "us": 1.0, "ms": 1e3}
+_NOT_PUBLISHED = re.compile(r"\b(no|not|never|nobody|none|nothing)\b[^.;]*\bpublished\b|\bunpublished\b", re.IGNORECASE)
 _FACTOR = {"": 0, "K": 1, "M": 2, "G": 3}
+#: Data sheets round rates.
+_ROUNDED = 0.02
+#: The fastest that an uplink can be where nothing says what it is.
+_FASTEST = Link("pcie", 6, 16)
 
 _Models = Mapping[str, Mapping[str, Any]]
 
 
-def complaints(node_type: NodeType, file: SiteFile, models: _Models) -> Iterator[Complaint]:
-    """What of a node type cannot be."""
+def complaints(
+    node_type: NodeType, file: SiteFile, models: _Models, memories: Mapping[str, float]
+) -> Iterator[Complaint]:
+    """What of a node type cannot be; ``memories``: nominal rates of GPUs' memory, GB/s, by model."""
     yield from _of_lanes(node_type, file, models)
     for name, words in _of_uplinks(node_type, file.data.get("links", {})):
         yield at(file, ERROR, "impossible", words, "capacities", name)
@@ -35,9 +44,15 @@ def complaints(node_type: NodeType, file: SiteFile, models: _Models) -> Iterator
         yield at(file, ERROR, "impossible", words, "capacities", name)
     yield from _of_stream(node_type, file)
     for cell, cap in node_type.caps.items():
-        words = _of_cap(cell, cap, node_type.node, node_type.gpu_model, models)
+        words = _of_cap(cell, cap, node_type.node, node_type.gpu_model, models) or _above(
+            cell, cap.value or cap.peak, node_type, memories
+        )
         if words:
             yield at(file, ERROR, "impossible", f"{cell}: {words}", "caps", str(cell))
+    for place, entry in enumerate(node_type.published.get("cells", [])):
+        words = _above(parse(entry["cell"]), entry.get("value"), node_type, memories)
+        if words:
+            yield at(file, ERROR, "impossible", f"{entry['cell']}: {words}", "published", "cells", place)
     yield from _of_latencies(file)
     yield from _of_what_is_not_published(file)
 
@@ -66,7 +81,7 @@ def _of_uplinks(node_type: NodeType, links: Mapping[str, Any]) -> Iterator[tuple
     for pci, gpus in switches(node_type.node).items():
         named = links.get(f"switch:{pci}")
         below = [gpu.link for gpu in node_type.node.gpus if gpu.index in gpus]
-        link = Link(named["kind"], named["gen"], named["width"]) if named else _widest(below)
+        link = Link(named["kind"], named["gen"], named["width"]) if named else _widest(below) or _FASTEST
         line = line_rate(link) if link is not None else None
         if link is None or line is None:
             continue
@@ -92,6 +107,8 @@ def _of_memory_peaks(node_type: NodeType) -> Iterator[tuple[str, str]]:
     for numa in node_type.node.host_numa_nodes:
         capacity = node_type.capacities[f"n{numa.index}.memory"]
         if numa.peak is None:
+            if capacity.value is not None and MOST_PACKAGE < capacity.value <= MOST_MEMORY:
+                yield capacity.name, f"{capacity.name}: {_too_fast(capacity.value)}"
             continue
         said = f"{capacity.name}: peak: {numa.peak:g} GB/s"
         packages[numa.package] = packages.get(numa.package, 0.0) + numa.peak
@@ -114,10 +131,22 @@ def _of_stream(node_type: NodeType, file: SiteFile) -> Iterator[Complaint]:
     """STREAM above the peak of the memory that it ran on."""
     for (cores, memory), rates in node_type.stream.items():
         numa = node_type.node.numa_node(memory)
-        most = max(rates.values(), default=0.0)
+        if not rates:
+            continue
+        most = max(rates.values())
+        fault = of_memory(most) or (UnitFault(ERROR, "impossible", _too_fast(most)) if most > MOST_PACKAGE else None)
+        if fault is not None:
+            yield at(
+                file, fault.level, fault.rule, f"c{cores}:n{memory}: {fault.message}", "stream", f"c{cores}:n{memory}"
+            )
+            continue
         if numa is not None and numa.peak is not None and most > numa.peak * 1.001:
             words = f"c{cores}:n{memory}: {most:g} GB/s is above the peak of n{memory}.memory, {numa.peak:g} GB/s"
             yield at(file, ERROR, "impossible", words, "stream", f"c{cores}:n{memory}")
+
+
+def _too_fast(value: float) -> str:
+    return f"{value:g} GB/s is more than any package's memory has; STREAM prints MB/s: {value / 1000:g} GB/s?"
 
 
 def _widest(links: Sequence[Link]) -> Link | None:
@@ -143,6 +172,14 @@ def _of_cap(cell: Cell, cap: Capacity, node: Node, model: str | None, models: _M
     )
 
 
+def _above(cell: Cell, value: float | None, node_type: NodeType, memories: Mapping[str, float]) -> str:
+    """Why a cell cannot carry so much: more than its links at line rate, or its memories at their peak."""
+    most = None if value is None else most_of(cell, node_type, memories)
+    if value is None or most is None or value <= most * (1 + _ROUNDED):
+        return ""
+    return f"{value:g} GB/s is above what its links and memories carry at most, {most:.1f} GB/s"
+
+
 def _lanes_rate(gpu: Gpu | None, model: str | None, models: _Models) -> float | None:
     if gpu is None or gpu.nvlink_generation is None:
         return None
@@ -151,12 +188,13 @@ def _lanes_rate(gpu: Gpu | None, model: str | None, models: _Models) -> float | 
 
 
 def implied_rates(words: str) -> Iterator[tuple[str, float]]:
-    """The rates (GB/s) that latencies of transfers imply: ``13.955 and 18.886 µs (16 MB)``; each with its words."""
-    for times, size, prefix, binary in _LATENCIES.findall(words):
+    """The rates (GB/s) that latencies of transfers imply: ``13.955 and 18.886 µs (16 MB)``, ``16 MB in 13.955 µs``; each with its words."""
+    behind, before = (pattern.findall(words) for pattern in _LATENCIES)
+    for times, unit, size, prefix, binary in [*behind, *((*found[3:], *found[:3]) for found in before)]:
         number = float(size) * (1024 if binary else 1000) ** _FACTOR[prefix]
         for time in re.findall(r"\d+(?:\.\d+)?", times):
             if float(time) > 0:
-                yield f"{size} {prefix}{binary}B in {time} µs", number / float(time) / 1000
+                yield f"{size} {prefix}{binary}B in {time} {unit}", number / (float(time) * _MICROSECONDS[unit]) / 1000
 
 
 def _of_latencies(file: SiteFile) -> Iterator[Complaint]:

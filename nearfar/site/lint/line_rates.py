@@ -84,6 +84,14 @@ def above_link(value: float, limit: PhysicalLimit) -> UnitFault | None:
     return None
 
 
+def below_any_link(value: float, payload: float, link: str) -> UnitFault | None:
+    """What is wrong with a rate that no path over a link has, however far or broken."""
+    if value >= OTHER_UNIT * payload:
+        return None
+    why = meant(value, payload, _TOO_LITTLE)
+    return UnitFault(WARNING, "magnitude", f"{value:g} GB/s is {value / payload:.2%} of what {link} carries{why}")
+
+
 def _below_link(value: float, lower: float | None, about: _About) -> UnitFault | None:
     """A value, or a lower bound, that only a broken path has, whichever of the figures the row speaks of."""
     # What leads through a package link may be far slower than the GPU's link.

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nearfar.base import SiteFile, did_you_mean, schema
 from nearfar.model import link_text
 from nearfar.model.prediction import Capacity, NodeType, line_rate, link_ceiling
-from nearfar.topology import Link, Node, parse_hwloc_xml
+from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml
 
 from . import impossible
 from .complaints import ERROR, INFO, WARNING, Complaint, at
-from .gpu_models import BRIDGED_LANES
-from .line_rates import PhysicalLimit, above_link
+from .gpu_models import BRIDGED_LANES, of_lanes, of_link
+from .gpu_models import of_memory as of_gpu_memory
+from .line_rates import PhysicalLimit, above_link, below_any_link
 from .magnitude import of_memory
 from .partitions import below_model
 from .reading import ReadFile
 
+#: GB/s in one direction between two packages: the least of a HyperTransport link, and more than any of today's.
+PACKAGE_LINKS = (1.0, 1000.0)
+_PACKAGE_LINK = re.compile(r"p\d+-p\d+")
+#: Both directions at once carry no more than this of the two alone, by what single figures vary.
+_MORE_THAN_BOTH = 1.05
+#: Data sheets round the rate of a memory.
+_ROUNDED = 0.02
 
-def complaints(read: ReadFile[NodeType], models: Mapping[str, Mapping[str, Any]]) -> Iterator[Complaint]:
-    """What is wrong with a node type that can be read."""
+
+def complaints(
+    read: ReadFile[NodeType], models: Mapping[str, Mapping[str, Any]], memories: Mapping[str, float]
+) -> Iterator[Complaint]:
+    """What is wrong with a node type that can be read; ``memories``: nominal rates of GPUs' memory, GB/s, by model."""
     node_type, file = read.value, read.file
     if node_type is None:
         return
@@ -33,13 +45,20 @@ def complaints(read: ReadFile[NodeType], models: Mapping[str, Mapping[str, Any]]
     if "pcie" in model.lower() and lanes > BRIDGED_LANES:
         words = f"nvlinks: {lanes} on a '{model}': bridges between PCIe cards have {BRIDGED_LANES} lanes at most; those of the SXM card?"
         yield at(file, ERROR, "line-rate", words, "nvlinks")
+    for level, name, words in _named_links(file, node_type.node, models):
+        yield at(file, level, "impossible", words, "links", name)
+    words = of_lanes(file.data.get("nvlinks"), file.data.get("nvlink_generation")) or _newer_nvlink(node_type, models)
+    if words:
+        yield at(file, ERROR, "impossible", words, "nvlinks" if "nvlinks" in file.data else "nvlink_generation")
     for name, words in _of_links(file, node_type.node):
         yield at(file, WARNING, "expectation", words, "links", name)
     for capacity in node_type.capacities.values():
-        fault = _of_capacity(capacity, node_type.node)
+        fault = _of_capacity(capacity, node_type.node, memories)
         if fault is not None:
             yield at(file, fault[0], fault[1], f"{capacity.name}: {fault[2]}", "capacities", capacity.name)
-    yield from impossible.complaints(node_type, file, models)
+    for name, words in _of_both_ways(node_type):
+        yield at(file, WARNING, "contradiction", words, "capacities", name)
+    yield from impossible.complaints(node_type, file, models, memories)
 
 
 def _of_expectation(node_type: NodeType, models: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -60,6 +79,28 @@ def _of_expectation(node_type: NodeType, models: Mapping[str, Mapping[str, Any]]
     yield from below_model(expect, model or node_type.gpu_model, models)
 
 
+def _named_links(file: SiteFile, node: Node, models: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """Links that no GPU has, or none of its model."""
+    for name, link in file.data.get("links", {}).items():
+        words = of_link(link)
+        if words:
+            yield ERROR, name, f"links: {name}: {words}"
+            continue
+        gpu = node.gpu(int(name[1:])) if name.startswith("g") else None
+        its = models.get(gpu.name or "", {}).get("link", {}) if gpu is not None else {}
+        if gpu is not None and its.get("kind") == link["kind"] and (link["gen"] or 0) > its["gen"]:
+            yield ERROR, name, f"links: {name}: gen: {link['gen']}, but {gpu.name} has {its['gen']}"
+
+
+def _newer_nvlink(node_type: NodeType, models: Mapping[str, Mapping[str, Any]]) -> str:
+    """A generation of NVLink above that of the GPUs' model."""
+    for gpu in node_type.node.gpus:
+        its = models.get(gpu.name or "", {}).get("nvlink_generation")
+        if its is not None and (gpu.nvlink_generation or 0) > its:
+            return f"GPU {gpu.index} has NVLink {gpu.nvlink_generation}, but {gpu.name} has {its}"
+    return ""
+
+
 def _of_links(file: SiteFile, node: Node) -> Iterator[tuple[str, str]]:
     """Links that the file has slower than they were when the XML was captured."""
     captured = parse_hwloc_xml((file.path.parent / file.data["xml"]).read_text(encoding="utf-8"))
@@ -71,20 +112,62 @@ def _of_links(file: SiteFile, node: Node) -> Iterator[tuple[str, str]]:
             yield f"g{gpu.index}", f"links: g{gpu.index}: {words}: a link that trained low would pass"
 
 
-def _of_capacity(capacity: Capacity, node: Node) -> tuple[str, str, str] | None:
-    """A value above what its link carries, or of another unit."""
-    if capacity.value is None:
-        return None
+def _of_capacity(capacity: Capacity, node: Node, memories: Mapping[str, float]) -> tuple[str, str, str] | None:
+    """A value or a peak above what its link carries, a value above its peak, or one of another unit."""
     part, _, way = capacity.name.partition(".")
-    if way == "memory":
-        return of_memory(capacity.value)
     gpu = node.gpu(int(part[1:])) if part.startswith("g") and part[1:].isdigit() else None
-    if gpu is None:
+    if way == "memory" and gpu is None:
+        # What is wrong with peaks of host memory, packages together, stands elsewhere.
+        return None if capacity.value is None else of_memory(capacity.value)
+    for value in (capacity.value, capacity.peak):
+        if value is None:
+            continue
+        if gpu is None:
+            fault = _of_package_link(value) if _PACKAGE_LINK.fullmatch(capacity.name) else None
+        else:
+            fault = _of_gpu_memory(value, gpu, memories) if way == "memory" else _of_gpu_link(value, gpu, way)
+        if fault is not None:
+            return fault
+    # The peak of a shared uplink is its link's.
+    peak = None if capacity.name.startswith("switch:") else capacity.peak
+    if capacity.value is not None and peak is not None and capacity.value > peak * 1.001:
+        return ERROR, "impossible", f"{capacity.value:g} GB/s is above its peak, {peak:g} GB/s"
+    return None
+
+
+def _of_both_ways(node_type: NodeType) -> Iterator[tuple[str, str]]:
+    """Both directions at once above the two alone."""
+    for gpu in node_type.node.gpus:
+        down, up, both = (node_type.capacities[f"g{gpu.index}.{way}"].value for way in ("h2d", "d2h", "both"))
+        if down is not None and up is not None and both is not None and both > (down + up) * _MORE_THAN_BOTH:
+            name = f"g{gpu.index}.both"
+            yield name, f"{name}: {both:g} GB/s is above both directions alone, {down:g} and {up:g} GB/s"
+
+
+def _of_package_link(value: float) -> tuple[str, str, str] | None:
+    least, most = PACKAGE_LINKS
+    if least <= value <= most:
         return None
+    meant = f"MB/s? that is {value / 1000:g}" if value > most else f"TB/s? that is {value * 1000:g}"
+    return ERROR, "impossible", f"{value:g} GB/s is no link between packages; typed in {meant} GB/s"
+
+
+def _of_gpu_memory(value: float, gpu: Gpu, memories: Mapping[str, float]) -> tuple[str, str, str] | None:
+    words = of_gpu_memory(value)
+    if words:
+        return ERROR, "impossible", words
+    nominal = memories.get(gpu.name or "")
+    if nominal is not None and value > nominal * (1 + _ROUNDED):
+        return ERROR, "impossible", f"{value:g} GB/s is above the memory of {gpu.name}, {nominal:g} GB/s"
+    return None
+
+
+def _of_gpu_link(value: float, gpu: Gpu, way: str) -> tuple[str, str, str] | None:
     ways = 2 if way == "both" else 1
     fabric = way in ("out", "in")
     link = Link("nvlink", gpu.nvlink_generation, gpu.nvlinks) if fabric else gpu.link
     line, payload = line_rate(link), link_ceiling(link, "p2p" if fabric else "d2h" if way == "d2h" else "h2d")
     if line is None or payload is None:
         return None
-    return above_link(capacity.value, PhysicalLimit(line * ways, payload * ways, link_text(link), link.kind))
+    above = above_link(value, PhysicalLimit(line * ways, payload * ways, link_text(link), link.kind))
+    return above or below_any_link(value, payload, link_text(link))

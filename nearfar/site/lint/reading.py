@@ -64,6 +64,16 @@ class SiteContents:
                 models.setdefault(model, (read.value or {})["expect"])
         return models
 
+    @property
+    def gpu_memories(self) -> dict[str, float]:
+        """The nominal rate of each GPU model's memory, GB/s, where a file has it."""
+        rates: dict[str, float] = {}
+        for read in self.gpus.values():
+            data = read.value or {}
+            for model in data.get("gpu_models", ()) if "memory" in data else ():
+                rates.setdefault(model, float(data["memory"]["bandwidth"]))
+        return rates
+
     def add(self, kind: str, names: Sequence[str] | None = None) -> SiteContents:
         """Read the files of a kind (``names``: these alone)."""
         loads: dict[str, tuple[dict[str, ReadFile[Any]], Callable[[SiteFile], Any]]] = {
