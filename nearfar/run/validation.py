@@ -258,7 +258,7 @@ def _report(folder: Path, request: Request, interrupted: bool) -> None:
 
 
 def headline(folder: Path) -> str:
-    """What a terminal shows at the end: ten lines at most."""
+    """What a terminal shows at the end."""
     from nearfar import report
 
     return report.summary(folder)
