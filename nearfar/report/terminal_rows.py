@@ -96,13 +96,13 @@ def _rank(word: str) -> int:
     return ORDER.index(word) if word in ORDER[: ORDER.index("PASS")] else ORDER.index("PASS")
 
 
-def _importance(row: LikeFigures) -> tuple[int, bool, bool, float]:
-    """What did not pass; what has a reference; rates and times before what is made of them; then the farthest from its reference: the
-    least share of a rate, the greatest of a time."""
+def _importance(row: LikeFigures) -> tuple[int, bool, bool, bool, float]:
+    """What did not pass; what has a reference, and is no input of the model; rates and times before what is made of them; then the
+    farthest from its reference: the least share of a rate, the greatest of a time."""
     times = row.first.unit in ("us", "ms", "s")
     worst = min((1 / share if times else share for share in row.shares if share), default=1.0)
     made = bool(row.first.derived) and not times
-    return _rank(row.first.verdict), not any(f.reference for f in row.figures), made, worst
+    return _rank(row.first.verdict), not any(f.reference for f in row.figures), not row.shares, made, worst
 
 
 def _kind_words(figure: Figure) -> str:
