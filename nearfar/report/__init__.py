@@ -1,14 +1,15 @@
-"""Runs shown to people and to machines: the page, ``report.json``, JUnit XML, and ten lines for a terminal.
+"""Runs shown to people and to machines: the page, ``report.json``, JUnit XML, and a screen for a terminal.
 
 Everything here reads what a run left; nothing here judges again.
 
-Needs: base, question, verdict.
+Needs: base, cells, measurement, question, verdict.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -47,13 +48,16 @@ def build(run_directory: Path) -> Path:
 
 
 def summary(run_directory: Path, colour: bool | None = None) -> str:
-    """The run in at most ten lines: each check's verdict and figures, the worst reasons, the page.
+    """The run for a terminal: each check's verdict and figures, the worst reasons, the page, what to type next.
 
-    ``colour``: with ANSI codes; None: where standard output is a terminal and ``NO_COLOR`` is not set.
+    ``colour``: with ANSI codes; None: where standard output is a terminal and ``NO_COLOR`` is not set. It is as wide as the terminal;
+    where standard output is none no line is broken.
     """
+    shown = sys.stdout.isatty()
     if colour is None:
-        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return terminal.summarise(rundir.read(run_directory), colour, _explained(run_directory))
+        colour = shown and not os.environ.get("NO_COLOR")
+    width = shutil.get_terminal_size().columns if shown else None
+    return terminal.summarise(rundir.read(run_directory), colour, _explained(run_directory), width)
 
 
 def _explained(run_directory: Path) -> dict[str, Answer]:

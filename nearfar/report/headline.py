@@ -314,10 +314,14 @@ def lead(run: RunDirectory, found: list[ReasonGroup]) -> str:
         if first.worst is not None:
             text = first.cause.text
             shared = first.cause.kind == SHARED
-            told = f"{text[0].upper()}{text[1:]}" if shared else f"What is slow is {text}; {first.words}"
+            told = (
+                f"{text[0].upper()}{text[1:]}"
+                if shared
+                else f"What is slow is {text}{where(run, first)}; {first.words}"
+            )
             return f"{told}. The worst: {first.worst.text.rstrip('.')}.{more}"
         follows = f"; {first.words}" if first.follows else ""
-        return f"{first.cause.text.rstrip('.')}{follows}.{more}"
+        return f"{first.cause.text.rstrip('.')}{where(run, first)}{follows}.{more}"
     if run.shown == "MODELLED":
         return _modelled_lead(run, found)
     nothing = coverage.nothing(run)
@@ -338,6 +342,13 @@ def lead(run: RunDirectory, found: list[ReasonGroup]) -> str:
         if count > 1
         else "The one judged figure is where it should be."
     ) + aside
+
+
+def where(run: RunDirectory, group: ReasonGroup) -> str:
+    """`` (vm2)`` behind a cause that was found among the figures of one of several nodes; else nothing."""
+    several = len({node.name for node in run.nodes if node.checks}) > 1
+    cause = group.cause
+    return f" ({cause.node.name})" if several and cause.check is None and cause.node is not None else ""
 
 
 def _modelled_lead(run: RunDirectory, found: list[ReasonGroup]) -> str:

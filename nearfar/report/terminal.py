@@ -1,52 +1,77 @@
-"""A run in at most ten lines for a terminal."""
+"""A run for a terminal: a table of its checks, the page's first sentence, further reasons, the page, and what to type next."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 
-from nearfar.base import ORDER, columns, shown_verdict
+from nearfar.base import columns, printable
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage, plural
 from nearfar.verdict import RunDirectory
 
 from .causes import ReasonGroup
-from .headline import check_line, modelled_notice, not_asked, reasons, short_name
+from .headline import lead, modelled_notice, not_asked, reasons, where
+from .next_step import next_step
+from .terminal_rows import table
 
-MOST_LINES = 10
+#: As many as a terminal has.
+MOST_LINES = 24
+_LEAST_REASONS, _MOST_REASONS = 2, 6
 _COLOURS = {"PASS": "32", "DEGRADED": "33", "FAIL": "31", "INDETERMINATE": "35", "MODELLED": "34"}
 
 
-def summarise(run: RunDirectory, colour: bool = False, explained: Mapping[str, Answer] | None = None) -> str:
-    """How much was judged, verdict and figures of each check, the worst reasons, what explains them (by node folder), what
-    is modelled, and where the page is."""
+def summarise(
+    run: RunDirectory, colour: bool = False, explained: Mapping[str, Answer] | None = None, width: int | None = None
+) -> str:
+    """How much was judged; verdict, figure, reference and share of each check; what the page says first, the other reasons, what
+    explains them (by node folder), what is modelled; the page; the next command.
 
-    def paint(word: str) -> str:
-        return f"\033[1;{_COLOURS[word]}m{word}\033[0m" if colour and word in _COLOURS else word
+    ``width``: columns of a terminal (None: no terminal, so that no sentence is broken and no name cut).
+    """
 
-    checks = [(shown_verdict(check.word, node.modelled), node, check) for node in run.nodes for check in node.checks]
-    several = len({node.name for _, node, _ in checks}) > 1
-    rows = []
-    for word, node, check in checks:
-        where = [_plain(node.name)] if several else []
-        rows.append([paint(word), *where, short_name(check.name), _plain(check_line(check, node))])
-    lines = columns(rows)
+    def paint(line: str, word: str) -> str:
+        return f"\033[1;{_COLOURS[word]}m{word}\033[0m{line[len(word) :]}" if colour and word in _COLOURS else line
+
+    checks = [(node, check) for node in run.nodes for check in node.checks]
+    several = len({node.name for node, _ in checks}) > 1
+    shown = coverage.shown_run(run)
+    found = reasons(run, explained)
+    measured = [group for group in found if not (group.cause.node and group.cause.node.modelled)]
+    first = f"{shown}  {lead(run, found)}{' (interrupted)' if run.raw.get('interrupted') else ''}"
+    head = [line for said in [coverage.line(run)] if said for line in _wrapped(said, width)]
+    told = _wrapped(first, width)
+    more = _reason_lines(run, measured)
     notice = modelled_notice(run)
-    tail = [paint("MODELLED") + "  " + _plain(notice)] if notice else []
-    found = [g for g in reasons(run, explained) if not (g.cause.node and g.cause.node.modelled)]
-    tail[:0] = [f"not asked  {_plain(words)}" for words in not_asked(run)]
-    tail[:0] = _answers(run, explained or {}, several, {g.cause.text for g in found})
-    interrupted = ", interrupted" if run.raw.get("interrupted") else ""
-    nothing = coverage.nothing(run)
-    tail.append(f"{paint(coverage.shown_run(run))}{interrupted}  {run.folder / 'index.html'}")
-    if nothing:
-        tail.append(f"nothing was judged: {_plain(nothing)}")
-    unjudged = coverage.line(run)
-    head = [_plain(unjudged)] if unjudged else []
-    room = MOST_LINES - len(tail) - len(head)
-    told = min(len(_reason_lines(found, several)), max(2, room - len(lines)))
-    if len(lines) + told > room:
-        lines = _fewer(lines, [word for word, _, _ in checks], room - told)
-    return "\n".join([*head, *lines, *_told(found, room - len(lines), several), *tail])
+    after = [
+        *_answers(run, explained or {}, several, {group.cause.text for group in measured}),
+        *(f"not asked  {words}" for words in not_asked(run)),
+        *([f"MODELLED  {notice}"] if notice else []),
+    ]
+    tail = [line for said in after for line in _wrapped(said, width)]
+    tail += columns([["page", str(run.folder / "index.html")], ["next", next_step(run)]])
+    room = MOST_LINES - len(head) - len(told) - len(tail)
+    few = min(len(more), max(_LEAST_REASONS, min(_MOST_REASONS, room - 1 - len(checks))))
+    reasons_told = [line for said in _at_most(more, few) for line in _wrapped(said, width)]
+    for rows_room in range(max(2, room - few - 1), 1, -1):
+        rows = table(checks, rows_room, width, several)
+        if len(rows.lines) + len(reasons_told) < room:
+            break
+    lines = [paint(line, word) for line, word in zip(rows.lines, rows.words)]
+    if rows.hidden:
+        lines.append(f"… and {plural(rows.hidden, 'more kind')} of figures on the page, none worse")
+    return "\n".join([
+        *head, *lines, *(paint(line, shown) if line.startswith(shown) else line for line in told), *reasons_told,
+        *(paint(line, "MODELLED") if line.startswith("MODELLED") else line for line in tail),
+    ])  # fmt: skip
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    text = printable(text)
+    indent = "    " if text.startswith(" ") else "  "
+    if width is None:
+        return [text]
+    return textwrap.wrap(text, max(40, width), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, told: set[str]) -> list[str]:
@@ -56,36 +81,22 @@ def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, 
     for node in run.nodes:
         if node.folder.name in explained and explained[node.folder.name].sentence not in told:
             what = ", ".join([*([node.name] if several else []), *(["modelled"] if node.modelled else [])])
-            lines.append(_plain(f"  · {explained[node.folder.name].sentence}{f' ({what})' if what else ''}"))
+            lines.append(f"  · {explained[node.folder.name].sentence}{f' ({what})' if what else ''}")
     more = len(lines) - 1
     return [lines[0] + (f"; {plural(more, 'more node')} on the page" if more else "")] if lines else []
 
 
-def _fewer(lines: list[str], words: list[str], room: int) -> list[str]:
-    """The worst checks, in their order, and a line that counts the others."""
-    rank = {word: position for position, word in enumerate([*ORDER, "MODELLED"])}
-    kept = sorted(sorted(range(len(lines)), key=lambda i: rank.get(words[i], 1))[: max(0, room - 1)])
-    return [lines[i] for i in kept] + [f"… and {plural(len(lines) - len(kept), 'more check')}, none worse"]
-
-
-def _told(found: list[ReasonGroup], room: int, several: bool) -> list[str]:
-    lines = _reason_lines(found, several)
+def _at_most(lines: list[str], room: int) -> list[str]:
     if len(lines) <= room:
         return lines
     return [*lines[: room - 1], f"  · and {len(lines) - room + 1} more on the page"]
 
 
-def _reason_lines(found: list[ReasonGroup], several: bool) -> list[str]:
+def _reason_lines(run: RunDirectory, found: list[ReasonGroup]) -> list[str]:
+    """The reasons after the first, which the run's sentence has."""
     lines = []
-    for group in found:
-        cause = group.cause
-        where = f" ({cause.node.name})" if several and cause.check is None and cause.node is not None else ""
-        lines.append(_plain(f"  · {cause.text}{where}" + (f"; {group.words}" if group.words else "")))
+    for group in found[1:]:
+        lines.append(f"  · {group.cause.text}{where(run, group)}" + (f"; {group.words}" if group.words else ""))
         if group.worst is not None:
-            lines.append(_plain(f"    {group.worst.text}"))
+            lines.append(f"    {group.worst.text}")
     return lines
-
-
-def _plain(words: str) -> str:
-    """Without control characters: a host name or a reason must not drive the terminal."""
-    return "".join(c if c.isprintable() else "�" for c in words)

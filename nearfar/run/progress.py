@@ -1,14 +1,16 @@
-"""Short lines while the checks run: on standard error, so that ``--json`` stays alone on standard output."""
+"""Short lines while the checks run, with the time that is left: on standard error, so that ``--json`` stays alone on standard output."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nearfar.base import NOT_JUDGED
 
+from .earlier_seconds import CaseKey
 from .expected_cases import ExpectedCase, belongs, verdicts
 
 #: What ReFrame says of a case as it begins and ends.
@@ -16,10 +18,19 @@ _STATUS = re.compile(r"^\[\s*(RUN|OK|FAIL|SKIP|ABORT)\s*\]\s+(?:\(.*?\)\s+)?(\w+
 
 
 class RunProgress:
-    """A line for each case that begins or ends, from what ReFrame prints; ``verbose``: all that it prints."""
+    """A line for each case that begins or ends, from what ReFrame prints; ``verbose``: all that it prints.
 
-    def __init__(self, cases: Sequence[ExpectedCase], folder: Path, verbose: bool) -> None:
+    ``earlier``: seconds that cases took before. A case takes as long as then, and beside it as long as the cases of this run took beside
+    theirs; one that nobody has seen as long as those of this run.
+    """
+
+    def __init__(
+        self, cases: Sequence[ExpectedCase], folder: Path, verbose: bool, earlier: Mapping[CaseKey, float] | None = None
+    ) -> None:
         self._verbose = verbose
+        self._earlier = earlier or {}
+        self._took: dict[CaseKey, float] = {}
+        self._begun: dict[CaseKey, float] = {}
         self._cases = {(c.check, c.partition, c.environ): c for c in cases}
         self._places = len({(c.partition, c.environ) for c in cases if not c.modelled})
         self._folder = folder
@@ -36,7 +47,8 @@ class RunProgress:
         if not match:
             return
         status, check, _, partition, environ = match.groups()
-        case = self._cases.get((check, partition, environ))
+        key = (check, partition, environ)
+        case = self._cases.get(key)
         if case is None:
             if status == "FAIL":
                 self.say(f"{check} failed: nothing can be measured with it")
@@ -45,10 +57,25 @@ class RunProgress:
             f" on the modelled {case.node}" if case.modelled else f" @{partition}+{environ}" if self._places > 1 else ""
         )
         if status == "RUN":
+            self._begun[key] = time.monotonic()
             if sys.stderr.isatty():
-                self.say(f"{check}{on} ...")
+                self.say(f"[{len(self._took) + 1}/{len(self._cases)}] {check}{on} ...{self._left()}")
             return
-        self.say(f"{check}{on}: {self._word(case, status)}")
+        self._took[key] = time.monotonic() - self._begun.get(key, time.monotonic())
+        self.say(f"[{len(self._took)}/{len(self._cases)}] {check}{on}: {self._word(case, status)}{self._left()}")
+
+    def _left(self) -> str:
+        """``; about 12 s left`` for all cases that have not ended; nothing where nothing tells, or none is left."""
+        rest = [key for key in self._cases if key not in self._took]
+        beside = [max(0.0, took - self._earlier[key]) for key, took in self._took.items() if key in self._earlier]
+        more = sum(beside) / len(beside) if beside else 0.0
+        mean = sum(self._took.values()) / len(self._took) if self._took else None
+        each = [self._earlier[key] + more if key in self._earlier else mean for key in rest]
+        known = [seconds for seconds in each if seconds is not None]
+        if not known or len(known) < len(each):
+            return ""
+        left = sum(known)
+        return f"; about {round(left)} s left" if left < 100 else f"; about {round(left / 60)} min left"
 
     def _word(self, case: ExpectedCase, status: str) -> str:
         if status == "SKIP":

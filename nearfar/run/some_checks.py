@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, files, plural
+from nearfar.base import CouldNotJudge, plural
 from nearfar.question import Question, named
 from nearfar.site import System
 
 from . import validation
+from .earlier_seconds import earlier_seconds
 
 #: What a partition lacks, by the feature that stands for it.
 _LACKS = {
@@ -62,13 +62,7 @@ def cannot(question: Question, system: System) -> str:
 
 def _time(checks: Sequence[str], system: System) -> str:
     """How long the checks took when they last ran here, in words."""
-    took: dict[str, float] = {}
-    for path in sorted(files.reports_directory().glob(f"{system.name}/*/run.json")):
-        try:
-            ran = json.loads(path.read_text(encoding="utf-8")).get("ran_cases", [])
-            took |= {case["check"]: float(case["seconds"]) for case in ran if float(case["seconds"]) > 0}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            continue
+    took = {check: seconds for (check, _, _), seconds in earlier_seconds(system.name).items()}
     known = [took[name] for name in checks if name in took]
     if not known:
         return "no earlier run here says how long they take"

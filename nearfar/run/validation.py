@@ -26,6 +26,7 @@ from nearfar.site import System, lint, systems
 from nearfar.verdict import HISTORY, references
 
 from . import expected_cases, not_asked, spack
+from .earlier_seconds import earlier_seconds
 from .expected_cases import ExpectedCase
 from .progress import RunProgress
 from .run_file import EXIT_CODES, account
@@ -157,7 +158,7 @@ def _measured(request: Request, system: System, cases: Sequence[ExpectedCase]) -
         folder = files.make_directory(request.report_directory.absolute())
     if any(folder.iterdir()):
         raise NearfarError(f"--report-dir {folder}: not empty; name a new directory")
-    progress = RunProgress(cases, folder, request.verbose)
+    progress = RunProgress(cases, folder, request.verbose, earlier_seconds(system.name))
     try:
         done = _reframe(request, system, folder, progress)
     except KeyboardInterrupt:
@@ -258,7 +259,7 @@ def _report(folder: Path, request: Request, interrupted: bool) -> None:
 
 
 def headline(folder: Path) -> str:
-    """What a terminal shows at the end: ten lines at most."""
+    """What a terminal shows at the end."""
     from nearfar import report
 
     return report.summary(folder)

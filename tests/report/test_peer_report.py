@@ -66,9 +66,8 @@ def test_four_gpus_of_a_virtual_machine(pages: dict[str, Page], runs: dict[str, 
     assert any(re.search(r"196\.\d.*each .*fairness 0\.89.*% of 22\d\.\d alone", place) for place in page.places)
     assert any("the slowest has 0.05 of 1/4" in place for place in page.places)
     said = report.summary(runs["virtual_machine"].parent, colour=False)
-    assert "one to all 310.2–397.3, all to one 397.0–397.3, 2 pairs at once 1566–1567 GB/s" in said
-    assert "NV18 write 19" in said and "(expected ≥ 370.8–375.1, prediction)" in said
-    assert re.search(r"4 GPUs at once: H2D 19\d\.\d, D2H 15\d\.\d, both 18\d\.\d GB/s in total \(not judged", said)
+    assert re.search(r"DEGRADED +NV18 one to all, 4 GPUs: [^ ]+ [^G]* +310\.2 GB/s +397\.0 +78 %", said)
+    assert re.search(r"not judged +H2D, 2 GPUs +[\d.]+ GB/s +none", said)
     assert "up to 4 tasks a GPU: the slowest has 0.05 of its fair share" in said
 
 

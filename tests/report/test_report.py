@@ -1,7 +1,8 @@
-"""Runs shown: the page, report.json, JUnit XML and the terminal's ten lines, from synthetic run directories."""
+"""Runs shown: the page, report.json, JUnit XML and the terminal's screen, from synthetic run directories."""
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -76,6 +77,13 @@ def junit(folder: Path) -> ET.Element:
     return ET.parse(folder / "junit.xml").getroot()
 
 
+def _first_sentence(page: Page) -> str:
+    """What the page says first: the sentence below its heading."""
+    found = re.search(r"<p>(.*?)</p>", page.source, re.S)
+    assert found is not None
+    return html.unescape(re.sub(r"<[^>]*>", "", found[1])).strip()
+
+
 def change(path: Path, **values: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
 
@@ -105,11 +113,12 @@ def test_no_place_of_a_heat_map_is_blank(pages: dict[str, Page], name: str) -> N
 
 
 @pytest.mark.parametrize("name", synthetic.SCENARIOS)
-def test_a_terminal_gets_ten_lines_at_most_and_the_path(tmp_path: Path, name: str) -> None:
+def test_a_terminal_gets_a_screen_at_most_that_ends_with_the_page_and_a_command(tmp_path: Path, name: str) -> None:
     folder = synthetic.SCENARIOS[name](tmp_path / "run")
     lines = report.summary(folder, colour=False).splitlines()
     assert len(lines) <= terminal.MOST_LINES
-    assert lines[-1].endswith(str(folder / "index.html"))
+    assert lines[-2] == f"page  {folder / 'index.html'}"
+    assert lines[-1].startswith("next  ") and "nearfar" in lines[-1].partition("#")[0]
 
 
 # Who else used the node.
@@ -149,7 +158,7 @@ def test_a_run_whose_files_are_gone_is_not_green(tmp_path: Path, lost: str) -> N
     if not lost:
         shutil.rmtree(check)
     page, said = Page(report.build(folder)), report.summary(folder, colour=False)
-    assert said.splitlines()[-1].startswith("INDETERMINATE") and "<title>INDETERMINATE" in page.source
+    assert f"\nINDETERMINATE  {_first_sentence(page)}" in said and "<title>INDETERMINATE" in page.source
     words = "left no verdict" if lost else f"its folder is no longer in {folder}"
     assert words in said and words in page.text
 
@@ -162,12 +171,18 @@ def test_a_healthy_node(tmp_path: Path) -> None:
     page = Page(report.build(folder))
     assert "All 21 judged figures are where they should be" in page.text
     assert "MODELLED" not in page.text and not re.search('class="(word )?(FAIL|DEGRADED|INDETERMINATE)', page.source)
-    line = report.summary(folder, colour=False).splitlines()[2]
-    expected = (
-        r"PASS  host_device  g0–g3 × n0: H2D 55\.[56](–55\.6)?, D2H 55\.4, both 103\.0–103\.1 GB/s "
-        r"\(sole; expected ≥ 53\.8, prediction\)"
-    )
-    assert re.fullmatch(expected, line)
+    said = report.summary(folder, colour=False).splitlines()
+    assert [" ".join(line.split()) for line in said[:6]] == [
+        "verdict question figure measured reference share",
+        "PASS topology 4 × NVIDIA H200, 1 NUMA node, PCIe 5 ×16, as expected",
+        "PASS host_memory local STREAM triad 213.9 GB/s 212.0 101 %",
+        "PASS host_device H2D 55.5–55.6 GB/s 53.8 103 %",
+        "PASS D2H 55.4 GB/s 53.8 103 %",
+        "PASS both 103.0–103.1 GB/s 99.4 104 %",
+    ]
+    assert said[6] == "PASS  All 21 judged figures are where they should be."
+    ends = {line.rindex("%") for line in said[2:6]}
+    assert len(ends) == 1 and ends == {len(said[0]) - 1}, "columns are aligned"
     digest = json.loads((folder / "report.json").read_text())
     assert digest["schema"] == "nearfar-report/1" and digest["verdict"] == "PASS"
     names = [m["name"] for check in digest["nodes"][0]["checks"] for m in check["metrics"]]
@@ -237,7 +252,9 @@ def test_a_run_of_modelled_nodes_alone_is_not_green(tmp_path: Path) -> None:
     page = Page(report.build(folder))
     assert "Everything here is MODELLED (keeneland node): nothing was measured." in page.text
     assert "<title>MODELLED" in page.source
-    assert report.summary(folder, colour=False).splitlines()[-1].startswith("MODELLED")
+    *_, notice, _, step = report.summary(folder, colour=False).splitlines()
+    assert notice == "MODELLED  Everything here is MODELLED (keeneland node): nothing was measured."
+    assert step.startswith("next  ") and "predict --node keeneland" in step
 
 
 def test_a_modelled_failure_is_no_failure_of_the_run(tmp_path: Path) -> None:
@@ -303,9 +320,10 @@ def test_a_run_in_which_nothing_was_held_against_anything(tmp_path: Path) -> Non
     change(folder / "run.json", verdict="PASS", exit_code=0)
     page = Page(report.build(folder))
     assert "<title>not judged · " in page.source
-    *_, where, last = report.summary(folder).splitlines()
-    assert where == f"not judged  {folder / 'index.html'}"
-    assert last == "nothing was judged: 5 figures have no reference, nearfar tune --system local makes them"
+    said = report.summary(folder).splitlines()[-3]
+    assert (
+        said == "not judged  Nothing was judged: 5 figures have no reference, nearfar tune --system local makes them."
+    )
     assert not re.search(r"\bPASS\b", page.text + report.summary(folder) + (folder / "junit.xml").read_text())
 
 
@@ -413,7 +431,7 @@ def test_a_check_without_a_verdict_is_never_green(tmp_path: Path) -> None:
     assert "host_device_check left no verdict: it did not finish" in page.text
     case = next(c for c in junit(folder).iter("testcase") if c.get("name") == "host_device_check")
     assert case.find("error") is not None
-    assert report.summary(folder, colour=False).splitlines()[2].startswith("INDETERMINATE  host_device")
+    assert report.summary(folder, colour=False).splitlines()[3].startswith("INDETERMINATE  host_device")
 
 
 def test_an_interrupted_run_says_so(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import pytest
 from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.question import ACCEPT, asked_at, named
+from nearfar.report.terminal import MOST_LINES
 from nearfar.run import expected_cases, run_file
 from nearfar.run.expected_cases import ExpectedCase
 from nearfar.site import systems
@@ -89,7 +90,7 @@ def test_a_modelled_system_from_a_checkout_that_stays_as_it_was(checkout: Path) 
     assert {case["check"] for case in run["ran_cases"]} == checks
     page = checkout.parent / "state/reports/latest"
     assert {"index.html", "report.json", "junit.xml"} <= set(os.listdir(page))
-    assert "MODELLED" in done.stdout and len(done.stdout.splitlines()) <= 10
+    assert "MODELLED" in done.stdout and len(done.stdout.splitlines()) <= MOST_LINES
     assert str(page.resolve() / "index.html") in done.stdout
     assert listing(checkout) == before
 

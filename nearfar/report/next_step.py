@@ -1,0 +1,69 @@
+"""The line to type after a run: what the last line of a terminal's summary says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from nearfar.base import CHECKOUT, NOT_JUDGED, printable
+from nearfar.report.figures import coverage
+from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
+
+
+def next_step(run: RunDirectory) -> str:
+    """A command that can be pasted where the summary stands, and behind ``#`` what it is for."""
+    system = str(run.raw.get("system"))
+    shown = coverage.shown_run(run)
+    if run.raw.get("interrupted"):
+        words = [str(word) for word in run.raw.get("command") or ["nearfar", "validate"]]
+        return _line(words[1:], "the whole run again")
+    if shown == "MODELLED":
+        models = [node.name for node in run.nodes if node.modelled]
+        return _line(["predict", "--node", *models[:1]], "what the model says of every path, and what limits it")
+    named = [] if system == "local" else ["--system", system]
+    if shown in ("FAIL", "INDETERMINATE"):
+        checks = list(dict.fromkeys(check.name.partition("@")[0] for check in _of_word(run, shown)))
+        why = (
+            "after the repair: measures again what failed"
+            if shown == "FAIL"
+            else "measures again what could not be judged"
+        )
+        return _line(["validate", *named, *(["--check", *checks] if checks else [])], why)
+    if shown == "DEGRADED":
+        return _line(["history", "--system", system], "whether it has been so before")
+    if system == "local":
+        return _line(
+            ["detect", "--site", _site_name(run)], "describes this machine; later runs are compared with that file"
+        )
+    if shown == NOT_JUDGED or coverage.of_run(run).unjudged:
+        return _line(["tune", *named], "references from this system's runs, as a diff")
+    return _line(["history", *named], "these figures over time")
+
+
+def _of_word(run: RunDirectory, word: str) -> list[CheckRecord]:
+    return [check for node in run.nodes if not node.modelled for check in node.checks if check.word == word]
+
+
+def _site_name(run: RunDirectory) -> str:
+    """A name for a system of this machine: its host's, without the domain and a number at the end."""
+    hosts: list[NodeRun] = [node for node in run.nodes if not node.modelled]
+    host = (hosts[0].name if hosts else "").partition(".")[0]
+    return re.sub(r"[^a-z0-9-]|-?[0-9]+$", "", host.lower()) or "mycluster"
+
+
+def _line(words: list[str], why: str) -> str:
+    return printable(f"{shlex.join([*_program(words), *words])}   # {why}")
+
+
+def _program(words: list[str]) -> list[str]:
+    """How nearfar is called from here: by its name where the PATH has it, else by its own path, else by Python."""
+    if shutil.which("nearfar"):
+        return ["nearfar"]
+    here = Path(sys.executable).with_name("nearfar")
+    if here.exists():
+        return [os.path.relpath(here) if here.is_relative_to(Path.cwd()) else str(here)]
+    return [str(CHECKOUT / "validate")] if words[0] == "validate" else [sys.executable, "-m", "nearfar"]

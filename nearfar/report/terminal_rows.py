@@ -1,0 +1,206 @@
+"""The table of a terminal's summary: verdict, question, figure, what was measured, its reference, and the share of it.
+
+A row holds figures of one kind: the same class of path, the same question, as many flows at once, the same verdict. What is of
+different kinds never shares a range.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nearfar.base import NOT_JUDGED, ORDER, columns, printable, shown_verdict
+from nearfar.cells import Cell
+from nearfar.measurement import RATIO
+from nearfar.report.figures import Figure, class_words, figures, span, unit_words
+from nearfar.verdict import CheckRecord, NodeRun
+
+from .headline import check_line, short_name
+
+#: Rows of one check at most; of those that would pass the ones with the smallest share of their reference.
+MOST_ROWS = 3
+#: Cells that are named in a row of figures that did not pass.
+_NAMED = 2
+_LEAST_WIDTH = 16
+_WAYS = {
+    "h2d": "H2D", "d2h": "D2H", "both.total": "both", "write.staged": "staged", "d2d": "copy",
+}  # fmt: skip
+_DERIVED = {
+    "latency_copy": "tiny copy", "latency_chase": "load", "latency_launch": "launch", "over_near": "over near",
+    "half_bandwidth": "size of half the rate", "tail_p99": "99th percentile", "tail_worst": "slowest over its median",
+}  # fmt: skip
+#: The class that all host paths of a node have, which says nothing more.
+_ONLY_CLASS = "sole"
+_ENDS = re.compile(r"[cgn]\d+_[cgn]\d+")
+HEADING = ("verdict", "question", "figure", "measured", "reference", "share")
+
+
+@dataclass(frozen=True)
+class LikeFigures:
+    """Figures of one kind and verdict."""
+
+    figures: tuple[Figure, ...]
+
+    @property
+    def first(self) -> Figure:
+        """Any of them stands for what they are."""
+        return self.figures[0]
+
+    @property
+    def passes(self) -> bool:
+        """Whether nothing is to be said against them."""
+        return self.first.shown not in ("FAIL", "INDETERMINATE", "DEGRADED")
+
+    @property
+    def shares(self) -> list[float]:
+        """The values over their references', inputs of a model left out."""
+        return [f.share for f in self.figures if f.share is not None and f.basis not in ("input", "assumed")]
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """Figure, measured, reference and share, as they stand in the table."""
+        first, unit = self.first, unit_words(self.first.unit)
+        named = [f.pretty for f in self.figures if f.cell is not None] if not self.passes else []
+        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        label = f"{_kind_words(first)}{': ' if named else ''}{', '.join(named[:_NAMED])}{more}"
+        measured = span((f.value for f in self.figures if f.value is not None), first.unit)
+        expected = [f.expected for f in self.figures if f.expected is not None]
+        shares = sorted(self.shares)
+        low, high = (f"{100 * shares[0]:.0f}", f"{100 * shares[-1]:.0f}") if shares else ("", "")
+        share = f"{low if low == high else f'{low}–{high}'} %" if shares else "input" if expected else ""
+        return label, f"{measured} {unit}".rstrip(), span(expected, first.unit) if expected else "none", share
+
+
+def check_rows(check: CheckRecord) -> list[LikeFigures]:
+    """The figures of a check by kind: those that did not pass first, then by the smallest share; none where no figure has a
+    reference. Parts of a total, and figures that explain others, stand for nothing here."""
+    kinds: dict[tuple[object, ...], list[Figure]] = {}
+    for figure in figures(check, ""):
+        part = figure.flow is not None and figure.cell is not None and not figure.cell.lone
+        if figure.value is None or figure.explains or (part and figure.shown in ("PASS", "MODELLED", NOT_JUDGED)):
+            continue
+        kinds.setdefault((_kind_words(figure), figure.unit, figure.shown), []).append(figure)
+    rows = [LikeFigures(tuple(found)) for found in kinds.values()]
+    if not any(f.reference for row in rows for f in row.figures):
+        return []
+    places = {id(row): place for place, row in enumerate(rows)}
+    rows.sort(key=_importance)
+    # What passes stands in the order of the run, as a reader expects it.
+    shown = sorted(rows[:MOST_ROWS], key=lambda row: (_rank(row.first.verdict), row.passes and places[id(row)]))
+    return shown + rows[MOST_ROWS:]
+
+
+def _rank(word: str) -> int:
+    return ORDER.index(word) if word in ORDER[: ORDER.index("PASS")] else ORDER.index("PASS")
+
+
+def _importance(row: LikeFigures) -> tuple[int, bool, bool, bool, float]:
+    """What did not pass; what has a reference, and is no input of the model; rates and times before what is made of them; then the
+    farthest from its reference: the least share of a rate, the greatest of a time."""
+    times = row.first.unit in ("us", "ms", "s")
+    worst = min((1 / share if times else share for share in row.shares if share), default=1.0)
+    made = bool(row.first.derived) and not times
+    return _rank(row.first.verdict), not any(f.reference for f in row.figures), not row.shares, made, worst
+
+
+def _kind_words(figure: Figure) -> str:
+    """``near H2D``, ``NV18 both``, ``H2D at once, 4 GPUs``, ``NV18 tiny copy``."""
+    cell = figure.cell
+    klass = "" if figure.path_class == _ONLY_CLASS else class_words(figure.path_class)
+    if cell is None:
+        asked = " ".join(part for part in figure.question.split(".") if not _ENDS.fullmatch(part))
+        return f"{klass} {asked.replace('_', ' ')}{' ratio' if figure.quantity == RATIO else ''}".strip()
+    question = _WAYS.get(figure.question, figure.question)
+    pattern, _, what = figure.question.partition(".")
+    part = figure.flow is not None and not cell.lone
+    if pattern == "all":
+        question = f"STREAM {cell.flows[0].direction}, all at once"
+    elif figure.quantity == "stream":
+        question = f"STREAM {figure.question}"
+    elif part:
+        question = f"{_WAYS.get(what, what)} of {pattern}"
+    elif what == "total" and pattern != "both":
+        question = f"{_pattern_words(pattern, cell)}, {len({gpu for flow in cell.flows for gpu in flow.gpus})} GPUs"
+    question = re.sub(r"[._]", " ", question)
+    question = re.sub(r"^(h2d|d2h)\b", lambda way: way[0].upper(), question)
+    if figure.derived:
+        done = _DERIVED.get(figure.derived, figure.derived.replace("_", " "))
+        question = done if figure.derived.startswith("latency_") else f"{question} {done}"
+    return f"{klass} {question}".strip()
+
+
+def _pattern_words(pattern: str, cell: Cell) -> str:
+    """``H2D``, ``both``, ``all to one`` of flows of several GPUs at once."""
+    if pattern != "together":
+        return pattern.replace("_", " ")
+    ways = {flow.direction for flow in cell.flows}
+    return _WAYS.get(ways.pop(), pattern) if len(ways) == 1 else "both"
+
+
+@dataclass(frozen=True)
+class Table:
+    """``lines``, the heading first; ``words``: the verdict that each line begins with (empty: none); ``hidden``: how many kinds of
+    figures are left to the page."""
+
+    lines: tuple[str, ...]
+    words: tuple[str, ...]
+    hidden: int
+
+
+def table(checks: Sequence[tuple[NodeRun, CheckRecord]], room: int, width: int | None, several: bool) -> Table:
+    """The table of a run's checks: ``room`` rows at most, ``width`` columns (None: as many as it takes). ``several``: the node is one.
+
+    A check has one row at least and ``MOST_ROWS`` at most; those that did not pass come to their rows first. A check without a figure
+    that has a reference says its answer in a sentence.
+    """
+    found = [check_rows(check) for _, check in checks]
+    worst_first = sorted(range(len(checks)), key=lambda i: _rank(_word(*checks[i])))
+    allowed, left = [0] * len(checks), room - 1
+    bad = [max(1, sum(not kind.passes for kind in kinds)) for kinds in found]
+    for wanted in (bad, [max(1, len(kinds)) for kinds in found]):
+        for turn in range(MOST_ROWS):
+            for i in worst_first:
+                if left > 0 and allowed[i] == turn < wanted[i]:
+                    allowed[i] += 1
+                    left -= 1
+    rows: list[list[str]] = []
+    sentences: dict[int, str] = {}
+    for (node, check), kinds, count in zip(checks, found, allowed):
+        names = [*([node.name] if several else []), short_name(check.name)]
+        if count and not kinds:
+            sentences[len(rows)] = printable(check_line(check, node))
+            rows.append([_word(node, check), *names, "", "", "", ""])
+        for position, kind in enumerate(kinds[:count]):
+            head = [_word(node, check), *names] if position == 0 else [kind.first.shown, *("" for _ in names)]
+            rows.append([*map(printable, head), *map(printable, kind.cells)])
+    heading = [HEADING[0], *(["node"] if several else []), *HEADING[1:]]
+    made = _set([heading, *rows], width)
+    start = made[0].index(HEADING[2])
+    lines, words = [made[0]], [""]
+    for number, (line, row) in enumerate(zip(made[1:], rows)):
+        told = [sentences.get(number, "")]
+        if width is not None:
+            told = textwrap.wrap(told[0], max(_LEAST_WIDTH, width - start)) or [""]
+        lines += [f"{line:<{start}}{told[0]}".rstrip(), *(" " * start + more for more in told[1:])]
+        words += [row[0], *("" for _ in told[1:])]
+    hidden = sum(max(1, len(kinds)) - count for kinds, count in zip(found, allowed))
+    return Table(tuple(lines), tuple(words), hidden)
+
+
+def _set(rows: Sequence[list[str]], width: int | None) -> list[str]:
+    """The columns; names of figures are shortened where a line were wider than ``width``."""
+    place = len(rows[0]) - len(HEADING) + 2
+    right = range(place + 1, len(rows[0]))
+    over = 0 if width is None else max(map(len, columns(rows, right))) - width
+    longest = max(len(row[place]) for row in rows)
+    most = max(_LEAST_WIDTH, longest - max(0, over))
+    for row in rows:
+        if len(row[place]) > most:
+            row[place] = f"{row[place][: most - 1].rstrip(' ,:')}…"
+    return columns(rows, right)
+
+
+def _word(node: NodeRun, check: CheckRecord) -> str:
+    return shown_verdict(check.word, node.modelled)

@@ -1,0 +1,105 @@
+"""A run's summary in a terminal: columns that stand below each other, like beside like, the page's first sentence, a line to paste."""
+
+from __future__ import annotations
+
+import html
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from nearfar import cli, report
+from nearfar.report import next_step, terminal
+from nearfar.verdict import run_directory
+from tests.data.runs import golden, synthetic
+
+
+def shown(folder: Path, width: int | None = 80, colour: bool = False) -> list[str]:
+    return terminal.summarise(run_directory.read(folder), colour, None, width).splitlines()
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Path:
+    """Four real H200s, one with half of its rate to the host."""
+    return golden.write(tmp_path / "run", slow={"g2:n0": 0.5})
+
+
+@pytest.mark.parametrize("name", synthetic.SCENARIOS)
+def test_it_fits_a_terminal(tmp_path: Path, name: str) -> None:
+    lines = shown(synthetic.SCENARIOS[name](tmp_path / "run"))
+    assert len(lines) <= terminal.MOST_LINES
+    # A path and a command stay whole, to be pasted.
+    assert [line for line in lines if len(line) > 80 and not line.startswith(("page  ", "next  "))] == []
+
+
+@pytest.mark.parametrize("name", synthetic.SCENARIOS)
+def test_it_says_what_the_page_says_first(tmp_path: Path, name: str) -> None:
+    folder = synthetic.SCENARIOS[name](tmp_path / "run")
+    page = report.build(folder).read_text()
+    first = re.search(r"<p>(.*?)</p>", page, re.S)
+    assert first is not None
+    sentence = html.unescape(re.sub("<[^>]*>", "", first[1])).strip()
+    assert [line for line in report.summary(folder, colour=False).splitlines() if line.endswith(f"  {sentence}")]
+
+
+def test_a_row_has_figures_of_one_kind_and_verdict(slow: Path) -> None:
+    lines = shown(slow, None)
+    start = lines[1].index("figure")
+    rows = [re.split(r" {2,}", line[start:]) for line in lines if " GB/s" in line[start:] and line[0] in "PFDn ("]
+    figures = {row[0]: row[1:] for row in rows}
+    assert figures["D2H: g2→n0"] == ["27.7 GB/s", "57.6", "48 %"], "not in one range with the three that are well"
+    assert figures["D2H of both: g2→n0 beside n0→g2"][0] == "25.1 GB/s", (
+        "what it has beside another flow is of another kind"
+    )
+    assert figures["NV18 write"] == ["396.1–396.3 GB/s", "400.0", "99 %"]
+
+
+def test_what_did_not_pass_comes_to_its_rows_first(slow: Path) -> None:
+    lines = shown(slow)
+    words = [line.split("  ")[0] for line in lines if re.match(r"(FAIL|DEGRADED) ", line)]
+    assert words[:3] == ["FAIL", "DEGRADED", "DEGRADED"]
+    assert any(line.startswith("… and ") and line.endswith("none worse") for line in lines)
+
+
+def test_columns_stand_below_each_other_with_colours_too(slow: Path) -> None:
+    plain, painted = shown(slow), shown(slow, colour=True)
+    assert [re.sub("\033\\[[0-9;]*m", "", line) for line in painted] == plain and painted != plain
+    heading = next(line for line in plain if line.startswith("verdict"))
+    for line in (line for line in plain if line.endswith("%")):
+        assert len(line) == len(heading) or len(line) == heading.index("reference") + len("reference"), line
+
+
+@pytest.mark.parametrize(
+    "change, step",
+    [
+        ({}, "detect --site h200"),
+        ({"system": "redwood"}, "history --system redwood"),
+        ({"interrupted": True, "command": ["nearfar", "validate", "--quick"]}, "validate --quick"),
+    ],
+)
+def test_the_last_line_is_a_command_that_there_is(tmp_path: Path, change: dict[str, object], step: str) -> None:
+    folder = synthetic.healthy(tmp_path)
+    run = run_directory.read(folder)
+    run.raw.update(change)
+    line = next_step.next_step(run).partition("#")[0].strip()
+    assert line.endswith(step)
+    words = shlex.split(line)
+    words = words[words.index(step.split()[0]) :]
+    cli.parser(words[0]).parse_args(words)
+
+
+@pytest.mark.parametrize("on_path", [True, False])
+def test_the_command_is_called_as_it_can_be_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_path: bool
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("python", "nearfar"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs) if on_path else "/nowhere")
+    monkeypatch.setattr("sys.executable", str(programs / "python"))
+    monkeypatch.chdir(tmp_path)
+    line = next_step.next_step(run_directory.read(synthetic.broken(tmp_path / "run")))
+    assert line.startswith("nearfar validate " if on_path else "bin/nearfar validate "), line
