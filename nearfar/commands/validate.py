@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from nearfar import cli
 from nearfar.base import node_lock
 from nearfar.prometheus import run_metrics
 from nearfar.run import validation
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"{case.name}{' (modelled)' if case.modelled else ''}{': ' + case.problem if case.problem else ''}")
         for entry in validation.unasked(request, system):
             words = f"{entry['check']} would not be asked: {entry['reason']}; {entry['remedy']}"
-            print(f"nearfar: {words}", file=sys.stderr)
+            print(f"nearfar: {cli.pasteable(words)}", file=sys.stderr)
         return 0
     if args.build_only:
         for folder in validation.build(request):
@@ -86,5 +87,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     code, folder = validation.run(request)
     metrics_option.write(args, lambda to: run_metrics.write(folder, to))
-    print((folder / "report.json").read_text(encoding="utf-8") if args.json else validation.headline(folder))
+    print(
+        (folder / "report.json").read_text(encoding="utf-8")
+        if args.json
+        else cli.pasteable(validation.headline(folder))
+    )
     return code
