@@ -20,6 +20,7 @@ _EPILOG = """examples:
   nearfar validate --check host_device_check      one check
   nearfar validate --quick                        every path one way, in seconds
   nearfar validate --system keeneland             the modelled node of a published system
+  nearfar validate --system summit --degrade g2.d2h=0.5    and with a fault, to see what the page says of it
   nearfar validate --with spack                   programs, OSU and their MPI by the checkout's spack.yaml
   nearfar validate --list                         what would run
 
@@ -62,6 +63,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="how long to wait for another run that measures on this node (default: NEARFAR_WAIT, else 60); then exit code 3",
     )  # fmt: skip
     metrics_option.add(parser)
+    parser.add_argument(
+        "--degrade", metavar="PART=FACTOR", action="append", default=[],
+        help="give modelled nodes a fault, as nearfar predict does: what the page would say of it; may be repeated",
+    )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="list the cases that would run, and run none")
 
 
@@ -71,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     request = validation.Request(
         system=args.system, checks=tuple(args.check), report_directory=args.report_dir, acceptance=args.acceptance,
         verbose=args.verbose, quick=args.quick, way=args.way, wait=args.wait,
-        command=("nearfar", *sys.argv[1:]),
+        degrade=tuple(args.degrade), command=("nearfar", *sys.argv[1:]),
     )  # fmt: skip
     if args.list:
         system, cases = validation.plan(request)
