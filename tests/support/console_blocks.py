@@ -1,8 +1,8 @@
 """The blocks of a page of the manual that a reader pastes into a shell: read, run, and compared with what the page shows.
 
 All blocks of a page are run in one shell. ``console``: commands behind ``$ ``, each with its output below (a block without a language, or
-indented by four, counts where a line of it begins with ``$ ``). ``sh``: commands alone, one a line. Every command ends with exit code 0. In output
-``…`` stands for what is left out, in a line or as a line. A comment above a block says otherwise::
+indented by four, counts where a line of it begins with ``$ ``). ``sh``: commands alone, one a line. Every command ends with exit
+code 0. In output ``…`` stands for what is left out, in a line or as a line. A comment above a block says otherwise::
 
     <!-- not run: needs Slurm -->        (behind "blocks of this page are": all blocks of the page)
     <!-- file: site/nodes/x.yaml -->     the block is what the reader writes to that file, below HOME
