@@ -167,7 +167,7 @@ def run_page(page: Path, folder: Path) -> list[Ran]:
         if block.file:
             source = kept / f"file.{block.line}"
             source.write_text("\n".join(block.lines) + "\n", encoding="utf-8")
-            script.append(f'mkdir -p "$(dirname ~/{block.file})" && cp {source} ~/{block.file}')
+            script.append(f"cp {source} ~/{block.file}")
             continue
         for command in block.commands():
             script.append(f"{{ {command.text}\n}} >{kept}/{count}.out 2>&1 </dev/null; echo $? >{kept}/{count}.code")
