@@ -74,7 +74,7 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
 
 
 def _complete() -> None:
-    """Tell the shell what may follow the words in ``COMP_LINE``, and exit; `activate` switches that on. Without
+    """Tell the shell what may follow the words in ``COMP_LINE``, and exit; README.md says how that is switched on. Without
     argcomplete nothing is said."""
     try:
         import argcomplete
