@@ -74,6 +74,12 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     #: :default: ``False``, or ``True`` where ``NEARFAR_MUST_JUDGE=1`` (jobs of sweeps)
     must_judge = variable(bool, value=os.environ.get("NEARFAR_MUST_JUDGE") == "1", loggable=True)
 
+    #: Faults of modelled nodes, as ``nearfar predict --degrade`` takes them (``g2.h2d=0.5``), with blanks between.
+    #:
+    #: :type: str
+    #: :default: ``NEARFAR_DEGRADE``, or none
+    degrade = variable(str, value=os.environ.get("NEARFAR_DEGRADE", ""), loggable=True)
+
     #: Seconds that the program itself ran.
     #:
     #: :type: float
@@ -203,7 +209,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         """The program's command line."""
         if self.partition.modelled:
             predict = [sys.executable, "-m", "nearfar", "predict", "--node", self.partition.node_type]
-            return [*predict, "--cells", str(cells), "--json"]
+            faults = [word for fault in self.degrade.split() for word in ("--degrade", fault)]
+            return [*predict, "--cells", str(cells), "--json", *faults]
         return self.program_command("--cells", str(cells), "--json", "--absent-fails", *self.program_options())
 
     def program_command(self, *options, program=None):

@@ -7,13 +7,17 @@ import errno
 import importlib
 import io
 import os
+import re
+import shlex
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 
 from nearfar import __version__
-from nearfar.base import EXIT_COULD_NOT_JUDGE, NearfarError, standard_streams
+from nearfar.base import CHECKOUT, EXIT_COULD_NOT_JUDGE, NearfarError, standard_streams
 
 #: The commands, each with the line that ``nearfar --help`` shows. Only the one that is called is imported.
 COMMANDS = {
@@ -84,6 +88,30 @@ def _chosen(words: Sequence[str]) -> str | None:
     return next((word for word in words if not word.startswith("-")), None)
 
 
+def pasteable(text: str) -> str:
+    """``text`` with the commands in it as this shell can run them: ``nearfar COMMAND`` unchanged where ``nearfar`` is on the PATH
+    (``. ./activate`` puts it there), else with the path of the checkout's ``bin/nearfar``; ``./validate`` with its path outside of the
+    checkout.
+    """
+    if not shutil.which("nearfar"):
+        # Neither "bin/nearfar tune" nor "this nearfar reads".
+        text = _as_found_here(
+            text, rf"(?<![\w./-])nearfar(?= (?:{'|'.join(COMMANDS)})\b)", CHECKOUT / "bin" / "nearfar"
+        )
+    if Path.cwd() != CHECKOUT:
+        text = _as_found_here(text, r"(?<!\S)\./validate\b", CHECKOUT / "validate")
+    return text
+
+
+def _as_found_here(text: str, name: str, command: Path) -> str:
+    """``text`` with the path of ``command``, from the working directory where it is below that, in place of the pattern ``name``;
+    unchanged where there is no such file (nearfar without a checkout)."""
+    if not os.access(command, os.X_OK):
+        return text
+    path = os.path.relpath(command) if command.is_relative_to(Path.cwd()) else str(command)
+    return re.sub(name, lambda _: shlex.quote(path), text)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit code. A user's error is one line, never a traceback. A reader of its output that goes away changes
     neither what is done nor the code."""
@@ -109,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return code or EXIT_COULD_NOT_JUDGE
         return code
     except NearfarError as error:
-        print(f"nearfar: {error}", file=sys.stderr)
+        print(f"nearfar: {pasteable(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("nearfar: interrupted", file=sys.stderr)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from nearfar.base import EXIT_GOOD, NearfarError, columns, site_directories
 from nearfar.cells import Cell, Flow, Skip, host_device_matrix, parse, parse_lines
 from nearfar.measurement import dump
-from nearfar.model.diagnosis import parts_of
+from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import (
     Capacity,
     NodeType,
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     if args.noise and not args.json:
         raise NearfarError("--noise belongs to a document: add --json")
     node_type = load_node_type(args.node, site_directories())
-    factors = dict(pair for text in args.degrade for pair in _by_capacity(*_factor(text), node_type))
+    factors = degraded_by(args.degrade, node_type)
     cells = [parse(text) for text in args.cell] + (parse_lines(args.cells) if args.cells else [])
     skips: list[Skip] = []
     if not cells and not args.cells:
@@ -77,24 +77,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print_table(cells, degraded(node_type, factors))
     return EXIT_GOOD
-
-
-def _factor(text: str) -> tuple[str, float]:
-    name, equals, factor = text.rpartition("=")
-    try:
-        return name, float(factor if equals else "")
-    except ValueError:
-        raise NearfarError(f"--degrade {text}: expected PART=FACTOR, such as g0.d2h=0.5 or g0.link=0.5") from None
-
-
-def _by_capacity(name: str, factor: float, node_type: NodeType) -> Iterator[tuple[str, float]]:
-    """The factor of each capacity that a part's name stands for; any other name is a capacity's own."""
-    values = {one.name: one.value for one in (*node_type.capacities.values(), *node_type.caps.values())}
-    part = next((one for one in parts_of(node_type) if one.name == name), None)
-    known = [capacity for capacity in (part.capacities if part else ()) if values[capacity] is not None]
-    # Of a part that nobody knows anything of, the first says why it cannot be degraded.
-    for capacity in known or (part.capacities[:1] if part else (name,)):
-        yield capacity, factor
 
 
 def _print_table(cells: Sequence[Cell], node_type: NodeType) -> None:

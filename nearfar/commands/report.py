@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from nearfar import report
+from nearfar import cli, report
 from nearfar.base import EXIT_GOOD, NearfarError
 from nearfar.report import batch
 from nearfar.run import run_file
@@ -54,12 +54,12 @@ def run(args: argparse.Namespace) -> int:
             try:
                 run_file.adopt(folder)
                 page = report.build(folder)
-                print(report.summary(folder) if args.summary else page)
+                print(cli.pasteable(report.summary(folder)) if args.summary else page)
             except NearfarError as error:
                 code = _told(error, code)
     return code
 
 
 def _told(error: NearfarError, code: int) -> int:
-    print(f"nearfar: {error}", file=sys.stderr)
+    print(f"nearfar: {cli.pasteable(str(error))}", file=sys.stderr)
     return max(code, error.exit_code)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from nearfar import history
+from nearfar import cli, history
 from nearfar.base import (
     EXIT_COULD_NOT_JUDGE,
     EXIT_GOOD,
@@ -138,7 +138,7 @@ def _command(args: argparse.Namespace) -> list[str]:
 
 
 def _say(words: str) -> None:
-    print(f"nearfar: {words}", file=sys.stderr, flush=True)
+    print(f"nearfar: {cli.pasteable(words)}", file=sys.stderr, flush=True)
 
 
 def _files(system: System) -> dict[str, list[Partition]]:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from nearfar import cli
 from nearfar.base import node_lock
 from nearfar.prometheus import run_metrics
 from nearfar.run import validation
@@ -19,10 +20,12 @@ _EPILOG = """examples:
   nearfar validate --check host_device_check      one check
   nearfar validate --quick                        every path one way, in seconds
   nearfar validate --system keeneland             the modelled node of a published system
+  nearfar validate --system summit --degrade g2.d2h=0.5    and with a fault, to see what the page says of it
   nearfar validate --with spack                   programs, OSU and their MPI by the checkout's spack.yaml
   nearfar validate --list                         what would run
 
 exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not be judged, 130 interrupted
+the words of the summary and the page: docs/glossary.md, and at the end of each page
 """
 
 
@@ -61,6 +64,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="how long to wait for another run that measures on this node (default: NEARFAR_WAIT, else 60); then exit code 3",
     )  # fmt: skip
     metrics_option.add(parser)
+    parser.add_argument(
+        "--degrade", metavar="PART=FACTOR", action="append", default=[],
+        help="give modelled nodes a fault, as nearfar predict does: what the page would say of it; may be repeated",
+    )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="list the cases that would run, and run none")
 
 
@@ -70,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     request = validation.Request(
         system=args.system, checks=tuple(args.check), report_directory=args.report_dir, acceptance=args.acceptance,
         verbose=args.verbose, quick=args.quick, way=args.way, wait=args.wait,
-        command=("nearfar", *sys.argv[1:]),
+        degrade=tuple(args.degrade), command=("nearfar", *sys.argv[1:]),
     )  # fmt: skip
     if args.list:
         system, cases = validation.plan(request)
@@ -78,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"{case.name}{' (modelled)' if case.modelled else ''}{': ' + case.problem if case.problem else ''}")
         for entry in validation.unasked(request, system):
             words = f"{entry['check']} would not be asked: {entry['reason']}; {entry['remedy']}"
-            print(f"nearfar: {words}", file=sys.stderr)
+            print(f"nearfar: {cli.pasteable(words)}", file=sys.stderr)
         return 0
     if args.build_only:
         for folder in validation.build(request):
@@ -86,5 +93,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     code, folder = validation.run(request)
     metrics_option.write(args, lambda to: run_metrics.write(folder, to))
-    print((folder / "report.json").read_text(encoding="utf-8") if args.json else validation.headline(folder))
+    print(
+        (folder / "report.json").read_text(encoding="utf-8")
+        if args.json
+        else cli.pasteable(validation.headline(folder))
+    )
     return code

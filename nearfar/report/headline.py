@@ -295,12 +295,14 @@ def modelled_notice(run: RunDirectory) -> str | None:
     )
     if not names:
         return None
+    faults = ", ".join(map(str, run.raw.get("degraded") or []))
+    names += f" node, with the made-up fault {faults}" if faults else " node"
     real = [node for node in run.nodes if not node.modelled]
     if not real:
-        return f"Everything here is MODELLED ({names} node): nothing was measured."
+        return f"Everything here is MODELLED ({names}): nothing was measured."
     if not any(node.node is not None and node.node.gpus for node in real):
-        return f"No GPU on this machine: the GPU figures below are MODELLED ({names} node). None of them was measured."
-    return f"Part of this is MODELLED ({names} node): those figures were not measured and count for nothing in the verdict."
+        return f"No GPU on this machine: the GPU figures below are MODELLED ({names}). None of them was measured."
+    return f"Part of this is MODELLED ({names}): those figures were not measured and count for nothing in the verdict."
 
 
 def lead(run: RunDirectory, found: list[ReasonGroup]) -> str:

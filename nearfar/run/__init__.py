@@ -2,7 +2,7 @@
 
 ``spack`` installs the programs where a site wants that.
 
-Needs: base, question, verdict, verdict.references, site, site.lint, history, report.
+Needs: base, model.diagnosis, model.prediction, question, verdict, verdict.references, site, site.lint, history, report.
 """
 
 from __future__ import annotations

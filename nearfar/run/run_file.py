@@ -86,6 +86,7 @@ def account(
         "ran_cases": [_entry(case) for case in ran if any(case.check == each.check for each in cases)],
         "missing_cases": missing,
         "not_asked": list(about.get("not_asked", ())),
+        **({"degraded": about["degraded"]} if about.get("degraded") else {}),
         "verdict": verdict,
         "exit_code": EXIT_CODES[verdict],
         "interrupted": interrupted,

@@ -20,7 +20,10 @@ from nearfar.base import (
     files,
     node_lock,
     process,
+    site_directories,
 )
+from nearfar.model.diagnosis import degraded_by
+from nearfar.model.prediction import degraded
 from nearfar.question import ACCEPT, QUICK, Question, askable, asked_at, reframe_file
 from nearfar.site import System, lint, systems
 from nearfar.verdict import HISTORY, references
@@ -39,8 +42,8 @@ _GRACE = 8.0
 class Request:
     """What is to be run. ``system`` None: this machine. ``checks`` empty: all. ``quick``: the quick look alone. ``way``:
     how the programs come (``spack``, ``system``; None: as the site's files say); ``wait``: seconds to wait for another run on
-    this node (None: as ``node_lock`` has it). ``must_judge``: a check, or a run, of which nothing was judged is INDETERMINATE;
-    ``acceptance`` asks for that too."""
+    this node (None: as ``node_lock`` has it). ``degrade``: faults of modelled nodes (``g2.h2d=0.5``).
+    ``must_judge``: a check, or a run, of which nothing was judged is INDETERMINATE; ``acceptance`` asks for that too."""
 
     system: str | None = None
     checks: tuple[str, ...] = ()
@@ -52,6 +55,7 @@ class Request:
     quick: bool = False
     way: str | None = None
     wait: float | None = None
+    degrade: tuple[str, ...] = ()
 
 
 def chosen_system(request: Request) -> System:
@@ -102,11 +106,26 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
             wants = " or ".join(f"'{spec}'" for spec in check.systems)
             words = f"no partition of '{system.name}' has what it asks for ({wants}; partitions: {has})"
             raise CouldNotJudge(f"--check {check.name}: {words}{'; ' if check.remedy else ''}{check.remedy}")
+    if request.degrade:
+        _refuse_faults(request.degrade, system, cases)
     if (request.acceptance or request.must_judge) and cases and all(case.modelled for case in cases):
         models = ", ".join(sorted({str(case.node) for case in cases}))
         words = f"it would run on a modelled node alone ({models})"
         raise CouldNotJudge(f"nothing of what is asked for can be measured here: {words}")
     return system, cases
+
+
+def _refuse_faults(faults: Sequence[str], system: System, cases: Sequence[ExpectedCase]) -> None:
+    """Raise ``NearfarError`` where no case is modelled, or a modelled node has no such part."""
+    names = sorted({case.partition for case in cases if case.modelled})
+    if not names:
+        raise NearfarError(
+            f"--degrade {faults[0]}: system '{system.name}' is measured; only a modelled node can be given a fault"
+        )
+    for name in names:
+        node_type = system.partitions[name].load_node_type(site_directories())
+        if node_type is not None:
+            degraded(node_type, degraded_by(faults, node_type))
 
 
 def _checks(request: Request) -> Sequence[Question]:
@@ -201,6 +220,8 @@ def _reframe(request: Request, system: System, folder: Path, progress: RunProgre
     environment = {**os.environ, "NEARFAR_RUN_DIR": str(folder), "PYTHONUNBUFFERED": "1"}
     if request.acceptance:
         environment["NEARFAR_ACCEPTANCE"] = "1"
+    if request.degrade:
+        environment["NEARFAR_DEGRADE"] = " ".join(request.degrade)
     if request.must_judge:
         environment["NEARFAR_MUST_JUDGE"] = "1"
     return process.run(command, None, env=environment, cwd=folder, grace=_GRACE, on_stdout=progress.reframe_said)
@@ -222,6 +243,7 @@ def _finish(
         "hostname": socket.gethostname(),
         "interrupted": interrupted,
         "not_asked": unasked(request, system),
+        "degraded": list(request.degrade),
     }
     must_judge = request.acceptance or request.must_judge
     verdict = account(folder, cases, about, started, time.time() - started, said, must_judge)

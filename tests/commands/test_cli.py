@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -123,3 +124,53 @@ def test_a_locale_without_the_character_is_no_traceback(monkeypatch: pytest.Monk
         cli.main(["tune", "--help"])
     print("−1.5 %", flush=True)
     assert written.getvalue().endswith(b"\\u22121.5 %\n")
+
+
+def test_hints_name_the_command_as_this_shell_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without nearfar on the PATH a hint has the path of bin/nearfar; with it, it stays as it is."""
+    text = (
+        "no reference; nearfar tune --system a makes them (nearfar history --shifts); "
+        "this nearfar reads bin/nearfar tune; ./validate makes one"
+    )
+    monkeypatch.chdir(CHECKOUT)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    told = cli.pasteable(text)
+    assert "; bin/nearfar tune --system a" in told and "(bin/nearfar history" in told, told
+    assert "this nearfar reads bin/nearfar tune; ./validate makes one" in told, told
+    monkeypatch.chdir(tmp_path)
+    told = cli.pasteable(text)
+    assert f"; {CHECKOUT}/bin/nearfar tune" in told and f"; {CHECKOUT}/validate makes one" in told, told
+    (tmp_path / "nearfar").write_text("#!/bin/sh\n")
+    (tmp_path / "nearfar").chmod(0o755)
+    assert cli.pasteable(text) == text.replace("./validate", f"{CHECKOUT}/validate")
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "zsh"])
+def test_one_line_puts_the_commands_on_the_path(shell: str, tmp_path: Path) -> None:
+    """``. ./activate`` in the checkout, or in bash by its path; twice changes nothing."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell}")
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    words = '. ./activate; . ./activate; command -v nearfar; command -v reframe; echo "$PATH"'
+    done = subprocess.run([shell, "-c", words], cwd=CHECKOUT, env=env, capture_output=True, text=True, timeout=60)
+    found = done.stdout.splitlines()
+    assert found == [f"{CHECKOUT}/bin/nearfar", f"{CHECKOUT}/bin/reframe",
+                     f"{CHECKOUT}/bin:{CHECKOUT}/build/bin:/usr/bin:/bin"], done  # fmt: skip
+    elsewhere = [shell, "-c", f". {CHECKOUT}/activate; command -v nearfar"]
+    done = subprocess.run(elsewhere, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    if shell == "sh":  # it does not tell a sourced file where it lies
+        assert done.stdout == "" and "cd into the checkout first" in done.stderr, done
+    else:
+        assert done.stdout == f"{CHECKOUT}/bin/nearfar\n", done
+
+
+def test_bin_nearfar_says_what_is_missing_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    shutil.copy(CHECKOUT / "bin/nearfar", tmp_path / "bin")
+    (tmp_path / "setup").mkdir()
+    shutil.copy(CHECKOUT / "setup/common.sh", tmp_path / "setup")
+    (tmp_path / "python3").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "python3").chmod(0o755)
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    done = subprocess.run([tmp_path / "bin/nearfar", "detect"], env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and done.stderr == f"nearfar: not set up yet: {tmp_path}/validate --setup-only\n", done

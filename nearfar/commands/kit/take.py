@@ -6,7 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
-from nearfar import report
+from nearfar import cli, report
 from nearfar.base import NearfarError
 from nearfar.kit import import_file, result_file
 
@@ -41,5 +41,9 @@ def run(args: argparse.Namespace) -> int:
     if args.node is not None and not _NODE.fullmatch(args.node):
         raise NearfarError(f"--node {args.node}: a name has letters, digits, '.', '_' and '-'; choose another")
     done = import_file(result_file.read(args.file), args.system, args.node)
-    print((done.folder / "report.json").read_text(encoding="utf-8") if args.json else report.summary(done.folder))
+    print(
+        (done.folder / "report.json").read_text(encoding="utf-8")
+        if args.json
+        else cli.pasteable(report.summary(done.folder))
+    )
     return done.exit_code

@@ -10,7 +10,7 @@ from .gaps import Gaps, gaps_of
 from .healthy import Healthy, from_itself, from_reference
 from .machines import HealthyRuns, healthy_runs
 from .node_diagnosis import DegradedPart, Diagnosis, SlowCell, diagnose
-from .parts import Part, parts_of
+from .parts import Part, degraded_by, parts_of
 from .text import ORIGINS, as_json, cells_text, nothing_slow, sentence, undetermined
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "SlowCell",
     "as_json",
     "cells_text",
+    "degraded_by",
     "diagnose",
     "from_itself",
     "from_reference",

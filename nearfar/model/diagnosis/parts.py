@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from nearfar.base import NearfarError
 from nearfar.model.prediction import NodeType
 
 #: Names of capacities, and the part that carries them beside others: (pattern, name of the part, what it is).
@@ -86,3 +87,27 @@ def _named(part: Part, seen: tuple[str, ...]) -> Part:
     one_way = len(seen) < len(part.capacities) and len(seen) == 1 and "both directions" in part.description
     words = part.description.replace("both directions", f"measured in one direction alone ({seen[0]})")
     return replace(part, capacities=seen, description=words if one_way else part.description)
+
+
+def degraded_by(faults: Iterable[str], node_type: NodeType) -> dict[str, float]:
+    """The factor of each capacity of faults as ``--degrade`` takes them: ``g0.d2h=0.5`` a capacity, ``g0.link=0.5`` all known ones of a
+    part; of a capacity the last counts. Raises ``NearfarError`` where a fault is not of that form."""
+    return {name: factor for fault in faults for name, factor in _by_capacity(*_factor(fault), node_type)}
+
+
+def _factor(text: str) -> tuple[str, float]:
+    name, equals, factor = text.rpartition("=")
+    try:
+        return name, float(factor if equals else "")
+    except ValueError:
+        raise NearfarError(f"--degrade {text}: expected PART=FACTOR, such as g0.d2h=0.5 or g0.link=0.5") from None
+
+
+def _by_capacity(name: str, factor: float, node_type: NodeType) -> Iterator[tuple[str, float]]:
+    """The factor of each capacity that a part's name stands for; any other name is a capacity's own."""
+    values = {one.name: one.value for one in (*node_type.capacities.values(), *node_type.caps.values())}
+    part = next((one for one in parts_of(node_type) if one.name == name), None)
+    known = [capacity for capacity in (part.capacities if part else ()) if values[capacity] is not None]
+    # Of a part that nobody knows anything of, the first says why it cannot be degraded.
+    for capacity in known or (part.capacities[:1] if part else (name,)):
+        yield capacity, factor
