@@ -43,6 +43,9 @@ _MODULES = {"kit": "kit.make", "import": "kit.take"}
 #: The exit code of a command that Ctrl-C ended, as shells have it.
 EXIT_INTERRUPTED = 130
 
+#: The line of NAME in the manual page.
+SUMMARY = "measure and judge the paths through a multi-GPU node"
+
 _EPILOG = """examples:
   nearfar detect
   nearfar predict --node summit n0:g0+n0:g1
