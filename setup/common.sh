@@ -394,11 +394,9 @@ manual_pages() { # once for each build: beside build/bin, where man finds them b
     local folder=$STATE/build/share/man
     [[ ! -e $folder/of || $(<"$folder/of") != "$BIN" ]] || return 0
     mkdir -p "$LOGS" "$folder"
-    if "$PYTHON" "$CHECKOUT/setup/man_pages.py" --programs "$BIN" --to "$folder" >"$LOGS/man-pages.log" 2>&1 </dev/null; then
-        printf '%s\n' "$BIN" >"$folder/of"
-    else
+    "$PYTHON" "$CHECKOUT/setup/man_pages.py" --programs "$BIN" --to "$folder" >"$LOGS/man-pages.log" 2>&1 </dev/null ||
         say "going on without manual pages   (log: $LOGS/man-pages.log)"
-    fi
+    printf '%s\n' "$BIN" >"$folder/of"
 }
 
 set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder; none where WAY is spack) are set
