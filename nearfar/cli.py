@@ -73,13 +73,20 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
 
 
 def _complete() -> None:
-    """Tell the shell what may follow the words in ``COMP_LINE``, and exit; README.md says how that is switched on. Without
-    argcomplete nothing is said."""
+    """Tell the shell what may follow the words in ``COMP_LINE``, and exit; docs/reference/command-line.md says how that is switched
+    on. Without argcomplete nothing is said."""
     try:
         import argcomplete
     except ImportError:
         return
-    argcomplete.autocomplete(parser(_chosen(os.environ["COMP_LINE"].split()[1:])))
+    from nearfar.commands.completion import values
+
+    words = os.environ["COMP_LINE"].split()[1:]
+    chosen = _chosen(words)
+    top = parser(chosen)
+    if chosen == "slurm":
+        importlib.import_module("nearfar.commands.slurm").take_arguments_of(top, words)
+    argcomplete.autocomplete(top, default_completer=values)
 
 
 def _chosen(words: Sequence[str]) -> str | None:
