@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _UNREVIEWED = """\
 unreviewed: true
 # ^ Written by `nearfar detect --site {name}` from one machine, {host}, on {date}: it says what that machine is, not what it
-#   should be. Compare it with what was ordered and installed, mend what differs, then remove the line above. Until then
+#   should be. Compare it with what was ordered and installed, fix what differs, then remove the line above. Until then
 #   the topology is shown as "not compared", and acceptance is INDETERMINATE.
 """
 

@@ -6,7 +6,7 @@ from nearfar.base import NOT_JUDGED, Finding
 from nearfar.measurement import Document, machine_uses
 
 #: PCIe replays in a run above which a link is broken: DCGM's ``max_pcie_replays`` (4.6.0, its PCIe test). Fewer are errors all the
-#: same, which the link mended.
+#: same, which the link corrected.
 MOST_REPLAYS = 80
 #: Flit CRC errors per second of NVLink above which it is broken: DCGM's ``crc_error_threshold``.
 MOST_FLIT_ERRORS = 100.0

@@ -114,7 +114,7 @@ def test_wrong_use_exits_2(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "error, code", [(NearfarError("mend it"), 2), (CouldNotJudge("wait"), 3), (KeyboardInterrupt(), 130)]
+    "error, code", [(NearfarError("fix it"), 2), (CouldNotJudge("wait"), 3), (KeyboardInterrupt(), 130)]
 )
 def test_errors_are_one_line(
     error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -63,4 +63,4 @@ def _of_date(date: Any, today: datetime.date) -> Iterator[str]:
     if not isinstance(day, datetime.date):
         yield f"'{date}' is no day such as {today.isoformat()}"
     elif day > today + datetime.timedelta(days=1):
-        yield f"{day} lies in the future; mend it, or this machine's clock ({today})"
+        yield f"{day} lies in the future; fix it, or this machine's clock ({today})"
