@@ -44,7 +44,7 @@ class KnownCapacity:
 @dataclass(frozen=True)
 class CellRow:
     """A measured cell beside its prediction, GB/s; ``off`` is predicted ÷ measured − 1 (None: no prediction), ``at_best``
-    where it hangs on a capacity never seen full."""
+    where it depends on a capacity never seen full."""
 
     cell: str
     measured: float
