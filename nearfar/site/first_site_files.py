@@ -110,7 +110,7 @@ def _expect(node: Node) -> str:
     ]
     link = _same(node, lambda gpu: _nominal(gpu.link))
     if link is not None and link.gen and link.width:
-        lines.append(f"link: {_flow(link)}    # at most, by device and slot: look into the data sheet")
+        lines.append(f"link: {_flow(link)}    # at most, by device and slot: see the data sheet")
     elif node.gpus:
         lines.append(
             "# link: {kind: pcie, gen: 5, width: 16}    # not the same, or not known, for all GPUs: see the node type"
