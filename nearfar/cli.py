@@ -47,6 +47,9 @@ _MODULES = {"kit": "kit.make", "import": "kit.take"}
 #: The exit code of a command that Ctrl-C ended, as shells have it.
 EXIT_INTERRUPTED = 130
 
+#: The line of NAME in the manual page.
+SUMMARY = "measure and judge the paths through a multi-GPU node"
+
 _EPILOG = """examples:
   nearfar detect
   nearfar predict --node summit n0:g0+n0:g1
@@ -74,13 +77,20 @@ def parser(chosen: str | None) -> argparse.ArgumentParser:
 
 
 def _complete() -> None:
-    """Tell the shell what may follow the words in ``COMP_LINE``, and exit; README.md says how that is switched on. Without
-    argcomplete nothing is said."""
+    """Tell the shell what may follow the words in ``COMP_LINE``, and exit; docs/reference/command-line.md says how that is switched
+    on. Without argcomplete nothing is said."""
     try:
         import argcomplete
     except ImportError:
         return
-    argcomplete.autocomplete(parser(_chosen(os.environ["COMP_LINE"].split()[1:])))
+    from nearfar.commands.completion import values
+
+    words = os.environ["COMP_LINE"].split()[1:]
+    chosen = _chosen(words)
+    top = parser(chosen)
+    if chosen == "slurm":
+        importlib.import_module("nearfar.commands.slurm").take_arguments_of(top, words)
+    argcomplete.autocomplete(top, default_completer=values)
 
 
 def _chosen(words: Sequence[str]) -> str | None:

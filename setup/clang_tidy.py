@@ -1,6 +1,6 @@
 """Run clang-tidy over those C++ sources of a build that changed since it last found nothing wrong with them.
 
-What it says of a source hangs on the source, what that includes of ours, its compile command, the versions of the build's tools,
+What it says of a source depends on the source, what that includes of ours, its compile command, the versions of the build's tools,
 .clang-tidy and clang-tidy itself: a hash of these is kept for each source that is clean. Exit code 1: it found something.
 """
 
@@ -47,7 +47,7 @@ def with_includes(source: Path) -> list[Path]:
 
 
 def common_key(build: Path) -> str:
-    """What the findings in all sources hang on: clang-tidy, its configuration, the compiler and the libraries."""
+    """What the findings in all sources depend on: clang-tidy, its configuration, the compiler and the libraries."""
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, text=True, check=True).stdout
     packages = json.loads((build / "made-with.json").read_text())["packages"]
     tools = [package for package in packages if package["name"] != "nearfar"]
@@ -55,7 +55,7 @@ def common_key(build: Path) -> str:
 
 
 def key(source: Path, command: str, common: str) -> str:
-    """The hash of all that clang-tidy's findings in a source hang on."""
+    """The hash of all that clang-tidy's findings in a source depend on."""
     parts = [common, command.replace(str(CHECKOUT), "")]
     for file in with_includes(source):
         parts += [file.relative_to(SOURCES).as_posix(), file.read_text()]

@@ -381,13 +381,22 @@ one_at_a_time() { # a second set-up of the same folder waits for the first
 
 # --- all of it ------------------------------------------------------------------------------------------------------
 
-system_key() { # everything that the answer of system_needs hangs on; bash alone
+system_key() { # everything that the answer of system_needs depends on; bash alone
     local tool driver=''
     for tool in python3 python3.{10..14} c++ g++ make ninja cmake pkg-config lstopo lstopo-no-graphics mpicxx mpirun numactl nvcc; do type -P "$tool" || printf -- '-\n'; done
     [[ -e /proc/driver/nvidia/version ]] && driver=$(</proc/driver/nvidia/version)
     for tool in /usr/include/hwloc.h /usr/include/gtest/gtest.h; do [[ -e $tool ]] && printf '%s\n' "$tool"; done
     printf '%s\n' "$PATH" "$USER_ID" "$MACHINE" "${CXX-}" "${CMAKE_PREFIX_PATH-}" "${PKG_CONFIG_PATH-}" "${CUDACXX-}" "${CUDA_HOME-}" "${MPICXX-}" \
         "$NEARFAR_CUDA" "$driver" "$(<"$OS_RELEASE")" "$(<"$CHECKOUT/setup/common.sh")"
+}
+
+manual_pages() { # once for each build: beside build/bin, where man finds them by PATH. Nothing else needs them
+    local folder=$STATE/build/share/man
+    [[ ! -e $folder/of || $(<"$folder/of") != "$BIN" ]] || return 0
+    mkdir -p "$LOGS" "$folder"
+    "$PYTHON" "$CHECKOUT/setup/man_pages.py" --programs "$BIN" --to "$folder" >"$LOGS/man-pages.log" 2>&1 </dev/null ||
+        say "going on without manual pages   (log: $LOGS/man-pages.log)"
+    printf '%s\n' "$BIN" >"$folder/of"
 }
 
 set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder; none where WAY is spack) are set
@@ -432,6 +441,7 @@ set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder; 
     fi
     [[ ! -s $STATE/build/left-out ]] || say "$(<"$STATE/build/left-out")" # at every run, not only the first
     BIN=$("$PYTHON" "$CHECKOUT/setup/build" --print $tests) || exit 2
+    manual_pages
     printf '%s\n' "$key" >"$stamp"
     exec 9>&-
     export BIN

@@ -10,7 +10,7 @@ EXIT_COULD_NOT_JUDGE = 3
 
 
 class NearfarError(Exception):
-    """What a user can mend: one line that names the file, line or device, and what to do next.
+    """What a user can fix: one line that names the file, line or device, and what to do next.
 
     ``exit_code`` is what a command that stops on it returns.
     """

@@ -39,7 +39,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 #: Keywords that are asked of many values at once.
 _AT_ONCE = frozenset({"type", "enum", "pattern", "items", "properties", "required", *_SIZES})
 #: Keywords that say nothing of a value.
-_WORDS = frozenset({"$schema", "$id", "title", "description", "errorMessage", "definitions", "then", "else"})
+_WORDS = frozenset({
+    "$schema", "$id", "title", "description", "examples", "unit", "defaultText", "errorMessage", "definitions", "then", "else",
+})  # fmt: skip
 
 
 @cache

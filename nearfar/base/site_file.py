@@ -45,7 +45,7 @@ def site_directories(environ: Mapping[str, str] | None = None) -> list[Path]:
     directories = [Path(part).expanduser().absolute() for part in own.split(":") if part]
     for directory in directories:
         if not directory.is_dir():
-            raise NearfarError(f"NEARFAR_SITE: {directory} is not a directory; mend the variable or make the directory")
+            raise NearfarError(f"NEARFAR_SITE: {directory} is not a directory; fix the variable or make the directory")
     return [*directories, CHECKOUT / "site"]
 
 

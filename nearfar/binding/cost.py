@@ -30,7 +30,7 @@ def wrong_side(node_type: NodeType) -> list[str]:
 
 
 def _change(node_type: NodeType, near: int, far: int, gpu: int, to_gpu: bool) -> str:
-    """``H2D 4.90 GB/s in place of 5.70 (-14 %)``, or nothing where a rate hangs on what nobody knows."""
+    """``H2D 4.90 GB/s in place of 5.70 (-14 %)``, or nothing where a rate depends on what nobody knows."""
     rates = []
     for numa in (near, far):
         cell = parse(f"n{numa}:g{gpu}" if to_gpu else f"g{gpu}:n{numa}")

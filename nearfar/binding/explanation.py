@@ -1,4 +1,4 @@
-"""Why the ranks are where they are: what hangs where, what had to give, what is not proven."""
+"""Why the ranks are where they are: what is attached where, what had to give way, what is not proven."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .placement import Placement
 def explain(node: Node, layout: Layout, placements: Sequence[Placement]) -> list[str]:
     """Sentences, the most general first."""
     return [
-        *_where_devices_hang(node),
+        *_where_devices_are(node),
         *_left_out(node, layout),
         *_ratio(node, layout, placements),
         *_network(layout, placements),
@@ -26,7 +26,7 @@ def explain(node: Node, layout: Layout, placements: Sequence[Placement]) -> list
     ]
 
 
-def _where_devices_hang(node: Node) -> list[str]:
+def _where_devices_are(node: Node) -> list[str]:
     homes: dict[str, list[str]] = {}
     for device, numa, package in [
         *((f"g{g.index}", g.numa_node, g.package) for g in node.gpus),
@@ -36,7 +36,9 @@ def _where_devices_hang(node: Node) -> list[str]:
         if package is not None and len(node.packages) > 1:
             place += f" (package {package})"
         homes.setdefault(place, []).append(device)
-    told = [f"{_and(devices)} {'hang' if len(devices) > 1 else 'hangs'} on {place}" for place, devices in homes.items()]
+    told = [
+        f"{_and(devices)} {'are' if len(devices) > 1 else 'is'} attached to {place}" for place, devices in homes.items()
+    ]
     return [f"{node.hostname}: {'; '.join(told)}."] if told else []
 
 
@@ -49,8 +51,8 @@ def _left_out(node: Node, layout: Layout) -> list[str]:
     hidden = [f"g{gpu.index}" for gpu in node.gpus if not gpu.visible]
     if hidden and layout.gpus is None and layout.numa_nodes is None:
         sentences.append(
-            f"{_and(hidden)} {'are' if len(hidden) > 1 else 'is'} not visible to this process: no rank, and the others go by "
-            f"their UUIDs, which hold for this node alone."
+            f"{_and(hidden)} {'are' if len(hidden) > 1 else 'is'} not visible to this process and "
+            f"{'get' if len(hidden) > 1 else 'gets'} no rank; the other GPUs are named by their UUIDs, which are valid on this node only."
         )
     mig = [f"g{gpu.index}" for gpu in node.gpus if gpu.mig]
     if mig:
@@ -65,7 +67,7 @@ def _ratio(node: Node, layout: Layout, placements: Sequence[Placement]) -> list[
     shared = [p.rank for p in placements if p.shared]
     if shared:
         sentences.append(
-            f"Ranks {_and(shared)} share cores with others: there are too few. All of them are slower for it."
+            f"Ranks {_and(shared)} share cores with others, because there are too few; all of them are slower."
         )
     if layout.threads_per_rank is None and len(set(ranks.values())) > 1:
         told = [
@@ -118,7 +120,7 @@ def _unproven(node: Node, placements: Sequence[Placement]) -> list[str]:
         return []
     where = "the cores of its package" if all(g.package is not None for g in node.gpus) else "all cores"
     return [
-        f"UNPROVEN: the system does not say which NUMA node {_and(unknown)} hangs on, and nothing is guessed: its ranks "
+        f"UNPROVEN: the system does not say which NUMA node {_and(unknown)} is attached to, and nothing is guessed: its ranks "
         f"share {where} evenly. Measure it: nearfar-copy gives every pair of NUMA node and GPU."
     ]
 
@@ -131,10 +133,10 @@ def _network(layout: Layout, placements: Sequence[Placement]) -> list[str]:
             "the GPU. MPI needs MPI_THREAD_MULTIPLE, or FUNNELED if no other thread calls it."
         )
     elif layout.near == "nic" and all(p.path in ("near", "sole") for p in placements):
-        sentences.append("The ranks are beside their NICs, which hang where their GPUs do.")
+        sentences.append("The ranks are beside their NICs, which are attached where their GPUs are.")
     elif layout.near == "nic":
         sentences.append(
-            "The ranks are beside their NICs, not their GPUs: right for those that wait for messages most."
+            "The ranks are beside their NICs, not their GPUs: best for programs that wait for messages most of the time."
         )
     far = [f"g{p.gpu} ({p.nic})" for p in placements if p.nic_path in ("SYS_on", "SYS_off")]
     if far:

@@ -77,7 +77,9 @@ def nic_home(node: Node, nic: Nic) -> tuple[int, ...]:
         return cpu_nodes(node, nic.numa_node)
     if len(node.host_numa_nodes) == 1:
         return cpu_nodes(node, node.host_numa_nodes[0].index)
-    raise NearfarError(f"{node.hostname} does not say which NUMA node {nic.name} hangs on: place ranks near the GPU")
+    raise NearfarError(
+        f"{node.hostname} does not say which NUMA node {nic.name} is attached to: place ranks near the GPU"
+    )
 
 
 def named_nic(node: Node, name: str) -> Nic:

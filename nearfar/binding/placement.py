@@ -161,7 +161,7 @@ def _wishes(node: Node, layout: Layout, rank: _Rank) -> list[CoreRequest]:
         assert home is not None
         return [CoreRequest(rank.index, (_host_node(node, home),), count, "where a rank is wished")]
     assert rank.gpu is not None
-    beside_gpu = CoreRequest(rank.index, gpu_home(node, rank.gpu), count, f"which g{rank.gpu.index} hangs on")
+    beside_gpu = CoreRequest(rank.index, gpu_home(node, rank.gpu), count, f"which g{rank.gpu.index} is attached to")
     if layout.near == "gpu":
         return [beside_gpu]
     if rank.nic is None:
@@ -169,7 +169,7 @@ def _wishes(node: Node, layout: Layout, rank: _Rank) -> list[CoreRequest]:
         raise NearfarError(
             f"{node.hostname}: g{rank.gpu.index} has no NIC to be near to, {words}: place ranks near the GPU"
         )
-    what = f"which {rank.nic.name} hangs on"
+    what = f"which {rank.nic.name} is attached to"
     if layout.near == "nic":
         return [CoreRequest(rank.index, nic_home(node, rank.nic), count, what)]
     rest = None if count is None else count - 1

@@ -156,7 +156,7 @@ def _agreement(predictions: Sequence[Comparison]) -> Iterator[str]:
         within = sum(abs(deviation) <= 0.10 for deviation in firm)
         yield f"{within} of {len(firm)} totals within 10 %, the worst {max(firm, key=abs):+.1%}"
     if best:
-        yield f"{len(best)} {'more only' if firm else 'totals, all'} at best: some capacity was never seen full"
+        yield f"{len(best)} {'more only' if firm else 'totals, all'} at best: some capacity was never saturated"
 
 
 def _row(one: Comparison) -> tuple[str, ...]:
@@ -165,7 +165,7 @@ def _row(one: Comparison) -> tuple[str, ...]:
         return cell, f"{one.measured.total:.2f}", "unknown", "", "", ""
     limits = ", ".join(one.limited_by)
     if one.hangs_on:
-        limits += f" at best: {', '.join(one.hangs_on)} never seen full"
+        limits += f" at best: {', '.join(one.hangs_on)} never saturated"
     low, high = one.shares
     shares = f"{low:.2f} to {high:.2f}" if len(one.predicted) > 1 else ""
     return cell, f"{one.measured.total:.2f}", f"{sum(one.predicted):.2f}", f"{one.deviation:+.1%}", shares, limits

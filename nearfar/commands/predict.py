@@ -30,7 +30,7 @@ examples:
   nearfar predict --node summit --degrade g2.link=0.5       of a part that nearfar diagnose names: all that it takes along
   nearfar predict --node summit --cells cells.txt --json --noise 0.005 --seed 1
 
-Rates are GB/s (1e9 bytes per second), those of large transfers: nothing is predicted by size. A rate that hangs on a capacity
+Rates are GB/s (1e9 bytes per second), those of large transfers: nothing is predicted by size. A rate that depends on a capacity
 nobody knows is marked "at best", or "nominal" where the ceiling of a link that limits it is itself not certain; "input" marks the
 node type's own figures. A modelled document says the same as "basis". Node types are the files of site/nodes/;
 docs/method/prediction.md states the rules.

@@ -112,7 +112,7 @@ def _look_at(new: Mapping[Path, str], system: System, directories: Sequence[Path
     errors = [str(complaint) for complaint in complaints if complaint.level == lint.ERROR]
     if not errors:
         return
-    words = f"with these references the site has {shown.counted(len(errors), 'error')}: mend the files by hand, then tune again"
+    words = f"with these references the site has {shown.counted(len(errors), 'error')}: fix the files by hand, then tune again"
     if apply:
         raise NearfarError("\nnearfar: ".join([*errors, f"nothing is written: {words}"]))
     for each in (*errors, words):

@@ -240,7 +240,7 @@ def _nothing_measured(found: Measured, subject: Subject) -> str:
         return f"next: these schemes are all one here: {', or '.join(ways)}"
     if found.ended.startswith(OVER):
         return f"next: more time (--budget {2 * found.plan.budget:.0f}s), or less for the program to do"
-    return "next: mend what is said above, and try the program by itself under the launcher first"
+    return "next: fix what is said above, and try the program by itself under the launcher first"
 
 
 def launch_line(found: Measured, subject: Subject) -> str:

@@ -37,7 +37,7 @@ def of_penalties(document: Document | None, node: Node | None = None) -> list[Fi
         words = "the node has one NUMA node: there is no second path class, and no penalty"
         return [Finding("penalty", NOT_JUDGED, words)]
     if not classes & set(NEAR):
-        words = "no GPU's near memory is known or was measured: there is nothing to hold another path against"
+        words = "no GPU's near memory is known or was measured: there is nothing to compare another path with"
         return [Finding("penalty", NOT_JUDGED, words)]
     compared = [each for each in penalties.of_document(document, node) if each.what == "total"]
     if not compared:
@@ -89,7 +89,7 @@ def _missing(document: Document, found: Sequence[KernelRun], kernels: Sequence[s
     if not lacking:
         return []
     more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
-    return [Finding("missing", "INDETERMINATE", f"not measured, though asked for: {', '.join(lacking[:_NAMED])}{more}")]
+    return [Finding("missing", "INDETERMINATE", f"requested but not measured: {', '.join(lacking[:_NAMED])}{more}")]
 
 
 def _states(found: Sequence[KernelRun]) -> list[Finding]:
@@ -103,7 +103,7 @@ def _states(found: Sequence[KernelRun]) -> list[Finding]:
         held = [run for run in group if run.state.held_down]
         if held:
             reasons = dict.fromkeys(reason for run in held for reason in run.state.held_down)
-            words = f"its hardware held the clocks down ({', '.join(reasons)}) while {_kernels(held)} ran: no reference is made of it"
+            words = f"its hardware held the clocks down ({', '.join(reasons)}) while {_kernels(held)} ran: no reference is made from it"
             said.append(Finding(f"g{gpu}.clocks", "DEGRADED", f"{name}: {words}"))
         uncorrected, corrected = (
             max(count) for count in zip(*((r.state.uncorrected, r.state.corrected) for r in group))
@@ -113,7 +113,7 @@ def _states(found: Sequence[KernelRun]) -> list[Finding]:
             words = f"{name}: {plural(uncorrected, 'uncorrected memory error')} while {erred} ran"
             said.append(Finding(f"g{gpu}.memory", "FAIL", words, hard=True))
         elif corrected:
-            words = f"{plural(corrected, 'corrected memory error')} while {erred} ran: no reference is made of it"
+            words = f"{plural(corrected, 'corrected memory error')} while {erred} ran: no reference is made from it"
             said.append(Finding(f"g{gpu}.memory", "DEGRADED", f"{name}: {words}"))
     return said
 

@@ -152,7 +152,7 @@ def load(source: Path | str) -> Document:
 def loads(text: str, source: str = "<text>") -> Document:
     """The document in ``text`` (a program's standard output); ``source`` names it in errors.
 
-    Anything wrong with it raises ``CouldNotJudge``: what a program printed cannot be mended by its reader.
+    Anything wrong with it raises ``CouldNotJudge``: what a program printed cannot be fixed by its reader.
     """
     return from_raw(_parse_json(text, source), source)
 

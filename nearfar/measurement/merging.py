@@ -25,10 +25,13 @@ def merge(documents: Sequence[Document]) -> Document:
     merged: dict[str, Any] = {**first.raw, "node": node, "results": [], "skipped": [], "failed": []}
     for document in documents:
         if _identity(document) != _identity(first):
-            raise NearfarError(f"{document.source}: is of another node or kind than {first.source}: merge them apart")
+            words = "is of another node or kind"
+            raise NearfarError(
+                f"{document.source}: {words} than {first.source}; name documents of one node and kind only"
+            )
         if document.aggressors != first.aggressors:
             words = f"has other aggressors ({', '.join(document.aggressors) or 'none'})"
-            raise NearfarError(f"{document.source}: {words} than {first.source}: merge them apart")
+            raise NearfarError(f"{document.source}: {words} than {first.source}; name documents with the same only")
         _add(merged, document)
     if any(d.raw["program"].get("quick") for d in documents):
         merged["program"] = {**first.raw["program"], "quick": True}

@@ -150,7 +150,7 @@ def problems(file: SiteFile, checks: Sequence[str] | None) -> Iterator[SiteFileE
             yield file.error(f"act: no check is called '{name}'{did_you_mean(name, known)}", "act", "checks", name)
     rule = NightRule(**data.get("intermittent", {}))
     if rule.nights > rule.of:
-        words = f"act: intermittent: {rule.nights} of {rule.of} nights can never be; nights is the smaller of the two"
+        words = f"act: intermittent: {rule.nights} of {rule.of} nights is impossible; nights is the smaller of the two"
         yield file.error(words, "act", "intermittent")
     caps = {"per_day": Policy.per_day, "in_all": Policy.in_all, **_caps(data)}
     if caps["per_day"].nodes > caps["in_all"].nodes or caps["per_day"].share > caps["in_all"].share:
@@ -181,9 +181,12 @@ def unreached(file: SiteFile) -> Iterator[SiteFileError]:
     share = data.get("available", {}).get("share", 0.0)
     in_all = _share(data.get("in_all", {}), Policy.in_all).share
     if share > 1 - in_all + 1e-9:
-        left = f"available leaves {1 - share:.3g} of a partition to all that are out"
+        left = f"available leaves {1 - share:.3g} of a partition to all nodes that are out of use"
         yield file.error(
-            f"act: cap: {left}, less than the {in_all:g} of in_all, which is never reached", "act", "cap", "available"
+            f"act: cap: {left}, less than the {in_all:g} of in_all, which is then never reached",
+            "act",
+            "cap",
+            "available",
         )
 
 

@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _UNREVIEWED = """\
 unreviewed: true
 # ^ Written by `nearfar detect --site {name}` from one machine, {host}, on {date}: it says what that machine is, not what it
-#   should be. Compare it with what was ordered and installed, mend what differs, then remove the line above. Until then
+#   should be. Compare it with what was ordered and installed, fix what differs, then remove the line above. Until then
 #   the topology is shown as "not compared", and acceptance is INDETERMINATE.
 """
 
@@ -110,7 +110,7 @@ def _expect(node: Node) -> str:
     ]
     link = _same(node, lambda gpu: _nominal(gpu.link))
     if link is not None and link.gen and link.width:
-        lines.append(f"link: {_flow(link)}    # at most, by device and slot: look into the data sheet")
+        lines.append(f"link: {_flow(link)}    # at most, by device and slot: see the data sheet")
     elif node.gpus:
         lines.append(
             "# link: {kind: pcie, gen: 5, width: 16}    # not the same, or not known, for all GPUs: see the node type"

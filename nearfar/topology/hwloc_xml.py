@@ -171,7 +171,7 @@ class _XmlReader:
     def _numa_nodes(self) -> tuple[NumaNode, ...]:
         """Give each CPU to one NUMA node.
 
-        In the XML the cpuset of a node without CPUs is that of the place it hangs on, so it overlaps with its
+        In the XML the cpuset of a node without CPUs is that of the place it is attached to, so it overlaps with its
         neighbours': the CPUs belong to the one without a subtype (HBM, GPUMemory, CXL-DRAM …), the smaller set, the
         smaller number.
         """
@@ -192,7 +192,7 @@ class _XmlReader:
         return holders[0] if len(holders) == 1 else None
 
     def _locality(self, place: _Place) -> tuple[int | None, int | None]:
-        """NUMA node and package of a device: of the CPUs of the object it hangs on, where these are of exactly one."""
+        """NUMA node and package of a device: of the CPUs of the object it is attached to, where these are of exactly one."""
         cpus = place.cpus or frozenset()
         near = [n for n in self._host_numa if cpus.intersection(n.cpus)]
         numa = near[0] if len(near) == 1 else None

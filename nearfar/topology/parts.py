@@ -80,7 +80,7 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Nic:
-    """A network device, with the NUMA node and package it hangs on."""
+    """A network device, with the NUMA node and package it is attached to."""
 
     name: str
     pci: str

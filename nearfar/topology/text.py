@@ -62,7 +62,7 @@ def _tree(node: Node) -> list[str]:
 
 
 def _place(node: Node, package: int | None) -> list[str]:
-    """What hangs on a package: its NUMA nodes with their devices, then devices of none of them."""
+    """What is attached to a package: its NUMA nodes with their devices, then devices of none of them."""
     lines = []
     inside = [n for n in node.numa_nodes if n.package == package]
     for numa in inside:

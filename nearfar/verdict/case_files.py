@@ -37,17 +37,17 @@ def read(stage: Path, stdout: Path, stderr: Path) -> tuple[Document | None, list
     findings: list[Finding] = []
     if hangs and (len(hangs) < len(attempts) or hangs[-1]["timed_out"]):
         last = hangs[-1]["last_line"]
-        where = f"; the last it said: {last}" if last else "; it had said nothing"
+        where = f"; its last line: {last}" if last else "; it had printed nothing"
         if len(hangs) == len(attempts):
             times = "once" if len(hangs) == 1 else "twice" if len(hangs) == 2 else f"{len(hangs)} times"
             words = f"{program} did not end within {account['limit']:g} s, {times}{where}"
             return None, [Finding("program", "FAIL", words, hard=len(hangs) > 1)]
-        words = f"{program} did not end within {account['limit']:g} s, and did when it was tried again{where}"
+        words = f"{program} did not end within {account['limit']:g} s, and did at a second attempt{where}"
         findings.append(Finding("program", "DEGRADED", words))
     try:
         document = measurement.loads(stdout.read_text(encoding="utf-8", errors="replace"), program)
         if attempts and int(attempts[-1]["returncode"]) < 0:
-            words = f"{program}{_ending(attempts)}, after it had printed its document"
+            words = f"{program}{_ending(attempts)} after it had printed its document"
             findings.append(Finding("program", "DEGRADED", words))
         return document, findings
     except OSError as error:

@@ -24,10 +24,10 @@ TOGETHER, LEAST_FALL = 0.5, 0.02
 EVEN = 0.9
 #: The disturbance of unrelated paths that fall together.
 HOST = "host"
-#: The GPU's own memory erred while a figure was measured: it is judged all the same, and no reference is made of it.
+#: The GPU's own memory erred while a figure was measured: it is judged all the same, and no reference is made from it.
 MEMORY_ERRORS = "memory_errors"
 #: When to run again on a host that others disturb from outside of the machine.
-_QUIET_HOST = "when its host is less busy"
+_QUIET_HOST = "when the host is less busy"
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,7 @@ def reasons(judged: Sequence[JudgedMetric]) -> list[tuple[str, str]]:
     unsettled = [entry for entry in rest if _unsettled(entry)]
     bounded = [entry for entry in judged if entry.bounded]
     if len(unsettled) > 1 and len(unsettled) == len(bounded):
-        words = (
-            f"none of the {len(bounded)} figures settled, so that nothing can be said of them: {unsettled[0].reason}"
-        )
+        words = f"none of the {len(bounded)} figures settled, so that none can be judged: {unsettled[0].reason}"
         said.append(("INDETERMINATE", words))
         rest = [entry for entry in rest if not _unsettled(entry)]
     one_by_one = [(entry.verdict, entry.reason or "") for entry in rest]
@@ -188,7 +186,7 @@ def _explained(entry: JudgedMetric, found: Sequence[Disturbance]) -> JudgedMetri
         return replace(entry, disturbance=told[0].kind)
     words = "; ".join(each.words for each in told)
     until = " and ".join(dict.fromkeys(each.until for each in told))
-    reason = f"{entry.reason}; {words}; that is no evidence against the node: run again {until}"
+    reason = f"{entry.reason}; {words}; this is no evidence against the node: run again {until}"
     return replace(entry, verdict="INDETERMINATE", reason=reason, disturbance=told[0].kind)
 
 
@@ -242,7 +240,7 @@ def _gone(names: Iterable[str]) -> str:
     """When to run again: ``when python3 is gone``."""
     known = list(dict.fromkeys(names))
     if not known:
-        return "when they are gone"
+        return "when they have ended"
     return f"when {', '.join(known)} {'is' if len(known) == 1 else 'are'} gone"
 
 

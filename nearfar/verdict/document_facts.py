@@ -52,7 +52,7 @@ def held_words(state: GpuState | None) -> str:
     if state is None or not state.throttle:
         return ""
     clock = "" if state.clock is None else f", at {state.clock:.0f} MHz"
-    return f"; its clocks were held down meanwhile ({', '.join(state.throttle)}{clock})"
+    return f"; its clocks were reduced meanwhile ({', '.join(state.throttle)}{clock})"
 
 
 @lru_cache(maxsize=10_000)

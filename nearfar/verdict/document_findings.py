@@ -82,7 +82,7 @@ def from_missing(document: Document | None, missing: Mapping[str, str]) -> list[
         return []
     named = [f"{subject}{quantities}" for subject, quantities in missing.items()]
     shown = ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
-    return [Finding("missing", "INDETERMINATE", f"not measured, though asked for: {shown}")]
+    return [Finding("missing", "INDETERMINATE", f"requested but not measured: {shown}")]
 
 
 def from_nothing(document: Document | None, asked: Sequence[Cell | str], kind: str) -> list[Finding]:
@@ -110,7 +110,7 @@ def from_nothing_judged(found: Sequence[Finding], metrics: Sequence[JudgedMetric
             else "rows for ratios are written by hand"
         )
         why = f"{len(metrics)} {'figure has' if len(metrics) == 1 else 'figures have'} no reference; {what}"
-    return [Finding(UNJUDGED, "INDETERMINATE", f"nothing of it was judged: {why}")]
+    return [Finding(UNJUDGED, "INDETERMINATE", f"none of its figures was judged: {why}")]
 
 
 def from_nothing_accepted(metrics: Sequence[JudgedMetric], system: str) -> list[Finding]:
@@ -144,7 +144,7 @@ def from_document(document: Document | None) -> list[Finding]:
         words = f"measured beside an aggressor ({', '.join(document.aggressors)}): the figures are not the node's own"
         found.append(Finding("aggressor", "INDETERMINATE", words))
     if document.raw.get("interrupted"):
-        words = "the run was interrupted: cells that were measured lack visits that were due"
+        words = "the run was interrupted: measured cells have fewer visits than planned"
         found.append(Finding("program", "INDETERMINATE", words))
     for failure in document.failed:
         soft = failure.code in SOFT_FAILURES
@@ -163,11 +163,11 @@ def from_started(document: Document | None, subject: CaseInfo) -> list[Finding]:
     try:
         started, judged = utc_time(text), utc_time(subject.time)
     except ValueError:
-        return [Finding("started", "INDETERMINATE", f"the document was started at '{text}', which is no time")]
+        return [Finding("started", "INDETERMINATE", f"the document was started at '{text}', which is not a time")]
     if judged - LONGEST <= started <= judged + CLOCKS:
         return []
     words = f"the document was started at {text}, and it is judged at {subject.time}"
-    return [Finding("started", "INDETERMINATE", f"{words}: it is another run's, or the node's clock is wrong")]
+    return [Finding("started", "INDETERMINATE", f"{words}: it is from another run, or the node's clock is wrong")]
 
 
 def from_skips(
@@ -191,7 +191,7 @@ def from_skips(
         named = ", ".join(cell or "all that was asked for" for cell in cells[:3]) + (
             f" and {len(cells) - 3} more" if len(cells) > 3 else ""
         )
-        what = "not there" if hard else "asked for, and not measured" if code == "representative" else "not measured"
+        what = "not there" if hard else "requested, and not measured" if code == "representative" else "not measured"
         words = f"{what}: {named}: {reason}"
         found.append(Finding(cells[0] or "program", "FAIL" if hard else "INDETERMINATE", words, hard))
     return found
@@ -213,7 +213,7 @@ def _from_load(gpu: Mapping[str, Any]) -> list[Finding]:
         found.append(Finding(f"g{gpu['index']}.memory", "FAIL", words, hard=True))
     held = [reason for reason in gpu.get("throttle") or [] if reason in HARDWARE_THROTTLES]
     if held:
-        words = f"{name}: its hardware held the clocks down while it was measured ({', '.join(held)})"
+        words = f"{name}: its hardware reduced the clocks while it was measured ({', '.join(held)})"
         found.append(Finding(f"g{gpu['index']}.clocks", "DEGRADED", words))
     return found
 
@@ -233,7 +233,7 @@ def _slow_cpus(raw: Mapping[str, Any]) -> list[Finding]:
             if time > _SLOW_CPU * usual:
                 slow.setdefault(cpu, f"{quantity} of {cell}: {time:.3g} us, {usual:.3g} us with the others")
     return [
-        Finding(f"cpu{cpu}", NOT_JUDGED, f"CPU {cpu} is slow to drive a GPU: {words}") for cpu, words in slow.items()
+        Finding(f"cpu{cpu}", NOT_JUDGED, f"CPU {cpu} is slow at driving a GPU: {words}") for cpu, words in slow.items()
     ]
 
 

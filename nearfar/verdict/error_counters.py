@@ -6,7 +6,7 @@ from nearfar.base import NOT_JUDGED, Finding
 from nearfar.measurement import Document, machine_uses
 
 #: PCIe replays in a run above which a link is broken: DCGM's ``max_pcie_replays`` (4.6.0, its PCIe test). Fewer are errors all the
-#: same, which the link mended.
+#: same, which the link corrected.
 MOST_REPLAYS = 80
 #: Flit CRC errors per second of NVLink above which it is broken: DCGM's ``crc_error_threshold``.
 MOST_FLIT_ERRORS = 100.0
@@ -48,7 +48,9 @@ def findings(document: Document | None) -> list[Finding]:
         if count and name in _WORDS:
             found.append(_finding(gpu_name, name, count, seconds.get((pci, name), 0.0)))
         elif (pci, name) in back and name in _WORDS:
-            words = f"its counter of {_WORDS[name][1]} went back while it was measured: somebody reset it, and what it counted is lost"
+            words = (
+                f"its counter of {_WORDS[name][1]} decreased while it was measured: it was reset, and its count is lost"
+            )
             found.append(Finding(_item(gpu_name, name), NOT_JUDGED, f"{_whose(gpu_name)}: {words}"))
     return found
 

@@ -19,17 +19,17 @@ from .words import amount, bound_words, describe, interval, level
 def unsound(metric: AnyMetric, node: Node | None) -> str | None:
     """Why a figure is none, whatever it should be; None where it is one."""
     if not math.isfinite(metric.value) or (metric.value <= 0 and metric.quantity in CELL_QUANTITIES):
-        return f"{metric.value:g} is no figure"
+        return f"{metric.value:g} is not a valid figure"
     # Wrong data is named by the program among its failures; a figure that was never verified proves nothing either.
     if metric.verified is False:
-        return "the data that arrived was not verified"
+        return "the transferred data was not verified"
     wrong = consistency.fault(metric)
     if wrong is not None:
         return f"{amount(metric)}: {wrong}"
     if metric.ceiling is not None and metric.value > metric.ceiling * (1 + ABOVE_LINK):
         what = "memory" if metric.path_class == LOCAL_CLASS or _of_host_memory(metric) else "link"
         carries = f"above what its {what} can carry, {with_unit(metric.ceiling, metric.unit)}"
-        return f"{amount(metric)}, {carries}: not all was moved, or the {what} is another"
+        return f"{amount(metric)}, {carries}: not all data was moved, or the {what} is a different one"
     impossible = plausibility.fault(metric, node)
     return None if impossible is None else f"{amount(metric)}, {impossible}"
 
@@ -76,8 +76,8 @@ def _verdict(
         expected = reference.degraded_words or bound_words(reference, low)
         return "DEGRADED", f"{what}: {level(metric)}, expected {expected}"
     if acceptance and not reference.accepts:
-        like = "like its siblings, which" if reference.origin == "siblings" else "not broken, which"
-        return "INDETERMINATE", f"{what}: {amount(metric)}, {like} alone accepts nothing"
+        like = "like its siblings; that" if reference.origin == "siblings" else "not broken; that"
+        return "INDETERMINATE", f"{what}: {amount(metric)}, {like} alone does not accept a node"
     return "PASS", None
 
 

@@ -68,7 +68,7 @@ def judge(
     ``asked`` are the cells (or other subjects) that should have been measured, ``findings`` what the check found out by other means,
     ``left_out`` the cells that were never asked for, ``past`` the node's own healthy runs by metric name.
     ``acceptance``: what cannot be judged is INDETERMINATE. ``must_judge``: a check of which nothing was judged is. ``exists`` says
-    of what was asked for that it must exist, and ``quantities`` what each of it was asked for (without it any result answers).
+    of what was asked for that it must exist, and ``quantities`` what each of it was requested (without it any result answers).
     ``host``: ``own``, or ``shared`` with others that the node cannot see.
     ``later``: what was measured again in the same case; ``earlier``: the verdict of the same case before it was run again.
     """
@@ -211,7 +211,7 @@ def _doubt_what_is_made_of(
     found = []
     for metric, entry in zip(metrics, judged):
         if metric.quantity in MADE_OF_OTHERS and not passes(entry.verdict) and unsound & _parts(metric):
-            reason = f"{describe(metric)}: {amount(metric)}, made of a figure that is none"
+            reason = f"{describe(metric)}: {amount(metric)}, derived from a figure that is not valid"
             entry = replace(entry, verdict="INDETERMINATE", reason=reason)
         found.append(entry)
     return found

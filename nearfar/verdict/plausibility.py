@@ -121,7 +121,7 @@ def _words(value: float, unit: str, limits: Limits) -> str | None:
         return None
     unit = "" if unit == "1" else f" {unit}"
     if value <= 0:
-        return "nothing, which is no figure"
+        return "nothing, which is not a valid figure"
     if value > limits.most:
         return f"more than {limits.of} can be, {limits.most:.4g}{unit}"
     return f"less than {limits.of} can be, {limits.least:.4g}{unit}"
@@ -162,7 +162,7 @@ def _of_part(quantity: str, name: str) -> Limits:
     if "penalty" in name:
         return Limits(*OF_PENALTY, "a penalty")
     if name.endswith("tail_worst"):
-        return Limits(1.0, OF_WORST, "a slowest transfer over the median one")
+        return Limits(1.0, OF_WORST, "a ratio of the slowest to the median transfer")
     if name.endswith(_SHARES) or quantity.endswith(_SHARES):
         return Limits(0.0, OF_SHARE, "a share of a whole")
     return Limits(0.0, OF_RATIO, "a ratio of two paths")

@@ -17,7 +17,7 @@ def describe(metric: AnyMetric) -> str:
     if metric.remeasured:
         words += ", measured again alone"
     if metric.derived == "over_near":
-        return f"{words}: {metric.path_class.replace('_', ' ')} over near"
+        return f"{words}: ratio of the {metric.path_class} to the near path"
     return f"{words}: {_DERIVED_WORDS[metric.derived]}" if metric.derived else words
 
 
@@ -25,19 +25,19 @@ def describe(metric: AnyMetric) -> str:
 _APART = 0.01
 #: What a figure that is made of others says of its cell.
 _DERIVED_WORDS = {
-    "staged_over_direct": "staged over direct",
-    "fairness": "least share over the greatest",
+    "staged_over_direct": "ratio of the staged to the direct path",
+    "fairness": "ratio of the smallest to the largest share",
     "slowest_task": "the slowest task",
     "mean_task": "the mean task",
     "fastest_task": "the fastest task",
-    "task_over_fair": "the slowest task over its fair share",
+    "task_over_fair": "ratio of the slowest task to its fair share",
     "half_bandwidth": "the size with half of the largest rate",
     "latency_copy": "latency of a tiny copy",
     "latency_chase": "latency of a load",
     "latency_launch": "latency of a launch",
     "tail_p99": "time of the slowest in a hundred transfers",
-    "tail_worst": "the slowest transfer over the median one",
-    "smaller_size": "over smaller arrays than usual",
+    "tail_worst": "ratio of the slowest to the median transfer",
+    "smaller_size": "with smaller arrays than usual",
 }
 
 

@@ -97,7 +97,7 @@ RankPlacement place_rank(const Node& node, const RankHome& home, Binding binding
     if (binding == Binding::launcher) return {home.launcher_cpus, touched_memory(node, numa_node_of(node, home.running_on))};
     if (!home.numa_node)
         throw Prevented("unsupported",
-                        "the system does not say which NUMA node the GPU hangs on: nothing is near and nothing is far");
+                        "the system does not say which NUMA node the GPU is attached to: nothing is near and nothing is far");
     if (binding == Binding::gpu)
         return {share_of(node, node.driving_cpus(*home.numa_node), home.position, home.sharers), *home.numa_node};
     const int far = farthest(node, *home.numa_node);

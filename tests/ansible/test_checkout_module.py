@@ -58,13 +58,13 @@ def test_it_writes_what_differs_and_removes_what_an_earlier_archive_had(tmp_path
     fewer = {name: text for name, text in FILES.items() if "old" not in name}
     second = {"dest": str(dest), "digest": "b" * 64, "archive": archive(tmp_path / "second.tar", fewer)}
     edit = {"run": f"echo '# mine' >>{dest}/checks/new_check.py; touch {dest}/checks/my_check.py"}
-    new, same, _, seen, mended, without = play(
+    new, same, _, seen, fixed, without = play(
         tmp_path, first, first, edit, {"dest": str(dest), "digest": "a" * 64}, first, second
     )  # fmt: skip
     assert new["changed"] and len(new["written"]) == 4 and not new["current"]
     assert not same["changed"] and same["current"]
     assert not seen["changed"] and not seen["current"]
-    assert mended["written"] == ["checks/new_check.py"] and mended["removed"] == []
+    assert fixed["written"] == ["checks/new_check.py"] and fixed["removed"] == []
     assert without["written"] == [] and without["removed"] == ["checks/old_check.py"] and without["changed"]
     assert sorted(path.name for path in (dest / "checks").iterdir()) == ["my_check.py", "new_check.py"]
 

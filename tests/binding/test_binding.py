@@ -134,7 +134,7 @@ def test_a_virtual_machine_with_one_numa_node_is_near_everything() -> None:
 
 def test_a_cpuset_that_hides_the_wished_node_names_it() -> None:
     node = constructed("restricted-cpuset")
-    with pytest.raises(NearfarError, match=r"allows no CPU of n0, which g0 hangs on \(allowed: CPUs 6-7 of n1\)"):
+    with pytest.raises(NearfarError, match=r"allows no CPU of n0, which g0 is attached to \(allowed: CPUs 6-7 of n1\)"):
         place(node, Layout())
     assert place(node, Layout(gpus=(1,)))[0].cpus == (6, 7)
     with pytest.raises(NearfarError, match="no CPU of n0, where a rank is wished"):

@@ -235,7 +235,7 @@ def _shown(mpirun: str, xml: Path, how: list[str]) -> list[set[int]]:
 
 @pytest.mark.parametrize(
     "node_type, words",
-    [("summit", "their NICs, which hang where their GPUs do"), ("keeneland", "their NICs, not their GPUs")],
+    [("summit", "their NICs, which are attached where their GPUs are"), ("keeneland", "their NICs, not their GPUs")],
 )
 def test_beside_the_nic_is_beside_the_gpu_where_both_hang_on_one_node(node_type: str, words: str) -> None:
     assert words in said(["--node", node_type, "--near", "nic"])

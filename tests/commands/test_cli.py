@@ -67,13 +67,44 @@ def test_help_names_every_command() -> None:
 
 
 @pytest.mark.parametrize(
-    "line, offered", [("nearfar pre", "predict"), ("nearfar predict --no", "--node"), ("nearfar slurm he", "health")]
+    "line, offered",
+    [
+        ("nearfar pre", "predict"),
+        ("nearfar predict --no", "--node"),
+        ("nearfar predict --node kee", "keeneland"),
+        ("nearfar validate --system sum", "summit"),
+        ("nearfar validate --check host_", "host_device_check"),
+        ("nearfar cost --application gro", "gromacs"),
+        ("nearfar slurm he", "health"),
+        ("nearfar slurm sweep --dead", "--deadline"),
+        ("nearfar slurm sweep --level acc", "accept"),
+        ("nearfar lint pyproj", "pyproject.toml"),
+    ],
 )
 def test_the_shell_is_told_what_may_follow(line: str, offered: str, tmp_path: Path) -> None:
     pytest.importorskip("argcomplete")
     said = tmp_path / "said"
     nearfar(_ARGCOMPLETE="1", COMP_LINE=line, COMP_POINT=str(len(line)), _ARGCOMPLETE_STDOUT_FILENAME=str(said))
     assert offered in said.read_text().replace("\013", " ").split()
+
+
+def test_the_documented_line_switches_completion_on_in_bash(tmp_path: Path) -> None:
+    """Bash asks nearfar as it does at a press of the tab key."""
+    pytest.importorskip("argcomplete")
+    command = tmp_path / "nearfar"
+    command.write_text(f'#!/bin/sh\nPYTHONPATH={CHECKOUT} exec {sys.executable} -m nearfar "$@"\n')
+    command.chmod(0o755)
+    page = (CHECKOUT / "docs" / "reference" / "command-line.md").read_text()
+    (line,) = re.findall(r'^eval "\$\(register-python-argcomplete nearfar\)"', page, flags=re.M)
+    script = (
+        f"{line}\nCOMP_WORDS=(nearfar bind --node kee) COMP_CWORD=3 COMP_LINE='nearfar bind --node kee' COMP_POINT=23 COMP_TYPE=9\n"
+        "$(complete -p nearfar | sed 's/.*-F \\([^ ]*\\).*/\\1/') nearfar kee --node\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n"
+    )
+    path = f"{tmp_path}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", script], env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=60
+    )
+    assert "keeneland" in done.stdout.split(), done.stderr
 
 
 @pytest.mark.parametrize("words", [(), ("no-such-command",), ("validate", "--no-such-option"), ("schema", "nothing")])
@@ -84,7 +115,7 @@ def test_wrong_use_exits_2(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "error, code", [(NearfarError("mend it"), 2), (CouldNotJudge("wait"), 3), (KeyboardInterrupt(), 130)]
+    "error, code", [(NearfarError("fix it"), 2), (CouldNotJudge("wait"), 3), (KeyboardInterrupt(), 130)]
 )
 def test_errors_are_one_line(
     error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -121,7 +121,7 @@ def test_damaged_data_is_no_healthy_node(capsys, write):
     damaged[0]["verified"] = False
     code, out, _ = run(capsys, write("ill.json", results=damaged), "--healthy", well)
     assert code == 1
-    assert f"1 cell not intact on arrival: {damaged[0]['cell']}" in out
+    assert f"1 cell with wrong data on arrival: {damaged[0]['cell']}" in out
 
 
 def test_calibrate_leaves_damaged_data_out_and_says_so(capsys, write):

@@ -1,4 +1,4 @@
-"""A command does all that it was asked for, and says how that went in its exit code, wherever its output goes."""
+"""A command does all that it was requested, and says how that went in its exit code, wherever its output goes."""
 
 from __future__ import annotations
 

@@ -614,7 +614,7 @@ def test_with_an_error_of_lint_nothing_is_written(world: World) -> None:
     world.file.write_text(slip)
     code, diff, said = world.tune()
     assert (code, "+    sole.h2d: " in diff) == (0, True)
-    assert "'soel' is no path class (did you mean 'sole'?)" in said and "mend the files by hand" in said, said
+    assert "'soel' is no path class (did you mean 'sole'?)" in said and "fix the files by hand" in said, said
     code, diff, said = world.tune("--apply")
     assert (code, diff, world.file.read_text()) == (2, "", slip), said
     assert said.count(f"nearfar: {world.file}:") == 1 and "nothing is written: with these references" in said, said

@@ -72,7 +72,7 @@ def test_a_gpu_below_its_like_is_degraded_and_the_throttle_reason_explains_it() 
     assert set(slow) == {"device_local.g0.sgemm_today_rate", "device_local.g0.dgemm_today_rate"}
     reason = slow["device_local.g0.sgemm_today_rate"].reason or ""
     assert slow["device_local.g0.sgemm_today_rate"].verdict == "DEGRADED"
-    assert "siblings" in reason and "clocks were held down meanwhile (hw_thermal, sw_power_cap, at 900 MHz)" in reason
+    assert "siblings" in reason and "clocks were reduced meanwhile (hw_thermal, sw_power_cap, at 900 MHz)" in reason
     assert all(metric.throttled == (metric.gpus == (0,)) for metric in found.metrics)
     (clocks,) = [each for each in found.findings if each.item == "g0.clocks"]
     assert clocks.verdict == "DEGRADED" and "hw_thermal" in clocks.reason and "sw_power_cap" not in clocks.reason
@@ -108,7 +108,7 @@ def test_a_missing_library_is_said_and_never_green() -> None:
     assert not [each for each in found.findings if each.item == "missing"], "its reason is known"
     silent = judged(made.document(X4, gemms(), skipped=left_out_bf16((0, 1))))
     (missing,) = [each for each in silent.findings if each.item == "missing"]
-    assert missing.reason == "not measured, though asked for: g2.n0/bf16gemm, g3.n0/bf16gemm"
+    assert missing.reason == "requested but not measured: g2.n0/bf16gemm, g3.n0/bf16gemm"
 
 
 def test_smaller_sizes_have_names_and_rows_of_their_own() -> None:

@@ -208,9 +208,9 @@ def test_sizes_stand_side_by_side():
 def test_a_later_figure_replaces_a_failure_and_a_failure_a_figure():
     figure = document(result("n0:g0", 50))
     failure = document(failed=[{"cell": "n0:g0", "reason": "hung", "code": "hang"}])
-    mended = merge([from_raw(failure), from_raw(figure)])
-    assert not mended.failed
-    assert len(mended.results) == 1
+    fixed = merge([from_raw(failure), from_raw(figure)])
+    assert not fixed.failed
+    assert len(fixed.results) == 1
     broken = merge([from_raw(figure), from_raw(failure)])
     assert [f.code for f in broken.failed] == ["hang"]
     assert not broken.results

@@ -285,7 +285,7 @@ def test_parts_that_explain_equally_with_unknown_factors_are_listed_and_not_name
     assert not wide[0][0].certain
     slow = (SlowCell(parse("n0:g0"), 0.5, False),)
     found = Diagnosis((), slow, 12, {"run": 12}, (), tuple(wide))
-    words = f"cannot be told: these parts explain it equally: {part.name}, {other.name}: 1 cell slow"
+    words = f"ambiguous: these parts explain it equally: {part.name}, {other.name}: 1 cell slow"
     assert sentence(found) == words
     assert as_json(found, "modelled", "summit", "x")["undetermined"] == [[part.name], [other.name]]
 
@@ -351,7 +351,7 @@ def test_machines_that_differ_are_trusted_as_they_vary():
 
 def test_nothing_compared_is_said():
     nothing = Diagnosis((), (), 0, {}, ())
-    assert sentence(nothing) == "nothing was compared: no figure has a healthy one beside it"
+    assert sentence(nothing) == "nothing was compared: no figure has a healthy one to compare it with"
 
 
 def test_a_capacity_that_nobody_knows_can_still_be_blamed():

@@ -51,7 +51,7 @@ def test_each_host_has_its_runs_verdict_and_what_left_none_is_indeterminate(tmp_
         "n2": ("FAIL", "too slow: 10.0 GB/s"),
         "n3": ("INDETERMINATE", reason),
         "n4": ("INDETERMINATE", "it left no result"),
-        "n5": ("INDETERMINATE", "nothing of it was judged: it has no reference; nearfar tune makes references of healthy runs"),
+        "n5": ("INDETERMINATE", "none of its figures was judged: it has no reference; nearfar tune makes references of healthy runs"),
     }  # fmt: skip
     assert report["verdict"] == "FAIL" and report["counts"]["INDETERMINATE"] == 3
     page = (tmp_path / "index.html").read_text()

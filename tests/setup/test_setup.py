@@ -76,6 +76,7 @@ case "$*" in
     esac
     ;;
 *--install-checkout*) printf '#!/bin/bash\\necho nearfar "$@"\\n' >"${{0%/*}}/nearfar" && chmod +x "${{0%/*}}/nearfar" ;;
+*/man_pages.py*) ;; # the machine has none of nearfar but a fake cli
 *--check*) echo "Jinja2 is not installed" >&2 && exit 1 ;;
 *) exec {real} "$@" ;;
 esac

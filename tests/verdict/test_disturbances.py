@@ -131,7 +131,7 @@ def on_gpu(gpu: int | None, pci: str = "0000:11:00.0") -> dict[str, Any]:
 def test_a_process_on_a_gpu_explains_figures_of_that_gpu(machine: dict[str, Any]) -> None:
     found = judged(document([lone("n0:g0", 35.0), lone("n0:g1", 35.0)], machine))
     assert [word(found, f"n0:g{i}") for i in (0, 1)] == ["INDETERMINATE", "FAIL"]
-    words = "others used GPU 0: python3 (pid 42); that is no evidence against the node: run again when python3 is gone"
+    words = "others used GPU 0: python3 (pid 42); this is no evidence against the node: run again when python3 is gone"
     assert any(words in reason for reason in found.reasons)
 
 
@@ -142,7 +142,7 @@ def test_processes_of_one_program_are_named_once_without_their_path_with_their_u
     assert "others used GPU 0: train of alice (pid 42, 43); " in reason
     nameless = {**machine, "gpu_processes": [{**one, "name": ""}]}
     (reason,) = judged(document([lone("n0:g0", 35.0)], nameless)).reasons
-    assert "a process of alice (pid 42); that is no evidence against the node: run again when they are gone" in reason
+    assert "a process of alice (pid 42); this is no evidence against the node: run again when they have ended" in reason
 
 
 def test_it_explains_those_behind_the_same_switch_too() -> None:
@@ -160,7 +160,7 @@ def test_many_figures_of_one_disturbance_are_one_reason() -> None:
     found = judged(document([lone("n0:g0", 35.0), lone("n0:g1", 36.0), lone("g0:n0", 37.0)], BUSY))
     assert len(found.reasons) == 1
     assert found.reasons[0].endswith(
-        "; that is no evidence against the node: run again when stream is gone (and 2 more figures)"
+        "; this is no evidence against the node: run again when stream is gone (and 2 more figures)"
     )
 
 
@@ -400,7 +400,7 @@ def test_a_counter_that_went_back_is_said_and_judged_neither_way() -> None:
     found = judged(document([lone("n0:g0", 55.5)], counted("pcie_replays", -5)))
     assert found.verdict == "PASS"
     (finding,) = found.findings
-    assert finding.verdict == NOT_JUDGED and "counter of PCIe replays went back" in finding.reason
+    assert finding.verdict == NOT_JUDGED and "counter of PCIe replays decreased" in finding.reason
     assert judged(document([lone("n0:g0", 55.5)], counted("nvlink_crc_data_errors", -5))).findings == ()
 
 

@@ -82,7 +82,7 @@ def test_figures_beside_an_aggressor_are_never_green() -> None:
 def test_an_interrupted_run_is_never_green() -> None:
     found = judged(document({f"n0:g{i}": 55.5 for i in range(4)}, interrupted=True))
     assert found["verdict"] == "INDETERMINATE"
-    assert "visits that were due" in found["reasons"][0]
+    assert "fewer visits than planned" in found["reasons"][0]
 
 
 def test_a_plateau_is_judged_and_the_median_stands_beside_it() -> None:
@@ -189,10 +189,10 @@ def test_where_something_has_to_be_judged_it_says_what_to_do() -> None:
     measured = metric("c0:n0/triad", 100.0, "local")
     (reason,) = judge(None, {}, subject=SUBJECT, metrics=[measured], must_judge=True)["reasons"]
     wanted = "nearfar tune --system local makes them from healthy runs"
-    assert reason == f"nothing of it was judged: 1 figure has no reference; {wanted}"
+    assert reason == f"none of its figures was judged: 1 figure has no reference; {wanted}"
     note = Finding("topology", NOT_JUDGED, "topology not compared: unreviewed: mine.yaml")
     (reason,) = judge(None, {}, subject=SUBJECT, findings=[note], must_judge=True)["reasons"]
-    assert reason == "nothing of it was judged: topology not compared: unreviewed: mine.yaml"
+    assert reason == "none of its figures was judged: topology not compared: unreviewed: mine.yaml"
 
 
 def test_parts_of_one_explain_and_a_site_that_tuned_everything_is_accepted() -> None:
@@ -244,7 +244,7 @@ def test_failed_cells(code: str, word: str, hard: bool) -> None:
         ({"uncorrected_errors": 0, "throttle": ["sw_power_cap"]}, NOT_JUDGED, None, None),
         ({"uncorrected_errors": None, "throttle": []}, NOT_JUDGED, None, None),
         ({"uncorrected_errors": 2}, "FAIL", True, "GPU 1: 2 uncorrected memory errors since its last reset"),
-        ({"throttle": ["hw_thermal"]}, "DEGRADED", False, "GPU 1: its hardware held the clocks down while it was measured (hw_thermal)"),
+        ({"throttle": ["hw_thermal"]}, "DEGRADED", False, "GPU 1: its hardware reduced the clocks while it was measured (hw_thermal)"),
     ],
 )  # fmt: skip
 def test_what_the_driver_said_under_load(load: dict[str, Any], word: str, hard: bool | None, words: str | None) -> None:
@@ -265,7 +265,7 @@ def test_skipped_cells(code: str, word: str) -> None:
     assert found["verdict"] == word
     assert len(found["skipped"]) == 5
     if word != NOT_JUDGED:
-        what = "asked for, and not measured" if code == "representative" else "not measured"
+        what = "requested, and not measured" if code == "representative" else "not measured"
         assert found["reasons"] == [f"{what}: n0:g0, n0:g1, n0:g2 and 2 more: GPU 3 is busy"]
 
 
@@ -333,9 +333,9 @@ def test_each_cell_is_answered_by_what_was_asked_of_it() -> None:
     asked = [parse("n0:g0"), parse("g0:n0")]
     found = judged(made, asked=asked, quantities=lambda _: ["copy"])
     assert found["missing"] == ["n0:g0", "g0:n0"]
-    assert found["reasons"] == ["not measured, though asked for: n0:g0 (copy), g0:n0"]
+    assert found["reasons"] == ["requested but not measured: n0:g0 (copy), g0:n0"]
     found = judged(made, asked=asked[:1], quantities=lambda _: ["latency.copy", "latency.chase"])
-    assert found["reasons"] == ["not measured, though asked for: n0:g0 (latency.chase)"]
+    assert found["reasons"] == ["requested but not measured: n0:g0 (latency.chase)"]
     assert judged(made, asked=asked[:1])["verdict"] == NOT_JUDGED
 
 
@@ -346,14 +346,16 @@ def test_nothing_is_made_of_a_figure_that_is_none() -> None:
     for near, word in ((metric("n1:g1", 55_000.0), "INDETERMINATE"), (metric("n1:g1", 55.0), "FAIL")):
         found = judge(None, {far.name: bound}, subject=SUBJECT, metrics=[near, far])
         assert by_name(found, far.name)["verdict"] == word
-    assert by_name(found, far.name)["reason"].startswith("GPU 1, host to device from NUMA node 0: off socket over near")
+    assert by_name(found, far.name)["reason"].startswith(
+        "GPU 1, host to device from NUMA node 0: ratio of the off_socket to the near path"
+    )
 
 
 def test_a_cell_that_nothing_is_said_about() -> None:
     found = judged(document({"n0:g0": 55.0}), asked=[parse("n0:g0"), parse("g0:n0"), parse("n0:g1@n0")])
     assert found["missing"] == ["g0:n0", "n0:g1"]
     assert found["verdict"] == "INDETERMINATE"
-    assert found["reasons"] == ["not measured, though asked for: g0:n0, n0:g1"]
+    assert found["reasons"] == ["requested but not measured: g0:n0, n0:g1"]
 
 
 def test_the_worst_comes_first() -> None:
@@ -438,7 +440,7 @@ def test_what_it_has_had_before_is_never_worse_than_its_past(past: list[float], 
         ("n0:g1/sm", "near", None, False, "GPU 1, host to device from NUMA node 0 (/sm)"),
         ("n0:g1+g1:n0", "near", "g1:n0", False, "GPU 1, device to host into NUMA node 0, both directions at once"),
         ("n0:g1+g1:n0", "near", None, True, "GPU 1, both directions at once with NUMA node 0, together"),
-        ("n1:g0", "off_socket_over_near", None, False, "GPU 0, host to device from NUMA node 1: off socket over near"),
+        ("n1:g0", "off_socket_over_near", None, False, "GPU 0, host to device from NUMA node 1: ratio of the off_socket to the near path"),
         ("c0:n1/triad", "off_socket", None, False, "NUMA node 0's cores, memory of NUMA node 1, STREAM triad"),
         ("c0:n0/triad+c1:n1/triad", "local", None, True, "memory of all 2 NUMA nodes at once, STREAM triad"),
     ],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 #: What can be done, each with the line that ``nearfar slurm --help`` shows; a module of this package each.
@@ -50,12 +50,31 @@ class _Choices(dict[str, "_Command"]):
 class _Command(argparse.ArgumentParser):
     """One of them; its module is imported when it is chosen: the health check has no time for the others'."""
 
+    _has_arguments = False
+
+    def take_arguments(self) -> None:
+        """Arguments and help of the chosen one, once."""
+        if not self._has_arguments:
+            module = importlib.import_module(f"nearfar.commands.slurm.{self.prog.split()[-1].replace('-', '_')}")
+            module.configure(self)
+            self.set_defaults(slurm_run=module.run, parser=self)
+            self._has_arguments = True
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Arguments and help of the chosen one, then argparse's own way."""
-        module = importlib.import_module(f"nearfar.commands.slurm.{self.prog.split()[-1].replace('-', '_')}")
-        module.configure(self)
-        self.set_defaults(slurm_run=module.run, parser=self)
+        """Argparse's own way, with the arguments."""
+        self.take_arguments()
         return super().parse_known_args(args, namespace)
+
+
+def take_arguments_of(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Give the command that these words choose its arguments: completion looks at a parser before it parses."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for chosen in (action.choices[word] for word in words if word in action.choices):
+                if isinstance(chosen, _Command):
+                    chosen.take_arguments()
+                else:
+                    take_arguments_of(chosen, words)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

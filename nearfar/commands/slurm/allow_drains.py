@@ -11,7 +11,7 @@ from . import act_arguments
 
 _EPILOG = """examples:
   nearfar slurm allow-drains --because "they are really broken"            the next act drains again, within the caps
-  nearfar slurm allow-drains --because "reference was wrong, mended"
+  nearfar slurm allow-drains --because "reference was wrong, fixed"
 
 What has stopped them, and which nodes are held: nearfar slurm status. The drains of the last day no longer count; nodes
 that are drained now do, against the cap in all.

@@ -25,7 +25,7 @@ _SOURCE = "calibrated"
 class Comparison:
     """A measured cell beside its prediction. ``predicted`` (flows' rates) is ``None`` where nothing bounds a flow.
 
-    ``calibrates``: the cell is an input, its deviation a residual. ``hangs_on`` are capacities never seen full of which
+    ``calibrates``: the cell is an input, its deviation a residual. ``hangs_on`` are capacities never saturated of which
     the cell asks more than they are known to carry.
     """
 
@@ -152,9 +152,9 @@ def estimate_text(estimate: Estimate) -> str:
     if estimate.kind == KNOWN:
         return f"{estimate.low:.2f} to {estimate.high:.2f} GB/s"
     if estimate.kind == AT_LEAST:
-        return f"never seen full: at least {estimate.low:.2f} GB/s"
+        return f"never saturated: at least {estimate.low:.2f} GB/s"
     others = ", ".join(member for member in estimate.members if member != estimate.name)
-    return f"at least {estimate.low:.2f} GB/s; these cells do not tell it from {others}"
+    return f"at least {estimate.low:.2f} GB/s; these cells do not distinguish it from {others}"
 
 
 def _compare(one: MeasuredCell, calibrated: NodeType, estimates: dict[str, Estimate], calibrates: bool) -> Comparison:

@@ -41,7 +41,7 @@ class Gaps:
         """Each kind of gap in a line, the worst first."""
         found = [f"{_counted(cells)} failed: {self._told(cells)}" for cells in _alike(self.failed)]
         if self.unverified:
-            found.append(f"{cells_text(len(self.unverified))} not intact on arrival: {_named(self.unverified)}")
+            found.append(f"{cells_text(len(self.unverified))} with wrong data on arrival: {_named(self.unverified)}")
         found += [f"{_counted(cells)} not measured: {self._told(cells)}" for cells in _alike(self.prevented)]
         if self.missing:
             found.append(f"{cells_text(len(self.missing))} of the healthy run not measured: {_named(self.missing)}")

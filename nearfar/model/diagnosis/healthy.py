@@ -134,7 +134,7 @@ def from_siblings(cells: Sequence[MeasuredCell], node_type: NodeType) -> dict[Ce
 
 
 def from_prediction(cells: Sequence[MeasuredCell], node_type: NodeType) -> dict[Cell, Healthy]:
-    """What the node type's own capacities predict; cells that hang on unknown ones are left out."""
+    """What the node type's own capacities predict; cells that depend on unknown ones are left out."""
     if not any(capacity.value for capacity in (*node_type.capacities.values(), *node_type.caps.values())):
         return {}  # a measured node's own: nothing is known, and of many GPUs that takes long to find out
     found = {}

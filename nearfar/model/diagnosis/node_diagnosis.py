@@ -120,7 +120,7 @@ def diagnose(
     compared = [one for one in cells if one.cell in healthy]
     if not compared:
         raise CouldNotJudge(
-            "no figure has a healthy one beside it: name a healthy run with --healthy, or a node type with capacities"
+            "no figure has a healthy one to compare it with: name a healthy run with --healthy, or a node type with capacities"
         )
     model = _model(node_type, healthy)
     uncertainties = {one.cell: sigmas(one, healthy[one.cell]) for one in compared}

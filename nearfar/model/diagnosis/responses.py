@@ -60,7 +60,7 @@ class Responses:
     ``sigma`` is the standard deviation of a rate's logarithm; ``sigmas`` has those of cells that are known better, the
     total's first where there are several flows. ``misfit`` (of capacities, as a logarithm) and
     ``sharing`` (how unequally flows share, a part of 1) are how far the real node may be from the model: figures that
-    hang on either are trusted less, the others not. Cells whose rates nobody can predict are left out (``left_out``), and
+    depend on either are trusted less, the others not. Cells whose rates nobody can predict are left out (``left_out``), and
     of ``parts`` what no cell measures.
     """
 

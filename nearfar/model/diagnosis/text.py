@@ -12,11 +12,11 @@ ORIGINS = {
     "run": "the healthy run of this machine",
     "machines": "healthy runs of other machines (one is trusted within 2.5 %, five within 1 %, or as they vary)",
     "tuned": "the site's tuned references",
-    "siblings": "siblings in the same run (what slows all of them alike stays unseen)",
+    "siblings": "siblings in the same run (what slows all of them alike is not seen)",
     "prediction": "the node type's prediction, taken as right within 3 %",
 }
-#: What is said where no figure has a healthy one beside it.
-NOTHING_COMPARED = "nothing was compared: no figure has a healthy one beside it"
+#: What is said where no figure has a healthy one to compare it with.
+NOTHING_COMPARED = "nothing was compared: no figure has a healthy one to compare it with"
 
 
 def cells_text(count: int) -> str:
@@ -45,7 +45,7 @@ def nothing_slow(diagnosis: Diagnosis) -> str:
     low = diagnosis.lowest
     if low is None:
         return "nothing is slow"
-    below = f"{low.cell} has {low.ratio:.0%} of healthy, and is told from a healthy one below {low.bad_below:.0%}"
+    below = f"{low.cell} has {low.ratio:.0%} of healthy, and differs from a healthy one only below {low.bad_below:.0%}"
     return f"nothing is clearly slow; the lowest, {below}"
 
 
@@ -54,8 +54,8 @@ def undetermined(diagnosis: Diagnosis) -> str:
     names = [" and ".join(blame.part.name for blame in blames) for blames in diagnosis.undetermined]
     slow = f"{cells_text(len(diagnosis.bad))} slow"
     if len(names) == 1:
-        return f"cannot be told: {names[0]} would explain it, but these cells do not say by how much: {slow}"
-    return f"cannot be told: these parts explain it equally: {', '.join(names)}: {slow}"
+        return f"ambiguous: {names[0]} would explain it, but these cells do not show by how much: {slow}"
+    return f"ambiguous: these parts explain it equally: {', '.join(names)}: {slow}"
 
 
 def _short(blames: Sequence[DegradedPart]) -> str:

@@ -10,7 +10,7 @@ from nearfar.topology import Link, Node, behind_nvswitch, shared_uplinks
 
 from .ceilings import lanes_ceiling, link_ceiling
 
-_AS_CAPTURED = "its link's speed when the XML was captured, which an idle GPU shows low"
+_AS_CAPTURED = "its link's speed when the XML was captured, which is low on an idle GPU"
 _AS_BELOW = "taken to be as wide as the widest link of its GPUs"
 
 

@@ -63,7 +63,7 @@ def modelled_document(
 
 
 def _skip(cell: Cell, prediction: Prediction) -> dict[str, Any]:
-    """A cell whose rates hang on what nobody knows; ``unknown`` has the capacities one by one."""
+    """A cell whose rates depend on what nobody knows; ``unknown`` has the capacities one by one."""
     names: dict[str, list[str]] = {}
     for capacity in prediction.unknown:
         names.setdefault(capacity.source, []).append(capacity.name)

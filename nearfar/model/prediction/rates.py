@@ -24,7 +24,7 @@ FULL_WITHIN = 0.005
 class Prediction:
     """Rates in GB/s by flow, their sum, and the names of what is full (of all flows together, and of each).
 
-    ``unknown`` are the capacities that the rates hang on although nobody knows them. While there are any, the rates
+    ``unknown`` are the capacities that the rates depend on although nobody knows them. While there are any, the rates
     are the best case: each of these at its peak, at what is nominal where no peak is known, or without limit; a rate is
     ``None`` where nothing bounds it. ``basis`` says how the rates are known: ``input`` (the figure is one of the node type's own),
     ``assumed`` (its own, taken from a like part), ``predicted``, ``at best``, or ``nominal`` (a link whose nominal ceiling is not

@@ -29,7 +29,7 @@ def not_known(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[st
         yield f"{', '.join(names)} GB/s {why}"
     if unknown:
         where = f"{node_type.name}.yaml" if node_type.file is None else str(node_type.file)
-        yield f"to be told what they carry, add to {where}: {'; '.join(_keys(unknown, node_type))}"
+        yield f"to give their values, add to {where}: {'; '.join(_keys(unknown, node_type))}"
 
 
 def _keys(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[str]:

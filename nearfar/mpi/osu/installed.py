@@ -101,7 +101,7 @@ def lacking(environment: Mapping[str, str] | None = None) -> dict[str, str]:
     found = {}
     if find("osu_latency", "pt2pt", env) is None:
         if env.get("NEARFAR_OSU"):
-            raise NearfarError(f"{complaint(env)}; mend or unset the variable")
+            raise NearfarError(f"{complaint(env)}; fix or unset the variable")
         found["mpi"] = "there is no osu_latency on the PATH"
     elif not env.get("NEARFAR_MPIRUN") and not _any_of(("mpirun", "mpiexec", "srun"), env):
         found["mpi"] = "there is no mpirun, mpiexec or srun on the PATH"
@@ -177,7 +177,7 @@ def _launchers(library: str, implementation: str | None, env: Mapping[str, str])
     if named:
         found = shutil.which(named, path=env.get("PATH"))
         if found is None:
-            raise CouldNotJudge(f"NEARFAR_MPIRUN={named}: no such program; mend or unset the variable")
+            raise CouldNotJudge(f"NEARFAR_MPIRUN={named}: no such program; fix or unset the variable")
         yield found
         return
     names = ["mpirun", *([f"mpirun.{implementation}"] if implementation else []), "mpiexec"]

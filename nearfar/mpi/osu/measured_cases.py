@@ -61,7 +61,7 @@ def document(
     started: float,
     command: Sequence[str],
 ) -> dict[str, Any]:
-    """Everything that is known, with the software that it hangs on. ``started``: seconds since 1970."""
+    """Everything that is known, with the software that it depends on. ``started``: seconds since 1970."""
     version = next((shown.version for found in ready for shown in found.tables), "")
     described = node_to_document(node)
     stamp = {"mpi": mpi.name if mpi else "", "osu": version}

@@ -120,7 +120,7 @@ def _reason(verdict: str, measured: list[NodeRun], missing: list[dict[str, Any]]
     if verdict == "PASS":
         return None
     if verdict == NOT_JUDGED:
-        return "nothing of it was judged: it has no reference; nearfar tune makes references of healthy runs"
+        return "none of its figures was judged: it has no reference; nearfar tune makes references of healthy runs"
     for node in measured:
         for check in node.checks:
             if check.word == verdict and check.verdict is not None and check.verdict.reasons:

@@ -44,7 +44,7 @@ class KnownCapacity:
 @dataclass(frozen=True)
 class CellRow:
     """A measured cell beside its prediction, GB/s; ``off`` is predicted ÷ measured − 1 (None: no prediction), ``at_best``
-    where it hangs on a capacity never seen full."""
+    where it depends on a capacity never saturated."""
 
     cell: str
     measured: float
@@ -147,7 +147,7 @@ def _known(estimate: Estimate) -> KnownCapacity:
             estimate.name, number(estimate.value), f"{number(estimate.low)} to {number(estimate.high)}"
         )
     if not estimate.members:
-        return KnownCapacity(estimate.name, f"≥ {number(estimate.low)}", "never seen full")
+        return KnownCapacity(estimate.name, f"≥ {number(estimate.low)}", "never saturated")
     others = ", ".join(member for member in estimate.members if member != estimate.name)
     return KnownCapacity(estimate.name, f"≥ {number(estimate.low)}", f"not told apart from {others}")
 
@@ -180,7 +180,7 @@ def _pairs(estimates: Sequence[Estimate]) -> str:
 def _row(one: Comparison, calibration: Calibration) -> CellRow:
     limits = ", ".join(one.limited_by)
     if one.hangs_on:
-        limits += f"{'; ' if limits else ''}at best: {', '.join(one.hangs_on)} never seen full"
+        limits += f"{'; ' if limits else ''}at best: {', '.join(one.hangs_on)} never saturated"
     words = [] if one.predicted is None or one.calibrates else _far_off(one)
     if one.measured.cell in calibration.unexplained:
         words.append("some flow is held back by nothing known on its way")
@@ -215,10 +215,10 @@ def _line(rows: Sequence[CellRow]) -> str:
     best = sum(row.off is not None and row.at_best for row in rows)
     if not offs:
         if best:
-            return f"{plural(best, 'total')} predicted only at best: some capacity was never seen full."
+            return f"{plural(best, 'total')} predicted only at best: some capacity was never saturated."
         return "No other cell of several flows was measured."
     within = sum(abs(off) <= FAR_OFF for off in offs)
-    more = f" {best} more only at best: some capacity was never seen full." if best else ""
+    more = f" {best} more only at best: some capacity was never saturated." if best else ""
     return (
         f"{within} of {len(offs)} totals are predicted within 10 %, the worst {percent(max(offs, key=abs))} off.{more}"
     )

@@ -65,7 +65,7 @@ def solve(spack: Spack, environment: Environment, features: Collection[str], sys
 
     It has CUDA where the nodes have GPUs (the feature ``gpu``), unless ``NEARFAR_CUDA=none``. The packages of the system are those of
     the site's ``packages.yaml`` (``NEARFAR_SPACK_SITE`` or ``site/systems/SYSTEM/``); where there is none, those that Spack finds
-    here. Raises ``NearfarError`` with one line for whatever a user can mend.
+    here. Raises ``NearfarError`` with one line for whatever a user can fix.
     """
     wanted = manifest(spack, environment, features, system)
     made = SpackEnvironment(wanted.folder)

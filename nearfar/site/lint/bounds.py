@@ -29,7 +29,7 @@ def _of_bounds(row: ReferenceRow) -> str | None:
     if row.provenance.get("described"):
         return None
     if row.lower is None and row.upper is None:
-        return "neither bound: it judges nothing, and accepts nothing"
+        return "no bound: the row judges nothing, and accepts no node"
     if less_is_better and row.upper is None:
         return "no upper bound: nothing is too slow; give one, such as 0.1 for 10 % above"
     if not less_is_better and row.lower is None and row.unit != "1":

@@ -51,7 +51,7 @@ def _ratio_of_others(table: ReferenceTable, row: ReferenceRow) -> str | None:
             return f"{row.value:g}, but {far.name} over {near.name} is {ratio:.3g}"
         return None
     if row.value > 1 + _tolerance(row) and row.lower is not None:
-        return f"{row.value:g}: a far path above the near one; turned round?"
+        return f"{row.value:g}: the far path is above the near one; are they swapped?"
     return None
 
 
@@ -66,7 +66,7 @@ def _sum(table: ReferenceTable, row: ReferenceRow) -> str | None:
         return None
     most = sum(singles) if len(singles) == 2 else 2 * singles[0]
     if row.value > most * (1 + TOLERANCE):
-        return f"{row.value:g} GB/s of both directions is above the two alone, {most:g} GB/s together"
+        return f"{row.value:g} GB/s of both directions is above the two measured alone, {most:g} GB/s in total"
     return None
 
 

@@ -31,7 +31,11 @@ def complaints(read: ReadFile[System], checks: Mapping[str, Question]) -> Iterat
     real = [partition for partition in system.partitions.values() if not partition.modelled]
     if not real:
         yield at(
-            file, WARNING, "act", "act: never applies: all partitions are modelled, and nothing modelled acts", "act"
+            file,
+            WARNING,
+            "act",
+            "act: never applies: all partitions are modelled, and modelled results are never acted on",
+            "act",
         )
         return
     slips = {problem.steps for problem in unknown}
@@ -63,8 +67,8 @@ def _never(system: System, real: Sequence[Partition], name: str, checks: Mapping
         return None if there else "no partition has the features mpi and two_nodes"
     check = checks[name]
     if not check.levels:
-        return "no sweep asks for it by itself"
+        return "no sweep runs it"
     if not any(check.fits(system.name, each.name, each.features) for each in real):
         wants = " or ".join(f"'{spec}'" for spec in check.systems)
-        return f"no partition of '{system.name}' has what it asks for ({wants})"
+        return f"no partition of '{system.name}' has what it requires ({wants})"
     return None

@@ -80,7 +80,7 @@ def of_node_types(reading: SiteContents) -> Iterator[Complaint]:
     for name, read in reading.node_types.items():
         yield from node_types.complaints(read, models, memories)
         if name not in used and CHECKOUT / "site" not in read.file.path.parents:
-            yield Complaint(read.file.path, 1, WARNING, "dead", "dead: no partition has this node type")
+            yield Complaint(read.file.path, 1, WARNING, "dead", "unused: no partition has this node type")
 
 
 def of_references(reading: SiteContents, checks: Mapping[str, Question], today: datetime.date) -> Iterator[Complaint]:
@@ -92,7 +92,7 @@ def of_references(reading: SiteContents, checks: Mapping[str, Question], today: 
         used = uses(reading, name)
         if not used:
             yield Complaint(
-                read.file.path, 1, WARNING, "dead", "dead: no partition names it, and no node type is called so"
+                read.file.path, 1, WARNING, "dead", "unused: no partition names it, and no node type has this name"
             )
         tables = list(rows.tables(read.value, used, checks))
         yield from (each for each in tables if isinstance(each, Complaint))

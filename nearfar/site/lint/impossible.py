@@ -201,7 +201,7 @@ def _of_latencies(file: SiteFile) -> Iterator[Complaint]:
     for place, entry in enumerate(file.data.get("published", {}).get("not_modelled", [])):
         for words, rate in implied_rates(entry.get("figures", "")):
             if rate > MOST_FABRIC and "impossible" not in entry:
-                told = f"{words} is {rate:,.0f} GB/s, more than any fabric carries: say that it cannot be (impossible: …), or mend it"
+                told = f"{words} is {rate:,.0f} GB/s, more than any fabric carries: say that it cannot be (impossible: …), or fix it"
                 yield at(file, ERROR, "impossible", told, "published", "not_modelled", place)
                 break
 

@@ -109,7 +109,7 @@ def _of_links(file: SiteFile, node: Node) -> Iterator[tuple[str, str]]:
         line = None if described is None else line_rate(described.link)
         if described is not None and line is not None and gpu.link.speed is not None and gpu.link.speed > 1.05 * line:
             words = f"{link_text(described.link)}, but the XML was captured with {gpu.link.speed:.3g} GB/s"
-            yield f"g{gpu.index}", f"links: g{gpu.index}: {words}: a link that trained low would pass"
+            yield f"g{gpu.index}", f"links: g{gpu.index}: {words}: a link that trained at a lower rate would pass"
 
 
 def _of_capacity(capacity: Capacity, node: Node, memories: Mapping[str, float]) -> tuple[str, str, str] | None:

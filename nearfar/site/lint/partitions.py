@@ -42,7 +42,7 @@ def complaints(reading: SiteContents, read: ReadFile[System], features: set[str]
     used = {environment for partition in system.partitions.values() for environment in partition.environs}
     for index, entry in enumerate(file.data.get("environments", ())):
         if entry["name"] not in used:
-            words = f"environment '{entry['name']}': dead: no partition names it under environs"
+            words = f"environment '{entry['name']}': unused: no partition names it under environs"
             yield at(file, WARNING, "dead", words, "environments", index)
 
 
@@ -51,14 +51,14 @@ def _of_features(
 ) -> Iterator[Complaint]:
     for position, feature in enumerate(partition.features):
         if feature not in features:
-            words = f"feature '{feature}': dead: no check asks for it{did_you_mean(feature, sorted(features))}"
+            words = f"feature '{feature}': unused: no check requires it{did_you_mean(feature, sorted(features))}"
             yield at(file, WARNING, "feature", words, *place, "features", position)
     read = reading.node_types.get(partition.node_type or "")
     node = read.value.node if read is not None and read.value is not None else None
     if node is None:
         return
     if node.gpus and "gpu" not in partition.features:
-        words = f"{partition.name}: no feature 'gpu', but {partition.node_type} has {len(node.gpus)} GPUs: no check looks at them"
+        words = f"{partition.name}: no feature 'gpu', but {partition.node_type} has {len(node.gpus)} GPUs: no check measures them"
         yield at(file, WARNING, "feature", words, *place, "features")
     if not node.gpus and "gpu" in partition.features:
         yield at(
@@ -117,7 +117,7 @@ def below_model(
         for key in ("gen", "width"):
             if mine.get(key, its.get(key)) != its.get(key) and mine[key] < its[key]:
                 words = f"expect: link: {key}: {mine[key]}, but {model} has {its[key]}"
-                yield "link", f"{words}: a link that trained low would pass"
+                yield "link", f"{words}: a link that trained at a lower rate would pass"
     lanes = expect.get("nvlinks")
     if lanes is not None and lanes < known.get("nvlinks", 0):
         yield "nvlinks", f"expect: nvlinks: {lanes}, but {model} has {known['nvlinks']}: lanes that are down would pass"
@@ -148,4 +148,4 @@ def shadows(directories: Iterable[Path], kinds: Iterable[str]) -> Iterator[Compl
             for path in sorted((directory / kind).glob("*.yaml")):
                 before = first.setdefault(path.name, path)
                 if before != path:
-                    yield Complaint(before, 1, INFO, "shadow", f"stands before {path}, which is not read")
+                    yield Complaint(before, 1, INFO, "shadow", f"takes precedence over {path}, which is not read")

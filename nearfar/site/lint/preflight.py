@@ -39,7 +39,7 @@ def tell_warnings(found: Sequence[Complaint]) -> None:
 
 def used_by(reading: SiteContents, system: systems.System) -> list[Complaint]:
     """The complaints about what one system's partitions use, the system's own file among them: what is wrong with others'
-    is theirs to mend."""
+    is theirs to fix."""
     partitions = system.partitions.values()
     wanted = {name for p in partitions for name in (p.references, p.node_type) if name}
     sharing = [p for read in reading.systems.values() if read.value for p in read.value.partitions.values()]

@@ -33,11 +33,11 @@ def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Comp
         yield complaint(WARNING, words, "tuned", "date")
     stamp = tuned.get("stamp") or {}
     if not stamp:
-        yield complaint(WARNING, "no stamp: with another driver nothing says that the values are stale", "tuned")
+        yield complaint(WARNING, "no stamp: after a change of driver nothing shows that the values are stale", "tuned")
     known = {place_key(row.place) for row in references.rows()}
     for key in references.of_rows:
         if key not in known:
-            yield complaint(WARNING, f"dead: the file has no such row{_only_close(key, known)}", "tuned", "rows", key)
+            yield complaint(WARNING, f"unused: the file has no such row{_only_close(key, known)}", "tuned", "rows", key)
     for key, version in stamp.items():
         if key not in SOFTWARE:
             yield complaint(
@@ -63,4 +63,4 @@ def _of_date(date: Any, today: datetime.date) -> Iterator[str]:
     if not isinstance(day, datetime.date):
         yield f"'{date}' is no day such as {today.isoformat()}"
     elif day > today + datetime.timedelta(days=1):
-        yield f"{day} lies in the future; mend it, or this machine's clock ({today})"
+        yield f"{day} lies in the future; fix it, or this machine's clock ({today})"

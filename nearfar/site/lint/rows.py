@@ -72,7 +72,7 @@ def _asks(check: Question, use: FileUse) -> bool:
 
 def _never_asked(references: ReferenceFile, check: Question, used: Sequence[FileUse]) -> Complaint:
     wants = " or ".join(f"'{spec}'" for spec in check.systems)
-    words = f"{check.name}: dead: it asks for {wants}, and {_names([use.name for use in used])} has not that"
+    words = f"{check.name}: unused: it requires {wants}, which {_names([use.name for use in used])} does not have"
     return at(references.file, WARNING, "dead", words, check.name)
 
 
@@ -85,9 +85,9 @@ def _no_such_model(references: ReferenceFile, check: str, model: str, nodes: Seq
     taken = [name for name in known if re.fullmatch(model, name)]
     if taken:
         before = references.model_key(check, taken[0])
-        words = f"dead: another model of the file is taken before it: {before}"
+        words = f"unused: another model of the file comes first: {before}"
     else:
-        words = f"dead: no node that uses this file has such a GPU{did_you_mean(model, known)}"
+        words = f"unused: no node that uses this file has such a GPU{did_you_mean(model, known)}"
     return at(references.file, WARNING, "dead", f"{check}: {model}: {words}", check, model)
 
 
@@ -139,8 +139,8 @@ def dead(table: ReferenceTable, row: ReferenceRow) -> bool:
 def _why_dead(table: ReferenceTable, row: str) -> str:
     known = sorted(table.figures or {})
     if not known:
-        return f"dead: {_names(table.used_for)} has no figure of {table.check}"
-    words = f"dead: {_names(table.used_for)} has no such figure"
+        return f"unused: {_names(table.used_for)} has no figure of {table.check}"
+    words = f"unused: {_names(table.used_for)} has no such figure"
     same = next((key for key in known if _same_cell(row, key)), None)
     hint = did_you_mean(row, known) if same is None else f" (did you mean '{same}'?)"
     if hint.startswith(" (did"):

@@ -54,7 +54,7 @@ def _of_template(path: Path, name: str) -> Iterator[Complaint]:
         return
     known = {each.relative_to(root).as_posix() for root in _ROOTS for each in root.rglob("*") if each.is_file()}
     if name not in known and not _mentioned(path):
-        words = f"dead: no template of the pack is called {name}, and none beside it names it{did_you_mean(name, sorted(known))}"
+        words = f"unused: no template of the pack has the name {name}, and none beside it names it{did_you_mean(name, sorted(known))}"
         yield Complaint(path, 1, WARNING, "dead", words)
 
 

@@ -1,5 +1,5 @@
 """Nodes that are not drained for what was found: held by a cap, by the floor, or because many have the same; and whether that, or
-something else that ``act`` cannot mend, waits for a person."""
+something else that ``act`` cannot fix, waits for a person."""
 
 from __future__ import annotations
 

@@ -104,8 +104,8 @@ def _decided(
         LastRead(options.state).check_mounted(options)
         decisions = decide(found.runs, nodes, policy, before, now)
     other_systems = tuple(_evidence_of_other_systems(found.others, nodes))
-    # What is mended later came before: all of it is read again then.
-    until = now if not found.mendable else times.recent if last is None else last
+    # What is fixed later came before: all of it is read again then.
+    until = now if not found.fixable else times.recent if last is None else last
     return ActView(
         nodes,
         before,

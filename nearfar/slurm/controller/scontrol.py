@@ -80,8 +80,8 @@ class Slurm:
                 raise WrongOption(misused)
             # A SlurmctldHost that nobody knows: the last line says "No error".
             unknown = next((line.strip() for line in answer.stderr.splitlines() if "Unable to resolve" in line), None)
-            mend = "; no slurm.conf is found on this machine: name it, SLURM_CONF=FILE" if _NO_CONF in text else ""
-            raise CouldNotJudge(f"{name}: {unknown or text or f'exit code {answer.returncode}'}{mend}")
+            fix = "; no slurm.conf is found on this machine: name it, SLURM_CONF=FILE" if _NO_CONF in text else ""
+            raise CouldNotJudge(f"{name}: {unknown or text or f'exit code {answer.returncode}'}{fix}")
         return answer.stdout
 
     def version(self) -> versions.Version:

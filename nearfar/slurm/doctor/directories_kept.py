@@ -76,7 +76,7 @@ def _access(user: str, wants: Sequence[tuple[str, int]]) -> DoctorAnswer:
         words = ", ".join(
             f"{'write to' if how == WRITE else 'run' if how == RUN else 'read'} {path}" for path, how in which
         )
-        return problem(about, f"{user} cannot {words}", "mend owner or mode of it and of the directories above it")
+        return problem(about, f"{user} cannot {words}", "fix owner or mode of it and of the directories above it")
     return ok(about, f"may read, run and write all that it has to ({len(wants)} places)")
 
 
@@ -90,7 +90,7 @@ def _foreign(site: InstalledSite) -> DoctorAnswer:
     try:
         Trust(root, frozenset(trusted)).check_parents()
     except NearfarError as error:
-        return problem(about, first_line(error), "mend the owner or the mode of that directory")
+        return problem(about, first_line(error), "fix the owner or the mode of that directory")
     found, looked = [], 0
     for place, folders, files in os.walk(root):
         for name in (*folders, *files):

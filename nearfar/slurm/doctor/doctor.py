@@ -1,4 +1,4 @@
-"""All questions, in the order in which one mends what they find."""
+"""All questions, in the order in which one fixes what they find."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ask_all(site: InstalledSite) -> Iterator[DoctorAnswer]:
     for about, these in others.items():
         verdict = PROBLEM if any(each.verdict == PROBLEM for each in these) else NOT_LOOKED
         names = dict.fromkeys(each.about for each in these)
-        yield DoctorAnswer(", ".join(names), verdict, f"for the same reason as {about}", f"mend {about} first")
+        yield DoctorAnswer(", ".join(names), verdict, f"for the same reason as {about}", f"fix {about} first")
 
 
 def _answers(site: InstalledSite) -> Iterator[DoctorAnswer]:

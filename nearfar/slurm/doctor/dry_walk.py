@@ -53,7 +53,7 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
     try:
         yield _walk(site)
     except NearfarError as error:
-        yield problem(_ABOUT, first_line(error), "mend that; until then act does nothing")
+        yield problem(_ABOUT, first_line(error), "fix that; until then act does nothing")
 
 
 def _walk(site: InstalledSite) -> DoctorAnswer:
@@ -68,7 +68,7 @@ def _walk(site: InstalledSite) -> DoctorAnswer:
         kept_looks.store(Path(place), finding, "set TMPDIR to a directory")
         seen = view.look(site.act_options(None, Path(place)), _PretendedSlurm(nodes), site.now)
     if seen.refused:
-        return problem(_ABOUT, f"a finding of root's own is not believed: {seen.refused[0]}", "mend that")
+        return problem(_ABOUT, f"a finding of root's own is not believed: {seen.refused[0]}", "fix that")
     decision = next((each for each in seen.decisions.nodes if each.node == node), None)
     made_up = f"a GPU absent from {node} (made up)"
     if decision is None:

@@ -27,7 +27,7 @@ def _problems(site: InstalledSite, name: str, part: InstalledPart) -> Iterator[D
     try:
         wanted = {file.path: file for file in rendered(part.options) if file.part == name}
     except NearfarError as error:
-        yield problem(about, first_line(error), "mend the template, then " + again)
+        yield problem(about, first_line(error), "fix the template, then " + again)
         return
     if part.version != __version__:
         yield problem(about, f"installed by nearfar {part.version}; this is {__version__}", again)

@@ -23,13 +23,13 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
     try:
         seen = site.seen
     except NearfarError as error:
-        yield problem("results", first_line(error), "mend that; until then act does nothing")
+        yield problem("results", first_line(error), "fix that; until then act does nothing")
         return
     future = [line for line in seen.refused if "is not yet" in line]
     others = [line for line in seen.refused if line not in future]
     if others:
         more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-        yield problem("results", f"not believed: {'; '.join(others[:_NAMED])}{more}", "mend or remove these files")
+        yield problem("results", f"not believed: {'; '.join(others[:_NAMED])}{more}", "fix or remove these files")
     elif not seen.runs:
         yield not_looked("results", f"none in {site.options.results} that are young enough to be read")
     else:

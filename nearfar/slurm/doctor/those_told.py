@@ -49,7 +49,7 @@ def _text_files(site: InstalledSite, folder: Path) -> DoctorAnswer:
     except NearfarError as error:
         return not_looked(about, first_line(error))
     if refused:
-        return problem(about, f"{user} cannot write to {folder}", "mend its mode: docs/guide/monitoring.md")
+        return problem(about, f"{user} cannot write to {folder}", "fix its mode: docs/guide/monitoring.md")
     try:
         age = site.now - (folder / catalogue.FLEET).stat().st_mtime
     except OSError:

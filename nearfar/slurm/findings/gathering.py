@@ -31,7 +31,7 @@ _TOO_LATE = 86400.0
 
 @dataclass(frozen=True)
 class Gathered:
-    """Check runs that are believed, and one line for each file that is not (``mendable``: one of them may count once it is mended, which
+    """Check runs that are believed, and one line for each file that is not (``fixable``: one of them may count once it is fixed, which
     what belongs to others never does); ``sweeps``: the newest that are there; ``clocks``: one for each node whose clock is off;
     ``others``: hard evidence of other systems than the one that was asked for, as (system, node, run)."""
 
@@ -39,7 +39,7 @@ class Gathered:
     refused: tuple[str, ...]
     clocks: tuple[str, ...] = ()
     others: frozenset[tuple[str, str, str]] = frozenset()
-    mendable: bool = False
+    fixable: bool = False
     sweeps: tuple[str, ...] = ()
 
 
@@ -79,7 +79,7 @@ def gather(
         refusals.lines(refused),
         tuple(_behind(runs)),
         frozenset(others),
-        refusals.mendable(refused),
+        refusals.fixable(refused),
         tuple(sweeps),
     )
 

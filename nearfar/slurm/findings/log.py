@@ -94,7 +94,7 @@ class ActLog:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             why = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise CouldNotJudge(
-                f"{self.path}:{number}: not a line of this log ({why}); mend it, or move the file away: {self._without}"
+                f"{self.path}:{number}: not a line of this log ({why}); fix it, or move the file away: {self._without}"
             ) from None
 
     def _append(self, entry: Entry) -> None:

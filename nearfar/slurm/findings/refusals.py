@@ -27,6 +27,6 @@ def lines(refused: Sequence[CouldNotJudge]) -> tuple[str, ...]:
     return (*found, *more)
 
 
-def mendable(refused: Sequence[CouldNotJudge]) -> bool:
-    """Whether one of them may count once it is mended: what belongs to others never does."""
+def fixable(refused: Sequence[CouldNotJudge]) -> bool:
+    """Whether one of them may count once it is fixed: what belongs to others never does."""
     return not all(isinstance(error, NotOurs) for error in refused)

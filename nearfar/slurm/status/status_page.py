@@ -84,7 +84,7 @@ def _shared(one: SharedByMany, system: str) -> Iterator[str]:
     else:
         yield f"held, blamed on no node: {one.what} is slow {many}: its reference, or the driver?"
         yield f"  its reference is old:  nearfar tune --system {system}   (docs/guide/driver-update.md)"
-        yield f"  its cause is mended:   nearfar slurm clear {names} --because WORDS"
+        yield f"  its cause is fixed:   nearfar slurm clear {names} --because WORDS"
 
 
 def _group(nodes: Sequence[NodeStatus], group: str) -> Iterator[str]:

@@ -154,7 +154,7 @@ class SweepLoop:
         self._interval = self.pace.query_first if changed else min(self._interval * 1.5, self.pace.query_last)
 
     def _not_answered(self, error: NearfarError) -> None:
-        """A controller that is away is waited for; everything else is the user's to mend."""
+        """A controller that is away is waited for; everything else is the user's to fix."""
         if not passing(error):
             raise error
         if self.now() > self.sweep.deadline + self.pace.result_wait:

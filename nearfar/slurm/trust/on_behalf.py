@@ -31,7 +31,7 @@ def of_owner(place: Path) -> None:
     os.setuid(uid)
     for path, mode in ((Path(sys.executable), os.X_OK), (CHECKOUT / "nearfar" / "cli.py", os.R_OK)):
         if not os.access(path, mode):
-            raise NearfarError(f"{path}: {user.pw_name} cannot use it, and {place} is that user's; mend its mode")
+            raise NearfarError(f"{path}: {user.pw_name} cannot use it, and {place} is that user's; fix its mode")
     if not os.access(".", os.X_OK):
         os.chdir("/")
     print(f"nearfar: goes on as {user.pw_name}: {place} is that user's", file=sys.stderr)

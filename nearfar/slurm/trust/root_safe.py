@@ -25,7 +25,7 @@ def refuse(paths: Iterable[Path], users: frozenset[int], what: str) -> None:
         except CouldNotJudge as error:
             words = str(error).removesuffix("; not counted")
             raise NearfarError(
-                f"{words}; as root {what} must be root's alone: mend it, or run from another place"
+                f"{words}; as root {what} must be root's alone: fix it, or run from another place"
             ) from None
 
 
@@ -41,7 +41,7 @@ def refuse_tree(folder: Path, users: frozenset[int], what: str) -> None:
 
 
 def _error(words: str, what: str) -> NearfarError:
-    return NearfarError(f"{words}; as root {what} must be root's alone: mend it, or run from another place")
+    return NearfarError(f"{words}; as root {what} must be root's alone: fix it, or run from another place")
 
 
 def interpreter(users: frozenset[int]) -> None:

@@ -70,7 +70,7 @@ class Trust:
                 place = here
 
     def _instead(self) -> str:
-        return f"{self.root} could be another's in its place, and nothing in it counts: mend that, or name another directory"
+        return f"{self.root} could be another's in its place, and nothing in it counts: fix that, or name another directory"
 
     def directory(self, path: Path) -> None:
         """Raise ``CouldNotJudge`` unless ``path`` and every directory above it up to the root are real directories that

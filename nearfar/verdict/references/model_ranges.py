@@ -101,7 +101,7 @@ def _limit(file: SiteFile, row: str, steps: Sequence[str | int]) -> tuple[Link |
     path_class, _, figure = row.partition(".")
     if path_class == LOCAL_CLASS:
         if "memory" not in file.data:
-            raise file.error(f"{row}: nobody can say what it may be at most: give the model's memory", *steps)
+            raise file.error(f"{row}: its upper limit is unknown: give the model's memory", *steps)
         return None, file.data["memory"]["bandwidth"], "the memory, by its nominal rate,"
     expect: Mapping[str, Any] = file.data["expect"]
     host = path_class in link_limits.OWN_LINK_CLASSES
@@ -113,9 +113,7 @@ def _limit(file: SiteFile, row: str, steps: Sequence[str | int]) -> tuple[Link |
     most = None if known is None else link_ceiling(known, figure if host else "p2p")
     if known is None or most is None:
         missing = "link" if host else "nvlink_generation"
-        raise file.error(
-            f"{row}: nobody can say what it may be at most: give the model's {missing} under expect", *steps
-        )
+        raise file.error(f"{row}: its upper limit is unknown: give the model's {missing} under expect", *steps)
     many = 2 if figure == "both.total" else 1
     return link, most * many, f"{'' if many == 1 else '2 × '}{link_limits.link_text(known)}"
 

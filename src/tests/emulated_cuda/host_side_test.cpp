@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 
-// Two NUMA nodes of two CPUs; both GPUs hang on the second, of which the cpuset allows the memory alone.
+// Two NUMA nodes of two CPUs; both GPUs are attached to the second, of which the cpuset allows the memory alone.
 Node half_allowed() {
     Node node;
     node.numa_nodes = {{0, 0, {0, 1}, 1 << 30}, {1, 1, {2, 3}, 1 << 30}};

@@ -143,8 +143,8 @@ def test_a_cap_that_is_never_reached_is_told(tmp_path: Path) -> None:
 
     (words,) = told("available: {share: 0.95}")
     assert words == (
-        f"{path}:4: act: cap: available leaves 0.05 of a partition to all that are out, less than the 0.1 of in_all, which is never "
-        "reached"
+        f"{path}:4: act: cap: available leaves 0.05 of a partition to all nodes that are out of use, "
+        "less than the 0.1 of in_all, which is then never reached"
     )
     assert not told("available: {share: 0.9}") and not told("in_all: {nodes: 8, share: 0.9}")
     assert not told("available: {nodes: 3}")

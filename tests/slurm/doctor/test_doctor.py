@@ -265,7 +265,7 @@ def test_a_slurm_that_does_not_answer_is_waited_for_once(site: Site, monkeypatch
     assert time.monotonic() - began < 20 and code == 1
     assert "no answer within" in found.pop("Slurm")[0][1], "said once"
     [(verdict, words)] = found["slurm.conf, results, drains"]
-    assert (verdict, words) == ("problem", "for the same reason as Slurm → mend Slurm first") and len(found) == 1, found
+    assert (verdict, words) == ("problem", "for the same reason as Slurm → fix Slurm first") and len(found) == 1, found
     assert (site.folder / "calls").read_text().count("asked") == 1
     assert "dry walk" not in found, "a node is pretended"
 

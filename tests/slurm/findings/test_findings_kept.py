@@ -92,7 +92,7 @@ def test_what_is_read_though_it_came_late(
         patch.setattr(time, "time", lambda now=site.now + 20 * 86400: now)
         assert len(view.look(order, site.slurm).refused) == 1, "it stays refused, and is told of"
     (place / "result.json").chmod(0o644)
-    assert site.act() == 0 and site.node("n1").drain, "mended, it counts"
+    assert site.act() == 0 and site.node("n1").drain, "fixed, it counts"
     for node, text in (
         ("n2", None),
         ("n3", json.dumps({"schema": "nearfar-act-read/1", "until": {f"vm:{site.results}": 9e12}})),

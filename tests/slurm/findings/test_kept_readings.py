@@ -92,7 +92,7 @@ class Files:
         (place / "new").write_text("new")
 
     def close(self, _: Path) -> None:
-        """All is mended."""
+        """All is fixed."""
         for path in (self.results, *self.results.rglob("*")):
             os.chown(path, os.geteuid(), -1)
             path.chmod(0o755 if path.is_dir() else 0o644)

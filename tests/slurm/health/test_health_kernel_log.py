@@ -197,7 +197,7 @@ def test_a_gpu_that_is_none_of_the_nodes() -> None:
 
 
 def test_what_was_logged_before_the_first_look_accuses_nobody() -> None:
-    """It may have been mended since: a fleet is not drained by an installation."""
+    """It may have been fixed since: a fleet is not drained by an installation."""
     seen = told(FALLEN, past={})
     assert found(seen) == [("g0.xid79", "DEGRADED", False)] and "before the first look" in seen.findings[0].reason
 

@@ -124,7 +124,7 @@ def test_a_thousand_directories_of_others_are_a_few_lines(tmp_path: Path) -> Non
         (results / f"x{number:04}" / "nodes" / "n1" / "1").mkdir(parents=True)
         given_away(results / f"x{number:04}")
     found = read(results)
-    assert [run.node for run in found.runs] == ["n1"] and not found.mendable
+    assert [run.node for run in found.runs] == ["n1"] and not found.fixable
     assert len(found.refused) == 11 and found.refused[-1] == f"990 more of user {OTHER}; not counted"
 
 
@@ -156,7 +156,7 @@ def test_a_directory_that_is_closed_to_this_user_is_told_of(tmp_path: Path, clos
     finally:
         os.seteuid(0), os.setegid(0)
     assert [run.node for run in found.runs] == ["n2"]
-    assert len(found.refused) == 1 and str(results / closed) in found.refused[0] and found.mendable
+    assert len(found.refused) == 1 and str(results / closed) in found.refused[0] and found.fixable
 
 
 @root_only

@@ -99,7 +99,7 @@ def test_many_slow_nodes_at_once(fleet: Fleet, capsys: pytest.CaptureFixture[str
     leave(fleet.results, "n4", "00000001", at=fleet.now - 60)
     fleet.run("act")
     capsys.readouterr()
-    assert fleet.run("status") == 3, "nobody but a person mends a reference or a driver"
+    assert fleet.run("status") == 3, "nobody but a person fixes a reference or a driver"
     said = capsys.readouterr().out
     assert "held, blamed on no node: host_device_check sole.g_n is slow on 3 of 4 nodes at once" in said
     assert "nearfar tune --system vm" in said and "nearfar slurm clear 'n[1-3]' --because WORDS" in said
@@ -115,7 +115,7 @@ def test_what_is_held_is_in_the_log_once(fleet: Fleet, capsys: pytest.CaptureFix
         fleet.run("act")
     fleet.slow("n5", 7200, 30)
     fleet.run("act")
-    fleet.run("clear", "n[1-3,5]", "--because", "reference mended")
+    fleet.run("clear", "n[1-3,5]", "--because", "reference fixed")
     fleet.run("act")
     fleet.run("act")
     lines = [entry for entry in ActLog(fleet.state).entries() if entry.action.startswith("held")]

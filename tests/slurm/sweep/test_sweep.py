@@ -408,4 +408,6 @@ def test_a_node_whose_gpus_are_not_seen_is_never_green(slurm: PrivateSlurm, tmp_
     assert node["reason"].startswith("Slurm has 2 GPUs on this node (Gres), and none is seen: look "), out + said
     assert node["checks"] == {"host_memory_check": "PASS", "topology_check": "INDETERMINATE"}
     page = (tmp_path / "results/s" / node["result"] / "index.html").read_text()
-    assert "Slurm has 2 GPUs on this node" in page and "nothing of it was judged: topology not compared" not in out
+    assert (
+        "Slurm has 2 GPUs on this node" in page and "none of its figures was judged: topology not compared" not in out
+    )

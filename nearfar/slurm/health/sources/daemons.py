@@ -66,7 +66,7 @@ def look(now: Now) -> Seen:
 
 
 def classify(now: Now, daemons: Iterable[Daemon], told: Iterable[Fabric], not_read: tuple[str, ...] = ()) -> Seen:
-    """A GPU that is not registered with its fabric is FAIL (not hard: a restart may mend it), for no program can use it. A daemon that
+    """A GPU that is not registered with its fabric is FAIL (not hard: a restart may fix it), for no program can use it. A daemon that
     is enabled, or ran earlier in this boot, and does not run, is DEGRADED; so is persistence mode that went off, and a fabric that
     says it is degraded."""
     daemons, told = list(daemons), list(told)

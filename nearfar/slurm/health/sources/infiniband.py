@@ -14,7 +14,7 @@ from .source import Now, Seen
 #: Counters of errors of which any growth is told: NVIDIA's bring-up procedure traces each link that goes down
 #: (https://docs.nvidia.com/networking/display/ibclusterbringupprocedure/ufm+telemetry).
 _ANY = {"link_downed": "time its link went down"}
-#: Counters of errors that links mend, told where they are unusual for this node.
+#: Counters of errors that links correct, told where they are unusual for this node.
 _UNUSUAL = {
     "link_error_recovery": ("recovery of its link", "recoveries of its link"),
     "symbol_error": ("symbol error", "symbol errors"),

@@ -41,7 +41,7 @@ def classify(
     """What the lines say. ``wants_nothing``: bus ids of the GPUs of which the driver says that they want no reset; asked only
     where one might.
 
-    What stood in the log before the first look of all accuses nobody: it may have been mended since.
+    What stood in the log before the first look of all accuses nobody: it may have been fixed since.
     """
     first = not now.past
     found, notes = [], []
@@ -54,7 +54,7 @@ def classify(
                 Finding(
                     said.item,
                     "DEGRADED",
-                    f"{said.words}; it was logged before the first look: look whether it was mended",
+                    f"{said.words}; it was logged before the first look: look whether it was fixed",
                 )
             )
         else:
