@@ -224,6 +224,7 @@ class Events(Found):
         if node is None or node in self._down:
             return "no node to reboot", None
         mark = self.world.folder / f"reboot-{node}"
+        mark.unlink(missing_ok=True)  # of a reboot that began after it was given up
         words = ["reboot", *self.chance.choice(([], ["ASAP"], ["ASAP", "reason=kernel"])), node]
         if not self.world.scontrol(*words):
             return f"scontrol {' '.join(words)}: refused", None
@@ -232,10 +233,8 @@ class Events(Found):
         end = time.monotonic() + 20
         while not mark.exists() and time.monotonic() < end:
             time.sleep(0.1)
-        if not mark.exists():
-            self.world.scontrol("cancel_reboot", node)
+        if not mark.exists() and self.world.scontrol("cancel_reboot", node):
             return f"scontrol {' '.join(words)}: not begun, cancelled", None
-        mark.unlink()
         if node in self.truth.foreign:  # behind the reason, or in its place, Slurm writes "reboot issued"
             self.truth.foreign[node] = self.world.nodes()[node].reason or ""
         if "ASAP" in words and not versions.REBOOT_ASAP_KEEPS_DRAIN.holds(self.world.slurm.version()):
