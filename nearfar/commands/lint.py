@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nearfar.base import EXIT_GOOD, EXIT_WRONG_USE, NearfarError, site_directories
+from nearfar.base import EXIT_GOOD, EXIT_WRONG_USE, NearfarError, SiteFileError, site_directories, site_files
+from nearfar.reproduce import papers
 from nearfar.site import lint
 
 _EPILOG = """examples:
@@ -37,12 +38,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Look, tell, and say by the exit code whether there are errors."""
     directories, wanted = chosen(args.paths)
-    looked = lint.lint(directories)
+    looked = _with_papers(lint.lint(directories), directories)
     for path in wanted:
         inside = looked.within([path])
         if not inside.files and not inside.complaints:
             raise NearfarError(
-                f"{path}: no site file; these are in systems/, nodes/, references/, gpus/ and templates/"
+                f"{path}: no site file; these are in systems/, nodes/, references/, gpus/, published/ and templates/"
             )
     looked = looked.within(wanted) if wanted else looked
     found = lint.sorted_once(lint.strict(looked.complaints) if args.strict else looked.complaints)
@@ -55,6 +56,17 @@ def run(args: argparse.Namespace) -> int:
             print(replace(complaint, file=_near(complaint.file)))
         print(lint.summary(found, len(looked.files)))
     return EXIT_WRONG_USE if any(complaint.level == lint.ERROR for complaint in found) else EXIT_GOOD
+
+
+def _with_papers(looked: lint.LintResult, directories: Sequence[Path]) -> lint.LintResult:
+    """With what is wrong with the files of papers, the first of it: they are read together."""
+    complaints = list(looked.complaints)
+    try:
+        papers(directories)
+    except SiteFileError as error:
+        complaints.append(lint.refused(error, "schema"))
+    files = (*looked.files, *site_files("published", list(directories)).values())
+    return lint.LintResult(tuple(complaints), files)
 
 
 def chosen(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 
 from nearfar.base import NearfarError, SiteFile, did_you_mean, site_files
 from nearfar.cells import Cell, CellError, parse
+from nearfar.question import questions
 
 from .published_figures import GREATEST, LEAST, LOSS, OF_VALUES, SHARE, PublishedFigure, figures
 
@@ -98,6 +101,9 @@ def papers(directories: Sequence[Path]) -> dict[str, Paper]:
                 raise file.error(
                     f"row {row.id} stands in {other.path.name} already: give each row a number of its own", "rows"
                 )
+            fault = _unknown_check(row)
+            if fault:
+                raise file.error(f"row {row.id}: {fault}", "rows")
             rows.append(row)
     rows.sort(key=lambda row: row.id)
     return {
@@ -130,6 +136,14 @@ def _rows(file: SiteFile, titles: Mapping[str, str]) -> Iterator[PaperRow]:
         )
 
 
+def _unknown_check(row: PaperRow) -> str:
+    """Which check of a row there is not; empty where all are known."""
+    known = [question.name for question in questions()]
+    return next(
+        (f"no check is called '{check}'{did_you_mean(check, known)}" for check in row.checks if check not in known), ""
+    )
+
+
 def _fault(entry: Mapping[str, Any], titles: Mapping[str, str]) -> str | None:
     """What is wrong with a row; None where it is sound."""
     if "command" not in entry and "not_asked" not in entry:
@@ -138,6 +152,13 @@ def _fault(entry: Mapping[str, Any], titles: Mapping[str, str]) -> str | None:
         return "both a command and not_asked: keep one (lacks: … says what a command leaves out)"
     if "lacks" in entry and "command" not in entry:
         return "lacks: … speaks of a command, and there is none"
+    numbers = [*entry.get("values", ()), entry.get("tolerance")]
+    if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
+        return "values and tolerance are finite numbers"
+    try:
+        shlex.split(entry.get("command", ""))
+    except ValueError as error:
+        return f"command: a shell cannot read it: {error}"
     unknown = [name for name in entry.get("also", ()) if name not in titles]
     if unknown:
         return f"also: '{unknown[0]}' is no paper{did_you_mean(unknown[0], list(titles))}"

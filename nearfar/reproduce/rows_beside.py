@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nearfar.base import NearfarError
 from nearfar.cells import Cell
-from nearfar.model.prediction import NodeType, Prediction, load_node_type, predict
+from nearfar.model.prediction import NodeType, Prediction, check_endpoints, load_node_type, predict
 from nearfar.report import check_line
 
 from .paper_files import Paper, PaperRow
@@ -75,6 +75,9 @@ def beside(paper: Paper, directories: Sequence[Path], site: ThisSite | None = No
     """Every row of a paper with what the model says, and what a node of a run measured."""
     names = dict.fromkeys(row.node_type for row in paper.rows if row.node_type)
     types = {name: load_node_type(name, directories) for name in names}
+    for row in paper.rows:
+        for cell in row.cells if row.node_type else ():
+            check_endpoints(types[row.node_type].node, cell, f"{row.paper}: row {row.id}: node type {row.node_type}")
     return [_row(row, types.get(row.node_type), site, by_model(row, directories)) for row in paper.rows]
 
 

@@ -47,6 +47,12 @@ std::size_t edits_between(const std::string& a, const std::string& b) {
 
 bool may_be_left_out(const Option& option) { return option.value[0] == '['; }
 
+// Whether a word is the number that an option may have: no cell, file or name is one.
+bool is_its_number(const Option& option, const std::string& word) {
+    return option.value == "[=N]" && !word.empty() &&
+           std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
 // "--budget SECONDS", "--json[=FILE]".
 std::string left_side(const Option& option) {
     if (option.value.empty()) return option.name;
@@ -76,9 +82,10 @@ std::string value_of(const Option& option, const std::vector<std::string>& words
         if (value.empty()) throw WrongUse(option.name + "= needs a value: " + option.value);
         return value;
     }
-    if (option.value.empty() || may_be_left_out(option)) return "";
-    if (position + 1 == words.size() || words[position + 1].rfind("--", 0) == 0)
-        throw WrongUse(option.name + " needs a value: " + option.value);
+    const bool last = position + 1 == words.size();
+    if (option.value.empty()) return "";
+    if (may_be_left_out(option)) return !last && is_its_number(option, words[position + 1]) ? words[++position] : "";
+    if (last || words[position + 1].rfind("--", 0) == 0) throw WrongUse(option.name + " needs a value: " + option.value);
     return words[++position];
 }
 

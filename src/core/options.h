@@ -9,9 +9,10 @@
 namespace nearfar {
 
 struct Option {
-    std::string name;   // "--budget"
-    std::string value;  // what --help calls its value: "SECONDS"; in brackets: may be left out; empty: it takes none
-    std::string help;   // a line feed begins another line; empty: not shown
+    std::string name;  // "--budget"
+    std::string
+        value;  // what --help calls its value: "SECONDS"; in brackets: may be left out ("[=N]": a number behind it is it); empty: it takes none
+    std::string help;  // a line feed begins another line; empty: not shown
     std::function<void(const std::string& value)> read;
     bool repeats = false;  // may be given more than once though it takes a value
 };

@@ -153,6 +153,18 @@ GOOD = "{id: 1, place: table 1, kind: measured, what: a figure, command: nearfar
             "{id: 2, place: t, kind: claim, what: w, command: c, values: [1], metrics: [a.*], cells: ['n0:g0']}",
             "row 2: both cells and metrics",
         ),
+        (
+            "{id: 2, place: t, kind: claim, what: w, command: c, values: [.nan], unit: us}",
+            "row 2: values and tolerance are finite numbers",
+        ),
+        (
+            '{id: 2, place: t, kind: claim, what: w, command: "nearfar bind \'x"}',
+            "row 2: command: a shell cannot read it",
+        ),
+        (
+            "{id: 2, place: t, kind: claim, what: w, command: nearfar validate --check host_devise_check}",
+            "row 2: no check is called 'host_devise_check' (did you mean 'host_device_check'?)",
+        ),
         ("{id: 2, place: t, kind: guess, what: w, not_asked: nobody}", "kind"),
     ],
 )
@@ -162,6 +174,21 @@ def test_a_row_that_is_wrong_is_named(tmp_path: Path, row: str, words: str) -> N
     with pytest.raises(NearfarError, match=r"mine\.yaml:\d+: ") as raised:
         papers([tmp_path])
     assert words in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_a_cell_that_its_node_has_not_and_a_paper_that_lint_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "published").mkdir()
+    row = "id: 902, place: t, kind: claim, what: w, command: c, node_type: keeneland, values: [1], unit: GB/s"
+    file = tmp_path / "published" / "mine.yaml"
+    file.write_text(f"paper: mine\ntitle: Mine\nrows:\n  - {{{row}, cells: ['n0:g9']}}\n")
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path))
+    assert cli.main(["reproduce", "mine"]) == 2
+    assert "mine: row 902: node type keeneland has no g9; it has: g0, g1, g2" in capsys.readouterr().err
+    file.write_text(f"paper: mine\ntitle: Mine\nrows:\n  - {{{row}, not_asked: why}}\n")
+    assert cli.main(["lint", str(file)]) == 2
+    assert "mine.yaml:4: error: row 902: both a command and not_asked" in capsys.readouterr().out
 
 
 def test_a_paper_that_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ Needs: base, topology, cells, measurement, model, model.prediction, binding, mpi
 verdict, verdict.references, site.
 """
 
-from .complaints import ERROR, INFO, WARNING, Complaint, sorted_once, strict, summary
+from .complaints import ERROR, INFO, WARNING, Complaint, refused, sorted_once, strict, summary
 from .every_rule import LintResult, lint
 from .preflight import before_measuring, tell_warnings
 from .proposed_files import with_references
@@ -20,6 +20,7 @@ __all__ = [
     "LintResult",
     "before_measuring",
     "lint",
+    "refused",
     "sorted_once",
     "strict",
     "summary",

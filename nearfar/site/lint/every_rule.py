@@ -99,14 +99,14 @@ def of_references(reading: SiteContents, checks: Mapping[str, Question], today: 
         mine = [each for each in tables if isinstance(each, ReferenceTable)]
         alive = {row.line for table in mine for row in table.rows.values() if not rows.dead(table, row)}
         for table in mine:
-            yield from of_table(table, alive)
+            yield from of_table(table, alive, reading.gpu_memories)
 
 
-def of_table(table: ReferenceTable, alive: Collection[int]) -> Iterator[Complaint]:
+def of_table(table: ReferenceTable, alive: Collection[int], memories: Mapping[str, float]) -> Iterator[Complaint]:
     """What is wrong with the rows of one check and one GPU model; a row that nothing uses has no further fault. ``alive``
     are the lines of rows that some check has."""
     found = list(rows.complaints(table, alive))
-    values = [c for c in line_rates.complaints(table) if c.line not in {other.line for other in found}]
+    values = [c for c in line_rates.complaints(table, memories) if c.line not in {other.line for other in found}]
     yield from (*found, *values)
     silent = {complaint.line for complaint in (*found, *values)}
     for complaint in (*bounds.complaints(table), *contradictions.complaints(table)):

@@ -18,6 +18,8 @@ from .reading import ReadFile
 
 #: GB/s of the memory of a GPU: what is beyond is another unit.
 LEAST_MEMORY, MOST_MEMORY = 20.0, 25_000.0
+#: Data sheets round the rate of a memory by no more than this part of it.
+ROUNDED = 0.02
 #: NVLink lanes of a GPU at most, by generation.
 MOST_LANES = {1: 4, 2: 6, 3: 12, 4: 18, 5: 18}
 #: Lanes that a PCI Express slot of a GPU can have.

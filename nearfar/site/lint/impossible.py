@@ -14,6 +14,7 @@ from nearfar.model.prediction import Capacity, NodeType, line_rate, most_of, swi
 from nearfar.topology import Gpu, Link, Node
 
 from .complaints import ERROR, WARNING, Complaint, at
+from .gpu_models import ROUNDED
 from .magnitude import MOST_MEMORY, UnitFault, of_memory
 
 #: No fabric carries more between two nodes, GB/s: eight rails of InfiniBand XDR.
@@ -25,8 +26,6 @@ _LATENCIES = re.compile(rf"{_TIMES} \({_SIZE}\)"), re.compile(rf"{_SIZE}(?: in|:
 _MICROSECONDS = {"ns": 1e-3, "µs": 1.0, "us": 1.0, "ms": 1e3}
 _NOT_PUBLISHED = re.compile(r"\b(no|not|never|nobody|none|nothing)\b[^.;]*\bpublished\b|\bunpublished\b", re.IGNORECASE)
 _FACTOR = {"": 0, "K": 1, "M": 2, "G": 3}
-#: Data sheets round rates.
-_ROUNDED = 0.02
 #: The fastest that an uplink can be where nothing says what it is.
 _FASTEST = Link("pcie", 6, 16)
 
@@ -175,7 +174,7 @@ def _of_cap(cell: Cell, cap: Capacity, node: Node, model: str | None, models: _M
 def _above(cell: Cell, value: float | None, node_type: NodeType, memories: Mapping[str, float]) -> str:
     """Why a cell cannot carry so much: more than its links at line rate, or its memories at their peak."""
     most = None if value is None else most_of(cell, node_type, memories)
-    if value is None or most is None or value <= most * (1 + _ROUNDED):
+    if value is None or most is None or value <= most * (1 + ROUNDED):
         return ""
     return f"{value:g} GB/s is above what its links and memories carry at most, {most:.1f} GB/s"
 

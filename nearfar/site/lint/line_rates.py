@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nearfar.cells import Flow
@@ -14,6 +14,8 @@ from nearfar.topology import Link, Node
 from nearfar.verdict.references import ReferenceRow
 
 from .complaints import ERROR, WARNING, Complaint
+from .gpu_models import ROUNDED
+from .gpu_models import of_memory as of_memory_of_gpus
 from .magnitude import UnitFault, meant, of_latency, of_memory, of_mpi, of_ratio, of_transfer_time
 from .rows import ReferenceTable, without_mpi
 
@@ -35,14 +37,29 @@ class PhysicalLimit(NamedTuple):
     kind: str
 
 
-def complaints(table: ReferenceTable) -> Iterator[Complaint]:
-    """Of each row at most one: what is most wrong with its value."""
+def complaints(table: ReferenceTable, memories: Mapping[str, float]) -> Iterator[Complaint]:
+    """Of each row at most one: what is most wrong with its value; ``memories``: nominal rates of GPUs' memory, GB/s, by model."""
     for row in table.rows.values():
         figures = (table.figures or {}).get(without_mpi(row.name)) or []
         about = [(metric, node) for metric, node in figures if isinstance(metric, Metric)]
-        fault = _of_row(row, about)
+        fault = _of_gpu_memory(row, about, memories.get(table.model or "")) or _of_row(row, about)
         if fault is not None:
             yield table.complaint(*fault, row)
+
+
+def _of_gpu_memory(row: ReferenceRow, about: _About, rate: float | None) -> UnitFault | None:
+    """A rate that no GPU's memory has, or more than that of the row's model carries: of all GPUs that a figure sums up."""
+    cells = [metric.cell for metric, _ in about if row.unit == "GB/s" and not metric.derived]
+    flows = [flow for cell in cells for flow in cell.flows]
+    if not flows or not all(flow.kind == "gpu_stream" and flow.source == flow.destination for flow in flows):
+        return None
+    gpus = max(len(metric.cell.flows) if metric.flow is None else 1 for metric, _ in about)
+    words = of_memory_of_gpus(row.value / gpus)
+    if words:
+        return UnitFault(ERROR, "magnitude", words)
+    if rate is None or row.value <= gpus * rate * (1 + ROUNDED):
+        return None
+    return UnitFault(ERROR, "impossible", f"{row.value:g} GB/s is above the memory of its GPUs, {gpus * rate:g} GB/s")
 
 
 def _of_row(row: ReferenceRow, about: _About) -> UnitFault | None:

@@ -13,7 +13,7 @@ from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml
 
 from . import impossible
 from .complaints import ERROR, INFO, WARNING, Complaint, at
-from .gpu_models import BRIDGED_LANES, of_lanes, of_link
+from .gpu_models import BRIDGED_LANES, ROUNDED, of_lanes, of_link
 from .gpu_models import of_memory as of_gpu_memory
 from .line_rates import PhysicalLimit, above_link, below_any_link
 from .magnitude import of_memory
@@ -25,8 +25,6 @@ PACKAGE_LINKS = (1.0, 1000.0)
 _PACKAGE_LINK = re.compile(r"p\d+-p\d+")
 #: Both directions at once carry no more than this of the two alone, by what single figures vary.
 _MORE_THAN_BOTH = 1.05
-#: Data sheets round the rate of a memory.
-_ROUNDED = 0.02
 
 
 def complaints(
@@ -157,7 +155,7 @@ def _of_gpu_memory(value: float, gpu: Gpu, memories: Mapping[str, float]) -> tup
     if words:
         return ERROR, "impossible", words
     nominal = memories.get(gpu.name or "")
-    if nominal is not None and value > nominal * (1 + _ROUNDED):
+    if nominal is not None and value > nominal * (1 + ROUNDED):
         return ERROR, "impossible", f"{value:g} GB/s is above the memory of {gpu.name}, {nominal:g} GB/s"
     return None
 

@@ -15,6 +15,7 @@ struct Read {
     char side = 'a';
     std::vector<std::string> names;
     std::string file = "not given";
+    std::string count = "not given";
     std::vector<std::string> each;
     std::vector<std::string> words;
 
@@ -25,6 +26,7 @@ struct Read {
                 choice_option<char>("--side", "which", side, {{"left", 'l'}, {"right", 'r'}, {"both", 'b'}}),
                 {"--names", "A,B", "of whom", [this](const std::string& text) { names = list_value("--names", text); }},
                 {"--file", "[=FILE]", "where to", [this](const std::string& text) { file = text; }},
+                {"--count", "[=N]", "how many", [this](const std::string& text) { count = text; }},
                 {"--each", "NAME", "one more\nand more", [this](const std::string& text) { each.push_back(text); }, true},
                 {"--inner", "X", "", [](const std::string&) {}}};
     }
@@ -57,6 +59,23 @@ TEST(Options, AreReadInBothFormsBetweenWords) {
     EXPECT_EQ(read.words, (std::vector<std::string>{"one", "two", "--fast"}));
     EXPECT_EQ(read.from({"--file=f"}), "");
     EXPECT_EQ(read.file, "f");
+}
+
+TEST(Options, ANumberBehindAnOptionThatMayHaveOneIsIts) {
+    const std::vector<std::pair<std::vector<std::string>, std::pair<std::string, std::size_t>>> cases{
+        {{"--count", "50", "n0:g0"}, {"50", 1}},
+        {{"--count=50", "n0:g0"}, {"50", 1}},
+        {{"--count", "n0:g0"}, {"", 1}},
+        {{"--count"}, {"", 0}},
+        {{"--count", "5x"}, {"", 1}},
+        {{"--file", "5"}, {"not given", 1}},
+    };
+    for (const auto& [line, wanted] : cases) {
+        Read read;
+        EXPECT_EQ(read.from(line), "");
+        EXPECT_EQ(read.count, wanted.first) << line.back();
+        EXPECT_EQ(read.words.size(), wanted.second) << line.back();
+    }
 }
 
 TEST(Options, WhatIsWrongIsSaidWithItsOptionAndWhatIsWanted) {
@@ -106,6 +125,7 @@ TEST(Options, HelpIsAlignedAndLeavesOutWhatIsNotToBeShown) {
               "                   which\n"
               "  --names A,B      of whom\n"
               "  --file[=FILE]    where to\n"
+              "  --count[=N]      how many\n"
               "  --each NAME      one more\n"
               "                   and more\n");
 }
