@@ -31,7 +31,7 @@ from nearfar.mpi import as_root
 from nearfar.site import applications
 from nearfar.topology import Node, inventory
 
-from .numbers import positive
+from .numbers import positive, refuse_outside
 
 _EPILOG = """\
 examples:
@@ -185,6 +185,7 @@ def _measured(args: argparse.Namespace, node: Node) -> tuple[cost.Measured, cost
     figure = cost.figure_of_merit(args.fom, args.take, args.less)
     same = None if args.same is None else compiled(args.same, "--same")
     expected = None if args.expect is None else compiled(args.expect, "--expect")
+    refuse_outside("--same-within", args.same_within, 0, 1, "as a part of a number")
     if args.runs > cost.MOST_PAIRS:
         raise NearfarError(f"--runs {args.runs}: at most {cost.MOST_PAIRS}")
     starter = cost.launcher(args.launcher, path, ranks, shlex.split(args.launcher_options), args.oversubscribe)

@@ -32,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="*", metavar="RUN", help="a run directory, a pattern of several, or 'latest'")
     parser.add_argument("--together", metavar="DIR", type=Path,
                         help="one page of the runs of many hosts: DIR/hosts.json names them, DIR/nodes/HOST are their runs")  # fmt: skip
-    parser.add_argument("--summary", action="store_true", help="print the summary that a run ends with, in place of the page's path")
+    parser.add_argument(
+        "--summary", action="store_true", help="print the summary that a run ends with, in place of the page's path"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
