@@ -70,8 +70,6 @@ def run(args: argparse.Namespace) -> int:
     factors = dict(pair for text in args.degrade for pair in _by_capacity(*_factor(text), node_type))
     cells = [parse(text) for text in args.cell] + (parse_lines(args.cells) if args.cells else [])
     skips: list[Skip] = []
-    if args.cells and not cells:
-        raise NearfarError(f"{args.cells}: no cell in it")
     if not cells and not args.cells:
         cells, skips = host_device_matrix(node_type.node)
     if args.json:

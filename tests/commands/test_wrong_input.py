@@ -48,8 +48,15 @@ def test_a_file_that_is_not_there(command: str, tmp_path: Path, capsys: pytest.C
     assert code == 2 and missing in said, said
 
 
-@pytest.mark.parametrize("command", ["bind --xml", "detect --xml", "predict --node summit --cells", "osu --cases"])
-@pytest.mark.parametrize("content", [b"", b"\xfb\xff\x00\x01" * 99, b"[" * 100_000, b"{}"])
+@pytest.mark.parametrize(
+    "command, content",
+    [
+        (command, content)
+        for command in ("bind --xml", "detect --xml", "predict --node summit --cells", "osu --cases")
+        for content in (b"", b"\xfb\xff\x00\x01" * 99, b"[" * 100_000, b"{}")
+        if content or "predict" not in command  # a check may have no cell to ask
+    ],
+)
 def test_a_file_of_something_else(
     command: str, content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,7 +110,7 @@ def without_rights(words: list[str], **environment: str) -> subprocess.Completed
 def test_a_directory_on_the_path_that_may_not_be_entered(words: str, closed: Path) -> None:
     """``su`` keeps root's PATH."""
     done = without_rights(words.split(), PATH=f"{closed}:{os.environ['PATH']}")
-    assert (done.returncode, done.stderr) == (0, "") and done.stdout
+    assert (done.returncode, str(closed) in done.stderr) == (0, False) and done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("inside", ["", "systems", "above"])
