@@ -72,6 +72,8 @@ def test_a_file_of_something_else(
         ("osu --limit 1e20", "--limit 1e+20: from 0.1 to 86400 seconds"),
         ("osu --budget nan", "--budget nan: from 0.1 to 86400 seconds"),
         ("osu --list --runs 99999999999999999999", "--runs 99999999999999999999: from 1 to"),
+        ("cost --ranks 99999999999999999999 -- true", "--ranks 99999999999999999999: from 1 to 4096 ranks"),
+        ("cost --budget 99999999999999999999 -- true", "--budget 1e+20: from 0 to"),
         ("cost --same-within nan -- true", "--same-within nan: from 0 to 1"),
         ("validate --wait 1e20", "--wait 1e+20: from 0 to 604800 seconds"),
         ("validate --wait nan --list", "--wait nan: from 0 to 604800 seconds"),
