@@ -17,6 +17,7 @@ import reframe.core.runtime as rt
 import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
+from reframe.core.logging import getlogger
 from reframe.core.meta import make_test
 
 from nearfar import history, question, topology, verdict
@@ -318,6 +319,12 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             return {}, [Finding(verdict.HISTORY, NOT_JUDGED, f"not compared with its own past: {error}")]
         notes = [Finding(verdict.HISTORY, NOT_JUDGED, f"its own past: {left_out}")] if left_out else []
         return found, [*host, *notes]
+
+    @run_after("sanity")
+    def say_what_is_modelled(self):
+        """ReFrame calls a modelled case OK: the line beside it says that nothing was measured."""
+        if self.kind == "modelled":
+            getlogger().warning(f"{self.name}: MODELLED ({self.partition.node_type} node): nothing was measured")
 
     @run_before("performance")
     def hand_over_the_bounds(self):

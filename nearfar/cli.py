@@ -153,9 +153,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("nearfar: interrupted", file=sys.stderr)
         return EXIT_INTERRUPTED
     except OSError as error:
-        if error.errno != errno.ENOSPC or error.filename is not None:
+        if error.errno == errno.ENOSPC:
+            print("nearfar: the disk is full: not all could be written", file=sys.stderr)
+        elif error.filename is not None:
+            print(f"nearfar: {error.filename}: {error.strerror}", file=sys.stderr)
+        else:
             raise
-        print("nearfar: the disk is full: not all could be written", file=sys.stderr)
         return EXIT_COULD_NOT_JUDGE
 
 

@@ -44,8 +44,10 @@ def site_directories(environ: Mapping[str, str] | None = None) -> list[Path]:
     own = (os.environ if environ is None else environ).get("NEARFAR_SITE", "")
     directories = [Path(part).expanduser().absolute() for part in own.split(":") if part]
     for directory in directories:
-        if not directory.is_dir():
+        if not os.path.isdir(directory):  # Path.is_dir() raises where a directory above may not be entered
             raise NearfarError(f"NEARFAR_SITE: {directory} is not a directory; fix the variable or make the directory")
+        if not os.access(directory, os.R_OK | os.X_OK):
+            raise NearfarError(f"NEARFAR_SITE: {directory}: no permission to read it")
     return [*directories, CHECKOUT / "site"]
 
 
@@ -54,7 +56,12 @@ def site_files(kind: str, directories: list[Path]) -> dict[str, Path]:
     counts."""
     found: dict[str, Path] = {}
     for directory in directories:
-        for path in sorted((directory / kind).glob("*.yaml")):
+        folder = directory / kind
+        if os.path.isdir(folder) and not os.access(
+            folder, os.R_OK | os.X_OK
+        ):  # glob() would find nothing, and say nothing
+            raise NearfarError(f"{folder}: no permission to read it")
+        for path in sorted(folder.glob("*.yaml")):
             found.setdefault(path.stem, path)
     return found
 

@@ -136,7 +136,12 @@ def _stored(path: Path) -> Node:
         raise NearfarError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
     try:
         if text.lstrip().startswith("{"):
-            return node_from_document(json.loads(text))
+            node = node_from_document(json.loads(text))
+            if not node.numa_nodes:
+                raise NearfarError(
+                    "no node with NUMA nodes in it: name hwloc XML, or what nearfar detect --json printed"
+                )
+            return node
         return as_stored(parse_hwloc_xml(text), text, str(path))
     except json.JSONDecodeError as error:
         raise NearfarError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None

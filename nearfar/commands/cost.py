@@ -31,7 +31,7 @@ from nearfar.mpi import as_root
 from nearfar.site import applications
 from nearfar.topology import Node, inventory
 
-from .numbers import positive
+from .numbers import positive, refuse_outside
 
 _EPILOG = """\
 examples:
@@ -52,6 +52,8 @@ exit codes: 0 measured (with --at-most: it costs no more), 1 it costs more than 
 """
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?")
+#: Seconds that all runs may take at most, a month, and ranks of one node.
+_LONGEST, _MOST_RANKS = 31 * 86400.0, 4096
 _SECONDS = {None: 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
 
@@ -181,10 +183,13 @@ def _measured(args: argparse.Namespace, node: Node) -> tuple[cost.Measured, cost
     path = _program(program, args.get)
     names = scheme_names.named(args.schemes)
     reference = _reference(args.against, names)
+    refuse_outside("--ranks", args.ranks, 1, _MOST_RANKS, "ranks")
     ranks = scheme_names.ranks_of(names, args.ranks)
     figure = cost.figure_of_merit(args.fom, args.take, args.less)
     same = None if args.same is None else compiled(args.same, "--same")
     expected = None if args.expect is None else compiled(args.expect, "--expect")
+    refuse_outside("--budget", args.budget, 0, _LONGEST, "seconds")
+    refuse_outside("--same-within", args.same_within, 0, 1, "as a part of a number")
     if args.runs > cost.MOST_PAIRS:
         raise NearfarError(f"--runs {args.runs}: at most {cost.MOST_PAIRS}")
     starter = cost.launcher(args.launcher, path, ranks, shlex.split(args.launcher_options), args.oversubscribe)

@@ -25,7 +25,7 @@ from nearfar.mpi.osu import (
 )
 from nearfar.topology import inventory
 
-from .numbers import positive
+from .numbers import positive, refuse_outside
 
 _EPILOG = """\
 examples:
@@ -38,6 +38,9 @@ OSU comes from NEARFAR_OSU=/its/prefix, or from the PATH (a module, a Spack envi
 library, NEARFAR_MPIRUN names another. docs/method/mpi.md says what a case is. Another run that measures on this node is waited for,
 NEARFAR_WAIT seconds (60).
 """
+
+#: Seconds that a run of a benchmark may take at most.
+_LONGEST = 86400.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +77,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
+    for option, value in (("--limit", args.limit), ("--budget", args.budget)):
+        refuse_outside(option, value, 0.1, _LONGEST, "seconds")
+    for option, value, most in (
+        ("--ranks", args.ranks, 1e5),
+        ("--runs", args.runs, 1e4),
+        ("--iterations", args.iterations, 1e9),
+    ):
+        refuse_outside(option, value, 1, most, option.removeprefix("--"))
     nodes = tuple(args.hosts.split(",")) if args.hosts else hosts.of_job()
     node = inventory.observe()
     asked = [parse(text) for text in args.case] + (_read(args.cases) if args.cases else [])
@@ -102,9 +113,17 @@ def _show(found: dict[str, Any], as_json: bool) -> None:
 def _read(path: str) -> list[MpiCase]:
     try:
         lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except OSError as error:
-        raise NearfarError(f"{path}: cannot be read: {error.strerror}") from None
-    return [parse(line.strip()) for line in lines if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise NearfarError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found += [parse(line.strip())] if line.strip() else []
+        except NearfarError as error:
+            raise NearfarError(f"{path}:{number}: {error}") from None
+    if not found:
+        raise NearfarError(f"{path}: no case in it; nearfar osu --list prints those of this node")
+    return found
 
 
 def _exit_code(found: dict[str, Any]) -> int:

@@ -134,13 +134,13 @@ class Document:
 def load(source: Path | str) -> Document:
     """The document of a file, or of JSON text (anything that begins with ``{``).
 
-    Raises ``NearfarError`` where there is no such file, ``CouldNotJudge`` for what cannot be read, or is no document.
+    Raises ``NearfarError`` where there is no such file, or it may not be read, ``CouldNotJudge`` for what is no document.
     """
     if isinstance(source, str) and source.lstrip().startswith("{"):
         return loads(source)
     try:
         text = Path(source).read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError) as error:
         raise NearfarError(f"{source}: cannot be read: {error.strerror}") from error
     except OSError as error:
         raise CouldNotJudge(f"{source}: cannot be read: {error.strerror}") from error

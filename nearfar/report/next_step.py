@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import shutil
-import sys
-from pathlib import Path
 
-from nearfar.base import CHECKOUT, NOT_JUDGED, printable
+from nearfar.base import NOT_JUDGED, printable
 from nearfar.report.figures import coverage
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
@@ -56,14 +52,4 @@ def _site_name(run: RunDirectory) -> str:
 
 
 def _line(words: list[str], why: str) -> str:
-    return printable(f"{shlex.join([*_program(words), *words])}   # {why}")
-
-
-def _program(words: list[str]) -> list[str]:
-    """How nearfar is called from here: by its name where the PATH has it, else by its own path, else by Python."""
-    if shutil.which("nearfar"):
-        return ["nearfar"]
-    here = Path(sys.executable).with_name("nearfar")
-    if here.exists():
-        return [os.path.relpath(here) if here.is_relative_to(Path.cwd()) else str(here)]
-    return [str(CHECKOUT / "validate")] if words[0] == "validate" else [sys.executable, "-m", "nearfar"]
+    return printable(f"{shlex.join(['nearfar', *words])}   # {why}")

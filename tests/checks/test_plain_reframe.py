@@ -46,6 +46,12 @@ def test_a_dry_run_passes_and_shows_what_is_modelled(reframe: tuple[list[str], d
     ]
 
 
+def test_a_modelled_case_says_that_nothing_was_measured(reframe: tuple[list[str], dict[str, str]]) -> None:
+    output = said(reframe, "-c", "checks", "-n", "^topology_check$", "-r")
+    assert re.search(r"OK \] .*topology_check", output)
+    assert "topology_check: MODELLED (keeneland node): nothing was measured" in output
+
+
 def test_tags_are_levels_and_questions(reframe: tuple[list[str], dict[str, str]]) -> None:
     output = said(reframe, "-c", "checks", "--list-tags")
     assert {f"'{ACCEPT}'", f"'{NIGHTLY}'", "'peer'", "'topology'"} <= set(re.findall(r"'\w+'", output))

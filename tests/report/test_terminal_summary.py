@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from nearfar import cli, report
+from nearfar.base.files import CHECKOUT
 from nearfar.report import next_step, terminal
 from nearfar.verdict import run_directory
 from tests.data.runs import golden, synthetic
@@ -89,17 +93,9 @@ def test_the_last_line_is_a_command_that_there_is(tmp_path: Path, change: dict[s
     cli.parser(words[0]).parse_args(words)
 
 
-@pytest.mark.parametrize("on_path", [True, False])
-def test_the_command_is_called_as_it_can_be_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_path: bool
-) -> None:
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name in ("python", "nearfar"):
-        (programs / name).write_text("#!/bin/sh\n")
-        (programs / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(programs) if on_path else "/nowhere")
-    monkeypatch.setattr("sys.executable", str(programs / "python"))
-    monkeypatch.chdir(tmp_path)
-    line = next_step.next_step(run_directory.read(synthetic.broken(tmp_path / "run")))
-    assert line.startswith("nearfar validate " if on_path else "bin/nearfar validate "), line
+def test_a_locale_without_the_characters_is_no_traceback(tmp_path: Path) -> None:
+    folder = synthetic.broken(tmp_path)
+    env = {**os.environ, "PYTHONPATH": str(CHECKOUT), "PYTHONIOENCODING": "ascii"}
+    words = [sys.executable, "-m", "nearfar", "report", "--summary", str(folder)]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.isascii() and "host_device" in done.stdout

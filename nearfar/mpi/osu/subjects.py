@@ -74,12 +74,17 @@ class MpiCase:
         return None if placement is None else replace(self, placement=placement)
 
 
+#: Letters of what is no case that a message repeats.
+_SHOWN = 80
+
+
 def parse(text: str) -> MpiCase:
     """The case that ``str(case)`` wrote. Raises ``NearfarError``."""
     found = _SUBJECT.fullmatch(text)
     benchmark = BENCHMARKS.get(found["benchmark"]) if found else None
     if found is None or benchmark is None or found["placement"] not in (*WITHIN, *BESIDE):
-        raise NearfarError(f"'{text}' is no MPI case such as osu_latency/H-H/same_numa_node")
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise NearfarError(f"'{shown}' is no MPI case such as osu_latency/H-H/same_numa_node")
     if benchmark.pair != (found["ranks"] is None) or (found["ranks"] or "2") in ("0", "1"):
         many = "takes two ranks" if benchmark.pair else "needs a number of ranks such as /x4"
         raise NearfarError(f"'{text}': {benchmark.name} {many}")
