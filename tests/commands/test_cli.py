@@ -195,6 +195,30 @@ def test_one_line_puts_the_commands_on_the_path(shell: str, tmp_path: Path) -> N
         assert done.stdout == f"{CHECKOUT}/bin/nearfar\n", done
 
 
+def test_the_tab_key_after_activate(tmp_path: Path) -> None:
+    """In an interactive bash the commands are offered once ``activate`` was sourced."""
+    pytest.importorskip("argcomplete")
+    if not (CHECKOUT / ".venv/bin/register-python-argcomplete").exists():
+        pytest.skip("the checkout has no .venv with argcomplete")
+    script = """. ./activate
+        COMP_WORDS=(nearfar det) COMP_CWORD=1 COMP_LINE='nearfar det' COMP_POINT=11 COMP_TYPE=9
+        $(complete -p nearfar | sed 's/.*-F \\([^ ]*\\).*/\\1/') nearfar det nearfar; echo "offered: ${COMPREPLY[*]}"
+    """
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(CHECKOUT)}
+    bash = ["bash", "--norc", "-i", "-c", script]
+    done = subprocess.run(
+        bash,
+        cwd=CHECKOUT,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        start_new_session=True,
+    )
+    assert "offered: detect" in done.stdout, done
+
+
 def test_bin_nearfar_says_what_is_missing_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     shutil.copy(CHECKOUT / "bin/nearfar", tmp_path / "bin")

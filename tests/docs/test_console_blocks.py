@@ -64,6 +64,7 @@ def test_how_blocks_are_read(tmp_path: Path) -> None:
         (["…", "x 1.… GB/s"], ["x 1.23 GB/s"], True),
         (["x 1.… GB/s"], ["x 2.23 GB/s"], False),
         (["run 20261123T090000 of 2026-11-23"], ["run 20270101T101112 of 2027-01-01"], True),
+        (["[1/6] PASS; about 10 s left"], ["[1/6] PASS"], True),
         ([], ["a"], False),
     ],
 )
