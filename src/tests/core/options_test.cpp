@@ -25,7 +25,8 @@ struct Read {
                 choice_option<char>("--side", "which", side, {{"left", 'l'}, {"right", 'r'}, {"both", 'b'}}),
                 {"--names", "A,B", "of whom", [this](const std::string& text) { names = list_value("--names", text); }},
                 {"--file", "[=FILE]", "where to", [this](const std::string& text) { file = text; }},
-                {"--each", "NAME", "one more\nand more", [this](const std::string& text) { each.push_back(text); }, true},
+                {"--each", "NAME", "one more word, and as many others as it takes to fill a line of a hundred columns to its end",
+                 [this](const std::string& text) { each.push_back(text); }, true},
                 {"--inner", "X", "", [](const std::string&) {}}};
     }
     // What is wrong; empty: nothing.
@@ -67,8 +68,8 @@ TEST(Options, WhatIsWrongIsSaidWithItsOptionAndWhatIsWanted) {
         {{"--limit", ""}, "--limit needs a number of seconds above 0 (at most 10000000), not ''"},
         {{"--file="}, "--file= needs a value: [=FILE]"},
         {{"--fast=1"}, "--fast takes no value, not '1'"},
-        {{"--limit=1", "--limit=1"}, "--limit stands twice"},
-        {{"--file", "--file=f"}, "--file stands twice"},
+        {{"--limit=1", "--limit=1"}, "--limit is there twice"},
+        {{"--file", "--file=f"}, "--file is there twice"},
         {{"a\nb"}, "'a?b' holds control characters, shown as '?'"},
         {{"--limit=1\x1b[2J"}, "'--limit=1?[2J' holds control characters, shown as '?'"},
         {{"--side=middle"}, "--side: 'middle' is none of left, right, both"},
@@ -106,8 +107,8 @@ TEST(Options, HelpIsAlignedAndLeavesOutWhatIsNotToBeShown) {
               "                   which\n"
               "  --names A,B      of whom\n"
               "  --file[=FILE]    where to\n"
-              "  --each NAME      one more\n"
-              "                   and more\n");
+              "  --each NAME      one more word, and as many others as it takes to fill a line of a hundred\n"
+              "                   columns to its end\n");
 }
 
 }  // namespace
