@@ -107,8 +107,8 @@ TEST(Options, HelpIsAlignedAndLeavesOutWhatIsNotToBeShown) {
               "                   which\n"
               "  --names A,B      of whom\n"
               "  --file[=FILE]    where to\n"
-              "  --each NAME      one more word, and as many others as it takes to fill a line of a hundred\n"
-              "                   columns to its end\n");
+              "  --each NAME      one more word, and as many others as it takes to fill a line of a hundred columns\n"
+              "                   to its end\n");
 }
 
 }  // namespace
