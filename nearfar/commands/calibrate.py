@@ -44,7 +44,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Find a node's capacities in its measured cells, and set every other cell beside what they predict."
     )
     parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("document", nargs="+", metavar="DOCUMENT", help="measurement documents of one node (JSON)")
     parser.add_argument(
         "--node",

@@ -46,7 +46,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Run OSU's MPI benchmarks with bound ranks, in every placement of this node, and print their figures."
     )
     parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("case", nargs="*", metavar="CASE", help="cases; without any all that this node has")
     parser.add_argument("--cases", metavar="FILE", help="more cases, one a line")
     parser.add_argument("--benchmark", action="append", default=[], metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")

@@ -43,7 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Say what cells should carry on a node type, flow by flow, and what limits them. Nothing is measured."
     )
     parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--node", required=True, metavar="TYPE", help="the node type, a file of site/nodes/")
     parser.add_argument("cell", nargs="*", metavar="CELL", help="cells; without any the host-device matrix")
     parser.add_argument("--cells", metavar="FILE", help="more cells, one a line (-: standard input)")

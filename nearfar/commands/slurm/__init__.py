@@ -1,7 +1,8 @@
 """``nearfar slurm …``: the pack under Slurm.
 
 Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.doctor, slurm.findings, slurm.health, slurm.install, slurm.results,
-slurm.status, slurm.sweep, slurm.telling, slurm.trust, commands.
+slurm.status, slurm.sweep, slurm.telling, slurm.trust, commands,
+commands.command_line.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import argparse
 import importlib
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+from nearfar.commands.command_line import HelpFormatter
 
 #: What can be done, each with the line that ``nearfar slurm --help`` shows; a module of this package each.
 COMMANDS = {
@@ -85,9 +88,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         title="commands", dest="slurm_command", metavar="COMMAND", required=True, parser_class=_Command
     )
     for name, words in COMMANDS.items():
-        commands.add_parser(name, help=words, formatter_class=argparse.RawDescriptionHelpFormatter)
+        commands.add_parser(name, help=words, formatter_class=HelpFormatter)
     for name in EARLIER:
-        commands.add_parser(name, formatter_class=argparse.RawDescriptionHelpFormatter)
+        commands.add_parser(name, formatter_class=HelpFormatter)
     commands.choices = _Choices(commands.choices or {})
 
 
