@@ -87,7 +87,7 @@ def _complete() -> None:
     top = parser(chosen)
     if chosen == "slurm":
         importlib.import_module("nearfar.commands.slurm").take_arguments_of(top, words)
-    argcomplete.autocomplete(top, default_completer=values)
+    argcomplete.autocomplete(top, default_completer=values)  # type: ignore[arg-type]  # a function does as well
 
 
 def _chosen(words: Sequence[str]) -> str | None:

@@ -30,7 +30,7 @@ from .numbers import positive
 _EPILOG = """\
 examples:
   nearfar osu                                          every benchmark in every placement that this node has
-  nearfar osu --benchmark osu_latency --runs 6         with an interval: six runs are the least that have one
+  nearfar osu --benchmark osu_latency --runs 6         with an interval: six runs are the fewest that have one
   nearfar osu osu_bw/H-H/across_packages --json        one case, as a measurement document
   nearfar osu --list
 

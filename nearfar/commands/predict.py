@@ -58,13 +58,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--noise", type=float, default=0.0, metavar="SIGMA", help="standard deviation of the rates' logarithm (--json)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the noise's: same seed, same figures")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the noise: the same seed gives the same figures"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print what the cells should carry."""
     if args.noise and not args.json:
-        raise NearfarError("--noise belongs to a document: add --json")
+        raise NearfarError("--noise needs --json")
     node_type = load_node_type(args.node, site_directories())
     factors = dict(pair for text in args.degrade for pair in _by_capacity(*_factor(text), node_type))
     cells = [parse(text) for text in args.cell] + (parse_lines(args.cells) if args.cells else [])

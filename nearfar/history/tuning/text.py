@@ -16,7 +16,7 @@ from .samples import ChosenSamples
 
 
 def left_out(counts: Mapping[str, int]) -> str:
-    """``284 not converged, 43 made of others``, the most first."""
+    """``284 not converged, 43 derived``, the most first."""
     most = sorted(counts.items(), key=lambda item: -item[1])
     return ", ".join(f"{count:,} {reason}" for reason, count in most) or "nothing"
 
