@@ -67,7 +67,7 @@ def _impossible(file: SiteFile) -> Iterator[Complaint]:
     if memory is not None and not LEAST_MEMORY <= memory["bandwidth"] <= MOST_MEMORY:
         rate = memory["bandwidth"]
         meant = f"TB/s? that is {rate * 1000:g}" if rate < LEAST_MEMORY else f"MB/s? that is {rate / 1000:g}"
-        words = f"memory: {rate:g} GB/s is no GPU's memory; typed in {meant} GB/s"
+        words = f"memory: {rate:g} GB/s is not the rate of any GPU's memory; typed in {meant} GB/s"
         yield at(file, ERROR, "impossible", words, "memory", "bandwidth")
 
 
