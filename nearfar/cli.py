@@ -18,6 +18,7 @@ from types import FrameType
 
 from nearfar import __version__
 from nearfar.base import CHECKOUT, EXIT_COULD_NOT_JUDGE, NearfarError, standard_streams
+from nearfar.commands.command_line import HelpFormatter
 
 #: The commands, each with the line that ``nearfar --help`` shows. Only the one that is called is imported.
 COMMANDS = {
@@ -62,13 +63,13 @@ exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not b
 def parser(chosen: str | None) -> argparse.ArgumentParser:
     """The parser of all commands; only the chosen one knows its arguments."""
     top = argparse.ArgumentParser(
-        prog="nearfar", epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="nearfar", epilog=_EPILOG, formatter_class=HelpFormatter,
         description="Is this multi-GPU node wired as it should be, and is every path through it as fast as it should be?",
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"nearfar {__version__}")
     commands = top.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
     for name, words in COMMANDS.items():
-        one = commands.add_parser(name, help=words, formatter_class=argparse.RawDescriptionHelpFormatter)
+        one = commands.add_parser(name, help=words, formatter_class=HelpFormatter)
         if name == chosen:
             module = importlib.import_module(f"nearfar.commands.{_MODULES.get(name, name)}")
             module.configure(one)
@@ -83,14 +84,14 @@ def _complete() -> None:
         import argcomplete
     except ImportError:
         return
-    from nearfar.commands.completion import values
+    from nearfar.commands.command_line import values
 
     words = os.environ["COMP_LINE"].split()[1:]
     chosen = _chosen(words)
     top = parser(chosen)
     if chosen == "slurm":
         importlib.import_module("nearfar.commands.slurm").take_arguments_of(top, words)
-    argcomplete.autocomplete(top, default_completer=values)
+    argcomplete.autocomplete(top, default_completer=values)  # type: ignore[arg-type]  # a function does as well
 
 
 def _chosen(words: Sequence[str]) -> str | None:

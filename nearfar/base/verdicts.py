@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-#: In place of a verdict: a figure that nothing was held against, a note, and whatever consists of such alone.
+#: In place of a verdict: a figure that was compared with nothing, a note, and whatever consists of such alone.
 NOT_JUDGED = "not judged"
 #: Days from the first run with other software on, after which a row judges as any other again.
 STALE_DAYS = 30

@@ -42,8 +42,8 @@ examples:
   nearfar bind --numa-nodes 0,1 --threads-per-rank 1 --for mpich ./osu_latency >run.sh
   nearfar bind --numa-nodes 0-1-free --gpus 0-2 --for openmpi ./xhpl >run.sh
 
-Every form is a bash script. Its ranks read the binding in effect back before they become the program, and refuse to run
-(exit code 2) where it is not the one that was made here. docs/guide/bind.md has the forms and their traps.
+Every form is a bash script. Each rank checks its binding before it starts the program, and refuses to run
+(exit code 2) where it differs from the one that was planned here. docs/guide/bind.md describes the forms.
 """
 
 
@@ -52,14 +52,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Place the ranks of a node beside their GPUs or NICs, and print what starts them there."
     parser.epilog = _EPILOG
     parser.add_argument(
-        "--for", dest="form", choices=[*FORMS, "all"], help="the launch line (default: a table and why)"
+        "--for", dest="form", choices=[*FORMS, "all"], help="the kind of launch line (default: a table with reasons)"
     )
     node = parser.add_mutually_exclusive_group()
     node.add_argument("--node", metavar="TYPE", help="a node type of site/nodes/ (default: this node)")
     node.add_argument("--xml", metavar="FILE", help="a node's stored hwloc XML, or its node.json")
     parser.add_argument("--ranks-per-gpu", type=int, default=1, metavar="N", help="default: 1")
     parser.add_argument(
-        "--threads-per-rank", type=int, metavar="M", help="cores of each rank (default: as many as all can have nearby)"
+        "--threads-per-rank",
+        type=int,
+        metavar="M",
+        help="cores of each rank (default: as many as each can have near its GPU)",
     )
     parser.add_argument(
         "--near", choices=SIDES, default="gpu", help="split: the MPI thread beside the NIC, the others beside the GPU"

@@ -30,8 +30,8 @@ examples:
   nearfar calibrate copy.json stream.json --yaml >> site/nodes/mine.yaml
   nearfar calibrate copy.json --json
 
-Single flows, STREAM, both directions of a pair and one saturating cell for each shared capacity calibrate; all other cells
-stand beside what these predict. Documents of one node are merged. Contradictory figures are refused. Rates are GB/s (1e9
+Single flows, STREAM, both directions of a pair and one saturating cell for each shared capacity are the input; all other cells
+are compared with what these predict. Documents of one node are merged. Contradictory figures are refused. Rates are GB/s (1e9
 bytes per second). docs/method/calibration.md states the rules.
 
 exit codes: 0 calibrated, 2 wrong use or no such file, 3 the documents cannot be read, contradict themselves or hold no single flow
@@ -41,10 +41,9 @@ exit codes: 0 calibrated, 2 wrong use or no such file, 3 the documents cannot be
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Find a node's capacities in its measured cells, and set every other cell beside what they predict."
+        "Find a node's capacities in its measured cells, and compare every other cell with what they predict."
     )
     parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("document", nargs="+", metavar="DOCUMENT", help="measurement documents of one node (JSON)")
     parser.add_argument(
         "--node",

@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at-most", type=_bound, metavar="N%", help="exit code 1 if a figure is significantly worse by more"
     )
-    parser.add_argument("--all", action="store_true", help="show every pair of figures, not the significant ones alone")
+    parser.add_argument("--all", action="store_true", help="show every pair of figures, not only the significant ones")
     parser.add_argument("--json", action="store_true", help="print the comparison as one JSON document")
     parser.add_argument(
         "--page", type=Path, metavar="FILE.html", help="write the comparison as one page that needs no other file"

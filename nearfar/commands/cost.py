@@ -48,7 +48,7 @@ schemes:
   2x2                near-near, near-far, far-near, far-far
 
 exit codes: 0 measured (with --at-most: it costs no more), 1 it costs more than --at-most, 2 wrong use,
-            3 it could not be judged: not settled, a failed program, no two bindings that differ; 130 interrupted
+3 it could not be judged: not settled, a failed program, no two bindings that differ; 130 interrupted
 """
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?")

@@ -56,7 +56,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Name the smallest set of degraded parts that explains what is slow in measured documents. Nothing is measured."
     )
     parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("document", nargs="+", metavar="DOCUMENT", help="measurement documents of one node (JSON)")
     parser.add_argument(
         "--node", metavar="TYPE", help="the node type; without it that of modelled documents, else their own node"

@@ -25,7 +25,7 @@ exit codes: 0 nothing, or warnings alone; 2 errors (with --strict: or warnings)
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Look for slips in a site's files: every complaint as FILE:LINE: LEVEL: WORDS. Measures nothing."
+        "Check a site's files for mistakes; each is printed as FILE:LINE: LEVEL: MESSAGE. Nothing is measured."
     )
     parser.epilog = _EPILOG
     parser.add_argument(

@@ -30,7 +30,7 @@ from .numbers import positive, refuse_outside
 _EPILOG = """\
 examples:
   nearfar osu                                          every benchmark in every placement that this node has
-  nearfar osu --benchmark osu_latency --runs 6         with an interval: six runs are the least that have one
+  nearfar osu --benchmark osu_latency --runs 6         with an interval: six runs are the fewest that have one
   nearfar osu osu_bw/H-H/across_packages --json        one case, as a measurement document
   nearfar osu --list
 
@@ -49,7 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Run OSU's MPI benchmarks with bound ranks, in every placement of this node, and print their figures."
     )
     parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("case", nargs="*", metavar="CASE", help="cases; without any all that this node has")
     parser.add_argument("--cases", metavar="FILE", help="more cases, one a line")
     parser.add_argument("--benchmark", action="append", default=[], metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")

@@ -43,7 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Say what cells should carry on a node type, flow by flow, and what limits them. Nothing is measured."
     )
     parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--node", required=True, metavar="TYPE", help="the node type, a file of site/nodes/")
     parser.add_argument("cell", nargs="*", metavar="CELL", help="cells; without any the host-device matrix")
     parser.add_argument("--cells", metavar="FILE", help="more cells, one a line (-: standard input)")
@@ -59,13 +58,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--noise", type=float, default=0.0, metavar="SIGMA", help="standard deviation of the rates' logarithm (--json)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the noise's: same seed, same figures")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the noise: the same seed gives the same figures"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print what the cells should carry."""
     if args.noise and not args.json:
-        raise NearfarError("--noise belongs to a document: add --json")
+        raise NearfarError("--noise needs --json")
     node_type = load_node_type(args.node, site_directories())
     factors = degraded_by(args.degrade, node_type)
     cells = [parse(text) for text in args.cell] + (parse_lines(args.cells) if args.cells else [])

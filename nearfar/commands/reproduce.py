@@ -37,7 +37,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Show what a paper published, the model's answer and this site's, row by row. Without --measure nothing runs."
     )
     parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("paper", nargs="?", metavar="PAPER", help="a file of site/published/")
     parser.add_argument("--list", action="store_true", help="the papers with the number of their rows")
     parser.add_argument(

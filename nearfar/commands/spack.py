@@ -26,7 +26,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their arguments."""
     parser.description = "Tell Spack which packages this system has."
     parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     actions: Any = parser.add_subparsers(title="actions", dest="action", metavar="ACTION", required=True)
     does = "write what the system has as a packages.yaml"
     found = actions.add_parser("externals", help=does, description=f"{does[0].upper()}{does[1:]}.")

@@ -39,12 +39,13 @@ examples:
   nearfar tune --system redwood --nodes 'gpu[001-032]' --runs '202611*'
   nearfar tune --system redwood --allow-looser --json
 
-From the history (nearfar history), pooled by GPU model, node type, path class and software. Each row has a FAIL and a DEGRADED
-limit, beyond which a healthy node lies as seldom as one budget of false alarms for all its figures allows: the spread of hosts,
-boards and runs decides, and how many hosts it was estimated from. docs/guide/tuning.md says what enters and what is refused,
-docs/method/limits.md how limits are made. The diff goes to standard output, all that is said about it to standard error.
+The figures come from the history (nearfar history), pooled by GPU model, node type, path class and software. Each row has a
+FAIL and a DEGRADED limit, beyond which a healthy node lies as seldom as the budget of false alarms for all its figures allows.
+The limits depend on the spread of hosts, boards and runs, and on how many hosts it was estimated from. docs/guide/tuning.md says
+what is used and what is refused, docs/method/limits.md how limits are made. The diff goes to standard output, messages to
+standard error.
 
-The site as it would be is looked at as nearfar lint does: with an error nothing is written.
+The resulting files are checked as by nearfar lint; with an error nothing is written.
 
 exit codes: 0 proposed (or nothing to change), 2 wrong use, an error of lint or no polars, 3 nothing can be tuned from what there is
 """

@@ -48,7 +48,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "file's environments say)",
     )  # fmt: skip
     parser.add_argument("--yes", action="store_true", help=argparse.SUPPRESS)  # nothing asks
-    parser.add_argument("--acceptance", action="store_true", help="accept nothing that could not be judged")
+    parser.add_argument(
+        "--acceptance",
+        action="store_true",
+        help="figures without a reference, and an unreviewed topology, are INDETERMINATE",
+    )
     parser.add_argument(
         "--report-dir", metavar="DIR", type=Path, help="where the run goes (default: reports/SYSTEM/TIME)"
     )

@@ -110,7 +110,7 @@ def base_name(check: CheckRecord) -> str:
 
 
 def counted(metric: JudgedMetric) -> bool:
-    """Whether a change of it is tested: what is made of others, and the share of one of several flows, only explain."""
+    """Whether a change of it is tested: what is derived, and the share of one of several flows, only explain."""
     share = metric.flow is not None and metric.cell is not None and not metric.cell.lone
     return metric.quantity not in MADE_OF_OTHERS and metric.unit != RATIO_UNIT and not share
 

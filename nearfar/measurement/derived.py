@@ -1,4 +1,4 @@
-"""Figures that are made of others: far over near, staged over direct, fairness, the shares of tasks, sizes."""
+"""Derived figures: far over near, staged over direct, fairness, the shares of tasks, sizes."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _weaker(one: str | None, other: str | None) -> str | None:
 def _derived(
     source: Metric, what: str, value: float, quantity: str, flow: Flow | None = None, total: bool = False
 ) -> Metric:
-    """A figure that is made of a cell's rates; it keeps what is known of them but their interval, samples and ceiling."""
+    """A figure that is derived from a cell's rates; it keeps what is known of them but their interval, samples and ceiling."""
     return replace(
         source,
         name=metric_name(join_class(source.path_class, what), source.cell, flow, total),

@@ -20,7 +20,7 @@ SIZE_UNIT = "B"
 TAIL = "tail"
 #: The units of what a GPU computes.
 COMPUTE_UNITS = ("GFLOP/s",)
-#: Quantities of figures that are made of others: they explain, and what they are made of is judged.
+#: Quantities of derived figures: they explain, and the figures that they are derived from are judged.
 MADE_OF_OTHERS = (RATIO, TASK, SIZE, TAIL)
 
 

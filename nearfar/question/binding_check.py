@@ -58,7 +58,7 @@ def _results(document: Document) -> list[Mapping[str, Any]]:
 
 def _nothing_known(node: Node, features: object) -> Document:
     """Its figures are named after the site's programs, and have no rows."""
-    return Document({"kind": "modelled", "results": []}, "<imagined>", node, (), (), ())
+    return Document({"kind": "modelled", "results": []}, "<synthetic>", node, (), (), ())
 
 
 QUESTION = Question(

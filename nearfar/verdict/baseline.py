@@ -106,7 +106,7 @@ def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
     """How a figure is clearly worse than its past; None where it is not. Of a figure that did not settle the better end of its
     interval counts.
 
-    What is neither rate nor time, or is made of others, has no past; nor has a figure of fewer than five nights.
+    What is neither rate nor time, or is derived from others, has no past; nor has a figure of fewer than five nights.
     """
     if len(past.values) < FEWEST or metric.quantity in MADE_OF_OTHERS or metric.unit not in (*_RATES, *_TIMES):
         return None

@@ -47,7 +47,7 @@ def _verdict(
         return "INDETERMINATE", f"{what}: {wrong}"
     if reference is None or reference.boundless:
         why = "no reference" if reference is None else f"its reference has no bound ({reference.origin_words})"
-        # Figures that are made of others, and parts of 1, explain; what they are made of is judged.
+        # Derived figures, and parts of 1, explain; the figures that they are derived from are judged.
         explains = metric.quantity in MADE_OF_OTHERS or metric.unit == RATIO_UNIT
         word = "INDETERMINATE" if acceptance and not explains else NOT_JUDGED
         return word, f"{what}: {amount(metric)}, not judged: {why}"

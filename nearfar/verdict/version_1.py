@@ -140,7 +140,7 @@ class _Metrics:
     def _measured(
         self, subject: str, flow: str | None, quantity: str, value: Any
     ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """The result and the rate that a figure is of; of one that is made of others, those of its cell."""
+        """The result and the rate that a figure is of; of a derived one, those of its cell."""
         results: Sequence[Mapping[str, Any]] = self._results.get(subject_key(subject)) or [{}]
         mine = [each for each in results if each.get("quantity") == quantity] or results[:1]
         # A curve has a result for each size of message.
@@ -178,7 +178,7 @@ def _reference(raw: Mapping[str, Any], unit: str) -> dict[str, Any]:
 
 
 def _judged(raw: Mapping[str, Any]) -> str:
-    """Early versions called PASS what nothing was held against."""
+    """Early versions called PASS what was compared with nothing."""
     word, reference = _word(raw.get("verdict")), raw.get("reference") or {}
     bounds = (reference.get("lower"), reference.get("upper"), raw.get("degraded_below")) if reference else ()
     return NOT_JUDGED if word == "PASS" and all(bound is None for bound in bounds) else word

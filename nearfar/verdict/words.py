@@ -23,7 +23,7 @@ def describe(metric: AnyMetric) -> str:
 
 #: A median that differs from the plateau by more than this part is said beside it.
 _APART = 0.01
-#: What a figure that is made of others says of its cell.
+#: What a derived figure says of its cell.
 _DERIVED_WORDS = {
     "staged_over_direct": "ratio of the staged to the direct path",
     "fairness": "ratio of the smallest to the largest share",

@@ -17,7 +17,7 @@ std::vector<std::vector<std::size_t>> disjoint_sets(const std::vector<Cell>& cel
                                                     const std::function<bool(const Flow&)>& has_own_links);
 
 // The same for rounds of visits, where company has to be worth it: sets of fewer than three cells are left as single ones, and so are
-// a cell that stands twice, and the first of each kind in company, beside which the others are judged. `kind`: what those have in common that should be as fast.
+// a cell that is there twice, and the first of each kind in company, beside which the others are judged. `kind`: what those have in common that should be as fast.
 std::vector<std::vector<std::size_t>> company_sets(const std::vector<Cell>& cells,
                                                    const std::function<bool(const Flow&)>& has_own_links,
                                                    const std::function<std::string(const Cell&)>& kind);

@@ -8,18 +8,27 @@ namespace {
 
 const HelpText text{
     "nearfar-copy [CELL...] [options]: measures copies between host memory and GPUs, between GPUs, and within one\n\n"
-    "A cell is flows at the same time: n0:g1 (NUMA node 0's memory to GPU 1), g1:n0 (back), n0:g0+g0:n0 (both at once).\n"
-    "@n1 drives a flow from NUMA node 1; /sm copies by a kernel; /pageable, /huge choose the host memory; /x4 shares a\n"
-    "flow among four tasks. g0:g1 is a write by GPU 0's copy engine, g0:g1@g1 a read by GPU 1's, g0:g1/staged goes through the\n"
-    "host with peer access off; g0:g0 stays in GPU 0's memory. GPUs count in PCI bus order over all the node's. Without cells: every NUMA node with every GPU.\n\n",
+    "A cell is one or more flows that run at the same time. Without cells: every NUMA node with every GPU.\n\n"
+    "flows:\n"
+    "  n0:g1         from the memory of NUMA node 0 to GPU 1; g1:n0 is the way back\n"
+    "  n0:g0+g0:n0   both at once\n"
+    "  g0:g1         between GPUs, a write by GPU 0's copy engine; g0:g1@g1 is a read by GPU 1's\n"
+    "  g0:g0         within GPU 0's memory\n"
+    "  n0:g1@n1      driven by a thread on NUMA node 1\n"
+    "  n0:g1/x4      divided among four processes\n"
+    "  n0:g1/sm      copied by a kernel instead of a copy engine\n"
+    "  n0:g1/huge    host memory in huge pages; /pageable: not pinned\n"
+    "  g0:g1/staged  through host memory, with peer access off\n\n"
+    "GPUs are numbered in PCI bus order, including those that are not visible.\n\n"
+    "options:\n",
     "\nexamples:\n"
     "  nearfar-copy                          the whole host-device matrix, as a table\n"
     "  nearfar-copy n0:g0 n1:g0 --json       one GPU from two NUMA nodes, as a document\n"
     "  nearfar-copy n0:g0+n0:g1+n0:g2+n0:g3  four GPUs at once from one NUMA node\n"
     "  nearfar-copy g0:g1+g1:g0              two GPUs, both directions at once\n"
     "  nearfar-copy n0:g0 --sizes 1KiB..1GiB how bandwidth grows with size\n"
-    "  nearfar-copy --quick                  every path one way, in a few seconds\n"
-    "  nearfar-copy --tail                   the slowest of 1000 transfers over every path, and when it was\n"
+    "  nearfar-copy --quick                  every path in one direction, in a few seconds\n"
+    "  nearfar-copy --tail                   the slowest of 1000 transfers of every path, and when it was\n"
     "  nearfar-copy --aggressor n0:g2        the matrix, with the path to one GPU loaded by another process\n"
     "\nexit codes: 0 measured, 1 a cell failed (wrong data, lost GPU), 2 wrong use, 3 something could not be measured\n"};
 
@@ -44,23 +53,24 @@ std::vector<int> read_numbers(const std::string& list) {
 Options table(CommandLine& line) {
     Policy& policy = line.policy;
     return with_cell_options(
-        {{"--sizes", "A..B", "lone flows at each power of two (1KiB..1GiB), or a list (4KiB,1MiB); with the half-bandwidth size",
+        {{"--sizes", "A..B", "measure cells of one flow at each power of two (1KiB..1GiB) or at the sizes of a list (4KiB,1MiB)",
           [&policy](const std::string& sizes) { policy.sizes = parse_sizes(sizes); }},
-         switch_option("--latency",
-                       "of lone flows, three times in microseconds: a tiny copy, dependent loads by a kernel, a launch",
-                       policy.latency),
+         switch_option(
+             "--latency",
+             "measure latencies of cells of one flow, in microseconds: a tiny copy, dependent loads by a kernel, a kernel launch",
+             policy.latency),
          {"--tail", "[=N]",
-          "of lone flows, N transfers (1000) of 16 MiB, each timed by itself: the slowest in a hundred, in a thousand, of all, and\n"
-          "when it was. Without cells: every path one way, as --quick",
+          "time N transfers (default 1000) of 16 MiB one by one, in cells of one flow; show the slowest in a hundred, in a "
+          "thousand and of all, and when it was. Without cells: every path in one direction, as --quick",
           [&policy](const std::string& count) {
               policy.tail = count.empty() ? usual_tail : whole_value("--tail", count, 1, most_tail);
           }},
          switch_option("--quick",
-                       "few samples, pairs of GPUs together; what lies below its like is measured again alone. Without\n"
-                       "cells: the host-device matrix one way, and all pairs of GPUs, written and read",
+                       "take few samples and measure several pairs of GPUs at once; paths that are slower than similar ones are "
+                       "measured again alone. Without cells: the host-device matrix in one direction, and all pairs of GPUs",
                        policy.quick),
          {"--aggressor", "CELL",
-          "keep CELL's flows running beside every measured cell, as a fault or a neighbour would (repeatable)",
+          "keep the flows of CELL running beside every measured cell, as a background load; may be repeated",
           [&policy](const std::string& cell) { policy.aggressors.push_back(read_aggressor(cell)); }, true},
          even_if_busy_option(policy.even_if_busy),
          {"--as-task", "GPU,GPU", "", [&line](const std::string& gpus) { line.as_task = read_numbers(gpus); }}},

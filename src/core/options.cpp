@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <set>
+#include <sstream>
 
 #include "core/error.h"
 
@@ -13,7 +14,8 @@ namespace nearfar {
 namespace {
 
 constexpr double most_seconds = 1e7;
-constexpr std::size_t widest_left = 20;  // of a name with its value that its help stands beside
+constexpr std::size_t widest_help = 100;  // columns of a line of --help
+constexpr std::size_t widest_left = 20;   // of a name with its value that its help stands beside
 
 // How many letters have to be put in, left out or changed to make one word the other (Levenshtein).
 std::size_t edits_between(const std::string& a, const std::string& b) {
@@ -45,6 +47,25 @@ std::size_t edits_between(const std::string& a, const std::string& b) {
     throw WrongUse("unknown option '" + name + "'" + hint);
 }
 
+// On a terminal, where a letter may have several bytes.
+std::size_t columns(const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+// The text in lines of at most so many columns, broken at blanks; `indent` stands before all but the first.
+std::string wrapped(const std::string& text, std::size_t width, const std::string& indent) {
+    std::string lines;
+    std::size_t used = 0;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        const bool fits = used == 0 || used + 1 + columns(word) <= width;
+        if (used != 0) lines.append(fits ? " " : "\n" + indent);
+        used = (fits && used != 0 ? used + 1 : 0) + columns(word);
+        lines += word;
+    }
+    return lines;
+}
+
 bool may_be_left_out(const Option& option) { return option.value[0] == '['; }
 
 // Whether a word is the number that an option may have: no cell, file or name is one.
@@ -57,11 +78,6 @@ bool is_its_number(const Option& option, const std::string& word) {
 std::string left_side(const Option& option) {
     if (option.value.empty()) return option.name;
     return option.name + (may_be_left_out(option) ? "" : " ") + option.value;
-}
-
-// On a terminal, where a letter may have several bytes.
-std::size_t columns(const std::string& text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 // What is said of a word is one line.
@@ -108,7 +124,7 @@ void read_options(const std::vector<std::string>& words, const Options& options,
         const auto option = std::find_if(options.begin(), options.end(), [&](const Option& one) { return one.name == name; });
         if (option == options.end()) refuse_option(name, options);
         const std::string value = value_of(*option, words, i);
-        if (!given.insert(name).second && !option->value.empty() && !option->repeats) throw WrongUse(name + " stands twice");
+        if (!given.insert(name).second && !option->value.empty() && !option->repeats) throw WrongUse(name + " is there twice");
         option->read(value);
     }
 }
@@ -128,11 +144,7 @@ std::string options_help(const Options& options) {
         const std::string left = left_side(option);
         text.append("  ").append(left).append(columns(left) > width ? "\n" + indent
                                                                     : std::string(width - columns(left) + 2, ' '));
-        for (const char c : option.help) {
-            text += c;
-            if (c == '\n') text += indent;
-        }
-        text += '\n';
+        text.append(wrapped(option.help, widest_help - indent.size(), indent)) += '\n';
     }
     return text;
 }

@@ -38,15 +38,16 @@ void leave_out_repeated(std::vector<Cell>& cells) {
 Options with_cell_options(Options own, CommandLine& line) {
     const Options shared{
         cells_option([&line](const std::string& name) { read_cell_file(name, line.cells); }),
-        switch_option("--all", "without cells, on more than eight NUMA nodes: every cell, not one for each package and distance",
+        switch_option("--all",
+                      "without cells, on more than eight NUMA nodes: measure every cell, not one for each package and distance",
                       line.policy.all),
         switch_option("--list", "print the cells and measure nothing", line.list),
         switch_option("--absent-fails",
                       "a cell that names what this node lacks fails, and the rest is measured (else: wrong use)",
                       line.absent_fails),
-        count_option("--visits", "to each cell, whatever its figures do (default: until the best was reached again, at most 8)",
+        count_option("--visits", "measure each cell N times (default: until its best rate was reached again, at most 8 times)",
                      line.policy.visits, most_visits),
-        seconds_option("--budget", "spread so much time over all cells", line.policy.budget)};
+        seconds_option("--budget", "divide this time among all cells", line.policy.budget)};
     own.insert(own.end(), shared.begin(), shared.end());
     return with_common(std::move(own), line, line.policy.hang_seconds);
 }

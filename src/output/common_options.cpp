@@ -19,7 +19,7 @@ std::vector<std::string> pci_addresses(const std::string& text) {
         } catch (const WrongUse& error) {
             throw WrongUse(std::string("--gpus: ") + error.what());
         }
-        if (!devices.insert(device).second) throw WrongUse("--gpus: " + part + " stands twice");
+        if (!devices.insert(device).second) throw WrongUse("--gpus: " + part + " is there twice");
     }
     return parts;
 }
@@ -30,15 +30,15 @@ Options with_common(Options own, CommonOptions& into, double& hang_seconds) {
     const Options common{
         {"--gpus", "PCI,PCI…", "PCI addresses of g0, g1 … (default: all GPUs in bus order)",
          [&](const std::string& text) { into.gpus = pci_addresses(text); }},
-        {"--json", "[=FILE]", "print the measurement document (or write it to FILE) in place of the table",
+        {"--json", "[=FILE]", "print the measurement as JSON instead of the table, or write it to FILE",
          [&](const std::string& text) {
              into.json = true;
              into.json_file = text;
          }},
-        seconds_option("--timeout", "so long without progress is a hang: what was measured is printed, exit 1 (default 30)",
+        seconds_option("--timeout", "after so long without progress end with what was measured and exit code 1 (default 30)",
                        hang_seconds),
         switch_option("--version", "print the version and exit", into.version),
-        switch_option("--help", "print this and exit (also -h)", into.help)};
+        switch_option("--help", "print this text and exit (also -h)", into.help)};
     own.insert(own.end(), common.begin(), common.end());
     return own;
 }

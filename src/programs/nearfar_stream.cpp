@@ -14,11 +14,15 @@ using namespace nearfar;
 namespace {
 
 const HelpText text{
-    "nearfar-stream [CELL...] [options]: STREAM on host memory, threads bound one a core, and on the memory of GPUs\n\n"
-    "A cell is c0:n1/triad (the cores of NUMA node 0 on the memory of NUMA node 1) with copy, scale, add or triad; /one, /half\n"
-    "and /butone behind it: that many of the cores. g0:g0/triad is GPU 0 on its own memory, g0:g1/triad on GPU 1's, g0:n1/triad on the\n"
-    "host's; dot, read, write and fill are for GPUs alone. Several at once are joined by '+'. Without cells: triad of every node's cores\n"
-    "on every node's memory, and all nodes at once.\n\n",
+    "nearfar-stream [CELL...] [options]: measures STREAM on host memory, with one thread bound to each core, and on the memory of GPUs\n\n"
+    "Without cells: triad of every NUMA node's cores on every NUMA node's memory, and all NUMA nodes at once.\n\n"
+    "cells:\n"
+    "  c0:n1/triad       the cores of NUMA node 0 on the memory of NUMA node 1; also copy, scale, add\n"
+    "  c0:n1/triad/half  with half of the cores; also /one, and /butone (all but one)\n"
+    "  g0:g0/triad       GPU 0 on its own memory; also dot, read, write, fill\n"
+    "  g0:g1/triad       GPU 0 on the memory of GPU 1; g0:n1/triad on the host's\n"
+    "  A+B               several at once\n\n"
+    "options:\n",
     "\nexamples:\n"
     "  nearfar-stream                             the whole matrix of the host, as a table\n"
     "  nearfar-stream c0:n0/copy c0:n1/copy       near and far copies\n"

@@ -17,6 +17,7 @@ from nearfar import cli
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.base.files import CHECKOUT
 from nearfar.commands import schema, slurm
+from nearfar.commands.command_line import HelpFormatter
 
 
 def nearfar(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -48,6 +49,21 @@ def test_every_command_of_slurm_has_help(command: str) -> None:
     assert done.returncode == 0 and sentence.endswith(".") and not sentence.startswith("positional"), done.stdout
     assert f"examples:\n  nearfar slurm {command}" in done.stdout, done.stdout
     assert "exit codes: 0 " in done.stdout
+
+
+@pytest.mark.parametrize("command", ["tune", "cost", "diagnose", "validate"])
+def test_help_fits_its_terminal(command: str) -> None:
+    shown = nearfar(command, "--help", COLUMNS="90").stdout
+    assert [line for line in shown.splitlines() if len(line) > 90] == []
+    assert "\nexit codes: 0 " in shown
+
+
+def test_help_joins_lines_and_leaves_examples_alone() -> None:
+    text = "One sentence that\ngoes on.\n\nexamples:\n  command --option    what it does\n\nexit codes: 0 good,\n1 bad"
+    shown = HelpFormatter("x", width=32)._fill_text(text, 32, "")
+    assert shown == (
+        "One sentence that goes on.\n\nexamples:\n  command --option\n        what it does\n\nexit codes: 0 good, 1 bad"
+    )
 
 
 @pytest.mark.parametrize("command", slurm.EARLIER)

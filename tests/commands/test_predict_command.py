@@ -99,7 +99,7 @@ def test_the_same_seed_gives_the_same_document(capsys):
         (["--node", "summit", "n0:g0", "--degrade", "g9.h2d=0.5"], "known: g0.h2d, g0.d2h"),
         (["--node", "summit", "n0:g0", "--degrade", "g0.h2d"], "expected PART=FACTOR"),
         (["--node", "summit", "n0:g0", "--degrade", "g0.h2d=half"], "expected PART=FACTOR"),
-        (["--node", "summit", "n0:g0", "--noise", "0.1"], "add --json"),
+        (["--node", "summit", "n0:g0", "--noise", "0.1"], "needs --json"),
         (["--node", "summit", "--noise", "-1", "--json"], "standard deviation"),
         (["--node", "summit", "--noise", "1e308", "--json"], "a number from 0 to 1"),
         (["--node", "summit", "--cells", "/nowhere/cells"], "/nowhere/cells: cannot read cells"),

@@ -614,7 +614,7 @@ def test_with_an_error_of_lint_nothing_is_written(world: World) -> None:
     world.file.write_text(slip)
     code, diff, said = world.tune()
     assert (code, "+    sole.h2d: " in diff) == (0, True)
-    assert "'soel' is no path class (did you mean 'sole'?)" in said and "fix the files by hand" in said, said
+    assert "'soel' is not a path class (did you mean 'sole'?)" in said and "fix the files by hand" in said, said
     code, diff, said = world.tune("--apply")
     assert (code, diff, world.file.read_text()) == (2, "", slip), said
     assert said.count(f"nearfar: {world.file}:") == 1 and "nothing is written: with these references" in said, said
@@ -627,7 +627,7 @@ def test_a_warning_of_lint_is_told_and_stops_nothing(world: World) -> None:
     (world.site / "systems/redwood.yaml").write_text(SITE + "  - {name: cpu, features: [gpus]}\n")
     code, _, said = world.tune("--apply")
     assert code == 0 and world.file.exists()
-    assert "warning: feature 'gpus': dead" in said, said
+    assert "warning: feature 'gpus': unused" in said, said
 
 
 def test_each_check_has_an_mpi_of_its_own_and_only_the_newest_counts(world: World) -> None:

@@ -56,7 +56,7 @@ def test_a_kit_asks_what_the_question_asks(check: str, name: str) -> None:
     assert not strange, f"{name}: the kit asks what {check} does not"
     if check not in PARTLY:
         assert by_flows(mine) == by_flows(theirs), f"{name}: {check}"
-    assert len(mine) == len(by_flows(mine)), "a cell stands twice"
+    assert len(mine) == len(by_flows(mine)), "a cell is there twice"
 
 
 @pytest.mark.parametrize("name", NODES)

@@ -212,7 +212,7 @@ def test_a_sites_own_node_type_comes_first(tmp_path):
 @pytest.mark.parametrize(
     ("yaml", "line", "words"),
     [
-        ("capacities:\n  g7.h2d: {value: 1, source: s}\n", 6, "'g7.h2d' is no capacity of this node"),
+        ("capacities:\n  g7.h2d: {value: 1, source: s}\n", 6, "'g7.h2d' is not a capacity of this node"),
         ("capacities:\n  g0.h2d: {value: -1, source: s}\n", 6, "-1"),
         ("capacities:\n  g0.h2d: {value: 1}\n", 6, "the key 'source' is missing"),
         ("capacities:\n  g0.h2d: {value: null}\n", 6, "the key 'reason' is missing"),
@@ -523,7 +523,7 @@ def load_summit():
 @pytest.mark.parametrize(
     ("factors", "words"),
     [
-        ({"g0.up": 0.5}, "'g0.up' is no capacity of node type summit; known: g0.h2d, "),
+        ({"g0.up": 0.5}, "'g0.up' is not a capacity of node type summit; known: g0.h2d, "),
         ({"g0.h2d": 0}, "more than 0 and at most 1"),
         ({"g0.h2d": 1.5}, "more than 0 and at most 1"),
         ({"g0.h2d": math.nan}, "more than 0 and at most 1"),

@@ -72,7 +72,7 @@ def test_a_run_that_measured_nothing_or_was_cut_short_is_never_green(tmp_path: P
     ("hosts", "words"),
     [
         ([{"host": "../x"}], "not the name of a host: '../x'"),
-        ([{"host": "n1"}, {"host": "n1"}], "n1 stands twice"),
+        ([{"host": "n1"}, {"host": "n1"}], "n1 is there twice"),
         ([{}], "not a list of hosts"),
     ],
 )

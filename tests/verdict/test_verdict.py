@@ -196,7 +196,7 @@ def test_where_something_has_to_be_judged_it_says_what_to_do() -> None:
 
 
 def test_parts_of_one_explain_and_a_site_that_tuned_everything_is_accepted() -> None:
-    """Efficiencies are no rate and no time: nothing tunes them, and what they are made of is judged."""
+    """Efficiencies are no rate and no time: nothing tunes them, and the figures that they are derived from are judged."""
     rate, share = metric("n0:g0", 55.0), replace(metric("n0:g1", 0.98), unit="1", quantity="saxpy.load_balance")
     reference = {rate.name: Reference(55.0, -0.05, None, "GB/s", "tuned", "tuned")}
     assert judge(None, reference, subject=SUBJECT, metrics=[rate, share], acceptance=True)["verdict"] == "PASS"

@@ -1,7 +1,8 @@
 """``nearfar slurm …``: the pack under Slurm.
 
 Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.doctor, slurm.findings, slurm.health, slurm.install, slurm.results,
-slurm.status, slurm.sweep, slurm.telling, slurm.trust, commands.
+slurm.status, slurm.sweep, slurm.telling, slurm.trust, commands,
+commands.command_line.
 """
 
 from __future__ import annotations
@@ -11,17 +12,19 @@ import importlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from nearfar.commands.command_line import HelpFormatter
+
 #: What can be done, each with the line that ``nearfar slurm --help`` shows; a module of this package each.
 COMMANDS = {
     "sweep": "measure many nodes, one job each, and judge them together; --idle: beside the users' jobs",
     "install": "scripts and timers for nightly runs, act and health checks, shown as a diff first",
-    "doctor": "what is wrong with an installed site",
-    "act": "the robot: drain, comment or resume nodes for what was found, as the site's file allows",
+    "doctor": "check what nearfar slurm install has installed",
+    "act": "drain, comment or resume nodes by itself for what was found, as the site's file allows",
     "status": "the fleet in one screen, or all that is known of one node",
     "log": "what was done about nodes: drained, cleared, rebooted, resumed, and by whom",
     "retest": "measure drained nodes again inside a reservation; release those that pass",
-    "clear": "write down that nodes have been seen to",
-    "release": "put nodes that act has drained into use again, without measuring",
+    "clear": "record that nodes have been repaired or checked",
+    "release": "put nodes that act has drained back into use, without measuring",
     "allow-drains": "let drains go on after a cap has stopped them",
     "health": "a look at this node, for HealthCheckProgram",
     "node": "what a sweep's job runs on its node",
@@ -85,9 +88,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         title="commands", dest="slurm_command", metavar="COMMAND", required=True, parser_class=_Command
     )
     for name, words in COMMANDS.items():
-        commands.add_parser(name, help=words, formatter_class=argparse.RawDescriptionHelpFormatter)
+        commands.add_parser(name, help=words, formatter_class=HelpFormatter)
     for name in EARLIER:
-        commands.add_parser(name, formatter_class=argparse.RawDescriptionHelpFormatter)
+        commands.add_parser(name, formatter_class=HelpFormatter)
     commands.choices = _Choices(commands.choices or {})
 
 

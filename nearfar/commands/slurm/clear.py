@@ -21,7 +21,7 @@ exit codes: 0 written into the log, 2 wrong use, or a node that neither Slurm no
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = "Write down that nodes have been seen to: what was found of them until now is closed."
+    parser.description = "Record that nodes have been repaired or checked: what was found of them until now is closed."
     parser.epilog = _EPILOG
     act_arguments.add_nodes(parser, "drained or not")
     act_arguments.add_because(parser, "what was done")

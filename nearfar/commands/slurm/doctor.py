@@ -1,4 +1,4 @@
-"""``nearfar slurm doctor``: what is wrong with an installed site."""
+"""``nearfar slurm doctor``: check what nearfar slurm install has installed."""
 
 from __future__ import annotations
 

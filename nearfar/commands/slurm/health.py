@@ -16,10 +16,10 @@ _EPILOG = """examples:
   nearfar slurm health --output /tmp/mine --json            with what every source said, and how long it took
   nearfar slurm health --quick --output /tmp/mine           what a prolog runs
 
-It drains nothing, and never calls slurmctld. docs/guide/slurm-act.md has the lines for slurm.conf.
+It never drains a node and never calls slurmctld. docs/guide/slurm-act.md has the lines for slurm.conf.
 A look that found a FAIL is kept below DIR/kept as well, until `nearfar slurm act` has read it.
 exit codes: 0 a finding was written, whatever it says, or another look was under way; 2 refused: nothing was written;
-3 it could not be written. slurmd does nothing about any but log the latter two. With --quick, 9: hard evidence was found.
+3 it could not be written. slurmd logs 2 and 3 and does nothing else. With --quick, 9: hard evidence was found.
 """
 
 

@@ -53,7 +53,7 @@ _EPILOG = """examples:
 
 From site/templates/slurm/; templates of the same name in a site's own directory (NEARFAR_SITE) come first. The scripts get PATH and
 SLURM_CONF of this machine and this shell. A file that was edited since is kept (--force replaces it). slurm.conf is not touched:
-what it lacks is said, with the present values. `nearfar slurm doctor` looks whether all is well. docs/guide/slurm.md
+missing settings are printed, with the present values. `nearfar slurm doctor` checks the installation. docs/guide/slurm.md
 exit codes: 0 done, or shown; 2 wrong use; 3 it could not be written, or Slurm's version could not be read
 """
 #: Seconds that Slurm has to say its version and its settings.
@@ -82,7 +82,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timer", choices=TIMERS, help="what starts them (default: systemd)")
     parser.add_argument("--at", metavar="HH:MM", help="when nights begin (default: 02:30)")
     parser.add_argument("--deadline", metavar="HOURS", type=float, help="how long a night is (default: 5)")
-    parser.add_argument("--every", metavar="MINUTES", type=int, help="between two act (default: 5; at most 59)")
+    parser.add_argument(
+        "--every", metavar="MINUTES", type=int, help="minutes between two runs of act (default: 5; at most 59)"
+    )
     parser.add_argument(
         "--prolog", choices=(NOTE, FAIL),
         help="what hard evidence before a job does: it is noted, or the job does not start here and Slurm drains the node "
@@ -218,7 +220,7 @@ def _sorted(
 
 def _told_kept(kept: Sequence[install.Change]) -> None:
     for change in kept:
-        print(f"{change.place}: kept: edited since it was installed, or there before; --force takes no heed of that")
+        print(f"{change.place}: kept: edited since it was installed, or there before; --force replaces it")
 
 
 def _options(

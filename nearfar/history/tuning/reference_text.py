@@ -75,7 +75,7 @@ def text(head: str, tuned: Mapping[str, Any], rows: Iterable[ReferenceRow]) -> s
         if row.provenance:
             own[place_key(row.place)] = copy.deepcopy(
                 dict(row.provenance)
-            )  # of a value that stands twice YAML makes an alias
+            )  # of a value that is there twice YAML makes an alias
         table = checks.setdefault(row.check, {} if row.model is None else {INDEX: ["$dev.gpu.model"]})
         table = table if row.model is None else table.setdefault(row.model, {})
         table[row.name] = row.values

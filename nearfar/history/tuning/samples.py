@@ -292,7 +292,7 @@ def _not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
         and unit not in LESS_IS_BETTER
         and not str(figure["class"]).endswith((_OF_A_RATIO, _OF_THE_WORST))
     ):
-        return "made of other figures, and those are tuned"
+        return "derived from other figures, which are tuned"
     if "+" in str(figure["gpu_model"] or ""):
         return "of GPUs of two models"
     return "of another MPI" if figure["mpi"] not in (None, mpi) else None

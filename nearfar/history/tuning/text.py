@@ -16,7 +16,7 @@ from .samples import ChosenSamples
 
 
 def left_out(counts: Mapping[str, int]) -> str:
-    """``284 not converged, 43 made of others``, the most first."""
+    """``284 not converged, 43 derived``, the most first."""
     most = sorted(counts.items(), key=lambda item: -item[1])
     return ", ".join(f"{count:,} {reason}" for reason, count in most) or "nothing"
 
@@ -64,7 +64,7 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
     elif applied:
         say(f"{path}: written; review it with your version control")
     else:
-        say(f"{path}: not written; review the diff, then say it again with --apply")
+        say(f"{path}: not written; review the diff, then run the same command with --apply")
 
 
 def _looser(made: Proposal) -> list[str]:
@@ -108,8 +108,8 @@ def _kinds(limits: Sequence[TunedLimit]) -> list[str]:
         )
     if described:
         lines.append(
-            f"{counted(described, 'row')} too noisy in these runs to tell a fault from a bad day, and more hosts would not help: FAIL only "
-            "where something is certainly broken, and else described with what is usual"
+            f"{counted(described, 'row')} too noisy in these runs to tell a fault from normal variation, and more hosts would "
+            "not help: FAIL only where something is certainly broken; otherwise the usual range is shown"
         )
     return lines
 

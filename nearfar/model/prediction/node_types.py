@@ -68,7 +68,7 @@ def from_file(file: SiteFile) -> NodeType:
     for key in declared:
         if key not in implied:
             raise file.error(
-                f"'{key}' is no capacity of this node{did_you_mean(key, list(implied))}", "capacities", key
+                f"'{key}' is not a capacity of this node{did_you_mean(key, list(implied))}", "capacities", key
             )
     capacities = {key: c.within(implied[key]) for key, c in {**implied, **declared}.items()}
     return NodeType(

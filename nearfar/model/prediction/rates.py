@@ -124,7 +124,7 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
         if capacity is None:
             known = [c.name for c in capacities.values() if c.value is not None]
             cells = f", and {len(caps)} cells by name ({next(iter(caps))} …)" if caps else ""
-            words = f"'{name}' is no capacity of node type {node_type.name}"
+            words = f"'{name}' is not a capacity of node type {node_type.name}"
             raise NearfarError(f"{words}; known: {', '.join(known) or 'none'}{cells}")
         if capacity.value is None:
             what = f"{node_type.name}: {name} is not known ({capacity.source})"

@@ -129,7 +129,7 @@ def of_kernels(subjects: Iterable[str], node: Node, names: Sequence[str]) -> Doc
 
 
 def _document(raw: dict[str, Any], node: Node, results: Sequence[Result] = ()) -> Document:
-    return Document({"kind": "modelled", **raw}, "<imagined>", node, tuple(results), (), ())
+    return Document({"kind": "modelled", **raw}, "<synthetic>", node, tuple(results), (), ())
 
 
 def _rate(unit: str) -> Rate:

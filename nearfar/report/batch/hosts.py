@@ -84,7 +84,7 @@ def _read(path: Path) -> dict[str, Any]:
             or not isinstance(raw["name"], str)
             or not isinstance(raw["started"], str)
         ):
-            raise ValueError(f"{twice} stands twice" if bad is None and twice else f"not the name of a host: {bad!r}")
+            raise ValueError(f"{twice} is there twice" if bad is None and twice else f"not the name of a host: {bad!r}")
     except OSError as error:
         raise NearfarError(f"{path}: {error.strerror}; --together names a directory that has one") from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:

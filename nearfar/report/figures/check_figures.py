@@ -37,7 +37,7 @@ class Figure(JudgedMetric):
 
     @property
     def is_ratio(self) -> bool:
-        """Whether this is something else than a rate that was measured: made of others, or a time."""
+        """Whether this is something else than a rate that was measured: derived, or a time."""
         return bool(self.derived)
 
     @property

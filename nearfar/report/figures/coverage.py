@@ -23,7 +23,7 @@ class JudgedCount(NamedTuple):
 def of_checks(checks: Iterable[CheckRecord]) -> JudgedCount:
     """The figures of some checks together."""
     found = [figure for check in checks for figure in figures(check, "") if not figure.explains]
-    # With --acceptance one that has no reference is INDETERMINATE; nothing was held against it all the same.
+    # With --acceptance one that has no reference is INDETERMINATE; it was compared with nothing all the same.
     unjudged = sum(figure.shown in (NOT_JUDGED, "INDETERMINATE") and not figure.bounded for figure in found)
     return JudgedCount(len(found) - unjudged, unjudged)
 
@@ -34,7 +34,7 @@ def of_run(run: RunDirectory) -> JudgedCount:
 
 
 def shown_run(run: RunDirectory) -> str:
-    """A run's verdict as shown: earlier versions called PASS what nothing was held against."""
+    """A run's verdict as shown: earlier versions called PASS what was compared with nothing."""
     return NOT_JUDGED if run.shown == "PASS" and _all_unjudged(run) else run.shown
 
 

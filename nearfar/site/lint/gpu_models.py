@@ -82,7 +82,7 @@ def of_memory(rate: float) -> str:
     if LEAST_MEMORY <= rate <= MOST_MEMORY:
         return ""
     meant = f"TB/s? that is {rate * 1000:g}" if rate < LEAST_MEMORY else f"MB/s? that is {rate / 1000:g}"
-    return f"{rate:g} GB/s is no GPU's memory; typed in {meant} GB/s"
+    return f"{rate:g} GB/s is not the rate of any GPU's memory; typed in {meant} GB/s"
 
 
 def _impossible(file: SiteFile) -> Iterator[Complaint]:

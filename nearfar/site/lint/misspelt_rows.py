@@ -77,7 +77,7 @@ def _misspelt_cell(row: str, words: Sequence[str]) -> str | None:
     path_class = split_class(words[0])[0]
     if path_class not in CLASSES and not _LANES.fullmatch(path_class):
         whole = [f"{name}_{derived}" for name in ("on_socket", "off_socket") for derived in DERIVED[:1]]
-        return f"'{words[0]}' is no path class{_nearest(words[0], [*CLASSES, 'NV18', *whole])}"
+        return f"'{words[0]}' is not a path class{_nearest(words[0], [*CLASSES, 'NV18', *whole])}"
     if len(words) == 1:
         return "a row is CLASS.FIGURE, such as near.h2d"
     if re.match(r"[ngc]\d", words[1]):

@@ -58,7 +58,7 @@ def _closed(name: str, drained: OurDrain, past: LogSummary, hard: HardEvidence) 
 
 def to_clear(name: str) -> str:
     """What a person does who has seen to a node."""
-    return f"once it has been seen to: nearfar slurm clear {name} --because WORDS"
+    return f"once it is repaired or checked: nearfar slurm clear {name} --because WORDS"
 
 
 def _edited(name: str, reason: str | None, drained: OurDrain | None) -> str | None:
@@ -69,6 +69,6 @@ def _edited(name: str, reason: str | None, drained: OurDrain | None) -> str | No
     if drained is not None and drained.reason not in reason:
         ours = f" (this log drained it with '{drained.reason}')"
     return (
-        f"its reason is not ours any more: '{' '.join(reason.split())}'{ours}: left alone; once it has been seen to: scontrol "
+        f"its reason is not ours any more: '{' '.join(reason.split())}'{ours}: left alone; once it is repaired or checked: scontrol "
         f"update nodename={name} state=resume, or nearfar slurm retest {name} --accept-delivered {shlex.quote(reason)}"
     )

@@ -1,4 +1,4 @@
-"""``nearfar slurm doctor``: what is wrong with an installed site, each with what to do about it; nothing is written.
+"""``nearfar slurm doctor``: whether what nearfar slurm install has installed works, and what to do where not; nothing is written.
 
 Needs: base, verdict, site, site.lint, prometheus, slurm.act, slurm.controller, slurm.findings, slurm.health, slurm.install, slurm.trust.
 """

@@ -2,7 +2,7 @@
 
 Written with the result, from the verdict files as their one reader has them, and bound to these by their hashes. It is a convenience:
 where it is missing, damaged, or of other verdict files than those that are there, and for every check with a finding, ``verdict.json``
-itself is read. So nothing is ever held against a node by it.
+itself is read. So no node is ever judged by it.
 
 Three lines of JSON: what this is, with the hashes of the verdict files and of the other two lines; what the figures are called, which
 most nodes have alike, so that it is understood once; and their numbers.

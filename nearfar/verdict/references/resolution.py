@@ -265,7 +265,7 @@ def _from_memory(flow: Flow, numa_node: int) -> Flow:
 
 
 def _sibling_groups(metrics: Sequence[Metric], node: Node) -> dict[str, list[Metric]]:
-    """The metrics that are alike, by the name of each; none for figures that are made of others."""
+    """The metrics that are alike, by the name of each; none for derived figures."""
     groups: dict[object, list[Metric]] = {}
     for metric in metrics:
         # Of times the least is best; siblings say only what is too little.
@@ -293,7 +293,7 @@ def _from_alike(metric: AnyMetric, group: Sequence[AnyMetric], least_slack: floa
 
 
 def _alike(metric: SubjectMetric, metrics: Sequence[AnyMetric], node: Node) -> list[SubjectMetric]:
-    """The same rate of one GPU's compute on GPUs of the same model; none for times, and for figures that are made of others."""
+    """The same rate of one GPU's compute on GPUs of the same model; none for times, and for derived figures."""
     if metric.quantity in MADE_OF_OTHERS or metric.unit not in COMPUTE_UNITS or len(metric.gpus) != 1:
         return []
     same = (metric.unit, row_keys(metric)[-1], model_of(metric, node))

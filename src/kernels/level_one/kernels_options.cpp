@@ -11,10 +11,11 @@ namespace {
 constexpr int most_visits = 1000;
 
 const HelpText text{
-    "nearfar-kernels [SUBJECT...] [options]: kernels with their transfers: operands from host memory to a GPU, computed, results back\n\n"
+    "nearfar-kernels [SUBJECT...] [options]: measures kernels with their transfers: operands from host memory to a GPU, the kernel, results back\n\n"
     "A subject is g0.n1 (GPU 0 computes, operands come from and results return to NUMA node 1), or g0.n1/sgemm for one kernel there.\n"
-    "Without subjects: every GPU with every NUMA node. Under mpirun, one rank a GPU: all GPUs at the same time, by binding.\n"
-    "Kernels: sgemm dgemm bf16gemm (cuBLAS), sfft dfft (cuFFT), reduction scan sort (CUB), spmv (cuSPARSE), triad stencil md.\n\n",
+    "Without subjects: every GPU with every NUMA node. Under mpirun with one rank a GPU: all GPUs at the same time, under each binding.\n"
+    "Kernels: sgemm dgemm bf16gemm (cuBLAS), sfft dfft (cuFFT), reduction scan sort (CUB), spmv (cuSPARSE), triad stencil md.\n\n"
+    "options:\n",
     "\nexamples:\n"
     "  nearfar-kernels                                      all kernels, every GPU with every NUMA node, as a table\n"
     "  nearfar-kernels g0.n0 g0.n1 --size today --json      what the other NUMA node costs GPU 0, as a document\n"
@@ -52,21 +53,22 @@ std::vector<Binding> bindings_in(const std::string& list) {
     for (const std::string& part : list_value("--binding", list)) {
         bindings.push_back(all[choice_value("--binding", part, {"default", "right", "wrong"})]);
         if (std::count(bindings.begin(), bindings.end(), bindings.back()) > 1)
-            throw WrongUse("--binding: '" + part + "' stands twice");
+            throw WrongUse("--binding: '" + part + "' is there twice");
     }
     return bindings;
 }
 
 Options table(KernelsOptions& options) {
     return with_common(
-        {{"--kernels", "LIST", "these alone, such as sgemm,sort",
+        {{"--kernels", "LIST", "measure only these, such as sgemm,sort",
           [&](const std::string& list) { options.kernels = kernels_in(list); }},
-         {"--size", "LIST", "of paper (SHOC's size 4), today (hundreds of megabytes), small (for tests); default paper,today",
+         {"--size", "LIST",
+          "problem sizes: paper (SHOC's size 4), today (hundreds of megabytes), small (for tests); default paper,today",
           [&](const std::string& list) { options.sizes = sizes_in(list); }},
          {"--binding", "LIST",
-          "of default, right, wrong: where each rank's CPUs and memory are; under mpirun alone (default: right,wrong)",
+          "only under mpirun: where each rank's CPUs and memory are: default, right, wrong (default: right,wrong)",
           [&](const std::string& list) { options.bindings = bindings_in(list); }},
-         choice_option<bool>("--device", "host: the CPU computes, where there is no GPU", options.host_device,
+         choice_option<bool>("--device", "host: compute on the CPU, where there is no GPU", options.host_device,
                              {{"gpu", false}, {"host", true}}),
          cells_option([&](const std::string& name) {
              for (const FileLine& line : cell_lines(name)) options.subjects.push_back(line.text);
@@ -75,10 +77,11 @@ Options table(KernelsOptions& options) {
                        "a subject that names what this node lacks fails, and the rest is measured (else: wrong use)",
                        options.absent_fails),
          switch_option("--list", "print the subjects with their kernels and measure nothing", options.list),
-         count_option("--visits", "to each kernel (default: until its times were as short again, from 2 to 6)", options.visits,
-                      most_visits),
+         count_option("--visits",
+                      "measure each kernel N times (default: until its shortest times were reached again, 2 to 6 times)",
+                      options.visits, most_visits),
          even_if_busy_option(options.even_if_busy),
-         seconds_option("--budget", "after which no further round of visits begins", options.budget)},
+         seconds_option("--budget", "begin no further round after this time", options.budget)},
         options, options.hang_seconds);
 }
 

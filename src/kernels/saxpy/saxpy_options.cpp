@@ -11,8 +11,9 @@ constexpr int most_rounds = 200;  // with 1000 iterations each far below what sa
 constexpr int most_threads = 1024;
 
 const HelpText text{
-    "mpirun -n RANKS nearfar-kernels saxpy [options]: the POP pattern, one rank a GPU: transfers, saxpy, a barrier, again and again\n\n"
-    "Says by POP's definitions how well the ranks are balanced, under several bindings in turn, and what a rank's transfers reach.\n\n",
+    "mpirun -n RANKS nearfar-kernels saxpy [options]: measures the load balance of one rank a GPU: transfers, saxpy and a barrier, repeated (the pattern of POP)\n\n"
+    "Prints load balance and communication efficiency by POP's definitions under several bindings, and the rates of the transfers.\n\n"
+    "options:\n",
     "\nexamples:\n"
     "  mpirun -n 4 nearfar-kernels saxpy                            four GPUs, as launched and beside their GPUs\n"
     "  mpirun -n 4 nearfar-kernels saxpy --binding gpu,wrong --json what the wrong NUMA node costs, as a document\n"
@@ -34,20 +35,20 @@ std::size_t vector_bytes(const std::string& size) {
 Options table(SaxpyOptions& options) {
     return with_common(
         {{"--binding", "LIST",
-          "of default (as the launcher left the ranks), gpu (each rank's CPUs and memory on its GPU's NUMA node),\n"
-          "wrong (on the farthest one); rounds of each in turn (default: default,gpu)",
+          "bindings: default (as the launcher left the ranks), gpu (each rank's CPUs and memory on its GPU's NUMA node), wrong (on the "
+          "farthest one); default default,gpu",
           [&options](const std::string& list) { options.bindings = parse_bindings(list); }},
-         choice_option<bool>("--device", "host: host memory stands for the GPUs', where there are none", options.host_device,
-                             {{"gpu", false}, {"host", true}}),
-         {"--bytes", "SIZE", "of each of a rank's two vectors (default 64MiB)",
+         choice_option<bool>("--device", "host: use host memory in place of GPU memory, where there is no GPU",
+                             options.host_device, {{"gpu", false}, {"host", true}}),
+         {"--bytes", "SIZE", "size of each of a rank's two vectors (default 64MiB)",
           [&options](const std::string& size) { options.bytes = vector_bytes(size); }},
-         count_option("--iterations", "in a round (default 20)", options.iterations, most_iterations),
-         count_option("--rounds", "of each binding (default: 6 to 31, until the figures are known within 1 %)", options.rounds,
-                      most_rounds),
-         count_option("--threads", "of the kernel with --device host (default 1)", options.threads, most_threads),
-         switch_option("--oversubscribe", "more ranks than cores", options.oversubscribe),
+         count_option("--iterations", "iterations in a round (default 20)", options.iterations, most_iterations),
+         count_option("--rounds", "rounds of each binding (default: 6 to 31, until the figures are known within 1 %)",
+                      options.rounds, most_rounds),
+         count_option("--threads", "with --device host: threads of the kernel (default 1)", options.threads, most_threads),
+         switch_option("--oversubscribe", "allow more ranks than cores", options.oversubscribe),
          even_if_busy_option(options.even_if_busy),
-         seconds_option("--budget", "after which no further round begins (default 20)", options.budget)},
+         seconds_option("--budget", "begin no further round after this time (default 20)", options.budget)},
         options, options.hang_seconds);
 }
 

@@ -8,10 +8,11 @@ namespace nearfar {
 namespace {
 
 const HelpText text{
-    "mpirun --bind-to none -n RANKS nearfar-contention [options]: what MPI and data transfers of a node cost each other\n\n"
+    "mpirun --bind-to none -n RANKS nearfar-contention [options]: measures how much MPI and data transfers of a node slow each other down\n\n"
     "The first ranks of each host move data, one for each GPU, in both directions; the others are pairs that exchange messages. Each\n"
-    "binds itself: let the launcher bind nothing. Measured in turns, round after round: each kind alone, both together, and MPI beside\n"
-    "movers that only keep their cores busy. With ranks on several hosts, pairs are between hosts.\n\n",
+    "rank binds itself; the launcher must not bind. In each round are measured: each kind alone, both together, and MPI beside movers\n"
+    "that only keep their cores busy. With ranks on several hosts, pairs are between hosts.\n\n"
+    "options:\n",
     "\nexamples:\n"
     "  mpirun --bind-to none -n 2 nearfar-contention --mpi-only            two cores: latency and bandwidth of MPI\n"
     "  mpirun -n 4 nearfar-contention --between 0-0,0-1                     within NUMA node 0, and between 0 and 1\n"
@@ -41,29 +42,33 @@ std::vector<Layout> layouts_of(const std::string& list) {
 Options table(ContentionOptions& options) {
     ContentionAsk& ask = options.ask;
     return with_common(
-        {switch_option("--mpi-only", "pairs alone: nobody moves data", options.mpi_only),
+        {switch_option("--mpi-only", "only pairs that exchange messages, no movers", options.mpi_only),
          {"--between", "A-B,C-D",
-          "pairs alone, two ranks for each: bound to cores of NUMA nodes A and B before MPI starts, one pair at a time",
+          "only pairs, of two ranks each, bound to cores of NUMA nodes A and B before MPI starts; one pair at a time",
           [&ask](const std::string& list) { ask.between = parse_numa_pairs(list); }},
          choice_option<With>("--with", "what moves data: GPUs (default), or STREAM by one core where there is none", ask.with,
                              {{"gpu", With::gpu}, {"stream", With::stream}}),
          {"--layout", "together|split|together,split",
-          "each mover shares its rank with an MPI thread: both near the GPU, or the MPI thread near the NIC (where none\n"
-          "is known: on another package); with 1, 2 ... all movers. Two ranks a mover on one host, one on several",
+          "each mover shares its rank with an MPI thread: both near the GPU (together), or the MPI thread near the NIC, or "
+          "where none is known on another package (split); measured with 1, 2 … all movers. Needs two ranks a mover on one host, "
+          "one on several",
           [&ask](const std::string& list) { ask.layouts = layouts_of(list); }},
-         {"--nic", "NAME", "the NIC that split moves to (mlx5_0)", [&ask](const std::string& name) { ask.nic = name; }},
-         count_option("--tasks", "so many movers on each host (default: GPUs; with stream: NUMA nodes)", ask.tasks, 1024),
+         {"--nic", "NAME", "with --layout split: the NIC that the MPI thread is bound near, such as mlx5_0",
+          [&ask](const std::string& name) { ask.nic = name; }},
+         count_option("--tasks", "number of movers on each host (default: as many as GPUs; with stream: as NUMA nodes)",
+                      ask.tasks, 1024),
          {"--flows", "both|h2d|d2h", "directions of each mover (default both)",
           [&ask](const std::string& flows) {
               const std::size_t which = choice_value("--flows", flows, {"both", "h2d", "d2h"});
               ask.to_gpu = which != 2;
               ask.to_host = which != 1;
           }},
-         {"--sizes", "A,B", "of messages (default 8B,1MiB); the largest is streamed too",
+         {"--sizes", "A,B", "sizes of messages (default 8B,1MiB); the bandwidth is measured with the largest",
           [&options](const std::string& sizes) { options.traffics = traffics_of(parse_sizes(sizes)); }},
-         count_option("--rounds", "at most (default 14); 6, 9 … suffice where intervals are narrow", options.most_rounds, 1000),
-         seconds_option("--window", "each measurement's (default 0.2)", options.window),
-         switch_option("--oversubscribe", "threads may share cores", ask.oversubscribe),
+         count_option("--rounds", "rounds at most (default 14); fewer, from 6 on, where the intervals are narrow by then",
+                      options.most_rounds, 1000),
+         seconds_option("--window", "duration of each measurement (default 0.2)", options.window),
+         switch_option("--oversubscribe", "let threads share cores", ask.oversubscribe),
          even_if_busy_option(options.even_if_busy),
          switch_option("--list", "print who runs where, and measure nothing", options.list)},
         options, options.hang_seconds);

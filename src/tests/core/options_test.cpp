@@ -27,7 +27,8 @@ struct Read {
                 {"--names", "A,B", "of whom", [this](const std::string& text) { names = list_value("--names", text); }},
                 {"--file", "[=FILE]", "where to", [this](const std::string& text) { file = text; }},
                 {"--count", "[=N]", "how many", [this](const std::string& text) { count = text; }},
-                {"--each", "NAME", "one more\nand more", [this](const std::string& text) { each.push_back(text); }, true},
+                {"--each", "NAME", "one more word, and as many others as it takes to fill a line of a hundred columns to its end",
+                 [this](const std::string& text) { each.push_back(text); }, true},
                 {"--inner", "X", "", [](const std::string&) {}}};
     }
     // What is wrong; empty: nothing.
@@ -86,8 +87,8 @@ TEST(Options, WhatIsWrongIsSaidWithItsOptionAndWhatIsWanted) {
         {{"--limit", ""}, "--limit needs a number of seconds above 0 (at most 10000000), not ''"},
         {{"--file="}, "--file= needs a value: [=FILE]"},
         {{"--fast=1"}, "--fast takes no value, not '1'"},
-        {{"--limit=1", "--limit=1"}, "--limit stands twice"},
-        {{"--file", "--file=f"}, "--file stands twice"},
+        {{"--limit=1", "--limit=1"}, "--limit is there twice"},
+        {{"--file", "--file=f"}, "--file is there twice"},
         {{"a\nb"}, "'a?b' holds control characters, shown as '?'"},
         {{"--limit=1\x1b[2J"}, "'--limit=1?[2J' holds control characters, shown as '?'"},
         {{"--side=middle"}, "--side: 'middle' is none of left, right, both"},
@@ -126,8 +127,8 @@ TEST(Options, HelpIsAlignedAndLeavesOutWhatIsNotToBeShown) {
               "  --names A,B      of whom\n"
               "  --file[=FILE]    where to\n"
               "  --count[=N]      how many\n"
-              "  --each NAME      one more\n"
-              "                   and more\n");
+              "  --each NAME      one more word, and as many others as it takes to fill a line of a hundred columns\n"
+              "                   to its end\n");
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ def test_resumed_only_by_the_check_that_drained_it_and_after_a_person(
     capsys.readouterr()
 
     assert site.run("status", "n3") == 3, "it waits for a person"
-    assert "once it has been seen to: nearfar slurm clear n3" in capsys.readouterr().out
+    assert "once it is repaired or checked: nearfar slurm clear n3" in capsys.readouterr().out
     assert site.run("clear", "n3", "--because", "GPU 2 replaced") == 0
     assert site.act() == 0 and not site.node("n3").drain, "the run was begun after the person's word"
     assert [entry for entry in site.log() if entry[1] == "done"][2:] == [
@@ -123,8 +123,8 @@ def test_who_waits_for_a_person_is_told_of(site: Site, capsys: pytest.CaptureFix
     site.private.run(["scontrol", "update", "nodename=n4", "state=drain", "reason=called vendor"])
     capsys.readouterr()
     expected = {
-        "n2": "drained for a reason that the log does not know; once it has been seen to: nearfar slurm clear n2 --because",
-        "n3": "hard evidence; once it has been seen to: nearfar slurm clear n3 --because WORDS",
+        "n2": "drained for a reason that the log does not know; once it is repaired or checked: nearfar slurm clear n2 --because",
+        "n3": "hard evidence; once it is repaired or checked: nearfar slurm clear n3 --because WORDS",
         "n4": "called vendor' (this log drained it with 'nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000005'): left alone; once",
     }
     assert site.act() == 0
@@ -383,7 +383,7 @@ def test_a_state_directory_that_others_can_write(site: Site, capsys: pytest.Capt
         ("act: {checks: {host_devise_check: drain}}", "vm.yaml:3: act: no check is called 'host_devise_check' (did you mean"),
         ("act: {default: destroy}", "vm.yaml:3: act.default: \"destroy\": expected a step: observe, comment or drain"),
         ("act: {cap: {per_day: {nodes: 9}}}", "vm.yaml:3: act: cap: more a day than in all"),
-        ("act: {intermittent: {nights: 5, of: 3}}", "vm.yaml:3: act: intermittent: 5 of 3 nights can never be"),
+        ("act: {intermittent: {nights: 5, of: 3}}", "vm.yaml:3: act: intermittent: 5 of 3 nights is impossible"),
         ("act: {intermittent: {nights: 1}}", "vm.yaml:3: act.intermittent.nights"),
         ("act: {max_age: soon}", "vm.yaml:3: act.max_age: \"soon\": expected a duration such as 36h"),
     ],

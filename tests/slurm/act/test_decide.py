@@ -290,7 +290,7 @@ def test_a_drain_that_the_log_does_not_know() -> None:
         action, why = of(decide([ran("n1", "r1", passed=["sole.g2_n0"])], nodes, POLICY, past, NOW), "n1")
         assert action == NOTHING
         assert why == (
-            "drained for a reason that the log does not know; once it has been seen to: nearfar slurm clear n1 --because WORDS"
+            "drained for a reason that the log does not know; once it is repaired or checked: nearfar slurm clear n1 --because WORDS"
         )
 
 

@@ -382,7 +382,7 @@ def test_a_drained_node_with_other_open_evidence_waits_for_a_word_about_it() -> 
     log = Log().line("drain", 12, reason=OURS, check="host_device_check", what="sole.g2_n0", hard=False, run="r0")
     log.evidence(seen, 9)
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
-    with pytest.raises(NearfarError, match="hard evidence; once it has been seen to: nearfar slurm clear n1"):
+    with pytest.raises(NearfarError, match="hard evidence; once it is repaired or checked: nearfar slurm clear n1"):
         suspects(["n1"], {"n1": replace(nodes["n1"], fields={"CPUAlloc": "0"})}, log.past, POLICY, None)
     new = replace(nodes["n1"], reason="new", fields={"CPUAlloc": "0"})
     with pytest.raises(NearfarError, match="hard evidence of it is open"):

@@ -82,7 +82,7 @@ def test_every_node_is_in_one_group(fleet: Fleet, capsys: pytest.CaptureFixture[
     found = {node.node: (node.group, node.words) for node in fleet.status.nodes}
     assert found == {
         "n1": ("good", ""), "n10": ("good", ""),
-        "n2": ("waits", "hard evidence; once it has been seen to: nearfar slurm clear n2 --because WORDS"),
+        "n2": ("waits", "hard evidence; once it is repaired or checked: nearfar slurm clear n2 --because WORDS"),
         "n3": ("to_test", "host_device_check has not been run since; nearfar slurm retest n3"),
         "n4": ("others", "IDLE+DRAIN 'bad DIMM, ticket 12' by alice"),
         "n5": ("unjudged", "host_device_check: the GPU is busy"),
@@ -112,7 +112,7 @@ drains: 2 of 4 in all; 2 of 3 within a day
 
 drained by us, waits for a person: 1
   n2            FAIL host_device g2:n0 wrong_data run=00000102, since WHEN
-                hard evidence; once it has been seen to: nearfar slurm clear n2 --because WORDS
+                hard evidence; once it is repaired or checked: nearfar slurm clear n2 --because WORDS
 
 drained by us, to be tested again: 1
   n3            FAIL host_device d2h g2 27.1<52.6 GB/s run=00030001, since WHEN
@@ -222,7 +222,7 @@ def many(**groups: int) -> FleetStatus:
         for _ in range(count):
             number += 1
             found = f"FAIL host_device d2h g{number % 4} {20 + number / 100:.1f}<52.6 GB/s run={number:08x}"
-            words = f"hard evidence; once it has been seen to: nearfar slurm clear n{number} --because WORDS"
+            words = f"hard evidence; once it is repaired or checked: nearfar slurm clear n{number} --because WORDS"
             nodes.append(
                 NodeStatus(f"n{number}", group, words, found, 1e9 + number, None, NodeState(f"n{number}", "IDLE"))
             )
