@@ -137,7 +137,7 @@ def test_what_stands_before_a_shipped_file_and_what_nobody_reviewed_is_an_info(t
     text = (CHECKOUT / "site/systems/titan.yaml").read_text() + "unreviewed: true\n"
     found = said(site(tmp_path, systems_titan=text))
     assert [line.partition(": ")[2][:22] for line in found] == [
-        "info: stands before " + str(CHECKOUT)[:2],
+        "info: takes precedence over " + str(CHECKOUT)[:2],
         "info: unreviewed: noth",
     ]
 
