@@ -191,7 +191,7 @@ def test_reframe_and_the_verdict_agree(outcome: dict[str, Any], case: str) -> No
         ("all_but_one_unsupported", "GPU 2: unsupported (the node has this memory and this GPU)"),
         ("latencies_alone", "requested but not measured: n0:g0 (copy)"),
         ("of_1970", "the document was started at 1970-01-01T00:00:00Z"),
-        ("inverted", "its interval, 6 to 5.5, is none"),
+        ("inverted", "its interval, 6 to 5.5, is not valid"),
         ("thousandfold", "more than a GPU's link to the host can be"),
         ("broken_path", "3 looks: 1.38, 1.38, 1.38 GB/s, all beyond"),
         ("slow_first", "GPU 2, device to host into NUMA node 1: intermittent: 3 looks: 1.38, 5.87, 5.87 GB/s, 1 of 3 beyond"),

@@ -24,8 +24,8 @@ PENALTY = SubjectMetric("p", "within.per_task.4.stream_1MiB", "penalty", "within
 @pytest.mark.parametrize(
     "bad, words",
     [
-        (replace(GOOD, converged=False, ci=None, least=None, most=None), "did not settle, and no interval says"),
-        (replace(GOOD, ci=(55.1, 54.9)), "its interval, 55.1 to 54.9, is none"),
+        (replace(GOOD, converged=False, ci=None, least=None, most=None), "did not settle, and no interval shows"),
+        (replace(GOOD, ci=(55.1, 54.9)), "its interval, 55.1 to 54.9, is not valid"),
         (replace(GOOD, ci=(float("-inf"), 56.0)), "is not valid"),
         (replace(GOOD, ci=(52.0, 53.0)), "it lies outside its own interval, 52 to 53"),
         (replace(GOOD, least=10.0, most=20.0), "it lies outside its own samples, 10 to 20"),
