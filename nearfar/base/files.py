@@ -62,10 +62,18 @@ def reports_directory() -> Path:
     return state_directory() / "reports"
 
 
+def leads_nowhere(path: Path) -> bool:
+    """Whether it is a link to what is not there: mostly a file system that is not mounted."""
+    return path.is_symlink() and not path.exists()
+
+
 def make_directory(path: Path, elsewhere: str = STATE_ELSEWHERE) -> Path:
     """Make ``path`` with its parents; raises ``CouldNotJudge`` with the remedy where that is impossible."""
     try:
         path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        what = "a link that leads nowhere" if leads_nowhere(path) else "not a directory"
+        raise CouldNotJudge(f"{path}: {what}; {elsewhere}") from None
     except OSError as error:
         raise cannot_write(path, error, elsewhere) from None
     return path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from nearfar.base import NearfarError, node_lists
+from nearfar.base import NearfarError, node_lists, printable
 
 #: A node's name: safe in a path and as an argument.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
@@ -18,7 +18,7 @@ def expand(nodes: str) -> list[str]:
     are ClusterShell's, not Slurm's: refused.
     """
     if re.search(r"[^A-Za-z0-9._,\[\]-]", nodes):
-        raise NearfarError(f"'{nodes}': not a node list such as n[1-4,7]")
+        raise NearfarError(f"'{printable(nodes)}': not a node list such as n[1-4,7]")
     try:
         names = list(map(str, node_lists.node_set(nodes)))
     except node_lists.NodeListError as error:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
-from nearfar.base import CouldNotJudge, printable_lines
+from nearfar.base import CouldNotJudge, printable, printable_lines
 
 #: Subjects whose line is one text to its end.
 _TEXTS = ("OS", "Reason", "Comment", "Extra", "Features", "AvailableFeatures", "ActiveFeatures", "Gres", "Partitions")
@@ -169,7 +169,7 @@ def _records(text: str) -> Iterator[list[str]]:
         elif lines:
             lines.append(line)
         elif line.strip():
-            raise CouldNotJudge(f"scontrol shows no nodes but '{line.strip()[:80]}'")
+            raise CouldNotJudge(f"scontrol shows no nodes but '{printable(line.strip()[:80])}'")
     if lines:
         # What follows the last line break is empty in a whole answer.
         yield _whole(lines[:-1] if not lines[-1] else lines)
@@ -179,7 +179,7 @@ def _whole(lines: list[str]) -> list[str]:
     if len(lines) < 2 or lines[-1]:
         name = _PAIR.findall(lines[0])[0][1]
         raise CouldNotJudge(
-            f"scontrol's answer is cut off, or not as it should be, at node '{name}'; nothing is concluded from that"
+            f"scontrol's answer is cut off, or not as it should be, at node '{printable(name)}'; nothing is concluded from that"
         )
     return lines
 
@@ -195,7 +195,7 @@ def _node(lines: list[str]) -> NodeState:
                 texts[under].append(_CONTINUED.sub("", line))
             elif line.strip():
                 raise CouldNotJudge(
-                    f"scontrol shows a line '{line[:60]}' of node {fields['NodeName']}; it is no subject"
+                    f"scontrol shows a line '{printable(line[:60])}' of node {fields['NodeName']}; it is no subject"
                 )
             continue
         under = None

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from nearfar.base import CouldNotJudge, NearfarError, process
+from nearfar.base import CouldNotJudge, NearfarError, printable, process
 
 from . import lone_node, versions
 from .node_state import NodeState, parse_nodes
@@ -65,7 +65,7 @@ class Slurm:
         if process.find_program(command[0], self.environ.get("PATH")) is None:
             raise NearfarError(f"{command[0]}: not found; run this where Slurm's commands are on the PATH")
         answer = process.run(command, self.limit, env=self.environ, newline="\n")
-        text = answer.last_line or answer.stdout.strip().split("\n")[-1]
+        text = printable(answer.last_line or answer.stdout.strip().split("\n")[-1])
         if answer.timed_out:
             raise CouldNotJudge(
                 f"{name}: no answer within {self.limit:.0f} s; is slurmctld well? nothing was concluded"
@@ -166,7 +166,8 @@ class Slurm:
         return present
 
     def wait(self, name: str, until: Callable[[NodeState], bool], limit: float) -> NodeState:
-        """A node once ``until`` holds, asked every half second. Raises ``CouldNotJudge`` after ``limit`` seconds."""
+        """A node once ``until`` holds, asked every half second. Raises ``CouldNotJudge`` after ``limit`` seconds: what was to be waited
+        for was ordered, and the command said that it had done it."""
         end = time.monotonic() + limit
         while True:
             present = self.state(name)
@@ -175,5 +176,8 @@ class Slurm:
             if until(present):
                 return present
             if time.monotonic() >= end:
-                raise CouldNotJudge(f"{name}: still {present.words} after {limit:.0f} s")
+                raise CouldNotJudge(
+                    f"{name}: still {present.words} after {limit:.0f} s, though scontrol update ended with 0: slurmctld's log "
+                    "says why, or scontrol is a wrapper that hides errors"
+                )
             time.sleep(0.5)

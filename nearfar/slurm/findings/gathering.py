@@ -255,7 +255,7 @@ def _listed(folder: Path) -> None:
         next(iter(folder.iterdir()), None)
     except OSError as error:
         raise CouldNotJudge(
-            f"{folder}: cannot be listed: {error.strerror}; name the directory that sweeps write to"
+            f"{folder}: cannot be listed: {error.strerror}; is its file system mounted? or name another directory"
         ) from None
 
 

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, cannot_write, user_name
+from nearfar.base import CouldNotJudge, cannot_write, conforms, files, user_name, validator
 
 SCHEMA = "nearfar-act-log/1"
 #: What ends a line that a crash cut short; readers pass over it. What it announced was never done: the line comes first.
@@ -22,6 +22,17 @@ _TORN = b" #torn"
 _TAIL = 1 << 16
 _WITHOUT = "nodes drained earlier then wait for a person, drains are allowed, and what a person has closed counts again"
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+#: The package's JSON schema of all lines.
+_LINES = "act-log-1"
+#: Of which types values are by action (None: it may be missing), where the schema of all actions does not say it.
+_OF_ACTION: Mapping[str, Mapping[str, tuple[type, ...]]] = {
+    "closed": {"passed": (int, float, type(None))},
+    "quarantine": {"reservation": (str,), "nodes": (dict,)},
+    "quarantine_over": {"reservation": (str,), "passed": (list, type(None))},
+    "quarantine_end": {"reservation": (str,)},
+    "held": {"cause": (str,), "nodes": (list,)},
+    "held_over": {"cause": (str,), "nodes": (list,)},
+}
 
 
 @dataclass(frozen=True)
@@ -65,11 +76,20 @@ class ActLog:
         try:
             lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
+            if files.leads_nowhere(self.path.parent):
+                words = "a link that leads nowhere: is its file system mounted? nothing is done without the log"
+                raise CouldNotJudge(f"{self.path.parent}: {words}") from None
             return []
         except OSError as error:
-            raise CouldNotJudge(f"{self.path}: cannot be read ({error}); nothing is done without it") from None
+            words = f"cannot be read: {error.strerror}; nothing is done without it"
+            raise CouldNotJudge(f"{self.path}: {words}") from None
         # The last line of a whole file is empty; else its writer was interrupted, before it had done anything.
-        return [self._entry(number, line) for number, line in enumerate(lines[:-1], 1) if not line.endswith(_TORN)]
+        whole = [(number, line) for number, line in enumerate(lines[:-1], 1) if not line.endswith(_TORN)]
+        read = [self._parsed(number, line) for number, line in whole]
+        if not conforms(_LINES)(read):
+            for (number, _), raw in zip(whole, read, strict=True):
+                self._check(number, raw)
+        return [self._entry(number, raw) for (number, _), raw in zip(whole, read, strict=True)]
 
     def last(self) -> Entry | None:
         """The last whole line; None where there is none, or it is not a line of this log. ``more`` has its ``host``."""
@@ -81,21 +101,41 @@ class ActLog:
             return None
         line = next((line for line in reversed(lines[:-1]) if not line.endswith(_TORN)), b"")
         with suppress(CouldNotJudge):
-            return self._entry(0, line)
+            raw = self._parsed(0, line)
+            self._check(0, raw)
+            return self._entry(0, raw)
         return None
 
-    def _entry(self, number: int, line: bytes) -> Entry:
+    def _parsed(self, number: int, line: bytes) -> Any:
         try:
-            raw = json.loads(line.decode())
+            return json.loads(line.decode())
+        except (ValueError, RecursionError) as error:
+            raise self._damaged(number, str(error)) from None
+
+    def _check(self, number: int, raw: Any) -> None:
+        """Raise ``CouldNotJudge`` unless it is as the schema of a line says."""
+        if isinstance(raw, dict) and raw.get("schema", SCHEMA) != SCHEMA:
+            raise self._damaged(number, "another schema")
+        problem = None if conforms(_LINES)([raw]) else next(validator(_LINES).iter_errors([raw]), None)
+        if problem is not None:
+            where = ".".join(map(str, list(problem.absolute_path)[1:]))
+            raise self._damaged(number, f"{where + ': ' if where else ''}{problem.message[:120]}")
+
+    def _entry(self, number: int, raw: dict[str, Any]) -> Entry:
+        for key, types in _OF_ACTION.get(raw["action"], {}).items():
+            if not isinstance(raw.get(key), types):
+                raise self._damaged(number, f"{raw['action']} without '{key}', or not as it is there")
+        try:
             at = _seconds(raw.pop("time"))
-            if raw.pop("schema") != SCHEMA:
-                raise ValueError("another schema")
-            return Entry(raw.pop("action"), raw.pop("outcome"), at, raw.pop("id"), raw.pop("node", None), raw)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            why = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise CouldNotJudge(
-                f"{self.path}:{number}: not a line of this log ({why}); fix it, or move the file away: {self._without}"
-            ) from None
+        except ValueError as error:
+            raise self._damaged(number, str(error)) from None
+        del raw["schema"]
+        return Entry(raw.pop("action"), raw.pop("outcome"), at, raw.pop("id"), raw.pop("node", None), raw)
+
+    def _damaged(self, number: int, why: str) -> CouldNotJudge:
+        return CouldNotJudge(
+            f"{self.path}:{number}: not a line of this log ({why}); fix it, or move the file away: {self._without}"
+        )
 
     def _append(self, entry: Entry) -> None:
         time = datetime.fromtimestamp(entry.at, timezone.utc).strftime(_TIME)

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from nearfar.base import EXIT_GOOD, NearfarError, short_host_name, utc_text, worst
+from nearfar.base import EXIT_GOOD, NearfarError, printable, short_host_name, utc_text, worst
 from nearfar.slurm.trust import root_safe
 
 #: Where findings go, unless the caller names a directory.
@@ -166,7 +166,7 @@ def _node_name() -> str:
 
     name = os.environ.get("SLURMD_NODENAME") or short_host_name(socket.gethostname())
     if not NAME.fullmatch(name):
-        raise NearfarError(f"SLURMD_NODENAME: '{name[:60]}' is not the name of a node")
+        raise NearfarError(f"SLURMD_NODENAME: '{printable(name[:60])}' is not the name of a node")
     return name
 
 

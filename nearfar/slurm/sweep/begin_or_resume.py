@@ -84,11 +84,18 @@ def _tell_of_another_host(results: Path, stream: IO[str]) -> None:
 
 def _prepare(results: Path) -> None:
     """Make the results directory, or refuse one in which others could forge results."""
+    _refuse_a_dead_link(results)
     try:
         make_for_all(results)
     except OSError as error:
         raise files.cannot_write(results, error, _ELSEWHERE) from None
     _refuse_forgeable(results)
+
+
+def _refuse_a_dead_link(results: Path) -> None:
+    link = next(filter(files.leads_nowhere, (results, *results.parents)), None)
+    if link is not None:
+        raise CouldNotJudge(f"{link}: a link that leads nowhere; {_ELSEWHERE}")
 
 
 def _refuse_forgeable(results: Path) -> None:
@@ -111,6 +118,7 @@ def could_begin(sweep: Sweep) -> None:
     if sweep.folder.exists():
         raise _there_is_one(sweep.folder)
     results = sweep.results
+    _refuse_a_dead_link(results)
     above = next(path for path in (results, *results.parents) if path.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         code = errno.EACCES if above.is_dir() else errno.ENOTDIR

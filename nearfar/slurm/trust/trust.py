@@ -96,12 +96,17 @@ class Trust:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError as error:
             raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; not counted") from None
-        with open(handle, "rb") as stream:
-            status = os.fstat(stream.fileno())
+        try:
+            status = os.fstat(handle)
             self.check_file(path, status)
             if status.st_size > _LARGEST:
                 raise CouldNotJudge(f"{path}: has {status.st_size >> 20} MiB, no document has so many; not counted")
-            return stream.read(min(status.st_size + 1, _LARGEST))  # a read of more takes as much memory first
+            with open(handle, "rb", closefd=False) as stream:  # which a directory could not be opened as
+                return stream.read(min(status.st_size + 1, _LARGEST))  # a read of more takes as much memory first
+        except OSError as error:  # a disk, or a server of files, that fails in the middle
+            raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; not counted") from None
+        finally:
+            os.close(handle)
 
     def object(self, path: Path) -> dict[str, Any]:
         """The JSON object in a file of these users, whole and without NaN. Its directory has been checked already."""

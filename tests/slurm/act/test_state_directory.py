@@ -124,6 +124,20 @@ def test_a_file_system_without_locks_is_said(tmp_path: Path, monkeypatch: pytest
         used(tmp_path / "state", monkeypatch, "admin1")
 
 
+def test_a_state_directory_that_is_none(tmp_path: Path) -> None:
+    """A link to a disk that is not mounted is no empty log: `status` would say that all is well."""
+    link, file = tmp_path / "link", tmp_path / "file"
+    link.symlink_to(tmp_path / "not mounted")
+    file.write_text("")
+    for place, words in ((link, "a link that leads nowhere"), (file, "not a directory")):
+        with pytest.raises(CouldNotJudge, match=f"^{place}: {words}; name another --state DIR$"):
+            prepare(place)
+    with pytest.raises(CouldNotJudge, match=f"^{link}: a link that leads nowhere: is its file system mounted"):
+        ActLog(link).entries()
+    with pytest.raises(CouldNotJudge, match=r"log\.jsonl: cannot be read: Not a directory; nothing is done without it"):
+        ActLog(file).entries()
+
+
 @pytest.mark.parametrize("trouble", [errno.ENOSPC, errno.EROFS, errno.EACCES])
 def test_nothing_is_done_that_cannot_be_written_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: int

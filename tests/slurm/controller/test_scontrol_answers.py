@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nearfar.base import printable
-from nearfar.base.errors import CouldNotJudge
+from nearfar.base.errors import CouldNotJudge, NearfarError
+from nearfar.slurm.controller import node_names
 from nearfar.slurm.controller.node_state import parse_nodes
 from nearfar.slurm.controller.scontrol import Slurm
 from tests.slurm.controller.test_scontrol import GIVEN_AT, LINE, TRICKY, shown
@@ -129,3 +130,29 @@ def test_an_answer_in_another_form_is_none(tmp_path: Path) -> None:
     ):
         with pytest.raises(CouldNotJudge):
             fake_scontrol(tmp_path, answer.encode()).nodes()
+
+
+def test_an_answer_that_is_no_text_is_told_in_one_printable_line() -> None:
+    for junk in ("\x1b[2J\r\x07rubbish", "NodeName=\x1b[31mn1 Arch=x", f"{shown('n1').rstrip()}\nodd\x1b[2J\n\n"):
+        with pytest.raises(CouldNotJudge) as error:
+            parse_nodes(junk)
+        assert str(error.value).isprintable(), repr(str(error.value))
+
+
+@pytest.mark.parametrize("nodes", ["n1\nn2", "n1\x1b[31m", "<b>n1</b>", "n1\u202e"])
+def test_a_name_that_is_none_is_told_in_one_printable_line(nodes: str) -> None:
+    with pytest.raises(NearfarError, match="not a node list such as") as error:
+        node_names.expand(nodes)
+    assert str(error.value).isprintable(), repr(str(error.value))
+
+
+def test_an_order_that_was_taken_and_not_done(tmp_path: Path) -> None:
+    """A wrapper of the site's own that ends with 0 whatever scontrol did."""
+    for name, does in (("scontrol", f"cat <<'END'\n{shown('n1')}END"), ("sinfo", "exit 0")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    slurm = Slurm({"PATH": f"{tmp_path}:/bin"})
+    with pytest.raises(
+        CouldNotJudge, match=r"^n1: still IDLE after 0 s, though scontrol update ended with 0: slurmctld's log says why"
+    ):
+        slurm.wait("n1", lambda node: node.drain, 0.0)

@@ -147,6 +147,7 @@ FORGED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a link": (lambda p: (p.rename(p.parent / "x"), p.symlink_to("x")), "not a directory"),
     "a linked file": (lambda p: ((p / "result.json").rename(p / "x"), (p / "result.json").symlink_to("x")), "cannot be read"),
     "a pipe": (lambda p: ((p / "result.json").unlink(), os.mkfifo(p / "result.json")), "not a file"),
+    "a directory": (lambda p: ((p / "result.json").unlink(), (p / "result.json").mkdir()), "not a file"),
 }  # fmt: skip
 
 

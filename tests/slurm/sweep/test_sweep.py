@@ -259,10 +259,12 @@ def test_a_dry_run_refuses_what_the_sweep_would(told: Any, tmp_path: Path) -> No
     (tmp_path / "file").touch()
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
+    (tmp_path / "link").symlink_to(tmp_path / "not mounted")
     for name, place, line in (
         ("s1", tmp_path, "s1: there is a sweep of that name; --resume s1 continues it"),
         ("s2", tmp_path / "file/results", "file/results: cannot be written: Not a directory"),
         ("s2", tmp_path / "open", "results there could be forged"),
+        ("s2", tmp_path / "link/results", "link: a link that leads nowhere; name another --results DIR"),
     ):
         words = ["sweep", "-p", "all", f"--name={name}", f"--results={place}"]
         found = told(*words, "--dry-run")
