@@ -99,7 +99,7 @@ def test_the_line_and_what_is_wrong_with_it_are_named(tmp_path: Path) -> None:
     lines[1]["node"] = ["n1"]
     ActLog(tmp_path).path.write_text(written(lines))
     with pytest.raises(
-        CouldNotJudge, match=r"log\.jsonl:2: not a line of this log \(node: \['n1'\] is not of type 'string'\); mend it"
+        CouldNotJudge, match=r"log\.jsonl:2: not a line of this log \(node: \['n1'\] is not of type 'string'\); fix it"
     ):
         ActLog(tmp_path).entries()
 
