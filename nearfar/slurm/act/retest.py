@@ -64,7 +64,9 @@ def run(
             for line in lines:
                 tell(line)
         nodes = slurm.nodes()
-        before = reconciled(summarize(log.entries(), options.policy.system), SlurmView(nodes, slurm.started))
+        before = reconciled(
+            summarize(log.entries(), options.policy.system, time.time()), SlurmView(nodes, slurm.started)
+        )
         nodes = deaths.with_our_reasons(nodes, before)
         these = quarantine.suspects(
             node_names.listed(request.nodes, "NODES"), nodes, before, options.policy, request.delivered

@@ -65,7 +65,7 @@ def look(
     """
     now, entries = _log(options, now)
     nodes = slurm.nodes() if nodes is None else nodes
-    before = reconciled(summarize(entries, options.policy.system), SlurmView(nodes, slurm.started))
+    before = reconciled(summarize(entries, options.policy.system, now), SlurmView(nodes, slurm.started))
     nodes = deaths.with_our_reasons(nodes, before)
     return _decided(options, entries, nodes, before, now, asked_for)
 
@@ -74,7 +74,7 @@ def without_slurm(options: ActOptions, trouble: str, asked_for: Collection[str] 
     """What the log and the results say where slurmctld does not answer (``trouble``): no node has a state, and no decision is one to
     be carried out. Raises as ``look`` does."""
     now, entries = _log(options, None)
-    before = summarize(entries, options.policy.system)
+    before = summarize(entries, options.policy.system, now)
     return replace(_decided(options, entries, {}, before, now, asked_for), trouble=trouble)
 
 

@@ -91,14 +91,14 @@ class LogSummary:
         return any(node in nodes for nodes in self.quarantines.values())
 
 
-def summarize(entries: Sequence[Entry], system: str | None = None) -> LogSummary:
-    """What the log says; of ``system``, what was found and held of that alone (two may share a log).
+def summarize(entries: Sequence[Entry], system: str | None = None, now: float = inf) -> LogSummary:
+    """What the log says at ``now``; of ``system``, what was found and held of that alone (two may share a log).
 
     A drain counts against the caps as soon as it was begun, unless it was refused; a node counts as
     drained or resumed only when that is known to have been done, and evidence as closed only by what closes it."""
     outcomes = {entry.id: entry.outcome for entry in entries}
     summary, read = LogSummary(), set()
-    for entry in _in_order(entries):
+    for entry in _in_order(entries, now):
         others = system is not None and entry.action in _OF_SYSTEM and entry.more.get("system", system) != system
         if entry.id not in read and outcomes[entry.id] != "refused" and not others:
             _read(summary, entry, outcomes[entry.id] == "done")
@@ -107,9 +107,10 @@ def summarize(entries: Sequence[Entry], system: str | None = None) -> LogSummary
     return summary
 
 
-def _in_order(entries: Sequence[Entry]) -> list[Entry]:
-    """The lines with times that never go back: written while the clock was ahead, a line is as old as the next one at most."""
-    latest, found = inf, []
+def _in_order(entries: Sequence[Entry], now: float) -> list[Entry]:
+    """The lines with times that never go back: written while the clock was ahead, a line is as old as the next one at most, the last
+    as old as now."""
+    latest, found = now, []
     for entry in reversed(entries):
         latest = min(latest, entry.at)
         found.append(replace(entry, at=latest))

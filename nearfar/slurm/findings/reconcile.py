@@ -37,7 +37,9 @@ def reconciled(before: LogSummary, slurm: SlurmView) -> LogSummary:
             drained[node] = begun
             since[node] = max(since.get(node, begun.at), begun.at)
     in_use = [
-        node for node in drained if node in slurm.nodes and not slurm.nodes[node].out and node not in before.drain_seen
+        node
+        for node, drain in drained.items()
+        if node in slurm.nodes and not slurm.nodes[node].out and not _was_saved(drain, before.drain_seen.get(node))
     ]
     doubtful = [node for node in in_use if not _carries(slurm.nodes[node], drained[node])]
     started = slurm.controller_started() if doubtful else None
@@ -56,11 +58,16 @@ def drains_seen(nodes: Mapping[str, NodeState], before: LogSummary, now: float) 
         if (
             state is not None
             and state.drain
-            and node not in before.drain_seen
+            and not _was_saved(drain, before.drain_seen.get(node))
             and now - drain.at > SAVED
             and _carries(state, drain)
         ):
             yield node
+
+
+def _was_saved(drain: OurDrain, seen: float | None) -> bool:
+    """Whether a drain of ours was seen when slurmctld had saved it; who saw it by a clock that was ahead may have been too early."""
+    return seen is not None and seen - drain.at > SAVED
 
 
 def _carries(state: NodeState, drain: OurDrain) -> bool:

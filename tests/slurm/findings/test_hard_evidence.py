@@ -110,6 +110,20 @@ def test_a_done_drain_that_slurmctld_had_not_saved_when_it_was_killed() -> None:
     assert of(decide([], nodes, POLICY, seen, NOW), "n1")[0] == NOTHING, "and so they have where it was seen drained"
 
 
+@pytest.mark.parametrize("later", [True, False], ids=["a later line", "no later line"])
+def test_a_drain_seen_by_a_clock_that_was_ahead_may_be_lost(later: bool) -> None:
+    """The line of a call whose clock was four minutes ahead, two seconds after the drain."""
+    log = Log().evidence(FOUND, 1).drain(0.01).line("drain_seen", 0.01 - 240 / 3600)
+    if later:
+        log = log.line("clear", 0.01 - 3 / 3600)
+        log.entries[-1] = replace(log.entries[-1], node="n2")
+    past = summarize(log.entries, now=at(0.007))
+    found = reconciled(past, SlurmView(cluster(), lambda: at(0.008)))
+    assert of(decide([], cluster(), POLICY, found, at(0.007)), "n1")[0] == DRAIN, (
+        "slurmctld was killed before it saved it"
+    )
+
+
 @pytest.mark.parametrize("kept", [None, FOREIGN, OURS], ids=["dropped", "kept, another's", "kept, ours"])
 def test_a_reason_means_nothing_on_a_node_in_use(kept: str | None) -> None:
     """A resumed node may keep it (versions.REASON_KEPT)."""
