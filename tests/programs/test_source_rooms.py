@@ -18,7 +18,6 @@ ORDER = [
     "gpu",
     "copy",
     "kernels",
-    "saxpy",
     "mpi",
     "programs",
 ]
