@@ -78,12 +78,18 @@ def test_a_file_of_something_else(
         ("validate --wait 1e20", "--wait 1e+20: from 0 to 604800 seconds"),
         ("validate --wait nan --list", "--wait nan: from 0 to 604800 seconds"),
         ("predict --node summit --json --noise 1e308 n0:g0", "noise 1e+308"),
-        ("validate --system nosuch", "no system file called 'nosuch' (known: "),
     ],
 )
 def test_a_value_that_cannot_be_meant(words: str, names: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = ended(words.split(), capsys)
     assert code == 2 and names in said, said
+
+
+def test_a_system_that_is_not_known(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "nearfar", "validate", "--system", "nosuch"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=CHECKOUT)
+    assert ran.returncode == 2 and ran.stderr.startswith("nearfar: no system file called 'nosuch' (known: "), ran
+    assert len(ran.stderr.splitlines()) == 1
 
 
 @pytest.fixture
