@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from nearfar import cells, measurement, question, verdict
+from nearfar.base.files import CHECKOUT
 from nearfar.cells import parse
 from nearfar.measurement import Document, Tail
 from nearfar.question import synthetic_documents
@@ -31,6 +32,17 @@ def document_of(tails: dict[str, Tail], verified: bool = True) -> Document:
     made.raw.update(kind="measured", results=[], skipped=[], failed=[])
     results = tuple(replace(result, verified=verified, tail=tails[result.subject]) for result in made.results)
     return replace(made, results=results)
+
+
+def test_a_real_document_has_the_percentiles_of_its_paths_in_order() -> None:
+    """Two H200s, 1,000 transfers of each of the eight paths."""
+    document = measurement.load(CHECKOUT / "tests/data/h200-x2-memory/tail_check.json")
+    tails = [result.tail for result in document.results]
+    assert len(tails) == 8 and all(tail is not None and tail.count == 1000 for tail in tails)
+    for tail in filter(None, tails):
+        assert 0 < tail.p50 <= tail.p99 <= tail.p99_9 <= tail.worst < 2 * tail.p50
+    arrived, worst = CHECK.findings(document)
+    assert arrived.reason == "all of 8,000 transfers arrived" and "times the median, at " in worst.reason
 
 
 def test_every_path_is_asked_on_acceptance() -> None:
