@@ -11,7 +11,7 @@ import re
 import tarfile
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any
 from nearfar import measurement
 from nearfar.base import CouldNotJudge, NearfarError, utc_time, validator
 from nearfar.measurement import Document
-from nearfar.topology import Node, parse_hwloc_xml
+from nearfar.topology import Node, NumaNode, parse_hwloc_xml
 
 SCHEMA = "nearfar-kit-result"
 VERSION = 1
@@ -196,7 +196,7 @@ def _node(path: Path, cases: tuple[KitCase, ...]) -> Node:
     boards = {(gpu.pci, gpu.uuid, gpu.name) for gpu in fullest.gpus}
     boards |= {(gpu.pci, None, None) for gpu in fullest.gpus}
     for node in nodes:
-        alike = node.numa_nodes == fullest.numa_nodes and node.packages == fullest.packages
+        alike = _numa_nodes(node) == _numa_nodes(fullest) and node.packages == fullest.packages
         if node.hostname != fullest.hostname or not alike or not {(g.pci, g.uuid, g.name) for g in node.gpus} <= boards:
             raise _refused(path, "its documents are of different nodes")
     if not _HOST.fullmatch(fullest.hostname):
@@ -204,6 +204,11 @@ def _node(path: Path, cases: tuple[KitCase, ...]) -> Node:
     texts = [fullest.product, *(text for gpu in fullest.gpus for text in (gpu.name, gpu.uuid, gpu.pci)), *fullest.notes]
     _refuse_markup(path, texts)
     return fullest
+
+
+def _numa_nodes(node: Node) -> tuple[NumaNode, ...]:
+    """The NUMA nodes without the size of their memory, which a virtual machine's host changes while it runs."""
+    return tuple(replace(each, memory=0) for each in node.numa_nodes)
 
 
 def _refuse_markup(path: Path, texts: Sequence[str | None]) -> None:

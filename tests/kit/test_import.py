@@ -121,6 +121,10 @@ def other_host(raw: Any) -> None:
     raw["node"]["hostname"] = "another"
 
 
+def other_cores(raw: Any) -> None:
+    raw["node"]["numa_nodes"][0]["cpus"] = "0"
+
+
 def no_gpu_name(raw: Any) -> None:
     for gpu in [gpu for gpu in raw["node"]["gpus"] if gpu["name"]]:
         gpu["name"] = "<script>alert(1)</script>"
@@ -129,6 +133,7 @@ def no_gpu_name(raw: Any) -> None:
 FORGERIES: dict[str, tuple[Callable[[dict[str, bytes]], None], str]] = {
     "a cell that was not asked": (unasked, "cells that the kit did not ask"),
     "two hosts": (edit_json(QUICK, other_host), "documents are of different nodes"),
+    "other NUMA nodes": (edit_json(QUICK, other_cores), "documents are of different nodes"),
     "another program's document": (
         edit_json(QUICK, lambda raw: raw["program"].update(name="nearfar-stream")), "is not what nearfar-copy"
     ),
@@ -166,6 +171,13 @@ def test_an_edited_file_is_refused(result: Path, tmp_path: Path) -> None:
     files[QUICK] = files[QUICK].replace(b'"verified"', b'"verified" ', 1)
     line = refused(forged(tmp_path / "edited.tar.gz", files, sums=False))
     assert "quick_check/document.json is not as the kit wrote it" in line
+
+
+def test_memory_that_came_meanwhile_makes_no_other_node(result: Path, tmp_path: Path) -> None:
+    """A virtual machine with one H200 had 128 MiB more of its host's memory in its third document than in its second."""
+    files = contents(result)
+    edit_json(QUICK, lambda raw: raw["node"]["numa_nodes"][0].update(memory=12980830208))(files)
+    assert result_file.read(forged(tmp_path / "grown.tar.gz", files)).node.numa_nodes
 
 
 def test_markup_in_names_is_refused(result: Path, tmp_path: Path) -> None:
