@@ -331,12 +331,13 @@ def lead(run: RunDirectory, found: list[ReasonGroup]) -> str:
         return f"Nothing was judged: {nothing}."
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may say more."
-    count, unjudged = coverage.of_run(run)
+    count, unjudged, unlimited = coverage.of_run(run)
     aside = (
         f" {plural(unjudged, 'figure has', 'figures have')} no reference and {'was' if unjudged == 1 else 'were'} not judged."
         if unjudged
         else ""
     )
+    aside += f" {coverage.unlimited_words(unlimited)}." if unlimited else ""
     if not count:
         return f"Nothing is wrong with what was looked at.{aside}"
     return (

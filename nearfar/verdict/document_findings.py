@@ -102,7 +102,10 @@ def from_nothing_judged(found: Sequence[Finding], metrics: Sequence[JudgedMetric
         return []
     notes = [f.reason for f in found if f.verdict == NOT_JUDGED]
     why = notes[0] if notes else "there was nothing to compare with"
-    if metrics:
+    noisy = [m for m in metrics if m.reference is not None and m.reference.described]
+    if metrics and len(noisy) == len(metrics):
+        why = "healthy figures of all of them differ too much for a limit"
+    elif metrics:
         tuned = any(m.unit != RATIO_UNIT for m in metrics)
         what = (
             f"nearfar tune --system {system} makes them from healthy runs"

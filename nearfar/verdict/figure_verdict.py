@@ -46,11 +46,15 @@ def _verdict(
     if wrong is not None:
         return "INDETERMINATE", f"{what}: {wrong}"
     if reference is None or reference.boundless:
-        why = "no reference" if reference is None else f"its reference has no bound ({reference.origin_words})"
-        # Derived figures, and parts of 1, explain; the figures that they are derived from are judged.
-        explains = metric.quantity in MADE_OF_OTHERS or metric.unit == RATIO_UNIT
+        # Derived figures, and parts of 1, explain; the figures that they are derived from are judged. No more runs give a limit to
+        # a figure that differs among healthy nodes by more than a fault would change it.
+        explains = (
+            metric.quantity in MADE_OF_OTHERS
+            or metric.unit == RATIO_UNIT
+            or (reference is not None and reference.described)
+        )
         word = "INDETERMINATE" if acceptance and not explains else NOT_JUDGED
-        return word, f"{what}: {amount(metric)}, not judged: {why}"
+        return word, f"{what}: {amount(metric)}, not judged: {_why_not(reference)}"
     # A plateau was reached, however little the visits agree; another look says whether it is reached again.
     span = None if metric.converged or metric.plateau is not None else consistency.span(metric)
     for bound, below in ((reference.lowest, True), (reference.highest, False)):
@@ -79,6 +83,14 @@ def _verdict(
         like = "like its siblings; that" if reference.origin == "siblings" else "not broken; that"
         return "INDETERMINATE", f"{what}: {amount(metric)}, {like} alone does not accept a node"
     return "PASS", None
+
+
+def _why_not(reference: Reference | None) -> str:
+    if reference is None:
+        return "no reference"
+    if reference.described:
+        return f"healthy figures differ too much for a limit ({reference.origin_words})"
+    return f"its reference has no bound ({reference.origin_words})"
 
 
 def word(

@@ -30,6 +30,11 @@ class JudgedReference:
     file: str | None = None
     stale_bounds: str | None = None
 
+    @property
+    def described(self) -> bool:
+        """Whether healthy figures differ too much to tell a fault from normal variation; it may have no bound at all."""
+        return "described" in self.note
+
 
 @dataclass(frozen=True)
 class PastRuns:

@@ -306,11 +306,26 @@ def test_a_figure_without_a_reference_is_not_green(tmp_path: Path) -> None:
     said = report.summary(folder).splitlines()
     assert said[0].startswith("0 figures judged, 5 not: they have no reference; nearfar tune --system local makes")
     assert [line.split("  ")[0] for line in said if "host_device" in line] == ["not judged"], said
-    assert json.loads((folder / "report.json").read_text())["figures"] == {"judged": 0, "unjudged": 5}
+    assert json.loads((folder / "report.json").read_text())["figures"] == {"judged": 0, "unjudged": 5, "unlimited": 0}
     (case,) = (case for case in junit(folder).iter("testcase") if case.get("name") == "host_device_check")
     assert "not judged: g0 × n0: " in str(case.find("skipped").get("message"))  # type: ignore[union-attr]
     (check,) = (c for c in json.loads((folder / "report.json").read_text())["nodes"][0]["checks"] if c["metrics"])
     assert {check["verdict"], check["shown"], *(m["verdict"] for m in check["metrics"])} == {"not judged"}
+
+
+def test_figures_without_a_limit_are_counted_apart(tmp_path: Path) -> None:
+    """``nearfar tune`` gives no limit to what differs too much among healthy nodes; to tune again would change nothing."""
+    folder = synthetic.one_gpu(tmp_path)
+    path = folder / "workstation" / "host_device_check" / "verdict.json"
+    metrics = json.loads(path.read_text())["metrics"]
+    metrics[0]["reference"] |= {"lowest": None, "highest": None, "note": "n = 3, described: usually 6 to 10 GB/s"}
+    metrics[0] |= {"verdict": "not judged", "degraded_below": None}
+    change(path, metrics=metrics)
+    report.build(folder)
+    said = report.summary(folder)
+    assert "1 figure differs too much among healthy nodes to have a limit" in said and "no reference" not in said, said
+    counted = json.loads((folder / "report.json").read_text())["figures"]
+    assert counted == {"judged": len(metrics) - 1, "unjudged": 0, "unlimited": 1}
 
 
 def test_a_run_in_which_nothing_was_held_against_anything(tmp_path: Path) -> None:

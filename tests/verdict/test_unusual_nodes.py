@@ -72,6 +72,20 @@ def test_a_reference_without_bounds_accepts_nothing() -> None:
     assert words == [NOT_JUDGED, "INDETERMINATE"]
 
 
+def test_a_figure_that_no_tune_can_limit_does_not_keep_a_node_from_acceptance() -> None:
+    limited = Reference(55.0, -0.1, None, "GB/s", "tuned", "n = 3")
+    noisy = Reference(8.0, None, None, "GB/s", "tuned", "n = 3, described: usually 6 to 10 GB/s", described=True)
+    metrics = [metric("n0:g0", 55.0), metric("n0:g0/pageable", 7.0)]
+    references = {metrics[0].name: limited, metrics[1].name: noisy}
+    found = judge(None, references, subject=SUBJECT, metrics=metrics, acceptance=True)
+    assert [m["verdict"] for m in found["metrics"]] == ["PASS", NOT_JUDGED] and not found["findings"], found
+    assert "healthy figures differ too much for a limit" in found["metrics"][1]["reason"]
+    alone = judge(None, references, subject=SUBJECT, metrics=metrics[1:], acceptance=True, must_judge=True)
+    assert (alone["verdict"], alone["reasons"][0]) == (
+        "INDETERMINATE", "none of its figures was judged: healthy figures of all of them differ too much for a limit"
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "old, new, line, words",
     [

@@ -13,19 +13,26 @@ from .wording import plural
 
 
 class JudgedCount(NamedTuple):
-    """How many figures were judged, and how many were not for want of a reference; those that only explain others are
-    neither."""
+    """How many figures were judged, how many were not for want of a reference, and how many have one without a limit, since healthy
+    figures differ too much; those that only explain others are none of these."""
 
     judged: int
     unjudged: int
+    unlimited: int
 
 
 def of_checks(checks: Iterable[CheckRecord]) -> JudgedCount:
     """The figures of some checks together."""
     found = [figure for check in checks for figure in figures(check, "") if not figure.explains]
     # With --acceptance one that has no reference is INDETERMINATE; it was compared with nothing all the same.
-    unjudged = sum(figure.shown in (NOT_JUDGED, "INDETERMINATE") and not figure.bounded for figure in found)
-    return JudgedCount(len(found) - unjudged, unjudged)
+    compared_with_nothing = [f for f in found if f.shown in (NOT_JUDGED, "INDETERMINATE") and not f.bounded]
+    unlimited = sum(f.reference is not None and f.reference.described for f in compared_with_nothing)
+    return JudgedCount(len(found) - len(compared_with_nothing), len(compared_with_nothing) - unlimited, unlimited)
+
+
+def unlimited_words(count: int) -> str:
+    """``4 figures differ too much among healthy nodes to have a limit``."""
+    return f"{plural(count, 'figure differs', 'figures differ')} too much among healthy nodes to have a limit"
 
 
 def of_run(run: RunDirectory) -> JudgedCount:
@@ -42,9 +49,10 @@ def nothing(run: RunDirectory) -> str | None:
     """Why nothing of a run was judged, and what to do about it; None where something was, or all is modelled."""
     if shown_run(run) != NOT_JUDGED:
         return None
-    count = of_run(run).unjudged
+    _, count, unlimited = of_run(run)
     have = "figure has" if count == 1 else "figures have"
     why = [f"{count} {have} no reference, {remedy(run)} makes them"] if count else []
+    why += [unlimited_words(unlimited)] if unlimited else []
     findings = [f for check in _measured(run) if check.verdict for f in check.verdict.findings]
     why += dict.fromkeys(f.reason for f in findings if f.item == "topology")
     return "; ".join(why) or "no check had anything to compare with"
@@ -60,10 +68,10 @@ def _all_unjudged(run: RunDirectory) -> bool:
 
 
 def line(run: RunDirectory) -> str | None:
-    """``14 figures judged, 61 not: they have no reference; …``; None where all were judged, or nothing was measured."""
-    judged, unjudged = of_run(run)
+    """``14 figures judged, 61 not: they have no reference; …``; None where all that can be was judged, or nothing was measured."""
+    judged, unjudged, unlimited = of_run(run)
     if not unjudged:
-        return None
+        return f"{plural(judged, 'figure')} judged; {unlimited_words(unlimited)}" if unlimited else None
     have = "it has" if unjudged == 1 else "they have"
     return f"{plural(judged, 'figure')} judged, {unjudged} not: {have} no reference; {remedy(run)} makes them from healthy runs"
 

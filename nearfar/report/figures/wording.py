@@ -73,7 +73,11 @@ def expectation(reference: JudgedReference, at_least: float | None, at_most: flo
 
 def origin(reference: JudgedReference) -> list[str]:
     """Where a reference comes from, and what weakens it: ``tuned``, ``provisional``, ``described``, ``stale``."""
-    weak = [(each, each in reference.note) for each in ("provisional", "described")] + [("stale", reference.stale)]
+    weak = [
+        ("provisional", "provisional" in reference.note),
+        ("described", reference.described),
+        ("stale", reference.stale),
+    ]
     return [reference.origin, *(word for word, holds in weak if holds)]
 
 

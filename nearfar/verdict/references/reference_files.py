@@ -152,7 +152,7 @@ class ReferenceFile:
         note = _tuned_note(row, tuned) if self.origin == "tuned" else str(self.provenance["published"]["source"])
         found = Reference(
             float(row.value), row.lower, row.upper, row.unit, self.origin, note,
-            stale=bool(changes(self.stamp(row), software)), file=str(self.file.path),
+            stale=bool(changes(self.stamp(row), software)), file=str(self.file.path), described=bool(tuned.get("described")),
         )  # fmt: skip
         return few_nodes.with_two_bounds(found, row, tuned)
 

@@ -26,7 +26,7 @@ DATA = Path(__file__).parents[1]
 RUNS = {
     "h200-vm": (DATA / "h200-x4-earlier" / "d347bcb8", DATA / "h200-x4-earlier" / "744da397", DATA / "h200-x4"),
 }
-#: The rows of repeated runs: two nodes with one GPU, seven with two (two of them with the checks of memory and tails alone).
+#: The rows of repeated runs: five nodes with one GPU, seven with two (two of them with the checks of memory and tails alone).
 ROWS = DATA / "h200-history"
 
 
