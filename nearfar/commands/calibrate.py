@@ -7,10 +7,9 @@ import json
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, columns, site_directories
-from nearfar.measurement import Document, load, merge
+from nearfar.measurement import Document, merge
 from nearfar.model.calibration import (
     Calibration,
     Comparison,
@@ -23,9 +22,11 @@ from nearfar.model.calibration import (
 )
 from nearfar.model.prediction import NodeType, check_endpoints, load_node_type
 
+from . import named_documents
+
 _EPILOG = """\
 examples:
-  nearfar calibrate reports/latest/NODE/*/document.json
+  nearfar calibrate reports/latest/gpu007
   nearfar calibrate --node summit copy.json stream.json
   nearfar calibrate copy.json stream.json --yaml >> site/nodes/mine.yaml
   nearfar calibrate copy.json --json
@@ -44,7 +45,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Find a node's capacities in its measured cells, and compare every other cell with what they predict."
     )
     parser.epilog = _EPILOG
-    parser.add_argument("document", nargs="+", metavar="DOCUMENT", help="measurement documents of one node (JSON)")
+    parser.add_argument(
+        "document",
+        nargs="+",
+        metavar="DOCUMENT",
+        help="measurement documents of one node (JSON), or the directory of a run or of a node in it",
+    )
     parser.add_argument(
         "--node",
         metavar="TYPE",
@@ -57,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the capacities and the comparison."""
-    documents = [load(Path(name)) for name in args.document]
+    documents = named_documents.documents(args.document)
     refuse_loaded(documents)
     refuse_foreign_cells(documents)
     document = merge(documents)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
-from nearfar.measurement import Document, load, merge
+from nearfar.measurement import Document, merge
 from nearfar.model.calibration import measured_cells
 from nearfar.model.diagnosis import (
     ORIGINS,
@@ -27,12 +26,14 @@ from nearfar.model.diagnosis import (
 )
 from nearfar.model.prediction import NodeType
 
+from . import named_documents
 from .calibrate import node_type_for, refuse_foreign_cells, refuse_loaded
 
 _EPILOG = """\
 examples:
   nearfar diagnose --node summit now.json --healthy last-month.json
-  nearfar diagnose reports/latest/NODE/*/document.json      siblings: the same figures of the node's other GPUs
+  nearfar diagnose reports/latest                           siblings: the same figures of the node's other GPUs
+  nearfar diagnose reports/latest/gpu007 --healthy reports/redwood/20261101T030000/gpu007
   nearfar diagnose --node summit now.json --json
   nearfar predict --node summit --json > well.json          a fault to try it on:
   nearfar predict --node summit --json --degrade g2.d2h=0.5 --noise 0.005 > ill.json
@@ -56,7 +57,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Name the smallest set of degraded parts that explains what is slow in measured documents. Nothing is measured."
     )
     parser.epilog = _EPILOG
-    parser.add_argument("document", nargs="+", metavar="DOCUMENT", help="measurement documents of one node (JSON)")
+    parser.add_argument(
+        "document",
+        nargs="+",
+        metavar="DOCUMENT",
+        help="measurement documents of one node (JSON), or the directory of a run or of a node in it",
+    )
     parser.add_argument(
         "--node", metavar="TYPE", help="the node type; without it that of modelled documents, else their own node"
     )
@@ -73,8 +79,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis."""
-    documents = [load(Path(name)) for name in args.document]
-    healthy = [load(Path(name)) for name in args.healthy]
+    documents = named_documents.documents(args.document)
+    healthy = named_documents.documents(args.healthy)
     refuse_loaded(healthy)
     refuse_foreign_cells([*documents, *healthy])
     document = merge(documents)

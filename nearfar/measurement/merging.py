@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,7 +44,7 @@ def merge(documents: Sequence[Document]) -> Document:
     merged.pop("machine", None)
     if uses := [use for d in documents for use in machines(d.raw)]:
         merged["machines"] = uses
-    return from_raw(merged, " + ".join(d.source for d in documents))
+    return from_raw(merged, _source([d.source for d in documents]))
 
 
 def _add(merged: dict[str, Any], document: Document) -> None:
@@ -75,3 +76,10 @@ def _identity(document: Document) -> object:
 def _raw_key(raw: dict[str, Any]) -> object:
     subject = subject_key(raw["cell"]) if raw["quantity"] in CELL_QUANTITIES else raw["cell"]
     return raw["quantity"], subject, raw.get("bytes")
+
+
+def _source(sources: Sequence[str]) -> str:
+    """``now.json + stream.json``; of many files how many, and the directory that has them."""
+    if len(sources) <= 2:
+        return " + ".join(sources)
+    return f"{len(sources)} documents of {os.path.commonpath([os.path.dirname(each) for each in sources]) or '.'}"

@@ -284,3 +284,27 @@ def test_the_documented_example(capsys, tmp_path, monkeypatch):
     assert part == "g2.d2h"
     assert low <= 0.5 <= high
     assert out.splitlines()[0] == lines[len(commands)]
+
+
+def test_a_run_s_directory_stands_for_its_documents(tmp_path, write, capsys):
+    whole = write("summit.json")
+    folder = tmp_path / "20261123T120000" / "gpu007"
+    parts = {
+        "host_device_check": results(whole)[:20],
+        "peer_check": results(whole)[20:30],
+        "saturation_check": results(whole)[30:],
+    }
+    for check, some in parts.items():
+        (folder / check).mkdir(parents=True)
+        write(f"20261123T120000/gpu007/{check}/document.json", results=some)
+    said = [run(capsys, "--node", "summit", name)[:2] for name in (folder.parent, folder)]
+    assert said[0][0] == said[1][0] == 0 and f"3 documents of {folder}" in said[1][1], said
+    (folder.parent / "gpu008").mkdir()
+    (folder / "peer_check").rename(folder.parent / "gpu008" / "peer_check")
+    code, _, wrong = run(capsys, "--node", "summit", folder.parent)
+    assert code == 2 and wrong == f"nearfar: {folder.parent}: documents of 2 nodes; name one of them: {folder}\n"
+    code, _, wrong = run(capsys, "--node", "summit", tmp_path / "empty")
+    assert code == 2 and "no such file" in wrong.lower()
+    (tmp_path / "empty").mkdir()
+    code, _, wrong = run(capsys, "--node", "summit", tmp_path / "empty")
+    assert code == 2 and wrong.count("\n") == 1 and "no document.json in it" in wrong

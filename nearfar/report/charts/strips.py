@@ -17,8 +17,8 @@ _MEASURED = ("tuned", "published", "site")
 
 def bullet(figure: Figure) -> Markup:
     """A bar from zero to the value, with the reference as a tick (broken where nobody measured it), the bounds as a shade, the median
-    and the looks as marks, and the ceiling as the track's end."""
-    if figure.value is None:
+    and the looks as marks, and the ceiling as the track's end. Nothing where there is neither reference nor ceiling to compare with."""
+    if figure.value is None or (figure.reference is None and not figure.ceiling):
         return Markup("")
     lowest, highest = (figure.reference.lowest, figure.reference.highest) if figure.reference else (None, None)
     known = [v for v in (figure.value, figure.expected, highest, figure.ceiling) if v is not None]
