@@ -78,6 +78,8 @@ def _run(
     def many(cell: cells.Cell) -> Sequence[float]:
         load = cells.load_of(node, cell)
         assert load is not None
+        if len(load.gpus) == 1:
+            return copies(cell)
         total = min(24.6 * lone * len(load.gpus), 24.6 * lone * 4) * (1.6 if load.ways == "both" else 1.0)
         return [total / len(cell.flows)] * len(cell.flows)
 
