@@ -271,7 +271,7 @@ def test_the_yaml_is_a_node_types(capsys, tmp_path):
     [
         (["nothing.json"], 2, "nothing.json: cannot be read: No such file or directory"),
         ([H200 / "README.md"], 3, "README.md:1:1: "),
-        ([H200], 2, "h200-x4: cannot be read: Is a directory"),
+        ([H200], 2, "h200-x4: no document.json in it"),
         (["--node", "sumit", DOCUMENTS[0]], 2, "unknown node type 'sumit'"),
         ([H200 / "stream.json", "--json", "--yaml"], 2, ""),
     ],

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from nearfar.base import CouldNotJudge
 from nearfar.cells import Cell
 from nearfar.model.calibration import MeasuredCell, calibrate
-from nearfar.model.prediction import NodeType, check_endpoints
+from nearfar.model.prediction import CompiledCell, NodeType, check_endpoints, known_values, with_host_peers
 
 from .healthy import Healthy, as_measured, from_itself, from_runs, sigmas
 from .machines import HealthyRuns
@@ -23,6 +23,8 @@ BAD_SIGMAS = 5.0
 BAD_PART = 0.02
 #: It is explained where the parts predict at least this much of its fall (as logarithms), and nothing else stays far off.
 _MOSTLY = 0.5
+#: A cell that is not slow is left out where the model of the healthy node differs from its healthy total by this much, as a logarithm.
+_UNLIKE = 0.25
 #: A part is named where its factor is known: the interval of 95 % ends below ``SLIGHT`` and is no wider than this.
 _WIDEST = 0.3
 #: Where siblings alone say what is healthy, or other sets are as likely, parts must explain more than this part of the slow cells.
@@ -123,6 +125,12 @@ def diagnose(
             "no figure has a healthy one to compare it with: name a healthy run with --healthy, or a node type with capacities"
         )
     model = _model(node_type, healthy)
+    known = known_values(model)
+    compared = [
+        one
+        for one in compared
+        if _is_slow(one, healthy[one.cell]) or _follows(model, known, healthy[one.cell], one.cell)
+    ]
     uncertainties = {one.cell: sigmas(one, healthy[one.cell]) for one in compared}
     responses = Responses(model, [one.cell for one in compared], parts_of(model), sigmas=uncertainties)
     by_cell = {one.cell: one for one in compared}
@@ -141,18 +149,18 @@ def diagnose(
         bad = [replace(one, explained=False) for one in bad]
     fits = (best, *found.rivals) if best.parts else ()
     sets = tuple(_blames(responses, fit) for fit in fits)
-    known = [_certain_parts(fit, blames) for fit, blames in zip(fits, sets)]
-    certain = all(fit.parts for fit in known)
+    sure = [_certain_parts(fit, blames) for fit, blames in zip(fits, sets)]
+    certain = all(fit.parts for fit in sure)
     if not certain:
         bad = [replace(one, explained=False) for one in bad]
-    elif known and known[0] != best:
-        bad = _bad(responses, observed, search, known[0])
+    elif sure and sure[0] != best:
+        bad = _bad(responses, observed, search, sure[0])
     return Diagnosis(
-        sets=tuple({fit.parts: _blames(responses, fit) for fit in known}.values()) if certain else (),
+        sets=tuple({fit.parts: _blames(responses, fit) for fit in sure}.values()) if certain else (),
         bad=tuple(bad),
         compared=len(responses.cells),
         origins=Counter(healthy[cell.cell].origin for cell in responses.cells),
-        left_out=tuple(one.cell for one in cells if one.cell not in healthy or one.cell in responses.left_out),
+        left_out=tuple(one.cell for one in cells if one.cell not in by_cell or one.cell in responses.left_out),
         undetermined=() if certain else sets,
         lowest=None if bad else _lowest(responses, observed),
     )
@@ -186,13 +194,24 @@ def _lowest(responses: Responses, observed: Sequence[float]) -> LowCell | None:
 def _model(node_type: NodeType, healthy: Mapping[Cell, Healthy]) -> NodeType:
     """The node type as healthy figures calibrate it; what they do not say stays as it is."""
     if not any(cell.lone for cell in healthy):
-        return node_type
+        return with_host_peers(node_type)
     found = calibrate(node_type, as_measured(healthy)).node_type
     capacities = {
         name: node_type.capacities.get(name, capacity) if capacity.value is None else capacity
         for name, capacity in found.capacities.items()
     }
-    return replace(found, capacities=capacities, caps={**node_type.caps, **found.caps})
+    return with_host_peers(replace(found, capacities=capacities, caps={**node_type.caps, **found.caps}))
+
+
+def _is_slow(one: MeasuredCell, healthy: Healthy) -> bool:
+    return any(rate < (1 - BAD_PART) * well for rate, well in zip(one.rates, healthy.rates))
+
+
+def _follows(model: NodeType, known: Mapping[str, float], healthy: Healthy, cell: Cell) -> bool:
+    """Whether the model of the healthy node has about the cell's healthy total. Where a shared capacity is not known, it has more, and
+    a degraded part would seem to slow what that capacity limits."""
+    total = sum(CompiledCell(cell, model).rates(known))
+    return not math.isfinite(total) or abs(math.log(total / sum(healthy.rates))) < _UNLIKE
 
 
 def _blames(responses: Responses, fit: Fit) -> tuple[DegradedPart, ...]:

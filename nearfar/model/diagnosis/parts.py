@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from nearfar.base import NearfarError
-from nearfar.model.prediction import NodeType
+from nearfar.model.prediction import LINK_DIRECTION, NodeType
 
 #: Names of capacities, and the part that carries them beside others: (pattern, name of the part, what it is).
 _WHOLE = (
-    (r"g(\d+)\.(?:h2d|d2h|both)", "g{0}.link", "link between GPU {0} and its host, both directions"),
+    (r"g(\d+)\.(?:h2d|d2h|both|peers_in|peers_out)", "g{0}.link", "link between GPU {0} and its host, both directions"),
     (r"g(\d+)\.(?:out|in)", "g{0}.nvlink", "links of GPU {0} to the NVLink switch, both directions"),
     (r"switch:(.+)\.(?:up|down|both)", "switch:{0}", "uplink of PCI bridge {0}, both directions"),
     (r"n(\d+)\.memory", "n{0}.memory", "memory of NUMA node {0}"),
@@ -59,15 +59,22 @@ def parts_of(node_type: NodeType) -> list[Part]:
             a, b = sorted(map(int, packages.groups()))
             add(f"p{a}-p{b}.link", name, f"link between packages {a} and {b}, both directions")
         for pattern, words in _ONE_WAY:
-            match = re.fullmatch(pattern, name)
+            way = _way(name)
+            match = re.fullmatch(pattern, way)
             if match:
-                add(name, name, words.format(*match.groups()))
+                add(way, name, words.format(*match.groups()))
     for cell, cap in node_type.caps.items():
         if {flow.kind for flow in cell.flows} == {"peer"} and len({frozenset(flow.gpus) for flow in cell.flows}) == 1:
             a, b = sorted(cell.flows[0].gpus)
             if not any(flow.staged for flow in cell.flows):
                 add(f"g{a}-g{b}.link", cap.name, f"link between GPUs {a} and {b}, both directions")
     return [Part(name, tuple(names), words) for name, (names, words) in found.items()]
+
+
+def _way(name: str) -> str:
+    """The capacity that says the direction of a part alone: what a GPU's link carries of copies between GPUs goes with its direction."""
+    gpu, _, way = name.partition(".")
+    return f"{gpu}.{LINK_DIRECTION[way]}" if way in LINK_DIRECTION else name
 
 
 def parts_seen(parts: Iterable[Part], crossed: Collection[str]) -> list[Part]:

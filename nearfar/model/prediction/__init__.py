@@ -12,6 +12,8 @@ from .ceilings import line_rate, link_ceiling, peer_ceiling, peer_link
 from .compiled import CompiledCell, known_values
 from .crossings import READ_AND_WRITTEN
 from .fair_shares import Constraint, max_min
+from .host_peers import LINK_DIRECTION
+from .host_peers import with_them as with_host_peers
 from .modelled import modelled_document
 from .most import most_of
 from .node_types import NodeType, check_endpoints, from_file, load_node_type, plain
@@ -19,6 +21,7 @@ from .rates import Prediction, degraded, predict
 from .unknown import not_known
 
 __all__ = [
+    "LINK_DIRECTION",
     "READ_AND_WRITTEN",
     "Capacity",
     "CompiledCell",
@@ -42,4 +45,5 @@ __all__ = [
     "plain",
     "predict",
     "switches",
+    "with_host_peers",
 ]

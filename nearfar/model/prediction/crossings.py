@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nearfar.base import NearfarError
 from nearfar.cells import Cell, Flow, flow_class
 
-from . import gpu_memory
+from . import gpu_memory, host_peers
 from .capacities import Capacity, switches
 from .fair_shares import Constraint
 from .node_types import NodeType, plain
@@ -155,6 +155,9 @@ def _peer_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tup
         yield from ((way, 1.0) for way in (*ways, cap) if way is not None)
         return
     yield cap or Capacity(str(plain(flow)), source="no figure of this flow alone is given"), 1.0
+    if host_peers.through_the_host(flow, node_type.node):
+        links = [node_type.capacities.get(name) for name in host_peers.ways_of(flow)]
+        yield from ((link, 1.0) for link in links if link is not None)
     together = list(map(plain, cell.flows))
     if not flow.staged and flow_class(node_type.node, flow).startswith("NV"):
         together = [other for other in together if frozenset(other.gpus) == frozenset(flow.gpus)]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from nearfar.base import NearfarError
 from nearfar.cells import Cell, CellError, Endpoint, Flow, parse
 
+from . import host_peers
 from .capacities import Capacity
 from .crossings import CapacityShare, crossings, needs_cap, shares_of
 from .fair_shares import Constraint, max_min
@@ -138,6 +139,7 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
             # STREAM from a node's own cores is that memory's rate.
             if cores == memory and name == f"n{memory}.memory":
                 stream[cores, memory] = {kernel: rate * factor for kernel, rate in kernels.items()}
+    capacities |= host_peers.degraded(node_type, factors)
     return replace(node_type, capacities=capacities, caps=caps, stream=stream)
 
 
