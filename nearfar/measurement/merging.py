@@ -82,4 +82,6 @@ def _source(sources: Sequence[str]) -> str:
     """``now.json + stream.json``; of many files how many, and the directory that has them."""
     if len(sources) <= 2:
         return " + ".join(sources)
-    return f"{len(sources)} documents of {os.path.commonpath([os.path.dirname(each) for each in sources]) or '.'}"
+    directories = [os.path.dirname(each) for each in sources]
+    of = f" of {os.path.commonpath(map(os.path.abspath, directories))}" if all(directories) else ""
+    return f"{len(sources)} documents{of}"

@@ -34,9 +34,13 @@ def rates(node_type: NodeType) -> list[float]:
 
 def test_a_link_at_half_slows_what_goes_through_it(three_gpus: NodeType) -> None:
     assert rates(three_gpus) == [2.9, 2.9, 5.2, 5.2]
+    h2d, d2h = (three_gpus.capacities[name].value or 0.0 for name in ("g1.h2d", "g1.d2h"))
+    half_in, half_out = max(h2d, 5.2) / 2, max(d2h, 5.2) / 2
     link = {"g1.h2d": 0.5, "g1.d2h": 0.5}
-    assert rates(degraded(three_gpus, link)) == pytest.approx([2.6, 2.6, 2.6, 2.6])
-    assert rates(degraded(three_gpus, {"g1.h2d": 0.5})) == pytest.approx([2.6, 2.9, 5.2, 2.6]), "into GPU 1 alone"
+    assert rates(degraded(three_gpus, link)) == pytest.approx(
+        [min(2.9, half_in), min(2.9, half_out), half_out, half_in]
+    )
+    assert rates(degraded(three_gpus, {"g1.h2d": 0.5})) == pytest.approx([min(2.9, half_in), 2.9, 5.2, half_in])
     assert rates(degraded(three_gpus, {"g0.d2h": 0.9})) == [2.9, 2.9, 5.2, 5.2]
 
 

@@ -1,8 +1,7 @@
 """Copies between GPUs that have no NVLink of their own: they go through both GPUs' links to the host.
 
-What such a link carries of them is not what it carries to the host; it is the best of what the GPU's copies to, or from, others reach.
-On a healthy node that limits nothing beside their own figures. A link at half of that slows all of a GPU's pairs, those within a switch
-more than those across packages.
+On a healthy node these limit nothing beside the pairs' own figures. A link at half of what it carries slows a GPU's pairs below a PCI
+switch by a half, and those across packages by less.
 """
 
 from __future__ import annotations
@@ -31,14 +30,27 @@ def through_the_host(flow: Flow, node: Node) -> bool:
 
 
 def capacities(node_type: NodeType) -> dict[str, Capacity]:
-    """What each GPU's link to the host carries of copies between GPUs, GB/s: by name, where the node type knows any such copy alone."""
-    best: dict[str, float] = {}
+    """What each GPU's link to the host carries of copies between GPUs, GB/s: by name, where the node type knows any such copy alone.
+
+    The best of its pairs below a PCI switch, which nothing else limits; without such a pair what the link carries to or from the host,
+    or the best of all its pairs where that is more.
+    """
+    best: dict[str, list[tuple[bool, float]]] = {}
     for cell, cap in node_type.caps.items():
-        if cell.lone and cap.value is not None and through_the_host(cell.flows[0], node_type.node):
-            for name in ways_of(cell.flows[0]):
-                best[name] = max(best.get(name, 0.0), cap.value)
-    source = "the best of the GPU's copies with others"
-    return {name: Capacity(name, value, source=source) for name, value in best.items()}
+        flow = cell.flows[0]
+        if cell.lone and cap.value is not None and through_the_host(flow, node_type.node):
+            below_a_switch = flow_class(node_type.node, flow) in ("PIX", "PXB")
+            for name in ways_of(flow):
+                best.setdefault(name, []).append((below_a_switch, cap.value))
+    found = {}
+    for name, values in best.items():
+        below_a_switch, value = max(values)
+        gpu, _, way = name.partition(".")
+        link = node_type.capacities.get(f"{gpu}.{LINK_DIRECTION[way]}")
+        if not below_a_switch and link is not None:
+            value = max(value, link.value or 0.0)
+        found[name] = Capacity(name, value, source="the GPU's link to the host")
+    return found
 
 
 def with_them(node_type: NodeType) -> NodeType:
