@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -397,6 +398,9 @@ def test_with_a_real_slurm(site: Site, capsys: pytest.CaptureFixture[str], monke
     with PrivateSlurm(cpus=1, gpus=0, nodes=2, settings=settings) as private:
         monkeypatch.setenv("SLURM_CONF", private.environment["SLURM_CONF"])
         monkeypatch.setenv("PATH", private.environment["PATH"])
+        scontrol = shutil.which("scontrol")
+        assert scontrol is not None
+        (site.bin / "scontrol").symlink_to(scontrol)
         assert main(["slurm", "install", "--partition=all", f"--results={site.results}", "--user=root", f"--state={site.state}",
                      f"--collect={site.collected}", f"--root={site.root}", "--timer=cron", "--apply",
                      "--what", "act", "health", "prolog", "epilog"]) == 0  # fmt: skip
