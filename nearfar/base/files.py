@@ -161,7 +161,7 @@ def file_lock(path: Path, limit: float = 600.0) -> Iterator[None]:
     ``CouldNotJudge``, which says what the file says of its holder."""
     make_directory(path.parent)
     try:
-        stream = open(path, "a")
+        stream = open(path, "a+")  # to read as well: a FIFO in its place would keep a mere writer waiting for ever
     except OSError as error:
         raise cannot_write(path, error) from None
     with stream:
