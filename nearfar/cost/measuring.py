@@ -121,7 +121,7 @@ class _Blocks:
                     if self.plan.at_most is None
                     else "what the bound speaks of is settled"
                 )
-        return f"{self.plan.runs} runs of each were made (--runs)"
+        return f"{self.plan.runs} runs were made of each that is not settled (--runs)"
 
     def _asked(self) -> list[SchemeRuns]:
         """The schemes that have to be settled: with a bound those that it speaks of."""

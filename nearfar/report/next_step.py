@@ -12,6 +12,12 @@ from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
 def next_step(run: RunDirectory) -> str:
     """A command that can be pasted where the summary stands, and behind ``#`` what it is for."""
+    command, why = next_command(run)
+    return f"{command}   # {why}"
+
+
+def next_command(run: RunDirectory) -> tuple[str, str]:
+    """The command, and what it is for."""
     system = str(run.raw.get("system"))
     shown = coverage.shown_run(run)
     if run.raw.get("interrupted"):
@@ -51,5 +57,5 @@ def _site_name(run: RunDirectory) -> str:
     return re.sub(r"[^a-z0-9-]|-?[0-9]+$", "", host.lower()) or "mycluster"
 
 
-def _line(words: list[str], why: str) -> str:
-    return printable(f"{shlex.join(['nearfar', *words])}   # {why}")
+def _line(words: list[str], why: str) -> tuple[str, str]:
+    return printable(shlex.join(["nearfar", *words])), why

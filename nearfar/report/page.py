@@ -20,6 +20,7 @@ from nearfar.verdict import RunDirectory
 
 from .causes import VerdictReason
 from .headline import lead, missing_words, modelled_notice, not_asked, reasons, title
+from .next_step import next_command
 from .page_contents import section
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -58,7 +59,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "not_asked": not_asked(run),
         "counts": Counter(figure.shown for figure in measured if not figure.explains),
         "shown": coverage.shown_run(run),
-        "remedy": coverage.remedy(run),
+        "next": next_command(run),
         "command": provenance.command(run.raw.get("command")),
         "version": nearfar.__version__,
         "signs": wording.SIGNS,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NearfarError, day_text, write_atomically
+from nearfar.base import NearfarError, SiteFile, day_text, site_directories, site_files, write_atomically
 from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml
 
 #: As the schema of system files has it.
@@ -138,16 +138,26 @@ def _node_type(name: str, node: Node) -> str:
         for gpu in node.gpus
         if _nominal(gpu.link) != Link(gpu.link.kind)
     )
+    elsewhere, file = _of_the_model(model)
     sections = []
     if model:
         sections.append(f"gpu_model: {_text(model)}\n")
-    for key, value in (
-        ("nvlinks", _same(node, lambda gpu: gpu.nvlinks)),
-        ("nvlink_generation", _same(node, lambda gpu: gpu.nvlink_generation)),
-    ):
-        if value:
-            sections.append(f"{key}: {value}\n")
-    if links:
+    nvlinks, generation = _same(node, lambda gpu: gpu.nvlinks), _same(node, lambda gpu: gpu.nvlink_generation)
+    if nvlinks:
+        sections.append(f"nvlinks: {nvlinks}\n")
+    if generation:
+        sections.append(f"nvlink_generation: {generation}\n")
+    elif nvlinks and "nvlink_generation" in elsewhere:
+        sections.append(
+            f"nvlink_generation: {elsewhere['nvlink_generation']}    # not in the XML: of the GPU's model, {file}\n"
+        )
+    if not links and "link" in elsewhere:
+        links = "".join(f"  g{gpu.index}: {_flow(Link(**elsewhere['link']))}    # {gpu.pci}\n" for gpu in node.gpus)
+        sections.append(
+            f"# Each GPU's link to the host. What device and slot allow is not in the XML: GPUs of the model have this ({file}).\n"
+            f"# Is each slot as wide and as new?\nlinks:\n{links}"
+        )
+    elif links:
         sections.append(
             "# Each GPU's link to the host as it should be (generation, lanes): what device and slot allow at most.\n"
             f"links:\n{links}"
@@ -160,6 +170,15 @@ xml: {name}.xml
 {"".join(sections)}
 # What flows share, where it is known, as in the published node types: g0.h2d, n0.memory, p0-p1 …
 {_capacities(node)}"""
+
+
+def _of_the_model(model: str | None) -> tuple[Mapping[str, Any], str]:
+    """What GPUs of a model have, by its file of ``gpus/`` (``expect``), and that file's name; nothing where there is none."""
+    for path in site_files("gpus", site_directories()).values() if model else ():
+        file = SiteFile(path)
+        if model in file.data.get("gpu_models", ()):
+            return file.data.get("expect", {}), f"gpus/{path.name}"
+    return {}, ""
 
 
 def _capacities(node: Node) -> str:

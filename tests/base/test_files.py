@@ -98,7 +98,7 @@ def test_a_held_lock_is_named(tmp_path: Path) -> None:
 def test_a_fifo_in_the_place_of_a_lock_is_one_line_and_no_wait(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "lock")
     with (
-        pytest.raises(CouldNotJudge, match="lock: cannot be written: .*not seekable"),
+        pytest.raises(CouldNotJudge, match=r"lock: cannot be written: .*not seekable"),
         files.file_lock(tmp_path / "lock"),
     ):
         pass

@@ -225,7 +225,7 @@ def test_a_binding_that_cannot_be_had_leaves_the_scheme_out(tmp_path: Path) -> N
 
 def test_budget_over_and_nothing_settled(tmp_path: Path) -> None:
     found = measured(tmp_path, runs=3)
-    assert found.ended == "3 runs of each were made (--runs)"
+    assert found.ended == "3 runs were made of each that is not settled (--runs)"
     assert words.state(found, found.of("wrong")) == "fewer than 6 pairs" and verdict.good(found) is None
     assert "not settled: --runs 6 --budget 120s" in words.next_step(found, subject())
     assert measuring.MOST_FAILURES == 2

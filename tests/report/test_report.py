@@ -302,7 +302,7 @@ def test_a_figure_without_a_reference_is_not_green(tmp_path: Path) -> None:
     assert page.source.count('class="not judged"') == 3 and 'td class="PASS"' not in page.source
     assert "– not judged" in page.text
     assert "Nothing was judged: 5 figures have no reference, nearfar tune --system local makes them." in page.text
-    assert "without a reference nothing is judged: nearfar tune --system local makes them" in page.text
+    assert "Next nearfar detect --site workstation" in page.text
     said = report.summary(folder).splitlines()
     assert said[0].startswith("0 figures judged, 5 not: they have no reference; nearfar tune --system local makes")
     assert [line.split("  ")[0] for line in said if "host_device" in line] == ["not judged"], said

@@ -17,6 +17,8 @@ from .node_types import NodeType, check_endpoints, plain
 
 #: Sources of values that were measured on nodes of the type itself.
 CALIBRATED = ("nearfar calibrate", "calibrated")
+#: The source of a value that a made-up fault has changed.
+_FAULT = "changed by a made-up fault"
 #: A capacity limits when less than this part of it is left.
 FULL_WITHIN = 0.005
 
@@ -87,6 +89,8 @@ def _basis(cell: Cell, total: float, crossed: Sequence[Capacity]) -> str:
         # Each memory has STREAM of its own; how two kernels share one is the model's answer.
         return "input" if len({flow.destination for flow in cell.flows}) == len(cell.flows) else "predicted"
     pair = len(cell.flows) == 2 and cell.flows[0].source == cell.flows[1].destination
+    if any(one.source == _FAULT for one in crossed):
+        return "predicted"
     own = [one for one in crossed if one.value is not None and math.isclose(one.value, total, rel_tol=1e-6)]
     if not own or not (cell.lone or (pair and cell.flows[0].destination == cell.flows[1].source)):
         return "predicted"
@@ -130,7 +134,7 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
         if capacity.value is None:
             what = f"{node_type.name}: {name} is not known ({capacity.source})"
             raise NearfarError(f"{what}: a factor needs a value in the node type's file")
-        scaled = replace(capacity, value=capacity.value * factor, published=False)
+        scaled = replace(capacity, value=capacity.value * factor, published=False, source=_FAULT)
         if cell is not None:
             caps[cell] = scaled
             continue

@@ -49,12 +49,12 @@ class Explained:
 
 def explain(run: RunDirectory) -> dict[str, Explained]:
     """Each node's, by its folder."""
-    return {node.folder.name: _explain(node) for node in run.nodes}
+    return {node.folder.name: _explain(node, bool(run.raw.get("degraded"))) for node in run.nodes}
 
 
-def _explain(node: NodeRun) -> Explained:
+def _explain(node: NodeRun, made_up: bool) -> Explained:
     document = cache(lambda: merged(node))
-    return Explained(capacities(node, document), faults(node, document))
+    return Explained(capacities(node, document), faults(node, document, made_up and node.modelled))
 
 
 def answers(report: Mapping[str, Any]) -> dict[str, Answer]:

@@ -51,15 +51,16 @@ class Faults:
     found: Mapping[str, object] | None = None
 
 
-def faults(node: NodeRun, document: Callable[[], Document | None]) -> Faults | None:
-    """What explains the node's slow figures, from the document of all its checks; None where no rate of a cell is slow."""
+def faults(node: NodeRun, document: Callable[[], Document | None], made_up: bool = False) -> Faults | None:
+    """What explains the node's slow figures, from the document of all its checks; None where no rate of a cell is slow. ``made_up``: the
+    node was given a fault, which is looked for where no reference judges its figures, too."""
     judged = _judged_slow(node)
-    if not judged:
+    if not judged and not made_up:
         return None
     return merged_document.or_note(
         lambda: _found(node, document(), judged),
         lambda words: Faults(
-            f"{_named(judged)}; not localised: {words.replace('with --', 'with nearfar diagnose --')}"
+            f"{_named(judged) or 'the fault'}; not localised: {words.replace('with --', 'with nearfar diagnose --')}"
         ),
         "the localisation",
     )
@@ -76,7 +77,7 @@ def _found(node: NodeRun, document: Document | None, judged: list[JudgedMetric])
     if document is None:
         return Faults(f"{_named(judged)}; not localised: the documents that were judged are missing")
     node_type = _node_type(document, node.name)
-    cells, tuned = _concerned(measured_cells(document), slow), _tuned(node)
+    cells, tuned = _concerned(measured_cells(document), slow) if judged else measured_cells(document), _tuned(node)
     diagnosis = diagnose(node_type, cells, tuned=tuned)
     by_cell = {one.cell: one for one in cells}
     healthy = {**from_itself(cells, node_type), **tuned} if diagnosis.bad else {}
@@ -157,6 +158,8 @@ def _node_type(document: Document, host: str) -> NodeType:
 def _answer(diagnosis: Diagnosis, judged: list[JudgedMetric]) -> str:
     """What explains the figures that were judged slow; where no part does, that, with the figures."""
     if diagnosis.sets:
+        return sentence(diagnosis)
+    if not judged:
         return sentence(diagnosis)
     if diagnosis.degraded:
         return f"{_named(judged)}; {sentence(diagnosis)}"
