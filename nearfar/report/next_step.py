@@ -27,6 +27,14 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
         models = [node.name for node in run.nodes if node.modelled]
         return _line(["predict", "--node", *models[:1]], "what the model says of every path, and what limits it")
     named = [] if system == "local" else ["--system", system]
+    accepts = "--acceptance" in (run.raw.get("command") or [])
+    if shown == "INDETERMINATE" and accepts and coverage.of_run(run).unjudged:
+        if system == "local":
+            return _line(
+                ["detect", "--site", _site_name(run)],
+                "describes this machine: an acceptance needs its files and references",
+            )
+        return _line(["tune", *named], "references of its healthy runs, which an acceptance needs, as a diff")
     if shown in ("FAIL", "INDETERMINATE"):
         checks = list(dict.fromkeys(check.name.partition("@")[0] for check in _of_word(run, shown)))
         why = (
@@ -34,7 +42,9 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
             if shown == "FAIL"
             else "measures again what could not be judged"
         )
-        return _line(["validate", *named, *(["--check", *checks] if checks else [])], why)
+        return _line(
+            ["validate", *named, *(["--acceptance"] if accepts else []), *(["--check", *checks] if checks else [])], why
+        )
     if shown == "DEGRADED":
         return _line(["history", "--system", system], "whether it has been so before")
     if system == "local":

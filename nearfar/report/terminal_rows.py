@@ -173,7 +173,10 @@ def table(checks: Sequence[tuple[NodeRun, CheckRecord]], room: int, width: int |
             sentences[len(rows)] = printable(check_line(check, node))
             rows.append([_word(node, check), *names, "", "", "", ""])
         for position, kind in enumerate(kinds[:count]):
-            head = [_word(node, check), *names] if position == 0 else [kind.first.shown, *("" for _ in names)]
+            word = kind.first.shown
+            if position == 0 and _rank(_word(node, check)) < _rank(word):
+                word = _word(node, check)  # the check is worse than its figures: a finding says why
+            head = [word, *(names if position == 0 else ("" for _ in names))]
             rows.append([*map(printable, head), *map(printable, kind.cells)])
     heading = [HEADING[0], *(["node"] if several else []), *HEADING[1:]]
     made = _set([heading, *rows], width)

@@ -106,6 +106,8 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
             wants = " or ".join(f"'{spec}'" for spec in check.systems)
             words = f"no partition of '{system.name}' has what it asks for ({wants}; partitions: {has})"
             raise CouldNotJudge(f"--check {check.name}: {words}{'; ' if check.remedy else ''}{check.remedy}")
+    if request.quick and chosen and not cases:
+        raise CouldNotJudge(f"--quick looks at GPUs alone, and no partition of '{system.name}' has any: leave it out")
     if request.degrade:
         _refuse_faults(request.degrade, system, cases)
     if (request.acceptance or request.must_judge) and cases and all(case.modelled for case in cases):
