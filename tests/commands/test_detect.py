@@ -10,8 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 from nearfar.base.errors import NearfarError
+from nearfar.base.files import CHECKOUT
+from nearfar.cells import parse
 from nearfar.cli import main
-from nearfar.model.prediction import load_node_type
+from nearfar.model.prediction import load_node_type, predict
 from nearfar.site.first_site_files import write_first_site_files
 from nearfar.site.systems import claims, load_all
 from nearfar.topology import Link, Node, node_from_document, parse_hwloc_xml
@@ -91,6 +93,18 @@ def test_gpus_of_different_links_are_described_one_by_one(tmp_path: Path) -> Non
     write(tmp_path, xml, gpus=gpus)
     assert "link" not in load_all([tmp_path])["mine"].partitions["default"].expect
     assert [gpu.link.width for gpu in load_node_type("mine", [tmp_path]).node.gpus] == [16, 8]
+
+
+def test_what_an_xml_does_not_say_is_taken_from_the_gpus_model(tmp_path: Path) -> None:
+    xml = (CHECKOUT / "tests/data/topologies/constructed-eight-gpus-nvswitch.xml").read_text(encoding="utf-8")
+    write(tmp_path, xml)
+    text = (tmp_path / "nodes" / "mine.yaml").read_text(encoding="utf-8")
+    assert "nvlink_generation: 4    # not in the XML: of the GPU's model, gpus/h100-sxm.yaml" in text
+    node_type = load_node_type("mine", [tmp_path])
+    known = {name: predict(parse(name), node_type) for name in ("n0:g0", "g0:g1")}
+    assert {name: (round(each.total or 0), each.basis) for name, each in known.items()} == {
+        "n0:g0": (58, "at best"), "g0:g1": (400, "at best")
+    }  # fmt: skip
 
 
 def test_a_machine_without_gpus_and_without_a_product_is_claimed_by_name(tmp_path: Path) -> None:

@@ -326,3 +326,15 @@ def test_twelve_tunes_in_a_row_leave_the_false_alarms_where_they_were(shape: str
 )
 def test_kernels_of_gpus_have_the_slack_of_kernels(cell: str, kind: str) -> None:
     assert kind_of({"unit": "GB/s", "quantity": "stream", "cell": cell, "engine": "cpu", "class": "local"}) == kind
+
+
+@pytest.mark.parametrize("hosts", [1, 3])
+def test_no_limit_lies_between_two_states_of_a_healthy_host(hosts: int) -> None:
+    """A ping-pong of 8 bytes had 0.39 us in one of six runs of an idle host, and 0.17 us in the others."""
+    runs = (0.17, 0.168, 0.39, 0.17, 0.171, 0.17)
+    found = tuned(made_of(tuple(NodeFigure(f"n{host}", "m", runs) for host in range(hosts)), "latency", unit="us"))
+    assert found.bound is None and found.degraded is None and found.described, found
+    without = tuned(
+        made_of(tuple(NodeFigure(f"n{host}", "m", runs[3:]) for host in range(hosts)), "latency", unit="us")
+    )
+    assert without.bound is not None and without.bound < 0.39

@@ -324,6 +324,8 @@ def test_figures_without_a_limit_are_counted_apart(tmp_path: Path) -> None:
     report.build(folder)
     said = report.summary(folder)
     assert "1 figure differs too much among healthy nodes to have a limit" in said and "no reference" not in said, said
+    rows = {line.partition("  ")[0] for line in said.splitlines() if " H2D " in line}
+    assert rows == {"not judged"}, f"the check passes, and the figure has its own word:\n{said}"
     counted = json.loads((folder / "report.json").read_text())["figures"]
     assert counted == {"judged": len(metrics) - 1, "unjudged": 0, "unlimited": 1}
 

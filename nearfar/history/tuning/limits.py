@@ -33,6 +33,8 @@ _ROUNDS = 8
 #: What is known of such figures before any is measured counts for so many further degrees of freedom in a DEGRADED limit, which drains
 #: nobody: else rows from few hosts would have none.
 _TRUSTED = 6
+#: Where a greater part of the single figures of healthy hosts lies beyond ``BROKEN``, that is a state of theirs, and means no fault.
+_SELDOM = 0.01
 #: So many times the way to the limit by the budget something is broken, where that limit itself lies too far away to mean a fault.
 _CERTAIN = 2.0
 
@@ -160,8 +162,10 @@ def _of(pool: Pool, healthy: Sequence[NodeFigure], chances: Chances) -> TunedLim
     broken = BROKEN_WORST / value - 1 if pool.kind == "worst" else BROKEN[pool.less_is_better]
     # What is certainly broken is FAIL even where healthy figures lie far apart; a figure that may be healthy is not.
     fail: float | None = min(broken, max(part, _CERTAIN * settled) if described else part)
-    if settled >= broken:
-        fail = None
+    values = [sign * (each / value - 1) for figure in healthy for each in figure.values]
+    two_states = sum(each > broken for each in values) > _SELDOM * len(values)
+    if settled >= broken or two_states:
+        fail, described = None, True
     outside = sorted({each.node for each in pool.figures if sign * (each.median / value - 1) > inner})
     return TunedLimit(
         value, None if fail is None else value * (1 + sign * fail), None if fail is None or inner >= fail else value * (1 + sign * inner),
