@@ -9,6 +9,9 @@ from nearfar.base import NOT_JUDGED, printable
 from nearfar.report.figures import coverage
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
+#: ``nearfar tune`` refuses where a greater part of the figures was disturbed.
+_TUNABLE = 0.2
+
 
 def next_step(run: RunDirectory) -> str:
     """A command that can be pasted where the summary stands, and behind ``#`` what it is for."""
@@ -51,7 +54,13 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
         return _line(
             ["detect", "--site", _site_name(run)], "describes this machine; later runs are compared with that file"
         )
-    if shown == NOT_JUDGED or coverage.of_run(run).unjudged:
+    judged, unjudged, _ = coverage.of_run(run)
+    if shown == NOT_JUDGED or unjudged:
+        if coverage.disturbed(run) > _TUNABLE * (judged + unjudged):
+            return _line(
+                ["validate", *named],
+                "again on a quiet machine: others disturbed this run, and nothing is tuned from it",
+            )
         return _line(["tune", *named], "references from this system's runs, as a diff")
     return _line(["history", *named], "these figures over time")
 

@@ -46,6 +46,7 @@ def summarise(
     after = [
         *_answers(run, explained or {}, several, {group.cause.text for group in measured}),
         *_provisional(run),
+        *_disturbed(run),
         *(f"not asked  {words}" for words in not_asked(run)),
         *([f"MODELLED  {notice}"] if notice else []),
     ]
@@ -99,6 +100,16 @@ def _provisional(run: RunDirectory) -> list[str]:
     if not notes:
         return []
     return [f"references  tuned, provisional (of few runs, with wide limits): {', '.join(notes)}"]
+
+
+def _disturbed(run: RunDirectory) -> list[str]:
+    """That others used the machine, which a reader of figures and ``nearfar tune`` have to know."""
+    count = coverage.disturbed(run)
+    return (
+        [f"disturbed  others used the machine during {plural(count, 'figure')}, which nearfar tune leaves out"]
+        if count
+        else []
+    )
 
 
 def _at_most(lines: list[str], room: int) -> list[str]:

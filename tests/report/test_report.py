@@ -330,6 +330,19 @@ def test_figures_without_a_limit_are_counted_apart(tmp_path: Path) -> None:
     assert counted == {"judged": len(metrics) - 1, "unjudged": 0, "unlimited": 1}
 
 
+def test_figures_that_others_disturbed_are_told_and_nothing_is_tuned_from_them(tmp_path: Path) -> None:
+    folder = synthetic.one_gpu(tmp_path)
+    path = folder / "workstation" / "host_device_check" / "verdict.json"
+    changes = {"reference": None, "verdict": "not judged", "disturbance": "cpus"}
+    metrics = [{**m, **changes} for m in json.loads(path.read_text())["metrics"]]
+    change(path, metrics=metrics, verdict="not judged")
+    change(folder / "run.json", system="mine")
+    report.build(folder)
+    said = report.summary(folder)
+    assert f"disturbed  others used the machine during {len(metrics)} figures, which nearfar tune leaves out" in said
+    assert "validate --system mine   # again on a quiet machine" in said.splitlines()[-1]
+
+
 def test_a_run_in_which_nothing_was_held_against_anything(tmp_path: Path) -> None:
     folder = synthetic.one_gpu(tmp_path)
     for path in folder.glob("workstation/*/verdict.json"):

@@ -40,6 +40,11 @@ def of_run(run: RunDirectory) -> JudgedCount:
     return of_checks(_measured(run))
 
 
+def disturbed(run: RunDirectory) -> int:
+    """How many measured figures of a run others disturbed: no reference is made of them."""
+    return sum(m.disturbance is not None for check in _measured(run) if check.verdict for m in check.verdict.metrics)
+
+
 def shown_run(run: RunDirectory) -> str:
     """A run's verdict as shown: earlier versions called PASS what was compared with nothing."""
     return NOT_JUDGED if run.shown == "PASS" and _all_unjudged(run) else run.shown
