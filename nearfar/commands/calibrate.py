@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, columns, site_directories
-from nearfar.measurement import Document, merge
+from nearfar.measurement import Document, merge, named_documents
 from nearfar.model.calibration import (
     Calibration,
     Comparison,
@@ -21,8 +21,6 @@ from nearfar.model.calibration import (
     node_type_of,
 )
 from nearfar.model.prediction import NodeType, check_endpoints, load_node_type
-
-from . import named_documents
 
 _EPILOG = """\
 examples:
@@ -63,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the capacities and the comparison."""
-    documents = named_documents.documents(args.document)
+    documents = named_documents(args.document)
     refuse_loaded(documents)
     refuse_foreign_cells(documents)
     document = merge(documents)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
-from nearfar.measurement import Document, merge
+from nearfar.measurement import Document, merge, named_documents
 from nearfar.model.calibration import measured_cells
 from nearfar.model.diagnosis import (
     ORIGINS,
@@ -26,7 +26,6 @@ from nearfar.model.diagnosis import (
 )
 from nearfar.model.prediction import NodeType
 
-from . import named_documents
 from .calibrate import node_type_for, refuse_foreign_cells, refuse_loaded
 
 _EPILOG = """\
@@ -79,8 +78,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis."""
-    documents = named_documents.documents(args.document)
-    healthy = named_documents.documents(args.healthy)
+    documents = named_documents(args.document)
+    healthy = named_documents(args.healthy)
     refuse_loaded(healthy)
     refuse_foreign_cells([*documents, *healthy])
     document = merge(documents)

@@ -9,8 +9,7 @@ import pytest
 
 from nearfar.base.files import CHECKOUT
 from nearfar.cells import parse
-from nearfar.commands import named_documents
-from nearfar.measurement import from_raw, merge
+from nearfar.measurement import from_raw, merge, named_documents
 from nearfar.model.calibration import measured_cells, node_type_of
 from nearfar.model.diagnosis import diagnose
 from nearfar.model.prediction import Capacity, NodeType, degraded, load_node_type, modelled_document, predict
@@ -59,7 +58,7 @@ def test_the_link_explains_them_and_what_it_carries_to_the_host(three_gpus: Node
 def test_sixteen_gpus_by_their_siblings(tmp_path: Path) -> None:
     """What all GPUs carry at once says nothing of shared uplinks here, and is left out."""
     run = large_nodes.sixteen_gpus(tmp_path)
-    document = merge(named_documents.documents([str(run)]))
+    document = merge(named_documents([str(run)]))
     found = diagnose(node_type_of(document.node, "pcie16-003"), measured_cells(document))
     assert [[blame.part.name for blame in blames] for blames in found.sets] == [["g9.link"]]
     assert len(found.bad) == 20 and not found.unexplained, found.unexplained

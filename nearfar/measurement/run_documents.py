@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nearfar.base import NearfarError
-from nearfar.measurement import Document, load
+
+from .document import Document, load
 
 #: What a run calls the document of a check (``RUN/NODE/CHECK/document.json``).
 _NAME = "document.json"
 #: The help of an argument that names documents.
-HELP = "measurement documents of one node (JSON), or the directory of a run or of a node in it"
+DOCUMENTS_HELP = "measurement documents of one node (JSON), or the directory of a run or of a node in it"
 
 
-def documents(names: Iterable[str]) -> list[Document]:
+def named_documents(names: Iterable[str]) -> list[Document]:
     """The documents, in the order of their names; of a run's directory, or that of one of its nodes, all of that node.
 
     Raises ``NearfarError`` for a directory without documents, or with those of several nodes, and what ``measurement.load`` raises.
