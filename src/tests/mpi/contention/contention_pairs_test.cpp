@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "core/error.h"
 #include "mpi/contention/contention_results.h"
+#include "tests/mpi/contention/refusal.h"
 
 namespace nearfar {
 namespace {
@@ -26,15 +25,6 @@ Node two_nodes(int cores) {
         node.numa_nodes.push_back(numa);
     }
     return node;
-}
-
-std::string refusal(const std::function<void()>& step) {
-    try {
-        step();
-    } catch (const std::runtime_error& error) {
-        return error.what();
-    }
-    return "";
 }
 
 TEST(NumaPairs, AreReadAsTheyStand) {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "core/error.h"
+#include "tests/mpi/contention/refusal.h"
 
 namespace nearfar {
 namespace {
@@ -45,15 +45,6 @@ std::vector<RankRole> of_host(const std::vector<RankRole>& roles, std::size_t wh
     for (const RankRole& role : roles)
         if (role.host == which) here.push_back(role);
     return here;
-}
-
-std::string refusal(const std::function<void()>& step) {
-    try {
-        step();
-    } catch (const std::runtime_error& error) {
-        return error.what();
-    }
-    return "";
 }
 
 TEST(Roles, TheFirstRanksOfAHostMoveAndTheOthersArePaired) {
