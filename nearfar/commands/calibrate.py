@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, columns, site_directories
-from nearfar.measurement import Document, merge, named_documents
+from nearfar.measurement import DOCUMENTS_HELP, Document, merge, named_documents
 from nearfar.model.calibration import (
     Calibration,
     Comparison,
@@ -43,12 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Find a node's capacities in its measured cells, and compare every other cell with what they predict."
     )
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "document",
-        nargs="+",
-        metavar="DOCUMENT",
-        help="measurement documents of one node (JSON), or the directory of a run or of a node in it",
-    )
+    parser.add_argument("document", nargs="+", metavar="DOCUMENT", help=DOCUMENTS_HELP)
     parser.add_argument(
         "--node",
         metavar="TYPE",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
-from nearfar.measurement import Document, merge, named_documents
+from nearfar.measurement import DOCUMENTS_HELP, Document, merge, named_documents
 from nearfar.model.calibration import measured_cells
 from nearfar.model.diagnosis import (
     ORIGINS,
@@ -56,12 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Name the smallest set of degraded parts that explains what is slow in measured documents. Nothing is measured."
     )
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "document",
-        nargs="+",
-        metavar="DOCUMENT",
-        help="measurement documents of one node (JSON), or the directory of a run or of a node in it",
-    )
+    parser.add_argument("document", nargs="+", metavar="DOCUMENT", help=DOCUMENTS_HELP)
     parser.add_argument(
         "--node", metavar="TYPE", help="the node type; without it that of modelled documents, else their own node"
     )

@@ -124,7 +124,7 @@ def diagnose(
         raise CouldNotJudge(
             "no figure has a healthy one to compare it with: name a healthy run with --healthy, or a node type with capacities"
         )
-    model = _model(node_type, healthy)
+    model = with_host_peers(_model(node_type, healthy))
     known = known_values(model)
     compared = [
         one
@@ -194,13 +194,13 @@ def _lowest(responses: Responses, observed: Sequence[float]) -> LowCell | None:
 def _model(node_type: NodeType, healthy: Mapping[Cell, Healthy]) -> NodeType:
     """The node type as healthy figures calibrate it; what they do not say stays as it is."""
     if not any(cell.lone for cell in healthy):
-        return with_host_peers(node_type)
+        return node_type
     found = calibrate(node_type, as_measured(healthy)).node_type
     capacities = {
         name: node_type.capacities.get(name, capacity) if capacity.value is None else capacity
         for name, capacity in found.capacities.items()
     }
-    return with_host_peers(replace(found, capacities=capacities, caps={**node_type.caps, **found.caps}))
+    return replace(found, capacities=capacities, caps={**node_type.caps, **found.caps})
 
 
 def _is_slow(one: MeasuredCell, healthy: Healthy) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from nearfar.base import NearfarError
-from nearfar.model.prediction import LINK_DIRECTION, NodeType
+from nearfar.model.prediction import NodeType, link_of
 
 #: Names of capacities, and the part that carries them beside others: (pattern, name of the part, what it is).
 _WHOLE = (
@@ -58,8 +58,9 @@ def parts_of(node_type: NodeType) -> list[Part]:
         if packages:
             a, b = sorted(map(int, packages.groups()))
             add(f"p{a}-p{b}.link", name, f"link between packages {a} and {b}, both directions")
+        # What a GPU's link carries of copies between GPUs goes with the link's direction.
+        way = link_of(name) or name
         for pattern, words in _ONE_WAY:
-            way = _way(name)
             match = re.fullmatch(pattern, way)
             if match:
                 add(way, name, words.format(*match.groups()))
@@ -69,12 +70,6 @@ def parts_of(node_type: NodeType) -> list[Part]:
             if not any(flow.staged for flow in cell.flows):
                 add(f"g{a}-g{b}.link", cap.name, f"link between GPUs {a} and {b}, both directions")
     return [Part(name, tuple(names), words) for name, (names, words) in found.items()]
-
-
-def _way(name: str) -> str:
-    """The capacity that says the direction of a part alone: what a GPU's link carries of copies between GPUs goes with its direction."""
-    gpu, _, way = name.partition(".")
-    return f"{gpu}.{LINK_DIRECTION[way]}" if way in LINK_DIRECTION else name
 
 
 def parts_seen(parts: Iterable[Part], crossed: Collection[str]) -> list[Part]:

@@ -12,7 +12,7 @@ from .ceilings import line_rate, link_ceiling, peer_ceiling, peer_link
 from .compiled import CompiledCell, known_values
 from .crossings import READ_AND_WRITTEN
 from .fair_shares import Constraint, max_min
-from .host_peers import LINK_DIRECTION
+from .host_peers import link_of
 from .host_peers import with_them as with_host_peers
 from .modelled import modelled_document
 from .most import most_of
@@ -21,7 +21,6 @@ from .rates import Prediction, degraded, predict
 from .unknown import not_known
 
 __all__ = [
-    "LINK_DIRECTION",
     "READ_AND_WRITTEN",
     "Capacity",
     "CompiledCell",
@@ -35,6 +34,7 @@ __all__ = [
     "known_values",
     "line_rate",
     "link_ceiling",
+    "link_of",
     "load_node_type",
     "max_min",
     "modelled_document",

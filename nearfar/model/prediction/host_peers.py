@@ -6,7 +6,6 @@ switch by a half, and those across packages by less.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from nearfar.cells import Flow, flow_class
@@ -16,7 +15,13 @@ from .capacities import Capacity
 from .node_types import NodeType
 
 #: The direction of a GPU's link to the host that its copies with other GPUs use: into it that from the host.
-LINK_DIRECTION = {"peers_in": "h2d", "peers_out": "d2h"}
+_DIRECTION = {"peers_in": "h2d", "peers_out": "d2h"}
+
+
+def link_of(name: str) -> str | None:
+    """The capacity of the link that one of these goes through: ``g9.h2d`` of ``g9.peers_in``; None for all other names."""
+    gpu, _, way = name.partition(".")
+    return f"{gpu}.{_DIRECTION[way]}" if way in _DIRECTION else None
 
 
 def ways_of(flow: Flow) -> tuple[str, str]:
@@ -45,8 +50,7 @@ def capacities(node_type: NodeType) -> dict[str, Capacity]:
     found = {}
     for name, values in best.items():
         below_a_switch, value = max(values)
-        gpu, _, way = name.partition(".")
-        link = node_type.capacities.get(f"{gpu}.{LINK_DIRECTION[way]}")
+        link = node_type.capacities.get(link_of(name) or "")
         if not below_a_switch and link is not None:
             value = max(value, link.value or 0.0)
         found[name] = Capacity(name, value, source="the GPU's link to the host")
@@ -56,14 +60,3 @@ def capacities(node_type: NodeType) -> dict[str, Capacity]:
 def with_them(node_type: NodeType) -> NodeType:
     """The node type with these capacities beside its own."""
     return replace(node_type, capacities={**node_type.capacities, **capacities(node_type)})
-
-
-def degraded(node_type: NodeType, factors: Mapping[str, float]) -> dict[str, Capacity]:
-    """Those capacities whose link's direction has a factor (``g9.h2d``: 0.5), times it."""
-    found = {}
-    for name, capacity in capacities(node_type).items():
-        gpu, _, way = name.partition(".")
-        factor = factors.get(f"{gpu}.{LINK_DIRECTION[way]}")
-        if factor is not None and capacity.value is not None:
-            found[name] = replace(capacity, value=capacity.value * factor)
-    return found

@@ -121,7 +121,13 @@ def _is_full(share: CapacityShare, rates: Mapping[Flow, float]) -> bool:
 def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
     """The node type with capacities (or caps, by cell) multiplied by a factor of more than 0 and at most 1."""
     capacities, caps, stream = dict(node_type.capacities), dict(node_type.caps), dict(node_type.stream)
-    for name, factor in factors.items():
+    # Copies between GPUs that go through a degraded link have as much less of it.
+    peers = host_peers.capacities(node_type)
+    through = {
+        name: factors[link] for name in peers if (link := host_peers.link_of(name)) in factors and link is not None
+    }
+    capacities |= {name: peers[name] for name in through}
+    for name, factor in {**factors, **through}.items():
         if not 0 < factor <= 1:
             raise NearfarError(f"{name}={factor:g}: the factor of a degraded capacity is more than 0 and at most 1")
         cell = _cap_cell(name, node_type)
@@ -143,7 +149,6 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
             # STREAM from a node's own cores is that memory's rate.
             if cores == memory and name == f"n{memory}.memory":
                 stream[cores, memory] = {kernel: rate * factor for kernel, rate in kernels.items()}
-    capacities |= host_peers.degraded(node_type, factors)
     return replace(node_type, capacities=capacities, caps=caps, stream=stream)
 
 

@@ -157,9 +157,7 @@ def _node_type(document: Document, host: str) -> NodeType:
 
 def _answer(diagnosis: Diagnosis, judged: list[JudgedMetric]) -> str:
     """What explains the figures that were judged slow; where no part does, that, with the figures."""
-    if diagnosis.sets:
-        return sentence(diagnosis)
-    if not judged:
+    if diagnosis.sets or not judged:
         return sentence(diagnosis)
     if diagnosis.degraded:
         return f"{_named(judged)}; {sentence(diagnosis)}"
