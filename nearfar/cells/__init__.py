@@ -5,6 +5,7 @@ Needs: base, topology.
 
 from __future__ import annotations
 
+from .beside_cells import beside_products, beside_stream
 from .classes import cell_class, flow_class
 from .exchange_cells import (
     ALL_TO_ONE,
@@ -54,6 +55,8 @@ __all__ = [
     "Load",
     "MetricName",
     "Skip",
+    "beside_products",
+    "beside_stream",
     "bisection",
     "cell_class",
     "decode_cell",

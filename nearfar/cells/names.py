@@ -18,7 +18,7 @@ _TOTAL = ".total"
 #: What may follow a path class, after ``_``, where a figure is something else than a rate: see ``docs/reference/notation.md``.
 DERIVED = (
     "over_near", "over_same_numa_node", "staged_over_direct", "fairness", "slowest_task", "mean_task", "fastest_task", "task_over_fair",
-    "half_bandwidth", "latency_copy", "latency_chase", "latency_launch", "smaller_size", "tail_p99", "tail_worst", "penalty",
+    "half_bandwidth", "latency_copy", "latency_chase", "latency_launch", "smaller_size", "tail_p99", "tail_worst", "penalty", "over_alone",
 )  # fmt: skip
 _CLASS = re.compile(r"[A-Za-z0-9_]+")
 

@@ -149,6 +149,11 @@ class Cell:
         """Whether this is a single flow."""
         return len(self.flows) == 1
 
+    @property
+    def copies_beside_kernels(self) -> bool:
+        """Whether some of its flows are copies and others are not: STREAM, or what a GPU computes."""
+        return len({flow.kind in ("stream", "gpu_stream", "compute") for flow in self.flows}) > 1
+
 
 def pretty(cell: Cell | Flow) -> str:
     """The cell as people read it: ``n0→g0 + g0→n0 /x4``."""

@@ -25,7 +25,7 @@ _DIRECTIONS = {"h2d": "H2D", "d2h": "D2H", "p2p": "GPU to GPU", "d2d": "within t
 _DERIVED = {
     "latency_copy": "copy latency", "latency_chase": "latency of loads", "latency_launch": "launch latency",
     "over_near": "over near", "half_bandwidth": "size of half the rate", "task_over_fair": "task over its fair share",
-    "smaller_size": "over smaller arrays",
+    "smaller_size": "over smaller arrays", "over_alone": "over what it does alone",
 }  # fmt: skip
 
 

@@ -56,6 +56,23 @@ def staged_over_direct(figures: Sequence[Metric]) -> list[Metric]:
     return ratios
 
 
+def over_alone(results: Iterable[Result], figures: Sequence[Metric]) -> list[Metric]:
+    """What copies, and what computes or streams beside them, keep of what each does alone, in the medians of the same run."""
+    alone = {
+        (result.cell, flow.flow): flow.solo.median
+        for result in results
+        if result.cell is not None and result.cell.copies_beside_kernels
+        for flow in result.flows
+        if flow.solo is not None and flow.solo.median > 0
+    }
+    found = []
+    for figure in figures:
+        beside = alone.get((figure.cell, figure.flow)) if figure.flow is not None else None
+        if beside is not None and figure.quantity == "copy":
+            found.append(_derived(figure, "over_alone", (figure.median or figure.value) / beside, RATIO, figure.flow))
+    return found
+
+
 def fairness(figures: Sequence[Metric]) -> list[Metric]:
     """The least share over the greatest: 1 where all have the same.
 

@@ -35,6 +35,7 @@ def metrics(document: Document, expected: Node | None = None) -> list[Metric]:
         *derived.far_over_near(found),
         *derived.staged_over_direct(found),
         *derived.fairness(found),
+        *derived.over_alone(results, found),
         *derived.of_tasks(results, found),
         *derived.half_bandwidth(document.raw.get("curves") or [], found),
     ]

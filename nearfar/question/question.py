@@ -33,7 +33,7 @@ def of_cell(subject: Any) -> Sequence[str]:
     """A rate of each cell, of STREAM or of a copy; of other subjects any quantity answers."""
     if not isinstance(subject, Cell):
         return ()
-    return ("stream",) if subject.flows[0].kernel else ("copy",)
+    return ("stream",) if all(flow.kernel for flow in subject.flows) else ("copy",)
 
 
 def smaller_sizes(document: Document | None) -> list[Finding]:

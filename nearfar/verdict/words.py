@@ -27,6 +27,7 @@ _APART = 0.01
 _DERIVED_WORDS = {
     "staged_over_direct": "ratio of the staged to the direct path",
     "fairness": "ratio of the smallest to the largest share",
+    "over_alone": "ratio to what it does alone",
     "slowest_task": "the slowest task",
     "mean_task": "the mean task",
     "fastest_task": "the fastest task",
@@ -46,6 +47,8 @@ def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:
         return _flow_words(cell.flows[0])
     if flow is not None:
         one_pair = len(cell.flows) == 2 and (_one_path(cell) or _one_pair(cell))
+        if cell.copies_beside_kernels:
+            return f"{_flow_words(flow)}, beside {_others_words(cell, flow)}"
         many = _many_words(cell)
         # What all flows have in common stands once.
         many = many.removesuffix(f", {_WAYS.get(flow.direction, '')}, NUMA node {flow.numa_node}")
@@ -64,7 +67,27 @@ def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:
         return many + (", together" if total else "")
     if all(f.kind == "stream" for f in cell.flows):
         return f"memory of all {len(cell.flows)} NUMA nodes at once, STREAM {cell.flows[0].kernel}"
+    if cell.copies_beside_kernels:
+        return f"{_others_words(cell, None)}, the rates of all together"
     return f"{cell}, together"
+
+
+def _others_words(cell: Cell, flow: Flow | None) -> str:
+    """The flows of a cell beside one of them (``None``: all), those with host memory together: ``copies in both directions with
+    GPUs 0, 1 and STREAM triad by NUMA node 0's cores``."""
+    rest = [other for other in cell.flows if other != flow]
+    copies = [other for other in rest if other.kind == "host"]
+    words = []
+    if copies:
+        gpus = list(dict.fromkeys(gpu for other in copies for gpu in other.gpus))
+        ways = {other.direction for other in copies}
+        way = "in both directions" if len(ways) > 1 else _WAYS[ways.pop()]
+        words.append(f"copies {way} of GPU{'s' if len(gpus) > 1 else ''} {', '.join(map(str, gpus))}")
+    streams = [other for other in rest if other.kind == "stream"]
+    words += [f"STREAM {each.kernel} by NUMA node {each.source.index}'s {_CORES[each.cores]}" for each in streams]
+    words += [f"matrix products of GPU {each.gpus[0]}" for each in rest if each.kind == "compute"]
+    words += [_flow_words(each) for each in rest if each.kind not in ("host", "stream", "compute")]
+    return " and ".join(words)
 
 
 def _many_words(cell: Cell) -> str:

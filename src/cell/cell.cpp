@@ -10,14 +10,15 @@ namespace {
 constexpr int most_tasks = 64;
 constexpr std::size_t most_digits = 4;
 
-const std::array<std::pair<const char*, Kernel>, 8> kernels{{{"copy", Kernel::copy},
+const std::array<std::pair<const char*, Kernel>, 9> kernels{{{"copy", Kernel::copy},
                                                              {"scale", Kernel::scale},
                                                              {"add", Kernel::add},
                                                              {"triad", Kernel::triad},
                                                              {"dot", Kernel::dot},
                                                              {"read", Kernel::read},
                                                              {"write", Kernel::write},
-                                                             {"fill", Kernel::fill}}};
+                                                             {"fill", Kernel::fill},
+                                                             {"gemm", Kernel::gemm}}};
 
 const std::array<std::pair<const char*, CoreShare>, 3> core_shares{
     {{"one", CoreShare::one}, {"half", CoreShare::half}, {"butone", CoreShare::all_but_one}}};
@@ -181,6 +182,8 @@ private:
     }
 
     std::string stream_kernel(Flow& flow, Kernel kernel, std::size_t start, bool more) {
+        if (kernel == Kernel::gemm && (flow.source.place != Place::gpu_memory || !(flow.source == flow.destination)))
+            fail(start, "gemm is computed by one GPU in its own memory (g0:g0/gemm)");
         if (flow.source.place == Place::numa_memory)
             fail(start,
                  std::string("the kernel ") + kernel_name(kernel) + " is computed by its source, cores (c0:n0) or a GPU (g0:n0)");

@@ -20,8 +20,8 @@ struct Endpoint {
     std::string text() const;
 };
 
-// The first four are STREAM's; the others are for GPUs alone.
-enum class Kernel { none, copy, scale, add, triad, dot, read, write, fill };
+// The first four are STREAM's; the others are for GPUs alone. The last computes and moves nothing that is counted.
+enum class Kernel { none, copy, scale, add, triad, dot, read, write, fill, gemm };
 
 // How many of a NUMA node's cores run a STREAM flow.
 enum class CoreShare { all, one, half, all_but_one };
@@ -50,7 +50,11 @@ struct Flow {
     bool is_by_processes() const { return tasks > 1 && !threads; }
     // STREAM: by the cores of a NUMA node; by a GPU, on its own memory, another GPU's or the host's.
     bool is_stream_flow() const { return source.place == Place::cores; }
-    bool is_gpu_stream_flow() const { return source.place == Place::gpu_memory && kernel != Kernel::none; }
+    bool is_gpu_stream_flow() const { return source.place == Place::gpu_memory && kernel != Kernel::none && !is_compute_flow(); }
+    // Matrix products of a GPU: counted in GFLOP/s, and in no sum of rates.
+    bool is_compute_flow() const { return kernel == Kernel::gemm; }
+    // Bytes that a copy engine, a kernel of ours or the host moves from its source to its destination as they are.
+    bool is_copy() const { return is_host_flow() || stays_on_gpus(); }
     bool to_gpu() const { return destination.place == Place::gpu_memory; }
     // The NUMA node of a host or stream flow's memory; the GPU of a host or local flow.
     int numa_node() const;

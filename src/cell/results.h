@@ -23,6 +23,7 @@ struct TriedCpus {
 
 struct FlowResult {
     Flow flow;
+    const char* unit = nullptr;     // of its rates, where it is not that of the cell
     Summary rate;                   // GB/s
     std::optional<Summary> solo;    // the same flow alone, on the same code path
     std::optional<double> ceiling;  // GB/s, physical

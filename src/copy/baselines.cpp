@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/checked_run.h"
 #include "gpu/route_plan.h"
 #include "node/cpus.h"
 
@@ -34,16 +33,20 @@ const Summary& Baselines::solo(const Flow& flow, ChunkLength length, const Polic
     const Flow one = flow.alone();
     Solo& solo = solos_[{one.text(), length}];
     if (solo.round >= round) return solo.rate;
-    std::vector<Route> routes = plan_routes(one, buffers_of(Cell{{one}})[0], buffers_, node_, gpus_, 1);
-    const std::size_t chunk = chunk_for(probed_rate(routes[0], policy), routes[0].bytes(), length);
-    const CheckedOutcome checked =
-        run_checked({checked_mover(routes[0], chunk, 0)}, window_policy(policy, length), seconds, nullptr);
+    const CheckedOutcome checked = run_alone(one, length, policy, seconds);
     checked.require();
     const WindowOutcome& moved = checked.moved;
     solo.visits.push_back({moved.begin, moved.end, moved.rates[0].n()});
     solo.rate = joined(solo.rate, moved.rates[0], solo.visits);
     solo.round = round;
     return solo.rate;
+}
+
+CheckedOutcome Baselines::run_alone(const Flow& flow, ChunkLength length, const Policy& policy, double seconds) {
+    if (!flow.is_copy()) return run_checked(beside_.of(flow, 0).movers, window_policy(policy, length), seconds, nullptr);
+    std::vector<Route> routes = plan_routes(flow, buffers_of(Cell{{flow}})[0], buffers_, node_, gpus_, 1);
+    const std::size_t chunk = chunk_for(probed_rate(routes[0], policy), routes[0].bytes(), length);
+    return run_checked({checked_mover(routes[0], chunk, 0)}, window_policy(policy, length), seconds, nullptr);
 }
 
 void Baselines::tell(const Flow& flow, const Summary& rate, const Visit& visit) {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "cell/policy.h"
+#include "copy/beside_copies.h"
+#include "engine/checked_run.h"
 #include "gpu/buffers.h"
 #include "gpu/gpu_device.h"
 #include "gpu/route.h"
@@ -18,8 +20,8 @@ namespace nearfar {
 
 class Baselines {
 public:
-    Baselines(const Node& node, const std::vector<GpuDevice>& gpus, Buffers& buffers)
-        : node_(node), gpus_(gpus), buffers_(buffers) {}
+    Baselines(const Node& node, const std::vector<GpuDevice>& gpus, Buffers& buffers, BesideCopies& beside)
+        : node_(node), gpus_(gpus), buffers_(buffers), beside_(beside) {}
 
     // GB/s of a route, roughly: to choose its chunk, not to report. Binds the calling thread where it is not known yet.
     double probed_rate(const Route& route, const Policy& policy);
@@ -49,9 +51,12 @@ private:
     const Node& node_;
     const std::vector<GpuDevice>& gpus_;
     Buffers& buffers_;
+    BesideCopies& beside_;
     std::map<std::string, double> probed_;
     std::map<std::pair<std::string, ChunkLength>, Solo> solos_;
     std::set<std::string> expected_;
+
+    CheckedOutcome run_alone(const Flow& flow, ChunkLength length, const Policy& policy, double seconds);
 };
 
 // Fewer chunks in a sample where each is longer.

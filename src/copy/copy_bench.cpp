@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -34,7 +35,8 @@ int most_streams_a_gpu(const std::vector<Cell>& cells) {
     int most = 1;
     for (const Cell& cell : cells) {
         std::map<int, int> streams;
-        for (const Flow& flow : cell.flows) most = std::max(most, streams[flow.driving_gpu()] += flow.threads ? flow.tasks : 1);
+        for (const Flow& flow : cell.flows)
+            if (!flow.is_stream_flow()) most = std::max(most, streams[flow.driving_gpu()] += flow.threads ? flow.tasks : 1);
     }
     return most;
 }
@@ -64,11 +66,15 @@ void CopyBench::plan(const Cell& cell, Buffers& buffers) {
     if (measures_rates(policy_)) tasks_.plan(shared_flows(cell));
 }
 
-void CopyBench::set_up(Buffers& buffers, Session& session) {
+void CopyBench::set_up(Buffers& buffers, BesideCopies& beside, Session& session) {
+    std::vector<Flow> others;
     for (const Cell& cell : cells_) {
         const bool possible =
             std::all_of(cell.flows.begin(), cell.flows.end(), [this](const Flow& flow) { return is_usable(flow); });
-        if (possible) plan(cell, buffers);
+        if (!possible) continue;
+        plan(cell, buffers);
+        std::copy_if(cell.flows.begin(), cell.flows.end(), std::back_inserter(others),
+                     [](const Flow& flow) { return !flow.is_copy(); });
     }
     const double start = now();
     tasks_.start();
@@ -85,17 +91,22 @@ void CopyBench::set_up(Buffers& buffers, Session& session) {
     session.setup_seconds["host_memory"] = allocated - start;
     session.setup_seconds["register"] = registered - allocated;
     session.setup_seconds["tasks"] = now() - registered;
+    if (!others.empty()) {
+        const double prepared = now();
+        beside.set_up(others);
+        session.setup_seconds["beside"] = now() - prepared;
+    }
     watch_.begin(gpus_of(cells_));
 }
 
-void CopyBench::measure(Session& session, const Progress& progress, const std::function<void()>& end) {
+void CopyBench::measure(Session& session, const Progress& progress, BesideCopies& beside, const std::function<void()>& end) {
     const std::size_t largest = policy_.sizes.empty() ? 0 : policy_.sizes.back();
     Buffers buffers(node_, gpus_, std::max(buffer_bytes, (largest + buffer_grain - 1) / buffer_grain * buffer_grain));
     PeerAccess peers(gpus_);
-    set_up(buffers, session);
-    Baselines baselines(node_, gpus_, buffers);
+    set_up(buffers, beside, session);
+    Baselines baselines(node_, gpus_, buffers, beside);
     ChaseBench chases(node_, gpus_);
-    CopySetting setting{node_, gpus_, buffers, peers, tasks_, watch_, baselines, chases, 0};
+    CopySetting setting{node_, gpus_, buffers, peers, tasks_, watch_, baselines, chases, beside, 0};
     Background background(aggressor_flows(policy_.aggressors, node_, gpus_, environment_, policy_.hang_seconds * task_patience),
                           policy_.hang_seconds / 2);
     const auto alone = [&](const Cell& cell, const Policy& policy, double seconds, int round) {

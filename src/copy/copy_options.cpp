@@ -7,7 +7,7 @@ namespace nearfar {
 namespace {
 
 const HelpText text{
-    "nearfar-copy [CELL...] [options]: measures copies between host memory and GPUs, between GPUs, and within one\n\n"
+    "nearfar-copy [CELL...] [options]: measures copies between host memory and GPUs, between GPUs, and within one, alone and beside computing\n\n"
     "A cell is one or more flows that run at the same time. Without cells: every NUMA node with every GPU.\n\n"
     "flows:\n"
     "  n0:g1         from the memory of NUMA node 0 to GPU 1; g1:n0 is the way back\n"
@@ -19,6 +19,9 @@ const HelpText text{
     "  n0:g1/sm      copied by a kernel instead of a copy engine\n"
     "  n0:g1/huge    host memory in huge pages; /pageable: not pinned\n"
     "  g0:g1/staged  through host memory, with peer access off\n\n"
+    "Beside copies, in the same cell:\n"
+    "  g0:g0/gemm    GPU 0 computes matrix products (single precision, 4096 x 4096, by cuBLAS), in GFLOP/s\n"
+    "  c0:n0/triad   the cores of NUMA node 0 run STREAM; see nearfar-stream --help\n\n"
     "GPUs are numbered in PCI bus order, including those that are not visible.\n\n"
     "options:\n",
     "\nexamples:\n"
@@ -26,6 +29,7 @@ const HelpText text{
     "  nearfar-copy n0:g0 n1:g0 --json       one GPU from two NUMA nodes, as a document\n"
     "  nearfar-copy n0:g0+n0:g1+n0:g2+n0:g3  four GPUs at once from one NUMA node\n"
     "  nearfar-copy g0:g1+g1:g0              two GPUs, both directions at once\n"
+    "  nearfar-copy n0:g0+g0:g0/gemm         what a copy and computing cost each other\n"
     "  nearfar-copy n0:g0 --sizes 1KiB..1GiB how bandwidth grows with size\n"
     "  nearfar-copy --quick                  every path in one direction, in a few seconds\n"
     "  nearfar-copy --tail                   the slowest of 1000 transfers of every path, and when it was\n"

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "copy/baselines.h"
+#include "copy/beside_copies.h"
 #include "copy/chase.h"
 #include "gpu/buffers.h"
 #include "gpu/gpu_device.h"
@@ -23,6 +24,7 @@ struct CopySetting {
     LoadWatch& watch;
     Baselines& baselines;
     ChaseBench& chases;
+    BesideCopies& beside;
     int round;  // of visits, from 0 on
 };
 

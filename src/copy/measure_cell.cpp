@@ -79,7 +79,9 @@ std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, 
 
 // What moves in a window: by threads of this process over routes, or by processes with routes of their own.
 struct Window {
-    std::vector<std::vector<Route>> routes;  // of each flow; where processes move, one that stands for theirs
+    std::vector<std::vector<Route>> routes;  // of each flow that copies; where processes move, one that stands for theirs
+    std::vector<BesideFlow> beside;          // of each flow that does not; its movers have been taken
+    std::vector<std::size_t> threads;        // of each flow: how many of the movers are its own
     std::vector<Mover> movers;               // in the order of the flows
     std::size_t largest_chunk = 0;
 };
@@ -91,25 +93,35 @@ Window plan_window(const Cell& cell, ChunkLength length, const Policy& policy, C
     std::vector<std::size_t> chunks;
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {
         const Flow& flow = cell.flows[i];
+        window.routes.emplace_back();
+        window.beside.emplace_back();
+        chunks.push_back(0);
+        if (!flow.is_copy()) continue;
         const int threads = flow.is_by_processes() ? 1 : flow.tasks;
-        window.routes.push_back(setting.baselines.fitting_routes(flow, keys[i], threads, policy));
+        window.routes[i] = setting.baselines.fitting_routes(flow, keys[i], threads, policy);
         const Route& route = window.routes[i][0];
         const std::size_t whole = route.bytes() / (flow.stays_on_gpus() ? on_gpus_factor : 1);
         const std::size_t bytes = flow.is_by_processes() ? task_buffer_bytes(flow.tasks, whole) : route.bytes();
-        chunks.push_back(chunk_for(setting.baselines.probed_rate(route, policy), bytes, length, flow.tasks));
+        chunks[i] = chunk_for(setting.baselines.probed_rate(route, policy), bytes, length, flow.tasks);
         if (flow.is_by_processes()) shared.push_back({flow, bytes, chunks[i]});
     }
     window.largest_chunk = *std::max_element(chunks.begin(), chunks.end());
     const std::vector<std::vector<TaskProcess*>> processes = setting.tasks.assign(shared);
     auto of_flow = processes.begin();
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {
-        if (cell.flows[i].is_by_processes())
+        const std::size_t before = window.movers.size();
+        if (!cell.flows[i].is_copy()) {
+            window.beside[i] = setting.beside.of(cell.flows[i], i);
+            for (Mover& mover : window.beside[i].movers) window.movers.push_back(std::move(mover));
+        } else if (cell.flows[i].is_by_processes()) {
             for (TaskProcess* process : *of_flow++)
                 window.movers.push_back({{[process](FlowThread& thread) { process->run(thread); }, chunks[i], i}, {}, [process] {
                                              return process->verified();
                                          }});
-        else
+        } else {
             for (Route& route : window.routes[i]) window.movers.push_back(checked_mover(route, chunks[i], i));
+        }
+        window.threads.push_back(window.movers.size() - before);
     }
     return window;
 }
@@ -164,6 +176,27 @@ private:
     }
 };
 
+// `first`: of the flow's threads.
+FlowResult copy_result(const Flow& flow, const Route& route, const WindowOutcome& outcome, std::size_t index, std::size_t first,
+                       std::map<int, LinkState>& links, const CopySetting& setting) {
+    // Of processes the binding that each has asserted.
+    const std::vector<int>& cpus = flow.is_by_processes() ? route.cpus() : outcome.cpus[first];
+    return flow_result(route, outcome.rates[index], cpus, links[flow.driving_gpu()], setting.gpus);
+}
+
+FlowResult beside_result(const Flow& flow, const Window& window, std::size_t index, const WindowOutcome& outcome,
+                         std::size_t first) {
+    FlowResult found;
+    found.flow = flow;
+    found.unit = window.beside[index].unit;
+    found.rate = outcome.rates[index];
+    for (std::size_t i = first; i < first + window.threads[index]; ++i)
+        found.cpus.insert(found.cpus.end(), outcome.cpus[i].begin(), outcome.cpus[i].end());
+    std::sort(found.cpus.begin(), found.cpus.end());
+    found.memory_nodes = window.beside[index].memory_nodes;
+    return found;
+}
+
 // Several flows, or what cannot be behind a latch: all in one window.
 CellResult measure_windowed(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
     const ChunkLength length = chunk_length(cell);
@@ -173,7 +206,7 @@ CellResult measure_windowed(const Cell& cell, const Policy& policy, double secon
     std::map<int, LinkState> links;
     const CheckedOutcome checked = run_checked(window.movers, window_policy(policy, length), solos.seconds_of_cell(), [&] {
         for (const Flow& flow : cell.flows)
-            if (links.count(flow.driving_gpu()) == 0)
+            if (!flow.is_stream_flow() && links.count(flow.driving_gpu()) == 0)
                 links[flow.driving_gpu()] = setting.watch.look(driving_gpu(flow, setting.gpus));
     });
     checked.require();
@@ -188,18 +221,16 @@ CellResult measure_windowed(const Cell& cell, const Policy& policy, double secon
     result.converged = outcome.complete;
     result.visits = {{outcome.begin, outcome.end, outcome.total.n()}};
     result.total = outcome.total;
-    std::size_t first = 0;  // of the flow's tasks
+    std::size_t first = 0;  // of the flow's threads
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {
         const Flow& flow = cell.flows[i];
-        const Route& route = window.routes[i][0];
-        // Of processes the binding that each has asserted.
-        const std::vector<int>& cpus = flow.is_by_processes() ? route.cpus() : outcome.cpus[first];
-        FlowResult found = flow_result(route, outcome.rates[i], cpus, links[flow.driving_gpu()], setting.gpus);
+        FlowResult found = window.routes[i].empty() ? beside_result(flow, window, i, outcome, first)
+                                                    : copy_result(flow, window.routes[i][0], outcome, i, first, links, setting);
         if (const Summary* solo = solos.of_flow(i)) found.solo = *solo;
         const auto rates = outcome.task_rates.begin() + static_cast<std::ptrdiff_t>(first);
         if (flow.tasks > 1) found.tasks = summarise({rates, rates + flow.tasks});
         result.flows.push_back(std::move(found));
-        first += static_cast<std::size_t>(flow.tasks);
+        first += window.threads[i];
     }
     return result;
 }

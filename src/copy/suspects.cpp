@@ -34,6 +34,7 @@ std::string peer_path(const Flow& flow, const std::function<int(const Flow&)>& l
 }
 
 std::string kind_of(const Flow& flow, const Node& node, const std::function<int(const Flow&)>& lanes) {
+    if (!flow.is_copy()) return flow.text();
     const std::string path = flow.is_host_flow()    ? host_path(flow, node)
                              : flow.is_local_flow() ? "local"
                                                     : peer_path(flow, lanes);

@@ -20,6 +20,7 @@ constexpr std::chrono::milliseconds between_looks{4};
 
 FlowThread::FlowThread(Engine& engine, FlowWork work) : engine_(engine), work_(std::move(work)) {
     log_.chunk_bytes = static_cast<double>(work_.chunk);
+    log_.is_counted = work_.is_counted;
 }
 
 void FlowThread::start() {

@@ -26,9 +26,10 @@ class FlowThread;
 // What one thread is to do.
 struct FlowWork {
     std::function<void(FlowThread&)> body;  // moves chunks from start() until stopped()
-    std::size_t chunk;                      // bytes
+    std::size_t chunk;                      // bytes, or operations of what computes
     std::size_t flow = 0;                   // which of the cell's flows it serves; ascending from 0
     std::vector<int> cpus = {};             // the thread is bound to them before the body is called; none: it is not bound
+    bool is_counted = true;                 // in the window's total
 };
 
 // One thread of an engine, as the body that runs on it and the engine's owner see it.

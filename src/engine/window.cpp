@@ -68,7 +68,7 @@ SubWindows common_sub_windows(const std::vector<CompletionLog>& logs, double set
             const double after = logs[flow].bytes_at(begin + static_cast<double>(i + 1) * length);
             const double rate = (after - before) / length / 1e9;
             windows.rates[flow].push_back(rate);
-            windows.total[i] += rate;
+            if (logs[flow].is_counted) windows.total[i] += rate;
             before = after;
         }
     }

@@ -9,6 +9,7 @@ namespace nearfar {
 // One flow's completions: times in seconds of CLOCK_MONOTONIC, ascending, each after `chunk_bytes` more bytes.
 struct CompletionLog {
     double chunk_bytes = 0;
+    bool is_counted = true;  // in the total of all flows
     std::vector<double> times;
 
     // Bytes complete at a time, edges interpolated; the time lies between the first and the last completion.
@@ -30,7 +31,7 @@ struct SubWindows {
     std::size_t count = 0;
     std::vector<bool> moving;                // [flow]: not starved
     std::vector<std::vector<double>> rates;  // [flow][sub-window], GB/s
-    std::vector<double> total;               // [sub-window], GB/s
+    std::vector<double> total;               // [sub-window], GB/s, of the flows that are counted
 };
 
 // The rates in as many consecutive sub-windows of `length` seconds as fit between the last flow's first completion plus

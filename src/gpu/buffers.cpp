@@ -40,7 +40,9 @@ std::vector<FlowBuffers> buffers_of(const Cell& cell) {
         return key;
     };
     std::vector<FlowBuffers> taken;
-    for (const Flow& flow : cell.flows) taken.push_back({take(flow.source, false, flow), take(flow.destination, true, flow)});
+    for (const Flow& flow : cell.flows)
+        taken.push_back(flow.is_copy() ? FlowBuffers{take(flow.source, false, flow), take(flow.destination, true, flow)}
+                                       : FlowBuffers{});
     return taken;
 }
 
@@ -59,8 +61,10 @@ void Buffers::release(Entry& entry) {
 }
 
 void Buffers::plan(const Cell& cell) {
-    for (const FlowBuffers& flow : buffers_of(cell)) {
-        for (const BufferKey& key : {flow.source, flow.destination}) {
+    const std::vector<FlowBuffers> flows = buffers_of(cell);
+    for (std::size_t i = 0; i < flows.size(); ++i) {
+        if (!cell.flows[i].is_copy()) continue;
+        for (const BufferKey& key : {flows[i].source, flows[i].destination}) {
             Entry& entry = entries_[key];
             entry.buffer.bytes = std::max(entry.buffer.bytes, usual_bytes(key));
             // Different everywhere, so that data of another buffer never passes for this one's.

@@ -36,7 +36,7 @@ struct BufferKey {
     bool operator<(const BufferKey& other) const;
 };
 
-// The two buffers of each flow of a cell, sources and destinations.
+// The two buffers of each flow of a cell, sources and destinations; of a flow that does not copy they mean nothing.
 struct FlowBuffers {
     BufferKey source;
     BufferKey destination;

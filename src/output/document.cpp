@@ -216,7 +216,7 @@ void write_result(Json& json, const CellResult& result, double began) {
     if (result.rejected > 0) json.field("rejected", static_cast<std::uint64_t>(result.rejected));
     write_verified(json, result.verified);
     json.field("seconds", result.seconds).field("verify_seconds", result.verify_seconds).key("flows").begin_array();
-    for (const FlowResult& flow : result.flows) write_flow(json, flow, result.unit);
+    for (const FlowResult& flow : result.flows) write_flow(json, flow, flow.unit != nullptr ? flow.unit : result.unit);
     json.end_array().key("total");
     write_rate(json, result.total, result.unit);
     if (result.slowest) write_tail(json, tail_figures(result, began), result.unit);

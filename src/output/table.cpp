@@ -48,7 +48,8 @@ std::string table_rows(const CellResult& result, bool with_size, double began) {
     } else {
         rows = row(result.cell.text(), result.total, visits, {}, result.converged);
         for (const FlowResult& flow : result.flows)
-            rows += row("  " + flow.flow.text(), flow.rate, visits, flow.ceiling, result.converged);
+            rows += row("  " + flow.flow.text() + (flow.unit != nullptr ? std::string(", ") + flow.unit : ""), flow.rate, visits,
+                        flow.ceiling, result.converged);
     }
     if (result.slowest) rows += tail_line(tail_figures(result, began));
     if (!result.smaller.empty()) rows += "  " + result.smaller + "\n";

@@ -1,4 +1,6 @@
-// nearfar-copy: how fast bytes move between host memory and GPUs, alone and together.
+// nearfar-copy: how fast bytes move between host memory and GPUs, alone, together, and beside computing.
+
+#include <algorithm>
 
 #include "cell/aggressors.h"
 #include "cell/matrix.h"
@@ -9,6 +11,8 @@
 #include "core/error.h"
 #include "gpu/document_gpus.h"
 #include "gpu/gpu_call.h"
+#include "kernels/beside/kernels_beside_copies.h"
+#include "kernels/gpu_compute/cuda_library.h"
 #include "supervisor/program.h"
 #include "supervisor/supervisor.h"
 
@@ -17,8 +21,16 @@ using namespace nearfar;
 namespace {
 
 void require_copy(const Cell& cell) {
-    for (const Flow& flow : cell.flows)
-        if (flow.kernel != Kernel::none) throw WrongUse("cell '" + cell.text() + "': STREAM is measured by nearfar-stream");
+    const auto is_copy = [](const Flow& flow) { return flow.is_copy(); };
+    const bool has_copies = std::any_of(cell.flows.begin(), cell.flows.end(), is_copy);
+    for (const Flow& flow : cell.flows) {
+        if (flow.is_compute_flow() && !has_copies)
+            throw WrongUse("cell '" + cell.text() + "': /gemm runs beside copies (" + flow.text() + "+n0:" + flow.source.text() +
+                           "); by itself it is measured by nearfar-kernels --kernels=sgemm");
+        if (flow.is_gpu_stream_flow() || (flow.is_stream_flow() && !has_copies))
+            throw WrongUse("cell '" + cell.text() + "': STREAM is measured by nearfar-stream" +
+                           (has_copies ? "; beside copies that by cores alone (c0:n0/triad)" : ""));
+    }
 }
 
 Matrix matrix(const Node& node, const Policy& policy) {
@@ -36,7 +48,11 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
     if (cells.empty() && measurement.session.failed.empty())
         measurement.session.skipped.push_back(
             {"", "missing_library", "this node has no NVIDIA GPU on its PCI bus: nothing was measured"});
-    bench.measure(measurement.session, measurement.progress, measurement.end);
+    KernelsBesideCopies beside(node, bench.gpus());
+    bench.measure(measurement.session, measurement.progress, beside, [&] {
+        measurement.run.libraries = opened_libraries();
+        measurement.end();
+    });
 }
 
 }  // namespace

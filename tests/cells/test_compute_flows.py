@@ -42,7 +42,10 @@ def test_its_rate_is_in_operations_and_that_of_the_copy_in_bytes() -> None:
     found = metrics(made.document(node, [entry]), node.node)
     assert [consistency.fault(metric) for metric in found if metric.derived == ""] == [None] * 3
     compute = next(metric for metric in found if str(metric.flow) == "g0:g0/gemm")
-    assert compute.unit == "GFLOP/s" and describe(compute) == "GPU 0, matrix products, while g0:g0/gemm+n0:g0 runs"
+    assert (
+        compute.unit == "GFLOP/s"
+        and describe(compute) == "GPU 0, matrix products, beside copies host to device of GPU 0"
+    )
     assert not [metric for metric in found if metric.derived == "fairness"], (
         "operations and bytes are no shares of each other"
     )

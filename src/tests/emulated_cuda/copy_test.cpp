@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "copy/copy_bench.h"
+#include "kernels/beside/kernels_beside_copies.h"
 #include "tests/gpu/tested_gpus.h"
 
 namespace nearfar {
@@ -23,7 +24,9 @@ Session measured(const char* emulated, const std::vector<std::string>& texts, Po
     const Nvml nvml;
     CopyBench bench(node, nvml, policy, cells);
     Session session;
-    bench.measure(session, [](const Step&) {});
+    KernelsBesideCopies beside(node, bench.gpus());
+    bench.measure(
+        session, [](const Step&) {}, beside, [] {});
     return session;
 }
 
@@ -35,8 +38,9 @@ std::string told(const Session& session) {
 }
 
 TEST(EmulatedCopy, CellsOfEveryKindAreMeasuredAndRight) {
-    const std::vector<std::string> cells{"n0:g0",       "g0:n0/sm",     "n0:g0+g0:n0", "n0:g0+n0:g1",    "g0:g1",
-                                         "g0:g1@g1/sm", "g0:g1/staged", "g0:g1+g1:g0", "n0:g0/pageable", "n0:g0/x2/threads"};
+    const std::vector<std::string> cells{"n0:g0",          "g0:n0/sm",         "n0:g0+g0:n0",      "n0:g0+n0:g1",
+                                         "g0:g1",          "g0:g1@g1/sm",      "g0:g1/staged",     "g0:g1+g1:g0",
+                                         "n0:g0/pageable", "n0:g0/x2/threads", "n0:g0+g0:g0/gemm", "c0:n0/triad/one+n0:g0+g0:n0"};
     const Session session = measured("gpus=2", cells);
     EXPECT_EQ(session.results.size(), cells.size()) << told(session);
     for (const CellResult& result : session.results) EXPECT_TRUE(result.verified) << result.cell.text();

@@ -97,6 +97,7 @@ Settings parse(std::string text) {
         {"leave_out_latched", [&](const std::string& v) { made.leave_out_latched = static_cast<unsigned long>(number(v)); }},
         {"leave_out_each", [&](const std::string& v) { made.leave_out_each = static_cast<unsigned long>(number(v)); }},
         {"wrong", [&](const std::string& v) { made.wrong = static_cast<std::size_t>(number(v)); }},
+        {"wrong_product", [&](const std::string& v) { made.wrong_product = static_cast<std::size_t>(number(v)); }},
         {"fault", [&](const std::string& v) { made.faults.push_back(fault(v)); }},
         {"once", [&](const std::string& v) { made.once = v; }},
         {"in", [&](const std::string& v) { made.in = v; }},

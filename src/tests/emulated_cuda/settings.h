@@ -54,6 +54,7 @@ struct Settings {
     unsigned long leave_out_latched = 0;  // counted from the first latch on: a probe may copy any number of times before it
     unsigned long leave_out_each = 0;     // every copy of such a number is not done
     std::optional<std::size_t> wrong;     // copies over more bytes than this write a wrong one here
+    std::optional<std::size_t> wrong_product;  // matrix products have a wrong element here
     std::vector<Fault> faults;
     std::string once;   // faults happen only to the process that creates this file
     std::string in;     // "program" or "task": faults happen only there

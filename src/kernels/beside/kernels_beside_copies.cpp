@@ -1,0 +1,44 @@
+#include "kernels/beside/kernels_beside_copies.h"
+
+#include <utility>
+
+#include "core/trouble.h"
+#include "gpu/route_plan.h"
+#include "gpu/windowed.h"
+
+namespace nearfar {
+
+void KernelsBesideCopies::set_up(const std::vector<Flow>& flows) {
+    for (const Flow& flow : flows) {
+        if (flow.is_compute_flow()) {
+            if (products_.count(flow.gpu()) == 0) products_[flow.gpu()] = make_products(flow);
+        } else {
+            thrown_by([&] { stream_.memory_on(flow.destination.index); });  // what it throws is told when its cell is measured
+        }
+    }
+}
+
+KernelsBesideCopies::Products KernelsBesideCopies::make_products(const Flow& flow) const {
+    Products made;
+    made.trouble = thrown_by([&] {
+        const GpuDevice& gpu = driving_gpu(flow, gpus_);
+        gpu.require();
+        made.series = std::make_unique<GemmSeries>(gpu, driving_cpus(flow, node_, gpus_));
+    });
+    return made;
+}
+
+BesideFlow KernelsBesideCopies::of(const Flow& flow, std::size_t index) {
+    if (!flow.is_compute_flow())
+        return {stream_.of(flow, index), stream_.memory_on(flow.destination.index).memory_nodes(), nullptr};
+    const Products& products = products_.at(flow.gpu());
+    if (products.trouble) std::rethrow_exception(products.trouble);
+    GemmSeries& series = *products.series;
+    Mover mover{{[&series](FlowThread& thread) { move_chunks(series, thread); }, static_cast<std::size_t>(series.operations()),
+                 index, driving_cpus(flow, node_, gpus_), false},
+                [&series] { series.begin_lap(); },
+                [&series] { return series.verify(); }};
+    return {{std::move(mover)}, {}, "GFLOP/s"};
+}
+
+}  // namespace nearfar

@@ -1,0 +1,39 @@
+// STREAM by cores and matrix products of GPUs, for windows that copy beside them.
+#pragma once
+
+#include <exception>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "copy/beside_copies.h"
+#include "gpu/gpu_device.h"
+#include "kernels/beside/gemm_series.h"
+#include "kernels/stream/stream_movers.h"
+#include "node/node.h"
+
+namespace nearfar {
+
+class KernelsBesideCopies : public BesideCopies {
+public:
+    KernelsBesideCopies(const Node& node, const std::vector<GpuDevice>& gpus) : node_(node), gpus_(gpus), stream_(node) {}
+
+    void set_up(const std::vector<Flow>& flows) override;
+    BesideFlow of(const Flow& flow, std::size_t index) override;
+
+private:
+    // A GPU's products, or why there are none.
+    struct Products {
+        std::unique_ptr<GemmSeries> series;
+        std::exception_ptr trouble;
+    };
+
+    const Node& node_;
+    const std::vector<GpuDevice>& gpus_;
+    StreamMovers stream_;
+    std::map<int, Products> products_;  // by GPU
+
+    Products make_products(const Flow& flow) const;
+};
+
+}  // namespace nearfar

@@ -1,0 +1,62 @@
+#include "kernels/stream/stream_movers.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.h"
+#include "kernels/stream/stream_slice.h"
+#include "node/cpus.h"
+
+namespace nearfar {
+namespace {
+
+constexpr std::size_t least_array = std::size_t{64} << 20;
+constexpr std::size_t caches_an_array = 4;  // STREAM's rule: each array at least four times the last-level cache
+
+// Of `cores`, one CPU each, those that run a flow. Half: every second one, so that all of what cores share is in use.
+std::vector<int> running(const Flow& flow, const std::vector<int>& cores) {
+    if (flow.cores == CoreShare::all || cores.empty()) return cores;
+    if (flow.cores == CoreShare::one) return {cores.front()};
+    if (cores.size() == 1)
+        throw Prevented("not_allowed",
+                        flow.text() + ": one core of NUMA node " + std::to_string(flow.source.index) + " is allowed");
+    if (flow.cores == CoreShare::all_but_one) return {cores.begin() + 1, cores.end()};
+    std::vector<int> half;
+    for (std::size_t i = 0; i + 1 < cores.size(); i += 2) half.push_back(cores[i]);
+    return half;
+}
+
+}  // namespace
+
+std::size_t StreamMovers::array_bytes() const {
+    const std::size_t cache = node_.last_level_cache / std::max<std::size_t>(1, node_.packages.size());
+    return std::max(least_array, caches_an_array * cache);
+}
+
+HostBuffer& StreamMovers::memory_on(int numa_node) {
+    std::unique_ptr<HostBuffer>& memory = memory_[numa_node];
+    if (!memory) memory = std::make_unique<HostBuffer>(node_, numa_node, 3 * array_bytes(), HostPages::ordinary, 1);
+    return *memory;
+}
+
+std::vector<Mover> StreamMovers::of(const Flow& flow, std::size_t index) {
+    const std::vector<int> cpus = running(flow, intersection(node_.driving_cpus(flow.source.index), node_.one_cpu_a_core));
+    if (node_.numa_node(flow.source.index)->cpus.empty())
+        throw Prevented("not_allowed", "NUMA node " + std::to_string(flow.source.index) + " has no cores");
+    auto* data = static_cast<double*>(memory_on(flow.destination.index).data());
+    const std::size_t length = array_bytes() / sizeof(double);
+    const StreamArrays whole{data, data + length, data + 2 * length, length};
+    std::vector<Mover> movers;
+    for (std::size_t share = 0; share < cpus.size(); ++share) {
+        const StreamArrays slice = slice_of(whole, share, cpus.size());
+        const std::string who = flow.text() + " on CPU " + std::to_string(cpus[share]);
+        const auto compared = std::make_shared<std::size_t>(0);  // by the thread, before it ends
+        const auto body = [=](FlowThread& thread) { *compared = run_slice(flow.kernel, slice, who, thread); };
+        movers.push_back({{body, chunk_bytes(flow.kernel, slice), index, {cpus[share]}}, {}, [=] {
+                              return Verified{*compared, 0, 0};
+                          }});
+    }
+    return movers;
+}
+
+}  // namespace nearfar

@@ -1,0 +1,32 @@
+// The threads of STREAM by cores, and the arrays that they share from cell to cell.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "cell/cell.h"
+#include "engine/checked_run.h"
+#include "memory/host_memory.h"
+#include "node/node.h"
+
+namespace nearfar {
+
+class StreamMovers {
+public:
+    explicit StreamMovers(const Node& node) : node_(node) {}
+
+    // Bytes of each array: STREAM's rule, and no less than 64 MiB.
+    std::size_t array_bytes() const;
+    // Three arrays on a NUMA node, allocated where they are not there yet; throws as HostBuffer does.
+    HostBuffer& memory_on(int numa_node);
+    // One thread for each core of a flow, which is the cell's `index`th. Throws Prevented where it has too few cores that are allowed.
+    std::vector<Mover> of(const Flow& flow, std::size_t index);
+
+private:
+    const Node& node_;
+    std::map<int, std::unique_ptr<HostBuffer>> memory_;  // by NUMA node
+};
+
+}  // namespace nearfar
