@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from nearfar.base import day_text, passes
+from nearfar.measurement import COMPUTE_UNITS
 from nearfar.verdict import JudgedMetric, run_directory
 from nearfar.verdict.references import is_model_row
 
@@ -38,7 +39,7 @@ def write(folder: Path, result: KitResult, node: str) -> Path | None:
 
 
 def ranges(folder: Path) -> Mapping[str, tuple[float, float]]:
-    """The least and the greatest figure of each row, GB/s; nothing where any figure of the run did not pass."""
+    """The least and the greatest figure of each row, in its unit; nothing where any figure of the run did not pass."""
     verdicts = [check.verdict for node in run_directory.read(folder).nodes for check in node.checks if check.verdict]
     figures = [metric for found in verdicts for metric in found.metrics]
     if not all(passes(found.verdict) for found in verdicts):
@@ -52,5 +53,5 @@ def ranges(folder: Path) -> Mapping[str, tuple[float, float]]:
 
 
 def _counts(metric: JudgedMetric) -> bool:
-    lone = metric.flow is None and metric.derived is None and metric.unit == "GB/s"
+    lone = metric.flow is None and metric.derived is None and metric.unit in ("GB/s", *COMPUTE_UNITS)
     return lone and bool(metric.value) and bool(metric.verified) and not metric.throttled and not metric.contended

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nearfar.base import CHECKOUT, NearfarError
+from nearfar.measurement import SubjectMetric
 from nearfar.site import lint
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package
 from nearfar.verdict import judge
@@ -217,3 +218,28 @@ def test_a_tuned_row_knows_no_less_than_its_model(
     assert found is not None and found.origin == "tuned"
     assert found.degraded_below == (None if least is None else pytest.approx(least))
     assert found.lowest == pytest.approx(tuned * (1 + lower))
+
+
+def product(value: float) -> SubjectMetric:
+    return SubjectMetric(
+        name="device_local.g0.sgemm_today_rate", subject="g0.n0", words="GPU 0, sgemm", path_class="device_local", value=value,
+        unit="GFLOP/s", quantity="kernel.sgemm.rate", verified=True,
+        rows=("device_local.g0.sgemm_today_rate", "device_local.sgemm_today_rate"),
+        gpus=(0,),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(49_000.0, "PASS"), (47_000.0, "DEGRADED"), (20_000.0, "DEGRADED")])
+def test_what_a_gpu_computes_is_judged_on_the_first_day(tmp_path: Path, value: float, verdict: str) -> None:
+    text = FILE.replace("      NV18.write: [394.0, 396.0]", "      device_local.sgemm_today_rate: [50000, 51000]")
+    measured = product(value)
+    found = resolve([measured], "gemm_check", [], NODE, ranges=ranges(tmp_path, text))
+    reference = found[measured.name]
+    assert reference is not None and reference.origin == "model" and reference.unit == "GFLOP/s"
+    assert reference.degraded_below == pytest.approx(47_500), "5 % below the least"
+    assert judge(None, found, subject=replace(SUBJECT, check="gemm_check"), metrics=[measured]).verdict == verdict
+
+
+def test_products_of_one_size_alone_are_a_models(tmp_path: Path) -> None:
+    with pytest.raises(NearfarError, match=r"'device_local.sgemm_paper_rate' is no property of a GPU model"):
+        ranges(tmp_path, FILE.replace("NV18.write", "device_local.sgemm_paper_rate"))

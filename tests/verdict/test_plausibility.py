@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nearfar import measurement
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.cells import parse
-from nearfar.measurement import AnyMetric, SubjectMetric
+from nearfar.measurement import AnyMetric, Metric, SubjectMetric
 from nearfar.mpi import contention, load_balance
 from nearfar.mpi.osu import mpi_figures as osu_figures
 from nearfar.topology import Link
@@ -45,6 +45,8 @@ def test_what_real_machines_printed_can_be_and_a_thousand_times_of_it_cannot(pat
                 for factor in (50, 1000):
                     bad = replace(each, value=factor * each.value, ceiling=None)
                     quiet = factor == 50 and (node is None or each.value < 40 or each.quantity.startswith("mpi."))
+                    # A copy within a GPU has a third of its rate beside matrix products.
+                    quiet = quiet or (factor == 50 and isinstance(each, Metric) and each.cell.copies_beside_kernels)
                     assert quiet or plausibility.fault(bad, node), (each.name, factor)
             if each.unit in TIMES:
                 bad = replace(each, value=each.value / 1e6)

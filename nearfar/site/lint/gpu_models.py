@@ -4,6 +4,7 @@ that no GPU has."""
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -111,7 +112,7 @@ def _of_healthy(file: SiteFile, today: datetime.date) -> Iterator[Complaint]:
             yield at(file, ERROR, "provenance", f"date: {fault}", "healthy", place, "date")
         for row, (low, _) in entry["figures"].items():
             most = model_ranges.carries(file, row)
-            if low < link_limits.BROKEN * most:
+            if math.isfinite(most) and low < link_limits.BROKEN * most:
                 words = (
                     f"{row}: {low:g} GB/s is below half of what its link carries, {most:.1f}: no healthy one is so slow"
                 )

@@ -26,15 +26,18 @@ _ROUNDING = 0.03
 #: Where the nominal rate of a model's memory stands among its ranges; no row is called so.
 MEMORY = "memory"
 #: The rows that are a property of a GPU's model: a copy engine alone on its own link, both directions between two GPUs, and a
-#: STREAM kernel of a GPU alone on its own memory.
+#: STREAM kernel of a GPU alone on its own memory, in GB/s; matrix products of a GPU at the size that ``gemm_check`` asks for, in GFLOP/s.
 _KERNELS = "|".join((*KERNELS, *GPU_KERNELS))
-_ROW = re.compile(rf"(near|sole)\.(h2d|d2h)|NV[1-9][0-9]*\.(write|read|both\.total)|{LOCAL_CLASS}\.({_KERNELS})")
+_COMPUTE = re.compile(rf"{LOCAL_CLASS}\.(sgemm|dgemm|bf16gemm)_today_rate")
+_ROW = re.compile(
+    rf"(near|sole)\.(h2d|d2h)|NV[1-9][0-9]*\.(write|read|both\.total)|{LOCAL_CLASS}\.({_KERNELS})|{_COMPUTE.pattern}"
+)
 
 
 @dataclass(frozen=True)
 class HealthyRange:
-    """The least and the greatest figure, GB/s, of ``machines`` machines that nobody holds for broken. ``link`` is the link to
-    the host that they had (None: it has no part in the figure)."""
+    """The least and the greatest figure, in the unit of the row, of ``machines`` machines that nobody holds for broken. ``link`` is the
+    link to the host that they had (None: it has no part in the figure)."""
 
     low: float
     high: float
@@ -77,7 +80,8 @@ def in_file(file: SiteFile) -> dict[str, list[HealthyRange]]:
         for row, (low, high) in entry["figures"].items():
             steps = ("healthy", place, "figures", row)
             if not _ROW.fullmatch(row):
-                known = f"near or sole with .h2d or .d2h, NVn with .write, .read or .both.total, {LOCAL_CLASS} with .triad …"
+                hosts, pairs = "near or sole with .h2d or .d2h", "NVn with .write, .read or .both.total"
+                known = f"{hosts}, {pairs}, {LOCAL_CLASS} with .triad … or .sgemm_today_rate"
                 raise file.error(f"'{row}' is no property of a GPU model; rows are {known}", *steps)
             if not (math.isfinite(low) and math.isfinite(high)):
                 raise file.error(f"{row}: low and high are finite numbers, found {low}, {high}", *steps)
@@ -97,8 +101,11 @@ def in_file(file: SiteFile) -> dict[str, list[HealthyRange]]:
 
 
 def _limit(file: SiteFile, row: str, steps: Sequence[str | int]) -> tuple[Link | None, float, str]:
-    """The link to the host of a row (None: between GPUs, within one), what its links or its memory carry (GB/s) and their name."""
+    """The link to the host of a row (None: between GPUs, within one), what its links or its memory carry (GB/s; of what a GPU computes no
+    limit is known) and their name."""
     path_class, _, figure = row.partition(".")
+    if _COMPUTE.fullmatch(row):
+        return None, math.inf, ""
     if path_class == LOCAL_CLASS:
         if "memory" not in file.data:
             raise file.error(f"{row}: its upper limit is unknown: give the model's memory", *steps)
@@ -124,7 +131,8 @@ def is_model_row(row: str) -> bool:
 
 
 def carries(file: SiteFile, row: str) -> float:
-    """What the links of a row carry of payload, or the memory, GB/s. ``file`` is one that ``in_file`` reads."""
+    """What the links of a row carry of payload, or the memory, GB/s; infinite for what a GPU computes. ``file`` is one that ``in_file``
+    reads."""
     return _limit(file, row, ())[1]
 
 

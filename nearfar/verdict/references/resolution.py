@@ -19,7 +19,7 @@ from nearfar.model.prediction import NodeType, predict
 from nearfar.topology import Node
 
 from . import model_ranges, stale_rows
-from .model_ranges import ModelRanges
+from .model_ranges import HealthyRange, ModelRanges
 from .nominal_memory import from_nominal_memory
 from .reference import Reference, figure, with_unit
 from .reference_files import ReferenceFile, fastest_links
@@ -119,6 +119,8 @@ def resolve(
             reference = reference or _from_capacities(metric, node_type) or _ratio(metric, node_type)
             reference = _stricter(reference, siblings)
         elif kind == "measured" and isinstance(metric, SubjectMetric):
+            model = _from_compute(metric, node, ranges or {})
+            reference = _as_good_as(reference, model) or model
             reference = _stricter(reference, _from_alike(metric, _alike(metric, metrics, node), SIBLING_SLACK[True]))
         if isinstance(metric, Metric) and metric.basis in BEST_CASES and reference is not None:
             # The best case bounds from above: only what was published above it contradicts it.
@@ -175,17 +177,33 @@ def _from_model(metric: Metric, node: Node, ranges: ModelRanges) -> Reference | 
     found = model_ranges.find(ranges, models.pop(), row_keys(metric), link) if len(models) == 1 else None
     if found is None:
         return None
-    healthy, margin = found
-    low, high = min(each.low for each in healthy), max(each.high for each in healthy)
-    degraded, middle, machines = low * (1 - margin), (low + high) / 2, sum(each.machines for each in healthy)
-    span = f"{figure(low, metric.unit)} to {with_unit(high, metric.unit)}"
-    seen = f"{span} on {machines} machine{'' if machines == 1 else 's'}"
+    reference = _of_healthy(*found, metric.unit)
     limit = link_limits.least(metric, node)
     nominal = from_nominal_memory(metric, model_of(metric, node), ranges) if limit is None else limit
-    lower = None if nominal is None else nominal.value * link_limits.BROKEN / middle - 1
-    words = f"at least {with_unit(degraded, metric.unit)} (model: healthy GPUs of this model have {seen}; less {margin * 100:.0f} %)"
+    return (
+        reference
+        if nominal is None
+        else replace(reference, lower=nominal.value * link_limits.BROKEN / reference.value - 1)
+    )
+
+
+def _from_compute(metric: SubjectMetric, node: Node, ranges: ModelRanges) -> Reference | None:
+    """Likewise of what one GPU computes: below it DEGRADED. What would be broken is not known."""
+    if metric.unit not in COMPUTE_UNITS or metric.derived or len(metric.gpus) != 1:
+        return None
+    found = model_ranges.find(ranges, model_of(metric, node), row_keys(metric), None)
+    return None if found is None else _of_healthy(*found, metric.unit)
+
+
+def _of_healthy(healthy: Sequence[HealthyRange], margin: float, unit: str) -> Reference:
+    """The reference that figures of healthy GPUs give, in ``unit``; DEGRADED below the least of them less a margin."""
+    low, high = min(each.low for each in healthy), max(each.high for each in healthy)
+    degraded, middle, machines = low * (1 - margin), (low + high) / 2, sum(each.machines for each in healthy)
+    span = f"{figure(low, unit)} to {with_unit(high, unit)}"
+    seen = f"{span} on {machines} machine{'' if machines == 1 else 's'}"
+    words = f"at least {with_unit(degraded, unit)} (model: healthy GPUs of this model have {seen}; less {margin * 100:.0f} %)"
     note = f"healthy GPUs of this model: {seen} ({'; '.join(each.words for each in healthy)})"
-    return Reference(middle, lower, None, metric.unit, "model", note, degraded, words)
+    return Reference(middle, None, None, unit, "model", note, degraded, words)
 
 
 def _as_good_as(tuned: Reference | None, model: Reference | None) -> Reference | None:
