@@ -137,8 +137,14 @@ public:
         const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(), [&](const Flow& flow) {
             return wanted_ && !is_awaited(flow) && !baselines_.has_solo(flow, length, round_);
         });
-        seconds_of_cell_ = std::min(policy.windowed_seconds, unknown > 0 ? seconds / 2 : seconds);
-        if (unknown > 0) seconds_of_each_ = std::min(policy.solo_seconds, seconds / 2 / static_cast<double>(unknown));
+        // A matrix product of an older GPU takes as long as a hundred chunks of a copy.
+        const bool are_copies =
+            std::all_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.is_copy(); });
+        const double most = are_copies ? policy.windowed_seconds : policy.stream_seconds;
+        seconds_of_cell_ = std::min(most, unknown > 0 ? seconds / 2 : seconds);
+        if (unknown > 0)
+            seconds_of_each_ =
+                std::min(are_copies ? policy.solo_seconds : policy.stream_seconds, seconds / 2 / static_cast<double>(unknown));
     }
 
     double seconds_of_cell() const { return seconds_of_cell_; }

@@ -22,7 +22,7 @@ namespace nearfar {
 namespace {
 
 const char* const name = "nearfar-kernels";
-constexpr int usual_visits = 3;
+constexpr int most_visits = 3;
 
 const char* binding_word(Binding binding) { return binding == Binding::gpu ? "right" : binding_name(binding); }
 
@@ -56,11 +56,12 @@ public:
         } catch (const Failure& why) {
             return failed({"", why.code, why.what()});
         }
-        const int rounds = options_.visits > 0 ? options_.visits : usual_visits;
         const double begin = now();
-        for (int round = 0; round < rounds && may_go_on(round, begin); ++round)
-            for (std::size_t i = 0; i < tasks_.size(); ++i)
-                if (!tasks_[i].ended) visit(tasks_[i], i);
+        for (int round = 0;; ++round) {
+            const std::vector<std::size_t> due = due_in(round, begin);
+            if (due.empty()) break;
+            for (const std::size_t i : due) visit(tasks_[i], i);
+        }
         for (RankTask& task : tasks_)
             if (!task.ended) tell(task, true);
         run_.libraries = places_->libraries();
@@ -157,13 +158,26 @@ private:
         world_.all_do([&] { places_->reserve(mine, shapes); });
     }
 
-    // As rank 0 says.
-    bool may_go_on(int round, double begin) {
+    // The tasks of a round, as rank 0 says, which knows the figures of all.
+    std::vector<std::size_t> due_in(int round, double begin) {
         const auto decide = [&]() -> Message {
-            const bool more = round == 0 || options_.budget <= 0 || now() - begin < options_.budget;
-            return {more ? "more" : "stop", {}};
+            Message due{"due", {}};
+            if (teller_ == nullptr || (round > 0 && options_.budget > 0 && now() - begin >= options_.budget)) return due;
+            for (std::size_t i = 0; i < tasks_.size(); ++i)
+                if (is_due(tasks_[i], round)) due.fields.push_back(std::to_string(i));
+            return due;
         };
-        return world_.all_tell(decide).front().word == "more";
+        const Message told = world_.all_tell(decide).front();
+        std::vector<std::size_t> due;
+        for (std::size_t i = 0; i < told.fields.size(); ++i) due.push_back(told.count(i));
+        return due;
+    }
+
+    // Where one rank's figures are not settled all go on.
+    bool is_due(const RankTask& task, int round) const {
+        return !task.ended && std::any_of(task.figures.begin(), task.figures.end(), [&](const KernelFigures& figures) {
+            return is_visit_due(round, options_.visits, most_visits, figures);
+        });
     }
 
     // All ranks begin together.

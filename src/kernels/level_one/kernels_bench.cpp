@@ -16,6 +16,11 @@ constexpr int most_visits = 6;
 
 }  // namespace
 
+bool is_visit_due(int round, int asked, int most, const KernelFigures& figures) {
+    if (asked > 0) return round < asked;
+    return round < least_visits || (round < most && !figures.are_reached_again());
+}
+
 std::vector<KernelTask> tasks_of(const std::vector<SubjectKernels>& wanted, const std::vector<ProblemSize>& sizes) {
     std::vector<KernelTask> tasks;
     for (const std::string& kernel : kernel_names())
@@ -42,9 +47,7 @@ KernelsBench::KernelsBench(const KernelsOptions& options, KernelPlaces& places, 
 }
 
 bool KernelsBench::is_due(const Run& run, int round) const {
-    if (run.ended) return false;
-    if (options_.visits > 0) return round < options_.visits;
-    return round < least_visits || (round < most_visits && !run.figures.are_reached_again());
+    return !run.ended && is_visit_due(round, options_.visits, most_visits, run.figures);
 }
 
 bool KernelsBench::measure() {

@@ -24,6 +24,10 @@ struct KernelTask {
 // All kernels and sizes that are wanted of these subjects, in the order of a round: what drifts hits subjects that are compared alike.
 std::vector<KernelTask> tasks_of(const std::vector<SubjectKernels>& wanted, const std::vector<ProblemSize>& sizes);
 
+// Whether a kernel that was visited in `round` rounds is visited again: as often as was asked for, or, where `asked` is 0, twice, and
+// until its shortest times were reached again, `most` times at most.
+bool is_visit_due(int round, int asked, int most, const KernelFigures& figures);
+
 // How it goes on, to whoever tells it.
 struct KernelNews {
     std::function<void(std::size_t position, std::size_t count, const std::vector<KernelTask>& tasks)> under_way;

@@ -77,9 +77,10 @@ Options table(KernelsOptions& options) {
                        "a subject that names what this node lacks fails, and the rest is measured (else: wrong use)",
                        options.absent_fails),
          switch_option("--list", "print the subjects with their kernels and measure nothing", options.list),
-         count_option("--visits",
-                      "measure each kernel N times (default: until its shortest times were reached again, 2 to 6 times)",
-                      options.visits, most_visits),
+         count_option(
+             "--visits",
+             "measure each kernel N times (default: until its shortest times were reached again, 2 to 6 times; with ranks 2 or 3)",
+             options.visits, most_visits),
          even_if_busy_option(options.even_if_busy),
          seconds_option("--budget", "begin no further round after this time", options.budget)},
         options, options.hang_seconds);
