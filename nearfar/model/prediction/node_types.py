@@ -168,6 +168,7 @@ def _capacity(name: str, entry: Mapping[str, Any]) -> Capacity:
         unit=entry.get("unit", "GB/s"),
         source=entry.get("source") or entry["reason"],
         published=value is not None and entry.get("kind", "measured") == "measured",
+        assumed=value is not None and entry.get("kind") == "assumed",
         place=entry.get("place", ""),
         looked_in=tuple(entry.get("looked_in", ())),
         peak=entry.get("peak"),
