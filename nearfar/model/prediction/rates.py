@@ -30,7 +30,8 @@ class Prediction:
     ``unknown`` are the capacities that the rates depend on although nobody knows them. While there are any, the rates
     are the best case: each of these at its peak, at what is nominal where no peak is known, or without limit; a rate is
     ``None`` where nothing bounds it. ``basis`` says how the rates are known: ``input`` (the figure is one of the node type's own),
-    ``assumed`` (its own, taken from a like part, or limited by a capacity that nobody measured: ``kind: assumed``), ``predicted``, ``at best``, or ``nominal`` (a link whose nominal ceiling is not
+    ``assumed`` (its own, taken from a like part, or limited by a capacity of ``kind: assumed``), ``predicted``,
+    ``at best``, or ``nominal`` (a link whose nominal ceiling is not
     certain limits: it may carry more).
     """
 
