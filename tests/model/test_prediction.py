@@ -545,6 +545,7 @@ def load_summit():
         ({"g0.h2d": 1.5}, "more than 0 and at most 1"),
         ({"g0.h2d": math.nan}, "more than 0 and at most 1"),
         ({"p0-p1": 0.5}, "p0-p1 is not known"),
+        ({"p0-p1": 0.5}, "nodes/summit.yaml capacities: {p0-p1: {value: …, source: …}} in GB/s"),
     ],
 )
 def test_factors_that_make_no_sense(types, factors, words):

@@ -41,6 +41,11 @@ class NodeType:
     published: Mapping[str, Any] = field(default_factory=dict)
     file: Path | None = None
 
+    @property
+    def where(self) -> str:
+        """The file that a user edits, in words."""
+        return f"{self.name}.yaml" if self.file is None else str(self.file)
+
 
 def load_node_type(name: str, site_dirs: Sequence[Path]) -> NodeType:
     """The node type ``name`` of the first site directory that has it, with what the directories say of its GPUs' memory."""

@@ -149,8 +149,11 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
             words = f"'{name}' is not a capacity of node type {node_type.name}"
             raise NearfarError(f"{words}; known: {', '.join(known) or 'none'}{cells}")
         if capacity.value is None:
-            what = f"{node_type.name}: {name} is not known ({capacity.source})"
-            raise NearfarError(f"{what}: a factor needs a value in the node type's file")
+            section = "capacities" if cell is None else "caps"
+            raise NearfarError(
+                f"{node_type.name}: {name} is not known ({capacity.source}), and a factor needs a value: write into "
+                f"{node_type.where} {section}: {{{name}: {{value: …, source: …}}}} in GB/s (with kind: assumed, if nobody measured it)"
+            )
         scaled = replace(capacity, value=capacity.value * factor, published=False, assumed=False, source=_FAULT)
         if cell is not None:
             caps[cell] = scaled
