@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from nearfar.topology import Node, format_cpu_list
 
+from .idle_gpus import idle_sentences
 from .layout import Layout
 from .locality import cores_of, fabric_nics
 from .placement import Placement
@@ -54,6 +55,8 @@ def _left_out(node: Node, layout: Layout) -> list[str]:
             f"{_and(hidden)} {'are' if len(hidden) > 1 else 'is'} not visible to this process and "
             f"{'get' if len(hidden) > 1 else 'gets'} no rank; the other GPUs are named by their UUIDs, which are valid on this node only."
         )
+    if layout.gpus is not None:
+        sentences += idle_sentences(node, layout.gpus)
     mig = [f"g{gpu.index}" for gpu in node.gpus if gpu.mig]
     if mig:
         sentences.append(f"MIG is on at {_and(mig)}: CUDA sees its instances by UUID, not by these numbers.")

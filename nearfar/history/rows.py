@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError, short_host_name, utc_time
+from nearfar.measurement import DOCUMENT
 from nearfar.verdict import JudgedMetric, MeasuredGpu, Verdict, verdict_file
 
 _STAMP = ("driver", "cuda", "mps", "kernel")
@@ -28,7 +29,7 @@ def of_check(folder: Path, observed: Mapping[str, Any], run: str) -> list[dict[s
         raise CouldNotJudge(str(error)) from None
     if verdict is None or verdict.kind != "measured" or not verdict.metrics:
         return []
-    document = folder / verdict_file.DOCUMENT
+    document = folder / DOCUMENT
     if verdict.measurement is None:
         raise CouldNotJudge(f"{path}: has figures, and says nothing of the document that they come from")
     if verdict.measurement.kind != "measured":
@@ -59,7 +60,7 @@ def _refuse_another_node(folder: Path, verdict: Verdict) -> None:
     """A document belongs to the node whose folder it lies in; domains are left out of the comparison."""
     own = short_name(folder.parent.name)
     hostname = None if verdict.measurement is None else verdict.measurement.hostname
-    for name, path in ((verdict_file.NAME, verdict.node), (verdict_file.DOCUMENT, hostname)):
+    for name, path in ((verdict_file.NAME, verdict.node), (DOCUMENT, hostname)):
         if path and short_name(path) != own:
             raise CouldNotJudge(f"{folder / name}: is of node {path}, and lies in the folder of {folder.parent.name}")
 

@@ -174,13 +174,13 @@ def _result(path: Path, contents: Mapping[str, bytes]) -> Mapping[str, Any]:
 
 def _case(path: Path, contents: Mapping[str, bytes], entry: Mapping[str, Any]) -> KitCase:
     place = f"checks/{entry['check']}"
-    text = contents.get(f"{place}/document.json")
+    text = contents.get(f"{place}/{measurement.DOCUMENT}")
     document = None
     if text is not None:
         try:
-            document = measurement.loads(text.decode("utf-8"), f"{path}: {place}/document.json")
+            document = measurement.loads(text.decode("utf-8"), f"{path}: {place}/{measurement.DOCUMENT}")
         except UnicodeDecodeError:
-            raise _refused(path, f"{place}/document.json is no UTF-8") from None
+            raise _refused(path, f"{place}/{measurement.DOCUMENT} is no UTF-8") from None
     asked = tuple(contents.get(f"{place}/cells.txt", b"").decode("ascii", "replace").split())
     said = contents.get(f"{place}/stderr.txt", b"")
     return KitCase(entry["check"], entry["program"], entry["exit"], entry["seconds"], asked, document, said)
@@ -219,7 +219,7 @@ def _refuse_markup(path: Path, texts: Sequence[str | None]) -> None:
 
 def _check_case(path: Path, case: KitCase, raw: Mapping[str, Any], started: datetime, node: Node) -> None:
     """That a document is of the program, the time and the cells that the file says."""
-    document, place = case.document, f"checks/{case.check}/document.json"
+    document, place = case.document, f"checks/{case.check}/{measurement.DOCUMENT}"
     if document is None:
         return
     program = document.raw.get("program") or {}

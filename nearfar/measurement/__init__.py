@@ -25,12 +25,13 @@ from .document_metrics import metrics
 from .machine import BusyProcess, GpuProcess, LinkCounter, MachineUse, machine_uses
 from .merging import merge
 from .metric import COMPUTE_UNITS, MADE_OF_OTHERS, RATIO, RATIO_UNIT, AnyMetric, GpuState, Metric, SubjectMetric
-from .run_documents import DOCUMENTS_HELP, named_documents
+from .run_documents import DOCUMENT, DOCUMENTS_HELP, named_documents
 from .tail import Tail
 
 __all__ = [
     "CELL_QUANTITIES",
     "COMPUTE_UNITS",
+    "DOCUMENT",
     "DOCUMENTS_HELP",
     "EXPECTED_SKIPS",
     "HARDWARE_THROTTLES",

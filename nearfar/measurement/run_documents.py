@@ -10,7 +10,7 @@ from nearfar.base import NearfarError
 from .document import Document, load
 
 #: What a run calls the document of a check (``RUN/NODE/CHECK/document.json``).
-_NAME = "document.json"
+DOCUMENT = "document.json"
 #: The help of an argument that names documents.
 DOCUMENTS_HELP = "measurement documents of one node (JSON), or the directory of a run or of a node in it"
 
@@ -27,9 +27,9 @@ def _files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
-    found = sorted([*path.glob(_NAME), *path.glob(f"*/{_NAME}"), *path.glob(f"*/*/{_NAME}")])
+    found = sorted([*path.glob(DOCUMENT), *path.glob(f"*/{DOCUMENT}"), *path.glob(f"*/*/{DOCUMENT}")])
     if not found:
-        raise NearfarError(f"{path}: no {_NAME} in it: name a run's directory, that of a node in it, or documents")
+        raise NearfarError(f"{path}: no {DOCUMENT} in it: name a run's directory, that of a node in it, or documents")
     nodes = sorted({each.parents[1] for each in found})
     if len(nodes) > 1:
         raise NearfarError(f"{path}: documents of {len(nodes)} nodes; name one of them: {nodes[0]}")

@@ -7,10 +7,7 @@ import shlex
 
 from nearfar.base import NOT_JUDGED, printable
 from nearfar.report.figures import coverage
-from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
-
-#: ``nearfar tune`` refuses where a greater part of the figures was disturbed.
-_TUNABLE = 0.2
+from nearfar.verdict import CheckRecord, NodeRun, RunDirectory, disturbances
 
 
 def next_step(run: RunDirectory) -> str:
@@ -56,7 +53,7 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
         )
     judged, unjudged, _ = coverage.of_run(run)
     if shown == NOT_JUDGED or unjudged:
-        if coverage.disturbed(run) > _TUNABLE * (judged + unjudged):
+        if coverage.disturbed(run) > disturbances.MOST_UNRELIABLE * (judged + unjudged):
             return _line(
                 ["validate", *named],
                 "again on a quiet machine: others disturbed this run, and nothing is tuned from it",

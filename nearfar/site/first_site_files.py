@@ -18,10 +18,10 @@ from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 _UNREVIEWED = """\
+# Written by `nearfar detect --site {name}` from one machine, {host}, on {date}: what that machine was then.
+# While the file has the line "unreviewed: true", nobody has compared it with what was ordered and installed: the topology is
+# shown as "not compared", and acceptance is INDETERMINATE. Compare it, fix what differs, then remove that line.
 unreviewed: true
-# ^ Written by `nearfar detect --site {name}` from one machine, {host}, on {date}: it says what that machine is, not what it
-#   should be. Compare it with what was ordered and installed, fix what differs, then remove the line above. Until then
-#   the topology is shown as "not compared", and acceptance is INDETERMINATE.
 """
 
 

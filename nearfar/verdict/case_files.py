@@ -121,7 +121,7 @@ def keep(
     for number, path in enumerate(looks, 1):
         write_atomically(folder / look_plan.look_file(number), path.read_bytes())
     if document is not None:
-        write_atomically(folder / "document.json", measurement.dump(document))
+        write_atomically(folder / measurement.DOCUMENT, measurement.dump(document))
     if stderr is not None and stderr.is_file():
         write_atomically(folder / "stderr.txt", stderr.read_bytes())
     write_atomically(folder / verdict_file.NAME, verdict_file.dump(verdict))

@@ -26,6 +26,8 @@ EVEN = 0.9
 HOST = "host"
 #: The GPU's own memory erred while a figure was measured: it is judged all the same, and no reference is made from it.
 MEMORY_ERRORS = "memory_errors"
+#: Where a greater part of the figures was left out because measuring went wrong, the rest are the best of them, and nothing is tuned.
+MOST_UNRELIABLE = 0.2
 #: When to run again on a host that others disturb from outside of the machine.
 _QUIET_HOST = "when the host is less busy"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import ORDER, NearfarError, shown_verdict
+from nearfar.measurement import DOCUMENT
 from nearfar.question import check_rank
 from nearfar.topology import Node, node_from_document
 
@@ -151,7 +152,7 @@ def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
 def _machine(place: Path, observed: dict[str, Any] | None, checks: tuple[CheckRecord, ...]) -> Node | None:
     """The node as observed, its GPUs numbered as the programs numbered them; else as the fullest document has it."""
     documents = [
-        _parsed(check.folder / "document.json", check.document["node"])
+        _parsed(check.folder / DOCUMENT, check.document["node"])
         for check in checks
         if check.document and isinstance(check.document.get("node"), dict)
     ]
@@ -177,11 +178,11 @@ def _parsed(path: Path, document: dict[str, Any]) -> Node:
 
 
 def _is_check(folder: Path) -> bool:
-    return any((folder / name).exists() for name in ("verdict.json", "document.json", "stderr.txt"))
+    return any((folder / name).exists() for name in (verdict_file.NAME, DOCUMENT, "stderr.txt"))
 
 
 def _check(folder: Path) -> CheckRecord:
-    document = _load(folder / verdict_file.DOCUMENT, _DOCUMENTS, {"results": list})
+    document = _load(folder / DOCUMENT, _DOCUMENTS, {"results": list})
     return CheckRecord(folder.name, folder, verdict_file.read(folder), document)
 
 

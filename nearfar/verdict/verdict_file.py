@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from nearfar.base import Finding, NearfarError, conforms, validator
 from nearfar.cells import Flow
-from nearfar.measurement import Unmeasured
+from nearfar.measurement import DOCUMENT, Unmeasured
 
 from . import version_1
 from .verdict_types import (
@@ -29,7 +29,7 @@ from .verdict_types import (
     cell_of,
 )
 
-NAME, DOCUMENT = "verdict.json", "document.json"
+NAME = "verdict.json"
 VERSION = 2
 SCHEMA = f"nearfar-verdict/{VERSION}"
 _FILE = f"verdict-{VERSION}"

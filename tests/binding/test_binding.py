@@ -257,3 +257,18 @@ def test_any_layout_is_placed_by_the_rules_or_refused(node: Node, layout: Layout
     taken = Counter(cpu for p in ranks for cpu in p.cpus)
     assert {p.rank for p in ranks if any(taken[cpu] > 1 for cpu in p.cpus)} == {p.rank for p in ranks if p.shared}
     assert layout.oversubscribe or max(taken.values(), default=1) == 1
+
+
+def test_fewer_ranks_than_gpus_say_which_are_idle_and_what_spreads_them() -> None:
+    node = published("summit")
+
+    def idle(*gpus: int) -> list[str]:
+        layout = Layout(gpus=gpus)
+        return [sentence for sentence in explain(node, layout, place(node, layout)) if "no rank" in sentence]
+
+    assert idle(0, 1) == [
+        "g2, g3, g4, g5: no rank. --gpus 0,3 spreads 2 GPUs over the packages, then over NUMA nodes and PCIe bridges."
+    ]
+    # As good as the choice that would be proposed: nothing is proposed.
+    assert idle(1, 4) == ["g0, g2, g3, g5: no rank."]
+    assert idle(*range(6)) == []

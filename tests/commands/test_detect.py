@@ -49,6 +49,9 @@ def test_first_site_files_are_read_by_the_others(tmp_path: Path, capsys: pytest.
     assert "remove 'unreviewed: true'" in capsys.readouterr().err
     system = load_all([tmp_path])["mine"]
     assert system.unreviewed
+    # The note above the line holds once the line is gone.
+    text = next((tmp_path / "systems").glob("*.yaml")).read_text()
+    assert "^" not in text and text.index("compared it with what was ordered") < text.index("\nunreviewed: true\n")
     assert claims("whatever", "ProLiant SL390s G7", {"mine": system}) is system
     partition = system.partitions["default"]
     assert partition.expect["gpus"] == 3
@@ -58,7 +61,7 @@ def test_first_site_files_are_read_by_the_others(tmp_path: Path, capsys: pytest.
     assert node_type.unreviewed
     assert [gpu.pci for gpu in node_type.node.gpus] == ["0000:06:00.0", "0000:11:00.0", "0000:14:00.0"]
     for folder in ("systems", "nodes"):
-        assert (tmp_path / folder / "mine.yaml").read_text(encoding="utf-8").startswith("unreviewed: true\n")
+        assert "\nunreviewed: true\n" in (tmp_path / folder / "mine.yaml").read_text(encoding="utf-8")
 
 
 def write(tmp_path: Path, xml: str, name: str = "mine", **changes: object) -> Node:

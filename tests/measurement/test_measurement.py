@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nearfar import measurement
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.measurement import consistency, dump, load, loads, machine_uses, merge, metrics
 from nearfar.measurement.document import from_raw
@@ -402,3 +403,10 @@ def test_merged_documents_keep_what_any_of_them_knows_of_the_node() -> None:
     stream, copy = (load(real / f"{name}.json") for name in ("host_memory_check", "host_device_check"))
     assert stream.node.gpus[0].nvlinks is None and copy.node.gpus[0].nvlinks == 18
     assert [gpu.nvlinks for gpu in merge([stream, copy]).node.gpus] == [18] * 4
+
+
+def test_the_name_of_a_check_s_document_stands_once() -> None:
+    """Below the pages, whoever reads or writes such a file takes the name from ``measurement.DOCUMENT``."""
+    package = Path(measurement.__file__).parents[1]
+    named = [path.relative_to(package) for path in package.rglob("*.py") if '"document.json"' in path.read_text()]
+    assert [path for path in named if path.parts[0] != "report"] == [Path("measurement/run_documents.py")]

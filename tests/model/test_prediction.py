@@ -421,6 +421,23 @@ def test_how_a_figure_is_known(types, name, cell, basis):
     assert predict(parse(cell), types[name]).basis == basis
 
 
+def test_what_an_assumed_capacity_limits_is_assumed_and_makes_no_reference(tmp_path):
+    known = [*(f"g{g}.{way}" for g in range(3) for way in ("h2d", "d2h")), "p0-p1"]
+    links = "".join(f"  {name}: {{value: 5, source: s}}\n" for name in known)
+    assumed = "  n0.memory: {value: 7, kind: assumed, source: a like server}\n"
+    directories = write_type(tmp_path, f"capacities:\n{links}{assumed}caps:\n  n0:g1: {{value: 5, source: s}}\n")
+    own = load_node_type("own", directories)
+    assert predict(parse("n0:g0"), own).basis == "input"
+    assert predict(parse("n0:g0+n0:g1"), own).limited_by == ("n0.memory",)
+    assert predict(parse("n0:g0+n0:g1"), own).basis == "assumed"
+    assert not own.capacities["n0.memory"].published
+    assert predict(parse("c0:n0/copy"), own).basis == "assumed"
+    # A made-up fault replaces what was assumed.
+    assert predict(parse("n0:g0+n0:g1"), degraded(own, {"n0.memory": 0.5})).basis == "predicted"
+    with pytest.raises(NearfarError, match="the key 'source' is missing"):
+        load_node_type("own", write_type(tmp_path, "capacities:\n  n0.memory: {value: 7, kind: assumed}\n"))
+
+
 def described_afresh(tmp_path, links=""):
     """A node type as ``nearfar detect --site`` writes it: the XML with link speeds and no more."""
     (tmp_path / "nodes").mkdir(exist_ok=True)
@@ -528,6 +545,7 @@ def load_summit():
         ({"g0.h2d": 1.5}, "more than 0 and at most 1"),
         ({"g0.h2d": math.nan}, "more than 0 and at most 1"),
         ({"p0-p1": 0.5}, "p0-p1 is not known"),
+        ({"p0-p1": 0.5}, "nodes/summit.yaml capacities: {p0-p1: {value: …, source: …}} in GB/s"),
     ],
 )
 def test_factors_that_make_no_sense(types, factors, words):

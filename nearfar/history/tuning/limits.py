@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar.base import statistics
+from nearfar.verdict import disturbances
 from nearfar.verdict.references import ReferenceRow, RowPlace
 
 from . import groups, spread, tail
@@ -22,8 +23,6 @@ BROKEN = {False: 0.4, True: 0.8}
 #: The worst of many transfers over the median one: from the first on it is never as expected, below the second no fault by itself,
 #: beyond the third certainly broken.
 OUTLIER, LEAST_FAIL, BROKEN_WORST = 8.0, 12.0, 16.0
-#: Where a greater part of the figures was left out because measuring went wrong, the rest are the best of them.
-MOST_UNRELIABLE = 0.2
 #: More bad hosts are no exception, but another population.
 MOST_BAD = 0.3
 #: At first figures beyond so many robust deviations are set aside; whether they stay so is decided by the limit of the others.
@@ -84,7 +83,7 @@ class Refusal:
 def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
     """The limits of a pool's hosts. The middle has four digits."""
     entered = sum(len(each.values) for each in pool.figures)
-    if pool.unreliable > MOST_UNRELIABLE * (entered + pool.unreliable):
+    if pool.unreliable > disturbances.MOST_UNRELIABLE * (entered + pool.unreliable):
         count = f"{pool.unreliable} of its {entered + pool.unreliable} figures"
         if pool.beyond is not None:
             return Refusal(

@@ -20,7 +20,7 @@ class Capacity:
 
     ``value`` is ``None`` where it is not known; ``source`` then says why. ``peak`` is what the hardware cannot
     exceed; ``nominal`` stands in where that is not known (``nominal_words`` say where it is from).
-    ``published`` tells a value that was measured and stands in the source from one that was derived from it; ``place`` is
+    ``published`` tells a value that was measured and stands in the source from one that was derived from it or ``assumed``; ``place`` is
     where it stands, ``looked_in`` where it was looked for in vain. ``read_share`` is
     what a read beside a write of its own GPU gets of what the others get, once this memory is full; ``mixed_weight`` is
     what a byte costs it, of the cost alone, in a cell in which GPUs both read and write it. ``told_by`` is the cell of which a cap
@@ -32,6 +32,7 @@ class Capacity:
     unit: str = "GB/s"
     source: str = "the node type does not give it"
     published: bool = False
+    assumed: bool = False
     place: str = ""
     looked_in: tuple[str, ...] = ()
     peak: float | None = None

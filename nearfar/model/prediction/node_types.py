@@ -41,6 +41,11 @@ class NodeType:
     published: Mapping[str, Any] = field(default_factory=dict)
     file: Path | None = None
 
+    @property
+    def where(self) -> str:
+        """The file that a user edits, in words."""
+        return f"{self.name}.yaml" if self.file is None else str(self.file)
+
 
 def load_node_type(name: str, site_dirs: Sequence[Path]) -> NodeType:
     """The node type ``name`` of the first site directory that has it, with what the directories say of its GPUs' memory."""
@@ -168,6 +173,7 @@ def _capacity(name: str, entry: Mapping[str, Any]) -> Capacity:
         unit=entry.get("unit", "GB/s"),
         source=entry.get("source") or entry["reason"],
         published=value is not None and entry.get("kind", "measured") == "measured",
+        assumed=value is not None and entry.get("kind") == "assumed",
         place=entry.get("place", ""),
         looked_in=tuple(entry.get("looked_in", ())),
         peak=entry.get("peak"),

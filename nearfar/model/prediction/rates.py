@@ -30,7 +30,8 @@ class Prediction:
     ``unknown`` are the capacities that the rates depend on although nobody knows them. While there are any, the rates
     are the best case: each of these at its peak, at what is nominal where no peak is known, or without limit; a rate is
     ``None`` where nothing bounds it. ``basis`` says how the rates are known: ``input`` (the figure is one of the node type's own),
-    ``assumed`` (its own, taken from a like part), ``predicted``, ``at best``, or ``nominal`` (a link whose nominal ceiling is not
+    ``assumed`` (its own, taken from a like part, or limited by a capacity of ``kind: assumed``), ``predicted``,
+    ``at best``, or ``nominal`` (a link whose nominal ceiling is not
     certain limits: it may carry more).
     """
 
@@ -74,7 +75,7 @@ def predict(cell: Cell, node_type: NodeType) -> Prediction:
         limited_by=tuple(c.name for c in full),
         limits={flow: tuple(sorted(c.name for c in full if flow in c.weights)) for flow in cell.flows},
         unknown=tuple(share.capacity for share in unknown),
-        basis=_best_basis(unknown, full) if unknown else _basis(cell, total, [share.capacity for share in shares]),
+        basis=_best_basis(unknown, full) if unknown else _basis(cell, total, shares, full, node_type),
     )
 
 
@@ -83,9 +84,19 @@ def _best_basis(unknown: Sequence[CapacityShare], full: Sequence[Constraint]) ->
     return "nominal" if any(constraint.name in guessed for constraint in full) else "at best"
 
 
-def _basis(cell: Cell, total: float, crossed: Sequence[Capacity]) -> str:
-    """Whether a node type's own figure is asked for: what was measured of a flow, of it and the one back, or of STREAM."""
-    if all(flow.kind == "stream" for flow in cell.flows):
+def _basis(
+    cell: Cell, total: float, shares: Sequence[CapacityShare], full: Sequence[Constraint], node_type: NodeType
+) -> str:
+    """Whether a node type's own figure is asked for: what was measured of a flow, of it and the one back, or of STREAM; and whether
+    what limits it is assumed."""
+    crossed = [share.capacity for share in shares]
+    streams = all(flow.kind == "stream" for flow in cell.flows)
+    # STREAM with figures of its own does not depend on what the memory is assumed to carry.
+    measured = streams and all((flow.source.index, flow.destination.index) in node_type.stream for flow in cell.flows)
+    limits = {constraint.name for constraint in full}
+    if not measured and any(one.assumed and one.name in limits for one in crossed):
+        return "assumed"
+    if streams:
         # Each memory has STREAM of its own; how two kernels share one is the model's answer.
         return "input" if len({flow.destination for flow in cell.flows}) == len(cell.flows) else "predicted"
     pair = len(cell.flows) == 2 and cell.flows[0].source == cell.flows[1].destination
@@ -138,9 +149,12 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
             words = f"'{name}' is not a capacity of node type {node_type.name}"
             raise NearfarError(f"{words}; known: {', '.join(known) or 'none'}{cells}")
         if capacity.value is None:
-            what = f"{node_type.name}: {name} is not known ({capacity.source})"
-            raise NearfarError(f"{what}: a factor needs a value in the node type's file")
-        scaled = replace(capacity, value=capacity.value * factor, published=False, source=_FAULT)
+            section = "capacities" if cell is None else "caps"
+            raise NearfarError(
+                f"{node_type.name}: {name} is not known ({capacity.source}), and a factor needs a value: write into "
+                f"{node_type.where} {section}: {{{name}: {{value: …, source: …}}}} in GB/s (with kind: assumed, if nobody measured it)"
+            )
+        scaled = replace(capacity, value=capacity.value * factor, published=False, assumed=False, source=_FAULT)
         if cell is not None:
             caps[cell] = scaled
             continue

@@ -28,8 +28,7 @@ def not_known(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[st
     for why, names in limits.items():
         yield f"{', '.join(names)} GB/s {why}"
     if unknown:
-        where = f"{node_type.name}.yaml" if node_type.file is None else str(node_type.file)
-        yield f"to give their values, add to {where}: {'; '.join(_keys(unknown, node_type))}"
+        yield f"to give their values, add to {node_type.where}: {'; '.join(_keys(unknown, node_type))}"
 
 
 def _keys(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[str]:
