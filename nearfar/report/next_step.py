@@ -27,6 +27,7 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
         models = [node.name for node in run.nodes if node.modelled]
         return _line(["predict", "--node", *models[:1]], "what the model says of every path, and what limits it")
     named = [] if system == "local" else ["--system", system]
+    way = _way(run)
     accepts = "--acceptance" in (run.raw.get("command") or [])
     if shown == "INDETERMINATE" and accepts and coverage.of_run(run).unjudged:
         if system == "local":
@@ -43,7 +44,14 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
             else "measures again what could not be judged"
         )
         return _line(
-            ["validate", *named, *(["--acceptance"] if accepts else []), *(["--check", *checks] if checks else [])], why
+            [
+                "validate",
+                *way,
+                *named,
+                *(["--acceptance"] if accepts else []),
+                *(["--check", *checks] if checks else []),
+            ],
+            why,
         )
     if shown == "DEGRADED":
         return _line(["history", "--system", system], "whether it has been so before")
@@ -55,11 +63,22 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
     if shown == NOT_JUDGED or unjudged:
         if coverage.disturbed(run) > disturbances.MOST_UNRELIABLE * (judged + unjudged):
             return _line(
-                ["validate", *named],
+                ["validate", *way, *named],
                 "again on a quiet machine: others disturbed this run, and nothing is tuned from it",
             )
         return _line(["tune", *named], "references from this system's runs, as a diff")
     return _line(["history", *named], "these figures over time")
+
+
+def _way(run: RunDirectory) -> list[str]:
+    """How the programs came, where the command said so: without it another run might not have them."""
+    words = [str(word) for word in run.raw.get("command") or []]
+    for position, word in enumerate(words):
+        if word.startswith("--with="):
+            return [word]
+        if word == "--with":
+            return words[position : position + 2]
+    return []
 
 
 def _of_word(run: RunDirectory, word: str) -> list[CheckRecord]:

@@ -93,6 +93,16 @@ def test_the_last_line_is_a_command_that_there_is(tmp_path: Path, change: dict[s
     cli.parser(words[0]).parse_args(words)
 
 
+@pytest.mark.parametrize("words", [["--with", "spack"], ["--with=spack"]])
+def test_a_run_whose_programs_came_by_spack_is_repeated_with_it(tmp_path: Path, words: list[str]) -> None:
+    run = run_directory.read(synthetic.broken(tmp_path))
+    run.raw["command"] = ["nearfar", "validate", *words, "--quick"]
+    line = next_step.next_command(run)[0]
+    assert f" validate {' '.join(words)} --system redwood --check " in line, line
+    run.raw["command"] = ["nearfar", "validate"]
+    assert "--with" not in next_step.next_command(run)[0]
+
+
 def test_a_locale_without_the_characters_is_no_traceback(tmp_path: Path) -> None:
     folder = synthetic.broken(tmp_path)
     env = {**os.environ, "PYTHONPATH": str(CHECKOUT), "PYTHONIOENCODING": "ascii"}

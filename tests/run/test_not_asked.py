@@ -44,7 +44,7 @@ def test_the_line_that_brings_it() -> None:
     remedies = {
         e["check"]: e["remedy"] for e in not_asked.entries(asked_at(ACCEPT), machine(True, mpi=NO_OSU, ranks=NO_MPI))
     }
-    assert remedies["osu_check"].startswith("./validate --with spack, or spack install osu-micro-benchmarks")
+    assert remedies["osu_check"].startswith("./validate --with spack builds and measures it")
     assert "openmpi-bin libopenmpi-dev" in remedies["mpi_check"] and "load its module" in remedies["mpi_check"]
 
 

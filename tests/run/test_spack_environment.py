@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 import yaml
 
 from nearfar.base.errors import NearfarError
-from nearfar.base.files import CHECKOUT
+from nearfar.base.files import CHECKOUT, file_lock
 from nearfar.run import spack
 from nearfar.run.spack import environment, lockfile
 from nearfar.site.environments import Environment
@@ -193,3 +194,16 @@ def test_a_damaged_lock_file_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "spack.lock").write_text(content)
     with pytest.raises(NearfarError, match=r"spack\.lock: not a lock file of Spack .* remove it and run again"):
         lockfile.read(tmp_path / "spack.lock")
+
+
+def test_a_wait_for_another_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    machine = Machine(tmp_path)
+    folder = machine.made().folder
+    assert "waiting for another run" not in capsys.readouterr().err
+    with file_lock(folder.with_name(f"{folder.name}.lock")):
+        waits = threading.Thread(target=machine.made)
+        waits.start()
+        waits.join(2.0)
+        assert waits.is_alive(), "the lock is held"
+    waits.join(60.0)
+    assert capsys.readouterr().err.count(f"waiting for another run, which solves or installs the same: {folder}") == 1

@@ -8,6 +8,7 @@ import pytest
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.run import spack
+from nearfar.run.spack import program
 from nearfar.run.spack.failures import failed
 from tests.support.fake_spack import fake_spack
 
@@ -35,6 +36,26 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, version: str, words: str) 
     with pytest.raises(NearfarError) as raised:
         spack.find({"SPACK_ROOT": str(root), "PATH": "/usr/bin:/bin"}).need_version()
     assert words in str(raised.value) and str(root) in str(raised.value)
+
+
+def test_how_to_come_by_one_is_a_line_to_paste() -> None:
+    with pytest.raises(NearfarError, match=r"git clone [^\n]* ~/spack && \. ~/spack/share/spack/setup-env\.sh$"):
+        spack.find({"PATH": "/nowhere"})
+
+
+def test_a_command_that_says_nothing_for_long_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(program, "_TELL", 0.2)
+    found = spack.find(
+        {"SPACK_ROOT": str(fake_spack(tmp_path / "spack", cases="*concretize) sleep 1 ;;")), "PATH": "/usr/bin:/bin"}
+    )
+    found.run(["-e", "/a/folder", "concretize"], "it failed")
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) >= 2 and told[0].startswith("nearfar: spack concretize has run for "), told
+    monkeypatch.setattr(program, "_TELL", 60.0)
+    found.run(["-e", "/a/folder", "concretize"], "it failed")
+    assert capsys.readouterr().err == "", "a short one is not"
 
 
 _FETCH = "==> Error: FetchError: All fetchers failed for spack-stage-osu-micro-benchmarks-7.5.2-n6u7bhw4523vytgxoyylpdghgj24x6e6\n"

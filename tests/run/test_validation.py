@@ -287,7 +287,7 @@ def test_a_check_that_no_partition_has_what_it_takes_for(checkout: Path) -> None
         "--check osu_check: no partition of 'fake' has what it asks for ('+mpi -modelled'; partitions: a: gpu)"
         in done.stderr
     )
-    assert "spack install osu-micro-benchmarks" in done.stderr
+    assert "./validate --with spack builds" in done.stderr
 
 
 def test_a_wrong_site_file_is_one_line(checkout: Path) -> None:

@@ -39,5 +39,5 @@ QUESTION = Question(
     quantities=lambda case: BENCHMARKS[case.benchmark].quantities,
     figures=lambda document, node: mpi_figures.figures(document),
     synthetic=synthetic,
-    remedy="./validate --with spack, or spack install osu-micro-benchmarks and NEARFAR_OSU=/its/prefix (docs/method/mpi.md)",
+    remedy="./validate --with spack builds and measures it, or, where it is installed, NEARFAR_OSU=/its/prefix (docs/guide/spack.md)",
 )

@@ -14,12 +14,12 @@ from __future__ import annotations
 import filecmp
 import os
 import shutil
-from collections.abc import Collection
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar.base import NearfarError, cannot_write, file_lock, make_directory, write_atomically
+from nearfar.base import CouldNotJudge, NearfarError, cannot_write, file_lock, make_directory, write_atomically
 from nearfar.site import Environment
 
 from . import externals, lockfile
@@ -96,8 +96,17 @@ def install(spack: Spack, made: SpackEnvironment) -> None:
         say(f"installed in {done.seconds:.0f} s: {made.programs}")
 
 
-def _locked(made: SpackEnvironment) -> AbstractContextManager[None]:
-    return file_lock(made.folder.with_name(f"{made.folder.name}.lock"), _WAIT)
+@contextmanager
+def _locked(made: SpackEnvironment) -> Iterator[None]:
+    """Hold the environment's lock; a wait for another run is told."""
+    file = made.folder.with_name(f"{made.folder.name}.lock")
+    with ExitStack() as held:
+        try:
+            held.enter_context(file_lock(file, 1.0))
+        except CouldNotJudge:
+            say(f"waiting for another run, which solves or installs the same: {made.folder}")
+            held.enter_context(file_lock(file, _WAIT))
+        yield
 
 
 def _is_solved(made: SpackEnvironment, wanted: Manifest) -> bool:

@@ -76,6 +76,13 @@ def write(
 def _detected(spack: Spack, mpi: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """What Spack's detection writes into a user's folder of our own, and what its whole configuration then knows."""
     exclude = [word for name in _LEFT_OUT for word in ("--exclude", name)]
+    if (
+        not Path(spack.environ.get("SPACK_USER_CACHE_PATH") or "~/.spack")
+        .expanduser()
+        .joinpath("cache/indices")
+        .exists()
+    ):
+        say("a user's first spack command indexes all recipes, which may take two minutes")
     with tempfile.TemporaryDirectory(prefix="nearfar-externals.") as folder:
         env = _isolated(spack, Path(folder))
         for arguments in (

@@ -6,7 +6,10 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +20,12 @@ from .failures import failed
 #: The oldest Spack whose environments take conditional includes and whose compilers are packages.
 LEAST_VERSION = (1, 0)
 _LEAST = ".".join(map(str, LEAST_VERSION))
+#: The lines that bring one, with the tag of the newest that the pack was tried with.
+_CLONE = (
+    "git clone --depth=2 --branch=v1.1.0 https://github.com/spack/spack ~/spack && . ~/spack/share/spack/setup-env.sh"
+)
+#: Seconds between two lines that tell that a command still runs.
+_TELL = 60.0
 
 
 def say(words: str) -> None:
@@ -43,11 +52,12 @@ class Spack:
         """Run ``spack`` with these arguments, whatever Spack environment is active in the caller's shell.
 
         ``env`` changes the variables (None: takes out); ``tell`` sees each line of output. Raises ``NearfarError`` with one line
-        where it fails: ``problem`` and why; all that Spack said is then in ``log``.
+        where it fails: ``problem`` and why; all that Spack said is then in ``log``. Every minute that it takes is told.
         """
-        changed = {**self.environ, "SPACK_ENV": None, **(env or {})}
+        changed = {**self.environ, "SPACK_ENV": None, "PYTHONUNBUFFERED": "1", **(env or {})}
         mine = {name: value for name, value in changed.items() if value is not None}
-        done = run([str(self.program), *arguments], None, env=mine, on_stdout=tell, on_stderr=tell)
+        with _told_each_minute(" ".join(arguments[2:] if arguments[0] == "-e" else arguments)):
+            done = run([str(self.program), *arguments], None, env=mine, on_stdout=tell, on_stderr=tell)
         if done.returncode != 0:
             if log is not None:
                 write_atomically(log, f"$ {self.program} {' '.join(arguments)}\n{done.stdout}{done.stderr}")
@@ -68,6 +78,24 @@ class Spack:
         return found[0]
 
 
+@contextmanager
+def _told_each_minute(command: str) -> Iterator[None]:
+    """Say every ``_TELL`` seconds for how long a command of Spack's has run: it may print nothing for minutes."""
+    began, done = time.monotonic(), threading.Event()
+
+    def tell() -> None:
+        while not done.wait(_TELL):
+            say(f"spack {command} has run for {time.monotonic() - began:.0f} s")
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
 def find(environ: Mapping[str, str] | None = None) -> Spack:
     """The Spack of ``SPACK_ROOT``, or else of the PATH; not asked yet whether it starts. Raises ``NearfarError`` where there is none."""
     env = dict(os.environ if environ is None else environ)
@@ -79,5 +107,6 @@ def find(environ: Mapping[str, str] | None = None) -> Spack:
         return Spack(program, env)
     found = shutil.which("spack", path=env.get("PATH", ""))
     if found is None:
-        raise NearfarError(f"no Spack: neither SPACK_ROOT nor the PATH has one; nearfar needs Spack {_LEAST} or newer")
+        words = "no Spack: neither SPACK_ROOT nor the PATH has one; nearfar needs Spack"
+        raise NearfarError(f"{words} {_LEAST} or newer, which this line brings: {_CLONE}")
     return Spack(Path(found).absolute(), env)
