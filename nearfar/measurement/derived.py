@@ -105,7 +105,7 @@ def of_tasks(results: Iterable[Result], figures: Sequence[Metric]) -> list[Metri
         shared = {flow.flow: flow for flow in result.flows if flow.tasks is not None and flow.tasks.least is not None}
         if cell is None or cell not in by_cell or not shared or len(shared) < len(cell.flows):
             continue
-        beside = {m.flow or m.cell.flows[0]: m.median or m.value for m in by_cell.get(_with_one_task(cell), [])}
+        beside = {m.flow or m.cell.flows[0]: m for m in by_cell.get(_with_one_task(cell), [])}
         first = by_cell[cell][0]
         slowest = {
             flow: each.tasks.least for flow, each in shared.items() if each.tasks and each.tasks.least is not None
@@ -115,9 +115,11 @@ def of_tasks(results: Iterable[Result], figures: Sequence[Metric]) -> list[Metri
         for what, value in (("slowest_task", min(slowest.values())), ("mean_task", mean), ("fastest_task", max(most))):
             found.append(_derived(first, what, value, TASK))
         for flow, least in slowest.items():
-            fair = beside.get(replace(flow, tasks=1, threads=False), shared[flow].rate.median) / flow.tasks
+            one = beside.get(replace(flow, tasks=1, threads=False))
+            fair = (shared[flow].rate.median if one is None else one.median or one.value) / flow.tasks
             if fair > 0:
-                found.append(_derived(first, "task_over_fair", least / fair, RATIO, None if cell.lone else flow))
+                made = _derived(first, "task_over_fair", least / fair, RATIO, None if cell.lone else flow)
+                found.append(made if one is None else replace(made, basis=_weaker(first.basis, one.basis)))
     return found
 
 

@@ -11,7 +11,9 @@ from nearfar.report.charts import cell_anchor, load_place
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import (
     NO_REFERENCE,
+    BestCase,
     Figure,
+    best_case_of,
     class_words,
     coverage,
     expected_of,
@@ -115,18 +117,17 @@ def _host_device(copies: list[Figure]) -> str:
     numa = sorted({p[2] for p, _ in places if p})
     groups = []
     classes = _present(f.path_class for _, f in places)
+    best = BestCase([f for p, f in places if p and f.value is not None])
     for path_class in classes:
         words = []
         for load, label in _LOADS:
-            values = [
-                f.value for p, f in places if p and p[0] == load and f.path_class == path_class and f.value is not None
-            ]
-            if values:
-                words.append(f"{label} {span(values)}")
+            mine = [f for p, f in places if p and p[0] == load and f.path_class == path_class and f.value is not None]
+            if mine:
+                words.append(f"{label} {best.span(mine)}")
         groups.append((f"{class_words(path_class)} " if len(classes) > 1 else "") + ", ".join(words))
     lone = [f for p, f in places if p and p[0] != "both"]
     only = f"{class_words(classes[0])}; " if len(classes) == 1 else ""
-    return f"{_names('g', gpus)} × {_names('n', numa)}: {'; '.join(groups)} GB/s ({only}{expected_of(lone)})"
+    return f"{_names('g', gpus)} × {_names('n', numa)}: {'; '.join(groups)} GB/s ({only}{best.then(expected_of(lone))})"
 
 
 def _host_memory(streams: list[Figure]) -> str:
@@ -159,7 +160,9 @@ def _with_part_of_peak(found: list[Figure]) -> str:
     """``214–219 GB/s``, and where each one's peak is known ``214–219 GB/s, 70–71 % of the peak``."""
     figures = [figure for figure in found if figure.value is not None]
     parts = [100 * figure.part_of_peak for figure in figures if figure.part_of_peak is not None]
-    words = f"{span(figure.value for figure in figures if figure.value is not None)} GB/s"
+    words = (
+        f"{span(figure.value for figure in figures if figure.value is not None)} GB/s {best_case_of(figures)}".rstrip()
+    )
     if not parts or len(parts) < len(figures):
         return words
     least, most = f"{min(parts):.0f}", f"{max(parts):.0f}"

@@ -31,7 +31,8 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     answers = {name: each.answer for name, each in explained.items() if each.answer is not None}
     found = reasons(run, answers)
     causes = {group.cause.text for group in found if group.follows}
-    sections = [section(number, node, explained[node.folder.name]) for number, node in enumerate(run.nodes)]
+    faults = [str(fault) for fault in run.raw.get("degraded") or []]
+    sections = [section(number, node, explained[node.folder.name], faults) for number, node in enumerate(run.nodes)]
     checks = [check for each in sections for check in each.checks]
     drawn = [check for check in checks if not check.nothing]
     placed = {anchor for check in drawn for matrix in [*check.matrices, *check.ratios] for anchor in _anchors(matrix)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from nearfar.report.figures import Figure, FigureRow, figure_rows, figures, pars
 from nearfar.report.node_drawing import Findings, LinkDirection, draw
 from nearfar.report.sections import (
     Balance,
+    CapacityRow,
     Gap,
     KernelPart,
     MpiTable,
@@ -46,6 +48,7 @@ from nearfar.report.sections import (
     staged_ratios,
     state_line,
     uplink_rates,
+    used_capacities,
 )
 from nearfar.verdict import CheckRecord, NodeRun
 
@@ -96,6 +99,7 @@ class Section:
     state: str
     has_uplinks: bool
     published: Published | None
+    used: list[CapacityRow]
 
     @property
     def first_map(self) -> str | None:
@@ -103,8 +107,8 @@ class Section:
         return next((c.name for c in self.checks if (c.matrices or c.ramps or c.sweeps) and not c.nothing), None)
 
 
-def section(number: int, node: NodeRun, explained: Explained) -> Section:
-    """One node of a run; ``number`` makes its anchors unique on the page."""
+def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[str] = ()) -> Section:
+    """One node of a run; ``number`` makes its anchors unique on the page; ``faults``: those that a modelled one was given."""
     machine = node.node
     hosts = [n.index for n in machine.host_numa_nodes] if machine else []
     gpus = [g.index for g in machine.gpus] if machine else []
@@ -118,6 +122,7 @@ def section(number: int, node: NodeRun, explained: Explained) -> Section:
         id=f"s{number}", run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing,
         devices=_devices(node), checks=checks, explained=explained, has_lanes=bool(shown.lanes),
         state=state_line(node), has_uplinks=bool(shown.uplinks), published=_published(node, checks),
+        used=used_capacities(node.name, everything, faults) if node.modelled else [],
     )  # fmt: skip
 
 

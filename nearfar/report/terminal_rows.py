@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from nearfar.base import NOT_JUDGED, ORDER, columns, printable, shown_verdict
 from nearfar.cells import Cell
 from nearfar.measurement import RATIO
-from nearfar.report.figures import Figure, class_words, figures, span, unit_words
+from nearfar.report.figures import Figure, best_case_of, class_words, figures, span, unit_words
 from nearfar.verdict import CheckRecord, NodeRun
 
 from .headline import check_line, short_name
@@ -66,11 +66,17 @@ class LikeFigures:
         more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
         label = f"{_kind_words(first)}{': ' if named else ''}{', '.join(named[:_NAMED])}{more}"
         measured = span((f.value for f in self.figures if f.value is not None), first.unit)
+        best = best_case_of(self.figures)
         expected = [f.expected for f in self.figures if f.expected is not None]
         shares = sorted(self.shares)
         low, high = (f"{100 * shares[0]:.0f}", f"{100 * shares[-1]:.0f}") if shares else ("", "")
         share = f"{low if low == high else f'{low}–{high}'} %" if shares else "input" if expected else ""
-        return label, f"{measured} {unit}".rstrip(), span(expected, first.unit) if expected else "none", share
+        return (
+            label,
+            " ".join(filter(None, [measured, unit, best])),
+            span(expected, first.unit) if expected else "none",
+            share,
+        )
 
 
 def check_rows(check: CheckRecord) -> list[LikeFigures]:

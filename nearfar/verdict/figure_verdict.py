@@ -13,7 +13,7 @@ from nearfar.verdict.references import Reference, with_unit
 from . import baseline, plausibility
 from .baseline import Baseline
 from .plausibility import ABOVE_LINK
-from .words import amount, bound_words, describe, interval, level
+from .words import against, amount, bound_words, describe, interval
 
 
 def unsound(metric: AnyMetric, node: Node | None) -> str | None:
@@ -73,12 +73,13 @@ def _verdict(
             if second is not None and reference.degraded_words:
                 beyond = f"{'below' if below else 'above'} {with_unit(bound, reference.unit)}"
                 expected = f"{reference.degraded_words}; {beyond} it is broken"
-            return "FAIL", f"{what}: {level(metric)}, expected {expected}"
+            return "FAIL", f"{what}: {against(metric, expected, (bound, second))}"
     low = reference.degraded_below is not None and metric.value < reference.degraded_below
     high = reference.degraded_above is not None and metric.value > reference.degraded_above
     if low or high:
         expected = reference.degraded_words or bound_words(reference, low)
-        return "DEGRADED", f"{what}: {level(metric)}, expected {expected}"
+        bound = reference.degraded_below if low else reference.degraded_above
+        return "DEGRADED", f"{what}: {against(metric, expected, (bound,))}"
     if acceptance and not reference.accepts:
         like = "like its siblings; that" if reference.origin == "siblings" else "not broken; that"
         return "INDETERMINATE", f"{what}: {amount(metric)}, {like} alone does not accept a node"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from nearfar.base import NOT_JUDGED, Finding
 from nearfar.measurement import AnyMetric, Document
-from nearfar.verdict.references import figure, with_unit
+from nearfar.verdict.references import figure, more_digits, with_unit
 
 from . import error_counters
 from .document_findings import from_document
@@ -159,7 +159,6 @@ def _middle(seen: Sequence[_Seen], entry: JudgedMetric) -> JudgedMetric:
 def _words(looks: Sequence[FigureLook], entry: JudgedMetric) -> str:
     """``3 looks: 31.2, 31.0, 31.1 GB/s, all beyond 50.0 GB/s``."""
     values = [look.value for look in looks if look.value is not None]
-    shown = ", ".join(figure(value, entry.unit) for value in values)
     unit = "" if entry.unit == "1" else f" {entry.unit}"
     beyond = sum(look.beyond is True for look in looks)
     how = "all" if beyond == len(looks) else f"{beyond} of {len(looks)}"
@@ -168,5 +167,7 @@ def _words(looks: Sequence[FigureLook], entry: JudgedMetric) -> str:
     if reference is not None:
         below = [value for value in values if reference.lowest is not None and value < reference.lowest]
         bound = reference.lowest if below else reference.highest
-    where = "its bound" if bound is None else with_unit(bound, entry.unit)
+    more = more_digits(values, [bound], entry.unit)
+    shown = ", ".join(figure(value, entry.unit, more=more) for value in values)
+    where = "its bound" if bound is None else with_unit(bound, entry.unit, more=more)
     return f"{len(looks)} looks: {shown}{unit}, {how} beyond {where}"

@@ -13,7 +13,7 @@ from typing import Any
 from nearfar.base import NOT_JUDGED
 from nearfar.cells import Flow
 from nearfar.measurement import AnyMetric, Document
-from nearfar.verdict.references import figure, with_unit
+from nearfar.verdict.references import figure, more_digits, with_unit
 
 from .verdict_types import JudgedMetric, cell_of
 from .words import describe
@@ -119,7 +119,8 @@ def _limits(path: _Path) -> str | None:
     bounds = [entry.degraded_below, entry.reference.lowest if entry.reference else None]
     bound = max((bound for bound in bounds if bound is not None), default=None)
     if bound is not None and entry.median < bound:
-        return f"{reaches} {figure(entry.median, entry.unit)}, below its bound {with_unit(bound, entry.unit)}"
+        more = more_digits([entry.median], [bound], entry.unit)
+        return f"{reaches} {figure(entry.median, entry.unit, more=more)}, below its bound {with_unit(bound, entry.unit, more=more)}"
     if entry.steadiness < LEAST:
         return f"{reaches} {figure(entry.median, entry.unit)}: steadiness {entry.steadiness:.3f}, at least {LEAST} on an own host"
     return None

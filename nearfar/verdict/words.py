@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Endpoint, Flow, exchange_of, pretty
 from nearfar.measurement import AnyMetric, SubjectMetric
-from nearfar.verdict.references import Reference, figure, with_unit
+from nearfar.verdict.references import Reference, figure, more_digits, with_unit
 
 
 def describe(metric: AnyMetric) -> str:
@@ -161,18 +163,30 @@ def _memory_words(end: Endpoint) -> str:
     return f"GPU {end.index}" if end.kind == "g" else f"NUMA node {end.index}"
 
 
-def amount(metric: AnyMetric) -> str:
-    """A figure with its unit; a ratio without."""
-    return with_unit(metric.value, metric.unit)
+def amount(metric: AnyMetric, more: int = 0) -> str:
+    """A figure with its unit; a ratio without. ``more``: digits beyond the usual ones."""
+    return with_unit(metric.value, metric.unit, more=more)
 
 
-def level(metric: AnyMetric) -> str:
+def level(metric: AnyMetric, more: int = 0) -> str:
     """A figure that is beside its bound: a plateau is named, with the median where that lies clearly elsewhere."""
     if metric.plateau is None:
-        return amount(metric)
+        return amount(metric, more)
     apart = metric.median is not None and abs(metric.median - metric.value) > _APART * abs(metric.value)
     median = f", median {figure(metric.median, metric.unit)}" if metric.median is not None and apart else ""
-    return f"plateau {amount(metric)}{median}"
+    return f"plateau {amount(metric, more)}{median}"
+
+
+def against(metric: AnyMetric, expected: str, bounds: Sequence[float | None]) -> str:
+    """``plateau 46.2 GB/s, expected at least 52.6 GB/s (…)``; ``expected`` has ``bounds`` in it. Where the figure would read as a bound
+    that it differs from, all have as many more digits as tell them apart."""
+    more = more_digits([metric.value], bounds, metric.unit)
+    for bound in bounds if more else ():
+        for word in ("at least", "at most", "below", "above"):
+            if bound is not None:
+                short, long = with_unit(bound, metric.unit), with_unit(bound, metric.unit, more=more)
+                expected = expected.replace(f"{word} {short}", f"{word} {long}")
+    return f"{level(metric, more)}, expected {expected}"
 
 
 def interval(ci: tuple[float, float], unit: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from .capacities import Capacity, implied_capacities, switches
 from .ceilings import line_rate, link_ceiling, peer_ceiling, peer_link
 from .compiled import CompiledCell, known_values
-from .crossings import READ_AND_WRITTEN
+from .crossings import READ_AND_WRITTEN, crossed
 from .fair_shares import Constraint, max_min
 from .host_peers import link_of
 from .host_peers import with_them as with_host_peers
@@ -28,6 +28,7 @@ __all__ = [
     "NodeType",
     "Prediction",
     "check_endpoints",
+    "crossed",
     "degraded",
     "from_file",
     "implied_capacities",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from nearfar.base import NOT_JUDGED, statistics
-from nearfar.report.figures import Figure, class_words, number, numbers, unit_words
+from nearfar.report.figures import Figure, best_case_of, class_words, number, numbers, unit_words
 
 #: As near to the median of its class, a part of 1, a figure is alike.
 ALIKE = 0.02
@@ -50,7 +50,7 @@ def alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> lis
         if len(members) < _LEAST or len(good) < _LEAST:
             continue
         middle = statistics.median([f.value for f in good if f.value is not None])
-        carry = f"{number(middle, good[0].unit)} {unit_words(good[0].unit)}".rstrip()
+        carry = " ".join(filter(None, [number(middle, good[0].unit), unit_words(good[0].unit), best_case_of(good)]))
         odd = [f for f in members if f not in good]
         rows_of: Callable[[Sequence[Figure]], set[int]] = lambda some: {keys[f.anchor][0] for f in some}  # noqa: E731
         whole, name = rows_of(good) - rows_of(odd), class_words(path_class)

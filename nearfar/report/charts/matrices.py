@@ -80,6 +80,11 @@ class Matrix:
         return len(self.rows) * len(self.columns) > _MOST_PLACES
 
     @property
+    def best_cases(self) -> list[str]:
+        """``at best``, ``nominal``: how figures of this map are known that something unknown may limit more, each once."""
+        return sorted({figure.best_case for figure in self.figures if figure.best_case})
+
+    @property
     def sparse(self) -> list[tuple[int, int, Place]]:
         """(Row, column, place) of each figure of a large map that has a quarter of its places filled or less: then they are a line."""
         if not self.compact or any(place.stands_out for row in self.places for place in row):

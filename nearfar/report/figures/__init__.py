@@ -8,7 +8,7 @@ from __future__ import annotations
 from . import coverage, wording
 from .alike_rows import FigureRow, figure_rows
 from .check_figures import Figure, figures, parsed, slug, worst_first
-from .expected import NO_REFERENCE, expected_of
+from .expected import NO_REFERENCE, BestCase, best_case_of, expected_of
 from .wording import (
     SIGNS,
     class_words,
@@ -27,8 +27,10 @@ from .wording import (
 __all__ = [
     "NO_REFERENCE",
     "SIGNS",
+    "BestCase",
     "Figure",
     "FigureRow",
+    "best_case_of",
     "class_words",
     "coverage",
     "expected_of",

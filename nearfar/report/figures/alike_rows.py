@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ MOST_ROWS = 60
 #: As near to the median of their kind, a part of 1, figures are alike.
 _ALIKE = 0.02
 _LEAST = 3
+_NUMBERS = re.compile(r"\d+")
 _TROUBLE = ("FAIL", "DEGRADED", "INDETERMINATE")
 
 
@@ -38,7 +40,7 @@ def figure_rows(found: Sequence[Figure]) -> list[FigureRow]:
         return [FigureRow(figure) for figure in worst_first(found)]
     kinds: dict[tuple[object, ...], list[Figure]] = {}
     for figure in worst_first(found):
-        said = figure.looks or (figure.reason and figure.shown != NOT_JUDGED)
+        said = figure.looks or (figure.reason and figure.verdict != NOT_JUDGED)
         plain = figure.shown not in _TROUBLE and figure.value is not None and not said
         own = () if plain and figure.converged and figure.verified is not False else (figure.anchor,)
         origin = figure.reference and (figure.reference.origin, figure.reference.note)
@@ -51,7 +53,9 @@ def figure_rows(found: Sequence[Figure]) -> list[FigureRow]:
             figure.bytes,
             figure.flow is None,
         )
-        kinds.setdefault((*kind, figure.limited_by, origin, bool(figure.beside), *own), []).append(figure)
+        # What limits like figures is alike, each its own part: g0.out, g1.in here and g2.out, g3.in there.
+        limits = tuple(sorted({_NUMBERS.sub("", name) for name in figure.limited_by}))
+        kinds.setdefault((*kind, limits, figure.basis, origin, bool(figure.beside), *own), []).append(figure)
     rows: list[FigureRow] = []
     for members in kinds.values():
         middle = statistics.median([figure.value or 0.0 for figure in members])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
 from nearfar.base import NOT_JUDGED
 
 from .check_figures import Figure
@@ -10,12 +13,38 @@ from .wording import origin, percent, plural, span
 NO_REFERENCE = f"{NOT_JUDGED}: no reference"
 
 
+def best_case_of(found: Iterable[Figure]) -> str:
+    """``at best`` or ``nominal`` where some of ``found`` is known only so, the weaker of the two; else empty."""
+    return max((f.best_case for f in found), key=("", "at best", "nominal").index, default="")
+
+
+@dataclass(frozen=True)
+class BestCase:
+    """Where a line of figures (``shown``) says ``at best``: once, behind all, where all of them are; else behind each that is."""
+
+    shown: Sequence[Figure]
+
+    @property
+    def of_all(self) -> str:
+        """``at best`` or ``nominal`` where every figure of the line is."""
+        words = {f.best_case for f in self.shown}
+        return words.pop() if len(words) == 1 else ""
+
+    def span(self, found: Sequence[Figure]) -> str:
+        """The least and the greatest value: ``55.3``, and ``55.3–58.4 at best`` where others of the line are known better."""
+        values = span((f.value for f in found if f.value is not None), found[0].unit if found else "GB/s")
+        return values if self.of_all else f"{values} {best_case_of(found)}".rstrip()
+
+    def then(self, words: str) -> str:
+        """What stands in brackets behind the line: ``words``, after ``at best;`` where that holds for all."""
+        return "; ".join(filter(None, [self.of_all, words]))
+
+
 def expected_of(found: list[Figure]) -> str:
     """The bounds of figures and where they are from; of modelled ones how they differ from what was published."""
     known = [f for f in found if f.reference]
     if not known:
-        best = sorted({f.best_case for f in found if f.best_case})
-        return "; ".join([*best, NO_REFERENCE])
+        return NO_REFERENCE
     modelled = [f for f in known if f.published_beside]
     if modelled:
         return _beside_published(modelled)

@@ -1,6 +1,6 @@
 """What the page says of each kind of question: one module for each part of the page.
 
-Needs: base, topology, cells, measurement, kernels, model.prediction, binding, mpi, mpi.osu, verdict, report.charts,
+Needs: base, topology, cells, measurement, kernels, model.diagnosis, model.prediction, binding, mpi, mpi.osu, verdict, report.charts,
 report.explanations, report.figures, report.node_drawing.
 """
 
@@ -26,6 +26,7 @@ from .gpu_memory import memory_matrices
 from .kernels import KernelPart, kernel_part
 from .latencies import latency_matrices
 from .many_gpus import Ramp, ramps
+from .modelled_capacities import CapacityRow, used_capacities
 from .mpi import MpiTable, mpi_tables
 from .node_state import state_line
 from .numa_pairs import numa_pair_tables
@@ -38,6 +39,7 @@ from .uplinks import uplink_rates
 
 __all__ = [
     "Balance",
+    "CapacityRow",
     "Gap",
     "KernelPart",
     "MpiTable",
@@ -73,4 +75,5 @@ __all__ = [
     "staged_ratios",
     "state_line",
     "uplink_rates",
+    "used_capacities",
 ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nearfar import cells
 from nearfar.report.charts import CellGaps, Matrix, Place, grid, with_sum
-from nearfar.report.figures import Figure, span
+from nearfar.report.figures import BestCase, Figure
 from nearfar.topology import LOCAL_CLASS
 
 
@@ -17,15 +17,16 @@ def line(found: list[Figure], expected: Callable[[list[Figure]], str]) -> str | 
     if not kernels:
         return None
     own = [f for f in kernels if f.cell and f.cell.lone and f.path_class == LOCAL_CLASS]
-    rates: dict[str, list[float]] = {}
+    rates: dict[str, list[Figure]] = {}
     for figure in own:
         if figure.cell is not None and figure.value is not None:
-            rates.setdefault(figure.cell.flows[0].direction, []).append(figure.value)
+            rates.setdefault(figure.cell.flows[0].direction, []).append(figure)
     shown = {"triad": rates["triad"]} if "triad" in rates else rates
-    parts = [f"{kernel} {span(values)}" for kernel, values in shown.items()]
-    together = [f.value for f in kernels if f.is_total and f.value is not None]
-    parts += [f"all GPUs at once {span(together)}"] if together else []
-    return f"GPUs' own memory: {', '.join(parts) or 'no figure'} GB/s ({expected(own)})"
+    together = [f for f in kernels if f.is_total and f.value is not None]
+    best = BestCase([*(figure for mine in shown.values() for figure in mine), *together])
+    parts = [f"{kernel} {best.span(mine)}" for kernel, mine in shown.items()]
+    parts += [f"all GPUs at once {best.span(together)}"] if together else []
+    return f"GPUs' own memory: {', '.join(parts) or 'no figure'} GB/s ({best.then(expected(own))})"
 
 
 #: The columns of the map.

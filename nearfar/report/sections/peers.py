@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from nearfar import cells
 from nearfar.report.charts import MIRROR, SELF, CellGaps, Matrix, Place, grid
-from nearfar.report.figures import Figure, class_words, span
+from nearfar.report.figures import BestCase, Figure, class_words
 
 from . import exchanges
 
@@ -65,19 +65,17 @@ def line(figures: list[Figure], expected: Callable[[list[Figure]], str]) -> str 
     if not totals:
         return None
     groups = []
+    best = BestCase([*(f for _, f in totals), *exchanges.told(many)])
     classes = list(dict.fromkeys(f.path_class for _, f in totals))
     words = (("write", "write"), ("read", "read"), ("pair", "both"), ("staged", "staged"))
     for path_class in classes:
         mine = {
-            label: [
-                f.value for kind, f in totals if kind == wanted and f.path_class == path_class and f.value is not None
-            ]
-            for wanted, label in words
+            label: [f for kind, f in totals if kind == wanted and f.path_class == path_class] for wanted, label in words
         }
-        groups.append(f"{class_words(path_class)} " + ", ".join(f"{k} {span(v)}" for k, v in mine.items() if v))
+        groups.append(f"{class_words(path_class)} " + ", ".join(f"{k} {best.span(v)}" for k, v in mine.items() if v))
     lone = [f for kind, f in totals if kind in ("write", "read")]
-    groups += filter(None, [exchanges.line(many)])
-    return f"{'; '.join(groups)} GB/s ({expected(lone)})"
+    groups += filter(None, [exchanges.line(many, best)])
+    return f"{'; '.join(groups)} GB/s ({best.then(expected(lone))})"
 
 
 def pair_map(figures: list[Figure], why: CellGaps, gpus: list[int], kind: str, title: str,

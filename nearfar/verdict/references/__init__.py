@@ -5,7 +5,7 @@ Needs: base, topology, cells, measurement, model, model.prediction, question.
 
 from . import model_ranges, software_changes
 from .model_ranges import ModelRanges, is_model_row
-from .reference import Reference, figure, with_unit
+from .reference import Reference, figure, more_digits, with_unit
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
 from .reference_row import ReferenceRow, RowPlace, place_key, row_name
 from .resolution import model_of, question_of, resolve, row_keys
@@ -34,6 +34,7 @@ __all__ = [
     "known_checks",
     "model_of",
     "model_ranges",
+    "more_digits",
     "on_host",
     "place_key",
     "question_of",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -56,12 +57,25 @@ class Reference:
         return None if self.upper is None else self.value * (1 + self.upper)
 
 
-def figure(value: float, unit: str, beside: float | None = None) -> str:
-    """A figure as people read it: three digits at least; with the decimals of the figure that it stands beside."""
+#: More digits than so many tell no figure from its bound.
+_MOST_MORE = 6
+
+
+def figure(value: float, unit: str, beside: float | None = None, more: int = 0) -> str:
+    """A figure as people read it: three digits at least; with the decimals of the figure that it stands beside, and ``more``."""
     decimals = 3 if unit == "1" else 1 if abs(value if beside is None else beside) >= 10 else 2
-    return f"{value:.{decimals}f}"
+    return f"{value:.{decimals + more}f}"
 
 
-def with_unit(value: float, unit: str, beside: float | None = None) -> str:
+def with_unit(value: float, unit: str, beside: float | None = None, more: int = 0) -> str:
     """The same with its unit: ``54.1 GB/s``; a ratio has none."""
-    return figure(value, unit, beside) + ("" if unit == "1" else f" {unit}")
+    return figure(value, unit, beside, more) + ("" if unit == "1" else f" {unit}")
+
+
+def more_digits(values: Iterable[float], bounds: Iterable[float | None], unit: str) -> int:
+    """How many more digits a sentence needs in which no value may read as a bound that it differs from: 46.2 and at least 46.2."""
+    pairs = [(value, bound) for bound in bounds if bound is not None for value in values if value != bound]
+    same = (
+        any(figure(v, unit, more=more) == figure(b, unit, more=more) for v, b in pairs) for more in range(_MOST_MORE)
+    )
+    return next((more for more, equal in enumerate(same) if not equal), 0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,10 @@ class _Document:
 
 
 def write(directory: Path, name: str = "summit", degrade: Mapping[str, float] | None = None, noise: float = 0.005,
-          seed: int = 1) -> Path:  # fmt: skip
+          seed: int = 1, sites: Sequence[Path] = (SITE,)) -> Path:  # fmt: skip
     """The run of the node type ``name``, as ``nearfar predict --degrade … --noise … --seed …`` answers its checks."""
-    node_type = load_node_type(name, [SITE])
-    files = references.for_partition(name, node_type, [SITE])
+    node_type = load_node_type(name, list(sites))
+    files = references.for_partition(name, node_type, list(sites))
     run = Run(directory, name, [], [name], hostname="login")
     for check, cells in cells_of(node_type.node).items():
         raw = modelled_document(node_type, cells, degrade or {}, noise, seed)

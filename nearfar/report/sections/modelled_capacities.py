@@ -1,0 +1,73 @@
+"""The capacities that a modelled page's predictions used: what each carries, from where that is known, and how many rows it limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from nearfar.base import NearfarError, site_directories
+from nearfar.model.diagnosis import degraded_by
+from nearfar.model.prediction import Capacity, crossed, degraded, load_node_type
+from nearfar.report.figures import Figure, number, numbers
+
+_OF_GPU = re.compile(r"g(\d+)(\.\w+)")
+_NUMBERS = re.compile(r"\d+")
+#: Of like capacities without a common name so many are named.
+_NAMED = 2
+
+
+@dataclass(frozen=True)
+class CapacityRow:
+    """Capacities of one kind, value and source: ``g0–7.h2d``. ``value`` in GB/s (``≤ 58.4``: it is not known, and counted at that;
+    ``unknown``: nor is any limit), ``limits``: how many rows of the page it limits."""
+
+    name: str
+    value: str
+    source: str
+    limits: int
+
+
+def used_capacities(node_type_name: str, figures: Iterable[Figure], faults: Sequence[str] = ()) -> list[CapacityRow]:
+    """Every capacity that the figures of a modelled node cross, like ones in a row: those that limit most first, then by name.
+    ``faults``: those that the node was given (``g2.h2d=0.5``). Empty where the node type is not there."""
+    try:
+        node_type = load_node_type(node_type_name, site_directories())
+        node_type = degraded(node_type, degraded_by(faults, node_type))
+    except NearfarError:
+        return []
+    rows = [figure for figure in figures if figure.cell is not None and not figure.derived and figure.flow is None]
+    cells = dict.fromkeys(figure.cell for figure in rows if figure.cell is not None)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for capacity in crossed(cells, node_type):
+        kind = _NUMBERS.sub("", capacity.name)
+        groups.setdefault((kind, *_known(capacity)), []).append(capacity.name)
+    found = [
+        CapacityRow(_name(names), value, source, sum(not limits.isdisjoint(names) for limits in map(_limits, rows)))
+        for (_, value, source), names in groups.items()
+    ]
+    return sorted(found, key=lambda row: -row.limits)
+
+
+def _limits(figure: Figure) -> set[str]:
+    return set(figure.limited_by)
+
+
+def _known(capacity: Capacity) -> tuple[str, str]:
+    """Its value and where that is from, as the table shows them."""
+    if capacity.value is not None:
+        said = capacity.source.startswith(("assum", "changed by"))
+        how = "" if said else "measured: " if capacity.published else "derived: "
+        return number(capacity.value), f"{how}{capacity.source}"
+    if capacity.best is None:
+        return "unknown", f"not known: {capacity.source}"
+    how = "its peak" if capacity.peak is not None else f"nominal, {capacity.nominal_words}"
+    return f"≤ {number(capacity.best)}", f"at best: {how}; {capacity.source}"
+
+
+def _name(names: Sequence[str]) -> str:
+    parts = [_OF_GPU.fullmatch(name) for name in names]
+    if len(names) > 1 and all(parts):
+        return f"g{numbers(int(part[1]) for part in parts if part)}{parts[0][2] if parts[0] else ''}"
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"

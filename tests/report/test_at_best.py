@@ -1,0 +1,107 @@
+"""What is known only "at best", since nobody knows a capacity that it crosses, says so wherever it stands."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nearfar import report
+from nearfar.base.files import CHECKOUT
+from nearfar.report import page_contents
+from nearfar.report.explanations import Explained
+from nearfar.report.figures import BestCase
+from nearfar.report.terminal_rows import LikeFigures
+from nearfar.verdict import run_directory
+from tests.data.runs import modelled
+from tests.report.test_report import Page
+
+NAME = "redwood"
+_XML = CHECKOUT / "tests" / "data" / "topologies" / "constructed-eight-gpus-nvswitch.xml"
+_LINKS = "\n".join(f"  g{gpu}: {{kind: pcie, gen: 5, width: 16}}" for gpu in range(8))
+_KNOWN = "\n".join(
+    f"  g{gpu}.{way}: {{value: {rate}, source: a log}}"
+    for gpu in range(8)
+    for way, rate in (("h2d", 55.3), ("d2h", 55.2), ("out", 397.5), ("in", 397.5))
+)
+#: Eight GPUs whose links and lanes are known, and neither the link between the packages nor both directions at once.
+NODE = f"""node_type: {NAME}
+description: eight GPUs
+source: a test
+xml: {_XML.name}
+nvlinks: 18
+links:
+{_LINKS}
+capacities:
+{_KNOWN}
+  n0.memory: {{value: 180, peak: 307.2, source: assumed}}
+  n1.memory: {{value: 180, peak: 307.2, source: assumed}}
+"""
+
+
+def eight_gpus(place: Path) -> Path:
+    """A run of that node."""
+    site = place / "site"
+    (site / "nodes").mkdir(parents=True)
+    shutil.copy(_XML, site / "nodes")
+    (site / "nodes" / f"{NAME}.yaml").write_text(NODE)
+    return modelled.write(place / "run", NAME, noise=0.0, sites=(site, modelled.SITE))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return eight_gpus(tmp_path_factory.mktemp("at_best"))
+
+
+@pytest.fixture(scope="module")
+def section(run: Path) -> page_contents.Section:
+    return page_contents.section(0, run_directory.read(run).nodes[0], Explained())
+
+
+@pytest.fixture(scope="module")
+def page(run: Path) -> Page:
+    return Page(report.build(run))
+
+
+def test_far_over_near_is_at_best_where_the_far_path_is(section: page_contents.Section, page: Page) -> None:
+    check = next(check for check in section.checks if check.name == "host_device_check")
+    ratio = next(figure for figure in check.figures if figure.name == "off_socket_over_near.n1_g0")
+    assert (ratio.value, ratio.best_case) == (1.0, "at best")
+    assert next(figure for figure in check.figures if figure.name == "near.n0_g0").best_case == ""
+    assert "off socket: 1.00 at best, all alike" in page.text
+    place = page.source.partition(f'id="{ratio.anchor}"')[2].partition("</td>")[0].partition(">")[2]
+    assert "<small>at best</small>" in place and "no bound" not in place
+
+
+def test_a_line_marks_each_figure_that_is_at_best_and_no_other(section: page_contents.Section) -> None:
+    lines = {check.name: check.line for check in section.checks}
+    assert "near H2D 55.3, D2H 55.2, both 110.5 at best; off socket H2D 55.3 at best" in lines["host_device_check"]
+    assert "at best" not in lines["peer_check"], "its lanes are known"
+
+
+def test_a_line_in_which_all_is_at_best_says_so_once(section: page_contents.Section) -> None:
+    check = next(check for check in section.checks if check.name == "host_device_check")
+    far = [f for f in check.figures if f.path_class == "off_socket" and not f.derived][:2]
+    best = BestCase(far)
+    assert best.span(far) == "55.2–55.3" and best.then("not judged") == "at best; not judged"
+    near = next(f for f in check.figures if f.name == "near.n0_g0")
+    assert BestCase([*far, near]).span(far) == "55.2–55.3 at best"
+    assert BestCase([*far, near]).span([near]) == "55.3"
+    assert BestCase([*far, near]).then("not judged") == "not judged"
+    assert LikeFigures(tuple(far)).cells[1] == "55.2–55.3 GB/s at best"
+
+
+def test_totals_of_several_gpus_and_maps_of_many_pairs_say_it(section: page_contents.Section, page: Page) -> None:
+    many = next(check for check in section.checks if check.name == "saturation_check")
+    totals = [f for f in many.figures if f.is_total and f.path_class == "off_socket" and not f.derived]
+    assert totals and {f.best_case for f in totals} == {"at best"}
+    for total in totals:
+        place = page.source.partition(f'id="{total.anchor}"')[2].partition("</td>")[0]
+        assert "<small>at best</small>" in place, total.name
+
+
+def test_rows_of_like_figures_never_mix_what_is_known_with_what_is_at_best(section: page_contents.Section) -> None:
+    rows = [row for check in section.checks for row in check.rows if row.alike]
+    assert rows, "parts that are limited each by its own link are alike"
+    assert all(len({figure.basis for figure in row.alike}) == 1 for row in rows)

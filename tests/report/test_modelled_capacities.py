@@ -1,0 +1,53 @@
+"""The table of the capacities that a modelled page's predictions used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nearfar.report import page_contents
+from nearfar.report.explanations import Explained
+from nearfar.report.page import render
+from nearfar.report.sections import CapacityRow
+from nearfar.verdict import run_directory
+from tests.report.test_at_best import eight_gpus
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> run_directory.RunDirectory:
+    folder = eight_gpus(tmp_path)
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
+    return run_directory.read(folder)
+
+
+def rows(run: run_directory.RunDirectory, *faults: str) -> dict[str, CapacityRow]:
+    return {row.name: row for row in page_contents.section(0, run.nodes[0], Explained(), faults).used}
+
+
+def test_each_capacity_with_its_value_its_source_and_what_it_limits(run: run_directory.RunDirectory) -> None:
+    found = rows(run)
+    assert found["g0–7.h2d"].value == "55.3" and found["g0–7.h2d"].source == "measured: a log"
+    assert found["n0.memory, n1.memory"].source == "assumed"
+    both = found["g0–7.both"]
+    assert (both.value, both.source) == ("≤ 116.1", "at best: its peak; the node type does not give it")
+    assert found["p1-p0, p0-p1"].value == "unknown" and found["p1-p0, p0-p1"].limits == 0
+    every = [f for check in page_contents.section(0, run.nodes[0], Explained()).checks for f in check.figures]
+    limited = [f for f in every if not f.derived and f.flow is None and {"n0.memory", "n1.memory"} & {*f.limited_by}]
+    assert found["n0.memory, n1.memory"].limits == len(limited) > 0
+
+
+def test_a_made_up_fault_is_a_row_of_its_own(run: run_directory.RunDirectory) -> None:
+    found = rows(run, "g2.h2d=0.5")
+    assert found["g2.h2d"] == CapacityRow("g2.h2d", "27.6", "changed by a made-up fault", found["g2.h2d"].limits)
+    assert found["g0–1, 3–7.h2d"].value == "55.3"
+
+
+def test_the_page_has_it_folded_and_stays_small(
+    run: run_directory.RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = render(run, {node.folder.name: Explained() for node in run.nodes})
+    assert '<details class="block" id="s0.used"><summary><h3>Capacities that the prediction used' in page
+    assert len(page.encode()) < 500_000
+    monkeypatch.setenv("NEARFAR_SITE", "")
+    assert page_contents.section(0, run.nodes[0], Explained()).used == [], "a node type that is not here has no table"
