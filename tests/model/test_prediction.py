@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -552,6 +553,15 @@ def test_factors_that_make_no_sense(types, factors, words):
     with pytest.raises(NearfarError) as caught:
         degraded(types["summit"], factors)
     assert words in str(caught.value)
+
+
+def test_a_cap_that_is_not_known_names_its_place(types):
+    caps = {cell: replace(cap, value=None, source="not published") for cell, cap in types["summit"].caps.items()}
+    cell = next(iter(caps))
+    with pytest.raises(
+        NearfarError, match=rf"{re.escape(str(cell))} is not known .*summit.yaml caps: {{{re.escape(str(cell))}: "
+    ):
+        degraded(replace(types["summit"], caps=caps), {str(cell): 0.5})
 
 
 def rates(document):

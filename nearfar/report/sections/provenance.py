@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 from urllib.parse import quote
 
+from nearfar import measurement
 from nearfar.report.figures import wording
 from nearfar.verdict import CheckRecord, NodeRun
 
@@ -70,7 +71,7 @@ def command(words: Any) -> str:
 
 def files(node: NodeRun, check: CheckRecord) -> list[tuple[str, str]]:
     """Name and link, from the page, of each file of a check."""
-    names = [n for n in ("verdict.json", "document.json", "stderr.txt") if (check.folder / n).exists()]
+    names = [n for n in ("verdict.json", measurement.DOCUMENT, "stderr.txt") if (check.folder / n).exists()]
     return [(name, quote(f"{node.folder.name}/{check.folder.name}/{name}")) for name in names]
 
 
