@@ -49,3 +49,19 @@ def test_the_slowest_transfers_are_tuned(
         worst = rows[f"sole_tail_worst.{way}"]
         assert worst.lower is None and worst.highest is not None and worst.as_expected[1] is not None
         assert 2 < worst.as_expected[1] <= 8.001 and 11.99 <= worst.highest <= 16.01
+
+
+def test_a_high_percentile_may_double(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On shared hosts it comes and goes by half (docs/method/limits.md); several times as much is a fault."""
+    chance = random.Random(1)
+    rows = {
+        row.name: row
+        for row in tuned([night(tmp_path, day, chance) for day in (1, 2, 3)], tmp_path, monkeypatch, "tail_check")
+    }
+    for way in ("h2d", "d2h"):
+        row = rows[f"sole_tail_p99.{way}"]
+        degraded, fail = row.as_expected[1], row.highest
+        assert degraded is not None and fail is not None
+        assert 2 * row.value <= degraded < fail <= 8.01 * row.value, (row.value, degraded, fail)

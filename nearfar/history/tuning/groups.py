@@ -17,9 +17,9 @@ from .samples import Pool
 #: Critical ratios of ``modes.split`` by the number of values: ``benchmarks/critical_gaps.py`` makes them.
 TABLE = Path(__file__).with_name("critical_gaps.json")
 #: Two populations are told apart from so much on between their middles, by the kind of row.
-APART = {"lone": 0.02, "windowed": 0.04, "stream": 0.04, "latency": 0.04, "worst": 1.0}
-#: Values that differ by more than this factor are not of one kind; the worst of many transfers is what a moment made it.
-TORN, TORN_WORST = 2.0, 16.0
+APART = {"lone": 0.02, "windowed": 0.04, "stream": 0.04, "latency": 0.04, "percentile": 1.0, "worst": 1.0}
+#: Values that differ by more than this factor are not of one kind; the slowest of many transfers are what a moment made them.
+TORN, TORN_WORST = 2.0, {"worst": 16.0, "percentile": 8.0}
 
 
 def apart(pool: Pool, most_bad: float) -> tuple[frozenset[str], str | None]:
@@ -75,7 +75,7 @@ def _torn(pool: Pool) -> str | None:
 
     Of few nodes, for which a split is no statistic, none may be ``TORN`` from another: nobody knows which is right.
     """
-    nodes, factor = pool.nodes, TORN_WORST if pool.kind == "worst" else TORN
+    nodes, factor = pool.nodes, TORN_WORST.get(pool.kind, TORN)
     low, high = min(nodes.values()), max(nodes.values())
     if len(nodes) < modes.LEAST and high > factor * low:
         parted = (low * high) ** 0.5

@@ -16,13 +16,15 @@ from . import groups, spread, tail
 from .samples import SLACK, NodeFigure, Pool
 
 #: A FAIL limit further from the value lets a fault pass that the kind of row is there for: a lost NVLink lane of 18 (5.6 %), one of
-#: eight memory channels (12.5 %), a transfer that takes sixteen times as long as others.
-USEFUL = {"lone": 0.05, "windowed": 0.10, "stream": 0.11, "latency": 0.25, "worst": 11.0}
+#: eight memory channels (12.5 %), transfers that take four times, one that takes sixteen times as long as others.
+USEFUL = {"lone": 0.05, "windowed": 0.10, "stream": 0.11, "latency": 0.25, "percentile": 3.0, "worst": 11.0}
 #: Beyond this part of the value something is certainly broken, however much healthy figures differ: half of a link among others.
 BROKEN = {False: 0.4, True: 0.8}
 #: The worst of many transfers over the median one: from the first on it is never as expected, below the second no fault by itself,
 #: beyond the third certainly broken.
 OUTLIER, LEAST_FAIL, BROKEN_WORST = 8.0, 12.0, 16.0
+#: One in a hundred transfers that takes so many times as long as on healthy hosts is certainly broken.
+BROKEN_PERCENTILE = 8.0
 #: More bad hosts are no exception, but another population.
 MOST_BAD = 0.3
 #: At first figures beyond so many robust deviations are set aside; whether they stay so is decided by the limit of the others.
@@ -158,7 +160,7 @@ def _of(pool: Pool, healthy: Sequence[NodeFigure], chances: Chances) -> TunedLim
         part, inner = max(part, LEAST_FAIL / value - 1), min(inner, max(0.0, OUTLIER / value - 1))
     settled = max(slack, tail.settled(chances.fail, found.least_skewness) * found.deviation, worst)
     described = settled > USEFUL[pool.kind]
-    broken = BROKEN_WORST / value - 1 if pool.kind == "worst" else BROKEN[pool.less_is_better]
+    broken = _broken(pool, value)
     # What is certainly broken is FAIL even where healthy figures lie far apart; a figure that may be healthy is not.
     fail: float | None = min(broken, max(part, _CERTAIN * settled) if described else part)
     values = [sign * (each / value - 1) for figure in healthy for each in figure.values]
@@ -170,6 +172,13 @@ def _of(pool: Pool, healthy: Sequence[NodeFigure], chances: Chances) -> TunedLim
         value, None if fail is None else value * (1 + sign * fail), None if fail is None or inner >= fail else value * (1 + sign * inner),
         round(k, 2), found.deviation, n, pool.unit, part > USEFUL[pool.kind] and not described, described, tuple(outside),
     )  # fmt: skip
+
+
+def _broken(pool: Pool, value: float) -> float:
+    """How far from the value, as a part of it, something is certainly broken."""
+    if pool.kind == "worst":
+        return BROKEN_WORST / value - 1
+    return BROKEN_PERCENTILE - 1 if pool.kind == "percentile" else BROKEN[pool.less_is_better]
 
 
 def row(place: RowPlace, found: TunedLimit, less_is_better: bool) -> ReferenceRow:

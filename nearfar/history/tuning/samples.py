@@ -25,9 +25,11 @@ _WIDE = 2 * 1.96
 #: Units whose figures are rates; beside times these are tuned.
 RATES = ("GB/s", "MB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
 #: A figure within this part of the middle is as expected, by the kind of row. One NVLink lane of 18 is 5.6 %.
-SLACK = {"lone": 0.02, "windowed": 0.05, "stream": 0.10, "latency": 0.10, "worst": 1.0}
+SLACK = {"lone": 0.02, "windowed": 0.05, "stream": 0.10, "latency": 0.10, "percentile": 1.0, "worst": 1.0}
 #: Ratios that are tuned beside what they are made of: far over near, and the slowest of many transfers over the median one.
 _OF_A_RATIO, _OF_THE_WORST = "_over_near", "_tail_worst"
+#: The time of the slowest in a hundred transfers.
+_OF_A_PERCENTILE = "_tail_p99"
 
 
 @dataclass(frozen=True)
@@ -328,9 +330,11 @@ def _figures(figures: Sequence[Mapping[str, Any]]) -> tuple[NodeFigure, ...]:
 
 def kind_of(figure: Mapping[str, Any]) -> str:
     """Which slack a figure has: ``lone`` cells of a copy engine, ``stream`` of cores, ``latency``, the ``worst`` of many transfers over
-    the median one; all others, in windows or by kernels of GPUs, ``windowed``."""
+    the median one, a high ``percentile`` of their times; all others, in windows or by kernels of GPUs, ``windowed``."""
     if str(figure["class"]).endswith(_OF_THE_WORST):
         return "worst"
+    if str(figure["class"]).endswith(_OF_A_PERCENTILE):
+        return "percentile"
     if str(figure["unit"]) in LESS_IS_BETTER:
         return "latency"
     if figure["quantity"] == "stream":

@@ -12,7 +12,7 @@ from nearfar.base import statistics
 
 #: Standard deviation from host to host by kind of row, as a part of the value, before any host is measured; it weighs as much as
 #: so many further hosts.
-ASSUMED = {"lone": 0.005, "windowed": 0.015, "stream": 0.01, "latency": 0.03, "worst": 0.3}
+ASSUMED = {"lone": 0.005, "windowed": 0.015, "stream": 0.01, "latency": 0.03, "percentile": 0.2, "worst": 0.3}
 ASSUMED_WEIGHT = 3
 #: Skewness to the worse side before any figure is measured, and how many independent figures it weighs as much as.
 ASSUMED_SKEWNESS, SKEWNESS_WEIGHT = 1.0, 10

@@ -23,7 +23,7 @@ def complaints(table: ReferenceTable) -> Iterator[Complaint]:
 
 def _of_bounds(row: ReferenceRow) -> str | None:
     # What a disturbance adds may be many times the value.
-    added = "penalty" in row.name or row.question == "tail_worst"
+    added = "penalty" in row.name or row.question in ("tail_worst", "tail_p99")
     lower, upper = row.inner
     less_is_better = row.unit in LESS_IS_BETTER or added
     if row.provenance.get("described"):
