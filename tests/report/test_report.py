@@ -17,8 +17,11 @@ from nearfar import cli, report
 from nearfar.base import verdicts
 from nearfar.base.errors import NearfarError
 from nearfar.report import headline, terminal
+from nearfar.report.charts.matrices import FIGURE, Place
+from nearfar.report.figures import Figure
 from nearfar.verdict import run_directory
 from tests.data.runs import synthetic
+from tests.support.verdicts import judged_metric
 
 
 class Page(HTMLParser):
@@ -311,6 +314,20 @@ def test_a_figure_without_a_reference_is_not_green(tmp_path: Path) -> None:
     assert "not judged: g0 × n0: " in str(case.find("skipped").get("message"))  # type: ignore[union-attr]
     (check,) = (c for c in json.loads((folder / "report.json").read_text())["nodes"][0]["checks"] if c["metrics"])
     assert {check["verdict"], check["shown"], *(m["verdict"] for m in check["metrics"])} == {"not judged"}
+
+
+@pytest.mark.parametrize(
+    "total, parts, word",
+    [
+        ("not judged", ("PASS", "PASS"), "not judged"),
+        ("not judged", ("PASS", "DEGRADED"), "DEGRADED"),
+        ("PASS", ("not judged", "PASS"), "PASS"),
+        ("PASS", ("FAIL",), "FAIL"),
+    ],
+)
+def test_a_total_that_was_not_judged_has_no_pass_of_its_parts(total: str, parts: tuple[str, ...], word: str) -> None:
+    leading, *others = (Figure(**vars(judged_metric(verdict=each))) for each in (total, *parts))
+    assert Place(FIGURE, leading, tuple(("", part) for part in others)).shown == word
 
 
 def test_figures_without_a_limit_are_counted_apart(tmp_path: Path) -> None:
