@@ -358,6 +358,22 @@ def test_figures_that_others_disturbed_are_told_and_nothing_is_tuned_from_them(t
     said = report.summary(folder)
     assert f"disturbed  others used the machine during {len(metrics)} figures, which nearfar tune leaves out" in said
     assert "validate --system mine   # again on a quiet machine" in said.splitlines()[-1]
+    first = f"others disturbed {len(metrics)} figures: run again on a quiet machine before tuning"
+    assert first in said.splitlines()[0] and "tune --system" not in said, said
+
+
+def test_a_run_of_which_little_was_disturbed_is_tuned_from(tmp_path: Path) -> None:
+    folder = synthetic.one_gpu(tmp_path)
+    for path in folder.glob("workstation/*/verdict.json"):
+        metrics = [{**m, "reference": None, "verdict": "not judged"} for m in json.loads(path.read_text())["metrics"]]
+        if path.parent.name == "host_device_check":
+            metrics[0]["disturbance"] = "cpus"
+        change(path, metrics=metrics, verdict="not judged", reasons=[])
+    change(folder / "run.json", system="mine")
+    report.build(folder)
+    said = report.summary(folder).splitlines()
+    assert "tune --system mine makes them from healthy runs" in said[0] and "disturbed" not in said[0], said
+    assert "tune --system mine   # references" in said[-1], said
 
 
 def test_a_run_in_which_nothing_was_held_against_anything(tmp_path: Path) -> None:
