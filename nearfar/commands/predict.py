@@ -32,7 +32,8 @@ examples:
 
 Rates are GB/s (1e9 bytes per second), those of large transfers: nothing is predicted by size. A rate that depends on a capacity
 nobody knows is marked "at best", or "nominal" where the ceiling of a link that limits it is itself not certain; "input" marks the
-node type's own figures. A modelled document says the same as "basis". Node types are the files of site/nodes/;
+node type's own figures, "assumed" what is taken from a part of the same kind in the node, or limited by a capacity of kind: assumed. A
+modelled document says the same as "basis". Node types are the files of site/nodes/;
 docs/method/prediction.md states the rules.
 """
 
@@ -97,7 +98,7 @@ def _print_table(cells: Sequence[Cell], node_type: NodeType) -> None:
 
 
 def _rows(cell: Cell, prediction: Prediction) -> list[tuple[str, str, str]]:
-    best = f" {prediction.basis}" if prediction.basis in ("at best", "nominal", "input") else ""
+    best = f" {prediction.basis}" if prediction.basis in ("at best", "nominal", "input", "assumed") else ""
 
     def row(words: str, rate: float | None, limits: Sequence[str], known: str = best) -> tuple[str, str, str]:
         return words, "unknown" if rate is None else f"{rate:.2f}{known}", ", ".join(limits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from nearfar.base import schema
+from nearfar.base import columns, schema
 
 #: What a user asks for, and the schema's file.
 SCHEMAS = {
@@ -32,6 +32,7 @@ SCHEMAS = {
 }
 
 _EPILOG = """examples:
+  nearfar schema                                     which schemas there are, a line each
   nearfar schema system > system.schema.json
   nearfar schema status > status.schema.json         what nearfar slurm status --json prints; also: act, log, doctor
   # and in an editor that speaks YAML's language server, at the top of site/systems/NAME.yaml:
@@ -43,10 +44,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = "Print a JSON schema: of a site's file, for editors, or of what a command prints with --json."
     parser.epilog = _EPILOG
-    parser.add_argument("name", choices=sorted(SCHEMAS), help="which file's, or which command's")
+    parser.add_argument(
+        "name", nargs="?", choices=sorted(SCHEMAS), help="which file's, or which command's (default: list them)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print it."""
+    """Print it, or the list of all."""
+    if args.name is None:
+        print("\n".join(columns([(name, str(schema(SCHEMAS[name])["title"])) for name in sorted(SCHEMAS)])))
+        return 0
     print(json.dumps(schema(SCHEMAS[args.name]), indent=2, ensure_ascii=False))
     return 0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
 from nearfar import cli
-from nearfar.base import node_lock
+from nearfar.base import CouldNotJudge, node_lock
 from nearfar.prometheus import run_metrics
 from nearfar.run import validation
 from nearfar.site import environments
@@ -57,7 +58,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--report-dir", metavar="DIR", type=Path, help="where the run goes (default: reports/SYSTEM/TIME)"
     )
     parser.add_argument(
-        "--json", action="store_true", help="print report.json on standard output, in place of the summary"
+        "--json",
+        action="store_true",
+        help="print report.json on standard output, in place of the summary; where nothing could be measured, "
+        "an object with the reason (nearfar-not-run/1)",
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="show all that ReFrame says")
     parser.add_argument(
@@ -95,7 +99,12 @@ def run(args: argparse.Namespace) -> int:
         for folder in validation.build(request):
             print(folder)
         return 0
-    code, folder = validation.run(request)
+    try:
+        code, folder = validation.run(request)
+    except CouldNotJudge as error:
+        if args.json:
+            print(json.dumps(_not_run(error), indent=1, ensure_ascii=False))
+        raise
     metrics_option.write(args, lambda to: run_metrics.write(folder, to))
     print(
         (folder / "report.json").read_text(encoding="utf-8")
@@ -103,3 +112,10 @@ def run(args: argparse.Namespace) -> int:
         else cli.pasteable(validation.headline(folder))
     )
     return code
+
+
+def _not_run(error: CouldNotJudge) -> dict[str, object]:
+    """``nearfar-not-run/1``: why there is no report."""
+    return {
+        "schema": "nearfar-not-run/1", "verdict": "INDETERMINATE", "exit_code": error.exit_code, "reason": cli.pasteable(str(error)),
+    }  # fmt: skip

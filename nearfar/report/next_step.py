@@ -7,7 +7,7 @@ import shlex
 
 from nearfar.base import NOT_JUDGED, printable
 from nearfar.report.figures import coverage
-from nearfar.verdict import CheckRecord, NodeRun, RunDirectory, disturbances
+from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
 
 def next_step(run: RunDirectory) -> str:
@@ -59,9 +59,8 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
         return _line(
             ["detect", "--site", _site_name(run)], "describes this machine; later runs are compared with that file"
         )
-    judged, unjudged, _ = coverage.of_run(run)
-    if shown == NOT_JUDGED or unjudged:
-        if coverage.disturbed(run) > disturbances.MOST_UNRELIABLE * (judged + unjudged):
+    if shown == NOT_JUDGED or coverage.of_run(run).unjudged:
+        if coverage.too_disturbed(run):
             return _line(
                 ["validate", *way, *named],
                 "again on a quiet machine: others disturbed this run, and nothing is tuned from it",

@@ -24,7 +24,7 @@ OF_THE_MODEL = {
     "input": "the model was made from this very figure, and agrees with itself",
     "another input": "the model's own figure of this cell, published elsewhere with another value",
     "of inputs": "derived from inputs, as a loss in percent",
-    "assumed": "taken from a part of the same kind in the node",
+    "assumed": "taken from a part of the same kind in the node, or limited by a capacity of kind: assumed",
     "at best": "something that nobody published may limit it more",
     "nominal": "at best, by the nominal rate of a link or a memory",
 }

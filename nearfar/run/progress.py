@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nearfar.base import NOT_JUDGED
+from nearfar.verdict import Verdict
 
 from .earlier_seconds import CaseKey
 from .expected_cases import ExpectedCase, belongs, verdicts
@@ -86,4 +87,16 @@ class RunProgress:
         word = verdict.verdict
         if case.modelled and word in ("PASS", NOT_JUDGED):
             return "MODELLED"
-        return f"{word}, it has no reference" if word == NOT_JUDGED and verdict.metrics else word
+        return f"{word}, {_why_not_judged(verdict)}" if word == NOT_JUDGED and verdict.metrics else word
+
+
+def _why_not_judged(verdict: Verdict) -> str:
+    """Why no figure of a check was judged: for want of references, of limits, or both."""
+    figures = [metric for metric in verdict.metrics if not metric.explains]
+    unlimited = sum(metric.reference is not None and metric.reference.described for metric in figures)
+    if not unlimited:
+        return "it has no reference"
+    without = "its figures differ too much among healthy nodes to have a limit"
+    if unlimited == len(figures):
+        return without
+    return f"{unlimited} of {len(figures)} figures differ too much among healthy nodes to have a limit, the others have no reference"

@@ -223,6 +223,12 @@ def test_a_run_that_gives_up_leaves_nothing(checkout: Path) -> None:
         assert done.returncode == 3 and f"pid {other.pid} of user" in done.stderr, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
         assert not (checkout.parent / "state/reports").exists(), "no run is left that never was"
+        words, env = command(checkout, "--system", "fake", "--check", "host_device_check", "--json", NEARFAR_WAIT="0")
+        done = subprocess.run(words, cwd=checkout, env=env, capture_output=True, text=True, timeout=100)
+        said = json.loads(done.stdout)
+        assert done.returncode == said.pop("exit_code") == 3 and said["reason"] in done.stderr, done.stderr
+        assert f"pid {other.pid} of user" in said.pop("reason")
+        assert said == {"schema": "nearfar-not-run/1", "verdict": "INDETERMINATE"}
         words, env = command(checkout, "--system", "keeneland", "--check", "topology_check", NEARFAR_WAIT="0")
         done = subprocess.run(words, cwd=checkout, env=env, capture_output=True, text=True, timeout=100)
         assert done.returncode == 0, f"nothing is measured on a modelled node: {done.stderr}"

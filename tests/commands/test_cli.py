@@ -144,6 +144,13 @@ def test_errors_are_one_line(
     assert capsys.readouterr().err.startswith("nearfar: ")
 
 
+def test_without_a_name_the_schemas_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["schema"]) == 0
+    listed = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines())
+    assert list(listed) == sorted(schema.SCHEMAS), "each with a line of its own"
+    assert "site/systems/NAME.yaml" in listed["system"] and "act --json" in listed["act"]
+
+
 @pytest.mark.parametrize("name", sorted(schema.SCHEMAS))
 def test_schemas_are_printed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["schema", name]) == 0

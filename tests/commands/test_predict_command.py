@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import shutil
 
 import pytest
 
 from nearfar.cli import main
 from nearfar.measurement import loads
+from tests.conftest import CHECKOUT
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +60,27 @@ def test_a_file_without_cells_is_not_the_matrix(capsys, tmp_path):
     code, out, _ = predict(capsys, "--node", "keeneland", "--cells", str(tmp_path / "none"), "--json")
     assert code == 0
     assert json.loads(out)["results"] == []
+
+
+def test_what_is_assumed_says_so(capsys):
+    """A published figure is an input, that of a like part taken for it is assumed."""
+    _, out, _ = predict(capsys, "--node", "summit", "n0:g0", "n1:g3", "g0:n0", "g3:n1")
+    told = {line.split()[0]: line.split()[2] for line in out.splitlines()[2:]}
+    assert told["n1:g3"] == "assumed" and told["n0:g0"] == "input", out
+
+
+def test_what_an_assumed_capacity_limits_is_assumed(capsys, tmp_path, monkeypatch):
+    whole = (CHECKOUT / "site/nodes/summit.yaml").read_text()
+    (tmp_path / "nodes").mkdir()
+    given, n = re.subn(r"(?m)^  n0\.memory: \{value: 137.*(peak_place: .*?,) kind: derived.*(source: )(&stream).*$",
+                       r"  n0.memory: {value: 7, peak: 170, \1 kind: assumed, \2\3 a like server}", whole)  # fmt: skip
+    assert n == 1
+    text = given.replace("node_type: summit", "node_type: mine")
+    (tmp_path / "nodes/mine.yaml").write_text(text)
+    shutil.copy(CHECKOUT / "site/nodes/summit.xml", tmp_path / "nodes")
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path))
+    _, out, err = predict(capsys, "--node", "mine", "n0:g0+n0:g1")
+    assert "7.00 assumed" in out, out + err
 
 
 def test_unknown_capacities_are_told(capsys):

@@ -12,7 +12,9 @@ import jsonschema
 import pytest
 import yaml
 
+from nearfar.base import ORDER
 from nearfar.prometheus import METRICS
+from nearfar.prometheus.exposition import MetricsPage
 from tests.conftest import CHECKOUT
 
 promql = pytest.importorskip("promql_parser")
@@ -140,6 +142,25 @@ def test_the_rules_have_the_form_that_prometheus_reads() -> None:
         labels = {label for selector in selectors(rule["expr"]) for label in METRICS[selector.name].labels}
         named = set(re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values())))
         assert named <= labels and ("absent(" not in rule["expr"] or not named), rule["alert"]
+
+
+@pytest.mark.parametrize(
+    "verdict, alerts",
+    [
+        ("FAIL", {"NearfarNodeFailed"}),
+        ("INDETERMINATE", {"NearfarNodeNotJudged"}),
+        ("DEGRADED", set()),
+        ("PASS", set()),
+    ],
+)
+def test_which_rules_are_about_the_verdict_of_a_run(verdict: str, alerts: set[str]) -> None:
+    page = MetricsPage()
+    page.one_of("nearfar_run_verdict", ORDER, verdict, system="vm", node="n1")
+    [now] = re.findall(r'verdict="([^"]*)"\} 1(?:\.0)?$', page.text(), re.M)
+    about = [rule for rule in rules() if rule["expr"].startswith("nearfar_run_verdict{")]
+    assert {rule["alert"] for rule in about if rule["expr"] == f'nearfar_run_verdict{{verdict="{now}"}} == 1'} == alerts
+    [unjudged] = [rule for rule in about if rule["alert"] == "NearfarNodeNotJudged"]
+    assert (unjudged["for"], unjudged["labels"]["severity"]) == ("24h", "warning"), "one odd night is no alert"
 
 
 def test_what_an_administrator_has_to_hear_of_has_a_rule() -> None:

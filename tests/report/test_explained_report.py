@@ -12,11 +12,12 @@ import pytest
 
 from nearfar import report
 from nearfar.report import explanations, terminal
-from nearfar.report.explanations import capacities, merged_document
-from nearfar.verdict import run_directory
+from nearfar.report.explanations import capacities, faults, merged_document
+from nearfar.verdict import CheckRecord, JudgedReference, NodeRun, PastRuns, run_directory
 from nearfar.verdict.references import ReferenceFile
 from tests.data.runs import golden, modelled
 from tests.report.test_report import Page
+from tests.support.verdicts import judged, judged_metric
 
 
 def built(folder: Path) -> tuple[Page, dict]:
@@ -247,7 +248,7 @@ def test_one_figure_that_no_part_explains_is_named(tmp_path: Path) -> None:
     folder = golden.write(tmp_path / "run", ("host_device_check",), {}, files)
     for said in only_sentences(folder):
         assert "nothing is slow" not in said
-    assert "below its reference" in only_sentences(folder)[2]
+    assert "below its tuned reference (healthy runs of this system)" in only_sentences(folder)[2]
 
 
 def test_what_slows_all_alike_is_not_blamed_on_a_part(tmp_path: Path) -> None:
@@ -255,7 +256,7 @@ def test_what_slows_all_alike_is_not_blamed_on_a_part(tmp_path: Path) -> None:
     folder = golden.write(tmp_path / "run", ("host_device_check",), slow)
     found = only(folder).faults
     assert found is not None
-    assert found.sentence.startswith("g1→n0 is 52 % below its reference")
+    assert found.sentence.startswith("g1→n0 is 52 % below what the model predicts, ")
     assert re.search(r" more figures?; no part of the node explains them alone$", found.sentence)
     assert found.found is not None and "nothing is slow" not in json.dumps(only_sentences(folder))
     assert any("judged slow" in detail and "--healthy" in detail for detail in found.details)
@@ -291,7 +292,9 @@ def test_slow_pairs_alone_are_no_single_part(tmp_path: Path) -> None:
     slow = {"g0:g1": 0.5, "g2:g3@g3": 0.6, "g3:g1/staged": 0.4}
     found = only(golden.write(tmp_path / "run", ("host_device_check", "peer_check"), slow)).faults
     assert found is not None and "; no single part explains this, nor two: " in found.sentence
-    assert found.sentence.startswith("g3→g1 /staged is 60 % below its reference")
+    assert found.sentence.startswith(
+        "g3→g1 /staged is 60 % below its siblings in this run, g0→g1 is 50 % below what the model predicts"
+    )
     assert {one.cell for one in found.slow} >= {"g0→g1"}
 
 
@@ -325,3 +328,24 @@ def test_what_ran_in_the_background_makes_no_capacity(tmp_path: Path) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "aggressor": ["n0:g3"]}))
     found = only(folder).capacities
     assert found is not None and found.note == "saturation_check was measured while n0:g3 ran in the background"
+
+
+@pytest.mark.parametrize(
+    "origin, worse, words",
+    [
+        ("tuned", None, "is 10 % below its tuned reference (healthy runs of this system)"),
+        ("published", None, "is 10 % below the published figure"),
+        ("model", None, "is 10 % below healthy GPUs of its model"),
+        ("tuned", "step", "is 25 % below its own past"),
+    ],
+)
+def test_a_slow_figure_says_what_it_is_compared_with(
+    origin: str, worse: str | None, words: str, tmp_path: Path
+) -> None:
+    reference = JudgedReference(50.0, 40.0, None, "GB/s", origin, "", False)
+    past = PastRuns(60.0, 28, "2026-11-01", worse)
+    slow = judged_metric(value=45.0, reference=reference, baseline=past, verdict="DEGRADED")
+    check = CheckRecord("host_device_check", tmp_path, judged("host_device_check", slow), None)
+    node = NodeRun(tmp_path, "n", "s", False, None, (check,))
+    found = faults.faults(node, lambda: None)
+    assert found is not None and words in found.sentence

@@ -61,7 +61,8 @@ def test_four_gpus_of_a_virtual_machine(pages: dict[str, Page], runs: dict[str, 
         re.search(r"^▼.*310\.2.*DEGRADED.*each .*fairness 0\.95.*78 % of 397\.0", place) for place in page.places
     )
     assert any(re.search(r"^✓.*397\.\d.*100 % of 39\d\.\d", place) for place in page.places)
-    assert any(re.search(r"^✓.*156\d.*99 % of 1579 alone", place) for place in page.places)
+    # The flows passed, the sum of them was compared with nothing.
+    assert any(re.search(r"^–.*156\d.*99 % of 1579 alone", place) for place in page.places)
     # What the host side carries is shown and not judged; what each GPU had stands beside it.
     assert any(re.search(r"196\.\d.*each .*fairness 0\.89.*% of 22\d\.\d alone", place) for place in page.places)
     assert any("the slowest has 0.05 of 1/4" in place for place in page.places)

@@ -17,8 +17,11 @@ from nearfar import cli, report
 from nearfar.base import verdicts
 from nearfar.base.errors import NearfarError
 from nearfar.report import headline, terminal
+from nearfar.report.charts.matrices import FIGURE, Place
+from nearfar.report.figures import Figure
 from nearfar.verdict import run_directory
 from tests.data.runs import synthetic
+from tests.support.verdicts import judged_metric
 
 
 class Page(HTMLParser):
@@ -313,6 +316,20 @@ def test_a_figure_without_a_reference_is_not_green(tmp_path: Path) -> None:
     assert {check["verdict"], check["shown"], *(m["verdict"] for m in check["metrics"])} == {"not judged"}
 
 
+@pytest.mark.parametrize(
+    "total, parts, word",
+    [
+        ("not judged", ("PASS", "PASS"), "not judged"),
+        ("not judged", ("PASS", "DEGRADED"), "DEGRADED"),
+        ("PASS", ("not judged", "PASS"), "PASS"),
+        ("PASS", ("FAIL",), "FAIL"),
+    ],
+)
+def test_a_total_that_was_not_judged_has_no_pass_of_its_parts(total: str, parts: tuple[str, ...], word: str) -> None:
+    leading, *others = (Figure(**vars(judged_metric(verdict=each))) for each in (total, *parts))
+    assert Place(FIGURE, leading, tuple(("", part) for part in others)).shown == word
+
+
 def test_figures_without_a_limit_are_counted_apart(tmp_path: Path) -> None:
     """``nearfar tune`` gives no limit to what differs too much among healthy nodes; to tune again would change nothing."""
     folder = synthetic.one_gpu(tmp_path)
@@ -341,6 +358,22 @@ def test_figures_that_others_disturbed_are_told_and_nothing_is_tuned_from_them(t
     said = report.summary(folder)
     assert f"disturbed  others used the machine during {len(metrics)} figures, which nearfar tune leaves out" in said
     assert "validate --system mine   # again on a quiet machine" in said.splitlines()[-1]
+    first = f"others disturbed {len(metrics)} figures: run again on a quiet machine before tuning"
+    assert first in said.splitlines()[0] and "tune --system" not in said, said
+
+
+def test_a_run_of_which_little_was_disturbed_is_tuned_from(tmp_path: Path) -> None:
+    folder = synthetic.one_gpu(tmp_path)
+    for path in folder.glob("workstation/*/verdict.json"):
+        metrics = [{**m, "reference": None, "verdict": "not judged"} for m in json.loads(path.read_text())["metrics"]]
+        if path.parent.name == "host_device_check":
+            metrics[0]["disturbance"] = "cpus"
+        change(path, metrics=metrics, verdict="not judged", reasons=[])
+    change(folder / "run.json", system="mine")
+    report.build(folder)
+    said = report.summary(folder).splitlines()
+    assert "tune --system mine makes them from healthy runs" in said[0] and "disturbed" not in said[0], said
+    assert "tune --system mine   # references" in said[-1], said
 
 
 def test_a_run_in_which_nothing_was_held_against_anything(tmp_path: Path) -> None:

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from nearfar.base import NOT_JUDGED
 from nearfar.run import progress
 from nearfar.run.earlier_seconds import earlier_seconds
 from nearfar.run.expected_cases import ExpectedCase
+from nearfar.verdict.verdict_types import JudgedReference
+from tests.support.verdicts import judged, judged_metric
 
 CASES = [ExpectedCase(f"{name}_check", "redwood", "gpu", "system", False, "n1", "") for name in ("one", "two", "three")]
 
@@ -73,3 +76,25 @@ def test_the_newest_run_of_a_case_counts_and_a_broken_file_costs_nothing(
         (folder / "run.json").write_text(text)
     assert earlier_seconds("redwood") == {("one_check", "gpu", "system"): 7.0}
     assert earlier_seconds("another") == {}
+
+
+def test_why_a_check_was_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What has a reference without a limit is not said to have none."""
+    described = JudgedReference(55.0, None, None, "GB/s", "tuned", "n = 3, described: usually 40 to 60 GB/s", False)
+    case = CASES[0]
+    where = f"{case.check} /0123abcd @redwood:gpu+system"
+    for references, words in (
+        ((None, None), "it has no reference"),
+        ((described, described), "its figures differ too much among healthy nodes to have a limit"),
+        (
+            (described, None),
+            "1 of 2 figures differ too much among healthy nodes to have a limit, the others have no reference",
+        ),
+    ):
+        metrics = [judged_metric(reference=one, verdict=NOT_JUDGED) for one in references]
+        verdict = judged(case.check, *metrics, verdict=NOT_JUDGED, system="redwood")
+        monkeypatch.setattr(progress, "verdicts", lambda _, found=verdict: [found])
+        progress.RunProgress([case], tmp_path, False).reframe_said(f"[       OK ] (1/1) {where}")
+        assert capsys.readouterr().err == f"nearfar: [1/1] one_check: not judged, {words}\n"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from nearfar import cells
 from nearfar.measurement import Unmeasured
-from nearfar.report.figures import SIGNS, Figure, parsed, slug, worst_first
+from nearfar.report.figures import SIGNS, Figure, parsed, shown_together, slug
 from nearfar.verdict import Verdict
 
 from .likes import alike, distances, tint
@@ -48,8 +48,7 @@ class Place:
     @property
     def shown(self) -> str:
         """The worst verdict of the place's figures, as a page shows it; empty where there is no figure."""
-        everything = [f for f in (self.figure, *(part for _, part in self.parts)) if f is not None]
-        return worst_first(everything)[0].shown if everything else ""
+        return shown_together(self.figure, (part for _, part in self.parts)) if self.figure else ""
 
     @property
     def without_anchor(self) -> Place:

@@ -26,6 +26,14 @@ from nearfar.verdict import JudgedMetric, NodeRun
 
 from . import merged_document
 
+#: What a figure is compared with, by its reference's origin.
+_COMPARED_WITH = {
+    "tuned": "its tuned reference (healthy runs of this system)",
+    "published": "the published figure",
+    "prediction": "what the model predicts",
+    "siblings": "its siblings in this run",
+    "model": "healthy GPUs of its model",
+}
 #: So many slow figures are named in a line.
 _NAMED = 3
 
@@ -165,7 +173,7 @@ def _answer(diagnosis: Diagnosis, judged: list[JudgedMetric]) -> str:
 
 
 def _named(judged: list[JudgedMetric]) -> str:
-    """The figures, lone flows and the worst first: ``n0→g0 is 8 % below its reference``."""
+    """The figures, lone flows and the worst first: ``n0→g0 is 8 % below its siblings in this run``."""
     ranked = sorted(judged, key=lambda m: (m.cell is None or not m.cell.lone, -abs(_off(m)[0])))
     words = []
     for metric in ranked[:_NAMED]:
@@ -176,11 +184,12 @@ def _named(judged: list[JudgedMetric]) -> str:
 
 
 def _off(metric: JudgedMetric) -> tuple[float, str]:
-    """How far a figure is from what it should be, a part of 1, and what that is."""
-    value = metric.value or 0.0
-    if metric.reference is not None and metric.reference.value:
-        return value / metric.reference.value - 1, "its reference"
-    past = metric.baseline.median if metric.baseline is not None else value
+    """How far a figure is from what it should be, a part of 1, and what that is: the node's own past where that judged it."""
+    value, before = metric.value or 0.0, metric.baseline
+    if metric.reference is not None and metric.reference.value and not (before is not None and before.worse):
+        origin = metric.reference.origin
+        return value / metric.reference.value - 1, _COMPARED_WITH.get(origin, f"its reference ({origin})")
+    past = before.median if before is not None else value
     return (value / past - 1 if past else 0.0), "its own past"
 
 

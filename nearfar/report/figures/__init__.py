@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import coverage, wording
 from .alike_rows import FigureRow, figure_rows
-from .check_figures import Figure, figures, parsed, slug, worst_first
+from .check_figures import Figure, figures, parsed, shown_together, slug, worst_first
 from .expected import NO_REFERENCE, BestCase, best_case_of, expected_of
 from .wording import (
     SIGNS,
@@ -44,6 +44,7 @@ __all__ = [
     "parsed",
     "percent",
     "plural",
+    "shown_together",
     "size",
     "slug",
     "span",

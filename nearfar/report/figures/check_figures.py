@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar import cells
-from nearfar.base import ORDER, shown_verdict
+from nearfar.base import NOT_JUDGED, ORDER, shown_verdict
 from nearfar.verdict import CheckRecord, JudgedMetric, cell_of
 
 from .wording import expectation, number, percent, unit_words
@@ -203,6 +203,12 @@ def figures(check: CheckRecord, prefix: str) -> list[Figure]:
 def worst_first(found: Iterable[Figure]) -> list[Figure]:
     """FAIL first; within a verdict the order of the run."""
     return sorted(found, key=lambda figure: ORDER.index(figure.verdict))
+
+
+def shown_together(leading: Figure, others: Iterable[Figure]) -> str:
+    """The word of a place that shows ``leading`` and ``others`` beside it: the worst; never PASS where ``leading`` was not judged."""
+    worst = worst_first([leading, *others])[0]
+    return leading.shown if worst.verdict == "PASS" and leading.verdict == NOT_JUDGED else worst.shown
 
 
 def _figure(metric: JudgedMetric, modelled: bool, prefix: str) -> Figure:

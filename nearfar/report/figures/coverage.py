@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from nearfar.base import NOT_JUDGED, worst
-from nearfar.verdict import CheckRecord, RunDirectory
+from nearfar.verdict import CheckRecord, RunDirectory, disturbances
 
 from .check_figures import figures
 from .wording import plural
@@ -45,6 +45,12 @@ def disturbed(run: RunDirectory) -> int:
     return sum(m.disturbance is not None for check in _measured(run) if check.verdict for m in check.verdict.metrics)
 
 
+def too_disturbed(run: RunDirectory) -> bool:
+    """Whether others disturbed so many figures that ``nearfar tune`` makes no limits from the run, and it has to be run again."""
+    judged, unjudged, _ = of_run(run)
+    return disturbed(run) > disturbances.MOST_UNRELIABLE * (judged + unjudged)
+
+
 def shown_run(run: RunDirectory) -> str:
     """A run's verdict as shown: earlier versions called PASS what was compared with nothing."""
     return NOT_JUDGED if run.shown == "PASS" and _all_unjudged(run) else run.shown
@@ -56,7 +62,12 @@ def nothing(run: RunDirectory) -> str | None:
         return None
     _, count, unlimited = of_run(run)
     have = "figure has" if count == 1 else "figures have"
-    why = [f"{count} {have} no reference, {remedy(run)} makes them"] if count else []
+    makes = (
+        "and none can be made from this run, which others disturbed: run it again"
+        if too_disturbed(run)
+        else f"{remedy(run)} makes them"
+    )
+    why = [f"{count} {have} no reference, {makes}"] if count else []
     why += [unlimited_words(unlimited)] if unlimited else []
     findings = [f for check in _measured(run) if check.verdict for f in check.verdict.findings]
     why += dict.fromkeys(f.reason for f in findings if f.item == "topology")
@@ -73,12 +84,16 @@ def _all_unjudged(run: RunDirectory) -> bool:
 
 
 def line(run: RunDirectory) -> str | None:
-    """``14 figures judged, 61 not: they have no reference; …``; None where all that can be was judged, or nothing was measured."""
+    """``14 figures judged, 61 not: they have no reference; …``; None where all that can be was judged, or nothing was measured. A run
+    that was too disturbed says so in place of the command that makes references."""
     judged, unjudged, unlimited = of_run(run)
     if not unjudged:
         return f"{plural(judged, 'figure')} judged; {unlimited_words(unlimited)}" if unlimited else None
     have = "it has" if unjudged == 1 else "they have"
-    return f"{plural(judged, 'figure')} judged, {unjudged} not: {have} no reference; {remedy(run)} makes them from healthy runs"
+    counted = f"{plural(judged, 'figure')} judged, {unjudged} not: {have} no reference"
+    if too_disturbed(run):
+        return f"{counted}; others disturbed {plural(disturbed(run), 'figure')}: run again on a quiet machine before tuning"
+    return f"{counted}; {remedy(run)} makes them from healthy runs"
 
 
 def remedy(run: RunDirectory) -> str:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Exchange, bisection, exchange_of
 from nearfar.report.charts import FIGURE, CellGaps, Place
-from nearfar.report.figures import BestCase, Figure, class_words, number, parsed, span, worst_first
+from nearfar.report.figures import BestCase, Figure, class_words, number, parsed, shown_together, span
 from nearfar.topology import Node
 
 from .many_gpus import Ramp, RampRow, StepCell, alone_together, flows_of, nothing
@@ -110,4 +110,4 @@ def _step(cell: Cell, figures: list[Figure], result: Mapping[str, Any] | None, w
     if alone and total.value:
         words.append(f"{total.value / alone * 100:.0f} % of {number(alone)} alone")
     # How one to all divides has no reference, and is no reason to call the judged total unjudged.
-    return StepCell(place, tuple(words), worst_first([total, *mine])[0].shown, False)
+    return StepCell(place, tuple(words), shown_together(total, mine), False)

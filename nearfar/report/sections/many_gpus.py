@@ -15,7 +15,7 @@ from markupsafe import Markup
 from nearfar import cells
 from nearfar.cells import WAYS, Cell, Load, load_of
 from nearfar.report.charts import FIGURE, CellGaps, Place, curves
-from nearfar.report.figures import BestCase, Figure, best_case_of, number, parsed, plural, span, worst_first
+from nearfar.report.figures import BestCase, Figure, best_case_of, number, parsed, plural, shown_together, span
 from nearfar.topology import Node
 
 _TITLES = {
@@ -198,7 +198,6 @@ def _step(cell: Cell, load: Load, figures: list[Figure], result: Mapping[str, An
     total = next((f for f in mine if f.flow is None and not f.is_ratio), None)
     if total is None:
         return LoadStep(why.place(cell), (), "", False, load, None, None, None)
-    worst = worst_first(mine)[0] if mine else total
     place = Place(FIGURE, total, tuple(("", f) for f in mine if f.flow is not None), total.reason or "")
     flows = flows_of(result)
     shares, alone = _shares(flows), alone_together(flows)
@@ -220,7 +219,7 @@ def _step(cell: Cell, load: Load, figures: list[Figure], result: Mapping[str, An
     known = sorted(rates)
     mean = (total.value or 0.0) / (len(load.gpus) * load.tasks)
     low, high = (known[0], known[-1]) if known else (None, None)
-    return LoadStep(place, tuple(words), worst.shown, False, load, low, mean if known else None, high)
+    return LoadStep(place, tuple(words), shown_together(total, mine), False, load, low, mean if known else None, high)
 
 
 Flows = list[tuple[cells.Flow, Mapping[str, Any]]]
