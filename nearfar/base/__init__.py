@@ -28,7 +28,7 @@ from .node_lists import NodeListError, node_set, refuse_too_many
 from .process import Finished, find_program, run
 from .schema_check import conforms, schema
 from .shown_text import printable, printable_lines
-from .site_file import SiteFile, SiteFileError, Step, did_you_mean, site_directories, site_files, validator
+from .site_file import SiteFile, SiteFileError, Step, did_you_mean, place_in, site_directories, site_files, validator
 from .tables import columns
 from .times import day_text, day_time, minute_text, name_text, second_text, utc_text, utc_time
 from .user_names import user_name
@@ -71,6 +71,7 @@ __all__ = [
     "node_lock",
     "node_set",
     "passes",
+    "place_in",
     "plural",
     "printable",
     "printable_lines",

@@ -28,15 +28,20 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 class SiteFileError(NearfarError):
     """What is wrong at one place of a site's file: its ``line`` (None: the file as a whole), ``where`` that is no line of
-    the file as it stands, and the ``steps`` that lead to it."""
+    the file as it stands (`` of the rendered text of NAME``; else empty), and the ``steps`` that lead to it."""
 
     def __init__(self, path: Path, line: int | None, words: str, where: str = "", steps: tuple[Step, ...] = ()) -> None:
-        super().__init__(f"{path}:{line}{where}: {words}" if line is not None else f"{path}: {words}")
+        super().__init__(f"{path}: {words}" if line is None else f"{place_in(path, line, where)}: {words}")
         self.path = path
         self.line = line
         self.words = words
         self.where = where
         self.steps = steps
+
+
+def place_in(path: Path, line: int, where: str = "") -> str:
+    """``PATH:7``; of a line that is none of the file's own ``PATH: line 7 of the rendered text of NAME``."""
+    return f"{path}: line {line}{where}" if where else f"{path}:{line}"
 
 
 def site_directories(environ: Mapping[str, str] | None = None) -> list[Path]:
@@ -79,8 +84,7 @@ class SiteFile:
             words = f"cannot be read: {getattr(error, 'strerror', None) or error}"
             raise SiteFileError(path, None, words) from None
         text = _render(path, source, os.environ if environ is None else environ)
-        # A loop makes the rendered text longer than the file; the line is then one of what `nearfar` read.
-        self._where = "" if text.count("\n") == source.count("\n") else " of the rendered text"
+        self._template, self._rendered = source.split("\n"), text.split("\n")
         loader = _LOADER(text)
         try:
             self._root = loader.get_single_node()
@@ -90,7 +94,7 @@ class SiteFile:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark is not None else 1
             words = f"not YAML: {error.problem or error.context}"
-            raise SiteFileError(path, line, words, self._where) from None
+            raise self._refusal(line, words) from None
         except yaml.YAMLError as error:
             raise SiteFileError(path, None, f"not YAML: {error}") from None
         finally:
@@ -121,7 +125,17 @@ class SiteFile:
 
     def error(self, words: str, *steps: Step) -> SiteFileError:
         """A user's error that names this file and the line of the part that ``steps`` lead to."""
-        return SiteFileError(self.path, self.line(*steps), words, self._where, steps)
+        return self._refusal(self.line(*steps), words, steps)
+
+    def _refusal(self, line: int, words: str, steps: tuple[Step, ...] = ()) -> SiteFileError:
+        """An error at a line of the rendered text: at the template's own line where that is the only one that reads so."""
+        if len(self._template) == len(self._rendered):
+            return SiteFileError(self.path, line, words, "", steps)
+        # A loop makes the rendered text longer than the file.
+        text = self._rendered[line - 1] if line <= len(self._rendered) else ""
+        if text.strip() and self._rendered.count(text) == 1 == self._template.count(text):
+            return SiteFileError(self.path, self._template.index(text) + 1, words, "", steps)
+        return SiteFileError(self.path, line, words, f" of the rendered text of {self.path.name}", steps)
 
     def check(self, schema_name: str) -> None:
         """Check ``data`` against ``schemas/<schema_name>.json``; the first complaint is raised, with the nearest
@@ -168,14 +182,14 @@ class SiteFile:
         """Refuse a key that is there twice, and an alias to what it stands in."""
         if id(node) in above:
             line = node.start_mark.line + 1
-            raise SiteFileError(self.path, line, "an alias to the very part that holds it; write it out", self._where)
+            raise self._refusal(line, "an alias to the very part that holds it; write it out")
         if isinstance(node, yaml.MappingNode):
             seen: set[str] = set()
             for key, value in node.value:
                 if key.value in seen and key.value != "<<":
                     line = key.start_mark.line + 1
                     words = f"the key '{key.value}' is there twice; remove one"
-                    raise SiteFileError(self.path, line, words, self._where)
+                    raise self._refusal(line, words)
                 seen.add(key.value)
                 self._refuse_repeated_keys(value, (*above, id(node)))
         elif isinstance(node, yaml.SequenceNode):

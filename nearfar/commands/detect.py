@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from nearfar.base import NearfarError, site_directories
+from nearfar.run import not_asked
 from nearfar.site import write_first_site_files
 from nearfar.topology import as_stored, draw, inventory, node_to_document
 
@@ -58,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(node_to_document(node), indent=2, ensure_ascii=False))
     print("\n".join(f"wrote {path}" for path in written), file=sys.stderr)
+    for line in not_asked.brought(args.site, "default", ["gpu"] if node.gpus else []):
+        print(line, file=sys.stderr)
     print("review them, then remove 'unreviewed: true' from each", file=sys.stderr)
     return 0
 

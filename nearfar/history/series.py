@@ -9,19 +9,41 @@ from datetime import datetime
 from typing import NamedTuple
 
 from nearfar.base import ORDER, statistics
+from nearfar.verdict import disturbances
 
 from .lazy_polars import pl
 
 #: The columns of the history that series are made of.
-COLUMNS = ("node", "check", "metric", "unit", "run", "started", "value", "low", "high", "verdict", "intermittent")
+COLUMNS = (
+    "node",
+    "check",
+    "metric",
+    "unit",
+    "run",
+    "started",
+    "value",
+    "low",
+    "high",
+    "verdict",
+    "intermittent",
+    "disturbance",
+)
 #: Units in which less is better.
 LESS_IS_BETTER = ("us", "ns", "ms", "s")
+#: What each word of the column ``disturbance`` says.
+DISTURBED = {
+    "cpus": "other processes used the CPUs",
+    "steal": "the hypervisor took CPU time",
+    "gpu": "other processes used the GPU",
+    disturbances.HOST: "unrelated paths were slow at once, as on a host that others use",
+    disturbances.MEMORY_ERRORS: "the GPU's memory erred",
+}
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 
 class Point(NamedTuple):
     """One run. ``low`` and ``high`` are the interval of its median, None where there is none. ``intermittent``: measured again, it
-    was within its bound most of the times."""
+    was within its bound most of the times. ``disturbance``: a key of ``DISTURBED``, None where nothing disturbed it."""
 
     started: datetime
     run: str
@@ -31,11 +53,17 @@ class Point(NamedTuple):
     verdict: str
     epoch: int
     intermittent: bool = False
+    disturbance: str | None = None
 
     @property
     def words(self) -> str:
-        """The verdict, and whether it was intermittent."""
-        return f"{self.verdict} intermittent" if self.intermittent else self.verdict
+        """The verdict, whether it was intermittent, and ``*`` where the measurement was disturbed."""
+        return f"{self.verdict}{' intermittent' if self.intermittent else ''}{self.mark}"
+
+    @property
+    def mark(self) -> str:
+        """``*`` of a measurement that was disturbed, else nothing."""
+        return "" if self.disturbance is None else " *"
 
 
 @dataclass(frozen=True)
@@ -86,7 +114,15 @@ def from_rows(rows: pl.DataFrame) -> list[Series]:
     found = []
     for (node, check, metric, unit), own in rows.group_by("node", "check", "metric", "unit", maintain_order=True):
         columns = own.select(
-            "started", "run", "value", "low", "high", "verdict", "epoch", pl.col("intermittent").fill_null(False)
+            "started",
+            "run",
+            "value",
+            "low",
+            "high",
+            "verdict",
+            "epoch",
+            pl.col("intermittent").fill_null(False),
+            "disturbance",
         ).rows()
         found.append(Series(str(node), str(check), str(metric), str(unit), tuple(Point(*each) for each in columns)))
     return found

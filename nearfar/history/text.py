@@ -8,7 +8,7 @@ from nearfar.base import columns, day_text, minute_text, utc_text
 from nearfar.verdict.references import figure, software_changes
 
 from .fleet_shift import FleetShift
-from .series import Series, sparkline
+from .series import DISTURBED, Point, Series, sparkline
 
 
 def table(found: Sequence[Series], most: int | None) -> list[str]:
@@ -29,12 +29,18 @@ def table(found: Sequence[Series], most: int | None) -> list[str]:
         rows.append((
             *(str(getattr(each, key)) for key in keys), str(len(each.points)), figure(each.median, each.unit),
             f"{figure(low, each.unit)} – {figure(high, each.unit)}", figure(each.last.value, each.unit),
-            f"{each.last.verdict}{_how_often(each)}", sparkline(each.values, *(scale or _scale(each))),
+            f"{each.last.verdict}{each.last.mark}{_how_often(each)}", sparkline(each.values, *(scale or _scale(each))),
         ))  # fmt: skip
     lines += columns(rows, right=[len(keys), len(keys) + 1, len(keys) + 3])
     if len(found) > len(shown):
         lines.append(f"… and {len(found) - len(shown)} more (--all)")
-    return lines
+    return lines + _legend([each.last for each in shown])
+
+
+def _legend(points: Sequence[Point]) -> list[str]:
+    """What the mark ``*`` says, where it stands; the kinds of disturbance once each."""
+    kinds = dict.fromkeys(point.disturbance for point in points if point.disturbance is not None)
+    return [f"* disturbed: {'; '.join(DISTURBED.get(kind, kind) for kind in kinds)}"] if kinds else []
 
 
 def _how_often(one: Series) -> str:
@@ -64,7 +70,7 @@ def runs(one: Series) -> list[str]:
         interval = "" if point.low is None or point.high is None else (
             f"{figure(point.low, one.unit)} – {figure(point.high, one.unit)}")  # fmt: skip
         rows.append((minute_text(point.started), figure(point.value, one.unit), interval, point.words, point.run))
-    return lines + columns(rows, right=[1])
+    return lines + columns(rows, right=[1]) + _legend(one.points)
 
 
 def shifts(found: Sequence[FleetShift], most: int | None) -> list[str]:

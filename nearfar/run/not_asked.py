@@ -1,12 +1,28 @@
-"""The questions that a run would have asked this machine, had it the programs that they take: said, and no verdict."""
+"""The questions that a run would have asked a machine, had it the programs that they take: said, and no verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nearfar.question import Question
+from nearfar.question import ACCEPT, Question, asked_at
 from nearfar.site import System
+
+#: What a feature of a partition says that its nodes have, of those that ``nearfar detect`` cannot see.
+_SAYS = {"ranks": "an MPI", "mpi": "the OSU benchmarks with an MPI"}
+
+
+def brought(system: str, partition: str, features: Sequence[str]) -> list[str]:
+    """Lines that name the checks a partition is not asked for want of a feature of MPI, and the line of the system's file that
+    brings them. The second's line has the first's feature too: what has the benchmarks has an MPI."""
+    lines, having = [], list(features)
+    for feature, words in _SAYS.items():
+        names = [check.name for check in asked_at(ACCEPT) if check.lacks(system, partition, having, (feature,))]
+        having.append(feature)
+        if names:
+            lines.append(f"not asked: {', '.join(names)}; where the nodes have {words}, this line of the partition '{partition}' "
+                         f"brings {'it' if len(names) == 1 else 'them'}: features: [{', '.join(having)}]")  # fmt: skip
+    return lines
 
 
 def entries(checks: Iterable[Question], system: System) -> list[dict[str, Any]]:

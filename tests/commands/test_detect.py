@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ from nearfar.base.files import CHECKOUT
 from nearfar.cells import parse
 from nearfar.cli import main
 from nearfar.model.prediction import load_node_type, predict
+from nearfar.question import named
 from nearfar.site.first_site_files import write_first_site_files
 from nearfar.site.systems import claims, load_all
 from nearfar.topology import Link, Node, node_from_document, parse_hwloc_xml
@@ -42,6 +44,23 @@ def test_real_captures(name: str, capsys: pytest.CaptureFixture[str]) -> None:
         pytest.skip(f"{REAL} is not there: captures of real nodes are kept beside the checkout")
     assert main(["detect", "--xml", str(REAL / f"{name}.xml")]) == 0
     assert "off_socket" in capsys.readouterr().out
+
+
+def test_checks_that_the_first_file_does_not_ask_are_said_with_the_line_that_brings_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["detect", "--xml", KEENELAND, "--site", "mine", "--site-dir", str(tmp_path)]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("not asked: ")]
+    assert [re.findall(r"\w+_check", line) for line in said] == [["load_balance_check", "mpi_check"], ["osu_check"]]
+    file = tmp_path / "systems/mine.yaml"
+    text = file.read_text()
+    before, *with_them = ("features: [gpu]", *(re.search(r"features: \[.*\]$", line)[0] for line in said))  # type: ignore[index]
+    assert before in text and with_them == ["features: [gpu, ranks]", "features: [gpu, ranks, mpi]"]
+    for line, brings in zip(said, with_them):
+        file.write_text(text.replace(before, brings))
+        partition = load_all([tmp_path])["mine"].partitions["default"]
+        for name in re.findall(r"\w+_check", line):
+            assert named(name).fits("mine", "default", partition.features), f"{brings} does not bring {name}"
 
 
 def test_first_site_files_are_read_by_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

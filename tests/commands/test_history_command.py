@@ -176,6 +176,28 @@ def test_a_renamed_metric_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert said.startswith("note: sole.n0_g0 was last measured on 2026-11-01; host_device_check has run since"), said
 
 
+def test_disturbed_points_have_a_mark_and_a_legend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def busy(raw: dict[str, Any]) -> None:
+        raw["machine"] = {"mean": {"others": 30.0, "own": 0.5}}
+
+    monkeypatch.setenv("NEARFAR_HISTORY", str(tmp_path / "history"))
+    for day, factor, change in (("2026-11-01", 1.0, None), ("2026-11-02", 0.4, busy)):
+        run = nightly.run(tmp_path / day, {"gpu001": factor}, day, change=change)
+        history.record(run, tmp_path / "history")
+    legend = "* disturbed: other processes used the CPUs"
+    assert cli.main(["history", "--node", "gpu001", "--metric", "sole.n0_g0"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert " * " not in lines[2] and "INDETERMINATE *" in lines[3] and lines[4] == legend, lines
+    assert cli.main(["history", "--node", "gpu001"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == legend and any("INDETERMINATE *" in line for line in lines), lines
+    assert cli.main(["history", "--node", "gpu001", "--metric", "sole.n0_g0", "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["series"][0]["points"]
+    assert [point["disturbance"] for point in points] == [None, "cpus"]
+
+
 def test_sparklines() -> None:
     assert series.sparkline([1, 2, 3], 1, 3) == "▁▅█"
     assert series.sparkline([5, 5], 5, 5) == "▄▄"

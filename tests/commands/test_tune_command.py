@@ -202,6 +202,20 @@ def test_what_never_enters(world: World, change: Callable[[dict[str, Any]], None
     assert lone == {key: limit["value"] for key, limit in clean["tuned"].items() if "both" not in key}
 
 
+@pytest.mark.parametrize("change, why", [(busy, "other processes used the CPUs"), (held_down, "with clocks held down")])
+def test_disturbed_runs_are_named_where_they_stop_a_row(
+    world: World, change: Callable[[dict[str, Any]], None], why: str
+) -> None:
+    world.nights({"gpu000": 1.0}, days=1)
+    world.nights({f"gpu05{n}": 0.5 for n in range(7)}, days=1, change=change)
+    found = world.proposal()["refused"][row("sole.h2d")]
+    assert re.search(r"\d+ of its \d+ figures were disturbed, not verified, or had clocks held down \(", found), found
+    named = re.search(r"\((\S+ of gpu05\d: .*); and 2 more\); the others are the best of them$", found)
+    assert named, found
+    each = named[1].split("; ")
+    assert len(each) == 5 and all(re.fullmatch(rf"2026\S+ of gpu05\d: {why}", one) for one in each), each
+
+
 def test_what_has_not_converged_enters(world: World) -> None:
     world.nights(change=unconverged)
     made = world.proposal()

@@ -10,7 +10,7 @@ from nearfar.base import site_file
 from nearfar.base.errors import NearfarError
 from nearfar.base.files import CHECKOUT
 from nearfar.base.site_file import SiteFile, site_directories, site_files
-from nearfar.site import expectations, reframe_settings, systems
+from nearfar.site import expectations, lint, reframe_settings, systems
 from nearfar.topology import Gpu, Link, Node
 
 GOOD = """\
@@ -151,11 +151,32 @@ def test_templates_see_files_and_environment_alone(site: Path) -> None:
         systems.load_all()
 
 
-def test_the_line_after_a_loop_is_that_of_the_rendered_text(site: Path) -> None:
-    path = write(site, "{% for n in [1, 2, 3] %}\n# {{ n }}\n{% endfor %}\n" + GOOD.replace("hosts:", "hots:"))
-    with pytest.raises(NearfarError, match="of the rendered text: unknown key 'hots'") as caught:
+LOOP = "{% for n in [1, 2, 3] %}\n# {{ n }}\n{% endfor %}\n"
+
+
+@pytest.mark.parametrize(
+    "after, line",
+    [
+        (GOOD.replace("hosts:", "hots:"), "mine.yaml:{own}: unknown key 'hots'"),
+        (
+            GOOD.replace("hosts:", "{{ 'hots' }}:"),
+            "mine.yaml: line {rendered} of the rendered text of mine.yaml: unknown",
+        ),
+    ],
+    ids=["a line as it stands in the template", "a line that the template makes"],
+)
+def test_the_line_after_a_loop_is_the_templates_or_said_to_be_of_the_rendered_text(
+    site: Path, after: str, line: str
+) -> None:
+    write(site, LOOP + after)
+    own = next(n for n, each in enumerate((LOOP + after).splitlines(), 1) if "hots" in each)
+    text = "".join(f"\n# {n}\n" for n in (1, 2, 3)) + "\n" + after
+    rendered = next(n for n, each in enumerate(text.splitlines(), 1) if "hots" in each)
+    with pytest.raises(NearfarError) as caught:
         systems.load_all()
-    assert str(path) in str(caught.value)
+    assert line.format(own=own, rendered=rendered) in str(caught.value)
+    (complaint,) = [each for each in lint.lint([site]).complaints if "hots" in each.message]
+    assert str(complaint).startswith(str(caught.value).split(": unknown", maxsplit=1)[0])
 
 
 def test_own_site_comes_first(site: Path) -> None:

@@ -87,12 +87,12 @@ def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
     entered = sum(len(each.values) for each in pool.figures)
     if pool.unreliable > disturbances.MOST_UNRELIABLE * (entered + pool.unreliable):
         count = f"{pool.unreliable} of its {entered + pool.unreliable} figures"
+        runs = "" if pool.disturbed is None else f" ({pool.disturbed})"
         if pool.beyond is not None:
-            return Refusal(
-                f"{count} are unreliable or cannot be ({pool.beyond}); nobody knows what the others are worth"
-            )
+            words = f"cannot be ({pool.beyond}){f' or are unreliable{runs}' if runs else ''}"
+            return Refusal(f"{count} {words}; nobody knows what the others are worth")
         words = "were disturbed, not verified, or had clocks held down"
-        return Refusal(f"{count} {words}; the others are the best of them")
+        return Refusal(f"{count} {words}{runs}; the others are the best of them")
     bad, why = groups.apart(pool, MOST_BAD)
     if why is not None:
         return Refusal(why)

@@ -14,7 +14,7 @@ from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl
 from nearfar.verdict import disturbances, row_fault
 from nearfar.verdict.references import known_checks
 
-from . import hosts
+from . import disturbed_runs, hosts
 
 #: What has to be the same for figures to be of one pool, beside the row: the software.
 STAMP = ("driver", "cuda", "mps")
@@ -56,7 +56,7 @@ class Pool:
     """The figures that one row speaks of. ``model`` is the GPUs', None on nodes without; ``indexed``: whether the figures are
     of GPUs. ``node_type`` is a site file's name, else the product's; ``ceiling`` what the links can carry, in ``unit``;
     ``unreliable`` how many figures of its own were left out because their measurement went wrong; ``beyond`` one of them that
-    cannot be, in words."""
+    cannot be, and ``disturbed`` the runs that the others come from, in words."""
 
     check: str
     model: str | None
@@ -69,6 +69,7 @@ class Pool:
     unreliable: int
     figures: tuple[NodeFigure, ...] = field(repr=False)
     beyond: str | None = None
+    disturbed: str | None = None
 
     @property
     def less_is_better(self) -> bool:
@@ -143,8 +144,9 @@ def choose(
         where=wanted & same & _reason().is_null(),
     )  # fmt: skip
     unreliable = store.aggregated(
-        question, ["check", "metric", "gpu_model", "unit", "partition", "product"], pl.col("rows").first(), pl.len().alias("count"),
-        where=wanted & same & _reason().is_in(_UNRELIABLE),
+        question, ["check", "row", "gpu_model", "unit", "partition", "product"], pl.len().alias("count"),
+        *disturbed_runs.expressions(_reason()), where=wanted & same & _reason().is_in(_UNRELIABLE),
+        made={"row": pl.col("rows").list.last()},
     )  # fmt: skip
     left_out = _left_out(stamps, chosen)
     can_be, cannot = _sifted([{**figure, "host": host[figure["node"]]} for figure in figures.to_dicts()])
@@ -244,20 +246,22 @@ def _left_out(stamps: pl.DataFrame, newest: Sequence[str | None]) -> dict[str, i
 def _key(figure: Mapping[str, Any], types: Mapping[str, str]) -> tuple[object, ...]:
     """What the figures of a pool have in common."""
     node_type = types[str(figure["partition"])] or str(figure["product"] or "")
-    return figure["check"], figure["gpu_model"], figure["rows"][-1], figure["unit"], node_type
+    row = figure["row"] if "row" in figure else figure["rows"][-1]
+    return figure["check"], figure["gpu_model"], row, figure["unit"], node_type
 
 
-def _by_pool(figures: Iterable[Mapping[str, Any]], types: Mapping[str, str]) -> dict[tuple[object, ...], int]:
-    found: dict[tuple[object, ...], int] = {}
+def _by_pool(
+    figures: Iterable[Mapping[str, Any]], types: Mapping[str, str]
+) -> dict[tuple[object, ...], list[Mapping[str, Any]]]:
+    found: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     for figure in figures:
-        key = _key(figure, types)
-        found[key] = found.get(key, 0) + figure["count"]
+        found.setdefault(_key(figure, types), []).append(figure)
     return found
 
 
 def _pools(
     figures: Iterable[Mapping[str, Any]],
-    unreliable: Mapping[tuple[object, ...], int],
+    unreliable: Mapping[tuple[object, ...], Sequence[Mapping[str, Any]]],
     types: Mapping[str, str],
     left_out: dict[str, int],
 ) -> list[Pool]:
@@ -271,7 +275,7 @@ def _pools(
         key = _key(figure, types)
         groups.setdefault(key, []).append(figure)
     return [
-        _pool(key, own, unreliable.get(key, 0))
+        _pool(key, own, unreliable.get(key, ()))
         for key, own in sorted(groups.items(), key=lambda item: tuple(map(str, item[0])))
     ]
 
@@ -300,15 +304,17 @@ def _not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
     return "of another MPI" if figure["mpi"] not in (None, mpi) else None
 
 
-def _pool(key: tuple[object, ...], figures: Sequence[Mapping[str, Any]], unreliable: int) -> Pool:
+def _pool(
+    key: tuple[object, ...], figures: Sequence[Mapping[str, Any]], unreliable: Sequence[Mapping[str, Any]]
+) -> Pool:
     check, model, row, unit, node_type = key
     first = figures[0]
     ceilings = [float(f["ceiling"]) for f in figures if f["ceiling"] is not None]
     return Pool(
         check=str(check), model=None if model is None else str(model), row=str(row), unit=str(unit), kind=kind_of(first),
         indexed=first["gpus"] is not None, node_type=str(node_type), ceiling=max(ceilings, default=None),
-        unreliable=unreliable, beyond=next((f["why"] for f in figures if "why" in f), None),
-        figures=_figures(figures),
+        unreliable=sum(each["count"] for each in unreliable), beyond=next((f["why"] for f in figures if "why" in f), None),
+        figures=_figures(figures), disturbed=disturbed_runs.words(each for each in unreliable if "disturbed" in each),
     )  # fmt: skip
 
 

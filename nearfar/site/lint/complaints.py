@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import SiteFile, SiteFileError, Step
+from nearfar.base import SiteFile, SiteFileError, Step, place_in
 
 #: From the worst on. An error is wrong; a warning deserves a look; an info is as it is meant to be, where that is known.
 ERROR, WARNING, INFO = LEVELS = ("error", "warning", "info")
@@ -26,7 +26,7 @@ class Complaint:
 
     def __str__(self) -> str:
         """``file:line: level: message``."""
-        return f"{self.file}:{self.line}{self.where}: {self.level}: {self.message}"
+        return f"{place_in(self.file, self.line, self.where)}: {self.level}: {self.message}"
 
     def entry(self) -> dict[str, Any]:
         """As ``--json`` prints it."""
