@@ -7,6 +7,7 @@ from nearfar.base import columns
 from .bitmaps import format_cpu_list
 from .parts import Gpu, Link, Nic, Node, NumaNode
 from .path_classes import host_class, nic_class, peer_class, shared_uplinks
+from .unlike_links import unlike_links
 
 _GIB = 1 << 30
 _LABELS = {"driver": "driver", "cuda": "CUDA", "kernel": "kernel", "os": "", "hwloc": "hwloc", "vbios": "GPU firmware"}
@@ -24,7 +25,7 @@ def draw(node: Node) -> str:
         ("from device to device", _device_table(node)),
         ("devices behind one uplink", [f"{bridge}  {' '.join(d)}" for bridge, d in shared_uplinks(node).items()]),
         ("distances between NUMA nodes", _distance_table(node)),
-        ("notes", list(node.notes)),
+        ("notes", [*unlike_links(node), *node.notes]),
     ):
         if block:
             lines += ["", *([title] if title else []), *("  " + line for line in block)]

@@ -370,6 +370,9 @@ def test_the_drawing_shows_places_links_and_classes() -> None:
     text = draw(constructed("nic-behind-gpu-switch"))
     for expected in ("package 0  CPUs 0-7", "n0  CPUs 0-7  64 GiB", "g0      0000:03:00.0", "off_socket", "PIX", "PXB"):
         assert expected in text
+    assert draw(constructed("mixed-x8-x16")).endswith(
+        "notes\n  g1 (0000:41:00.0): its link to the host is 15.8 GB/s, of other GPUs of model NVIDIA A100-PCIE-40GB in this node 31.5 GB/s"
+    )
     text = draw(constructed("unknown-locality"))
     assert "of no one package" in text
     assert "unknown" in text
