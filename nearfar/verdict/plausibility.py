@@ -174,18 +174,17 @@ def _of_rate(quantity: str, subject: str, flow: str | None, path_class: str, nod
         return _of_saxpy(path_class if quantity == RATIO else quantity, node)
     if quantity.startswith(("mpi.", "contention.mpi.")):
         return _of_mpi(quantity, subject)
-    flows = _flows(subject, flow)
+    flows = [each for each in _flows(subject, flow) if each.kind != "compute"]  # it is no part of a rate of bytes
     if not flows:
         return OF_ANYTHING, "a rate of anything"
     if quantity == "task":  # one of several that share a flow
         return max((_of_flow(each, path_class, node) for each in flows), key=lambda most: most[0])
-    moving = [each for each in flows if each.kind != "compute"]  # what computes is no part of a rate of bytes
-    streams = [each for each in moving if each.kind == "stream"]
-    each = [_of_flow(one, path_class, node) for one in moving if one.kind != "stream"]
+    streams = [each for each in flows if each.kind == "stream"]
+    each = [_of_flow(one, path_class, node) for one in flows if one.kind != "stream"]
     if streams:
         each.append(_of_memory(streams, node))
     kinds = sorted({of for _, of in each})
-    return sum(most for most, _ in each), f"{plural(len(moving), 'flow')} together" if len(each) > 1 else kinds[0]
+    return sum(most for most, _ in each), f"{plural(len(flows), 'flow')} together" if len(each) > 1 else kinds[0]
 
 
 def _of_memory(flows: Iterable[Flow], node: Node | None) -> tuple[float, str]:

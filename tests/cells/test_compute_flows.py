@@ -9,6 +9,7 @@ import pytest
 from nearfar import cli
 from nearfar.cells import CellError, decode_cell, encode_cell, parse
 from nearfar.measurement import consistency, metrics
+from nearfar.verdict import plausibility
 from nearfar.verdict.words import describe
 from tests.support import kernel_documents as made
 
@@ -52,6 +53,7 @@ def test_its_rate_is_in_operations_and_that_of_the_copy_in_bytes() -> None:
     entry["flows"][0]["rate"] = made.rate("GB/s", 500.0)
     wrong = metrics(made.document(node, [entry]), node.node)
     assert "where GFLOP/s were asked for" in str(consistency.fault(wrong[0]))
+    assert plausibility.fault(wrong[0], node.node) is None, "the unit is what is wrong with it"
 
 
 def test_nobody_predicts_it(capsys: pytest.CaptureFixture[str]) -> None:
