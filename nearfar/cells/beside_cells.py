@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from nearfar.topology import Gpu, Node, NumaNode
+from nearfar.topology import Node
 
-from .matrices import Skip, driver_of, hidden, memory_allowed
-from .notation import Cell, Endpoint, Flow
+from .matrices import Skip, hidden, memory_beside, triad, two_ways
+from .memory_cells import on_own_memory
+from .notation import Cell
 
 
 def beside_products(node: Node) -> tuple[list[Cell], list[Skip]]:
@@ -14,11 +15,10 @@ def beside_products(node: Node) -> tuple[list[Cell], list[Skip]]:
     cells: list[Cell] = []
     skips: list[Skip] = []
     for gpu in node.gpus:
-        memory = _memory_of(node, gpu)
+        memory = memory_beside(node, gpu)
         if memory is None:
             continue
-        computing = Flow(Endpoint("g", gpu.index), Endpoint("g", gpu.index), kernel="gemm")
-        two = [Cell((copy, computing)) for copy in _copies(node, memory, gpu)]
+        two = [Cell((copy, on_own_memory(gpu.index, "gemm"))) for copy in two_ways(node, memory, gpu)]
         if gpu.visible:
             cells += two
         else:
@@ -29,21 +29,13 @@ def beside_products(node: Node) -> tuple[list[Cell], list[Skip]]:
 def beside_stream(node: Node) -> tuple[list[Cell], list[Skip]]:
     """Of each NUMA node with cores and GPUs of its own (of the only one, any GPUs): STREAM triad by all its cores beside copies in both
     directions with all these GPUs. Hidden GPUs are left out."""
-    cells = []
+    cells: list[Cell] = []
     for memory in node.host_numa_nodes:
-        gpus = [gpu for gpu in node.gpus if gpu.visible and _memory_of(node, gpu) == memory]
+        gpus = [gpu for gpu in node.gpus if gpu.visible and memory_beside(node, gpu) == memory]
         if memory.cpus and gpus:
-            copies = [_copies(node, memory, gpu) for gpu in gpus]
-            triad = Flow(Endpoint("c", memory.index), Endpoint("n", memory.index), kernel="triad")
-            cells.append(Cell((*(down for down, _ in copies), *(up for _, up in copies), triad)))
-    return cells, [hidden(Cell((_copies(node, node.host_numa_nodes[0], g)[0],)), g) for g in node.gpus if not g.visible]
-
-
-def _memory_of(node: Node, gpu: Gpu) -> NumaNode | None:
-    allowed = [memory for memory in node.host_numa_nodes if memory_allowed(node, memory)]
-    return next((memory for memory in allowed if memory.index == gpu.numa_node), allowed[0] if allowed else None)
-
-
-def _copies(node: Node, memory: NumaNode, gpu: Gpu) -> tuple[Flow, Flow]:
-    host, device, driver = Endpoint("n", memory.index), Endpoint("g", gpu.index), driver_of(node, memory)
-    return Flow(host, device, driver), Flow(device, host, driver)
+            copies = [two_ways(node, memory, gpu) for gpu in gpus]
+            cells.append(
+                Cell((*(down for down, _ in copies), *(up for _, up in copies), triad(memory.index, memory.index)))
+            )
+    beside = ((gpu, memory_beside(node, gpu)) for gpu in node.gpus if not gpu.visible)
+    return cells, [hidden(Cell((two_ways(node, memory, gpu)[0],)), gpu) for gpu, memory in beside if memory is not None]

@@ -38,7 +38,7 @@ def host_device_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
     for gpu in node.gpus:
         stands_for = _representatives(node, gpu, memories)
         for memory in node.host_numa_nodes:
-            three = _three_ways(memory.index, gpu.index, driver_of(node, memory))
+            three = _three_ways(node, memory, gpu)
             if not gpu.visible:
                 skips += [hidden(cell, gpu) for cell in three]
             elif memory not in memories:
@@ -75,8 +75,8 @@ def stream_matrix(node: Node) -> list[Cell]:
         for c, m in pairs:
             first.setdefault((c.package, m.package, c == m, node.distances.get((c.index, m.index))), (c, m))
         pairs = list(first.values())
-    cells = [Cell((_triad(c.index, m.index),)) for c, m in pairs]
-    own = tuple(_triad(m.index, m.index) for m in memories if m in cores)
+    cells = [Cell((triad(c.index, m.index),)) for c, m in pairs]
+    own = tuple(triad(m.index, m.index) for m in memories if m in cores)
     return [*cells, Cell(own)] if len(own) > 1 else cells
 
 
@@ -86,7 +86,7 @@ def stream_left_out(node: Node) -> list[Skip]:
     skips = []
     for cores in (n for n in node.numa_nodes if n.cpus):
         for memory in node.host_numa_nodes:
-            cell = Cell((_triad(cores.index, memory.index),))
+            cell = Cell((triad(cores.index, memory.index),))
             if not _allowed_cpus(node, cores):
                 skips.append(Skip(cell, f"no CPU of NUMA node {cores.index} is allowed by the cpuset", "not_allowed"))
             elif not memory_allowed(node, memory):
@@ -101,13 +101,25 @@ def _not_allowed(memory: NumaNode) -> str:
     return f"NUMA node {memory.index}'s memory is not allowed by the cpuset"
 
 
-def _three_ways(numa: int, gpu: int, driver: Endpoint | None) -> list[Cell]:
-    memory, device = Endpoint("n", numa), Endpoint("g", gpu)
-    down, up = Flow(memory, device, driver), Flow(device, memory, driver)
+def _three_ways(node: Node, memory: NumaNode, gpu: Gpu) -> list[Cell]:
+    down, up = two_ways(node, memory, gpu)
     return [Cell((down,)), Cell((up,)), Cell((down, up))]
 
 
-def _triad(cores: int, memory: int) -> Flow:
+def two_ways(node: Node, memory: NumaNode, gpu: Gpu) -> tuple[Flow, Flow]:
+    """The copies from a NUMA node's memory to a GPU and back, driven as ``driver_of`` says."""
+    host, device, driver = Endpoint("n", memory.index), Endpoint("g", gpu.index), driver_of(node, memory)
+    return Flow(host, device, driver), Flow(device, host, driver)
+
+
+def memory_beside(node: Node, gpu: Gpu) -> NumaNode | None:
+    """The host memory of the GPU's own NUMA node, where that is known and allowed, else the first that is allowed; None without any."""
+    allowed = [memory for memory in node.host_numa_nodes if memory_allowed(node, memory)]
+    return next((memory for memory in allowed if memory.index == gpu.numa_node), allowed[0] if allowed else None)
+
+
+def triad(cores: int, memory: int) -> Flow:
+    """STREAM triad by all cores of a NUMA node on the memory of one."""
     return Flow(Endpoint("c", cores), Endpoint("n", memory), kernel="triad")
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from nearfar.topology import Node, NumaNode
 
-from .matrices import Skip, driver_of, hidden, memory_allowed
+from .matrices import Skip, hidden, memory_allowed, memory_beside, two_ways
 from .notation import CORE_SHARES, GPU_KERNELS, KERNELS, Cell, Endpoint, Flow
 
 
 def gpu_memory(node: Node) -> tuple[list[Cell], list[Skip]]:
     """STREAM triad of each GPU on its own memory, then of all of them at once."""
-    cells = [Cell((_own(gpu.index, "triad"),)) for gpu in node.gpus if gpu.visible]
-    skips = [hidden(Cell((_own(gpu.index, "triad"),)), gpu) for gpu in node.gpus if not gpu.visible]
+    cells = [Cell((on_own_memory(gpu.index, "triad"),)) for gpu in node.gpus if gpu.visible]
+    skips = [hidden(Cell((on_own_memory(gpu.index, "triad"),)), gpu) for gpu in node.gpus if not gpu.visible]
     together = Cell(tuple(cell.flows[0] for cell in cells))
     return ([*cells, together] if len(cells) > 1 else cells), skips
 
@@ -31,24 +33,21 @@ def memory_kernels(node: Node) -> tuple[list[Cell], list[Skip]]:
             Cell(tuple(_by_cores(n.index, kernel).flows[0] for n in numa)) for kernel in KERNELS if kernel != "triad"
         ]
     for gpu in gpus:
-        cells += [Cell((_own(gpu.index, kernel),)) for kernel in (*KERNELS, *GPU_KERNELS) if kernel != "triad"]
+        cells += [Cell((on_own_memory(gpu.index, kernel),)) for kernel in (*KERNELS, *GPU_KERNELS) if kernel != "triad"]
     for gpu in gpus[:1]:
         elsewhere = [*(Endpoint("n", n.index) for n in numa), *(Endpoint("g", peer.index) for peer in gpus[1:2])]
         cells += [Cell((Flow(Endpoint("g", gpu.index), memory, kernel="triad"),)) for memory in elsewhere]
-    skips = [hidden(Cell((_own(gpu.index, "copy"),)), gpu) for gpu in node.gpus if not gpu.visible]
+    skips = [hidden(Cell((on_own_memory(gpu.index, "copy"),)), gpu) for gpu in node.gpus if not gpu.visible]
     return cells, skips
 
 
 def one_pageable(node: Node) -> list[Cell]:
     """A copy of pageable memory to the first GPU that is seen, from its own NUMA node where that is known; none without either."""
-    memories = [n for n in node.host_numa_nodes if memory_allowed(node, n)]
     gpu = next((gpu for gpu in node.gpus if gpu.visible), None)
-    if gpu is None or not memories:
+    memory = None if gpu is None else memory_beside(node, gpu)
+    if gpu is None or memory is None:
         return []
-    memory = next((n for n in memories if n.index == gpu.numa_node), memories[0])
-    return [
-        Cell((Flow(Endpoint("n", memory.index), Endpoint("g", gpu.index), driver_of(node, memory), pageable=True),))
-    ]
+    return [Cell((replace(two_ways(node, memory, gpu)[0], pageable=True),))]
 
 
 def _cores(node: Node, numa: NumaNode) -> int:
@@ -58,7 +57,8 @@ def _cores(node: Node, numa: NumaNode) -> int:
     return len({core_of.get(cpu, cpu) for cpu in allowed})
 
 
-def _own(gpu: int, kernel: str) -> Flow:
+def on_own_memory(gpu: int, kernel: str) -> Flow:
+    """What a GPU computes, a kernel of STREAM or matrix products, in its own memory."""
     return Flow(Endpoint("g", gpu), Endpoint("g", gpu), kernel=kernel)
 
 
