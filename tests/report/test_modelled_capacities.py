@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from nearfar.model.prediction import Capacity
 from nearfar.report import page_contents
 from nearfar.report.explanations import Explained
 from nearfar.report.page import render
-from nearfar.report.sections import CapacityRow
+from nearfar.report.sections import CapacityRow, modelled_capacities
 from nearfar.verdict import run_directory
 from tests.report.test_at_best import eight_gpus
 
@@ -35,6 +36,11 @@ def test_each_capacity_with_its_value_its_source_and_what_it_limits(run: run_dir
     every = [f for check in page_contents.section(0, run.nodes[0], Explained()).checks for f in check.figures]
     limited = [f for f in every if not f.derived and f.flow is None and {"n0.memory", "n1.memory"} & {*f.limited_by}]
     assert found["n0.memory, n1.memory"].limits == len(limited) > 0
+
+
+def test_an_assumed_capacity_is_called_so() -> None:
+    assumed = Capacity("n0.memory", 200.0, source="as on our other nodes", assumed=True)
+    assert modelled_capacities._known(assumed) == ("200.0", "assumed: as on our other nodes")
 
 
 def test_a_made_up_fault_is_a_row_of_its_own(run: run_directory.RunDirectory) -> None:

@@ -57,7 +57,7 @@ def _known(capacity: Capacity) -> tuple[str, str]:
     """Its value and where that is from, as the table shows them."""
     if capacity.value is not None:
         said = capacity.source.startswith(("assum", "changed by"))
-        how = "" if said else "measured: " if capacity.published else "derived: "
+        how = "" if said else "assumed: " if capacity.assumed else "measured: " if capacity.published else "derived: "
         return number(capacity.value), f"{how}{capacity.source}"
     if capacity.best is None:
         return "unknown", f"not known: {capacity.source}"
