@@ -130,7 +130,7 @@ def rates(asked: question.Question, cells: list[Cell], node: Node, alone: bool) 
 def plan(node: Node, alone: bool) -> Iterator[Part]:
     """Every check that ./validate asks of a node whose partition has everything."""
     gpus = len(node.gpus)
-    for asked in sorted(question.asked_at(question.ACCEPT), key=lambda each: each.order):
+    for asked in question.asked_at(question.ACCEPT):
         if asked.name == "load_balance_check":
             yield Part(asked.name, "ranks", gpus, 1, SAXPY + (EACH_GPU + CONTEXT) * gpus)
             continue

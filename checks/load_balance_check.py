@@ -1,14 +1,18 @@
 """Load balance of one rank a GPU: how its ranks are launched, and the bindings as a variable."""
 
+import reframe as rfm
 from reframe.core.builtins import variable
 
-from .base import asks
-from .launched import launched_check
+from nearfar.question import named
+
+from .base import launched_check
 
 
-@asks
+@rfm.simple_test
 class load_balance_check(launched_check):
     """One rank a GPU in POP's saxpy pattern; the pack's own binding is at least as good as the launcher's."""
+
+    question = named("load_balance_check")
 
     document_file = "saxpy.json"
 

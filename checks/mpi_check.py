@@ -3,18 +3,21 @@
 import os
 from pathlib import Path
 
+import reframe as rfm
 from reframe.core.builtins import variable
 
 from nearfar.mpi import numa_pairs
 from nearfar.mpi.osu import installed, launch
+from nearfar.question import named
 
-from .base import asks
-from .launched import launched_check
+from .base import launched_check
 
 
-@asks
+@rfm.simple_test
 class mpi_check(launched_check):
     """Two ranks for each pair of NUMA nodes, on a core each."""
+
+    question = named("mpi_check")
 
     # The program binds each rank before MPI starts.
     unbound = True

@@ -2,6 +2,7 @@
 
 import sys
 
+import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_after, run_before, variable
@@ -9,13 +10,16 @@ from reframe.core.builtins import run_after, run_before, variable
 from nearfar.base import NOT_JUDGED, Finding, NearfarError
 from nearfar.mpi import as_root
 from nearfar.mpi.osu import bindings, disturbances
+from nearfar.question import named
 
-from .base import asks, node_check
+from .base import node_check
 
 
-@asks
+@rfm.simple_test
 class osu_check(node_check):
     """Host buffers within the node, device buffers of every GPU, and between two nodes through every NIC."""
+
+    question = named("osu_check")
 
     #: Runs of each benchmark at most, each with OSU's own repetitions: two that agree within 2 % end it. An interval needs
     #: six, and then all are run.

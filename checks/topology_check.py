@@ -1,15 +1,18 @@
 """The node against the site's file: what is found is compared item by item."""
 
-import reframe  # noqa: F401  (ReFrame looks into files that import it)
+import reframe as rfm
 
+from nearfar.question import named
 from nearfar.site import topology_diff
 
-from .base import asks, node_check
+from .base import node_check
 
 
-@asks
+@rfm.simple_test
 class topology_check(node_check):
     """Drift, item by item; each GPU's link while it works."""
+
+    question = named("topology_check")
 
     def findings(self, document):
         if self.partition.modelled:

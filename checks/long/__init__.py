@@ -1,1 +1,1 @@
-"""Questions that take long: asked by name alone."""
+"""Checks that take minutes, run by name. ReFrame searches this directory only if it is named: `-c checks/long`."""

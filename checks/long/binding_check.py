@@ -4,20 +4,24 @@ import json
 import sys
 from pathlib import Path
 
+import reframe as rfm
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_before
 
 from nearfar.base import write_atomically
+from nearfar.question import named
 
-from ..base import asks, node_check
+from ..base import node_check
 
 #: Seconds of a program that names no budget.
 BUDGET = 900.0
 
 
-@asks
+@rfm.simple_test
 class binding_check(node_check):
     """What a wrong binding costs each program of the partition; `nearfar cost` starts their ranks itself."""
+
+    question = named("binding_check")
 
     looks_again = False
 

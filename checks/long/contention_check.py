@@ -1,16 +1,19 @@
 """MPI beside GPU transfers, in ranks of their own: how many ranks."""
 
+import reframe as rfm
 from reframe.core.builtins import variable
 
 from nearfar.mpi import contention
+from nearfar.question import named
 
-from ..base import asks
-from ..contending import contending_check
+from ..base import contending_check
 
 
-@asks
+@rfm.simple_test
 class contention_check(contending_check):
     """A pair of ranks for each task, and pairs on all cores that are left."""
+
+    question = named("contention_check")
 
     #: Pairs on all cores too, beside a pair for each task.
     #:

@@ -4,21 +4,25 @@ import shlex
 import sys
 from pathlib import Path
 
+import reframe as rfm
 from reframe.core.builtins import run_before
 
 from nearfar import kernels, measurement
 from nearfar.base import NOT_JUDGED, Finding, node_lock, write_atomically
+from nearfar.question import named
 from nearfar.verdict import case_files
 
-from ..base import asks, node_check
+from ..base import node_check
 
 #: The folder of the stage directory that the matrix is measured in.
 MATRIX = "matrix"
 
 
-@asks
+@rfm.simple_test
 class kernel_penalty_check(node_check):
     """Kernels from every NUMA node, beside the rates of the same paths."""
+
+    question = named("kernel_penalty_check")
 
     #: All kernels of a subject at both sizes take about so many seconds.
     cell_limit = 20.0

@@ -2,18 +2,21 @@
 
 from pathlib import Path
 
+import reframe as rfm
 from reframe.core.builtins import variable
 
 from nearfar.base import NearfarError
 from nearfar.mpi.osu import hosts, installed, launch
+from nearfar.question import named
 
-from ..base import asks
-from ..launched import launched_check
+from ..base import launched_check
 
 
-@asks
+@rfm.simple_test
 class ping_pong_check(launched_check):
     """One rank on each of two nodes, on the network that MPI takes; its figures never bear OSU's names."""
+
+    question = named("ping_pong_check")
 
     unbound = True
     document_file = "contention.json"

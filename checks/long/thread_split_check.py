@@ -1,14 +1,17 @@
 """MPI and GPU threads of one rank, together and split: how many ranks."""
 
-import reframe  # noqa: F401  (ReFrame looks into files that import it)
+import reframe as rfm
 
-from ..base import asks
-from ..contending import contending_check
+from nearfar.question import named
+
+from ..base import contending_check
 
 
-@asks
+@rfm.simple_test
 class thread_split_check(contending_check):
     """An MPI thread and the GPU's in one rank: both beside the GPU, or the MPI thread on the other package."""
+
+    question = named("thread_split_check")
 
     window = 0.1
 

@@ -1,1 +1,1 @@
-"""What is asked only by name: `./validate --quick`. ReFrame does not look into this folder by itself."""
+"""The check of `./validate --quick`. ReFrame searches this directory only if it is named: `-c checks/quick`."""

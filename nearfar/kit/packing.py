@@ -18,15 +18,11 @@ from pathlib import Path
 
 from nearfar import __version__
 from nearfar.base import NearfarError, process, write_atomically
-from nearfar.question import LEVELS, QUICK, questions
+from nearfar.question import LEVELS, QUESTIONS, QUICK
 
 _FILES = Path(__file__).with_name("files")
 PROGRAMS = ("nearfar-copy", "nearfar-stream")
 LSTOPO = "lstopo-no-graphics"
-#: What ``--quick`` of a kit asks beside the questions of that level.
-_ALSO_QUICK = ("topology_check", "host_memory_check")
-#: Where the check's class in ReFrame gives its program an option that the question does not have.
-_OPTIONS = {"size_sweep_check": "--sizes 1KiB..1GiB"}
 #: The oldest driver that runs programs of a major version of CUDA (NVIDIA, CUDA toolkit release notes, "CUDA Driver").
 _OLDEST_DRIVER = {12: 525, 13: 580}
 #: An archive that is not sent by mail is of no use.
@@ -89,12 +85,11 @@ def question_lines() -> str:
     """The questions that a kit asks, one a line: levels, check, program, options."""
     known = set(re.findall(r'check == "(\w+)"', (_FILES / "cells.awk").read_text(encoding="utf-8")))
     lines = []
-    for question in sorted(questions(), key=lambda each: (each.order, each.name)):
+    for question in QUESTIONS:
         if question.name in known and question.program in PROGRAMS:
             levels = [level for level in LEVELS if level in question.levels]
-            levels += [QUICK] if question.name in _ALSO_QUICK and QUICK not in levels else []
-            options = " ".join(filter(None, (*question.options, _OPTIONS.get(question.name, ""))))
-            lines.append(f"{' '.join(levels)}|{question.name}|{question.program}|{options}\n")
+            levels += [QUICK] if question.quick_kit else []
+            lines.append(f"{' '.join(levels)}|{question.name}|{question.program}|{' '.join(question.options)}\n")
     return "".join(lines)
 
 

@@ -1,38 +1,34 @@
-"""What each check asks of a node, one file each: name, title, order, levels, program, cells, figures, and how lint sees them.
+"""What each check asks of a node, one file per check: title, program, cells, figures, levels, and how pages and lint show them.
 
-Gives ``questions()`` and what follows from it; ReFrame's classes (``checks/``), pages, lint, levels and the expected cases read it
-here. A file ``NAME_check.py`` of this folder, or of a folder in it, with a ``QUESTION`` is one more check
-(docs/guide/add-a-check.md): ``memory``, ``copies``, ``mpi`` and ``kernels`` have those that are alike. The sub-room
-``synthetic_documents`` is loaded where figures are asked for.
+``QUESTIONS`` is the catalogue (``catalogue.py``). ReFrame's classes (``checks/``), pages, lint, levels and the expected cases read it.
+To add a check, write its file, add it to the catalogue, and write its class: docs/guide/add-a-check.md.
 ReFrame is never imported.
 
-Needs: base, topology, cells, measurement.
+Needs: base, topology, cells, measurement, kernels, model, model.prediction, mpi, mpi.osu.
 """
 
 from __future__ import annotations
 
-from . import binding_check, topology_check
-from .catalogue import askable, asked_at, check_names, check_rank, made_by, named, questions, reframe_file, title
-from .question import ACCEPT, LEVELS, NIGHTLY, QUICK, Question, of_cell, smaller_sizes
+from . import synthetic_documents, topology_check
+from .catalogue import QUESTIONS, askable, asked_at, check_names, check_rank, find, named
+from .question import ACCEPT, LEVELS, NIGHTLY, OSU, OWN, QUICK, Question, of_cell
 
 __all__ = [
     "ACCEPT",
     "LEVELS",
     "NIGHTLY",
+    "OSU",
+    "OWN",
+    "QUESTIONS",
     "QUICK",
     "Question",
     "askable",
     "asked_at",
-    "binding_check",
     "check_names",
     "check_rank",
-    "made_by",
+    "find",
     "named",
     "of_cell",
-    "questions",
-    "reframe_file",
-    "smaller_sizes",
     "synthetic_documents",
-    "title",
     "topology_check",
 ]

@@ -10,6 +10,7 @@ from nearfar.cells import Skip
 from nearfar.measurement import RATIO, Document, SubjectMetric
 from nearfar.topology import Node
 
+from . import synthetic_documents
 from .question import Question
 
 #: What ``nearfar cost --programs`` calls the results of a program.
@@ -56,23 +57,18 @@ def _results(document: Document) -> list[Mapping[str, Any]]:
     return [each for each in document.raw.get("results") or [] if each["quantity"] == QUANTITY]
 
 
-def _nothing_known(node: Node, features: object) -> Document:
-    """Its figures are named after the site's programs, and have no rows."""
-    return Document({"kind": "modelled", "results": []}, "<synthetic>", node, (), (), ())
-
-
 QUESTION = Question(
     name="binding_check",
     title="What a binding costs",
     description="the site's programs under binding schemes",
     program="nearfar cost",
     cells=subjects,
-    order=115,
     # A site asks for it with the feature `programs`, and names them in its partition.
     systems=("+programs -modelled",),
     without_cells=lambda node: "the partition names no program (programs: in the system's file)",
     quantities=lambda subject: (QUANTITY,),
     figures=lambda document, node: figures(document),
     findings=findings,
-    synthetic=_nothing_known,
+    # Its figures are named after the site's programs, and have no references.
+    synthetic=lambda node, features: synthetic_documents.document({"results": []}, node),
 )

@@ -1,10 +1,9 @@
-"""The parts of a question: what a check asks of a node, as data and functions of a node or a document."""
+"""``Question``: what one check asks of a node, as data and functions of a node or a document."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, Finding
@@ -12,16 +11,23 @@ from nearfar.cells import Cell, Skip
 from nearfar.measurement import AnyMetric, Document, metrics
 from nearfar.topology import Node
 
+from . import row_names, synthetic_documents
+
 #: When a check is asked: by ``validate --quick``, by a nightly sweep, by ``validate`` and an acceptance.
 QUICK, NIGHTLY, ACCEPT = "quick", "nightly", "accept"
 LEVELS = (QUICK, NIGHTLY, ACCEPT)
-#: The place on a page of a check that names none: behind the others, by name.
-LAST = 1000
+#: What a sweep measures between two nodes with: OSU's benchmarks, or the pack's own program if a node has no OSU.
+OSU, OWN = "osu", "own"
 
 
 def no_note(node: Node) -> str:
     """Nothing excuses a node that has nothing to ask."""
     return ""
+
+
+def no_figures(document: Document, node: Node) -> list[AnyMetric]:
+    """Its findings are the answer."""
+    return []
 
 
 def no_findings(document: Document | None) -> list[Finding]:
@@ -49,58 +55,65 @@ def smaller_sizes(document: Document | None) -> list[Finding]:
 
 @dataclass(frozen=True)
 class Question:
-    """What one check asks. ``name`` is that of its file, of its class in ReFrame, and the key of its references and of its
-    history."""
+    """What one check asks."""
 
+    #: Name of its file, of its class in ``checks/`` and of that class's file; the key of its references and of its history.
     name: str
     #: The heading on a page.
     title: str
-    #: What it is about, in a list of checks.
+    #: What it measures, in a list of checks.
     description: str
     #: The program that answers.
     program: str
-    #: The cells (or other subjects) to ask of a node, and those that are left out with a reason.
+    #: The cells (or other subjects, as texts) to ask of a node, and those that are left out with a reason.
     cells: Callable[..., tuple[Sequence[Any], Sequence[Skip]]]
-    #: Who asks it; none: it is asked by name alone.
+    #: Which runs ask it; none: it is asked by name alone.
     levels: tuple[str, ...] = ()
-    #: The place on a page, the lowest first.
-    order: int = LAST
     #: Which partitions have what it asks for: ReFrame's ``valid_systems``, by features.
     systems: tuple[str, ...] = ("*",)
     #: Features of a partition that change what is asked, beside those of ``systems``.
     features: tuple[str, ...] = ()
     #: The program's options beside the cells and the GPUs.
     options: tuple[str, ...] = ()
-    #: Why it is skipped on a node that has nothing of its kind; empty: it looks at any node.
+    #: Why it is skipped on a node that has nothing of its kind; empty: every node has something.
     nothing_to_ask: str = ""
     #: Why it is no fault that a node has nothing to ask: a note of the verdict, in place of the skip.
     without_cells: Callable[[Node], str] = no_note
-    #: Whether it says how many of the node's GPUs are missing, whatever it asks of the others.
+    #: Whether it reports how many of the node's GPUs are missing, whatever it asks of the others.
     counts_gpus: bool = False
     #: The quantities that a subject is asked for; none: any answers.
     quantities: Callable[[Any], Sequence[str]] = of_cell
     #: The figures of a document, by the path classes of the expected node.
     figures: Callable[[Document, Node], Sequence[AnyMetric]] = metrics
-    #: What a document tells beside the figures.
+    #: What a document shows beside the figures.
     findings: Callable[[Document | None], list[Finding]] = no_findings
-    #: The check whose references judge a figure, where it has none of its own.
+    #: The check whose references judge a figure, if it has none of its own.
     judged_as: Callable[[AnyMetric], str] | None = None
     #: What the program prints on a node with a partition's features when all is answered, never measured; None: a rate of each
     #: of ``quantities`` for each of ``cells``.
     synthetic: Callable[[Node, Collection[str]], Document] | None = None
+    #: What no figure of it can be called, in the name of a reference; None: the names of cells, if ``synthetic`` is None, else no
+    #: name is refused.
+    misspelt: Callable[[str], str | None] | None = None
+    #: The item of the finding that is its answer in one line; empty: its figures are, or all its findings if it has no figures.
+    answer: str = ""
+    #: Whether a page shows its cells as maps of endpoints.
+    maps: bool = True
     #: Its rates explain capacities and faults. Of a cell that several checks measured the highest rank counts. None: they do not.
     explains: int | None = None
-    #: How a machine comes by what it asks for, where that can be installed.
+    #: How to install what it asks for, if that can be installed.
     remedy: str = ""
-    #: Its file.
-    file: Path = Path()
-    #: Why it cannot be asked: what is wrong with a file, and where.
-    problem: str | None = None
+    #: Whether ``--quick`` of a kit asks it too.
+    quick_kit: bool = False
+    #: What it stands for in a sweep's measurements between two nodes: ``OSU``, ``OWN``; empty: it takes no part in them.
+    between_nodes: str = ""
+    #: Whether it examines what a node's health check examines, so that its result also answers what that check found.
+    covers_health: bool = False
 
     @property
-    def readable(self) -> bool:
-        """Whether its file could be read; else no more than its name is known."""
-        return bool(self.title)
+    def has_figures(self) -> bool:
+        """Whether it has figures; else its findings are the answer."""
+        return self.figures is not no_figures
 
     def fits(self, system: str, partition: str, features: Iterable[str]) -> bool:
         """Whether ReFrame would run it on a partition, by ``systems`` (names and features; ReFrame's rules)."""
@@ -117,18 +130,20 @@ class Question:
         """The check whose references judge a figure."""
         return self.name if self.judged_as is None else self.judged_as(metric)
 
+    def misspelt_row(self, row: str) -> str | None:
+        """What of a reference's name no figure of any node can have, with the nearest word; None if a node could have it."""
+        if self.misspelt is None and self.synthetic is not None:
+            return None
+        return (self.misspelt or row_names.of_cells)(row)
+
     def known_figures(self, node: Node, features: Collection[str] = ()) -> Sequence[AnyMetric]:
         """Every figure that it can have on a node, without measuring."""
-        from . import synthetic_documents
-
         if self.synthetic is not None:
             return self.figures(self.synthetic(node, features), node)
         return self.figures(synthetic_documents.of_cells(self.cells(node)[0], node, self.quantities), node)
 
     def figures_of(self, asked: Sequence[Any], node: Node, features: Collection[str]) -> Sequence[AnyMetric]:
         """Every figure that each of the cells can have by itself; where nothing asked is a cell, every figure on the node."""
-        from . import synthetic_documents
-
         cells = [each for each in asked if isinstance(each, Cell)]
         if not cells:
             return [] if self.judged_as is not None else self.known_figures(node, features)

@@ -8,7 +8,7 @@ from nearfar import cells
 from nearfar.cells import Cell, Skip
 from nearfar.topology import Node, host_class
 
-from .question import ACCEPT, NIGHTLY, Question
+from .question import ACCEPT, NIGHTLY, Question, no_figures
 
 #: The classes of a path to load a GPU's link by, best first.
 _BEST = ("near", "sole", "on_socket", "unknown", "off_socket")
@@ -50,9 +50,11 @@ QUESTION = Question(
     program="nearfar-copy",
     cells=one_for_each_gpu,
     levels=(NIGHTLY, ACCEPT),
-    order=10,
     options=("--visits", "1"),
     counts_gpus=True,
     # It loads the links and measures nothing.
-    figures=lambda document, node: [],
+    figures=no_figures,
+    maps=False,
+    quick_kit=True,
+    covers_health=True,
 )

@@ -43,16 +43,14 @@ from .causes import FIGURE, GAP, OTHER, SHARED, ReasonGroup, VerdictReason, grou
 
 #: What a sweep judges of pairs of nodes stands among the checks of a node.
 _PAIRS = {"mpi_pairs": "MPI between nodes"}
-#: The finding that is the answer of ``tail_check``.
-SLOWEST = "slowest transfer"
 _CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
 _LOADS = (("h2d", "H2D"), ("d2h", "D2H"), ("both", "both"))
 
 
 def title(check: str) -> str:
     """``host_device_check`` → ``Host ↔ GPU``; ``host_device_check@repeat2`` → ``Host ↔ GPU (repeat2)``."""
-    own, _, which = check.partition("@")
-    words = question.title(own) or _PAIRS.get(own, short_name(own).replace("_", " ").capitalize())
+    asked, (own, _, which) = question.find(check), check.partition("@")
+    words = _PAIRS.get(own, short_name(own).replace("_", " ").capitalize()) if asked is None else asked.title
     return f"{words} ({which})" if which else words
 
 
@@ -66,7 +64,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
     """Best and worst figures of a check in one line, with where its expectation comes from."""
     if check.verdict is None:
         return "left no verdict: it did not finish"
-    found = figures(check, "")
+    asked, found = question.find(check.name), figures(check, "")
     hosts = [f for f in found if f.quantity == "copy" and not f.is_ratio and load_place(f.cell) is not None]
     said = (
         balance.line(check.document)
@@ -79,7 +77,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
         or size_curves.line(found)
         or peers.line(found, expected_of)
         or many_gpus.line(found, node.node, expected_of)
-        or next((told.reason for told in check.verdict.findings if told.item == SLOWEST), None)
+        or next((told.reason for told in check.verdict.findings if asked and told.item == asked.answer), None)
     )
     if said:
         return said
@@ -95,8 +93,8 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
         shares = [f.share for f in found if f.share is not None]
         worst = f", the worst at {min(shares) * 100:.0f} % of its reference" if shares else ""
         return plural(len(found), "figure") + worst
-    if check.name == "topology_check":
-        return _topology(check, node)
+    if asked is not None and not asked.has_figures:
+        return _parts(check, node)
     told = sorted(check.verdict.findings, key=lambda f: ORDER.index(f.verdict))
     why = nothing(gaps(check, "")) or next((f.reason for f in told if f.verdict != "PASS"), None)
     return "no figure" + (f": {why}" if why else "")
@@ -169,7 +167,8 @@ def _with_part_of_peak(found: list[Figure]) -> str:
     return f"{words}, {least if least == most else f'{least}–{most}'} % of the peak"
 
 
-def _topology(check: CheckRecord, node: NodeRun) -> str:
+def _parts(check: CheckRecord, node: NodeRun) -> str:
+    """The node's parts and the findings of a check without figures."""
     machine = node.node
     findings = check.verdict.findings if check.verdict else ()
     words = []

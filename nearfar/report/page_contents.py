@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from nearfar import question
 from nearfar.base import ORDER, shown_verdict
 from nearfar.report.charts import (
     Matrix,
@@ -149,11 +150,12 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
     found = figures(check, prefix)
     why = evidence(check.verdict, prefix)
     left_out = gaps(check, prefix)
-    many = ramps(found, check.document, why, node.node) if found or check.name != "topology_check" else []
+    asked = question.find(check.name)
+    maps = asked is None or asked.maps
+    many = ramps(found, check.document, why, node.node) if found or maps else []
     exchanged = exchange_tables(found, check.document, why, node.node)
     times = latency_matrices(found, why, hosts, gpus)
-    # The topology's cells only load the links, and a sweep's are a choice: they are no matrix of their own.
-    plain = not (many or times or check.name in ("size_sweep_check", "topology_check"))
+    plain = maps and not (many or times)
     return CheckView(
         name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled), line=check_line(check, node),
         anchor=prefix, figures=found, rows=figure_rows(found),

@@ -33,11 +33,8 @@ def curves(one: RowBeside, site: ThisSite | None) -> Iterator[Curve]:
     if site is None:
         return
     for record in site.records(one.row):
-        if record.name == "size_sweep_check":
-            # The papers' curves are of host memory and a GPU.
-            for found in (
-                each for each in size_curves_of(figures(record, ""), record.document) if "GPU" not in each.title
-            ):
+        for found in size_curves_of(figures(record, ""), record.document):
+            if "GPU" not in found.title:  # the papers' curves are of host memory and a GPU
                 yield Curve(f"{site.name}, over the size of a transfer: {found.title}", found.curve)
 
 

@@ -6,10 +6,12 @@ import json
 import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nearfar.question import Question, reframe_file
+from nearfar.base import CHECKOUT
+from nearfar.question import ACCEPT, QUICK, Question
 from nearfar.site import Partition, System
 from nearfar.verdict import Verdict, verdict_file
 
@@ -57,12 +59,32 @@ class RanCase:
 def expected(checks: Iterable[Question], system: System) -> list[ExpectedCase]:
     """The cases that ReFrame should run on a system."""
     return [
-        ExpectedCase(c.name, system.name, p.name, environ, p.modelled, _node(p), str(reframe_file(c)), c.problem)
+        ExpectedCase(
+            c.name, system.name, p.name, environ, p.modelled, _node(p), str(check_file(c)), unreadable(check_file(c))
+        )
         for c in checks
         for p in system.partitions.values()
         if c.fits(system.name, p.name, p.features)
         for environ in p.environs
     ]
+
+
+def check_file(question: Question) -> Path:
+    """The file of a check's class. ReFrame searches ``checks/`` alone unless told otherwise, so what takes long stands below it."""
+    below = "" if ACCEPT in question.levels else "quick" if QUICK in question.levels else "long"
+    return CHECKOUT / "checks" / below / f"{question.name}.py"
+
+
+@cache
+def unreadable(file: Path) -> str | None:
+    """File, line and what is wrong with a file that is absent or is not Python: ReFrame would end the whole session. Else None."""
+    try:
+        compile(file.read_bytes(), file, "exec", dont_inherit=True)
+    except OSError as error:
+        return f"{file}:1: {error.strerror}"
+    except (SyntaxError, ValueError) as error:
+        return f"{file}:{getattr(error, 'lineno', None) or 1}: {getattr(error, 'msg', None) or error}"
+    return None
 
 
 def _node(partition: Partition) -> str | None:

@@ -49,8 +49,6 @@ def run(
 
 def cannot(question: Question, system: System) -> str:
     """Why no partition of a system answers a question by measuring; empty where one does."""
-    if question.problem is not None:
-        return question.problem
     real = [partition for partition in system.partitions.values() if not partition.modelled]
     if any(question.fits(system.name, p.name, p.features) for p in real):
         return ""

@@ -24,7 +24,7 @@ from nearfar.base import (
 )
 from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import degraded
-from nearfar.question import ACCEPT, QUICK, Question, askable, asked_at, reframe_file
+from nearfar.question import ACCEPT, QUICK, Question, askable, asked_at
 from nearfar.site import System, lint, systems
 from nearfar.verdict import HISTORY, references
 
@@ -98,7 +98,7 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
         # A fault in a node type or in references is the user's, and told before anything is measured.
         node_type = partition.load_node_type(list(site.directories))
         references.for_partition(partition.references, node_type, site.directories)
-    chosen = [check for check in checks if not request.checks or check.name in request.checks or check.problem]
+    chosen = [check for check in checks if not request.checks or check.name in request.checks]
     cases = expected_cases.expected(chosen, system)
     for check in chosen:
         if request.checks and not any(case.check == check.name for case in cases):
@@ -215,7 +215,8 @@ def _reframe(request: Request, system: System, folder: Path, progress: RunProgre
         "--system", system.name, "--exec-policy=serial", "--nocolor", "-r",
     ]  # fmt: skip
     # File by file: one that is not Python would stop the whole session.
-    for path in sorted({reframe_file(check) for check in _checks(request) if check.problem is None}):
+    files_of_checks = {expected_cases.check_file(check) for check in _checks(request)}
+    for path in sorted(path for path in files_of_checks if expected_cases.unreadable(path) is None):
         command += ["-c", str(path)]
     for check in request.checks:
         command += ["-n", f"^{check}$"]

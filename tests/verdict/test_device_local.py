@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from nearfar.site.lint.misspelt_rows import misspelt
 
 from nearfar import measurement
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.cells import Cell, parse
 from nearfar.question.question import of_cell
 from nearfar.question.synthetic_documents import flow_line_rate
-from nearfar.site.lint.misspelt_rows import misspelt
 from nearfar.site.must_exist import cells as must_exist
 from nearfar.verdict import judgement
 from nearfar.verdict.document_facts import engine_of

@@ -37,10 +37,11 @@ _VERSIONS = (
     ("mpich", re.compile(r"HYDRA build details:\s+Version:\s+([\w.]+)")),
     ("slurm", re.compile(r"^slurm(?:-wlm)? ([\w.]+)", re.MULTILINE)),
 )
-NAMES = {
+#: The MPIs that ``nearfar osu`` distinguishes.
+MPIS = {
     "openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI", "mvapich": "MVAPICH", "craympich": "Cray MPICH",
-    "slurm": "srun",
 }  # fmt: skip
+NAMES = {**MPIS, "slurm": "srun"}
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from nearfar.site import Partition, System, drain_policy
 from .complaints import WARNING, Complaint, at, refused
 from .reading import ReadFile
 
-#: Checks without figures: their findings are evidence alone.
-_NO_FIGURES = ("topology_check", drain_policy.HEALTH)
 #: What MPI between nodes asks of a partition.
 _BETWEEN_NODES = {"mpi", "two_nodes"}
 
@@ -48,7 +46,11 @@ def _of_check(
     file: SiteFile, system: System, real: Sequence[Partition], name: str, checks: Mapping[str, Question]
 ) -> Iterator[Complaint]:
     step, steps = file.data["act"]["checks"][name], ("act", "checks", name)
-    if isinstance(step, dict) and name in _NO_FIGURES and step.get("speed", "observe") != "observe":
+    if (
+        isinstance(step, dict)
+        and (name == drain_policy.HEALTH or (name in checks and not checks[name].has_figures))
+        and step.get("speed", "observe") != "observe"
+    ):
         words = f"act: {name}: speed: never applies: it judges no figure, only evidence"
         yield at(file, WARNING, "act", words, *steps, "speed")
     if drain_policy.step_of(step) == drain_policy.DrainSteps():

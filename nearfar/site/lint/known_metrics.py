@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nearfar.measurement import AnyMetric
-from nearfar.question import questions
+from nearfar.question import find
 from nearfar.topology import Node
 from nearfar.verdict.references import row_keys
 
@@ -12,8 +12,8 @@ Rows = dict[str, list[AnyMetric]]
 
 
 def rows(check: str, node: Node, features: frozenset[str]) -> Rows | None:
-    """Every row that may speak of a figure of ``check`` on this node; None where what it asks cannot be read."""
-    question = next((each for each in questions() if each.name == check and each.readable), None)
+    """Every row that may speak of a figure of ``check`` on this node; None if there is no such check."""
+    question = find(check)
     if question is None:
         return None
     found: Rows = {}

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from nearfar.base import NearfarError, did_you_mean
 from nearfar.cells import parse_metric_name, split_class
 from nearfar.measurement import AnyMetric
-from nearfar.question import Question
+from nearfar.mpi.osu import MPIS
+from nearfar.question import Question, named
 from nearfar.topology import Node
 from nearfar.verdict.references import ReferenceFile, ReferenceRow, model_of
 
 from .complaints import ERROR, WARNING, Complaint, at
 from .known_metrics import Rows, rows
-from .misspelt_rows import MPIS, misspelt
 from .reference_uses import FileUse
 
 
@@ -125,7 +125,7 @@ def complaints(table: ReferenceTable, alive: Collection[int]) -> Iterator[Compla
         if spoken_of:
             if (unit := spoken_of[0][0].unit) != row.unit:
                 yield table.complaint(ERROR, "unit", f"is in '{unit}', found '{row.unit}'", row)
-        elif (wrong := misspelt(table.check, row.name)) is not None:
+        elif (wrong := named(table.check).misspelt_row(row.name)) is not None:
             yield table.complaint(ERROR, "unknown-row", f"{wrong}; it would judge nothing", row)
         elif table.figures is not None and row.line not in alive:
             yield table.complaint(WARNING, "dead", _why_dead(table, row.name), row)

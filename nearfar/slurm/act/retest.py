@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.base import NearfarError, process, user_name
-from nearfar.question import QUICK, questions
+from nearfar.question import QUESTIONS, QUICK
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
 from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, deaths, of_sweep, reconciled, summarize
@@ -108,7 +108,7 @@ def _asks(level: Level, check: str) -> bool:
     """Whether a level asks what a node was drained for, so that it can be released."""
     if check == MPI_PAIRS:
         return level.pairs
-    levels = next((question.levels for question in questions() if question.name == check), ())
+    levels = next((question.levels for question in QUESTIONS if question.name == check), ())
     if level.quick or levels == (QUICK,):
         return level.quick and QUICK in levels
     return not level.checks or (TOPOLOGY if check == HEALTH else check) in level.checks

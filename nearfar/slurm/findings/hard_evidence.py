@@ -14,6 +14,7 @@ from math import inf
 
 from nearfar.base import NearfarError, good, passes
 from nearfar.cells import parse
+from nearfar.question import QUESTIONS
 from nearfar.site import HEALTH, MPI_PAIRS, Policy
 from nearfar.slurm.controller import NodeState
 
@@ -22,8 +23,8 @@ from .evidence import Evidence, Intervention
 from .interventions import interventions
 from .log_summary import LogSummary, answered_key
 
-#: The check that looks at what the health check looks at.
-TOPOLOGY = "topology_check"
+#: The check that examines what the health check examines.
+TOPOLOGY = next(each.name for each in QUESTIONS if each.covers_health)
 #: The level that is no full run.
 _QUICK = "quick"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from nearfar.question import NIGHTLY, asked_at
+from nearfar.question import NIGHTLY, OSU, OWN, QUESTIONS, asked_at
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class Level:
 
     @cached_property
     def checks(self) -> tuple[str, ...]:
-        """The checks that it asks; none: all of them. Only here the questions are read."""
+        """The checks that it asks; none: all of them."""
         return tuple(question.name for question in asked_at(self.asks_as)) if self.asks_as else self.asks
 
 
 #: The second stage of a sweep; nobody asks for it alone.
 PAIR = "mpi-pair"
 #: What it asks where there is no OSU.
-PING_PONG = "ping_pong_check"
+PING_PONG = next(each.name for each in QUESTIONS if each.between_nodes == OWN)
 LEVELS = {
     "accept": Level("all checks, and nothing unjudged is accepted", minutes=60, hours=48, acceptance=True, pairs=True),
     "nightly": Level(
@@ -43,7 +43,7 @@ LEVELS = {
     "quick": Level("a quick look at every path", minutes=10, hours=2, quick=True),
     PAIR: Level(
         "MPI between two nodes, through every NIC; without OSU a ping-pong of our own", minutes=60, hours=24,
-        asks=("osu_check",), instead=(PING_PONG,),
+        asks=tuple(each.name for each in QUESTIONS if each.between_nodes == OSU), instead=(PING_PONG,),
     ),
 }  # fmt: skip
 

@@ -1,0 +1,430 @@
+"""What all checks of a node share: cells in, one run of a program, a judged document out.
+
+A check's class names its question (``nearfar/question``), which has what it asks; everything else is here. On a partition with
+the feature ``modelled`` the prediction answers instead.
+"""
+
+import contextlib
+import functools
+import os
+import shlex
+import socket
+import sys
+from pathlib import Path
+
+import reframe as rfm
+import reframe.core.runtime as rt
+import reframe.utility.sanity as sn
+from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
+from reframe.core.exceptions import SanityError
+from reframe.core.logging import getlogger
+
+from nearfar import history, topology, verdict
+from nearfar.base import CHECKOUT, NOT_JUDGED, Finding, NearfarError, node_lock, supervise, utc_text, write_atomically
+from nearfar.cells import Cell
+from nearfar.site import expectations, gpu_count, must_exist, systems, topology_diff
+from nearfar.topology import inventory
+from nearfar.verdict import CaseInfo, LookPlan, case_files, look_plan, references, unused_references, verdict_file
+
+from .programs import programs
+
+
+@functools.lru_cache(maxsize=1)
+def observed_here():
+    """This machine, looked at once in a session."""
+    return inventory.observe()
+
+
+@functools.lru_cache(maxsize=1)
+def own_past():
+    """The history's word on the nodes of this session."""
+    return history.OwnPast()
+
+
+class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
+    """One question asked of one node."""
+
+    #: Seconds after which the program is ended with all that it started; it is tried once more.
+    #:
+    #: :type: float
+    #: :default: ``60.0``
+    program_limit = variable(float, value=60.0, loggable=True)
+
+    #: Seconds beside these for each cell that is asked: nodes with many NUMA nodes and GPUs have hundreds.
+    #:
+    #: :type: float
+    #: :default: ``2.0``
+    cell_limit = variable(float, value=2.0, loggable=True)
+
+    #: Seconds before each of the two times that what lies beyond its bound is measured again.
+    #:
+    #: :type: float
+    #: :default: ``5.0``
+    look_spacing = variable(float, value=look_plan.SPACING, loggable=True)
+
+    #: Nothing that could not be judged is accepted: no reference, siblings alone, a topology that nobody reviewed.
+    #:
+    #: :type: bool
+    #: :default: ``False``, or ``True`` where ``NEARFAR_ACCEPTANCE=1``
+    acceptance = variable(bool, value=os.environ.get("NEARFAR_ACCEPTANCE") == "1", loggable=True)
+
+    #: A check of which nothing was judged, though the node has what it asks for, is no answer: INDETERMINATE.
+    #:
+    #: :type: bool
+    #: :default: ``False``, or ``True`` where ``NEARFAR_MUST_JUDGE=1`` (jobs of sweeps)
+    must_judge = variable(bool, value=os.environ.get("NEARFAR_MUST_JUDGE") == "1", loggable=True)
+
+    #: Faults of modelled nodes, as ``nearfar predict --degrade`` takes them (``g2.h2d=0.5``), with blanks between.
+    #:
+    #: :type: str
+    #: :default: ``NEARFAR_DEGRADE``, or none
+    degrade = variable(str, value=os.environ.get("NEARFAR_DEGRADE", ""), loggable=True)
+
+    #: Seconds that the program itself ran.
+    #:
+    #: :type: float
+    seconds = variable(float, value=0.0, loggable=True)
+
+    valid_prog_environs = ["*"]
+    num_tasks = 1
+    require_reference = True
+    exclusive_access = True
+    programs = fixture(programs, scope="environment")
+
+    #: What the check asks, of ``nearfar.question``; each check names its own.
+    question = None
+
+    #: Whether its program is run again for what lies beyond its bound.
+    looks_again = True
+    #: The program's document, where that is not its standard output.
+    document_file = None
+
+    # What a class may say otherwise, by its variables and by what it knows of the partition.
+
+    def cells(self, node):
+        """The cells to ask for, and those that are left out with a reason (``cells.Skip``)."""
+        return self.question.cells(node)
+
+    def program_options(self):
+        """Options of the program beside the cells and the GPUs."""
+        return list(self.question.options)
+
+    def findings(self, document):
+        """What the check finds out beside the figures."""
+        return self.question.findings(document)
+
+    @run_after("init")
+    def take_from_the_question(self):
+        """ReFrame's description, tags and systems; where ``--distribute`` made the class, it has set the systems."""
+        self.descr = self.question.description
+        self.tags = {*self.tags, *self.question.levels, self.question.name.removesuffix("_check")}
+        if not hasattr(self, "valid_systems"):
+            self.valid_systems = list(self.question.systems)
+
+    # What it is about.
+
+    @property
+    def system(self):
+        """The site's description of the system."""
+        return systems.site().systems[self.current_system.name]
+
+    @property
+    def partition(self):
+        """The site's description of the partition that the check runs on."""
+        return self.system.partitions[self.current_partition.name]
+
+    @property
+    def kind(self):
+        return "modelled" if self.partition.modelled else "measured"
+
+    @property
+    def runs_here(self):
+        """Whether the job runs on the machine that this session runs on, so that one look at it serves both."""
+        return self.partition.scheduler == "local" and self.partition.launcher == "local"
+
+    observed = None
+    #: What the job was told to measure again; None: nothing.
+    looks_planned = None
+
+    @run_after("setup")
+    def know_the_node(self):
+        """The expected node (the site's), and the one at hand where that is this machine."""
+        with self.users_errors():
+            site = systems.site()
+            self.node_type = self.partition.load_node_type(list(site.directories))
+            names = (self.partition.references, self.node_type, site.directories)
+            self.reference_files = references.for_partition(*names)
+            self.observed = observed_here() if self.runs_here and not self.partition.modelled else None
+            self.models = expectations.gpu_models(list(site.directories))
+            self.ranges = references.model_ranges.read(site.directories)
+            self.expected = self.partition.expected_node(self.node_type, self.observed, self.models)
+
+    @run_after("setup")
+    def choose_cells(self):
+        with self.users_errors():
+            self.asked, self.left_out = self.cells(self.expected)
+        nothing = not self.asked and not self.left_out
+        self.note = self.question.without_cells(self.expected) if nothing else ""
+        # What may not be measured is no reason to skip: it is said, and INDETERMINATE.
+        skipped = nothing and not self.note and not gpu_count.findings(self.partition, self.observed, None)
+        self.skip_if(skipped and self.question.nothing_to_ask, self.question.nothing_to_ask)
+
+    @run_before("run")
+    def set_executable(self):
+        limit = self.program_limit + self.cell_limit * len(self.asked)
+        with self.users_errors():
+            wait = 0 if self.partition.modelled else node_lock.wait()
+        self.time_limit = wait + supervise.ATTEMPTS * limit + 30
+        self.env_vars["PYTHONPATH"] = f'"{CHECKOUT}${{PYTHONPATH:+:$PYTHONPATH}}"'
+        python = shlex.quote(sys.executable)
+        if not self.partition.modelled and not self.runs_here:
+            self.prerun_cmds = [f"{python} -m nearfar detect --json > {case_files.NODE}"]
+        if not self.asked:
+            self.executable = "true"
+            return
+        if self.programs.path:
+            self.env_vars["PATH"] = f'"{os.pathsep.join(self.programs.path)}:$PATH"'
+        # In the shell's place: a cancelled job is then the supervisor itself, which ReFrame lets end the program.
+        self.executable = f"exec {python}" if self.partition.launcher == "local" else python
+        cells = Path(self.stagedir, "cells.txt")
+        with self.users_errors():
+            write_atomically(cells, "".join(f"{cell}\n" for cell in self.asked))
+            lock = [] if self.partition.modelled else ["--wait", f"{wait:g}"]
+            program = self.command(cells)
+            self.looks_planned = plan = self.plan_looks(cells if str(cells) in program else None)
+            supervisor = ["nearfar.base.supervise"] if plan is None else ["nearfar.verdict.look_again", look_plan.PLAN]
+            command = ["-m", *supervisor, "--limit", f"{limit:g}", *lock, "--", *program]
+        self.executable_opts = [shlex.quote(word) for word in command]
+
+    def plan_looks(self, cells):
+        """Let the job measure again what lies beyond a bound, where any figure has one; ``cells``: the file with the program's."""
+        if self.partition.modelled or not self.looks_again:
+            return None
+        figures = self.question.known_figures(self.expected, self.partition.features)
+        found = {name: each for name, each in self.references_of(figures, {}).items() if each is not None}
+        if all(each.lowest is None and each.highest is None for each in found.values()):
+            return None
+        whole = 0.0 if cells is not None else self.cell_limit * len(self.asked)
+        plan = LookPlan(
+            self.question.name, self.expected, found, None if cells is None else str(cells), self.document_file,
+            self.program_limit + whole, self.cell_limit, self.look_spacing,
+        )  # fmt: skip
+        plan.write(Path(self.stagedir))
+        self.time_limit += plan.seconds(len(self.asked) if cells is not None else 0)
+        return plan
+
+    def command(self, cells):
+        """The program's command line."""
+        if self.partition.modelled:
+            predict = [sys.executable, "-m", "nearfar", "predict", "--node", self.partition.node_type]
+            faults = [word for fault in self.degrade.split() for word in ("--degrade", fault)]
+            return [*predict, "--cells", str(cells), "--json", *faults]
+        return self.program_command("--cells", str(cells), "--json", "--absent-fails", *self.program_options())
+
+    def program_command(self, *options, program=None):
+        """The command line of the check's program (or of another ``program`` of its folder) with all GPUs of the expected node, within
+        the environment's image where it has one."""
+        gpus = [gpu.pci for gpu in self.expected.gpus]
+        command = [
+            str(Path(self.programs.folder, program or self.question.program)),
+            *options,
+            *(["--gpus", ",".join(gpus)] if gpus else []),
+        ]
+        container = self.programs.container
+        return command if container is None else [*container.words(self.stagedir), *command]
+
+    # What comes of it.
+
+    @sanity_function
+    def judged(self):
+        """Judge the document, write it and the verdict down, and fail on all that is no figure outside its bounds."""
+        with self.users_errors():
+            if self.observed is None and not self.partition.modelled:
+                self.observed = case_files.read_node(Path(self.stagedir))
+            document, findings = self.read_document()
+            # What memory carries at most is known where the job runs, if no file of the site says it.
+            node = topology.with_peaks_of(self.expected, self.observed)
+            self.metrics = [] if document is None else self.question.figures(document, node)
+            stamp = {} if document is None else document.raw["node"].get("software", {})
+            findings += [*self.findings(document), *self.find_references(stamp)]
+            if document is not None and self.observed is not None and self.kind == "measured" == document.kind:
+                findings += topology_diff.another_node(document, self.observed)
+            if self.question.counts_gpus or not self.asked:
+                findings += gpu_count.findings(self.partition, self.observed, document)
+            judge = functools.partial(
+                verdict.judge, document, self.references, subject=self.subject, metrics=self.metrics, asked=self.asked,
+                left_out=self.left_out, kind=self.kind, acceptance=self.acceptance and self.kind == "measured", exists=self.known(document),
+                quantities=self.question.quantities,
+                must_judge=(self.acceptance or self.must_judge) and self.kind == "measured" and not self.note,
+                host=self.partition.host_of(self.observed),
+                later=self.later_looks(document), earlier=self.earlier(),
+            )  # fmt: skip
+            # The first verdict says which figures of which boards are to be looked for.
+            past, notes = self.find_past(document, judge(findings=findings))
+            self.verdict = judge(past=past, findings=[*findings, *notes])
+            self.keep(document)
+        self.seconds = case_files.program_seconds(Path(self.stagedir))
+        if verdict.needs_sanity(self.verdict):
+            raise SanityError(verdict.headline(self.verdict))
+        return sn.assert_true(True)
+
+    def known(self, document):
+        """Who says that what the program took for unsupported must exist (``verdict.KnownPath`` by cell or other subject)."""
+        if document is None or self.kind != "measured":
+            return {}
+        if all(skip.code != "unsupported" for skip in document.skipped):
+            return {}
+        links = must_exist.links(self.system, self.partition, self.node_type, self.expected, self.models)
+        figures = self.question.figures_of(self.asked, self.expected, self.partition.features)
+        tuned = must_exist.rows(figures, self.question.references_of, self.reference_files, self.expected)
+        asked = [subject for subject in self.asked if isinstance(subject, Cell)]
+        return {**tuned, **must_exist.cells(asked, self.expected, links)}
+
+    def find_references(self, stamp):
+        """Set the figures' references; returns what is wrong with the site's."""
+        self.references, unused = self.references_of(self.metrics, stamp), []
+        if any(each is not None and each.stale for each in self.references.values()):
+            self.references = self.references_of(self.metrics, stamp, self.known_upgrade(stamp))
+        models = sorted({gpu.name for gpu in self.expected.gpus if gpu.name})
+        if self.kind == "measured":
+            for check, names in self.judged_by(self.metrics).items():
+                found = {name: self.references[name] for name in names}
+                unused += unused_references.findings(self.reference_files, check, found, models)
+        return unused
+
+    def known_upgrade(self, stamp):
+        """What the history knows of the software that ran, where rows were tuned with other."""
+        return history.upgrade(self.current_system.name, self.hostname, stamp, self.partition.stale_days)
+
+    def judged_by(self, figures):
+        """The names of figures by the check whose references judge them; the check itself is always among these."""
+        found = {self.name: []}
+        for metric in figures:
+            found.setdefault(self.question.references_of(metric), []).append(metric.name)
+        return found
+
+    def references_of(self, figures, stamp, upgrade=None):
+        """The references of figures by name; None where there is none. ``upgrade``: what is known of the software that ran."""
+        found = {}
+        for check, names in self.judged_by(figures).items():
+            mine = [metric for metric in figures if metric.name in set(names)]
+            found |= references.resolve(
+                mine, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
+                ranges=self.ranges, upgrade=upgrade,
+            )  # fmt: skip
+        return references.on_host(found, figures, self.partition.host_of(self.observed))
+
+    def find_past(self, document, judged):
+        """The node's own healthy runs by metric, what they say of its host, and a note where they cannot be read: that fails nothing."""
+        if document is None or document.kind != "measured" or self.kind != "measured":
+            return {}, []
+        observed = {} if self.observed is None else topology.node_to_document(self.observed)
+        try:
+            found, host = own_past().of(judged, observed), own_past().of_host(judged)
+            left_out = own_past().left_out()
+        except NearfarError as error:
+            return {}, [Finding(verdict.HISTORY, NOT_JUDGED, f"not compared with its own past: {error}")]
+        notes = [Finding(verdict.HISTORY, NOT_JUDGED, f"its own past: {left_out}")] if left_out else []
+        return found, [*host, *notes]
+
+    @run_after("sanity")
+    def say_what_is_modelled(self):
+        """ReFrame calls a modelled case OK: the line beside it says that nothing was measured."""
+        if self.kind == "modelled":
+            getlogger().warning(f"{self.name}: MODELLED ({self.partition.node_type} node): nothing was measured")
+
+    @run_before("performance")
+    def hand_over_the_bounds(self):
+        """ReFrame's performance stage gets the figures on which the verdict rests, and the very bounds that it knew; of a dry
+        run, which judges nothing, none."""
+        if self.is_dry_run():
+            return
+        bounds = {}
+        for metric in self.verdict.metrics:
+            self.perf_variables[metric.name] = sn.make_performance_function(sn.defer(metric.value), metric.unit)
+            reference = self.references[metric.name]
+            bounds[metric.name] = (
+                (0, None, None, metric.unit)
+                if reference is None
+                else (reference.value, reference.lower, reference.upper, metric.unit)
+            )
+        self.reference = {self.current_partition.fullname: bounds}
+
+    @property
+    def hostname(self):
+        if self.partition.modelled:
+            return self.partition.node_type
+        if self.observed is not None:
+            return self.observed.hostname
+        nodes = self.job.nodelist if self.job else None
+        return nodes[0] if nodes else socket.gethostname()
+
+    @property
+    def subject(self):
+        now = utc_text()
+        return CaseInfo(
+            self.name,
+            self.current_system.name,
+            self.current_partition.name,
+            self.current_environ.name,
+            self.hostname,
+            now,
+        )
+
+    def read_document(self):
+        """The program's document (None where it left none), and what its end says."""
+        stage = Path(self.stagedir)
+        if not self.asked:
+            notes = [Finding("cells", NOT_JUDGED, self.note)] if self.note else []
+            modelled = self.partition.node_type if self.partition.modelled else None
+            return case_files.observation(self.observed or self.expected, modelled), notes
+        return case_files.read(stage, stage / str(self.stdout), stage / str(self.stderr))
+
+    def later_looks(self, first):
+        """What the job measured again after the ``first`` document."""
+        if self.looks_planned is None:
+            return []
+        stage, plan = Path(self.stagedir), self.looks_planned
+        return look_plan.later_looks(
+            stage, plan, first, lambda document: self.question.figures(document, self.expected)
+        )
+
+    def earlier(self):
+        """The verdict of this case before ReFrame ran it again (``--max-retries``)."""
+        return verdict_file.read(self.folder) if rt.runtime().current_run > 0 else None
+
+    @property
+    def node_folder(self):
+        """The node's folder in the run directory."""
+        return case_files.run_directory() / (f"{self.hostname}-modelled" if self.partition.modelled else self.hostname)
+
+    @property
+    def folder(self):
+        """The case's own folder in it."""
+        return case_files.folder_of(self.node_folder, self.subject, getattr(self, ".repeat_no", 0) + 1)
+
+    def keep(self, document):
+        """Write what the case left into the run directory."""
+        stage, folder = Path(self.stagedir), self.folder
+        stderr = stage / str(self.stderr) if self.job and self.job.stderr else None
+        if self.observed is not None:
+            case_files.keep_node(self.node_folder, self.observed)
+        if rt.runtime().current_run > 0:
+            case_files.set_aside(folder)
+        case_files.keep(folder, document, self.verdict, stderr, look_plan.files(stage))
+
+    @contextlib.contextmanager
+    def users_errors(self):
+        """A user's mistake becomes the case's one line, and a verdict that says so."""
+        try:
+            yield
+        except NearfarError as error:
+            cause, earlier = Finding("case", "INDETERMINATE", str(error)), None
+            with contextlib.suppress(NearfarError):
+                earlier = self.earlier()
+            self.verdict = verdict.judge(
+                None, {}, subject=self.subject, findings=[cause], kind=self.kind, earlier=earlier
+            )
+            with contextlib.suppress(NearfarError):
+                self.keep(None)
+            raise SanityError(verdict.headline(self.verdict)) from None

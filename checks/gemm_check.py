@@ -1,0 +1,14 @@
+"""GPU compute: matrix products in single precision, double precision and bf16."""
+
+import reframe as rfm
+
+from nearfar.question import named
+
+from .base import node_check
+
+
+@rfm.simple_test
+class gemm_check(node_check):
+    """Matrix products on each GPU."""
+
+    question = named("gemm_check")

@@ -1,0 +1,14 @@
+"""The memory of each GPU, and of all at once: STREAM triad over gigabytes."""
+
+import reframe as rfm
+
+from nearfar.question import named
+
+from .base import node_check
+
+
+@rfm.simple_test
+class gpu_memory_check(node_check):
+    """STREAM triad on each GPU."""
+
+    question = named("gpu_memory_check")

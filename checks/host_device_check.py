@@ -1,0 +1,14 @@
+"""Every path between host memory and the GPUs: H2D, D2H, both at once; one copy from pageable memory."""
+
+import reframe as rfm
+
+from nearfar.question import named
+
+from .base import node_check
+
+
+@rfm.simple_test
+class host_device_check(node_check):
+    """Bandwidth of every (NUMA node, GPU) pair."""
+
+    question = named("host_device_check")

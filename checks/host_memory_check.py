@@ -1,0 +1,14 @@
+"""Host memory: STREAM by the cores of each NUMA node on the memory of each, and all nodes at once."""
+
+import reframe as rfm
+
+from nearfar.question import named
+
+from .base import node_check
+
+
+@rfm.simple_test
+class host_memory_check(node_check):
+    """STREAM triad of every pair of NUMA nodes."""
+
+    question = named("host_memory_check")

@@ -1,0 +1,14 @@
+"""What each kernel gets of each memory: the other STREAM kernels, reading and writing alone, fewer cores."""
+
+import reframe as rfm
+
+from nearfar.question import named
+
+from .base import node_check
+
+
+@rfm.simple_test
+class memory_kernels_check(node_check):
+    """Every STREAM kernel, and triad by fewer cores."""
+
+    question = named("memory_kernels_check")

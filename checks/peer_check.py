@@ -1,0 +1,14 @@
+"""GPU to GPU: every pair, each way and both, with peer access off; one with all, pairs side by side."""
+
+import reframe as rfm
+
+from nearfar.question import named
+
+from .base import node_check
+
+
+@rfm.simple_test
+class peer_check(node_check):
+    """Bandwidth of every pair of GPUs, and of many at once."""
+
+    question = named("peer_check")

@@ -1,0 +1,14 @@
+"""All GPUs at once: 1, 2, ... GPUs, spread over packages, packed on one, and across the package link."""
+
+import reframe as rfm
+
+from nearfar.question import named
+
+from .base import node_check
+
+
+@rfm.simple_test
+class saturation_check(node_check):
+    """Bandwidth of a growing number of GPUs with host memory."""
+
+    question = named("saturation_check")

@@ -1,0 +1,91 @@
+"""What do MPI and the GPUs' transfers cost each other, in ranks of their own?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from nearfar.cells import Skip
+from nearfar.measurement import Document
+from nearfar.mpi import TRAFFICS, contention
+from nearfar.topology import Node
+
+from . import synthetic_documents
+from .question import Question
+from .row_names import first_unknown
+
+_ARRANGEMENTS = ("per_task", "all_cores", "pairs", "together", "split")
+_PENALTIES = (
+    "mpi.latency_penalty", "mpi.latency_tail_penalty", "mpi.latency_polled_penalty", "mpi.bandwidth_penalty",
+    "mpi.bandwidth_polled_penalty", "gpu.bandwidth_penalty", "stream.bandwidth_penalty",
+)  # fmt: skip
+
+
+def subjects(node: Node, fill: bool = True) -> tuple[list[str], list[Skip]]:
+    """A pair of ranks for each task, and with ``fill`` pairs on all cores that are left."""
+    movers = len(node.gpus)
+    pairs = (contention.ranks(node, movers, fill) - movers) // 2
+    words = ["per_task"] if movers and pairs >= movers else []
+    if pairs > movers > 0:
+        words.append("all_cores")
+    elif 0 < pairs < movers:
+        words.append("pairs")
+    return contention.subjects(words, [movers]), []
+
+
+def every_subject(node: Node) -> list[str]:
+    """Those of any number of cores."""
+    return contention.subjects(["per_task", "all_cores", "pairs"], [len(node.gpus)]) if node.gpus else []
+
+
+def misspelt(row: str) -> str | None:
+    """What of a row's name no figure of any node can have; None if a node could have it."""
+    words = row.split(".")
+    rest = [word for word in words if not word.isdigit()]
+    if len(rest) != 5:
+        return "a row is within.ARRANGEMENT.MESSAGES.FIGURE, such as within.per_task.pingpong_8B.mpi.latency_penalty"
+    return first_unknown([
+        (rest[0], ("within", "across"), "place"), (rest[1], _ARRANGEMENTS, "arrangement"),
+        (rest[2], TRAFFICS, "kind of messages"), (".".join(rest[3:]), _PENALTIES, "figure"),
+    ])  # fmt: skip
+
+
+def synthetic(subjects: Iterable[str], node: Node) -> Document:
+    """What ``nearfar-contention`` prints of these subjects."""
+    results = []
+    for subject in subjects:
+        latency = "pingpong" in subject
+        if ".mpi_only." in subject:
+            results.append(of_mpi_alone(subject, latency))
+            continue
+        mpi = contention.MPI_LATENCY if latency else contention.MPI_BANDWIDTH
+        kinds = ("penalty", "tail_penalty", "polled_penalty") if latency else ("penalty", "polled_penalty")
+        for quantity, penalties in ((mpi, kinds), (contention.MOVED[0], ("penalty",))):
+            one = {"unit": "1", "median": 1.0}
+            result = {"quantity": quantity, "cell": subject, "converged": True, "verified": True, "flows": []}
+            results.append({**result, **dict.fromkeys(penalties, one)})
+    return synthetic_documents.document({"results": results}, node)
+
+
+def of_mpi_alone(subject: str, latency: bool) -> dict[str, Any]:
+    """A result of messages beside nothing."""
+    total = {"unit": "us" if latency else "GB/s", "median": 1.0}
+    return {"quantity": contention.ALONE[not latency], "cell": subject, "converged": True, "verified": True,
+            "flows": [], "total": total}  # fmt: skip
+
+
+QUESTION = Question(
+    name="contention_check",
+    title="MPI beside transfers",
+    description="MPI beside GPU transfers, in ranks of their own",
+    program="nearfar-contention",
+    cells=subjects,
+    systems=("+gpu +ranks -modelled",),
+    nothing_to_ask="no GPU on this node",
+    without_cells=contention.too_few_cores,
+    quantities=contention.quantities,
+    figures=lambda document, node: contention.figures(document),
+    findings=contention.findings,
+    synthetic=lambda node, features: synthetic(every_subject(node), node),
+    misspelt=misspelt,
+)

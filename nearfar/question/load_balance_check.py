@@ -1,0 +1,74 @@
+"""Are the ranks of a node balanced that transfer, compute and wait for each other: as launched, and bound to their GPUs?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from nearfar.cells import Skip
+from nearfar.measurement import Document
+from nearfar.mpi import BINDINGS, load_balance
+from nearfar.mpi.osu import INSTALL_MPI
+from nearfar.topology import Node
+
+from . import synthetic_documents
+from .question import ACCEPT, Question
+from .row_names import first_unknown
+
+_SAXPY = (
+    "load_balance", "communication_efficiency", "parallel_efficiency", "transfer_imbalance", "run_time", "speedup",
+    "h2d", "d2h", "kernel",
+)  # fmt: skip
+
+
+def subjects(node: Node, bindings: str = "default,gpu") -> tuple[list[str], list[Skip]]:
+    """One rank a GPU in POP's saxpy pattern, by binding; the pack's own is at least as good as the launcher's."""
+    return [load_balance.subject(word) for word in bindings.split(",")] if len(node.gpus) > 1 else [], []
+
+
+def misspelt(row: str) -> str | None:
+    """What of a row's name no figure of any node can have; None if a node could have it."""
+    words = row.split(".")
+    rest = [word for word in words if word != "host"]
+    if len(rest) not in (3, 4) or rest[0] != "saxpy":
+        return "a row is saxpy.BINDING.FIGURE, such as saxpy.gpu.load_balance"
+    between = ["least", "mean", "greatest", *(f"over_{binding}" for binding in BINDINGS)]
+    parts: list[tuple[str, Iterable[str], str]] = [(rest[1], BINDINGS, "binding"), (rest[-1], _SAXPY, "figure")]
+    return first_unknown(parts + ([(rest[2], between, "part of a figure")] if len(rest) == 4 else []))
+
+
+def synthetic(node: Node, features: Collection[str]) -> Document:
+    """Under every binding."""
+    units = {"run_time": "ms", "h2d": "GB/s", "d2h": "GB/s", "kernel": "GB/s"}
+    whats = ("load_balance", "communication_efficiency", "parallel_efficiency", "transfer_imbalance", *units)
+    entries = [(binding, what, "rank0") for binding in load_balance.BINDINGS for what in whats]
+    entries += [("gpu", "speedup", other) for other in load_balance.BINDINGS if other != "gpu"]
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for binding, what, flow in entries:
+        result = found.setdefault((binding, what), {
+            "quantity": f"saxpy.{what}", "cell": load_balance.subject(binding), "converged": True, "verified": True, "flows": [],
+        })  # fmt: skip
+        result["flows"].append({"flow": flow, "rate": {"unit": units.get(what, "1"), "median": 1.0}})
+    return synthetic_documents.document({"results": list(found.values())}, node)
+
+
+QUESTION = Question(
+    name="load_balance_check",
+    title="Load balance",
+    description="load balance of one rank a GPU, by binding",
+    program="nearfar-kernels",
+    options=("saxpy",),
+    cells=subjects,
+    levels=(ACCEPT,),
+    # A site asks for it with the feature `ranks`; a machine that no file describes has it where an MPI is found. No waiting
+    # is predicted.
+    systems=("+gpu +ranks -modelled",),
+    nothing_to_ask="no GPU on this node",
+    without_cells=lambda node: "one GPU: there is nothing to balance" if len(node.gpus) == 1 else "",
+    quantities=lambda subject: load_balance.QUANTITIES,
+    figures=lambda document, node: load_balance.figures(document),
+    findings=load_balance.findings,
+    remedy=INSTALL_MPI,
+    synthetic=synthetic,
+    misspelt=misspelt,
+)

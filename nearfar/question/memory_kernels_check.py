@@ -1,0 +1,19 @@
+"""What does each kernel get of each memory: the other three of STREAM, reading and writing alone, and fewer cores."""
+
+from nearfar import cells
+
+from .question import ACCEPT, Question, smaller_sizes
+
+QUESTION = Question(
+    name="memory_kernels_check",
+    title="Memory by kernel and cores",
+    description="bandwidth of host and GPU memory by kernel and number of cores",
+    program="nearfar-stream",
+    cells=cells.memory_kernels,
+    levels=(ACCEPT,),
+    systems=("-modelled",),
+    # Two visits describe a figure that host_memory_check, or the GPU's model, judges; waiting for one that comes again costs more.
+    options=("--visits", "2"),
+    nothing_to_ask="no memory that this process may use",
+    findings=smaller_sizes,
+)

@@ -1,0 +1,46 @@
+"""How slow is the slowest of a thousand transfers over every path: what comes so rarely is in no median."""
+
+from __future__ import annotations
+
+from nearfar import cells
+from nearfar.base import NOT_JUDGED, Finding
+from nearfar.measurement import Document
+
+from .question import ACCEPT, Question
+
+#: The item of the finding that is the answer.
+SLOWEST = "slowest transfer"
+
+
+def the_worst(document: Document | None) -> list[Finding]:
+    """A note of the slowest transfer of all paths, held against the median of its own path, and when it was; before it that all
+    arrived, where each path was verified."""
+    results = [] if document is None else document.results
+    tails = [
+        (each.tail, each.cell, each.verified) for each in results if each.tail is not None and each.cell is not None
+    ]
+    if not tails:
+        return []
+    tail, cell, _ = max(tails, key=lambda each: each[0].worst_over_p50)
+    found = [Finding(SLOWEST, NOT_JUDGED, f"{cells.pretty(cell)}: {tail.words}")]
+    if all(verified for _, _, verified in tails):
+        sum_of_all = sum(tail.count for tail, _, _ in tails)
+        found.insert(0, Finding("transfers", "PASS", f"all of {sum_of_all:,} transfers arrived"))
+    return found
+
+
+QUESTION = Question(
+    name="tail_check",
+    title="Slowest of many transfers",
+    description="the slowest of 1,000 transfers over every path",
+    program="nearfar-copy",
+    cells=cells.single_paths,
+    levels=(ACCEPT,),
+    # No disturbance is predicted.
+    systems=("+gpu -modelled",),
+    options=("--tail",),
+    nothing_to_ask="no GPU, or no host memory, on this node",
+    quantities=lambda subject: ("tail",),
+    findings=the_worst,
+    answer=SLOWEST,
+)
