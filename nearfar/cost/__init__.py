@@ -3,7 +3,7 @@
 Gives schemes on a node (``schemes_on``), runs under them with every rank's binding read back (``Runner``, ``measure``), and what was
 measured as text, document and page. docs/guide/cost.md shows it, docs/method/cost.md says why the intervals hold.
 
-Needs: base, topology, binding, mpi, mpi.osu, question, report, report.charts.
+Needs: base, topology, measurement, binding, mpi, mpi.osu, report, report.charts.
 """
 
 from __future__ import annotations

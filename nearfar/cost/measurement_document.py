@@ -8,7 +8,7 @@ from typing import Any
 
 import nearfar
 from nearfar.base import utc_text
-from nearfar.question import binding_check
+from nearfar.measurement import PROGRAM, program_subject
 from nearfar.topology import Node, node_to_document
 
 from . import document, verdict, words
@@ -36,7 +36,7 @@ def result(name: str, found: Measured, subject: Subject) -> dict[str, Any]:
     against = words.against(found)
     said = f"{words.answer(found)}{f'; {against}' if against else ''}"
     return {
-        "quantity": binding_check.QUANTITY, "cell": binding_check.subject(name), "verified": None, "flows": flows,
+        "quantity": PROGRAM, "cell": program_subject(name), "verified": None, "flows": flows,
         "converged": all(found.settled(each) for each in found.compared if each.active), "reference": found.reference.name,
         "at_most": found.plan.at_most, "good": verdict.good(found), "words": said, "cost": document.document(found, subject),
     }  # fmt: skip

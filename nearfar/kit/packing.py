@@ -18,7 +18,7 @@ from pathlib import Path
 
 from nearfar import __version__
 from nearfar.base import NearfarError, process, write_atomically
-from nearfar.question import LEVELS, QUESTIONS, QUICK
+from nearfar.question import LEVELS, QUICK, questions
 
 _FILES = Path(__file__).with_name("files")
 PROGRAMS = ("nearfar-copy", "nearfar-stream")
@@ -85,7 +85,7 @@ def question_lines() -> str:
     """The questions that a kit asks, one a line: levels, check, program, options."""
     known = set(re.findall(r'check == "(\w+)"', (_FILES / "cells.awk").read_text(encoding="utf-8")))
     lines = []
-    for question in QUESTIONS:
+    for question in questions():
         if question.name in known and question.program in PROGRAMS:
             levels = [level for level in LEVELS if level in question.levels]
             levels += [QUICK] if question.quick_kit else []

@@ -24,7 +24,18 @@ from .document import (
 from .document_metrics import metrics
 from .machine import BusyProcess, GpuProcess, LinkCounter, MachineUse, machine_uses
 from .merging import merge
-from .metric import COMPUTE_UNITS, MADE_OF_OTHERS, RATIO, RATIO_UNIT, AnyMetric, GpuState, Metric, SubjectMetric
+from .metric import (
+    COMPUTE_UNITS,
+    MADE_OF_OTHERS,
+    PROGRAM,
+    RATIO,
+    RATIO_UNIT,
+    AnyMetric,
+    GpuState,
+    Metric,
+    SubjectMetric,
+    program_subject,
+)
 from .run_documents import DOCUMENT, DOCUMENTS_HELP, named_documents
 from .tail import Tail
 
@@ -36,6 +47,7 @@ __all__ = [
     "EXPECTED_SKIPS",
     "HARDWARE_THROTTLES",
     "MADE_OF_OTHERS",
+    "PROGRAM",
     "RATIO",
     "RATIO_UNIT",
     "SOFT_FAILURES",
@@ -62,6 +74,7 @@ __all__ = [
     "merge",
     "metrics",
     "named_documents",
+    "program_subject",
     "subject_key",
     "verified_in",
 ]

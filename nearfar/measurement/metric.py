@@ -11,6 +11,8 @@ from .codes import HARDWARE_THROTTLES
 #: The quantity and unit of figures that are one rate over another.
 RATIO = "ratio"
 RATIO_UNIT = "1"
+#: The quantity of what ``nearfar cost --programs`` finds of a site's program: its time under a scheme over that under the reference.
+PROGRAM = "program.over_reference"
 #: The quantity of the rates of single tasks (``/xK``).
 TASK = "task"
 #: The quantity and unit of the size at which a flow has half of its largest rate.
@@ -22,6 +24,11 @@ TAIL = "tail"
 COMPUTE_UNITS = ("GFLOP/s",)
 #: Quantities of derived figures: they explain, and the figures that they are derived from are judged.
 MADE_OF_OTHERS = (RATIO, TASK, SIZE, TAIL)
+
+
+def program_subject(name: str) -> str:
+    """``program/lammps``: the subject of a program of the site."""
+    return f"program/{name}"
 
 
 @dataclass(frozen=True)

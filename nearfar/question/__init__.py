@@ -1,7 +1,7 @@
 """What each check asks of a node, one file per check: title, program, cells, figures, levels, and how pages and lint show them.
 
-``QUESTIONS`` is the catalogue (``catalogue.py``). ReFrame's classes (``checks/``), pages, lint, levels and the expected cases read it.
-To add a check, write its file, add it to the catalogue, and write its class: docs/guide/add-a-check.md.
+``catalogue.NAMES`` lists them, ``questions()`` reads them; ReFrame's classes (``checks/``), pages, lint, levels and the expected
+cases follow from it. To add a check, write its file and its class and add its name: docs/guide/add-a-check.md.
 ReFrame is never imported.
 
 Needs: base, topology, cells, measurement, kernels, model, model.prediction, mpi, mpi.osu.
@@ -9,8 +9,17 @@ Needs: base, topology, cells, measurement, kernels, model, model.prediction, mpi
 
 from __future__ import annotations
 
-from . import synthetic_documents, topology_check
-from .catalogue import QUESTIONS, askable, asked_at, check_names, check_rank, find, named
+from .catalogue import (
+    askable,
+    asked_at,
+    between_nodes,
+    check_names,
+    check_rank,
+    covering_health,
+    find,
+    named,
+    questions,
+)
 from .question import ACCEPT, LEVELS, NIGHTLY, OSU, OWN, QUICK, Question, of_cell
 
 __all__ = [
@@ -19,16 +28,17 @@ __all__ = [
     "NIGHTLY",
     "OSU",
     "OWN",
-    "QUESTIONS",
     "QUICK",
     "Question",
     "askable",
     "asked_at",
+    "between_nodes",
     "check_names",
     "check_rank",
+    "covering_health",
     "find",
     "named",
     "of_cell",
+    "questions",
     "synthetic_documents",
-    "topology_check",
 ]

@@ -7,25 +7,18 @@ from typing import Any
 
 from nearfar.base import NOT_JUDGED, Finding
 from nearfar.cells import Skip
-from nearfar.measurement import RATIO, Document, SubjectMetric
+from nearfar.measurement import PROGRAM, RATIO, Document, SubjectMetric, program_subject
 from nearfar.topology import Node
 
 from . import synthetic_documents
 from .question import Question
 
-#: What ``nearfar cost --programs`` calls the results of a program.
-QUANTITY = "program.over_reference"
 _VERDICTS = {True: "PASS", False: "FAIL", None: "INDETERMINATE"}
-
-
-def subject(name: str) -> str:
-    """``program/lammps``: what the document calls a program of the site."""
-    return f"program/{name}"
 
 
 def subjects(node: Node, names: tuple[str, ...] = ()) -> tuple[list[str], list[Skip]]:
     """Each of the programs that the partition names."""
-    return [subject(name) for name in names], []
+    return [program_subject(name) for name in names], []
 
 
 def figures(document: Document) -> list[SubjectMetric]:
@@ -54,7 +47,7 @@ def findings(document: Document | None) -> list[Finding]:
 
 
 def _results(document: Document) -> list[Mapping[str, Any]]:
-    return [each for each in document.raw.get("results") or [] if each["quantity"] == QUANTITY]
+    return [each for each in document.raw.get("results") or [] if each["quantity"] == PROGRAM]
 
 
 QUESTION = Question(
@@ -66,7 +59,7 @@ QUESTION = Question(
     # A site asks for it with the feature `programs`, and names them in its partition.
     systems=("+programs -modelled",),
     without_cells=lambda node: "the partition names no program (programs: in the system's file)",
-    quantities=lambda subject: (QUANTITY,),
+    quantities=lambda subject: (PROGRAM,),
     figures=lambda document, node: figures(document),
     findings=findings,
     # Its figures are named after the site's programs, and have no references.

@@ -11,8 +11,6 @@ from nearfar.cells import Cell, Skip
 from nearfar.measurement import AnyMetric, Document, metrics
 from nearfar.topology import Node
 
-from . import row_names, synthetic_documents
-
 #: When a check is asked: by ``validate --quick``, by a nightly sweep, by ``validate`` and an acceptance.
 QUICK, NIGHTLY, ACCEPT = "quick", "nightly", "accept"
 LEVELS = (QUICK, NIGHTLY, ACCEPT)
@@ -134,16 +132,22 @@ class Question:
         """What of a reference's name no figure of any node can have, with the nearest word; None if a node could have it."""
         if self.misspelt is None and self.synthetic is not None:
             return None
+        from . import row_names
+
         return (self.misspelt or row_names.of_cells)(row)
 
     def known_figures(self, node: Node, features: Collection[str] = ()) -> Sequence[AnyMetric]:
         """Every figure that it can have on a node, without measuring."""
+        from . import synthetic_documents
+
         if self.synthetic is not None:
             return self.figures(self.synthetic(node, features), node)
         return self.figures(synthetic_documents.of_cells(self.cells(node)[0], node, self.quantities), node)
 
     def figures_of(self, asked: Sequence[Any], node: Node, features: Collection[str]) -> Sequence[AnyMetric]:
         """Every figure that each of the cells can have by itself; where nothing asked is a cell, every figure on the node."""
+        from . import synthetic_documents
+
         cells = [each for each in asked if isinstance(each, Cell)]
         if not cells:
             return [] if self.judged_as is not None else self.known_figures(node, features)

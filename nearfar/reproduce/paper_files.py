@@ -11,7 +11,7 @@ from typing import Any
 
 from nearfar.base import NearfarError, SiteFile, did_you_mean, site_files
 from nearfar.cells import Cell, CellError, parse
-from nearfar.question import QUESTIONS
+from nearfar.question import questions
 
 from .published_figures import GREATEST, LEAST, LOSS, OF_VALUES, SHARE, PublishedFigure, figures
 
@@ -138,7 +138,7 @@ def _rows(file: SiteFile, titles: Mapping[str, str]) -> Iterator[PaperRow]:
 
 def _unknown_check(row: PaperRow) -> str:
     """Which check of a row there is not; empty where all are known."""
-    known = [question.name for question in QUESTIONS]
+    known = [question.name for question in questions()]
     return next(
         (f"no check is called '{check}'{did_you_mean(check, known)}" for check in row.checks if check not in known), ""
     )

@@ -11,7 +11,7 @@ from typing import Any
 from nearfar.base import plural
 from nearfar.cells import Cell, Flow, flow_class, pretty
 from nearfar.model.prediction import NodeType
-from nearfar.question import QUESTIONS
+from nearfar.question import questions
 from nearfar.topology import Node
 from nearfar.verdict import CheckRecord, JudgedMetric, NodeRun
 
@@ -165,7 +165,7 @@ class ThisSite:
 
 def _of_gpus(row: PaperRow) -> bool:
     """Whether what measures a row asks for GPUs."""
-    asking = {question.name for question in QUESTIONS if any("+gpu" in spec.split() for spec in question.systems)}
+    asking = {question.name for question in questions() if any("+gpu" in spec.split() for spec in question.systems)}
     return not asking.isdisjoint(row.checks)
 
 

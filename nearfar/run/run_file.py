@@ -19,7 +19,7 @@ from nearfar.base import (
     utc_text,
     worst,
 )
-from nearfar.question import QUESTIONS
+from nearfar.question import questions
 from nearfar.verdict import Verdict
 
 from . import expected_cases
@@ -37,7 +37,7 @@ def adopt(folder: Path) -> None:
     report = folder / "reframe-report.json"
     if (folder / "run.json").exists() or not report.exists():
         return
-    names = {question.name for question in QUESTIONS}
+    names = {question.name for question in questions()}
     ran = [case for case in expected_cases.ran(report) if case.check in names]
     found = expected_cases.verdicts(folder)
     if not ran or not found:

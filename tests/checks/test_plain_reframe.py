@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.question import ACCEPT, LEVELS, NIGHTLY, QUESTIONS, QUICK
+from nearfar.question import ACCEPT, LEVELS, NIGHTLY, QUICK, questions
 from tests.conftest import CHECKOUT
 
 
@@ -60,5 +60,5 @@ def test_tags_are_levels_and_questions(reframe: tuple[list[str], dict[str, str]]
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_mode_for_each_level(reframe: tuple[list[str], dict[str, str]], level: str) -> None:
     listed = set(re.findall(r"^- (\w+)", said(reframe, f"--mode={level}", "--list"), re.M))
-    assert listed and listed <= {each.name for each in QUESTIONS if level in each.levels}
+    assert listed and listed <= {each.name for each in questions() if level in each.levels}
     assert (level == QUICK) == ("quick_check" in listed)

@@ -86,7 +86,7 @@ def test_kernels_are_described_by_two_visits_and_the_judged_triad_takes_what_it_
 
 
 def test_who_asks() -> None:
-    levels = {each.name: each.levels for each in question.QUESTIONS}
+    levels = {each.name: each.levels for each in question.questions()}
     assert levels["gpu_memory_check"] == ("nightly", "accept") and levels["memory_kernels_check"] == ("accept",)
 
 

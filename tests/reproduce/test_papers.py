@@ -13,7 +13,7 @@ import yaml
 from nearfar import cli
 from nearfar.base import CHECKOUT, NearfarError, site_files
 from nearfar.model.prediction import load_node_type
-from nearfar.question import QUESTIONS
+from nearfar.question import questions
 from nearfar.reproduce import beside, load_paper, papers
 from nearfar.site import applications
 
@@ -34,7 +34,7 @@ def test_nothing_is_absent() -> None:
 
 
 def test_what_rows_name_exists() -> None:
-    checks = {question.name for question in QUESTIONS}
+    checks = {question.name for question in questions()}
     types = site_files("nodes", SITE)
     for paper in papers(SITE).values():
         for row in paper.rows:
@@ -79,7 +79,7 @@ def test_the_inventory_of_the_sources_is_all_there() -> None:
 
 def test_a_row_that_runs_is_asked_by_its_checks() -> None:
     """Every cell and figure of a row stands among those that its checks ask of the paper's node, but of what a row says it lacks."""
-    known = {question.name: question for question in QUESTIONS}
+    known = {question.name: question for question in questions()}
     lacking = set()
     for row in {row.id: row for paper in papers(SITE).values() for row in paper.rows}.values():
         if not row.command.startswith("nearfar validate") or not row.node_type:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nearfar import verdict
+from nearfar.measurement import PROGRAM, program_subject
 from nearfar.measurement.document import from_raw
 from nearfar.model.prediction import load_node_type
 from nearfar.question import binding_check
@@ -29,7 +30,7 @@ def written(folder: Path) -> Path:
     run.node("kid107", node)
     results: list[dict[str, Any]] = [
         {
-            "quantity": binding_check.QUANTITY, "cell": binding_check.subject(name), "verified": None, "converged": True,
+            "quantity": PROGRAM, "cell": program_subject(name), "verified": None, "converged": True,
             "reference": "right", "at_most": None, "good": True, "words": "made up for a test",
             "flows": [{"flow": scheme, "rate": {"unit": "1", "median": ratio, "n": 6}} for scheme, ratio in ratios.items()],
         }

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from nearfar.base import CHECKOUT, SiteFile
-from nearfar.question import QUESTIONS
+from nearfar.question import questions
 from nearfar.verdict.references import ReferenceFile
 
 TRANSCRIPTIONS = CHECKOUT / "tests" / "data" / "published"
@@ -146,7 +146,7 @@ def test_every_number_said_in_words_is_in_its_source(known: dict[tuple[str, str]
 
 @pytest.mark.parametrize("name", ["keeneland", "summit", "sierra", "titan"])
 def test_every_reference_is_in_its_source(known: dict[tuple[str, str], set[float]], name: str) -> None:
-    file = ReferenceFile(SITE / "references" / f"{name}.yaml", [question.name for question in QUESTIONS])
+    file = ReferenceFile(SITE / "references" / f"{name}.yaml", [question.name for question in questions()])
     places = file.provenance["published"]["places"]
     used, wrong = set(), []
     for row in file.rows():
@@ -199,11 +199,11 @@ def test_nothing_stands_under_the_name_of_a_gpu_that_its_source_does_not_name() 
 
 def test_rows_by_name_have_the_tolerance_of_a_single_trial() -> None:
     for name in ("summit", "sierra"):
-        file = ReferenceFile(SITE / "references" / f"{name}.yaml", [question.name for question in QUESTIONS])
+        file = ReferenceFile(SITE / "references" / f"{name}.yaml", [question.name for question in questions()])
         for row in file.rows():
             if row.place[0] == "host_device_check" and re.search(r"\.(n0_g\d|g\d_n0)", row.name):
                 assert row.inner == (-0.03, 0.03), row.name
-    file = ReferenceFile(SITE / "references" / "keeneland.yaml", [question.name for question in QUESTIONS])
+    file = ReferenceFile(SITE / "references" / "keeneland.yaml", [question.name for question in questions()])
     for row in file.rows():
         if row.unit == "GB/s":
             half_a_digit = 0.05 / row.value

@@ -15,9 +15,7 @@ import reframe.core.runtime as rt
 from reframe.core.config import load_config
 from reframe.frontend.loader import RegressionCheckLoader
 
-from nearfar import kernels
 from nearfar.base.files import CHECKOUT
-from nearfar.mpi.osu.subjects import MpiCase
 from nearfar.question import synthetic_documents
 from nearfar.topology import Node, parse_hwloc_xml
 from nearfar.verdict.references import row_keys
@@ -25,29 +23,18 @@ from nearfar.verdict.references import row_keys
 FEATURES = ("gpu", "two_nodes")
 
 
-def answered(check: Any, asked: list[Any], node: Node) -> Any:
-    """The document of the check's program."""
-    if any(isinstance(each, MpiCase) for each in asked):
-        return synthetic_documents.of_mpi(asked, node)
-    if check.name == "mpi_check":
-        return synthetic_documents.of_pairs(asked, node)
-    if check.question.program == "nearfar-contention":
-        return synthetic_documents.of_contention(asked, node)
-    if check.name == "load_balance_check":
-        return synthetic_documents.of_saxpy(node)
-    if check.question.program == "nearfar-kernels":
-        names = kernels.GEMM if check.name == "gemm_check" else list(kernels.KERNELS)
-        return synthetic_documents.of_kernels(asked, node, names)
-    curves = "--sizes" in check.program_options()
-    return synthetic_documents.of_cells(asked, node, check.question.quantities, curves)
-
-
 def rows(check: Any, node: Node) -> list[str]:
     """Every row that a figure of the check takes on the node."""
     check.expected = node
-    asked, _ = check.cells(node)
-    figures = check.question.figures(answered(check, list(asked), node), node) if asked else []
-    return sorted({key for metric in figures for key in row_keys(metric)})
+    asked = check.cells(node)[0]
+    if not asked:
+        return []
+    question = check.question
+    if question.synthetic is None:
+        document = synthetic_documents.of_cells(asked, node, question.quantities)
+    else:
+        document = question.synthetic(node, FEATURES)
+    return sorted({key for metric in question.figures(document, node) for key in row_keys(metric)})
 
 
 def main(topologies: list[str]) -> None:

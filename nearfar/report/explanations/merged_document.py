@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from nearfar.base import NearfarError
 from nearfar.measurement import DOCUMENT, Document, from_raw, merge
-from nearfar.question import QUESTIONS
+from nearfar.question import questions
 from nearfar.verdict import NodeRun
 
 _Found = TypeVar("_Found")
@@ -16,7 +16,7 @@ _Found = TypeVar("_Found")
 def explaining() -> list[str]:
     """The checks with bandwidths of the same cells in the same way. Of a cell that several measured the last one's figure
     counts."""
-    ranked = [(question.explains, question.name) for question in QUESTIONS if question.explains is not None]
+    ranked = [(question.explains, question.name) for question in questions() if question.explains is not None]
     return [name for _, name in sorted(ranked)]
 
 

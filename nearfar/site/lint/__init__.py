@@ -3,8 +3,8 @@
 Nothing is measured and nothing written. ``lint`` looks at everything, ``before_measuring`` at what one run uses,
 ``with_references`` at a site as it would be.
 
-Needs: base, topology, cells, measurement, model, model.prediction, binding, mpi, mpi.osu, question, question.synthetic_documents,
-verdict, verdict.references, site.
+Needs: base, topology, cells, measurement, model, model.prediction, binding, mpi.osu, question, verdict,
+verdict.references, site.
 """
 
 from .complaints import ERROR, INFO, WARNING, Complaint, refused, sorted_once, strict, summary

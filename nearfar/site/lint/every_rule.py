@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.base import CHECKOUT
-from nearfar.question import QUESTIONS, Question
+from nearfar.question import Question, questions
 
 from . import (
     bounds,
@@ -62,7 +62,7 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Lin
 
 def known_checks() -> dict[str, Question]:
     """The checks that references and features may speak of, by name: every question."""
-    return {question.name: question for question in QUESTIONS}
+    return {question.name: question for question in questions()}
 
 
 def of_systems(reading: SiteContents, checks: Iterable[Question]) -> Iterator[Complaint]:

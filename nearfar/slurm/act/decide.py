@@ -11,11 +11,11 @@ from dataclasses import replace
 from math import inf
 
 from nearfar.base import good
+from nearfar.question import covering_health
 from nearfar.site import HEALTH, MPI_PAIRS, Policy
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.findings import (
     RUN,
-    TOPOLOGY,
     WRONG_DATA,
     CheckRun,
     Evidence,
@@ -136,7 +136,9 @@ def _waiting(decision: Decision, why: str | None) -> Decision:
 
 def passed_since(runs: Sequence[CheckRun], drained: OurDrain, floor: float) -> tuple[bool, str]:
     """Whether the check that drained a node has passed in its newest run that began after ``floor``, and in words."""
-    right = (drained.check, TOPOLOGY) if drained.check == HEALTH else (drained.check,)  # both look at the node's parts
+    right = (
+        (drained.check, covering_health()) if drained.check == HEALTH else (drained.check,)
+    )  # both look at the node's parts
     later = [run for run in runs if run.check in right and run.began > floor]
     newest = max(later, key=lambda run: run.ended, default=None)
     if newest is None:

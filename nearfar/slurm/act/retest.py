@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.base import NearfarError, process, user_name
-from nearfar.question import QUESTIONS, QUICK
+from nearfar.question import QUICK, covering_health, find
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.controller import NodeState, Slurm, node_names
-from nearfar.slurm.findings import TOPOLOGY, ActLog, CheckRun, SlurmView, deaths, of_sweep, reconciled, summarize
+from nearfar.slurm.findings import ActLog, CheckRun, SlurmView, deaths, of_sweep, reconciled, summarize
 from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, occupation, pairing, sweep_file
 from nearfar.slurm.trust import Trust, on_behalf
 
@@ -108,10 +108,10 @@ def _asks(level: Level, check: str) -> bool:
     """Whether a level asks what a node was drained for, so that it can be released."""
     if check == MPI_PAIRS:
         return level.pairs
-    levels = next((question.levels for question in QUESTIONS if question.name == check), ())
+    levels = () if (question := find(check)) is None else question.levels
     if level.quick or levels == (QUICK,):
         return level.quick and QUICK in levels
-    return not level.checks or (TOPOLOGY if check == HEALTH else check) in level.checks
+    return not level.checks or (covering_health() if check == HEALTH else check) in level.checks
 
 
 def _idle(wanted: str | None, suspects: Collection[str], nodes: Mapping[str, NodeState]) -> list[str]:

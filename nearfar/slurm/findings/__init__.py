@@ -1,6 +1,6 @@
 """What is known of each node: findings that are believed, which of them are confirmed, and what the log of ``act`` says.
 
-Needs: base, cells, mpi, mpi.osu, site, slurm.controller, slurm.health, slurm.results, slurm.sweep,
+Needs: base, cells, mpi, mpi.osu, question, site, slurm.controller, slurm.health, slurm.results, slurm.sweep,
 slurm.trust.
 """
 
@@ -12,7 +12,7 @@ from .confirmation import fails
 from .evidence import Evidence, Intervention
 from .flaps import Flaps
 from .gathering import CLOCKS, TimeRange, gather, of_sweep
-from .hard_evidence import TOPOLOGY, HardEvidence, that_drains
+from .hard_evidence import HardEvidence, that_drains
 from .interventions import back_in_use, drained_by_others, reboots, resumed_by_others
 from .kept_readings import KeptReadings
 from .log import ActLog, Entry
@@ -24,7 +24,6 @@ from .shared_faults import WRONG_DATA, SharedFault, blamed
 __all__ = [
     "CLOCKS",
     "RUN",
-    "TOPOLOGY",
     "WRONG_DATA",
     "ActLog",
     "CheckRun",

@@ -14,7 +14,7 @@ from math import inf
 
 from nearfar.base import NearfarError, good, passes
 from nearfar.cells import parse
-from nearfar.question import QUESTIONS
+from nearfar.question import covering_health
 from nearfar.site import HEALTH, MPI_PAIRS, Policy
 from nearfar.slurm.controller import NodeState
 
@@ -23,8 +23,6 @@ from .evidence import Evidence, Intervention
 from .interventions import interventions
 from .log_summary import LogSummary, answered_key
 
-#: The check that examines what the health check examines.
-TOPOLOGY = next(each.name for each in QUESTIONS if each.covers_health)
 #: The level that is no full run.
 _QUICK = "quick"
 
@@ -123,7 +121,7 @@ def _covers(these: Sequence[CheckRun], after: Iterable[CheckRun], one: Evidence)
     cell = _cell(one.finding.cell or one.finding.what)
     if cell is not None:
         return any(cell in map(_cell, run.cells) for run in these)
-    right = (check, TOPOLOGY if check in (HEALTH, _QUICK) else check)
+    right = (check, covering_health() if check in (HEALTH, _QUICK) else check)
     return any(run.check in right and good(run.verdict) for run in these)
 
 

@@ -17,7 +17,7 @@ from nearfar.mpi.osu import INSTALL
 from nearfar.slurm.results import Pair, joined
 
 from . import begin_or_resume, job_loop, pairing, sweep_file
-from .levels import LEVELS, PAIR, PING_PONG
+from .levels import LEVELS, PAIR
 from .outcome import Outcome, outcomes
 from .pairing import NodeVerdict
 from .slurmctld import Controller, Pace
@@ -44,10 +44,10 @@ class PairRounds:
     def notes(self) -> list[str]:
         """What concerns no single node: what lies between two of them, and that it was not OSU that measured."""
         read = [one.result for found in self.rounds for one in found.values() if one.result is not None]
-        own_figures = any(check.check == PING_PONG for each in read for check in each.checks)
+        own = {check.check for each in read for check in each.checks} & set(LEVELS[PAIR].instead)
         alone = pairing.together_alone(self.judged, self.verdicts)
         return [
-            *([f"MPI between nodes was measured by {PING_PONG}, because there is no OSU; {INSTALL}"] if own_figures else []),
+            *(f"MPI between nodes was measured by {name}, because there is no OSU; {INSTALL}" for name in sorted(own)),
             *(f"MPI between {pair.one} and {pair.other} alone is too slow or wrong, and both are well with others: look at "
               "what lies between them" for pair in alone),
         ]  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 from nearfar.base import SiteFile, did_you_mean, site_files
 from nearfar.model import link_limits
 from nearfar.model.prediction import NodeType, line_rate
-from nearfar.question import QUESTIONS
+from nearfar.question import questions
 from nearfar.topology import Link, Node
 
 from . import few_nodes
@@ -175,7 +175,7 @@ def _usual(row: ReferenceRow, spread: float) -> str:
 
 def known_checks() -> tuple[str, ...]:
     """The names of the checks that have references of their own, broken files' included: their references are not to blame."""
-    return tuple(question.name for question in QUESTIONS if question.judged_as is None)
+    return tuple(question.name for question in questions() if question.judged_as is None)
 
 
 @cache
