@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -19,23 +20,29 @@ GUIDE = CHECKOUT / "docs/guide/add-a-check.md"
 NAME = "one_way_check"
 
 
-def guides_file() -> str:
-    """The file that the guide shows."""
-    blocks = re.split(r"\n(?! {4}|\n)", GUIDE.read_text(encoding="utf-8"))
-    (block,) = [block for block in blocks if "QUESTION = Question(" in block and NAME in block]
-    lines = [line[4:] for line in block.splitlines() if line.startswith("    ") or not line.strip()]
-    return "\n".join(lines).strip() + "\n"
+def guides_files() -> list[str]:
+    """The question and the class that the guide shows."""
+    blocks = re.split(r"\n(?! {8}|\n)", GUIDE.read_text(encoding="utf-8"))
+    files = (textwrap.dedent(block.partition("\n")[2]).strip() + "\n" for block in blocks if f'"{NAME}"' in block)
+    return [file for file in files if file.startswith('"""')]
 
 
 @pytest.fixture
 def pack(tmp_path: Path) -> Path:
-    """A copy of the pack with the guide's file."""
+    """A copy of the pack with the guide's two files and the word in the catalogue."""
     copy = tmp_path / "checkout"
     for folder in ("nearfar", "checks", "site"):
         shutil.copytree(CHECKOUT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(CHECKOUT / "reframe_config.py", copy)
     programs(tmp_path / "bin")
-    (copy / f"nearfar/question/{NAME}.py").write_text(guides_file(), encoding="utf-8")
+    question, check = guides_files()
+    (copy / f"nearfar/question/{NAME}.py").write_text(question, encoding="utf-8")
+    (copy / f"checks/{NAME}.py").write_text(check, encoding="utf-8")
+    catalogue = copy / "nearfar/question/catalogue.py"
+    words = catalogue.read_text(encoding="utf-8")
+    catalogue.write_text(
+        words.replace('    "peer_check",\n', f'    "{NAME}",\n    "peer_check",\n', 1), encoding="utf-8"
+    )
     return copy
 
 
@@ -45,8 +52,8 @@ def told(pack: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *words], cwd=pack, env=env, capture_output=True, text=True, timeout=120)
 
 
-def test_the_guides_file_has_ten_lines() -> None:
-    assert len([line for line in guides_file().splitlines() if line.strip()]) == 10
+def test_the_guides_files_are_short() -> None:
+    assert [len([line for line in file.splitlines() if line.strip()]) for file in guides_files()] == [10, 8]
 
 
 def test_it_is_listed_run_and_on_the_page(pack: Path) -> None:
@@ -76,7 +83,8 @@ def test_levels_and_lint_know_it(pack: Path) -> None:
     said = told(pack, "-m", "nearfar", "lint").stdout.splitlines()
     (wrong,) = [line for line in said if NAME in line]
     assert "near.h2dd" in wrong and "h2d" in wrong
-    (pack / f"nearfar/question/{NAME}.py").unlink()
+    catalogue = pack / "nearfar/question/catalogue.py"
+    catalogue.write_text(catalogue.read_text().replace(f'    "{NAME}",\n', ""))
     assert f"references for '{NAME}', a check that does not exist" in told(pack, "-m", "nearfar", "lint").stdout
 
 
@@ -87,38 +95,23 @@ def test_reframe_by_hand_has_it_too(pack: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "right, wrong, words",
+    "right, wrong, line",
     [
-        ("one_way_check", "one_way", f"{NAME}.py:1: the question of {NAME}.py is called '{NAME}', found 'one_way'"),
-        ("levels=(NIGHTLY, ACCEPT)", "levels=('nightly', 'night')", f"{NAME}.py:1: no such level: 'night'"),
-        ('("+gpu",)', '"+gpu"', f"{NAME}.py:1: systems is a tuple of texts, found one text"),
-        ("QUESTION =", "question =", f"{NAME}.py:1: "),
-        ("cells.single_paths", "cells.single_path", f"{NAME}.py:10: "),
-        ("QUESTION = Question(", "QUESTION = Question(\n\0", f"{NAME}.py:"),
+        ("cells.single_paths", "cells.single_path", 10),
+        ("from nearfar import cells", "from nearfar import no_such_module", 3),
+        ("QUESTION = Question(", "QUESTION = Question((", 7),
     ],
 )
-def test_what_is_wrong_with_the_file_is_told(pack: Path, right: str, wrong: str, words: str) -> None:
-    """It is still in the list, as a case that cannot run."""
+def test_a_broken_question_ends_the_run_with_one_line(pack: Path, right: str, wrong: str, line: int) -> None:
     file = pack / f"nearfar/question/{NAME}.py"
     file.write_text(file.read_text().replace(right, wrong))
-    done = validate(pack, "--system", "keeneland", "--list")
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith(NAME)]
-    assert words in line, line
-    assert "peer_check" in done.stdout, "the others are asked"
+    done = validate(pack, "--system", "keeneland")
+    assert done.returncode == 3 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert f"{file}:{line}: " in done.stderr
 
 
-def test_a_class_without_a_question_is_a_case_that_cannot_run(pack: Path) -> None:
-    (pack / "checks/lone_check.py").write_text("import reframe\n")
-    done = validate(pack, "--system", "keeneland", "--list")
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("lone_check")]
-    assert line.endswith(
-        "checks/lone_check.py:1: no file of nearfar/question says what it asks: docs/guide/add-a-check.md"
-    )
-
-
-def test_a_question_whose_file_is_called_otherwise_is_told(pack: Path) -> None:
-    file = pack / f"nearfar/question/{NAME}.py"
-    file.rename(file.with_name("one_way.py"))
-    done = validate(pack, "--system", "keeneland", "--list")
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("one_way")]
-    assert line.endswith("question/one_way.py:1: a question's file is called as its check is, which ends in _check")
+def test_a_question_without_a_class_is_missed(pack: Path) -> None:
+    (pack / f"checks/{NAME}.py").unlink()
+    done = validate(pack, "--system", "keeneland", "--check", NAME)
+    (missing,) = run_json(pack)["missing_cases"]
+    assert done.returncode == 3 and missing["check"] == NAME and f"{NAME}.py:1: " in missing["reason"]

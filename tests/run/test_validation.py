@@ -120,9 +120,6 @@ def test_a_run_that_reframe_made_by_hand_gets_its_page(checkout: Path) -> None:
 @pytest.mark.parametrize(
     "name, damage, line, others",
     [
-        ("nearfar/question/copies/host_device_check.py", "def broken(:\n", 1, True),
-        ("nearfar/question/copies/host_device_check.py", "import no_such_module\n", 1, True),
-        ("nearfar/question/copies/host_device_check.py", "x = []\nx[1]\n", 2, True),
         ("checks/size_sweep_check.py", "def broken(:\n", 1, True),
         ("checks/size_sweep_check.py", "import no_such_module\n", None, True),
         ("checks/size_sweep_check.py", "x = []\nx[1]\n", 2, False),
