@@ -412,8 +412,10 @@ set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder; 
     mkdir -p "$STATE/build" 2>/dev/null && [[ -w $STATE/build ]] ||
         finish "cannot write $STATE/build: NEARFAR_STATE=/a/folder moves the builds and reports there"
     if [[ -n ${NEARFAR_PYTHON-} ]]; then
-        version=$(version_of "$NEARFAR_PYTHON") ||
-            finish "NEARFAR_PYTHON=$NEARFAR_PYTHON${version:+ is Python $version; $OLDEST_PYTHON or newer is needed}${version:-: no Python that runs}"
+        version=$(version_of "$NEARFAR_PYTHON") || {
+            [[ -n $version ]] || finish "NEARFAR_PYTHON=$NEARFAR_PYTHON: no Python that runs"
+            finish "NEARFAR_PYTHON=$NEARFAR_PYTHON is Python $version; $OLDEST_PYTHON or newer is needed"
+        }
         NEARFAR_PYTHON=$(type -P "$NEARFAR_PYTHON")
         "$NEARFAR_PYTHON" "$CHECKOUT/setup/python_needs.py" ${tests:+test} >&2 ||
             finish "NEARFAR_PYTHON=$NEARFAR_PYTHON lacks what is needed"

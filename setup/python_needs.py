@@ -30,5 +30,5 @@ def complaint(requirement: str) -> str:
 
 if __name__ == "__main__":
     complaints = list(filter(None, map(complaint, requirements("dependencies", *sys.argv[1:]))))
-    print("\n".join(complaints), file=sys.stderr)
+    sys.stderr.writelines(f"{line}\n" for line in complaints)
     sys.exit(bool(complaints) or sys.version_info < (3, 10))

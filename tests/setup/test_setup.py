@@ -64,7 +64,7 @@ def script(path: Path, text: str) -> Path:
 FAKE_PYTHON = """
 version={version}
 case "$*" in
-*"import venv, ensurepip"*) {venv} && echo $version ;;
+*"import venv, ensurepip"*) echo $version; [[ $version != 3.9* ]] && {venv} ;;
 *"sys.version_info[:3]"*) echo $version; [[ $version != 3.9* ]] ;;
 "-m venv "*)
     mkdir -p "$3/bin" "$3/lib/python${{version%.*}}/site-packages" && : >"$3/pyvenv.cfg"
@@ -72,7 +72,8 @@ case "$*" in
     printf '#!%s/bin/python\\n' "$3" >"$3/bin/pytest"
     ;;
 "-m pip install "*)
-    echo "pip ${{*##*/}}" >>{calls}
+    words="$*"
+    echo "pip ${{words##*/}}" >>{calls}
     [[ -z ${{FAKE_NO_PACKAGES-}} ]] || {{ echo "$FAKE_NO_PACKAGES"; exit 1; }}
     data=${{0%/bin/*}}/lib/python${{version%.*}}/site-packages/cmake/data/bin
     [[ $* != *cmake.txt ]] || {{ mkdir -p "$data" && {ln} -s {cmake} "$data/cmake"; }}
@@ -307,7 +308,7 @@ def test_a_named_python_that_will_not_do_is_refused_in_a_line(
     machine.has_python("python3.12", "3.12.1")
     path = machine.bin / "own"
     if version is not None:
-        script(path, f"[[ '{version}' ]] && echo {version}")
+        script(path, f"[[ '{version}' ]] && echo {version}; exit 1")
     machine.environment["NEARFAR_PYTHON"] = str(path)
     done = machine.run()
     assert (done.returncode, done.stdout) == (2, "")
@@ -343,7 +344,7 @@ def spoil(venv: Path, how: str) -> None:
         python.unlink()
         python.symlink_to("/nowhere/python3.12")
     elif how == "old":
-        script(python, "echo 3.9.18")
+        script(python, "echo 3.9.18; exit 1")
     else:
         (venv / "lib" / "python3.12").rename(venv / "lib" / "python3.11")
         python.rename(venv / "elsewhere")  # a new interpreter behind the same name
@@ -366,7 +367,7 @@ def test_an_environment_of_another_python_is_made_anew(machine: Machine, how: st
     spoil(venv, how)
     (venv / "left-over").touch()
     if how == "old":
-        machine.source.parent.parent.joinpath("pyproject.toml").open("a").write("\n")  # of an older checkout
+        (machine.checkout / "setup/locks/base.txt").open("a").write("# of an older checkout\n")
     done = machine.run()
     assert (done.returncode, done.stdout) == (0, "nearfar validate\n"), done.stderr
     told = [line for line in done.stderr.splitlines() if "making the virtual" in line]
@@ -654,7 +655,8 @@ def test_nvidias_wheels_are_not_downloaded_unasked(machine: Machine) -> None:
     assert "pip cuda.txt" in machine.called()
     machine.environment["NEARFAR_TEST_DRIVER_CUDA"] = "12.4"
     done = machine.run("--cuda", "wheels")
-    assert done.returncode == 2 and "PyPI has no compiler for CUDA 12" in done.stderr and not machine.called()
+    assert done.returncode == 2 and "PyPI has no compiler for CUDA 12" in done.stderr
+    assert "pip cuda.txt" not in machine.called()
 
 
 # --- copies and moves ---------------------------------------------------------------------------------------------------
