@@ -32,13 +32,13 @@ have() { type -P "$1" >/dev/null; }
 
 # --- what is needed -------------------------------------------------------------------------------------------------
 OLDEST_PYTHON=3.10
-# One line a need: name | what it is | apt | dnf | zypper | spack. The probe is the function need_NAME (true: it is there).
+# One line a need: name | what it is | apt | dnf | zypper | spack. It is there where need_NAME is true, or without such a function where NAME is on PATH.
 NEEDS="
 python|Python $OLDEST_PYTHON or newer with venv|python3 python3-venv|python3.12|python312|python py-pip
 compiler|a C++17 compiler|g++|gcc-c++|gcc12-c++|gcc
 make|make or ninja|make|make|make|gmake
 cmake|CMake 3.20 or newer|cmake|cmake|cmake|cmake
-pkg_config|pkg-config|pkg-config|pkgconf-pkg-config|pkg-config|pkgconf
+pkg-config|pkg-config|pkg-config|pkgconf-pkg-config|pkg-config|pkgconf
 lstopo|hwloc 2 (lstopo)|hwloc libhwloc-plugins|hwloc|hwloc|hwloc
 hwloc_headers|headers of hwloc 2|libhwloc-dev|hwloc-devel|hwloc-devel|hwloc
 "
@@ -52,7 +52,7 @@ NEEDED_BY_TESTS='
 gtest|GoogleTest|libgtest-dev|gtest-devel|gtest|googletest
 '
 WANTED_BY_TESTS='
-qemu|QEMU for the guests|qemu-system-x86 seabios ipxe-qemu|||
+qemu-system-x86_64|QEMU for the guests|qemu-system-x86 seabios ipxe-qemu|||
 busybox|busybox for the guests|busybox-static|||
 mpich|MPICH, a second MPI to build and launch with|mpich libmpich-dev|||
 slurm|Slurm, for a private one of one node|slurmctld slurmd slurm-client munge|||
@@ -74,40 +74,31 @@ find_python() {
     return 1
 }
 
-python_at_hand() { # what the plain python3 lacks, in brackets; nothing where there is none
-    local version without=''
-    version=$(version_of "$(type -P python3)") && without=', without venv'
-    [[ -z $version ]] || printf ' (python3 here is %s%s)' "$version" "$without"
-}
-
 need_python() { usable_python || find_python venv; }
 need_compiler() { # whether it knows C++17 is asked once there is a Python
     [[ -n ${PROBE-} ]] || PROBE=$(usable_python || find_python || type -P python3) || { have c++ || have g++ || have clang++; return; }
     "$PROBE" "$CHECKOUT/setup/toolchain.py" compiler
 }
 need_make() { have ninja || have make; }
-need_cmake() { have cmake; } # one that is too old is replaced by PyPI's
 need_lstopo() {
     local version
     version=$(lstopo-no-graphics --version 2>/dev/null || lstopo --version 2>/dev/null) || return
     [[ $version =~ \ ([0-9]+)\. ]] && ((BASH_REMATCH[1] >= 2))
 }
-need_pkg_config() { have pkg-config; }
 need_hwloc_headers() { pkg-config --atleast-version=2.0 hwloc; }
 need_gtest() { pkg-config --exists gtest; }
 need_mpi() { have mpicxx && have mpirun; }
-need_numactl() { have numactl; }
-need_qemu() { have qemu-system-x86_64; }
-need_busybox() { have busybox; }
 need_mpich() { have mpiexec.mpich && mpicc.mpich -E -x c - <<<'#include <mpi.h>'; }
 need_slurm() { have slurmd && have srun && have munged; }
 need_chromium() { have chromium || have chromium-browser || have google-chrome; }
 
 what_is_missing() { # sets MISSING to those lines of the table $1 whose probe fails
-    local line
+    local line probe
     MISSING=()
     while IFS= read -r line; do
-        [[ -z $line ]] || "need_${line%%|*}" >/dev/null 2>&1 || MISSING+=("$line")
+        probe=need_${line%%|*}
+        declare -F "$probe" >/dev/null || probe="have ${line%%|*}"
+        [[ -z $line ]] || $probe >/dev/null 2>&1 || MISSING+=("$line")
     done <<<"$1"
 }
 
@@ -158,15 +149,16 @@ apt_install() { # the packages of the lines that follow, after listing them; tru
 }
 
 list_missing() { # lists what is missing and the line that brings it to this distribution (on another, each one's), exit 2
-    local line packages family families=$FAMILY why='is missing'
+    local line packages version family families=$FAMILY why='is missing'
     [[ $FAMILY != debian || $USER_ID == 0 ]] || why='is missing, and installing it needs root'
     [[ $FAMILY != other ]] || families='debian rhel suse'
     {
         printf 'nearfar: on %s this %s:\n' "$SYSTEM" "$why"
         for line in "${MISSING[@]}"; do
             IFS='|' read -r _ packages _ <<<"$line"
-            [[ $line != python\|* ]] || packages+=$(python_at_hand)
-            printf '  - %s\n' "$packages"
+            version=''
+            [[ $line != python\|* ]] || { version=$(version_of "$(type -P python3)") && version+=', without venv'; }
+            printf '  - %s\n' "$packages${version:+ (python3 here is $version)}"
         done
         printf 'What brings it:\n'
         for family in $families; do
@@ -225,13 +217,14 @@ satisfies() { # has this Python all that nearfar imports, in the right versions?
 stamp_text() { # of the environment $1 for $2 (base or test): its place, its interpreter (python3.12), what is installed
     local python
     python=$(readlink -f "$1/bin/python")
-    printf '%s\n' "$1" "${python##*/}" "$(<"$LOCKS/$2.txt")"
+    printf '%s\n' "$1" "${python##*/}"
+    cat "$LOCKS/$2.txt"
 }
 
 venv_is_current() { # $1: base or test
     local venv
     venv=$(venv_folder)
-    [[ -x $venv/bin/python && -e $venv/nearfar-$1.stamp && $(<"$venv/nearfar-$1.stamp") == "$(stamp_text "$venv" "$1")" ]]
+    [[ -x $venv/bin/python ]] && stamp_text "$venv" "$1" | cmp -s - "$venv/nearfar-$1.stamp"
 }
 
 venv_flaw() { # why the environment $1 is of no use any more; nothing where it is, or where there is none
@@ -266,7 +259,7 @@ why_no_python() { # in one line
 # current, and otherwise python3 on PATH when it has everything (modules, a Spack view). Fails when there is none.
 usable_python() {
     local extra='' venv path
-    [[ ${LEVEL-} != test ]] || extra=test
+    [[ ${LEVEL-} != test ]] || extra='test'
     venv=$(venv_folder)
     for path in "${NEARFAR_PYTHON-}" ${VIRTUAL_ENV:+"$VIRTUAL_ENV/bin/python"}; do
         [[ -n $path && $path != "$venv/bin/python" ]] && satisfies "$path" $extra && printf '%s\n' "$path" && return
@@ -288,14 +281,14 @@ install() { # the packages of setup/locks/$1.txt into our own environment, after
         finish "the packages of $lock cannot be installed: $(grep -E 'connection broken|ERROR|error:' "$LOGS/pip.log" | tail -n 1 | cut -c 1-200)   (log: $LOGS/pip.log)"
 }
 
-move_venv() { # what .venv/bin says of its place, where the checkout was copied or moved: nothing is downloaded
+move_venv() { # what the environment $1 says of its place, where the checkout was copied or moved: nothing is downloaded
     local level old=''
     for level in base test; do
         [[ ! -e $1/nearfar-$level.stamp ]] || { read -r old <"$1/nearfar-$level.stamp" && sed -i "1s|.*|$1|" "$1/nearfar-$level.stamp"; }
     done
     [[ -n $old && $old != "$1" ]] || return 0
     say "the checkout was copied or moved: its environment is now of $1"
-    { grep -IlrF "$old/" "$1/bin" || true; } | while read -r level; do sed -i "s|$old/|$1/|g" "$level"; done
+    { grep -IlrF "$old" "$1/bin" "$1/pyvenv.cfg" || true; } | while read -r level; do sed -i "s|$old|$1|g" "$level"; done
 }
 
 make_venv() { # creates or completes .venv for LEVEL (base or test)
@@ -316,7 +309,8 @@ make_venv() { # creates or completes .venv for LEVEL (base or test)
         else
             say "making a virtual environment: $venv   (log: $LOGS/pip.log)"
         fi
-        "$python" -m venv "$venv" >>"$LOGS/pip.log" 2>&1 || finish "$python -m venv failed: $(tail -n 1 "$LOGS/pip.log")"
+        { have uv && uv venv -q --seed --python "$python" "$venv" || "$python" -m venv "$venv"; } >>"$LOGS/pip.log" 2>&1 ||
+            finish "$python -m venv failed: $(tail -n 1 "$LOGS/pip.log")"
     fi
     move_venv "$venv"
     venv_is_current "$LEVEL" || install "$LEVEL"

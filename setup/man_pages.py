@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar import __version__, cli  # noqa: E402
+from nearfar import __version__, cli
 
 #: What a help text calls a section, where man has another word for it.
 SECTIONS = {"exit codes": "EXIT STATUS", "positional arguments": "ARGUMENTS"}
@@ -34,9 +34,16 @@ def page(name: str, help_text: str, summary: str = "", see_also: str = "") -> st
     text = f"{usage}\n\n@DESCRIPTION\n{rest}\n" + (f"@SEE ALSO\n{see_also}\n" if see_also else "")
     text = text.replace("\\", "\\e").replace("-", "\\-")
     text = re.sub(r"^([.'])", r"\\&\1", text, flags=re.M)
-    text = re.sub(r"^([a-z][a-z ]+):(?:\n| (?=\d))", lambda match: f"@{SECTIONS.get(match[1], match[1].upper())}\n", text, flags=re.M)
+    text = re.sub(
+        r"^([a-z][a-z ]+):(?:\n| (?=\d))",
+        lambda match: f"@{SECTIONS.get(match[1], match[1].upper())}\n",
+        text,
+        flags=re.M,
+    )
     text = re.sub(r"\n+@([A-Z ]+)\n+", r"\n.fi\n.SH \1\n.nf\n", text)
-    head = f'.TH "{name.upper()}" "1" "" "nearfar {__version__}" "nearfar"\n.SH NAME\n{name} \\- {summary}\n'.replace("-", "\\-")
+    head = f'.TH "{name.upper()}" "1" "" "nearfar {__version__}" "nearfar"\n.SH NAME\n{name} \\- {summary}\n'.replace(
+        "-", "\\-"
+    )
     return head.replace("\\\\-", "\\-") + f".SH SYNOPSIS\n.nf\n{text}.fi\n"
 
 
@@ -67,5 +74,8 @@ if __name__ == "__main__":
     os.environ["COLUMNS"] = "80"
     target, *programs = map(Path, sys.argv[1:])
     target.mkdir(parents=True, exist_ok=True)
-    for title, roff in [*of_parser("nearfar", cli.parser(None), cli.SUMMARY, ""), *(one for each in programs for one in of_programs(each))]:
+    for title, roff in [
+        *of_parser("nearfar", cli.parser(None), cli.SUMMARY, ""),
+        *(one for each in programs for one in of_programs(each)),
+    ]:
         (target / f"{title}.1").write_text(roff, encoding="utf-8")

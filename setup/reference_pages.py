@@ -16,21 +16,23 @@ from nearfar.base.schema_check import schema  # noqa: E402
 
 Node = Mapping[str, Any]
 
+GUIDE = "[describe your system](../guide/describe-your-system.md"
 #: The page's name, with its schema, what it is of, and the pages that show whole files.
 PAGES = {
-    "system-file": ("system-1", "system", "[describe your system](../guide/describe-your-system.md#a-system-file), [`act`](../guide/slurm-act.md)"),
-    "node-file": ("node-type-1", "node", "[describe your system](../guide/describe-your-system.md), [prediction](../method/prediction.md)"),
-    "gpu-file": ("gpu-1", "GPU", "[describe your system](../guide/describe-your-system.md#gpu-models)"),
+    "system-file": ("system-1", "system", f"{GUIDE}#a-system-file), [`act`](../guide/slurm-act.md)"),
+    "node-file": ("node-type-1", "node", f"{GUIDE}), [prediction](../method/prediction.md)"),
+    "gpu-file": ("gpu-1", "GPU", f"{GUIDE}#gpu-models)"),
     "reference-file": ("references-1", "reference",
-                       "[describe your system](../guide/describe-your-system.md#references), [tuning](../guide/tuning.md)"),
-    "application-file": ("application-1", "application", "[applications](../guide/applications.md), [what a binding costs](../guide/cost.md)"),
+                       f"{GUIDE}#references), [tuning](../guide/tuning.md)"),
+    "application-file": ("application-1", "application",
+                         "[applications](../guide/applications.md), [what a binding costs](../guide/cost.md)"),
 }  # fmt: skip
 HEAD = """# The {of} file: site/{folder}/NAME.yaml
 
 {description}
 
-Whole files with explanations: {guides}. `nearfar schema {name}` prints the JSON schema that this page is made from, for editors; `nearfar lint` \
-names a wrong key with file and line.
+Whole files with explanations: {guides}. `nearfar schema {name}` prints the JSON schema that this page is made from, for editors; \
+`nearfar lint` names a wrong key with file and line.
 
 A key in bold is required. `[]` stands for each entry of a list, NAME for a key that the file chooses.
 
@@ -45,7 +47,14 @@ CHECKS = f"""## A check and its rows
 | `CHECK.ROW`, `CHECK.MODEL.ROW` | list of number > 0, number from −1 to 0 or null, number ≥ 0 or null, text |  | \
 Value, lower and upper bound as fractions of the value (null: no bound), unit. | `near.h2d: [55.5, -0.02, null, GB/s]` |
 """
-TYPES = {"object": "mapping", "array": "list", "string": "text", "integer": "whole number", "boolean": "true or false", "null": "null"}
+TYPES = {
+    "object": "mapping",
+    "array": "list",
+    "string": "text",
+    "integer": "whole number",
+    "boolean": "true or false",
+    "null": "null",
+}
 LIMITS = {"exclusiveMinimum": ">", "minimum": "≥", "maximum": "≤"}
 
 
@@ -59,7 +68,11 @@ def page(name: str) -> str:
     below = {f"`{key}`": list(rows_below(key, node, definitions)) for key, node in whole["properties"].items()}
     for heading, rows in {"Keys of the file": own, **below}.items():
         text += f"## {heading}\n\n{TABLE}{''.join(rows)}\n" if rows else ""
-    return text.rstrip("\n") + "\n" + ("\n" + CHECKS % definitions["check"]["properties"]["$index"]["description"] if of == "reference" else "")
+    return (
+        text.rstrip("\n")
+        + "\n"
+        + ("\n" + CHECKS % definitions["check"]["properties"]["$index"]["description"] if of == "reference" else "")
+    )
 
 
 def rows_below(path: str, node: Node, definitions: Node) -> Iterator[str]:
@@ -82,7 +95,13 @@ def row(path: str, node: Node, definitions: Node, required: bool) -> str:
     unit = node.get("unit", "")
     kind = type_of(node, definitions) + (f", {'as a' if unit.startswith('fraction') else 'in'} {unit}" if unit else "")
     meaning = node["description"] + ("" if node["description"].endswith((".", "…")) else ".")
-    cells = [f"**`{path}`**" if required else f"`{path}`", kind, node.get("defaultText", ""), meaning, f"`{shown(node['examples'][0])}`"]
+    cells = [
+        f"**`{path}`**" if required else f"`{path}`",
+        kind,
+        node.get("defaultText", ""),
+        meaning,
+        f"`{shown(node['examples'][0])}`",
+    ]
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 
@@ -112,7 +131,9 @@ def type_of(node: Node, definitions: Node) -> str:
 
 def shown(value: Any) -> str:
     """A value as YAML's flow style has it, in one line."""
-    return yaml.safe_dump(value, default_flow_style=True, width=10_000, sort_keys=False, allow_unicode=True).split("\n")[0]
+    return yaml.safe_dump(value, default_flow_style=True, width=10_000, sort_keys=False, allow_unicode=True).split(
+        "\n"
+    )[0]
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ def wheels_flaw() -> str:
 
 def system_nvccs() -> list[str]:
     """Candidates for nvcc, best first, each once; the order is CUDACXX, CUDA_HOME, CUDA_PATH, PATH, /usr/local."""
-    roots = [root for root in map(os.environ.get, ("CUDA_HOME", "CUDA_PATH")) if root]
+    roots = filter(None, map(os.environ.get, ("CUDA_HOME", "CUDA_PATH")))
     candidates = [os.environ.get("CUDACXX", ""), *(f"{root}/bin/nvcc" for root in roots), "nvcc"]
     if not os.environ.get("NEARFAR_TEST_NO_SYSTEM_CUDA"):  # lets the tests hide a toolkit outside PATH
         newest_first = sorted(glob.glob("/usr/local/cuda-*/bin/nvcc"), key=numbers, reverse=True)
@@ -150,10 +150,8 @@ def numbers(text: str) -> tuple[int, ...]:
 
 
 def nvcc_version(path: str) -> tuple[int, ...]:
-    """(major, minor) of a toolkit, from its cuda.h, which costs nothing."""
-    header = Path(path).resolve().parents[1] / "include" / "cuda.h"
-    match = re.search(r"#define\s+CUDA_VERSION\s+(\d+)", header.read_text(errors="replace")) if header.exists() else None
-    return (int(match[1]) // 1000, int(match[1]) % 1000 // 10) if match else (*numbers(version(path)), 0, 0)[:2]
+    """(major, minor) of a toolkit."""
+    return (*numbers(version(path)), 0, 0)[:2]
 
 
 def driver_cuda() -> tuple[int, ...] | None:
@@ -178,7 +176,9 @@ def versions(chain: Toolchain) -> list[tuple[str, str, str]]:
 def version(path: str) -> str:
     """The version that a tool prints: 12.2.0, of MPI with its name (its wrappers pass --version to the compiler)."""
     if "mpi" in os.path.basename(path):
-        match = re.search(r"(Open MPI|MPICH)(?: version)? ([\w.]+)", output([path, "--showme:version"]) + output([path, "-v"]))
+        match = re.search(
+            r"(Open MPI|MPICH)(?: version)? ([\w.]+)", output([path, "--showme:version"]) + output([path, "-v"])
+        )
         return f"{match[1]} {match[2]}" if match else ""
     match = re.search(r"\d+(\.\d+)+", output([path, "--version"]))
     return match[0] if match else ""

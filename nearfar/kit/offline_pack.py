@@ -66,9 +66,13 @@ def _locked(python: str) -> list[str]:
     from pip._vendor.packaging.markers import Marker
 
     text = "".join((CHECKOUT / f"setup/locks/{name}.txt").read_text() for name in _LOCKS)
-    entries = [re.fullmatch(r"([^ ;]+)(?: ; (.*?))?( \\\n.*)", entry, re.S) for entry in re.split(r"(?m)^(?=\w)", text)[1:]]
+    entries = [
+        re.fullmatch(r"([^ ;]+)(?: ; (.*?))?( \\\n.*)", entry, re.S) for entry in re.split(r"(?m)^(?=\w)", text)[1:]
+    ]
     environment = {"python_version": python, "python_full_version": f"{python}.0"}
-    return [entry[1] + entry[3] for entry in entries if entry and (not entry[2] or Marker(entry[2]).evaluate(environment))]
+    return [
+        entry[1] + entry[3] for entry in entries if entry and (not entry[2] or Marker(entry[2]).evaluate(environment))
+    ]
 
 
 def _run(command: list[str], what: str) -> None:
