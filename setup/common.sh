@@ -275,7 +275,7 @@ install() { # the packages of setup/locks/$1.txt into our own environment, after
     say "installing Python packages into $venv: ${names[*]%==}   (log: $LOGS/pip.log)"
     mkdir -p "$LOGS"
     {
-        { have uv && uv pip install --python "$venv/bin/python" --no-deps --require-hashes -r "$lock"; } ||
+        { have uv && uv pip install --compile-bytecode --python "$venv/bin/python" --no-deps --require-hashes -r "$lock"; } ||
             "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --no-deps --require-hashes -r "$lock"
     } >>"$LOGS/pip.log" 2>&1 </dev/null ||
         finish "the packages of $lock cannot be installed: $(grep -E 'connection broken|ERROR|error:' "$LOGS/pip.log" | tail -n 1 | cut -c 1-200)   (log: $LOGS/pip.log)"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -33,9 +32,6 @@ the words of the summary and the page: docs/glossary.md, and at the end of each 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    if os.environ.get("NEARFAR_CALLED_AS"):  # ./validate
-        parser.prog = os.environ["NEARFAR_CALLED_AS"]
-        parser.usage = "%(prog)s [options]; --help lists them"
     parser.description = "Run the checks with ReFrame, judge every figure and write reports/latest/index.html."
     parser.epilog = _EPILOG
     parser.add_argument(

@@ -100,7 +100,9 @@ class Machine:
             "cmake_minimum_required(VERSION 3.18)\nproject(tiny LANGUAGES NONE)\n"
             "add_custom_target(programs ALL COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/bin)\n"
         )
-        (self.checkout / "nearfar").mkdir()
+        (self.checkout / "nearfar" / "commands").mkdir(parents=True)
+        for name in ("validate.py", "metrics_option.py"):
+            shutil.copy(CHECKOUT / "nearfar" / "commands" / name, self.checkout / "nearfar" / "commands" / name)
         (self.checkout / "nearfar" / "__init__.py").touch()
         (self.checkout / "nearfar" / "cli.py").write_text(
             "import sys\n\n\ndef main():\n"
@@ -220,9 +222,9 @@ def test_debian_root_installs_what_is_missing_and_says_so_first(machine: Machine
 
 def test_an_environment_that_has_everything_is_used_as_it_is(machine: Machine) -> None:
     machine.has_everything()
-    done = machine.run("--some", "option")
+    done = machine.run("--check", "some_check", "--quick")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split("\n")[-2] == "nearfar validate --some option"
+    assert done.stdout.split("\n")[-2] == "nearfar validate --check some_check --quick"
     assert not [call for call in machine.called() if call.startswith(("apt-get install", "pip"))]
     assert not (machine.checkout / ".venv").exists()
     assert (machine.checkout / "build" / "bin").is_dir()
@@ -592,6 +594,11 @@ def test_control_c_ends_the_set_up(machine: Machine, tool: str) -> None:
 def test_wrong_use(machine: Machine) -> None:
     assert "expected auto, system, wheels or none" in machine.run("--cuda", "twelve").stderr
     assert machine.run("--cuda").returncode == 2
+    machine.is_a("debian")
+    script(machine.bin / "apt-get", f"echo apt-get >>{machine.calls}")
+    done = machine.run("--nosuch=3")
+    assert (done.returncode, done.stderr.count("\n"), machine.called()) == (2, 1, [])
+    assert done.stderr.startswith("./validate: unknown option --nosuch=3")
     helped = machine.run("--help")
     assert helped.returncode == 0 and "examples:" in helped.stdout
 
