@@ -282,13 +282,13 @@ install() { # the packages of setup/locks/$1.txt into our own environment, after
 }
 
 move_venv() { # what the environment $1 says of its place, where the checkout was copied or moved: nothing is downloaded
-    local level old=''
-    for level in base test; do
-        [[ ! -e $1/nearfar-$level.stamp ]] || { read -r old <"$1/nearfar-$level.stamp" && sed -i "1s|.*|$1|" "$1/nearfar-$level.stamp"; }
+    local file old=''
+    [[ ! -e $1/nearfar-base.stamp ]] || read -r old <"$1/nearfar-base.stamp"
+    [[ $old == /* && $old != "$1" ]] || return 0
+    say "the checkout was copied or moved: its environment is now that of $1"
+    for file in "$1"/bin/* "$1/pyvenv.cfg" "$1"/nearfar-*.stamp; do
+        [[ -L $file ]] || ! grep -IqF "$old" "$file" || sed -i "s|$old|$1|g" "$file"
     done
-    [[ -n $old && $old != "$1" ]] || return 0
-    say "the checkout was copied or moved: its environment is now of $1"
-    { grep -IlrF "$old" "$1/bin" "$1/pyvenv.cfg" || true; } | while read -r level; do sed -i "s|$old|$1|g" "$level"; done
 }
 
 make_venv() { # creates or completes .venv for LEVEL (base or test)
