@@ -114,23 +114,22 @@ column() { # the words of column $1 (2 apt, 3 dnf, 4 zypper, 5 spack) of the lin
     printf '%s' "${words% }"
 }
 
-read_system() { # sets FAMILY (debian, rhel, suse or other), SYSTEM (its own name for itself) and OLD_PYTHON (yes: apt has none new enough)
-    local ID='' ID_LIKE='' PRETTY_NAME='' VERSION_ID=''
+read_system() { # sets COLUMNS_HERE (whose packages this system has; all, where it is unknown), SYSTEM (its name) and OLD_PYTHON (yes: apt has none new enough)
+    local ID='' ID_LIKE='' PRETTY_NAME='' VERSION_ID='' release
     # shellcheck disable=SC1090
     [[ -r $OS_RELEASE ]] && . "$OS_RELEASE"
     SYSTEM="${PRETTY_NAME:-an unknown system} ($MACHINE)"
     case " $ID $ID_LIKE " in
-    *' debian '* | *' ubuntu '*) FAMILY=debian ;;
-    *' rhel '* | *' fedora '* | *' centos '*) FAMILY=rhel ;;
-    *' suse '* | *' sles '*) FAMILY=suse ;;
-    *) FAMILY=other ;;
+    *' debian '* | *' ubuntu '*) COLUMNS_HERE=2 ;;
+    *' rhel '* | *' fedora '* | *' centos '*) COLUMNS_HERE=3 ;;
+    *' suse '* | *' sles '*) COLUMNS_HERE=4 ;;
+    *) COLUMNS_HERE='2 3 4' ;;
     esac
-    local release=${VERSION_ID%%.*}
-    OLD_PYTHON=''
+    release=${VERSION_ID%%.*} OLD_PYTHON=''
     if [[ $ID == debian && ${release:-99} -lt 12 || $ID == ubuntu && ${release:-99} -lt 22 ]]; then OLD_PYTHON=yes; fi
 }
 
-can_install() { [[ -z ${OFFLINE-}${NO_PACKAGES-} && $FAMILY == debian && $USER_ID == 0 && $MACHINE == x86_64 ]] && have apt-get; }
+can_install() { [[ -z ${OFFLINE-}${NO_PACKAGES-} && $COLUMNS_HERE == 2 && $USER_ID == 0 && $MACHINE == x86_64 ]] && have apt-get; }
 
 # --- getting it -----------------------------------------------------------------------------------------------------
 
@@ -149,36 +148,32 @@ apt_install() { # the packages of the lines that follow, after listing them; tru
 }
 
 list_missing() { # lists what is missing and the line that brings it to this distribution (on another, each one's), exit 2
-    local line packages version family families=$FAMILY why='is missing'
-    [[ $FAMILY != debian || $USER_ID == 0 ]] || why='is missing, and installing it needs root'
-    [[ $FAMILY != other ]] || families='debian rhel suse'
+    local line words version field why='is missing'
+    local brings=([2]='Debian, Ubuntu   apt-get install' [3]='RHEL 8, 9        dnf install' [4]='SLES 15          zypper install'
+        [5]='Spack            spack install --add')
+    [[ $COLUMNS_HERE != 2 || $USER_ID == 0 ]] || why='is missing, and installing it needs root'
     {
         printf 'nearfar: on %s this %s:\n' "$SYSTEM" "$why"
         for line in "${MISSING[@]}"; do
-            IFS='|' read -r _ packages _ <<<"$line"
+            IFS='|' read -r _ words _ <<<"$line"
             version=''
             [[ $line != python\|* ]] || { version=$(version_of "$(type -P python3)") && version+=', without venv'; }
-            printf '  - %s\n' "$packages${version:+ (python3 here is $version)}"
+            printf '  - %s\n' "$words${version:+ (python3 here is $version)}"
         done
         printf 'What brings it:\n'
-        for family in $families; do
-            case $family in
-            debian)
-                packages=$(column 2 "${MISSING[@]}")
-                [[ -z $OLD_PYTHON ]] || packages=${packages#python3 python3-venv} # there it is too old
-                [[ -z $packages ]] || printf '  Debian, Ubuntu   apt-get install %s\n' "${packages# }"
-                [[ -z $OLD_PYTHON || ${MISSING[*]} != *'|Python '* ]] ||
+        for field in $COLUMNS_HERE 5; do
+            words=$(column "$field" "${MISSING[@]}")
+            case $field$OLD_PYTHON in
+            2yes)
+                [[ $words != python3\ * ]] ||
                     printf '  Python           uv python install 3.12   # apt has no newer one here; python3 -m pip install uv\n'
+                words=${words#python3 python3-venv} words=${words# } # there it is too old
                 ;;
-            rhel)
-                packages=$(column 3 "${MISSING[@]}")
-                [[ $packages != *hwloc-devel* ]] || packages+='   # hwloc-devel: CodeReady Builder (CRB, PowerTools)'
-                printf '  RHEL 8, 9        dnf install %s\n' "$packages"
-                ;;
-            suse) printf '  SLES 15          zypper install %s\n' "$(column 4 "${MISSING[@]}")" ;;
+            3*) [[ $words != *hwloc-devel* ]] || words+='   # hwloc-devel: CodeReady Builder (CRB, PowerTools)' ;;
+            5*) words+='   # in an environment, then: spack env activate' ;;
             esac
+            [[ -z $words ]] || printf '  %s %s\n' "${brings[field]}" "$words"
         done
-        printf '  Spack            spack install --add %s   # in an environment, then: spack env activate\n' "$(column 5 "${MISSING[@]}")"
         printf 'Or activate what the site has (module load, spack env activate, a virtual environment), then run this again.\n'
     } >&2
     exit 2
@@ -237,21 +232,15 @@ venv_flaw() { # why the environment $1 is of no use any more; nothing where it i
     fi
 }
 
-closed_to_this_user() { # prints what of the way to the Python of the environment $1 this user may not pass; fails where it is open, or absent
-    local path
-    [[ ! -x $1/bin/python ]] || return 1
-    path=$(readlink -m "$1/bin/python")
+why_no_python() { # in one line: what of the way to the Python of .venv this user may not pass, or that there is none
+    local venv=$CHECKOUT/.venv path
+    path=$(readlink -m "$venv/bin/python")
     while [[ -n $path && ! -e $path ]]; do path=${path%/*}; done
-    [[ -n $path && ! -x $path ]] && printf '%s' "$path"
-}
-
-why_no_python() { # in one line
-    local closed
-    if closed=$(closed_to_this_user "$CHECKOUT/.venv"); then
-        printf '%s/.venv is set up, but user %s may not read its Python (%s): its owner opens that, or NEARFAR_STATE=/a/folder %s/validate sets up another' \
-            "$CHECKOUT" "$EUID" "$closed" "$CHECKOUT"
+    if [[ -n $path && ! -x $path ]]; then
+        printf '%s is set up, but user %s may not read its Python (%s): its owner can open that, and NEARFAR_STATE=/a/folder %s/validate sets up another' \
+            "$venv" "$EUID" "$path" "$CHECKOUT"
     else
-        printf 'not set up yet: %s/validate --setup-only' "$CHECKOUT"
+        printf 'not set up yet%s: %s/validate --setup-only' "${1-}" "$CHECKOUT"
     fi
 }
 
@@ -439,7 +428,7 @@ set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder; 
 
 left_to_set_up() { # $1: base or test. Prints what set_up would do, and fails; true where that is nothing. Changes nothing
     local LEVEL=$1 python stamp=$STATE/build/setup-$1.stamp
-    python=$(usable_python) || { why_no_python && return 1; }
+    python=$(usable_python) || { why_no_python ', or changed, or moved since' && return 1; }
     [[ ${WAY-} != spack ]] || { printf 'not set up: what Spack would build is not looked at\n' && return 1; }
     "$python" "$CHECKOUT/setup/build" --is-built >/dev/null 2>&1 || { printf 'not set up: the programs are not built\n' && return 1; }
     [[ -e $stamp && $(<"$stamp") == "$(system_key)" ]] || { printf 'not set up: the system is not looked at, or has changed\n' && return 1; }
