@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,113 +16,93 @@ from nearfar.base.schema_check import schema  # noqa: E402
 
 Node = Mapping[str, Any]
 
-#: The page's name, with its schema, its name for ``nearfar schema``, its title and the pages that show whole files.
+GUIDE = "[describe your system](../guide/describe-your-system.md"
+#: The page's name, with its schema, what it is of, and the pages that show whole files.
 PAGES = {
-    "system-file": ("system-1", "system", "The system file: site/systems/NAME.yaml",
-                    "[describe your system](../guide/describe-your-system.md#a-system-file), [`act`](../guide/slurm-act.md)"),
-    "node-file": ("node-type-1", "node", "The node file: site/nodes/NAME.yaml",
-                  "[describe your system](../guide/describe-your-system.md), [prediction](../method/prediction.md)"),
-    "gpu-file": ("gpu-1", "gpu", "The GPU file: site/gpus/NAME.yaml",
-                 "[describe your system](../guide/describe-your-system.md#gpu-models)"),
-    "reference-file": ("references-1", "references", "The reference file: site/references/NAME.yaml",
-                       "[describe your system](../guide/describe-your-system.md#references), [tuning](../guide/tuning.md)"),
-    "application-file": ("application-1", "application", "The application file: site/applications/NAME.yaml",
+    "system-file": ("system-1", "system", f"{GUIDE}#a-system-file), [`act`](../guide/slurm-act.md)"),
+    "node-file": ("node-type-1", "node", f"{GUIDE}), [prediction](../method/prediction.md)"),
+    "gpu-file": ("gpu-1", "GPU", f"{GUIDE}#gpu-models)"),
+    "reference-file": ("references-1", "reference",
+                       f"{GUIDE}#references), [tuning](../guide/tuning.md)"),
+    "application-file": ("application-1", "application",
                          "[applications](../guide/applications.md), [what a binding costs](../guide/cost.md)"),
 }  # fmt: skip
-#: Definitions with a table of their own, and the page that has it.
-TABLES = {"expect": "system-file", "run_program": "application-file"}
-TYPES = {"object": "mapping", "array": "list", "string": "text", "integer": "whole number", "number": "number",
-         "boolean": "true or false", "null": "null"}  # fmt: skip
+HEAD = """# The {of} file: site/{folder}/NAME.yaml
+
+{description}
+
+Whole files with explanations: {guides}. `nearfar schema {name}` prints the JSON schema that this page is made from, for editors; \
+`nearfar lint` names a wrong key with file and line.
+
+A key in bold is required. `[]` stands for each entry of a list, NAME for a key that the file chooses.
+
+"""
+TABLE = "| key | type | default | meaning | example |\n|---|---|---|---|---|\n"
+#: What stands beside ``provenance`` in a reference file: the schema says it by conditions, so that this says it in words.
+CHECKS = f"""## A check and its rows
+
+{TABLE}| `CHECK` | mapping |  | The rows of one check, by its name. | `host_memory_check:` |
+| `CHECK.$index` | list of `$dev.gpu.model` | none | %s. | `[$dev.gpu.model]` |
+| `CHECK.MODEL` | mapping |  | With `$index`: the rows of a GPU model, by its name or a regular expression. | `NVIDIA H200:` |
+| `CHECK.ROW`, `CHECK.MODEL.ROW` | list of number > 0, number from −1 to 0 or null, number ≥ 0 or null, text |  | \
+Value, lower and upper bound as fractions of the value (null: no bound), unit. | `near.h2d: [55.5, -0.02, null, GB/s]` |
+"""
+TYPES = {
+    "object": "mapping",
+    "array": "list",
+    "string": "text",
+    "integer": "whole number",
+    "boolean": "true or false",
+    "null": "null",
+}
+LIMITS = {"exclusiveMinimum": ">", "minimum": "≥", "maximum": "≤"}
 
 
 def page(name: str) -> str:
     """The text of one page."""
-    file, schema_name, title, guides = PAGES[name]
+    file, of, guides = PAGES[name]
     whole = schema(file)
-    lines = [f"# {title}", "", whole["description"], ""]
-    lines += [f"Whole files with explanations: {guides}. `nearfar schema {schema_name}` prints the JSON schema that this page is "
-              "made from, for editors; `nearfar lint` names a wrong key with file and line.", ""]  # fmt: skip
-    lines += [
-        "A key in bold is required. `[]` stands for each entry of a list, NAME for a key that the file chooses.",
-        "",
-    ]
-    sections = dict(tables(whole, name))
-    for heading, rows in sections.items():
-        lines += [f"## {heading}", "", "| key | type | default | meaning | example |", "|---|---|---|---|---|"]
-        lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
-        lines.append("")
-    return "\n".join(lines)
-
-
-def tables(whole: Node, name: str) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    """Headings with the rows below: the file's own keys, then each key that has keys itself, then shared definitions."""
     definitions = whole.get("definitions", {})
-    yield (
-        "Keys of the file",
-        [row(key, node, whole, key in whole["required"]) for key, node in whole["properties"].items()],
+    text = HEAD.format(of=of, folder=f"{of.lower()}s", description=whole["description"], guides=guides, name=of.lower())
+    own = [row(key, node, definitions, key in whole["required"]) for key, node in whole["properties"].items()]
+    below = {f"`{key}`": list(rows_below(key, node, definitions)) for key, node in whole["properties"].items()}
+    for heading, rows in {"Keys of the file": own, **below}.items():
+        text += f"## {heading}\n\n{TABLE}{''.join(rows)}\n" if rows else ""
+    return (
+        text.rstrip("\n")
+        + "\n"
+        + ("\n" + CHECKS % definitions["check"]["properties"]["$index"]["description"] if of == "reference" else "")
     )
-    for key, node in whole["properties"].items():
-        if table_of(node) is None:
-            rows = list(rows_below(key, resolved(node, definitions), whole))
-            if rows:
-                yield f"`{key}`", rows
-    for definition, place in TABLES.items():
-        if place == name:
-            yield (
-                f"`{heading_of(definition)}`",
-                list(rows_below("", resolved(definitions[definition], definitions), whole)),
-            )
-    if name == "reference-file":
-        yield "A check and its rows", list(rows_of_checks(definitions))
 
 
-def heading_of(definition: str) -> str:
-    """What the keys of a shared definition stand under."""
-    return {"run_program": "run"}.get(definition, definition)
-
-
-def rows_of_checks(definitions: Node) -> Iterator[tuple[str, ...]]:
-    """What stands beside ``provenance`` in a reference file: the schema says it by conditions, so that this says it in words."""
-    index = definitions["check"]["properties"]["$index"]["description"]
-    kind = "list of number > 0, number from −1 to 0 or null, number ≥ 0 or null, text"
-    bounds = "Value, lower and upper bound as fractions of the value (null: no bound), unit."
-    yield "`CHECK`", "mapping", "", "The rows of one check, by its name.", "`host_memory_check:`"
-    yield "`CHECK.$index`", "list of `$dev.gpu.model`", "none", f"{index}.", "`[$dev.gpu.model]`"
-    yield (
-        "`CHECK.MODEL`",
-        "mapping",
-        "",
-        "With `$index`: the rows of a GPU model, by its name or a regular expression.",
-        "`NVIDIA H200:`",
-    )
-    yield "`CHECK.ROW`, `CHECK.MODEL.ROW`", kind, "", bounds, "`near.h2d: [55.5, -0.02, null, GB/s]`"
-
-
-def rows_below(path: str, node: Node, whole: Node) -> Iterator[tuple[str, ...]]:
-    """Rows of all keys below a node, depth first; ``path`` is the node's own, empty for a definition."""
-    definitions = whole.get("definitions", {})
-    if node.get("type") == "array" and isinstance(node.get("items"), Mapping) and table_of(node["items"]) is None:
-        yield from rows_below(f"{path}[]", resolved(node["items"], definitions), whole)
+def rows_below(path: str, node: Node, definitions: Node) -> Iterator[str]:
+    """Rows of all keys below a node, depth first."""
+    node = resolved(node, definitions)
+    if isinstance(node.get("items"), Mapping):
+        yield from rows_below(f"{path}[]", node["items"], definitions)
     for branch in node.get("oneOf", ()):
-        yield from rows_below(path, branch, whole)
+        yield from rows_below(path, branch, definitions)
     if isinstance(node.get("additionalProperties"), Mapping):
-        yield from rows_below(f"{path}.NAME", resolved(node["additionalProperties"], definitions), whole)
+        yield from rows_below(f"{path}.NAME", node["additionalProperties"], definitions)
     for key, below in node.get("properties", {}).items():
-        own = f"{path}.{key}" if path else key
-        yield row(own, below, whole, key in node.get("required", ()))
-        if table_of(below) is None:
-            yield from rows_below(own, resolved(below, definitions), whole)
+        yield row(f"{path}.{key}", below, definitions, key in node.get("required", ()))
+        yield from rows_below(f"{path}.{key}", below, definitions)
 
 
-def row(path: str, node: Node, whole: Node, required: bool) -> tuple[str, ...]:
-    """The cells of one key: itself, type with unit, default, meaning, example."""
-    full = resolved(node, whole.get("definitions", {}))
-    kind = type_of(node, whole)
-    if full.get("unit"):
-        kind += f", as a {full['unit']}" if full["unit"].startswith("fraction") else f", in {full['unit']}"
-    meaning = full["description"] if full["description"].endswith((".", "…")) else full["description"] + "."
-    example = f"`{shown(full['examples'][0])}`"
-    return f"**`{path}`**" if required else f"`{path}`", kind, full.get("defaultText", ""), meaning, example
+def row(path: str, node: Node, definitions: Node, required: bool) -> str:
+    """The line of one key: itself, type with unit, default, meaning, example."""
+    node = resolved(node, definitions)
+    unit = node.get("unit", "")
+    kind = type_of(node, definitions) + (f", {'as a' if unit.startswith('fraction') else 'in'} {unit}" if unit else "")
+    meaning = node["description"] + ("" if node["description"].endswith((".", "…")) else ".")
+    cells = [
+        f"**`{path}`**" if required else f"`{path}`",
+        kind,
+        node.get("defaultText", ""),
+        meaning,
+        f"`{shown(node['examples'][0])}`",
+    ]
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 
 def resolved(node: Node, definitions: Node) -> Node:
@@ -134,37 +113,20 @@ def resolved(node: Node, definitions: Node) -> Node:
     return node
 
 
-def table_of(node: Node) -> str | None:
-    """The definition with a table of its own that a node, or each entry of its list, refers to."""
-    name = str(node.get("$ref", "")).rpartition("/")[2]
-    if not name and isinstance(node.get("items"), Mapping):
-        return table_of(node["items"])
-    return name if name in TABLES else None
-
-
-def type_of(node: Node, whole: Node) -> str:
+def type_of(node: Node, definitions: Node) -> str:
     """A node's type in words, with the limits of numbers."""
-    table = table_of(node)
-    node = resolved(node, whole.get("definitions", {}))
-    if table and "items" not in node:
-        return f"mapping, see [{heading_of(table)}]({TABLES[table]}.md#{heading_of(table)})"
+    node = resolved(node, definitions)
     if "enum" in node:
         return ", ".join(f"`{shown(word)}`" for word in node["enum"])
     if "oneOf" in node and "type" not in node:
-        return " or ".join(type_of(one, whole) for one in node["oneOf"])
+        return " or ".join(type_of(one, definitions) for one in node["oneOf"])
     names = node.get("type", "date")  # a key without a type is a date, which YAML reads as a text or a date of its own
     words = " or ".join(TYPES.get(one, one) for one in ([names] if isinstance(names, str) else names))
     if names == "array":
-        words = f"list of {type_of(node['items'], whole)}"
+        words = f"list of {type_of(node['items'], definitions)}"
     if names == "object" and "properties" not in node and isinstance(node.get("additionalProperties"), Mapping):
-        inner = type_of(node["additionalProperties"], whole)
-        words = f"mapping of NAME to {inner}"
-    limits = [
-        f"{sign} {node[key]}"
-        for key, sign in (("exclusiveMinimum", ">"), ("minimum", "≥"), ("maximum", "≤"))
-        if key in node
-    ]
-    return " ".join([words, ", ".join(limits)]).strip()
+        words = f"mapping of NAME to {type_of(node['additionalProperties'], definitions)}"
+    return f"{words} {', '.join(f'{sign} {node[key]}' for key, sign in LIMITS.items() if key in node)}".strip()
 
 
 def shown(value: Any) -> str:
@@ -174,14 +136,6 @@ def shown(value: Any) -> str:
     )[0]
 
 
-def main() -> int:
-    """Write the pages."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
+if __name__ == "__main__":
     for name in PAGES:
         (CHECKOUT / "docs" / "reference" / f"{name}.md").write_text(page(name), encoding="utf-8")
-        print(f"docs/reference/{name}.md")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

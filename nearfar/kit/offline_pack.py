@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import platform
+import re
 import sys
 import tarfile
 import tempfile
@@ -17,13 +18,11 @@ from nearfar import __version__
 from nearfar.base import CHECKOUT, NearfarError, process, write_atomically
 
 #: The Pythons whose packages are in the archive: Debian 12 and RHEL 9 have 3.11 (RHEL 9 3.12 too), Ubuntu 22.04 3.10, Ubuntu 24.04 3.12,
-#: SLES 15 3.11.
-PYTHONS = ("3.10", "3.11", "3.12")
-#: Beside nearfar's own needs: where the system's CMake is too old.
-_ALSO = ("cmake>=3.20,<5",)
+#: SLES 15 3.11, Debian 13 3.13.
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+#: Of ``setup/locks/``: nearfar's own needs, and CMake for where the system's is too old.
+_LOCKS = ("base", "cmake")
 _SECONDS = 900.0
-#: The oldest minor version of Python 3 that ``setup/constraints.txt`` speaks of.
-_TESTED_FROM = 11
 
 
 def default_name() -> str:
@@ -49,17 +48,31 @@ def write(output: Path, pythons: Iterable[str] = PYTHONS) -> Path:
 def _download(python: str, wheels: Path) -> None:
     own = platform.machine()
     platforms = [f"manylinux2014_{own}", f"manylinux_2_17_{own}", f"manylinux_2_28_{own}"]
-    # pip reads the conditions in this file by the Python that runs it, and it speaks of 3.11 and newer.
-    tested = ["-c", str(CHECKOUT / "setup/constraints.txt")] if int(python.partition(".")[2]) >= _TESTED_FROM else []
-    listed = process.run([sys.executable, str(CHECKOUT / "setup/python_needs.py"), "--list", "--list-optional"], 30.0)
-    _run(
-        [
-            sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-input", "--only-binary=:all:",
-            "--implementation", "cp", "--python-version", python, *(word for name in platforms for word in ("--platform", name)),
-            *tested, "-d", str(wheels), *listed.stdout.split(), *_ALSO,
-        ],
-        f"the packages of Python {python}",
-    )  # fmt: skip
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as lock:
+        lock.writelines(_locked(python))
+        lock.flush()
+        _run(
+            [
+                sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-input", "--only-binary=:all:",
+                "--no-deps", "--require-hashes", "--implementation", "cp", "--python-version", python,
+                *(word for name in platforms for word in ("--platform", name)), "-d", str(wheels), "-r", lock.name,
+            ],
+            f"the packages of Python {python}",
+        )  # fmt: skip
+
+
+def _locked(python: str) -> list[str]:
+    """The locked packages of this Python, without conditions: pip reads those by the Python that runs it."""
+    from pip._vendor.packaging.markers import Marker
+
+    text = "".join((CHECKOUT / f"setup/locks/{name}.txt").read_text() for name in _LOCKS)
+    entries = [
+        re.fullmatch(r"([^ ;]+)(?: ; (.*?))?( \\\n.*)", entry, re.S) for entry in re.split(r"(?m)^(?=\w)", text)[1:]
+    ]
+    environment = {"python_version": python, "python_full_version": f"{python}.0"}
+    return [
+        entry[1] + entry[3] for entry in entries if entry and (not entry[2] or Marker(entry[2]).evaluate(environment))
+    ]
 
 
 def _run(command: list[str], what: str) -> None:

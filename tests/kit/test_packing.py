@@ -95,7 +95,7 @@ def test_a_pack_holds_the_sources_and_the_wheels(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(offline_pack, "_download", download)
     found = set(names(offline_pack.write(tmp_path / "pack.tar.gz")))
-    assert asked == ["3.10", "3.11", "3.12"]
+    assert asked == ["3.10", "3.11", "3.12", "3.13"]
     assert {"validate", "setup/common.sh", "nearfar/cli.py", "wheels/some-3.11.whl"} <= found
     assert not any(name.startswith((".venv", "build/", "reports/2")) for name in found)
 

@@ -1,8 +1,9 @@
-"""./validate's set-up: what it lists, what it installs, what it leaves alone; the build; CUDA from wheels."""
+"""./validate's set-up: what it lists, what it installs, what it leaves alone; copies and moves; the build; which CUDA."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import stat
@@ -12,11 +13,11 @@ import time
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(CHECKOUT / "setup"))
 
-import cuda_wheels  # noqa: E402
 import python_needs  # noqa: E402
 import toolchain  # noqa: E402
 
@@ -47,6 +48,8 @@ PLAIN_TOOLS = [
     "rm",
     "nproc",
     "flock",
+    "ln",
+    "sed",
 ]
 
 
@@ -61,23 +64,22 @@ def script(path: Path, text: str) -> Path:
 FAKE_PYTHON = """
 version={version}
 case "$*" in
-*"import venv, ensurepip"*) {venv} && echo $version ;;
-*"sys.version_info[:3]"*) echo $version ;;
+*"import venv, ensurepip"*) echo $version; [[ $version != 3.9* ]] && {venv} ;;
+*"sys.version_info[:3]"*) echo $version; [[ $version != 3.9* ]] ;;
 "-m venv "*)
-    mkdir -p "$3/bin" "$3/lib/python${{version%.*}}" && : >"$3/pyvenv.cfg"
+    mkdir -p "$3/bin" "$3/lib/python${{version%.*}}/site-packages" && : >"$3/pyvenv.cfg"
     {cp} "$0" "$3/bin/python"
+    printf '#!%s/bin/python\\n' "$3" >"$3/bin/pytest"
     ;;
 "-m pip install "*)
     words="$*"
-    echo "pip ${{words#*constraints.txt }}" >>{calls}
-    case "$*" in
-    *"--only-binary :all: polars"*) [[ -z ${{FAKE_NO_POLARS-}} ]] || {{ echo "$FAKE_NO_POLARS"; exit 1; }} ;;
-    *"cmake>="*) [[ -z ${{FAKE_NO_CMAKE-}} ]] || {{ echo "$FAKE_NO_CMAKE"; exit 1; }}; {ln} -s {cmake} "${{0%/*}}/cmake" ;;
-    esac
+    echo "pip ${{words##*/}}" >>{calls}
+    [[ -z ${{FAKE_NO_PACKAGES-}} ]] || {{ echo "$FAKE_NO_PACKAGES"; exit 1; }}
+    data=${{0%/bin/*}}/lib/python${{version%.*}}/site-packages/cmake/data/bin
+    [[ $* != *cmake.txt ]] || {{ mkdir -p "$data" && {ln} -s {cmake} "$data/cmake"; }}
     ;;
-*--install-checkout*) printf '#!/bin/bash\\necho nearfar "$@"\\n' >"${{0%/*}}/nearfar" && chmod +x "${{0%/*}}/nearfar" ;;
 */man_pages.py*) ;; # the machine has none of nearfar but a fake cli
-*--check*) echo "Jinja2 is not installed" >&2 && exit 1 ;;
+*/python_needs.py*) echo "Jinja2 is not installed" >&2 && exit 1 ;;
 *) exec {real} "$@" ;;
 esac
 """
@@ -89,7 +91,8 @@ class Machine:
     def __init__(self, folder: Path) -> None:
         self.checkout, self.bin, self.calls = folder / "checkout", folder / "bin", folder / "calls"
         shutil.copytree(CHECKOUT / "setup", self.checkout / "setup", ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("validate", "pyproject.toml"):
+        for name in ("validate", "pyproject.toml", "bin/nearfar"):
+            (self.checkout / name).parent.mkdir(exist_ok=True)
             shutil.copy(CHECKOUT / name, self.checkout / name)
         (self.checkout / "src").mkdir()
         self.source = self.checkout / "src" / "CMakeLists.txt"
@@ -97,10 +100,13 @@ class Machine:
             "cmake_minimum_required(VERSION 3.18)\nproject(tiny LANGUAGES NONE)\n"
             "add_custom_target(programs ALL COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/bin)\n"
         )
-        (self.checkout / "nearfar").mkdir()
+        (self.checkout / "nearfar" / "commands").mkdir(parents=True)
+        for name in ("validate.py", "metrics_option.py"):
+            shutil.copy(CHECKOUT / "nearfar" / "commands" / name, self.checkout / "nearfar" / "commands" / name)
         (self.checkout / "nearfar" / "__init__.py").touch()
         (self.checkout / "nearfar" / "cli.py").write_text(
-            'import sys\n\n\ndef main():\n    print("nearfar", *sys.argv[1:])\n'
+            "import sys\n\n\ndef main():\n"
+            '    words = [__file__] if "--where" in sys.argv else ["nearfar", *sys.argv[1:]]\n    print(*words)\n'
         )
         self.bin.mkdir()
         for tool in PLAIN_TOOLS:
@@ -152,7 +158,11 @@ class Machine:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run ./validate with these arguments."""
-        command = [str(self.bin / "bash"), str(self.checkout / "validate"), *words]
+        return self.start("validate", *words)
+
+    def start(self, program: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a script of the checkout."""
+        command = [str(self.bin / "bash"), str(self.checkout / program), *words]
         return subprocess.run(command, env=self.environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
     def called(self) -> list[str]:
@@ -212,9 +222,9 @@ def test_debian_root_installs_what_is_missing_and_says_so_first(machine: Machine
 
 def test_an_environment_that_has_everything_is_used_as_it_is(machine: Machine) -> None:
     machine.has_everything()
-    done = machine.run("--some", "option")
+    done = machine.run("--check", "some_check", "--quick")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split("\n")[-2] == "nearfar validate --some option"
+    assert done.stdout.split("\n")[-2] == "nearfar validate --check some_check --quick"
     assert not [call for call in machine.called() if call.startswith(("apt-get install", "pip"))]
     assert not (machine.checkout / ".venv").exists()
     assert (machine.checkout / "build" / "bin").is_dir()
@@ -301,7 +311,7 @@ def test_a_named_python_that_will_not_do_is_refused_in_a_line(
     machine.has_python("python3.12", "3.12.1")
     path = machine.bin / "own"
     if version is not None:
-        script(path, f"[[ '{version}' ]] && echo {version}")
+        script(path, f"[[ '{version}' ]] && echo {version}; exit 1")
     machine.environment["NEARFAR_PYTHON"] = str(path)
     done = machine.run()
     assert (done.returncode, done.stdout) == (2, "")
@@ -313,7 +323,7 @@ def test_a_named_python_that_will_not_do_is_refused_in_a_line(
     [
         ({"python3": "3.9.18", "python3.11": "3.11.9"}, "3.11"),
         ({"python3": "3.9.18", "python3.10": "3.10.14", "python3.12": "3.12.4", "python3.9": "3.9.18"}, "3.12"),
-        ({"python3": "3.14.0", "python3.11": "3.11.9"}, "3.14"),
+        ({"python3": "3.14.0", "python3.9": "3.9.9"}, "3.14"),
         ({"python3": "3.11.2", "python3.13": "3.13.0 without venv"}, "3.11"),
     ],
 )
@@ -337,7 +347,7 @@ def spoil(venv: Path, how: str) -> None:
         python.unlink()
         python.symlink_to("/nowhere/python3.12")
     elif how == "old":
-        script(python, "echo 3.9.18")
+        script(python, "echo 3.9.18; exit 1")
     else:
         (venv / "lib" / "python3.12").rename(venv / "lib" / "python3.11")
         python.rename(venv / "elsewhere")  # a new interpreter behind the same name
@@ -360,7 +370,7 @@ def test_an_environment_of_another_python_is_made_anew(machine: Machine, how: st
     spoil(venv, how)
     (venv / "left-over").touch()
     if how == "old":
-        machine.source.parent.parent.joinpath("pyproject.toml").open("a").write("\n")  # of an older checkout
+        (machine.checkout / "setup/locks/base.txt").open("a").write("# of an older checkout\n")
     done = machine.run()
     assert (done.returncode, done.stdout) == (0, "nearfar validate\n"), done.stderr
     told = [line for line in done.stderr.splitlines() if "making the virtual" in line]
@@ -415,25 +425,40 @@ def test_the_line_that_installs_a_python(machine: Machine, system: str, line: st
     assert not [call for call in machine.called() if call.startswith(("apt-get", "pip"))]
 
 
-def test_root_on_debian_11_gets_what_apt_has_and_is_told_of_python(machine: Machine) -> None:
-    """Its own Python is 3.9, so that apt-get is not asked for one again and again."""
+def test_nothing_is_installed_where_apt_has_no_new_enough_python(machine: Machine) -> None:
     machine.is_a("debian11")
-    machine.has_tools()
     machine.has_python("python3", "3.9.2")
-    (machine.bin / "make").unlink()
-    (machine.bin / "ninja").unlink(missing_ok=True)
-    script(
-        machine.bin / "apt-get",
-        f'echo "apt-get $*" >>{machine.calls}; >{machine.bin}/make; chmod +x {machine.bin}/make',
-    )
+    script(machine.bin / "apt-get", f'echo "apt-get $*" >>{machine.calls}')
     done = machine.run()
-    assert done.returncode == 2
-    installs = [call for call in machine.called() if call.startswith("apt-get") and " install " in call]
-    assert installs and all(call.split()[-1:] == ["make"] and "python" not in call for call in installs), installs
-    assert [each for each in done.stderr.splitlines() if each.startswith("  - ")] == [
-        "  - Python 3.10 or newer with venv (python3 here is 3.9.2)"
-    ]
-    assert "uv python install 3.12" in done.stderr and "apt-get install" not in done.stderr
+    assert done.returncode == 2 and not machine.called()
+    assert "  - Python 3.10 or newer with venv (python3 here is 3.9.2)" in done.stderr.splitlines()
+    assert "uv python install 3.12" in done.stderr and "apt-get install g++ make" in done.stderr
+
+
+def test_no_packages_lists_and_installs_none(machine: Machine) -> None:
+    machine.is_a("debian")
+    script(machine.bin / "apt-get", f'echo "apt-get $*" >>{machine.calls}')
+    done = machine.run("--no-packages")
+    assert done.returncode == 2 and not machine.called()
+    assert "apt-get install python3 python3-venv g++ make" in done.stderr
+
+
+def test_no_packages_goes_on_without_what_is_only_wanted(machine: Machine) -> None:
+    machine.is_a("debian")
+    machine.has_everything()
+    (machine.bin / "numactl").unlink(missing_ok=True)
+    assert machine.run("--no-packages").returncode == 0
+    assert not [call for call in machine.called() if call.startswith("apt-get")]
+
+
+def test_a_wanted_package_that_is_absent_takes_none_along(machine: Machine) -> None:
+    machine.is_a("debian")
+    machine.has_everything()
+    for tool in ("numactl", "mpirun"):
+        (machine.bin / tool).unlink(missing_ok=True)
+    script(machine.bin / "apt-get", f'echo "apt-get $*" >>{machine.calls}; [[ $* != *openmpi* ]]')
+    assert machine.run("--setup-only").returncode == 0
+    assert any(call.endswith(" numactl") and "openmpi" not in call for call in machine.called())
 
 
 def test_a_python_without_venv_is_said_to_be_one(machine: Machine) -> None:
@@ -456,9 +481,9 @@ def test_a_cmake_that_is_too_old_is_replaced_by_pypis(machine: Machine) -> None:
     done = machine.run()
     assert (done.returncode, done.stdout) == (0, "nearfar validate\n"), done.stderr
     flaw = f"CMake 3.18.4 of {machine.bin / 'cmake'} is older than 3.20"
-    assert f"nearfar: {flaw}: installing PyPI's   (log: " in done.stderr
+    assert f"nearfar: {flaw}: PyPI's takes its place\n" in done.stderr
     calls = machine.called()
-    assert "pip cmake>=3.20,<5" in calls and not [call for call in calls if call.startswith("apt-get")]
+    assert "pip cmake.txt" in calls and not [call for call in calls if call.startswith("apt-get")]
     assert {call for call in calls if call.startswith("cmake")} == {"cmake --version"}, "it built nothing"
     assert (machine.checkout / "build" / "bin").is_dir()
     assert machine.run().stderr == ""
@@ -469,10 +494,13 @@ def test_a_cmake_that_cannot_be_replaced_is_named(machine: Machine) -> None:
     machine.has_python("python3.12", "3.12.4")
     old_cmake(machine)
     flaw = f"nearfar: CMake 3.18.4 of {machine.bin / 'cmake'} is older than 3.20"
-    machine.environment["FAKE_NO_CMAKE"] = "ERROR: No matching distribution found for cmake"
+    assert machine.run("--setup-only").returncode == 0
+    machine.environment["FAKE_NO_PACKAGES"] = "ERROR: No matching distribution found for cmake"
+    shutil.rmtree(next((machine.checkout / ".venv" / "lib").glob("*/site-packages/cmake")))
+    (machine.checkout / "build" / "setup-base.stamp").unlink()
     done = machine.run()
     assert done.returncode == 2
-    assert f"{flaw}, and pip brings no newer one: ERROR: No matching distribution found" in done.stderr
+    assert flaw in done.stderr and "ERROR: No matching distribution found for cmake" in done.stderr
     shutil.rmtree(machine.checkout / ".venv")
     machine.environment["NEARFAR_PYTHON"] = sys.executable
     done = machine.run()
@@ -487,32 +515,21 @@ def test_a_cmake_that_cannot_be_replaced_is_named(machine: Machine) -> None:
     assert build.returncode == 2 and f"{flaw}: ./validate brings a newer one" in build.stderr
 
 
-def test_without_a_wheel_of_polars_the_set_up_goes_on(machine: Machine) -> None:
+def test_packages_that_cannot_be_had_are_one_line(machine: Machine) -> None:
     machine.has_tools()
     machine.has_python("python3.12", "3.12.4")
-    machine.environment["FAKE_NO_POLARS"] = "ERROR: No matching distribution found for polars<2,>=1.30"
+    machine.environment["FAKE_NO_PACKAGES"] = "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES"
     done = machine.run()
-    assert (done.returncode, done.stdout) == (0, "nearfar validate\n"), done.stderr
-    told = [line for line in done.stderr.splitlines() if "going on" in line]
-    assert len(told) == 1 and told[0].startswith(
-        "nearfar: going on without polars: no history is kept, and nearfar history and tune do not work: "
-        "ERROR: No matching distribution found for polars<2,>=1.30"
-    )
-    asked = [call for call in machine.called() if call.startswith("pip ")]
-    assert asked[0] == "pip --only-binary :all: polars>=1.30,<2"
-    assert asked[1].startswith("pip --no-deps reframe-hpc>=")
-    assert "clustershell" in asked[2].lower() and "Jinja2>=" in asked[2]
-    assert not [call for call in asked[1:] if "polars" in call or " reframe" in call.partition("--no-deps")[2][12:]]
-    assert machine.run().stderr == "", "it is not tried again at every run"
+    assert done.returncode == 2 and "THESE PACKAGES DO NOT MATCH THE HASHES   (log: " in done.stderr.splitlines()[-1]
 
 
-def test_without_the_net_polars_is_not_what_is_missing(machine: Machine) -> None:
+def test_uv_installs_from_the_same_lock(machine: Machine) -> None:
     machine.has_tools()
     machine.has_python("python3.12", "3.12.4")
-    machine.environment["FAKE_NO_POLARS"] = "WARNING: Retrying after connection broken by 'NewConnectionError'"
-    done = machine.run()
-    assert done.returncode == 2 and "pip failed: WARNING: Retrying after connection broken" in done.stderr
-    assert "going on" not in done.stderr
+    script(machine.bin / "uv", f'[[ $1 != venv ]] || exit 1; echo "uv $*" >>{machine.calls}')
+    assert machine.run("--setup-only").returncode == 0
+    (call,) = (call for call in machine.called() if call.startswith(("uv", "pip ")))
+    assert "--require-hashes" in call and call.endswith("setup/locks/base.txt")
 
 
 def test_state_goes_elsewhere(machine: Machine, tmp_path: Path) -> None:
@@ -577,6 +594,11 @@ def test_control_c_ends_the_set_up(machine: Machine, tool: str) -> None:
 def test_wrong_use(machine: Machine) -> None:
     assert "expected auto, system, wheels or none" in machine.run("--cuda", "twelve").stderr
     assert machine.run("--cuda").returncode == 2
+    machine.is_a("debian")
+    script(machine.bin / "apt-get", f"echo apt-get >>{machine.calls}")
+    done = machine.run("--nosuch=3")
+    assert (done.returncode, done.stderr.count("\n"), machine.called()) == (2, 1, [])
+    assert done.stderr.startswith("./validate: unknown option --nosuch=3")
     helped = machine.run("--help")
     assert helped.returncode == 0 and "examples:" in helped.stdout
 
@@ -587,9 +609,8 @@ def test_wrong_use(machine: Machine) -> None:
 def toolkit(folder: Path, version: int) -> str:
     """A toolkit's folder that looks like CUDA ``version`` (12020 is 12.2); returns its nvcc."""
     (folder / "bin").mkdir(parents=True)
-    (folder / "include").mkdir()
-    (folder / "include" / "cuda.h").write_text(f"#define CUDA_VERSION {version}\n")
-    return str(script(folder / "bin" / "nvcc", "exit 1"))
+    release = f"{version // 1000}.{version % 1000 // 10}"
+    return str(script(folder / "bin" / "nvcc", f"echo Cuda compilation tools, release {release}, V{release}.48"))
 
 
 @pytest.mark.parametrize(
@@ -610,51 +631,105 @@ def test_the_cuda_that_the_driver_runs(
     monkeypatch.setenv("NEARFAR_TEST_NO_SYSTEM_CUDA", "1")
     monkeypatch.setenv("NEARFAR_TEST_DRIVER_CUDA", driver)
     monkeypatch.setenv("CUDACXX", nvcc)
-    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("PATH", "/bin")
     monkeypatch.delenv("CUDA_HOME", raising=False)
     monkeypatch.delenv("CUDA_PATH", raising=False)
-    chosen, said = toolchain.cuda_compiler("auto", tmp_path, tmp_path)
+    chosen, said = toolchain.cuda_compiler("auto")
     assert chosen == ("" if words else nvcc)
     assert words.format(nvcc=nvcc) in said
-    assert toolchain.cuda_compiler("system", tmp_path, tmp_path)[0] == nvcc
-    assert toolchain.cuda_compiler("none", tmp_path, tmp_path) == ("", "without CUDA, as asked")
+    assert toolchain.cuda_compiler("system")[0] == nvcc
+    assert toolchain.cuda_compiler("none") == ("", "without CUDA, as asked")
 
 
-def test_wheels_are_for_nodes_whose_driver_they_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NEARFAR_TEST_NO_SYSTEM_CUDA", "1")
-    monkeypatch.setenv("PATH", "/nowhere")
-    for name in ("CUDACXX", "CUDA_HOME", "CUDA_PATH"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(cuda_wheels, "STATE", tmp_path)
-    monkeypatch.setattr(cuda_wheels, "CHECKOUT", tmp_path)
-    monkeypatch.setattr(cuda_wheels, "in_own_environment", lambda: True)
-    installed: list[int] = []
-    monkeypatch.setattr(cuda_wheels, "install", lambda major, log: installed.append(major))
-    monkeypatch.setenv("NEARFAR_TEST_DRIVER_CUDA", "none")
-    assert cuda_wheels.bring("auto", tmp_path / "log") == "" and not installed
-    monkeypatch.setenv("NEARFAR_TEST_DRIVER_CUDA", "12.4")
-    assert "PyPI has no compiler for CUDA 12" in cuda_wheels.bring("auto", tmp_path / "log")
-    with pytest.raises(toolchain.MissingTool):
-        cuda_wheels.bring("wheels", tmp_path / "log")
-    monkeypatch.setenv("NEARFAR_TEST_DRIVER_CUDA", "13.1")
-    assert cuda_wheels.bring("auto", tmp_path / "log") == "" and installed == [13]
+def test_wheels_are_only_used_where_the_driver_runs_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(toolchain, "system_nvccs", list)
+    nvcc = toolkit(tmp_path / ".venv" / "cuda", 13000)
+    for driver, chosen, flaw in (("13.1", nvcc, False), ("none", nvcc, False), ("12.4", "", True)):
+        monkeypatch.setenv("NEARFAR_TEST_DRIVER_CUDA", driver)
+        assert toolchain.cuda_compiler("auto")[0] == chosen
+        assert bool(toolchain.wheels_flaw()) == flaw
 
 
-def test_the_folder_laid_over_wheels(tmp_path: Path) -> None:
-    wheels = tmp_path / "cu13"
-    for name in ("bin/nvcc", "nvvm/bin/cicc", "lib/libcudart.so.13", "lib/libcudart_static.a"):
-        (wheels / name).parent.mkdir(parents=True, exist_ok=True)
-        (wheels / name).write_text(name)
-    (wheels / "include").mkdir()
-    (wheels / "include" / "cuda.h").write_text("CUresult CUDAAPI cuInit(unsigned);\n#define cuMemAlloc cuMemAlloc_v2\n")
-    root = tmp_path / "cuda"
-    cuda_wheels.make_root(wheels, root)
-    cuda_wheels.make_root(wheels, root)  # again, over the first
-    assert not (root / "bin").is_symlink() and (root / "bin" / "nvcc").read_text() == "bin/nvcc"
-    assert (root / "lib64" / "libcudart.so").read_text() == "lib/libcudart.so.13"
-    assert (root / "lib" / "libcudart_static.a").exists()
-    symbols = subprocess.run(["nm", "-D", str(root / "lib64/stubs/libcuda.so")], capture_output=True, text=True).stdout
-    assert "T cuInit" in symbols and "T cuMemAlloc_v2" in symbols
+def test_nvidias_wheels_are_not_downloaded_unasked(machine: Machine) -> None:
+    machine.has_tools()
+    machine.has_python("python3.12", "3.12.4")
+    machine.environment["NEARFAR_TEST_DRIVER_CUDA"] = "13.1"
+    done = machine.run("--setup-only")
+    assert done.returncode == 0 and "./validate --cuda wheels brings" in done.stderr
+    assert "pip cuda.txt" not in machine.called()
+    assert "NVIDIA's wheels are not laid out" in machine.run("--cuda", "wheels").stderr  # the fake pip brought none
+    assert "pip cuda.txt" in machine.called()
+    machine.environment["NEARFAR_TEST_DRIVER_CUDA"] = "12.4"
+    done = machine.run("--cuda", "wheels")
+    assert done.returncode == 2 and "PyPI has no compiler for CUDA 12" in done.stderr
+    assert "pip cuda.txt" not in machine.called()
+
+
+# --- copies and moves ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["copied", "moved"])
+def test_a_checkout_elsewhere_runs_its_own_code(machine: Machine, tmp_path: Path, how: str) -> None:
+    machine.has_tools()
+    machine.has_python("python3.12", "3.12.4")
+    assert machine.run("--setup-only").returncode == 0
+    old, machine.checkout = machine.checkout, tmp_path / "elsewhere"
+    if how == "copied":
+        shutil.copytree(old, machine.checkout, symlinks=True)
+    else:
+        old.rename(machine.checkout)
+    # Python itself is told by a real path: it is a script, and its own place is what matters.
+    done = machine.start("bin/nearfar", "--where")
+    assert done.returncode == 0 and done.stdout.startswith(f"{machine.checkout}/nearfar/cli.py"), done
+    done = machine.start(".venv/bin/nearfar", "--where")
+    assert done.returncode == 0 and done.stdout.startswith(f"{machine.checkout}/nearfar/cli.py"), done
+    assert machine.run("--is-set-up").returncode == 1
+    machine.called()
+    done = machine.run("--setup-only")
+    assert done.returncode == 0 and "copied or moved" in done.stderr and "installing" not in done.stderr
+    assert not [call for call in machine.called() if call.startswith("pip ")]
+    assert (machine.checkout / ".venv/bin/pytest").read_text() == f"#!{machine.checkout}/.venv/bin/python\n"
+    assert machine.run("--is-set-up").returncode == 0
+    machine.called()
+    build = [sys.executable, str(machine.checkout / "setup/build"), "--tests", "--print"]
+    for _ in range(2):
+        done = subprocess.run(build, env=machine.environment, capture_output=True, text=True)
+        assert done.returncode == 0 and done.stdout.startswith(f"{machine.checkout}/build/"), done
+    assert sum(call.startswith("cmake --build") for call in machine.called()) == 1
+
+
+@pytest.mark.parametrize("closed", ["target", "environment"])
+def test_a_python_that_the_user_may_not_read_is_named_as_that(machine: Machine, closed: str) -> None:
+    machine.has_tools()
+    python = machine.checkout / "owners" / "python3.12"
+    python.parent.mkdir()
+    (machine.checkout / ".venv" / "bin").mkdir(parents=True)
+    (machine.checkout / ".venv" / "bin" / "python").symlink_to(script(python, "echo 3.12.4"))
+    folder = {"target": python.parent, "environment": machine.checkout / ".venv"}[closed]
+    command = [str(machine.bin / "bash"), str(machine.checkout / "bin/nearfar"), "--version"]
+    if os.geteuid() == 0:
+        for above in machine.checkout.relative_to("/tmp").parents if machine.checkout.is_relative_to("/tmp") else []:
+            Path("/tmp", above).chmod(0o1777 if str(above) == "." else 0o755)
+        command = [shutil.which("setpriv") or "setpriv", "--reuid=65534", "--clear-groups", *command]
+    folder.chmod(0o700 if os.geteuid() == 0 else 0)
+    done = subprocess.run(command, env=machine.environment, capture_output=True, text=True)
+    folder.chmod(0o755)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done
+    assert f"may not read its Python ({folder})" in done.stderr and "not set up" not in done.stderr
+
+
+def test_a_compiler_cache_is_used_and_changes_no_fingerprint(machine: Machine) -> None:
+    machine.has_everything()
+    assert machine.run("--setup-only").returncode == 0
+    before = os.readlink(machine.checkout / "build" / "bin")
+    script(machine.bin / "ccache", "exit 1")
+    assert machine.run("--setup-only").stderr == "" or "building" not in machine.run("--setup-only").stderr
+    assert os.readlink(machine.checkout / "build" / "bin") == before
+    shutil.rmtree(machine.checkout / "build")
+    machine.called()
+    machine.run("--setup-only")
+    assert f"-DCMAKE_CUDA_COMPILER_LAUNCHER={machine.bin / 'ccache'}" in " ".join(machine.called())
 
 
 # --- the Python packages ----------------------------------------------------------------------------------------------
@@ -671,20 +746,33 @@ def test_this_python_has_what_is_needed() -> None:
     assert [python_needs.complaint(need) for need in python_needs.requirements("dependencies")] == [""] * 7
     assert python_needs.complaint("no-such-package>=1") == "no-such-package is not installed"
     assert "is needed" in python_needs.complaint("PyYAML>=99")
+    assert "is needed" in python_needs.complaint("PyYAML>=1,<5; platform_machine == 'x86_64'")
 
 
-def test_polars_is_asked_of_nobody() -> None:
-    """Neither by nearfar nor, where it is missing, by ReFrame."""
-    needed = python_needs.requirements("dependencies")
-    assert not [need for need in needed if need.startswith("polars")]
-    instead = python_needs.without_polars(needed)
-    assert not [need for need in instead if need.startswith(("polars", "reframe"))]
-    assert len(instead) > len(needed)
+@pytest.mark.parametrize("level", ["base", "test"])
+def test_the_lock_has_what_is_asked_for_with_hashes(level: str) -> None:
+    """Of every requirement a version in its range for every Python, so that a change of pyproject.toml without setup/lock is seen."""
+    extras = ["history", "test"] if level == "test" else ["history"]
+    text = (CHECKOUT / "setup" / "locks" / f"{level}.txt").read_text().replace("\\\n", " ")
+    locked: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        name, version, hashes = re.match(r"([\w.-]+)==(\S+)(.*)", line).groups()  # type: ignore[union-attr]
+        assert "--hash=sha256:" in hashes, name
+        locked.setdefault(name, []).append(version)
+    for need in python_needs.requirements("dependencies", *extras):
+        name = re.split(r"[<>=]", need)[0]
+        for version in locked[re.sub(r"[-_.]+", "-", name).lower()]:
+            assert SpecifierSet(need.split(";")[0][len(name) :]).contains(version), need
+    assert all(
+        re.search(rf"^{name}==.*platform_machine != 'ppc64le'", text, re.M) for name in ("polars", "polars-runtime-32")
+    )
 
 
 def test_all_files_speak_of_the_same_oldest_python() -> None:
-    text = {name: (CHECKOUT / name).read_text() for name in ("pyproject.toml", "setup/common.sh", "README.md")}
-    assert python_needs.OLDEST_PYTHON == (3, 10)
+    text = {
+        name: (CHECKOUT / name).read_text() for name in ("pyproject.toml", "setup/common.sh", "README.md", "setup/lock")
+    }
     for words in ('requires-python = ">=3.10"', 'target-version = "py310"', 'python_version = "3.10"'):
         assert words in text["pyproject.toml"]
     assert "OLDEST_PYTHON=3.10\n" in text["setup/common.sh"] and "Python 3.10 or newer" in text["README.md"]
+    assert "--python-version 3.10 " in text["setup/lock"]
