@@ -1,7 +1,7 @@
 """Run clang-tidy over those C++ sources of a build that changed since it last found nothing wrong with them.
 
-What it says of a source depends on the source, what that includes of ours, its compile command, the versions of the build's tools,
-.clang-tidy and clang-tidy itself: a hash of these is kept for each source that is clean. Exit code 1: it found something.
+.clang-tidy-clean lists the sources without findings, each with a hash of its text, that of our files which it includes, .clang-tidy and the
+version of clang-tidy. The file is part of the repository, so that a fresh clone checks only what differs. Exit code 1: findings.
 """
 
 from __future__ import annotations
@@ -20,18 +20,15 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[1]
 SOURCES = CHECKOUT / "src"
 #: What a C++ compiler alone can read.
-LOOKED_AT = re.compile(r"(?!tests/).*\.cpp")
+CHECKED = re.compile(r"(?!tests/).*\.cpp")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 
-def commands(build: Path) -> dict[Path, str]:
-    """The compile command of each source that is looked at. Without an MPI some are not built, and left out."""
-    found = {}
-    for entry in json.loads((build / "compile_commands.json").read_text()):
-        source = Path(entry["file"])
-        if source.is_relative_to(SOURCES) and LOOKED_AT.fullmatch(source.relative_to(SOURCES).as_posix()):
-            found[source] = entry["command"]
-    return found
+def sources(build: Path) -> set[Path]:
+    """The sources that are checked. Without an MPI some are not built, and left out."""
+    files = {Path(entry["file"]) for entry in json.loads((build / "compile_commands.json").read_text())}
+    ours = {file for file in files if file.is_relative_to(SOURCES)}
+    return {file for file in ours if CHECKED.fullmatch(file.relative_to(SOURCES).as_posix())}
 
 
 def with_includes(source: Path) -> list[Path]:
@@ -46,17 +43,16 @@ def with_includes(source: Path) -> list[Path]:
     return sorted(found)
 
 
-def common_key(build: Path) -> str:
-    """What the findings in all sources depend on: clang-tidy, its configuration, the compiler and the libraries."""
+def common_key() -> str:
+    """What the findings in all sources depend on: clang-tidy's version and its configuration."""
     version = subprocess.run(["clang-tidy", "--version"], capture_output=True, text=True, check=True).stdout
-    packages = json.loads((build / "made-with.json").read_text())["packages"]
-    tools = [package for package in packages if package["name"] != "nearfar"]
-    return json.dumps([version, tools, (CHECKOUT / ".clang-tidy").read_text()])
+    return json.dumps([version, (CHECKOUT / ".clang-tidy").read_text()])
 
 
-def key(source: Path, command: str, common: str) -> str:
-    """The hash of all that clang-tidy's findings in a source depend on."""
-    parts = [common, command.replace(str(CHECKOUT), "")]
+def key(source: Path, common: str) -> str:
+    """The hash of what clang-tidy's findings in a source depend on. Compilers and libraries differ between machines and are left out:
+    ``--all`` checks every source with those at hand."""
+    parts = [common]
     for file in with_includes(source):
         parts += [file.relative_to(SOURCES).as_posix(), file.read_text()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
@@ -73,21 +69,27 @@ def main() -> int:
     """Look at what changed, print what was found, keep the hashes of what is clean."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=Path, help="the build's folder, with compile_commands.json")
-    parser.add_argument("--clean", type=Path, required=True, metavar="FILE", help="keeps the hashes of clean sources")
+    parser.add_argument("--all", action="store_true", help="check every source, also those that are listed as clean")
     options = parser.parse_args()
-    common = common_key(options.build)
-    keys = {source: key(source, command, common) for source, command in commands(options.build).items()}
+    common, record = common_key(), CHECKOUT / ".clang-tidy-clean"
+    keys = {source: key(source, common) for source in sorted(sources(options.build))}
     if not keys:
         print(f"no C++ sources in {options.build}/compile_commands.json", file=sys.stderr)
         return 1
-    clean = set(options.clean.read_text().split()) if options.clean.exists() else set()
-    changed = [source for source in keys if keys[source] not in clean]
+    listed = dict(line.split() for line in record.read_text().splitlines()) if record.exists() else {}
+    names = {source: source.relative_to(SOURCES).as_posix() for source in keys}
+    changed = [source for source in keys if options.all or listed.get(names[source]) != keys[source]]
     print(f"{len(changed)} of {len(keys)} sources changed since they were clean", flush=True)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         found = dict(zip(changed, pool.map(lambda source: findings(source, options.build), changed)))
     for text in filter(None, found.values()):
         print(text)
-    options.clean.write_text("".join(f"{keys[source]}\n" for source in sorted(keys) if found.get(source) is None))
+    left_out = {name: value for name, value in listed.items() if (SOURCES / name).exists()}  # by a build without MPI
+    clean = {names[source]: keys[source] for source in keys if found.get(source) is None}
+    faulty = {names[source] for source in keys if found.get(source) is not None}
+    lines = sorted(f"{name} {value}\n" for name, value in {**left_out, **clean}.items() if name not in faulty)
+    if changed and os.access(CHECKOUT, os.W_OK):
+        record.write_text("".join(lines))
     return 1 if any(found.values()) else 0
 
 
