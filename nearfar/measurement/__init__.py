@@ -9,6 +9,7 @@ from . import consistency
 from .codes import EXPECTED_SKIPS, HARDWARE_THROTTLES, SOFT_FAILURES
 from .document import (
     CELL_QUANTITIES,
+    SCHEMA,
     Document,
     FlowResult,
     Rate,
@@ -38,6 +39,7 @@ __all__ = [
     "MADE_OF_OTHERS",
     "RATIO",
     "RATIO_UNIT",
+    "SCHEMA",
     "SOFT_FAILURES",
     "AnyMetric",
     "BusyProcess",

@@ -196,17 +196,3 @@ def test_modelled_runs_are_refused_and_modelled_nodes_left_out(tmp_path: Path) -
     both = make_run(tmp_path, 3, {CHECK: copies()})
     shutil.copytree(modelled / "n", both / "keeneland-modelled")
     assert any("is modelled, not measured" in note for note in compare([run], [both]).notes)
-
-
-def test_results_of_version_1_are_read(tmp_path: Path) -> None:
-    for version in (1, 2):
-        shutil.copytree(Path(__file__).parents[1] / "data" / "verdict-versions", tmp_path / str(version))
-        for path in (tmp_path / str(version)).rglob("verdict-*.json"):
-            if path.name == f"verdict-{version}.json":
-                raw = json.loads(path.read_text())
-                if version == 2:
-                    raw["measurement"]["started"] = "2026-11-21T00:00:00Z"
-                path.with_name("verdict.json").write_text(json.dumps(raw))
-    found = compare([tmp_path / "1"], [tmp_path / "2"])
-    assert len(found.changes) > 20 and not found.significant
-    assert any("keeneland" in note for note in found.notes), "the modelled node is left out"

@@ -88,10 +88,9 @@ def _line(value: object) -> bytes:
 
 
 def _verdict(path: Path, text: bytes) -> Verdict | None:
-    """What is in a verdict file; None of one that is damaged, which who reads the result finds out, or of an earlier version."""
+    """What is in a verdict file; None of one that is damaged, which who reads the result finds out."""
     try:
-        raw = own(path.parent).parsed(path, text)
-        return verdict_file.from_raw(raw, path) if raw.get("schema") == verdict_file.SCHEMA else None
+        return verdict_file.from_raw(own(path.parent).parsed(path, text), path)
     except NearfarError:
         return None
 
