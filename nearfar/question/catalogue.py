@@ -70,8 +70,8 @@ def askable() -> tuple[Question, ...]:
 
 
 def check_rank(name: str) -> tuple[int, str]:
-    """Sorts the names of checks as pages show them, and of their folders (``host_device_check@repeat2``); of earlier versions there
-    may be others, which follow by name."""
+    """Sorts the names of checks as pages show them, and of their folders (``host_device_check@repeat2``); others follow by
+    name."""
     own = name.partition("@")[0]
     return next((question.order for question in questions() if question.name == own), LAST), name
 

@@ -90,12 +90,6 @@ def test_another_path_class_is_a_reason(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_renamed_check_is_said(tmp_path: Path) -> None:
-    before = make_run(tmp_path, 1, {CHECK: copies(), "old_check": copies()})
-    after = make_run(tmp_path, 2, {CHECK: copies(), "new_check": copies()})
-    assert any("old_check before and new_check after" in note for note in compare([before], [after]).notes)
-
-
 def test_units_that_differ_are_not_compared(tmp_path: Path) -> None:
     before = make_run(tmp_path, 1, {CHECK: copies()})
     after = make_run(tmp_path, 2, {CHECK: [*copies()[1:], copy("near.n0_g0", 55000.0, unit="MB/s")]})
