@@ -35,7 +35,7 @@ def leave(
     metrics = [] if speed is None else [_metric(speed, stale, looks)]
     findings = [Finding("g2:n0", "FAIL", wrong, True)] if wrong else []
     findings += [Finding("g2:n0", "INDETERMINATE", indeterminate)] if indeterminate else []
-    found = [entry.verdict for entry in (*metrics, *findings)]
+    found = [*(metric.verdict for metric in metrics), *(finding.verdict for finding in findings)]
     verdict = next((word for word in ("FAIL", "INDETERMINATE", "DEGRADED", "PASS") if word in found), "PASS")
     folder = results.parent / f"run-{node}-{run}"
     whole = judged(
