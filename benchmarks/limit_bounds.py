@@ -3,8 +3,7 @@
 
 A row is tuned from n hosts of a fleet by ``nearfar.history.tuning.limits`` itself, another host of that fleet is measured, and its
 chance of a FAIL and of a DEGRADED is taken from the fleet's own distribution, so that rare events need no rare draws. Fleets
-differ in shape (normal, or below a ceiling) and in their spread. Beside it the rule of before (a prediction bound below 30 hosts, from
-there a tolerance limit), one standard deviation that four of are the limit, and fixed limits.
+differ in shape (normal, or below a ceiling) and in their spread. Beside it a limit of four standard deviations, and fixed limits.
 
     benchmarks/limit_bounds.py                       all tables, 4 minutes of one core
     benchmarks/limit_bounds.py --table fleets --kind windowed --figures 100 --seed 2
@@ -83,22 +82,6 @@ def chosen(hosts: list[list[float]], kind: str, figures: int) -> Bounds | None:
     return fail, fail if found.degraded is None else found.degraded
 
 
-def before(hosts: list[list[float]], kind: str, figures: int) -> Bounds | None:
-    """Below 30 hosts a prediction bound, with an assumed spread that weighs 8 hosts; from 30 on median − k·1.4826·MAD."""
-    values = [statistics.median(own) for own in hosts]
-    n, middle, slack = len(values), statistics.median(values), SLACK[kind]
-    degraded = middle * (1 - slack)
-    if n >= 30:
-        k = 3.66 if n < 100 else 2.93
-        away = k * 1.4826 * statistics.median(abs(value - middle) for value in values)
-        bound = min(degraded, middle - away if n < 299 else min(values))
-        return None if kind == "lone" and bound < 0.95 * middle else (bound, bound)
-    assumed = {0.02: 0.02, 0.05: 0.03, 0.10: 0.05}[slack]
-    joined = math.sqrt((8 * assumed**2 + (n - 1) * statistics.variance(values) / middle**2) / (7 + n))
-    factor = -math.log(2 / (1000 * figures)) * math.sqrt(1 + 1 / n)
-    return middle * (1 - max(slack, min(0.5, factor * joined))), degraded
-
-
 def four_sigma(hosts: list[list[float]], kind: str, figures: int) -> Bounds:
     """Mean − 4 standard deviations."""
     values = [value for own in hosts for value in own]
@@ -118,7 +101,6 @@ def fixed(part: float) -> Rule:
 
 RULES: dict[str, Rule] = {
     "nearfar tune": chosen,
-    "before": before,
     "4 sigma": four_sigma,
     "fixed -5 %": fixed(0.05),
     "fixed -10 %": fixed(0.10),

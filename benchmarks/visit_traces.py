@@ -177,7 +177,7 @@ def read(paths: list[Path]) -> list[Trace]:
             if str(raw.get("schema", "")).startswith("nearfar-measurement/"):
                 rates = _of_document(raw)
                 if not rates:
-                    raise Unreadable("no rate has visits (measurement documents have them from version 2)")
+                    raise Unreadable("no rate has visits")
                 documents.append((_seconds(raw.get("started"), "/started"), rates))
             elif "series" in raw:
                 found += _of_series(raw, path.stem)

@@ -16,7 +16,7 @@ from .world import Ended, World
 FOREIGN = "ticket"
 #: How often each event happens, in proportion.
 WEIGHTS = {
-    "act": 24, "wrong": 14, "absent": 8, "slow": 4, "passing": 8, "stale": 2, "copy": 2, "forged": 1, "act_killed": 6, "acts_at_once": 2,
+    "act": 24, "wrong": 14, "absent": 8, "slow": 4, "passing": 8, "copy": 2, "forged": 1, "act_killed": 6, "acts_at_once": 2,
     "act_beside_restart": 3, "retest": 8, "retest_killed": 5, "retest_beside_restart": 2, "sweep": 3, "sweep_killed": 2, "restart": 2,
     "slurmctld_killed": 2, "slurmd_killed": 3, "power_cut": 2, "reboot": 4, "foreign_drain": 4, "foreign_resume": 4, "resume_ours": 3,
     "clear": 6, "release": 2, "allow_drains": 4, "clock": 4, "status": 3, "tidy": 1, "cut_short": 1,

@@ -74,16 +74,6 @@ class Found:
             publish(self.world.folder, node, False, job=self._job(node), seconds=0.1)
         return f"{' '.join(nodes)}: a full run that passes", None
 
-    def _stale(self) -> Step:
-        """The day of a driver: everybody is slow by references of before."""
-        nodes = self.chance.sample(self.world.names, 5)
-        for node in nodes:
-            for ago in (40.0, 5.0):
-                run = secrets.token_hex(4)
-                leave(self.world.results, node, run, at=time.time() - ago, speed=45.0, took=3.0, stale=None, job=None)
-                self.truth.void.add(run)
-        return f"{' '.join(nodes)}: slow twice by stale references", None
-
     def _sweeps(self) -> list[Path]:
         return sorted(path for path in self.world.results.iterdir() if path.is_dir() and not path.name.startswith("."))
 

@@ -149,7 +149,7 @@ def _figures(before: NodeSide, after: NodeSide) -> tuple[list[FigureChange], lis
         *_only("before", {key: first[key][-1].metric for key in first if key not in second}, after),
         *_only("after", {key: second[key][-1].metric for key in second if key not in first}, before),
     ]
-    return paired, only, notes + _renamed(only)
+    return paired, only, notes
 
 
 def _only(side: str, metrics: Mapping[tuple[str, str], JudgedMetric], other: NodeSide) -> Iterator[OnlyOne]:
@@ -181,18 +181,6 @@ def _why(other: NodeSide, check: str, metric: JudgedMetric) -> str:
     if absent:
         reasons.append(f"{' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} not on that node")
     return next(iter(reasons), "not measured there")
-
-
-def _renamed(only: Sequence[OnlyOne]) -> list[str]:
-    """Checks that one side alone has, with the same figures under another name on the other."""
-    gone = [one for one in only if one.side == "before" and one.why == _NOT_RUN]
-    new = [one for one in only if one.side == "after" and one.why == _NOT_RUN]
-    return [
-        f"{one.check} before and {other.check} after have figures of the same names: renamed? they are not compared"
-        for one in gone
-        for other in new
-        if len(set(one.names) & set(other.names)) * 2 > len(one.names)
-    ]
 
 
 def _across(found: Sequence[FigureChange]) -> list[FigureChange]:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from nearfar.base import NOT_JUDGED, write_atomically
-from nearfar.verdict import baseline, plausibility
+from nearfar.verdict import baseline
 
 from .fleet_shift import SOFTWARE
 from .lazy_polars import pl
@@ -32,9 +30,7 @@ FILES = 60
 #: What figures have in common that are compared, whatever the software.
 SAME_FIGURE = ("check", "metric", "unit", "program", "quick", "contended", "gpus")
 _KEYS = ("source", "sequence", "recorded", "started", "node")
-#: What tells which values a figure cannot have, beside its metric and unit.
-_KIND = ("quantity", "cell", "flow", "class", "ceiling")
-COLUMNS = (*_KEYS, *SAME_FIGURE, *SOFTWARE, *_KIND, "rows", "gpu_model", "gpu_uuid", "gpu_serial", "value", "verdict", "worse", "converged",
+COLUMNS = (*_KEYS, *SAME_FIGURE, *SOFTWARE, "rows", "gpu_model", "gpu_uuid", "gpu_serial", "value", "verdict", "worse", "converged",
            "verified", "throttled", "disturbance")  # fmt: skip
 
 
@@ -113,7 +109,7 @@ def _kept(history: History, system: str, node: str) -> pl.DataFrame | None:
 
 
 def _counted(rows: pl.DataFrame) -> pl.DataFrame:
-    found = rows.filter(
+    return rows.filter(
         pl.col("verdict").is_in(["PASS", NOT_JUDGED])
         | ((pl.col("verdict") == "DEGRADED") & pl.col("worse").is_not_null()),
         pl.col("converged").fill_null(True) & pl.col("verified").fill_null(True),
@@ -121,16 +117,3 @@ def _counted(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("disturbance").is_null(),
         pl.col("value").is_finite() & (pl.col("value") > 0),
     )
-    # A judge of an earlier version passed what cannot be. Between two values that can be all can.
-    same = ("metric", "unit", *_KIND)
-    ends = found.group_by(same).agg(pl.col("value").min().alias("least"), pl.col("value").max().alias("most"))
-    doubted = [row for row in ends.iter_rows(named=True) if _fault(row, "least") or _fault(row, "most")]
-    if not doubted:
-        return found
-    among = found.join(pl.DataFrame(doubted, ends.schema), on=same, how="semi", nulls_equal=True)
-    wrong = among.filter(pl.Series([_fault(row, "value") for row in among.iter_rows(named=True)], dtype=pl.Boolean))
-    return found.join(wrong, on=["source", "metric"], how="anti")
-
-
-def _fault(row: Mapping[str, Any], which: str) -> bool:
-    return plausibility.row_fault({**row, "value": row[which]}) is not None

@@ -6,9 +6,6 @@ import functools
 
 from .lazy_polars import pl
 
-#: What columns were called in rows that older versions wrote, by their names of today.
-OLD_NAMES = {"lowest": "lower", "highest": "upper"}
-
 
 @functools.lru_cache(maxsize=1)
 def row_schema() -> dict[str, pl.DataType]:

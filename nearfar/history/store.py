@@ -13,7 +13,7 @@ from nearfar.base import CouldNotJudge, day_time
 
 from .lazy_polars import pl
 from .places import COMPACTED, VERSION, word
-from .schema import OLD_NAMES, row_schema
+from .schema import row_schema
 
 #: A clock that goes back by less was not set, but is another machine's.
 CLOCK_TOLERANCE = timedelta(minutes=5)
@@ -197,14 +197,15 @@ def _read(files: Sequence[Path], predicate: pl.Expr, columns: list[str], limit: 
 
 
 def scan(files: Sequence[Path]) -> pl.LazyFrame:
-    """The rows of files, with the columns that this version knows, whatever they were called."""
-    columns = row_schema()
-    old = {name: columns[today] for today, name in OLD_NAMES.items()}
-    rows = pl.scan_parquet(
-        list(files), schema={**columns, **old}, missing_columns="insert", extra_columns="ignore", hive_partitioning=False,
+    """The rows of files, with the columns that this version knows."""
+    return pl.scan_parquet(
+        list(files),
+        schema=row_schema(),
+        missing_columns="insert",
+        extra_columns="ignore",
+        hive_partitioning=False,
         glob=False,
-    )  # fmt: skip
-    return rows.with_columns(pl.coalesce(today, name).alias(today) for today, name in OLD_NAMES.items()).drop(*old)
+    )
 
 
 def _once(rows: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from . import consistency
 from .codes import EXPECTED_SKIPS, HARDWARE_THROTTLES, SOFT_FAILURES
 from .document import (
     CELL_QUANTITIES,
+    SCHEMA,
     Document,
     FlowResult,
     Rate,
@@ -50,6 +51,7 @@ __all__ = [
     "PROGRAM",
     "RATIO",
     "RATIO_UNIT",
+    "SCHEMA",
     "SOFT_FAILURES",
     "AnyMetric",
     "BusyProcess",

@@ -1,4 +1,4 @@
-"""Reading, validating and writing measurement documents (``nearfar-measurement/2``; version 1 is read too)."""
+"""Reading, validating and writing measurement documents (``nearfar-measurement/2``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nearfar.topology import Node, node_from_document
 from .tail import Tail, tail_of
 
 SCHEMA_NAME = "nearfar-measurement"
-SCHEMA_VERSION = 2
+SCHEMA = f"{SCHEMA_NAME}/2"
 
 #: Quantities whose subject is a cell; other subjects are kept as text in ``Result.subject`` alone.
 CELL_QUANTITIES = ("copy", "stream", "latency.copy", "latency.chase", "latency.launch", "tail")
@@ -30,7 +30,7 @@ class Rate:
 
     ``least`` and ``most`` are the extremes of the ``n`` values, ``samples`` the values, where they are given. ``plateau`` is what
     the path can do, ``interval`` its own, ``steadiness`` the median over it (of times its inverse); None where the figure has none
-    (one visit, tasks that share a flow, documents of version 1).
+    (one visit, tasks that share a flow).
     """
 
     unit: str
@@ -196,7 +196,7 @@ def result_key(result: Result) -> object:
 
 def verified_in(result: Mapping[str, Any]) -> bool | None:
     """Whether a document's result was compared with what was sent, and right; None: nothing was compared."""
-    told = result.get("verified")  # what was compared; in documents of earlier versions a boolean
+    told = result.get("verified")  # what was compared, or a boolean where no program says how much
     return True if isinstance(told, dict) else told
 
 
@@ -232,10 +232,11 @@ def _check_version(raw: Any, source: str) -> None:
     name = raw.get("schema") if isinstance(raw, dict) else None
     found = re.fullmatch(rf"{SCHEMA_NAME}/([0-9]{{1,9}})", name) if isinstance(name, str) else None
     if found is None:
-        raise CouldNotJudge(f"{source}: not a measurement document: \"schema\" is not '{SCHEMA_NAME}/{SCHEMA_VERSION}'")
-    if int(found.group(1)) > SCHEMA_VERSION:
-        ours = f"{SCHEMA_NAME}/{SCHEMA_VERSION}"
-        raise CouldNotJudge(f"{source}: is of schema {name}, this nearfar reads up to {ours}: update the checkout")
+        raise CouldNotJudge(f"{source}: not a measurement document: \"schema\" is not '{SCHEMA}'")
+    if name != SCHEMA:
+        raise CouldNotJudge(
+            f"{source}: is of schema {name}, this nearfar reads {SCHEMA} alone: update the older of the two"
+        )
 
 
 @cache

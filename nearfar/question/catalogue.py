@@ -77,7 +77,7 @@ def askable() -> tuple[Question, ...]:
 
 
 def check_rank(name: str) -> tuple[int, str]:
-    """Sort key that puts checks, and their folders in a run, in the order of pages. Checks of other versions come last, by name."""
+    """Sort key that puts checks, and their folders in a run, in the order of pages. Other names come last."""
     own = name.partition("@")[0]
     return NAMES.index(own) if own in NAMES else len(NAMES), name
 

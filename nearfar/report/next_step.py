@@ -19,7 +19,7 @@ def next_step(run: RunDirectory) -> str:
 def next_command(run: RunDirectory) -> tuple[str, str]:
     """The command, and what it is for."""
     system = str(run.raw.get("system"))
-    shown = coverage.shown_run(run)
+    shown = run.shown
     if run.raw.get("interrupted"):
         words = [str(word) for word in run.raw.get("command") or ["nearfar", "validate"]]
         return _line(words[1:], "the whole run again")

@@ -14,7 +14,7 @@ import nearfar
 from nearfar.base import NearfarError, site_directories
 from nearfar.report.charts import Matrix, strips
 from nearfar.report.explanations import Explained
-from nearfar.report.figures import coverage, wording
+from nearfar.report.figures import wording
 from nearfar.report.sections import balance, provenance
 from nearfar.verdict import RunDirectory
 
@@ -59,7 +59,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "notice": modelled_notice(run),
         "not_asked": not_asked(run),
         "counts": Counter(figure.shown for figure in measured if not figure.explains),
-        "shown": coverage.shown_run(run),
+        "shown": run.shown,
         "next": next_command(run),
         "command": provenance.command(run.raw.get("command")),
         "version": nearfar.__version__,

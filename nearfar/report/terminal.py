@@ -35,7 +35,7 @@ def summarise(
 
     checks = [(node, check) for node in run.nodes for check in node.checks]
     several = len({node.name for node, _ in checks}) > 1
-    shown = coverage.shown_run(run)
+    shown = run.shown
     found = reasons(run, explained)
     measured = [group for group in found if not (group.cause.node and group.cause.node.modelled)]
     first = f"{shown}  {lead(run, found)}{' (interrupted)' if run.raw.get('interrupted') else ''}"

@@ -27,7 +27,6 @@ _RUNTIMES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "singularity": (("singularity", "exec", "--bind", "{stage}", "--pwd", "{stage}"), ()),
     "charliecloud": (("ch-run", "--bind", "{stage}", "--cd", "{stage}"), ("--",)),
 }
-RUNTIMES = tuple(_RUNTIMES)
 
 
 @dataclass(frozen=True)

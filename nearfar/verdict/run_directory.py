@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import ORDER, NearfarError, shown_verdict
-from nearfar.measurement import DOCUMENT
+from nearfar.measurement import DOCUMENT, SCHEMA
 from nearfar.question import check_rank
 from nearfar.topology import Node, node_from_document
 
@@ -15,7 +15,6 @@ from . import build_provenance, verdict_file
 from .verdict_types import Verdict
 
 _MODELLED_SUFFIX = "-modelled"
-_DOCUMENTS = ("nearfar-measurement/2", "nearfar-measurement/1")
 
 
 def worst(verdicts: list[str]) -> str:
@@ -117,7 +116,7 @@ class RunDirectory:
 
 def read(folder: Path) -> RunDirectory:
     """Read a run directory. Raises ``NearfarError`` that names the file which is missing, cut short or too new."""
-    raw = _load(folder / "run.json", ("nearfar-run/1",), {"system": str, "verdict": str})
+    raw = _load(folder / "run.json", "nearfar-run/1", {"system": str, "verdict": str})
     if raw is None:
         raise NearfarError(
             f"{folder / 'run.json'}: not there; name a run directory, as ./validate prints them, or 'latest'"
@@ -133,7 +132,7 @@ def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
         (each for each in place.iterdir() if each.is_dir() and _is_check(each)), key=lambda each: check_rank(each.name)
     )
     checks = tuple(map(_check, folders))
-    observed = _load(place / "node.json", (), {})
+    observed = _load(place / "node.json", None, {})
     if not checks and observed is None:
         return None
     verdicts = [check.verdict for check in checks if check.verdict]
@@ -182,18 +181,18 @@ def _is_check(folder: Path) -> bool:
 
 
 def _check(folder: Path) -> CheckRecord:
-    document = _load(folder / DOCUMENT, _DOCUMENTS, {"results": list})
+    document = _load(folder / DOCUMENT, SCHEMA, {"results": list})
     return CheckRecord(folder.name, folder, verdict_file.read(folder), document)
 
 
-def _load(path: Path, schemas: tuple[str, ...], needed: dict[str, type]) -> dict[str, Any] | None:
-    """A JSON object from a file; None where there is no such file. ``needed`` are keys and the types of their values, ``schemas``
-    what it may call itself, the present one first; none: anything."""
+def _load(path: Path, wanted: str | None, needed: dict[str, type]) -> dict[str, Any] | None:
+    """A JSON object from a file; None where there is no such file. ``needed`` are keys and the types of their values, ``wanted``
+    the schema that it must call itself; None: any."""
     data = verdict_file.load_object(path)
     if data is None:
         return None
-    if schemas:
-        verdict_file.check_schema(path, schemas[0], data.get("schema"), schemas[1:])
+    if wanted:
+        verdict_file.check_schema(path, wanted, data.get("schema"))
     for key, kind in needed.items():
         if not isinstance(data.get(key), kind):
             raise NearfarError(f"{path}: '{key}' is missing or of the wrong type; the file was changed or cut short")

@@ -1,4 +1,4 @@
-"""``verdict.json``: written, read and checked. The one reader: results of version 1 come out as the same type.
+"""``verdict.json``: written, read and checked: the one reader.
 
 Raises ``NearfarError`` with the file for what cannot be read, is cut short, or is of a newer version.
 """
@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 
 from nearfar.base import Finding, NearfarError, conforms, validator
 from nearfar.cells import Flow
-from nearfar.measurement import DOCUMENT, Unmeasured
+from nearfar.measurement import Unmeasured
 
-from . import version_1
 from .verdict_types import (
     FigureLook,
     JudgedMetric,
@@ -44,8 +43,7 @@ def read(folder: Path) -> Verdict | None:
     raw = load_object(folder / NAME)
     if raw is None:
         return None
-    document = load_object(folder / DOCUMENT) if raw.get("schema") == version_1.SCHEMA else None
-    return from_raw(raw, folder / NAME, document)
+    return from_raw(raw, folder / NAME)
 
 
 def load_object(path: Path) -> dict[str, Any] | None:
@@ -70,9 +68,9 @@ def _figure(word: str) -> float | None:
     return figure if math.isfinite(figure) else None
 
 
-def check_schema(path: Path, wanted: str, found: Any, older: tuple[str, ...] = ()) -> None:
-    """Raise ``NearfarError`` where a file calls itself otherwise than ``wanted`` (``nearfar-run/1``) or one of the ``older``."""
-    if found == wanted or found in older:
+def check_schema(path: Path, wanted: str, found: Any) -> None:
+    """Raise ``NearfarError`` where a file calls itself otherwise than ``wanted`` (``nearfar-run/1``)."""
+    if found == wanted:
         return
     name, _, version = wanted.partition("/")
     other, _, newer = str(found).partition("/")
@@ -81,13 +79,11 @@ def check_schema(path: Path, wanted: str, found: Any, older: tuple[str, ...] = (
     raise NearfarError(f"{path}: expected schema {wanted}, found {found}")
 
 
-def from_raw(raw: Mapping[str, Any], path: Path, document: Mapping[str, Any] | None = None) -> Verdict:
-    """The verdict that JSON objects describe; ``path`` names them in errors. ``document``: for version 1, what was measured.
+def from_raw(raw: Mapping[str, Any], path: Path) -> Verdict:
+    """The verdict that JSON objects describe; ``path`` names them in errors.
 
     The objects of figures become part of the verdict, without a copy: the caller has no more use for them.
     """
-    if raw.get("schema") == version_1.SCHEMA:
-        raw = version_1.upgrade(raw, document, path)
     check_schema(path, SCHEMA, raw.get("schema"))
     if not conforms(_FILE)(raw):
         _complain(raw, path)

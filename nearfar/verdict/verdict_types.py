@@ -18,7 +18,7 @@ from .references import WIDENED
 class JudgedReference:
     """What a figure should have been, in ``unit``: ``lowest`` and ``highest`` are the bounds in force (None: no bound). ``file``
     has the row, where it comes from one; ``stale``: tuned with other software; ``stale_bounds`` says how it judged then (``moved`` with
-    its fleet, ``widened``, ``as tuned``; None of verdicts of before)."""
+    its fleet, ``widened``, ``as tuned``)."""
 
     value: float
     lowest: float | None
@@ -216,8 +216,8 @@ class FigureColumns(NamedTuple):
 
     One entry a figure in each, in the verdict's order. ``rows``: the reference's row that speaks of it most generally; ``values`` are in
     ``units``, None: it was no number. ``lowest`` to ``above`` are the bounds of what has a reference (``below`` and ``above``: beyond
-    which it is DEGRADED); None: no bound. ``passed``: judged and inside bounds that say something; ``counted``: whether its verdict
-    counts; ``intermittent``: DEGRADED, since it was beyond its bound in some looks alone."""
+    which it is DEGRADED); None: no bound. ``passed``: judged and inside bounds that say something;
+    ``intermittent``: DEGRADED, since it was beyond its bound in some looks alone."""
 
     names: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
@@ -230,7 +230,6 @@ class FigureColumns(NamedTuple):
     below: tuple[float | None, ...] = ()
     above: tuple[float | None, ...] = ()
     passed: tuple[bool, ...] = ()
-    counted: tuple[bool, ...] = ()
     intermittent: tuple[bool, ...] = ()
 
 
@@ -241,23 +240,17 @@ def columns(metrics: Iterable[JudgedMetric]) -> FigureColumns:
 
 
 def _entry(metric: JudgedMetric) -> tuple[object, ...]:
-    reference, counts = metric.reference, _counts(metric)
+    reference = metric.reference
     bounds: tuple[float | None, ...] = (None, None, None, None)
     if reference is not None:
         bounds = reference.lowest, reference.highest, metric.degraded_below, metric.degraded_above
     # Bounds that were only widened, because the software is another and nobody knows yet what it does, say nothing.
-    passed = counts and reference is not None and reference.stale_bounds != WIDENED and good(metric.verdict)
+    passed = reference is not None and reference.stale_bounds != WIDENED and good(metric.verdict)
     row = metric.rows[-1] if metric.rows else ""
-    intermittent = counts and metric.verdict == "DEGRADED" and metric.intermittent
+    intermittent = metric.verdict == "DEGRADED" and metric.intermittent
     return (
-        metric.name, metric.subject, metric.unit, row, metric.verdict, metric.value, *bounds, passed, counts, intermittent
+        metric.name, metric.subject, metric.unit, row, metric.verdict, metric.value, *bounds, passed, intermittent
     )  # fmt: skip
-
-
-def _counts(metric: JudgedMetric) -> bool:
-    """Whether a figure's verdict counts: judges of before held figures against stale rows as if nothing had changed."""
-    reference = metric.reference
-    return reference is None or not reference.stale or reference.stale_bounds is not None
 
 
 @lru_cache(maxsize=8192)

@@ -66,12 +66,6 @@ def test_help_joins_lines_and_leaves_examples_alone() -> None:
     )
 
 
-@pytest.mark.parametrize("command", slurm.EARLIER)
-def test_earlier_names_run_and_are_not_shown(command: str) -> None:
-    assert nearfar("slurm", command, "--help").returncode == 0
-    assert f"\n    {command} " not in nearfar("slurm", "--help").stdout
-
-
 def test_help_of_slurm_names_every_command() -> None:
     shown = nearfar("slurm", "--help").stdout
     assert all(re.search(rf"\n    {command}\s", shown) for command in slurm.COMMANDS)

@@ -90,12 +90,6 @@ def test_another_path_class_is_a_reason(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_renamed_check_is_said(tmp_path: Path) -> None:
-    before = make_run(tmp_path, 1, {CHECK: copies(), "old_check": copies()})
-    after = make_run(tmp_path, 2, {CHECK: copies(), "new_check": copies()})
-    assert any("old_check before and new_check after" in note for note in compare([before], [after]).notes)
-
-
 def test_units_that_differ_are_not_compared(tmp_path: Path) -> None:
     before = make_run(tmp_path, 1, {CHECK: copies()})
     after = make_run(tmp_path, 2, {CHECK: [*copies()[1:], copy("near.n0_g0", 55000.0, unit="MB/s")]})
@@ -196,17 +190,3 @@ def test_modelled_runs_are_refused_and_modelled_nodes_left_out(tmp_path: Path) -
     both = make_run(tmp_path, 3, {CHECK: copies()})
     shutil.copytree(modelled / "n", both / "keeneland-modelled")
     assert any("is modelled, not measured" in note for note in compare([run], [both]).notes)
-
-
-def test_results_of_version_1_are_read(tmp_path: Path) -> None:
-    for version in (1, 2):
-        shutil.copytree(Path(__file__).parents[1] / "data" / "verdict-versions", tmp_path / str(version))
-        for path in (tmp_path / str(version)).rglob("verdict-*.json"):
-            if path.name == f"verdict-{version}.json":
-                raw = json.loads(path.read_text())
-                if version == 2:
-                    raw["measurement"]["started"] = "2026-11-21T00:00:00Z"
-                path.with_name("verdict.json").write_text(json.dumps(raw))
-    found = compare([tmp_path / "1"], [tmp_path / "2"])
-    assert len(found.changes) > 20 and not found.significant
-    assert any("keeneland" in note for note in found.notes), "the modelled node is left out"

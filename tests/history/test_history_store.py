@@ -60,21 +60,6 @@ def test_compaction_changes_no_answer(tmp_path: Path) -> None:
     assert len(store.rows(RowFilter())) == len(before)
 
 
-def test_bounds_that_older_versions_called_otherwise_are_read_and_compacted(tmp_path: Path) -> None:
-    directory = kept(tmp_path, ["2026-11-01", "2026-11-02"], ("gpu001",))
-    store, said = opened(directory)
-    before = store.rows(RowFilter())
-    assert before["lowest"].drop_nulls().len() > 0
-    old = sorted(directory.rglob("*.parquet"))[0]
-    pl.read_parquet(old).rename({"lowest": "lower", "highest": "upper"}).write_parquet(old)
-    assert store.rows(RowFilter()).equals(before), "files of both versions beside each other"
-    found = store.aggregated(METRIC, ["node"], pl.col("lowest").min(), pl.col("highest").count())
-    assert found["lowest"].to_list() == [before.filter(pl.col("metric") == "sole.n0_g0")["lowest"].min()]
-    history.compact(store)
-    assert store.rows(RowFilter()).equals(before) and said == []
-    assert "lowest" in pl.read_parquet_schema(next(directory.rglob("all=*.parquet")))
-
-
 def test_small_compacted_files_are_taken_in_and_large_ones_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,7 +52,7 @@ def result(cell, *values, quantity="copy", **rest):
 
 def document(*results, **rest):
     return {
-        "schema": "nearfar-measurement/1",
+        "schema": "nearfar-measurement/2",
         "kind": "measured",
         "program": {"name": "nearfar-copy"},
         "node": copy.deepcopy(NODE),
@@ -136,10 +136,11 @@ def test_a_skip_of_everything():
     assert [s.cell for s in found.skipped] == [""]
 
 
-def test_newer_and_foreign_schemas():
-    assert "is of schema nearfar-measurement/3, this nearfar reads up to nearfar-measurement/2: update" in refused(
-        document(schema="nearfar-measurement/3")
-    )
+def test_other_and_foreign_schemas():
+    for other in ("nearfar-measurement/1", "nearfar-measurement/3"):
+        assert f"is of schema {other}, this nearfar reads nearfar-measurement/2 alone" in refused(
+            document(schema=other)
+        )
     for other in ("nearfar-verdict/1", None, 1, "nearfar-measurement/x"):
         assert "not a measurement document" in refused(document(schema=other))
     assert "not a measurement document" in refused("[]")
@@ -341,7 +342,7 @@ def test_ratios_of_far_over_near():
     [
         ({"bytes": 1 << 28, "copies": 37, "seen": 37}, True),
         ({"bytes": 1 << 28}, True),
-        (True, True),  # as documents of earlier versions say it
+        (True, True),
         (False, False),
         (None, None),
     ],

@@ -49,7 +49,7 @@ def document(rates: dict[str, float | list[float]], node: Node = H200, **tasks: 
             result["total"] = rate([sum(f["rate"]["median"] for f in flows)])
         results.append(result)
     return from_raw({
-        "schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-copy"},
+        "schema": "nearfar-measurement/2", "kind": "measured", "program": {"name": "nearfar-copy"},
         "node": node_to_document(node), "results": results, "skipped": [], "failed": [],
     })  # fmt: skip
 

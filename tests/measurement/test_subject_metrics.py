@@ -29,7 +29,7 @@ def document(**more: Any) -> measurement.Document:
     rate = {"unit": "us", "median": 0.5, "ci": None, "n": 3}
     result = {"quantity": "mpi.latency", "cell": LATENCY, "bytes": 0, "converged": True, "verified": None,
               "flows": [{"flow": LATENCY, "rate": rate}]}  # fmt: skip
-    raw = {"schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "osu"}, "results": [result],
+    raw = {"schema": "nearfar-measurement/2", "kind": "measured", "program": {"name": "osu"}, "results": [result],
            "node": node_to_document(NODE), "skipped": [], "failed": [], **more}  # fmt: skip
     return measurement.document.from_raw(raw)
 

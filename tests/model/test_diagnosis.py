@@ -473,7 +473,7 @@ def test_a_measured_run_beside_a_modelled_one_is_refused(capsys, documents):
 
 
 def test_a_document_that_ends_early(capsys, tmp_path):
-    (tmp_path / "half.json").write_text('{"schema": "nearfar-measurement/1",')
+    (tmp_path / "half.json").write_text('{"schema": "nearfar-measurement/2",')
     code, _, err = run(capsys, tmp_path / "half.json")
     assert code == 3
     assert len(err.splitlines()) == 1

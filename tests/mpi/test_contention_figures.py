@@ -39,7 +39,7 @@ def result(quantity: str, cell: str, alone: float, together: float, **more: Any)
 
 def raw(*results: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {
-        "schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-contention"},
+        "schema": "nearfar-measurement/2", "kind": "measured", "program": {"name": "nearfar-contention"},
         "node": {"hostname": "n", "packages": [], "numa_nodes": [], "gpus": []},
         "results": list(results), "skipped": [], "failed": [], **more,
     }  # fmt: skip

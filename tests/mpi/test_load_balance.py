@@ -64,7 +64,7 @@ def raw(speedup: float = 1.25, half: float = 0.01, family: str = "saxpy.") -> di
     over = {"cell": "saxpy/gpu", "converged": True, "verified": True, "quantity": f"{family}speedup",
             "flows": [{"flow": "default", "rate": rate(speedup, "1", half)}]}  # fmt: skip
     return {
-        "schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-kernels"}, "node": NODE,
+        "schema": "nearfar-measurement/2", "kind": "measured", "program": {"name": "nearfar-kernels"}, "node": NODE,
         "results": [*rounds("default", speedup, family), *rounds("gpu", 1, family), over], "skipped": [], "failed": [],
     }  # fmt: skip
 

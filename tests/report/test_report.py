@@ -301,6 +301,7 @@ def test_a_figure_without_a_reference_is_not_green(tmp_path: Path) -> None:
     path = folder / "workstation" / "host_device_check" / "verdict.json"
     metrics = [{**m, "reference": None, "verdict": "not judged"} for m in json.loads(path.read_text())["metrics"]]
     change(path, metrics=metrics, verdict="not judged")
+    change(folder / "run.json", verdict="not judged")
     page = Page(report.build(folder))
     assert page.source.count('class="not judged"') == 3 and 'td class="PASS"' not in page.source
     assert "– not judged" in page.text
@@ -382,7 +383,7 @@ def test_a_run_in_which_nothing_was_held_against_anything(tmp_path: Path) -> Non
         metrics = [{**m, "reference": None, "verdict": "not judged"} for m in json.loads(path.read_text())["metrics"]]
         notes = [{"item": "history", "verdict": "not judged", "reason": "its own past: no such file", "hard": False}]
         change(path, metrics=metrics, verdict="not judged", reasons=[], findings=notes)
-    change(folder / "run.json", verdict="PASS", exit_code=0)
+    change(folder / "run.json", verdict="not judged", exit_code=0)
     page = Page(report.build(folder))
     assert "<title>not judged · " in page.source
     said = report.summary(folder).splitlines()[-3]

@@ -28,7 +28,7 @@ def loaded(width: int) -> object:
         {"index": gpu.index, "link": {"gen": 2, "width": width if gpu.index == 1 else 16}} for gpu in NODE.gpus
     ]
     return from_raw({
-        "schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-copy"}, "node": node_to_document(NODE),
+        "schema": "nearfar-measurement/2", "kind": "measured", "program": {"name": "nearfar-copy"}, "node": node_to_document(NODE),
         "results": [], "skipped": [], "failed": [], "gpus_under_load": under_load,
     })  # fmt: skip
 
@@ -102,7 +102,7 @@ def test_a_document_of_other_gpus_says_nothing_of_this_node(change: dict[str, st
     first, *rest = (replace(gpu, uuid="GPU-b", pci="0000:08:00.0") if gpu.index == 0 else gpu for gpu in NODE.gpus)
     here = replace(NODE, gpus=(first, *rest))
     there = replace(NODE, gpus=(replace(first, **change), *rest))  # type: ignore[arg-type]
-    raw = {"schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-copy"}, "node": node_to_document(there),
+    raw = {"schema": "nearfar-measurement/2", "kind": "measured", "program": {"name": "nearfar-copy"}, "node": node_to_document(there),
            "results": [], "skipped": [], "failed": []}  # fmt: skip
     found = topology_diff.another_node(from_raw(raw), here)
     assert [f.verdict for f in found] == (["INDETERMINATE"] if strange else [])

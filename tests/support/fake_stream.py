@@ -28,7 +28,7 @@ def main() -> int:
         for cell in cells
     ]  # fmt: skip
     print(json.dumps({
-        "schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-stream", "version": "1"},
+        "schema": "nearfar-measurement/2", "kind": "measured", "program": {"name": "nearfar-stream", "version": "1"},
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "node": node_to_document(node),
         "results": results, "skipped": [], "failed": [],
     }))  # fmt: skip

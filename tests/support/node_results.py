@@ -26,16 +26,16 @@ def utc(seconds: float) -> str:
 def leave(
     results: Path, node: str, run: str, *, at: float, check: str = "host_device_check", speed: float | None = 55.0,
     wrong: str | None = None, indeterminate: str | None = None, kind: str = "measured", system: str = SYSTEM, sweep: str = "",
-    job: int | None = 1, code: str = "wrong_data", took: float = 30.0, level: str = "nightly", stale: str | None = "",
+    job: int | None = 1, code: str = "wrong_data", took: float = 30.0, level: str = "nightly", stale: str = "",
     looks: tuple[float, ...] = (), beside: Sequence[Verdict] = (),
 ) -> Path:  # fmt: skip
     """A run that ended at ``at`` (seconds since 1970): D2H of GPU 2 at ``speed`` GB/s where 52.6 is the least, and what went
-    wrong. ``stale``: how a reference tuned with other software judged (empty: it is fresh, None: a file of before); ``looks`` are all
+    wrong. ``stale``: how a reference tuned with other software judged (empty: it is fresh); ``looks`` are all
     times that it was measured; ``beside``: verdicts of other checks of the run. Returns its place."""
     metrics = [] if speed is None else [_metric(speed, stale, looks)]
     findings = [Finding("g2:n0", "FAIL", wrong, True)] if wrong else []
     findings += [Finding("g2:n0", "INDETERMINATE", indeterminate)] if indeterminate else []
-    found = [entry.verdict for entry in (*metrics, *findings)]
+    found = [*(metric.verdict for metric in metrics), *(finding.verdict for finding in findings)]
     verdict = next((word for word in ("FAIL", "INDETERMINATE", "DEGRADED", "PASS") if word in found), "PASS")
     folder = results.parent / f"run-{node}-{run}"
     whole = judged(
@@ -57,7 +57,7 @@ def leave(
     return place
 
 
-def _metric(speed: float, stale: str | None, looks: tuple[float, ...]) -> JudgedMetric:
+def _metric(speed: float, stale: str, looks: tuple[float, ...]) -> JudgedMetric:
     slow, unsteady = speed < 52.6, any(each < 52.6 for each in looks)
     word = "FAIL" if slow else "DEGRADED" if unsteady else "PASS"
     return judged_metric(

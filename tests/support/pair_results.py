@@ -39,7 +39,7 @@ def verdict_of(
     """The text of ``osu_check``'s ``verdict.json``."""
     findings = [Finding(BETWEEN, "FAIL", wrong, True)] if wrong else []
     findings += [Finding(BETWEEN, "INDETERMINATE", unclear)] if unclear else []
-    words = [entry.verdict for entry in (*metrics, *findings)]
+    words = [*(metric.verdict for metric in metrics), *(finding.verdict for finding in findings)]
     worst = next((word for word in ("FAIL", "INDETERMINATE") if word in words), "PASS")
     failed = (Unmeasured(BETWEEN, wrong, "wrong_data"),) if wrong else ()
     return verdict_file.dump(

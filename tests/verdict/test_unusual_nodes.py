@@ -158,7 +158,7 @@ def test_a_gpu_that_no_cell_can_load_is_told_by_the_topology() -> None:
 def document_of(node: Node, width: int | None) -> Document:
     under_load = [{"index": gpu.index, "link": {"gen": 5, "width": width}} for gpu in node.gpus]
     return from_raw({
-        "schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-copy"},
+        "schema": "nearfar-measurement/2", "kind": "measured", "program": {"name": "nearfar-copy"},
         "node": node_to_document(node), "results": [], "skipped": [], "failed": [], "gpus_under_load": under_load,
     })  # fmt: skip
 

@@ -53,7 +53,7 @@ def document(values: dict[str, float], **more: Any) -> measurement.Document:
         {"quantity": "copy", "cell": cell, "bytes": 1 << 28, "converged": True, "verified": True,
          "flows": [{"flow": cell, "rate": rate(value)}]} for cell, value in values.items()
     ]  # fmt: skip
-    raw = {"schema": "nearfar-measurement/1", "kind": "measured", "program": {"name": "nearfar-copy"},
+    raw = {"schema": "nearfar-measurement/2", "kind": "measured", "program": {"name": "nearfar-copy"},
            "node": node_to_document(NODE), "results": results, "skipped": [], "failed": [], **more}  # fmt: skip
     return measurement.document.from_raw(raw)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from nearfar.commands.command_line import HelpFormatter
@@ -29,8 +29,6 @@ COMMANDS = {
     "health": "a look at this node, for HealthCheckProgram",
     "node": "what a sweep's job runs on its node",
 }
-#: Names that scripts of earlier installations call; no help shows them.
-EARLIER = ("nightly",)
 
 _EPILOG = """examples:
   nearfar slurm sweep --partition gpu --level accept
@@ -40,14 +38,6 @@ _EPILOG = """examples:
 
 docs/guide/day-one.md: from nothing to a fleet that is left to act.
 """
-
-
-class _Choices(dict[str, "_Command"]):
-    """All that can be called, of which help, completion and errors name those alone that ``COMMANDS`` has."""
-
-    def __iter__(self) -> Iterator[str]:
-        """The names that are shown."""
-        return iter(name for name in super().__iter__() if name in COMMANDS)
 
 
 class _Command(argparse.ArgumentParser):
@@ -89,9 +79,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     for name, words in COMMANDS.items():
         commands.add_parser(name, help=words, formatter_class=HelpFormatter)
-    for name in EARLIER:
-        commands.add_parser(name, formatter_class=HelpFormatter)
-    commands.choices = _Choices(commands.choices or {})
 
 
 def run(args: argparse.Namespace) -> int:

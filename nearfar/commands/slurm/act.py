@@ -11,7 +11,7 @@ from nearfar.commands import metrics_option
 from nearfar.slurm.act import explain, held_nodes, view
 from nearfar.slurm.telling import act_and_tell
 
-from . import act_arguments, renamed
+from . import act_arguments
 
 _EPILOG = """examples:
   nearfar slurm act --dry-run                                    what it would do now
@@ -37,7 +37,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the decisions as JSON (nearfar-act/1)")
     act_arguments.add(parser)
     metrics_option.add(parser)
-    renamed.refuse_moved(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     if not known.parts:
         raise CouldNotJudge(
             f"{known.path}: not there: nothing is installed here that this version knows of; nearfar slurm install "
-            "--partition=P --results=DIR --user=NAME --apply (files of an earlier version: with --force)"
+            "--partition=P --results=DIR --user=NAME --apply"
         )
     site = InstalledSite(known, time.time())
     found = []

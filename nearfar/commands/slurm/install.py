@@ -35,8 +35,6 @@ from nearfar.slurm.install import (
     surroundings,
 )
 
-from . import renamed
-
 _EPILOG = """examples:
   nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar            what would change, as a diff
   nearfar slurm install --partition gpu --results /shared/nearfar --user nearfar --apply    and write it
@@ -58,8 +56,6 @@ exit codes: 0 done, or shown; 2 wrong use; 3 it could not be written, or Slurm's
 """
 #: Seconds that Slurm has to say its version and its settings.
 _PATIENCE = 10.0
-#: An earlier name of a part.
-_EARLIER = {"timer": "nightly"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +67,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--what",
         choices=PARTS,
-        type=lambda word: _EARLIER.get(word, word),
         nargs="+",
         help="(default: those that are installed, else all)",
     )
@@ -258,7 +253,7 @@ def _named(args: argparse.Namespace) -> dict[str, Any]:
         "health-output": args.health_output, "collect": args.collect, "metrics": args.metrics, "slurm-conf": args.slurm_conf,
     }  # fmt: skip
     for option, words in (("nightly", args.nightly), ("act", args.act)):
-        found[option] = None if words is None else tuple(map(renamed.today, words))
+        found[option] = None if words is None else tuple(words)
     found["slurm-bin"] = None if args.slurm_bin is None else search_path(str(args.slurm_bin.absolute()))
     whole = {name: str(value.absolute()) if isinstance(value, Path) else value for name, value in found.items()}
     return {name: value for name, value in whole.items() if value is not None}

@@ -13,8 +13,6 @@ from nearfar.slurm.controller import Slurm
 from nearfar.slurm.results import parted
 from nearfar.slurm.sweep import LEVELS, SweepJob, node_run, node_selection
 
-from . import renamed
-
 _EPILOG = """examples:
   nearfar slurm node --results /shared/nearfar --sweep by-hand --node n1
   nearfar slurm node --outside-slurm --results /shared/nearfar --sweep after-repair --node n1      docs/guide/slurm-act.md
@@ -36,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gpus", metavar="N", type=int, help="how many GPUs Slurm has on this node (default: as the job was told)"
     )
-    renamed.add(parser, "--level", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
+    parser.add_argument("--level", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
     parser.add_argument(
         "--outside-slurm", action="store_true",
         help="as root on a drained node, without a job: refused unless Slurm shows it drained and free of jobs",

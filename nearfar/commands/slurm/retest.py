@@ -9,7 +9,7 @@ from nearfar.base import EXIT_FAILED, EXIT_GOOD, printable_lines
 from nearfar.slurm.act import retest
 from nearfar.slurm.sweep import LEVELS
 
-from . import act_arguments, renamed
+from . import act_arguments
 
 _EPILOG = """examples:
   nearfar slurm retest n2                                              inside a reservation; released if it passes
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measure drained nodes again inside a reservation; release those that pass."
     parser.epilog = _EPILOG
     act_arguments.add_nodes(parser, "nodes that act has drained")
-    renamed.add(parser, "--level", choices=list(LEVELS), default=_LEVEL, help=f"what is measured (default: {_LEVEL})")
+    parser.add_argument("--level", choices=list(LEVELS), default=_LEVEL, help=f"what is measured (default: {_LEVEL})")
     parser.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
     parser.add_argument(
         "--beside", metavar="NODES", help="idle nodes to measure MPI between nodes with; they are reserved meanwhile"

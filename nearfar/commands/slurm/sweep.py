@@ -26,8 +26,6 @@ from nearfar.slurm.sweep import (
 )
 from nearfar.slurm.trust import on_behalf
 
-from . import renamed
-
 _EPILOG = """examples:
   nearfar slurm sweep --partition gpu                            every node of a partition, before it is accepted
   nearfar slurm sweep --partition gpu --nodes 'gpu[001-032,040]' --results /shared/nearfar
@@ -78,12 +76,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "accept, where the site's partition has the features mpi and two_nodes; never with --idle)",
     )  # fmt: skip
     levels = "; ".join(f"{name}: {LEVELS[name].words}" for name in CHOICES)
-    renamed.add(
-        parser, "--level", choices=CHOICES,
+    parser.add_argument(
+        "--level", choices=CHOICES,
         help=f"what is measured: {levels} (default: {_LEVEL}; with --idle: {_LEVEL_IDLE})",
     )  # fmt: skip
-    renamed.add(
-        parser, "--max-jobs", metavar="N", type=positive,
+    parser.add_argument(
+        "--max-jobs", metavar="N", type=positive,
         help=f"jobs in Slurm at once (default: {_MAX_JOBS}; with --idle: {_MAX_JOBS_IDLE})",
     )  # fmt: skip
     parser.add_argument(
@@ -112,8 +110,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sbatch", metavar="OPTION", action="append", default=[], help="an option for sbatch, as --sbatch=--qos=low"
     )
-    renamed.add(
-        parser, "--result-wait", metavar="SECONDS", type=float, default=Pace.result_wait,
+    parser.add_argument(
+        "--result-wait", metavar="SECONDS", type=float, default=Pace.result_wait,
         help="how long a result may take to be seen here after its job has ended (default: 75; NFS may take a minute)",
     )  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="say what would be submitted, and submit nothing")

@@ -171,14 +171,11 @@ def _stamp(row: ReferenceRow, today: CurrentFile) -> dict[str, str]:
 def _looser(new: ReferenceRow, before: ReferenceRow | None) -> tuple[float, float] | None:
     """The new limit and today's, where it is looser by more than one tune differs from the next; None where it is not.
 
-    Were every small step refused, limits would only ever come nearer, and the tightest of many tunes would stay. Of a
-    provisional row of an older file the DEGRADED limit was assumed: its FAIL limit is compared.
+    Were every small step refused, limits would only ever come nearer, and the tightest of many tunes would stay.
     """
     if before is None:
         return None
-    assumed = before.provenance.get("provisional") and "spread" not in before.provenance and before.degraded is not None
-    nows, thens = (new.limits, before.limits) if assumed else (new.as_expected, before.as_expected)
-    for now, then, sign in zip(nows, thens, (1, -1)):
+    for now, then, sign in zip(new.as_expected, before.as_expected, (1, -1)):
         if now is None or then is None:
             continue
         allowed = _STEP * max(_LEAST_WAY * before.value, abs(before.value - then))

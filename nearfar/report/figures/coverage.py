@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from nearfar.base import NOT_JUDGED, worst
+from nearfar.base import NOT_JUDGED
 from nearfar.verdict import CheckRecord, RunDirectory, disturbances
 
 from .check_figures import figures
@@ -51,14 +51,9 @@ def too_disturbed(run: RunDirectory) -> bool:
     return disturbed(run) > disturbances.MOST_UNRELIABLE * (judged + unjudged)
 
 
-def shown_run(run: RunDirectory) -> str:
-    """A run's verdict as shown: earlier versions called PASS what was compared with nothing."""
-    return NOT_JUDGED if run.shown == "PASS" and _all_unjudged(run) else run.shown
-
-
 def nothing(run: RunDirectory) -> str | None:
     """Why nothing of a run was judged, and what to do about it; None where something was, or all is modelled."""
-    if shown_run(run) != NOT_JUDGED:
+    if run.shown != NOT_JUDGED:
         return None
     _, count, unlimited = of_run(run)
     have = "figure has" if count == 1 else "figures have"
@@ -76,11 +71,6 @@ def nothing(run: RunDirectory) -> str | None:
 
 def _measured(run: RunDirectory) -> list[CheckRecord]:
     return [check for node in run.nodes if not node.modelled for check in node.checks]
-
-
-def _all_unjudged(run: RunDirectory) -> bool:
-    checks = _measured(run)
-    return bool(checks) and worst(check.word for check in checks) == NOT_JUDGED
 
 
 def line(run: RunDirectory) -> str | None:

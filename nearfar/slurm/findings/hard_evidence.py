@@ -67,15 +67,13 @@ def _new(runs: Sequence[CheckRun], name: str, done: Sequence[Intervention], past
     """What the log does not hold. A health check finds the same every few minutes: it is new only when somebody has been there
     since, or something else was found."""
     known = {one.key for one in (*past.evidence.get(name, ()), *past.closed_evidence.get(name, ()))}
-    # A drain's line from before evidence had lines of its own names no part.
-    nameless = {one.key[:3] for one in past.evidence.get(name, ()) if not one.finding.what}
     last_found: dict[tuple[object, ...], float] = {}
     for one in past.evidence.get(name, ()):
         last_found[one.signature] = max(last_found.get(one.signature, 0.0), one.found_by.known)
     for run in sorted(runs, key=lambda run: run.known):
         for finding in run.failures:
             one = Evidence(run, finding)
-            if not finding.hard or one.key in known or one.key[:3] in nameless:
+            if not finding.hard or one.key in known:
                 continue
             answered = max(past.answered.get((name,), 0.0), past.answered.get(answered_key(name, one), 0.0))
             if run.known <= answered:

@@ -206,17 +206,6 @@ def _drain(summary: LogSummary, node: str, entry: Entry, done: bool) -> None:
             times.pop(node, None)
     else:
         summary.begun[node] = _drained(entry)
-    _evidence_of_drain(summary, node, entry)
-
-
-def _evidence_of_drain(summary: LogSummary, node: str, entry: Entry) -> None:
-    """A log from before evidence had lines of its own has it only as a drain's."""
-    if not entry.more.get("hard"):
-        return
-    run, check = str(entry.more.get("run", "")), str(entry.more.get("check"))
-    known = (*summary.evidence.get(node, ()), *summary.closed_evidence.get(node, ()))
-    if (run, check) not in [(one.found_by.run, one.found_by.check) for one in known]:
-        summary.evidence.setdefault(node, []).append(_recorded(node, entry))
 
 
 def _close(summary: LogSummary, node: str, entry: Entry) -> None:
@@ -242,7 +231,7 @@ def _drained(entry: Entry) -> OurDrain:
 def _recorded(node: str, entry: Entry) -> Evidence:
     more = entry.more
     finding = ResultFinding(
-        str(more.get("what") or ""), "FAIL", True, str(more.get("words") or more.get("reason") or ""), more.get("code"), more.get("cell"),
+        str(more.get("what") or ""), "FAIL", True, str(more.get("words") or ""), more.get("code"), more.get("cell"),
     )  # fmt: skip
     found = CheckRun(
         node=node, check=str(more.get("check")), run=str(more.get("run", "")), started=float(more.get("started", entry.at)),

@@ -8,12 +8,7 @@ Needs: base, topology, topology.inventory, site, prometheus, slurm.controller, s
 from __future__ import annotations
 
 from . import check, kept_looks
-
-# Scripts that sites have installed call `program` with `Order`.
 from .check import FOUND, LIMIT, OUTPUT, QUICK_LIMIT, HealthOptions, program
-
-#: As scripts that were installed before have it.
-Order = HealthOptions
 
 __all__ = [
     "FOUND",
@@ -21,7 +16,6 @@ __all__ = [
     "OUTPUT",
     "QUICK_LIMIT",
     "HealthOptions",
-    "Order",
     "check",
     "finding",
     "kept_looks",

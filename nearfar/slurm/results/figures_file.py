@@ -88,10 +88,9 @@ def _line(value: object) -> bytes:
 
 
 def _verdict(path: Path, text: bytes) -> Verdict | None:
-    """What is in a verdict file; None of one that is damaged, which who reads the result finds out, or of an earlier version."""
+    """What is in a verdict file; None of one that is damaged, which who reads the result finds out."""
     try:
-        raw = own(path.parent).parsed(path, text)
-        return verdict_file.from_raw(raw, path) if raw.get("schema") == verdict_file.SCHEMA else None
+        return verdict_file.from_raw(own(path.parent).parsed(path, text), path)
     except NearfarError:
         return None
 
@@ -104,7 +103,7 @@ def _wholly_good(verdict: Verdict) -> bool:
 def _called(verdict: Verdict, figures: FigureColumns) -> dict[str, Any]:
     return {
         **{key: getattr(verdict, key) for key in _ABOUT}, **{name: getattr(figures, name) for name in _NAMES},
-        "judged": _bits(word == "PASS" for word in figures.verdicts), "passed": _bits(figures.passed), "counted": _bits(figures.counted),
+        "judged": _bits(word == "PASS" for word in figures.verdicts), "passed": _bits(figures.passed),
     }  # fmt: skip
 
 
@@ -129,10 +128,10 @@ def _understood(line: bytes) -> Sequence[_Called]:
 
 
 def _named(entry: Mapping[str, Any]) -> _Called:
-    judged, passed, counted = (tuple(map("1".__eq__, entry[name])) for name in ("judged", "passed", "counted"))
+    judged, passed = (tuple(map("1".__eq__, entry[name])) for name in ("judged", "passed"))
     made: dict[str, tuple[Any, ...]] = {name: tuple(entry[name]) for name in _NAMES}
     made["verdicts"] = tuple(["PASS" if each else NOT_JUDGED for each in judged])
-    made |= {"passed": passed, "counted": counted, "intermittent": (False,) * len(judged)}
+    made |= {"passed": passed, "intermittent": (False,) * len(judged)}
     if len(set(map(len, made.values()))) > 1:
         raise ValueError(f"columns of {entry['check']} differ in length")
     return _Called(entry["check"], entry["verdict"], entry["partition"], made, len(judged))

@@ -45,7 +45,7 @@ def _whose(path: Path) -> tuple[str, int]:
 def refuse_another_cluster(sweep: Sweep, controller: Controller) -> None:
     """Raise ``NearfarError`` where the jobs of a sweep are another cluster's."""
     here = controller.cluster()
-    if sweep.cluster and here != sweep.cluster:
+    if here != sweep.cluster:
         raise NearfarError(
             f"sweep {sweep.name} is of cluster {sweep.cluster}, and this host's Slurm is {here}: continue it there, or name that "
             "cluster's SLURM_CONF"

@@ -11,17 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError, write_atomically
-from nearfar.slurm.results import joined, parted
+from nearfar.slurm.results import joined
 from nearfar.slurm.trust import Trust
 
 SCHEMA = "nearfar-sweep/1"
 FILE = "sweep.json"
 #: The environment variable that has the number of the process that a sweep is to end with.
 PARENT = "NEARFAR_SWEEP_PARENT"
-#: Keys of earlier versions, and what they are called today.
-_RENAMED = {"pack": "level", "window": "max_jobs", "tasks": "jobs", "job": "job_id"}
-#: What a sweep has had since the first version.
-_LATER = ("no_pairs", "cluster")
 #: Fields of a sweep that the file says otherwise, or not: its place is the folder, its jobs have entries of their own.
 _APART = ("folder", "jobs", "resumed")
 #: How a nightly job ends that made way for others, or never had its turn.
@@ -86,7 +82,7 @@ class Sweep(SweepOptions):
     ``minutes``: a job's time limit; ``started`` and ``deadline`` are in seconds since 1970; ``gres`` is by node, as sbatch takes
     it; ``left_out``: why a node of the partition is not even tried. ``mpi_pairs``: MPI between nodes follows, in sweeps that are
     ``part_of`` this one; ``no_pairs`` says why it does not though it might. ``cluster``: Slurm's name of the cluster that has its
-    jobs; empty where an earlier version began it. ``resumed``: Slurm may have jobs of it that the file does not know.
+    jobs. ``resumed``: Slurm may have jobs of it that the file does not know.
     """
 
     folder: Path
@@ -161,7 +157,7 @@ def load(folder: Path) -> Sweep:
 
 
 def parse(folder: Path, raw: Any) -> Sweep:
-    """The sweep that a ``sweep.json`` holds, one of an earlier version too. Raises ``CouldNotJudge`` for another document."""
+    """The sweep that a ``sweep.json`` holds. Raises ``CouldNotJudge`` for another document."""
     path = folder / FILE
     if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
         said = raw.get("schema") if isinstance(raw, dict) else None
@@ -169,30 +165,17 @@ def parse(folder: Path, raw: Any) -> Sweep:
             f"{path}: expected schema {SCHEMA}, found {said}; this file is not a sweep's, or of a later version"
         )
     try:
-        raw = _renamed(raw)
-        jobs = [
-            SweepJob(**{f.name: _tuple(entry[f.name]) for f in fields(SweepJob)}) for entry in map(_job, raw["jobs"])
-        ]
-        given = [f.name for f in fields(Sweep) if f.name not in _APART and (f.name in raw or f.name not in _LATER)]
-        values = {name: _tuple(raw[name]) for name in given}
-        # Earlier versions had that of a pair under the pair's name.
-        values["gres"] = {parted(name)[0]: gres for name, gres in raw["gres"].items()}
+        jobs = list(map(_job, raw["jobs"]))
+        values = {f.name: _tuple(raw[f.name]) for f in fields(Sweep) if f.name not in _APART}
         return Sweep(folder=folder, jobs={job.name: job for job in jobs}, **values)
     except (KeyError, TypeError, AttributeError) as error:
         raise CouldNotJudge(f"{path}: {error} is missing or wrong; the file was changed") from None
 
 
-def _job(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A job's entry; earlier versions had ``node``, and ``pair`` for two."""
-    found = _renamed(entry)
-    if type(found["attempt"]) is not int or found["attempt"] < 1:
-        raise TypeError(f"attempt {ascii(found['attempt'])[:40]}")
-    return found if "nodes" in found else {**found, "nodes": entry["pair"] or [entry["node"]]}
-
-
-def _renamed(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The values under today's names."""
-    return {_RENAMED.get(key, key): value for key, value in raw.items()}
+def _job(entry: Mapping[str, Any]) -> SweepJob:
+    if type(entry["attempt"]) is not int or entry["attempt"] < 1:
+        raise TypeError(f"attempt {ascii(entry['attempt'])[:40]}")
+    return SweepJob(**{f.name: _tuple(entry[f.name]) for f in fields(SweepJob)})
 
 
 def _tuple(value: Any) -> Any:

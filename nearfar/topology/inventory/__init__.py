@@ -4,7 +4,7 @@ Needs: base, topology.
 """
 
 from .lstopo import describes_another_machine, hwloc_version, lstopo_xml
-from .observation import gpus_without_hwloc, observe, software_stamp
+from .observation import gpus_without_hwloc, observe
 from .sysfs import gpu_pci_devices
 
 __all__ = [
@@ -14,5 +14,4 @@ __all__ = [
     "hwloc_version",
     "lstopo_xml",
     "observe",
-    "software_stamp",
 ]

@@ -16,7 +16,7 @@ from nearfar.topology import Gpu, Link, Node, NumaNode, bus_order, format_cpu_li
 
 from . import sysfs
 from .dimms import with_memory_peaks
-from .lstopo import describes_another_machine, hwloc_version, lstopo_xml
+from .lstopo import describes_another_machine, lstopo_xml
 from .nvml import DriverGpu, DriverReport, read_driver
 from .visibility import VisibleGpu, visible_gpus
 
@@ -60,15 +60,9 @@ def gpus_without_hwloc(nvml: Any, root: Path = Path("/")) -> tuple[Gpu, ...]:
     return tuple(Gpu(index=i, pci=pci) for i, pci in enumerate(sorted(report.gpus, key=bus_order)))
 
 
-def software_stamp(*, nvml: Any = None, root: Path = Path("/")) -> dict[str, str]:
-    """The versions that a figure depends on: driver, CUDA driver, kernel, operating system, hwloc, GPU firmware.
-
-    What is absent from the machine is absent from the result. Raises ``NearfarError`` without hwloc 2.
-    """
-    return _stamp(read_driver(nvml=nvml), root, hwloc_version())
-
-
 def _stamp(report: DriverReport, root: Path, hwloc: str | None) -> dict[str, str]:
+    """The versions that a figure depends on: driver, CUDA driver, kernel, operating system, hwloc, GPU firmware. What is absent from
+    the machine is absent here."""
     found = {
         "driver": sysfs.driver_version(root),
         "kernel": platform.release(),

@@ -154,13 +154,12 @@ class ReferenceFile:
             float(row.value), row.lower, row.upper, row.unit, self.origin, note,
             stale=bool(changes(self.stamp(row), software)), file=str(self.file.path), described=bool(tuned.get("described")),
         )  # fmt: skip
-        return few_nodes.with_two_bounds(found, row, tuned)
+        return few_nodes.with_two_bounds(found, row)
 
 
 def _tuned_note(row: ReferenceRow, tuned: Mapping[str, Any]) -> str:
     """``tuned 2026-11-20, n = 12, provisional``: what a reader of a verdict has to know of a limit."""
-    weak = [tuned["method"]] if tuned.get("method") in ("parametric", "slack") else []
-    weak += ["provisional"] if tuned.get("provisional") else []
+    weak = ["provisional"] if tuned.get("provisional") else []
     weak += (
         [f"described: usually {_usual(row, tuned['spread'])}"] if tuned.get("described") and "spread" in tuned else []
     )

@@ -72,11 +72,6 @@ class ReferenceRow:
         return None if self.upper is None else self.value * (1 + self.upper)
 
     @property
-    def limits(self) -> tuple[float | None, float | None]:
-        """The least and the greatest good value, in ``unit``."""
-        return self.lowest, self.highest
-
-    @property
     def degraded(self) -> float | None:
         """The DEGRADED bound of a row from few nodes, as a part of ``value``, below it or (above 0) above it; None where the
         file says none."""

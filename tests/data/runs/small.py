@@ -1,6 +1,6 @@
 """A small run with one of each kind of figure, failure and skip, judged for real. Nothing here was measured.
 
-``python -m tests.data.runs.small DIRECTORY`` writes it; ``tests/data/verdict-versions`` keeps it with the verdicts of each version.
+``python -m tests.data.runs.small DIRECTORY`` writes it.
 """
 
 from __future__ import annotations

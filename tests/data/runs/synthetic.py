@@ -90,7 +90,7 @@ class Document:
     def __init__(self, node: dict[str, Any], program: str, modelled: bool = False, seed: int = 1) -> None:
         self.node, self.modelled, self.random = node, modelled, random.Random(seed)
         self.raw: dict[str, Any] = {
-            "schema": "nearfar-measurement/1", "kind": "modelled" if modelled else "measured",
+            "schema": "nearfar-measurement/2", "kind": "modelled" if modelled else "measured",
             "program": {"name": program, "version": "0.1.0", "command": [f"build/bin/{program}", "--json"]},
             "started": STARTED, "seconds": 4.8, "node": node, "results": [], "skipped": [], "failed": [],
         }  # fmt: skip

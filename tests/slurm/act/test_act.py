@@ -145,30 +145,6 @@ def test_who_waits_for_a_person_is_told_of(site: Site, capsys: pytest.CaptureFix
     assert site.act() == 0 and not site.node("n2").drain, "one word is enough"
 
 
-@pytest.mark.parametrize(
-    ("options", "command"),
-    [
-        (["--explain"], "status"), (["--explain", "n2"], "status NODE"), (["--explain=n2", "--json"], "status NODE"),
-        (["--retest", "n2"], "retest NODES"), (["--beside", "n2"], "retest NODES --beside NODES"),
-        (["--partition", "zz"], "retest NODES --partition P"), (["--level", "quick"], "retest NODES --level LEVEL"),
-        (["--accept-delivered", "new"], "retest NODES --accept-delivered REASON"),
-        (["--clear", "n2", "--because", "x"], "clear NODES --because WORDS"), (["--because", "x"], "clear NODES --because WORDS"),
-        (["--allow-drains", "--because", "x"], "allow-drains --because WORDS"),
-        (["--reset-latch"], "allow-drains --because WORDS"),
-    ],
-)  # fmt: skip
-def test_an_option_that_is_a_command_now_does_nothing(
-    site: Site, capsys: pytest.CaptureFixture[str], options: list[str], command: str
-) -> None:
-    leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
-    assert site.act(*options) == 2
-    said = capsys.readouterr().err
-    option = options[0].partition("=")[0]
-    assert said.startswith(f"nearfar: {option} is a command of its own now: nearfar slurm "), said
-    assert f"nearfar slurm {command}" in said and said.endswith("; nothing was done\n") and said.count("\n") == 1
-    assert not site.node("n3").drain and not site.state.exists()
-
-
 def test_the_cap_stops_drains_until_a_person_allows_them(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     for node in range(1, 6):
         leave(

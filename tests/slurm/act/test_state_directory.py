@@ -1,11 +1,10 @@
-"""The state directory of act: whose it is, one process, one host, and what earlier versions left in it."""
+"""The state directory of act: whose it is, one process, and one host."""
 
 from __future__ import annotations
 
 import errno
 import fcntl
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -15,12 +14,10 @@ from pathlib import Path
 import pytest
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.base.files import CHECKOUT
 from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
-from nearfar.slurm.act import ActOptions, act, view
+from nearfar.slurm.act import ActOptions, act
 from nearfar.slurm.act.state_directory import TAKE_OVER, locked, prepare
 from nearfar.slurm.findings.log import ActLog
-from nearfar.slurm.findings.log_summary import summarize
 from tests.support.fake_slurm import FakeSlurm
 from tests.support.node_results import leave
 
@@ -28,7 +25,6 @@ HOUR = 3600.0
 POLICY = Policy(
     "vm", frozenset({os.geteuid()}), default=DrainSteps("drain", "drain"), per_day=DrainCap(3, 0.5), in_all=DrainCap(4, 0.6)
 )  # fmt: skip
-EARLIER = CHECKOUT / "tests" / "data" / "slurm"
 
 
 def used(state: Path, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
@@ -108,7 +104,7 @@ def test_a_log_of_another_host_counts_where_the_lock_says_nothing(
     state = prepare(tmp_path / "state")
     monkeypatch.setattr(socket, "gethostname", lambda: "admin1")
     ActLog(state).note("latch", time.time() - 60, why="cap")
-    (state / "lock").write_text("")  # as earlier versions left it
+    (state / "lock").write_text("")
     with pytest.raises(CouldNotJudge, match="used by host admin1"):
         used(state, monkeypatch, "admin2")
 
@@ -201,43 +197,3 @@ def test_whose_directory_and_log_it_is(tmp_path: Path) -> None:
     ActLog(state).path.symlink_to(state / "elsewhere")
     with pytest.raises(NearfarError, match="links are not followed"):
         prepare(state)
-
-
-@pytest.mark.parametrize("earlier", ["state-first", "state-evidence"])
-def test_what_an_earlier_version_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, earlier: str) -> None:
-    state = tmp_path / "state"
-    shutil.copytree(EARLIER / earlier, state)
-    before = (state / "log.jsonl").read_bytes()
-    entries = ActLog(state).entries()
-    now = entries[-1].at + 600
-    monkeypatch.setattr(time, "time", lambda: now)
-    past = summarize(entries, "vm")
-    assert past.stopped is not None and "of the 6 nodes of partition all drained in all" in past.stopped
-    assert set(past.drained) == {"n3", "n4"} and past.cleared.keys() == {"n3"}
-    recorded = {"state-first": {"n4"}, "state-evidence": {"n4", "n5", "n6"}}[earlier]
-    assert set(past.evidence) == recorded, "n3 was cleared"
-
-    slurm = FakeSlurm(("n1", "n2", "n3", "n4", "n5", "n6"), keeps=False)
-    slurm.drain("n3", past.drained["n3"].reason)
-    slurm.drain("n4", past.drained["n4"].reason)
-    slurm.resume("n4")
-    slurm.drain("n6", "ticket 12")
-    shown = slurm.nodes()
-    results = tmp_path / "results"
-    results.mkdir()
-    order = ActOptions(POLICY, results, None, state)
-    with pytest.raises(CouldNotJudge, match="used by host admin1"):
-        act.run(order, slurm)  # type: ignore[arg-type]
-    monkeypatch.setattr(socket, "gethostname", lambda: "admin1")
-    seen, done = act.run(order, slurm)  # type: ignore[arg-type]
-    assert dict(slurm.nodes()) == dict(shown) and not done.decisions, (
-        "drains are stopped, and nobody is resumed without a run"
-    )
-    assert {d.node for d in seen.decisions.nodes} >= {"n3", *recorded}
-    assert (state / "log.jsonl").read_bytes().startswith(before), "what was written stays"
-
-    leave(results, "n3", "00000009", at=now + 300)
-    now += 600
-    act.run(order, slurm)  # type: ignore[arg-type]
-    assert not slurm.node("n3").drain, "cleared, and its check has passed since"
-    assert view.look(order, slurm).past.stopped == past.stopped  # type: ignore[arg-type]

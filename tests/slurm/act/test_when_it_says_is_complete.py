@@ -23,7 +23,7 @@ ASKS = re.compile(
     r"|start its timer|install it,|bring it back|continue it|--because WORDS|echo … >|: --(?:state|results) DIR"
 )
 #: On the nodes, or by who installs: they say what to do in their own pages.
-ELSEWHERE = {"health", "install.py", "node.py", "node_run.py", "renamed.py", "hook_process.py"}
+ELSEWHERE = {"health", "install.py", "node.py", "node_run.py", "hook_process.py"}
 #: What of the installation the doctor says.
 OF_INSTALL = {"directories.py", "manifest.py"}
 

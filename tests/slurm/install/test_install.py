@@ -187,7 +187,7 @@ def test_an_umask_that_lets_a_group_write(tmp_path: Path, install: Install) -> N
 
 
 def test_parts_come_and_go_by_themselves(tmp_path: Path, install: Install) -> None:
-    install("--apply", "--what", "timer")
+    install("--apply", "--what", "nightly")
     assert set(listing(tmp_path)) == {path for path in ALL if "nightly" in path or "installed" in path}
     install("--apply", "--what", "prolog")
     assert {"etc/nearfar/health-check", "etc/nearfar/prolog", "etc/nearfar/nightly"} < set(listing(tmp_path))
