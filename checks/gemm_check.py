@@ -1,5 +1,3 @@
-"""GPU compute: matrix products in single precision, double precision and bf16."""
-
 import reframe as rfm
 
 from nearfar.question import named
@@ -9,6 +7,6 @@ from .base import node_check
 
 @rfm.simple_test
 class gemm_check(node_check):
-    """Matrix products on each GPU."""
+    """GPU compute: matrix products in single precision, double precision and bf16."""
 
     question = named("gemm_check")

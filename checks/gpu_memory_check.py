@@ -1,5 +1,3 @@
-"""The memory of each GPU, and of all at once: STREAM triad over gigabytes."""
-
 import reframe as rfm
 
 from nearfar.question import named
@@ -9,6 +7,6 @@ from .base import node_check
 
 @rfm.simple_test
 class gpu_memory_check(node_check):
-    """STREAM triad on each GPU."""
+    """The memory of each GPU, and of all at once: STREAM triad over gigabytes."""
 
     question = named("gpu_memory_check")

@@ -1,5 +1,3 @@
-"""Every path between host memory and the GPUs: H2D, D2H, both at once; one copy from pageable memory."""
-
 import reframe as rfm
 
 from nearfar.question import named
@@ -9,6 +7,6 @@ from .base import node_check
 
 @rfm.simple_test
 class host_device_check(node_check):
-    """Bandwidth of every (NUMA node, GPU) pair."""
+    """Every path between host memory and the GPUs: H2D, D2H, both at once; one copy from pageable memory."""
 
     question = named("host_device_check")

@@ -1,5 +1,3 @@
-"""Host memory: STREAM by the cores of each NUMA node on the memory of each, and all nodes at once."""
-
 import reframe as rfm
 
 from nearfar.question import named
@@ -9,6 +7,6 @@ from .base import node_check
 
 @rfm.simple_test
 class host_memory_check(node_check):
-    """STREAM triad of every pair of NUMA nodes."""
+    """Host memory: STREAM by the cores of each NUMA node on the memory of each, and all nodes at once."""
 
     question = named("host_memory_check")

@@ -1,5 +1,3 @@
-"""What each kernel gets of each memory: the other STREAM kernels, reading and writing alone, fewer cores."""
-
 import reframe as rfm
 
 from nearfar.question import named
@@ -9,6 +7,6 @@ from .base import node_check
 
 @rfm.simple_test
 class memory_kernels_check(node_check):
-    """Every STREAM kernel, and triad by fewer cores."""
+    """What each kernel gets of each memory: the other STREAM kernels, reading and writing alone, fewer cores."""
 
     question = named("memory_kernels_check")

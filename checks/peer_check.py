@@ -1,5 +1,3 @@
-"""GPU to GPU: every pair, each way and both, with peer access off; one with all, pairs side by side."""
-
 import reframe as rfm
 
 from nearfar.question import named
@@ -9,6 +7,6 @@ from .base import node_check
 
 @rfm.simple_test
 class peer_check(node_check):
-    """Bandwidth of every pair of GPUs, and of many at once."""
+    """GPU to GPU: every pair, each way and both, with peer access off; one with all, pairs side by side."""
 
     question = named("peer_check")

@@ -1,5 +1,3 @@
-"""All GPUs at once: 1, 2, ... GPUs, spread over packages, packed on one, and across the package link."""
-
 import reframe as rfm
 
 from nearfar.question import named
@@ -9,6 +7,6 @@ from .base import node_check
 
 @rfm.simple_test
 class saturation_check(node_check):
-    """Bandwidth of a growing number of GPUs with host memory."""
+    """All GPUs at once: 1, 2, ... GPUs, spread over packages, packed on one, and across the package link."""
 
     question = named("saturation_check")

@@ -1,5 +1,3 @@
-"""Tasks that share GPUs: one to four on every GPU, all GPUs at once."""
-
 import reframe as rfm
 
 from nearfar.question import named
@@ -9,6 +7,6 @@ from .base import node_check
 
 @rfm.simple_test
 class sharing_check(node_check):
-    """Bandwidth of tasks that share GPUs, and each one's share."""
+    """Tasks that share GPUs: one to four on every GPU, all GPUs at once."""
 
     question = named("sharing_check")

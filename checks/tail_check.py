@@ -1,5 +1,3 @@
-"""The slowest of 1,000 transfers over every path."""
-
 import reframe as rfm
 
 from nearfar.question import named
@@ -9,6 +7,6 @@ from .base import node_check
 
 @rfm.simple_test
 class tail_check(node_check):
-    """What is too rare to show in a median."""
+    """The slowest of 1,000 transfers over every path."""
 
     question = named("tail_check")

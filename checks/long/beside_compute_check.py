@@ -1,5 +1,3 @@
-"""Copies beside computing: matrix products of each GPU while it copies from host memory and to it."""
-
 import reframe as rfm
 
 from nearfar.question import named
@@ -9,6 +7,6 @@ from ..base import node_check
 
 @rfm.simple_test
 class beside_compute_check(node_check):
-    """Matrix products and copies of each GPU at once."""
+    """Copies beside computing: matrix products of each GPU while it copies from host memory and to it."""
 
     question = named("beside_compute_check")

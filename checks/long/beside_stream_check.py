@@ -1,5 +1,3 @@
-"""Copies beside STREAM: each NUMA node's cores on their memory while its GPUs copy in both directions."""
-
 import reframe as rfm
 
 from nearfar.question import named
@@ -9,6 +7,6 @@ from ..base import node_check
 
 @rfm.simple_test
 class beside_stream_check(node_check):
-    """STREAM by the cores of each NUMA node and copies of its GPUs at once."""
+    """Copies beside STREAM: each NUMA node's cores on their memory while its GPUs copy in both directions."""
 
     question = named("beside_stream_check")

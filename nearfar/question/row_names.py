@@ -5,19 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from nearfar import cells
 from nearfar.base import NearfarError, did_you_mean
-from nearfar.cells import (
-    ALL_TO_ONE,
-    CORE_SHARES,
-    DERIVED,
-    GPU_KERNELS,
-    KERNELS,
-    ONE_TO_ALL,
-    ONE_WAY,
-    PAIRS,
-    parse_metric_name,
-    split_class,
-)
+from nearfar.cells import CORE_SHARES, DERIVED, GPU_KERNELS, KERNELS, parse_metric_name, split_class
 from nearfar.topology import HOST_CLASSES, LOCAL_CLASS, PEER_CLASSES
 
 #: Path classes of the notation; beside them ``NV`` and a number of lanes.
@@ -25,20 +15,10 @@ CLASSES = (*HOST_CLASSES, *PEER_CLASSES, LOCAL_CLASS, "local", "all", "mixed")
 WAYS = ("h2d", "d2h", "write", "read", "d2d")
 _LANES = re.compile(r"NV[0-9]{1,2}")
 #: What a row of a class says behind it: the pattern of several flows, the direction or kernel, options, the sum.
-_PATTERNS = ("both", ONE_TO_ALL, ALL_TO_ONE, PAIRS, ONE_WAY)
+_PATTERNS = ("both", cells.ONE_TO_ALL, cells.ALL_TO_ONE, cells.PAIRS, cells.ONE_WAY)
 _BEHIND = (
-    *_PATTERNS,
-    *WAYS,
-    *KERNELS,
-    *GPU_KERNELS,
-    *CORE_SHARES,
-    "total",
-    "sm",
-    "staged",
-    "pageable",
-    "huge",
-    "threads",
-)
+    *_PATTERNS, *WAYS, *KERNELS, *GPU_KERNELS, *CORE_SHARES, "total", "sm", "staged", "pageable", "huge", "threads",
+)  # fmt: skip
 _TASKS = re.compile(r"x[0-9]{1,2}")
 
 

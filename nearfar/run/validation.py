@@ -98,7 +98,7 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
         # A fault in a node type or in references is the user's, and told before anything is measured.
         node_type = partition.load_node_type(list(site.directories))
         references.for_partition(partition.references, node_type, site.directories)
-    chosen = [check for check in checks if not request.checks or check.name in request.checks]
+    chosen = _chosen(request)
     cases = expected_cases.expected(chosen, system)
     for check in chosen:
         if request.checks and not any(case.check == check.name for case in cases):
@@ -134,6 +134,10 @@ def _checks(request: Request) -> Sequence[Question]:
     if request.quick:
         return asked_at(QUICK)
     return askable() if request.checks else [question for question in askable() if ACCEPT in question.levels]
+
+
+def _chosen(request: Request) -> list[Question]:
+    return [check for check in _checks(request) if not request.checks or check.name in request.checks]
 
 
 def unasked(request: Request, system: System) -> list[dict[str, Any]]:
@@ -215,11 +219,8 @@ def _reframe(request: Request, system: System, folder: Path, progress: RunProgre
         "--system", system.name, "--exec-policy=serial", "--nocolor", "-r",
     ]  # fmt: skip
     # File by file: one that is not Python would stop the whole session.
-    files_of_checks = {expected_cases.check_file(check) for check in _checks(request)}
-    for path in sorted(path for path in files_of_checks if expected_cases.unreadable(path) is None):
-        command += ["-c", str(path)]
-    for check in request.checks:
-        command += ["-n", f"^{check}$"]
+    for path in map(expected_cases.check_file, _chosen(request)):
+        command += [] if expected_cases.unreadable(path) else ["-c", str(path)]
     environment = {**os.environ, "NEARFAR_RUN_DIR": str(folder), "PYTHONUNBUFFERED": "1"}
     if request.acceptance:
         environment["NEARFAR_ACCEPTANCE"] = "1"

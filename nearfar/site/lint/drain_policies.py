@@ -46,11 +46,8 @@ def _of_check(
     file: SiteFile, system: System, real: Sequence[Partition], name: str, checks: Mapping[str, Question]
 ) -> Iterator[Complaint]:
     step, steps = file.data["act"]["checks"][name], ("act", "checks", name)
-    if (
-        isinstance(step, dict)
-        and (name == drain_policy.HEALTH or (name in checks and not checks[name].has_figures))
-        and step.get("speed", "observe") != "observe"
-    ):
+    figures = (name in checks and checks[name].has_figures) or name == drain_policy.MPI_PAIRS
+    if isinstance(step, dict) and not figures and step.get("speed", "observe") != "observe":
         words = f"act: {name}: speed: never applies: it judges no figure, only evidence"
         yield at(file, WARNING, "act", words, *steps, "speed")
     if drain_policy.step_of(step) == drain_policy.DrainSteps():
