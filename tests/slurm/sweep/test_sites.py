@@ -90,14 +90,14 @@ def test_a_job_of_higher_priority_has_the_nodes_at_once(
         sweeping.build(slurm, node, "busy")
     words = ["--partition=all", "--level=quick", "--result-wait=1", "--json"]
     running = [
-        sweeping.started(slurm, variables, kind, *words, f"--nodes={node}", f"--results={tmp_path}/{kind}", "--name=s")
-        for kind, node in (("sweep", "n1"), ("nightly", "n2"))
+        sweeping.started(
+            slurm, variables, "sweep", *idle, *words, f"--nodes={node}", f"--results={tmp_path}/{node}", "--name=s"
+        )
+        for idle, node in (([], "n1"), (["--idle"], "n2"))
     ]
     states = ["squeue", "-h", "-p", "all", "-o", "%T"]
     sweeping.until(lambda: slurm.run(states).stdout.split() == ["RUNNING"] * 2, "both jobs run")
-    sweeping.until(
-        lambda: all(list(tmp_path.glob(f"{kind}/s/jobs/n*.out")) for kind in ("sweep", "nightly")), "both measure"
-    )
+    sweeping.until(lambda: all(list(tmp_path.glob(f"{node}/s/jobs/n*.out")) for node in ("n1", "n2")), "both measure")
     urgent = slurm.run(
         ["sbatch", "--parsable", "-p", "urgent", "-N2", "--exclusive", "--output=/dev/null", "--wrap=sleep 60"]
     )

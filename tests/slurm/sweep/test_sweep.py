@@ -197,7 +197,11 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     "nothing to resume": (["sweep", "--resume", "s9"], 2, "no such sweep"),
     "a deadline of nan": (["sweep", "-p", "all", "--deadline", "nan"], 2, "--deadline nan: from 0 to 8784 hours"),
     "a deadline of inf": (["sweep", "-p", "all", "--deadline", "inf"], 2, "--deadline inf: from 0 to 8784 hours"),
-    "a deadline too far": (["nightly", "-p", "all", "--deadline", "1e300"], 2, "--deadline 1e+300: from 0 to 8784"),
+    "a deadline too far": (
+        ["sweep", "--idle", "-p", "all", "--deadline", "1e300"],
+        2,
+        "--deadline 1e+300: from 0 to 8784",
+    ),
     "settling for ever": (
         ["sweep", "-p", "all", "--result-wait", "nan"],
         2,
@@ -271,7 +275,7 @@ def test_a_dry_run_refuses_what_the_sweep_would(told: Any, tmp_path: Path) -> No
         assert line in found[1] and found == told(*words), found
 
 
-@pytest.mark.parametrize("words", [["slurm", "sweep", "-p", "all", "--max-jobs"], ["slurm", "nightly", "-p", "x", "--time"],
+@pytest.mark.parametrize("words", [["slurm", "sweep", "-p", "all", "--max-jobs"], ["slurm", "sweep", "-p", "x", "--time"],
                                    ["osu", "--ranks"]])  # fmt: skip
 def test_a_count_is_at_least_one(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
     for text, told in (("0", "0: at least 1"), ("-3", "-3: at least 1"), ("two", "two: not a whole number")):
