@@ -9,17 +9,17 @@ import sys
 import time
 from pathlib import Path
 
-_CHECKOUT = Path(__file__).resolve().parent
-if str(_CHECKOUT) not in sys.path:
-    sys.path.insert(0, str(_CHECKOUT))
+_HERE = Path(__file__).resolve().parent
+if str(_HERE) not in sys.path:
+    sys.path.insert(0, str(_HERE))
 
-from nearfar.base import NearfarError, files  # noqa: E402
+from nearfar.base import NearfarError, places  # noqa: E402
 from nearfar.site import reframe_settings, systems  # noqa: E402
 
 try:
     _site = systems.site()
     # `nearfar validate` names the run; by hand it is named here, and made when the first case writes into it.
-    _named = files.reports_directory() / _site.here / time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    _named = places.reports_directory() / _site.here / time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     os.environ.setdefault("NEARFAR_RUN_DIR", str(_named))
     _configuration = reframe_settings.configuration(_site, Path(os.environ["NEARFAR_RUN_DIR"]))
 except NearfarError as error:

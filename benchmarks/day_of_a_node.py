@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar.base.files import CHECKOUT
+from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.slurm.controller import Slurm
 from tests.slurm.health.test_health import hardware
 from tests.support.private_slurm import PrivateSlurm

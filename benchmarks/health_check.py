@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar.base.files import CHECKOUT
+from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.slurm.controller import templates
 from nearfar.slurm.health import QUICK_LIMIT
 

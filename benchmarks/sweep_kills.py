@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar.base.files import CHECKOUT
+from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from tests.support import fake_node_run, sweeping
 from tests.support.private_slurm import PrivateSlurm
 

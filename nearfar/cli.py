@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from nearfar import __version__
-from nearfar.base import CHECKOUT, EXIT_COULD_NOT_JUDGE, NearfarError, standard_streams
+from nearfar.base import EXIT_COULD_NOT_JUDGE, NearfarError, places, standard_streams
 from nearfar.commands.command_line import HelpFormatter
 
 #: The commands, each with the line that ``nearfar --help`` shows. Only the one that is called is imported.
@@ -107,10 +107,10 @@ def pasteable(text: str) -> str:
     if not shutil.which("nearfar"):
         # Neither "bin/nearfar tune" nor "this nearfar reads".
         text = _as_found_here(
-            text, rf"(?<![\w./-])nearfar(?= (?:{'|'.join(COMMANDS)})\b)", CHECKOUT / "bin" / "nearfar"
+            text, rf"(?<![\w./-])nearfar(?= (?:{'|'.join(COMMANDS)})\b)", places.IMPORT_PATH / "bin" / "nearfar"
         )
-    if Path.cwd() != CHECKOUT:
-        text = _as_found_here(text, r"(?<!\S)\./validate\b", CHECKOUT / "validate")
+    if Path.cwd() != places.CHECKOUT:
+        text = _as_found_here(text, r"(?<!\S)\./validate\b", places.IMPORT_PATH / "validate")
     return text
 
 

@@ -76,6 +76,17 @@ def imports(file: Path) -> Iterator[Import]:
                 yield Import(file, node.lineno, module.partition(".")[2], name.name)
 
 
+def test_places_alone_computes_where_things_are() -> None:
+    """No other file uses its own path, or reads the variables that move the state. ReFrame runs its configuration without a path to
+    import by."""
+    for file in set(files()) - {PACKAGE / "base" / "places.py", CHECKOUT / "reframe_config.py"}:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            name = node.id if isinstance(node, ast.Name) else ""
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("os.environ.get", "os.getenv"):
+                name = getattr(node.args[0], "value", "")
+            assert name not in ("__file__", "NEARFAR_STATE", "XDG_STATE_HOME"), f"{file}:{node.lineno}: {name}"
+
+
 def source(one: Import) -> str:
     """The room that a name is imported from."""
     below = f"{one.room}.{one.name}".strip(".")

@@ -20,7 +20,7 @@ from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
 from nearfar import history, topology, verdict
-from nearfar.base import CHECKOUT, NOT_JUDGED, Finding, NearfarError, node_lock, supervise, utc_text, write_atomically
+from nearfar.base import NOT_JUDGED, Finding, NearfarError, node_lock, places, supervise, utc_text, write_atomically
 from nearfar.cells import Cell
 from nearfar.site import expectations, gpu_count, must_exist, systems, topology_diff
 from nearfar.topology import inventory
@@ -175,7 +175,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         with self.users_errors():
             wait = 0 if self.partition.modelled else node_lock.wait()
         self.time_limit = wait + supervise.ATTEMPTS * limit + 30
-        self.env_vars["PYTHONPATH"] = f'"{CHECKOUT}${{PYTHONPATH:+:$PYTHONPATH}}"'
+        self.env_vars["PYTHONPATH"] = f'"{places.IMPORT_PATH}${{PYTHONPATH:+:$PYTHONPATH}}"'
         python = shlex.quote(sys.executable)
         if not self.partition.modelled and not self.runs_here:
             self.prerun_cmds = [f"{python} -m nearfar detect --json > {case_files.NODE}"]

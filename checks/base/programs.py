@@ -15,7 +15,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import ReframeError, SanityError
 
-from nearfar.base import CHECKOUT, NearfarError
+from nearfar.base import NearfarError, places
 from nearfar.run import spack
 from nearfar.site import systems
 from nearfar.verdict import BuildProvenance, build_provenance, case_files
@@ -93,7 +93,7 @@ class programs(rfm.CompileOnlyRegressionTest):
             return ["printf", "%s\\n", ready]
         if self.container:
             return ["printf", "%s\\n", self.container.programs]
-        return [sys.executable, str(CHECKOUT / "setup" / "build"), "--print"]
+        return [sys.executable, str(places.in_checkout("setup/build", "building the programs")), "--print"]
 
     @sanity_function
     def folder_is_there(self):

@@ -9,22 +9,20 @@ Needs: nothing of the package.
 
 from __future__ import annotations
 
-from . import files, node_lists, node_lock, process, site_file, standard_streams
+from . import files, node_lists, node_lock, places, process, site_file, standard_streams
 from .counts import plural
 from .errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, EXIT_WRONG_USE, CouldNotJudge, NearfarError
 from .expressions import compiled
 from .files import (
-    CHECKOUT,
     cannot_write,
     copy_tree,
     file_lock,
     make_directory,
-    reports_directory,
-    state_directory,
     write_atomically,
 )
 from .host_names import short_host_name
 from .node_lists import NodeListError, node_set, refuse_too_many
+from .places import reports_directory, state_directory
 from .process import Finished, find_program, run
 from .schema_check import conforms, schema
 from .shown_text import printable, printable_lines
@@ -35,7 +33,6 @@ from .user_names import user_name
 from .verdicts import NOT_JUDGED, ORDER, STALE_DAYS, VERDICTS, Finding, good, passes, shown_verdict, worst
 
 __all__ = [
-    "CHECKOUT",
     "EXIT_COULD_NOT_JUDGE",
     "EXIT_FAILED",
     "EXIT_GOOD",
@@ -72,6 +69,7 @@ __all__ = [
     "node_set",
     "passes",
     "place_in",
+    "places",
     "plural",
     "printable",
     "printable_lines",

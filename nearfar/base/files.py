@@ -1,7 +1,4 @@
-"""Where things are kept, and how they are written so that a reader never sees half a file.
-
-``NEARFAR_STATE`` moves ``build/`` and ``reports/`` out of the checkout (a read-only checkout, a shared one).
-"""
+"""How files are written so that a reader never sees half of one; locks; directories of runs."""
 
 from __future__ import annotations
 
@@ -16,10 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import CouldNotJudge
+from .places import reports_directory
 from .times import name_text
-
-#: The checkout: the directory that holds the package, the checks and the site files.
-CHECKOUT = Path(__file__).resolve().parents[2]
 
 _REMEDY = {
     errno.ENOSPC: "the disk is full; make room, or {elsewhere} on another disk",
@@ -50,16 +45,6 @@ def cannot_write(path: Path, error: OSError, elsewhere: str = STATE_ELSEWHERE) -
     """The user's error for a failed write: the path, the cause and the remedy in one line."""
     cause = _REMEDY.get(error.errno or 0, error.strerror or str(error)).format(elsewhere=elsewhere)
     return CouldNotJudge(f"{path}: cannot be written: {cause}")
-
-
-def state_directory() -> Path:
-    """Where ``build/`` and ``reports/`` live: ``NEARFAR_STATE``, else the checkout."""
-    return Path(os.environ.get("NEARFAR_STATE") or CHECKOUT).expanduser().absolute()
-
-
-def reports_directory() -> Path:
-    """Where runs are kept."""
-    return state_directory() / "reports"
 
 
 def leads_nowhere(path: Path) -> bool:

@@ -14,10 +14,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
-SCHEMAS = Path(__file__).with_name("schemas")
+from .places import SCHEMAS
 
 Test = Callable[[Any], bool]
 

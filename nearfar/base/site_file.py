@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
+from . import places
 from .errors import NearfarError
-from .files import CHECKOUT
 from .schema_check import conforms, schema
 
 Step = str | int
@@ -45,7 +45,7 @@ def place_in(path: Path, line: int, where: str = "") -> str:
 
 
 def site_directories(environ: Mapping[str, str] | None = None) -> list[Path]:
-    """A site's own directories (``NEARFAR_SITE``, separated by ``:``) first, then the checkout's ``site/``."""
+    """A site's own directories (``NEARFAR_SITE``, separated by ``:``) first, then the shipped ``site/``."""
     own = (os.environ if environ is None else environ).get("NEARFAR_SITE", "")
     directories = [Path(part).expanduser().absolute() for part in own.split(":") if part]
     for directory in directories:
@@ -53,7 +53,7 @@ def site_directories(environ: Mapping[str, str] | None = None) -> list[Path]:
             raise NearfarError(f"NEARFAR_SITE: {directory} is not a directory; fix the variable or make the directory")
         if not os.access(directory, os.R_OK | os.X_OK):
             raise NearfarError(f"NEARFAR_SITE: {directory}: no permission to read it")
-    return [*directories, CHECKOUT / "site"]
+    return [*directories, places.SITE]
 
 
 def site_files(kind: str, directories: list[Path]) -> dict[str, Path]:
@@ -270,7 +270,7 @@ def _shown(value: Any) -> str:
 
 def did_you_mean(word: str, known: list[str]) -> str:
     """`` (did you mean 'x'?)`` for the nearest known word, else the known ones, else nothing."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
     if close:
         return f" (did you mean '{close[0]}'?)"
     return f" (known: {', '.join(sorted(known))})" if known else ""

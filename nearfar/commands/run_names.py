@@ -5,12 +5,12 @@ from __future__ import annotations
 import glob
 from pathlib import Path
 
-from nearfar.base import NearfarError, files
+from nearfar.base import NearfarError, places
 
 
 def run_directories(word: str) -> list[Path]:
     """The run directories that ``word`` names, oldest first; a name is looked for here and then below reports/."""
-    reports = files.reports_directory()
+    reports = places.reports_directory()
     if word == "latest":
         latest = reports / "latest"
         if not latest.exists():

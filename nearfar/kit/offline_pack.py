@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nearfar import __version__
-from nearfar.base import CHECKOUT, NearfarError, process, write_atomically
+from nearfar.base import NearfarError, places, process, write_atomically
 
 #: The Pythons whose packages are in the archive: Debian 12 and RHEL 9 have 3.11 (RHEL 9 3.12 too), Ubuntu 22.04 3.10, Ubuntu 24.04 3.12,
 #: SLES 15 3.11, Debian 13 3.13.
@@ -32,12 +32,10 @@ def default_name() -> str:
 
 def write(output: Path, pythons: Iterable[str] = PYTHONS) -> Path:
     """Download the wheels for each Python, and write them with the sources. Raises ``NearfarError`` where pip or git cannot."""
+    archive = places.in_checkout("ansible/roles/pack/files/make_archive.sh", "nearfar kit --with-pack")
     with tempfile.TemporaryDirectory(prefix="nearfar-pack-") as place:
         sources, wheels = Path(place, "sources.tar.gz"), Path(place, "wheels")
-        _run(
-            ["sh", str(CHECKOUT / "ansible/roles/pack/files/make_archive.sh"), str(CHECKOUT), str(sources)],
-            "the sources",
-        )
+        _run(["sh", str(archive), str(places.CHECKOUT), str(sources)], "the sources")
         for python in pythons:
             _download(python, wheels)
         data = _joined(sources, sorted(wheels.iterdir()))
@@ -65,7 +63,9 @@ def _locked(python: str) -> list[str]:
     """The locked packages of this Python, without conditions: pip reads those by the Python that runs it."""
     from pip._vendor.packaging.markers import Marker
 
-    text = "".join((CHECKOUT / f"setup/locks/{name}.txt").read_text() for name in _LOCKS)
+    text = "".join(
+        places.in_checkout(f"setup/locks/{name}.txt", "nearfar kit --with-pack").read_text() for name in _LOCKS
+    )
     entries = [
         re.fullmatch(r"([^ ;]+)(?: ; (.*?))?( \\\n.*)", entry, re.S) for entry in re.split(r"(?m)^(?=\w)", text)[1:]
     ]

@@ -17,10 +17,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from nearfar import __version__
-from nearfar.base import NearfarError, process, write_atomically
+from nearfar.base import NearfarError, places, process, write_atomically
 from nearfar.question import LEVELS, QUICK, questions
 
-_FILES = Path(__file__).with_name("files")
 PROGRAMS = ("nearfar-copy", "nearfar-stream")
 LSTOPO = "lstopo-no-graphics"
 #: The oldest driver that runs programs of a major version of CUDA (NVIDIA, CUDA toolkit release notes, "CUDA Driver").
@@ -64,7 +63,7 @@ def pack(programs: Path, output: Path) -> Packed:
     contents["kit.txt"] = "".join(f"{key}={value}\n" for key, value in about.items()).encode()
     contents["questions.txt"] = question_lines().encode()
     for name in ("run", "cells.awk", "README.txt"):
-        contents[name] = (_FILES / name).read_bytes()
+        contents[name] = (places.KIT_FILES / name).read_bytes()
     sums = "".join(f"{sha256(content).hexdigest()}  {name}\n" for name, content in sorted(contents.items()))
     contents["SHA256SUMS"] = sums.encode()
     archive = _archive(contents)
@@ -83,7 +82,7 @@ def default_name() -> str:
 
 def question_lines() -> str:
     """The questions that a kit asks, one a line: levels, check, program, options."""
-    known = set(re.findall(r'check == "(\w+)"', (_FILES / "cells.awk").read_text(encoding="utf-8")))
+    known = set(re.findall(r'check == "(\w+)"', (places.KIT_FILES / "cells.awk").read_text(encoding="utf-8")))
     lines = []
     for question in questions():
         if question.name in known and question.program in PROGRAMS:

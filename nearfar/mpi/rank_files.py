@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nearfar.base import places
+
 from .rank import WATCHER
 
-RANK = Path(__file__).with_name("rank.py")
-__all__ = ["RANK", "WATCHER", "RankPlan", "ended", "lines_of", "wrapper", "write_plan"]
+__all__ = ["WATCHER", "RankPlan", "ended", "lines_of", "wrapper", "write_plan"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def write_plan(
 
 def wrapper(plan: Path) -> list[str]:
     """The words that a launcher starts in place of the program, before it."""
-    return [sys.executable, "-I", "-S", str(RANK), str(plan)]
+    return [sys.executable, "-I", "-S", str(places.MPI_RANK), str(plan)]
 
 
 def lines_of(plan: Path, rank: int) -> list[dict[str, Any]]:

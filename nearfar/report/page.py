@@ -5,13 +5,12 @@ from __future__ import annotations
 import traceback
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import jinja2
 
 import nearfar
-from nearfar.base import NearfarError, site_directories
+from nearfar.base import NearfarError, places, site_directories
 from nearfar.report.charts import Matrix, strips
 from nearfar.report.explanations import Explained
 from nearfar.report.figures import wording
@@ -22,8 +21,6 @@ from .causes import VerdictReason
 from .headline import lead, missing_words, modelled_notice, not_asked, reasons, title
 from .next_step import next_command
 from .page_contents import section
-
-_TEMPLATES = Path(__file__).with_name("templates")
 
 
 def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
@@ -78,7 +75,7 @@ def rendered(name: str, values: dict[str, Any]) -> str:
     """A template of the pack's or of the site's. Raises ``NearfarError`` that names file and line of one that is wrong."""
     own = [str(directory / "templates") for directory in site_directories()]
     # A site's page.html may extend the pack's: {% extends "nearfar/page.html" %}.
-    shipped = jinja2.FileSystemLoader(str(_TEMPLATES))
+    shipped = jinja2.FileSystemLoader(str(places.PAGE_TEMPLATES))
     loader = jinja2.ChoiceLoader([jinja2.FileSystemLoader(own), shipped, jinja2.PrefixLoader({"nearfar": shipped})])
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True

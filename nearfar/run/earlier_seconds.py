@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from nearfar.base import files
+from nearfar.base import places
 
 #: A case by check, partition and environment.
 CaseKey = tuple[str, str, str]
@@ -13,7 +13,7 @@ CaseKey = tuple[str, str, str]
 def earlier_seconds(system: str) -> dict[CaseKey, float]:
     """Seconds of each case's program, by what the newest run of the system that has the case says; empty where there is none."""
     took: dict[CaseKey, float] = {}
-    for path in sorted(files.reports_directory().glob(f"{system}/*/run.json")):
+    for path in sorted(places.reports_directory().glob(f"{system}/*/run.json")):
         try:
             ran = json.loads(path.read_text(encoding="utf-8")).get("ran_cases", [])
             took |= {

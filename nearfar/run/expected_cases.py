@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CHECKOUT
+from nearfar.base import places
 from nearfar.question import ACCEPT, QUICK, Question
 from nearfar.site import Partition, System
 from nearfar.verdict import Verdict, verdict_file
@@ -72,7 +72,7 @@ def expected(checks: Iterable[Question], system: System) -> list[ExpectedCase]:
 def check_file(question: Question) -> Path:
     """The file of a check's class. ReFrame searches ``checks/`` alone unless told otherwise, so what takes long stands below it."""
     below = "" if ACCEPT in question.levels else "quick" if QUICK in question.levels else "long"
-    return CHECKOUT / "checks" / below / f"{question.name}.py"
+    return places.CHECKS / below / f"{question.name}.py"
 
 
 @cache

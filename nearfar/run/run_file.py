@@ -16,6 +16,7 @@ from nearfar.base import (
     NOT_JUDGED,
     files,
     passes,
+    places,
     utc_text,
     worst,
 )
@@ -117,7 +118,7 @@ def _why(case: ExpectedCase, said: str, interrupted: bool) -> str:
         return skipped[skipped.index("skipping") :].rstrip(":")
     errors = [line for line in lines if re.match(r"^(ERROR: |[A-Za-z.]*Error\b|nearfar: )", line)]
     frames = re.findall(r'^\s+File "(.*)", line (\d+)', said, re.MULTILINE)
-    ours = [f"{path}:{line}" for path, line in frames if str(files.CHECKOUT) in path]
+    ours = [f"{path}:{line}" for path, line in frames if path.startswith((str(places.PACKAGE), str(places.CHECKS)))]
     return f"{ours[-1] if ours else case.where}: ReFrame did not run it{': ' + errors[-1] if errors else ''}"
 
 

@@ -19,6 +19,7 @@ from nearfar.base import (
     did_you_mean,
     files,
     node_lock,
+    places,
     process,
     site_directories,
 )
@@ -108,6 +109,8 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
             raise CouldNotJudge(f"--check {check.name}: {words}{'; ' if check.remedy else ''}{check.remedy}")
     if request.quick and chosen and not cases:
         raise CouldNotJudge(f"--quick looks at GPUs alone, and no partition of '{system.name}' has any: leave it out")
+    if not ready and any(system.environments[case.environ].built_here and not case.modelled for case in cases):
+        places.in_checkout("setup/build", "nearfar validate without NEARFAR_PROGRAMS=/directory/of/built/programs")
     if request.degrade:
         _refuse_faults(request.degrade, system, cases)
     if (request.acceptance or request.must_judge) and cases and all(case.modelled for case in cases):
@@ -173,7 +176,7 @@ def _of_another(request: Request, system: System, cases: Sequence[ExpectedCase])
 
 def _measured(request: Request, system: System, cases: Sequence[ExpectedCase]) -> tuple[int, Path]:
     started = time.time()
-    parent = request.report_directory or files.reports_directory()
+    parent = request.report_directory or places.reports_directory()
     if any(letter.isspace() for letter in str(parent.absolute())):
         remedy = "set NEARFAR_STATE to another" if request.report_directory is None else "name another"
         raise NearfarError(f"{parent}: ReFrame cannot run in a folder with white space; {remedy}")
@@ -215,7 +218,7 @@ def _install(system: System, cases: Sequence[ExpectedCase]) -> list[Path]:
 
 def _reframe(request: Request, system: System, folder: Path, progress: RunProgress) -> process.Finished:
     command = [
-        sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", str(files.CHECKOUT / "reframe_config.py"),
+        sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", str(places.REFRAME_CONFIG),
         "--system", system.name, "--exec-policy=serial", "--nocolor", "-r",
     ]  # fmt: skip
     # File by file: one that is not Python would stop the whole session.

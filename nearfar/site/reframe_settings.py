@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CHECKOUT, NearfarError, SiteFile, site_files, state_directory
+from nearfar.base import NearfarError, SiteFile, places, site_files
 from nearfar.question import LEVELS, QUICK
 
 from .environments import Environment
@@ -58,7 +58,7 @@ def _general(run_directory: Path) -> dict[str, Any]:
 
 def _mode(level: str) -> dict[str, Any]:
     """``reframe --mode=LEVEL``: the checks of a level (``-r`` is said by hand)."""
-    folder = CHECKOUT / "checks" / (QUICK if level == QUICK else "")
+    folder = places.CHECKS / (QUICK if level == QUICK else "")
     return {"name": level, "options": [f"--checkpath={folder}", f"--tag=^{level}$"]}
 
 
@@ -136,7 +136,7 @@ def _logging(run_directory: Path) -> dict[str, Any]:
         "handlers": [file] if in_a_run else [],
         "handlers_perflog": [
             {
-                "type": "filelog", "basedir": str(state_directory() / "reports" / "perflogs"), "level": "info", "append": True,
+                "type": "filelog", "basedir": str(places.reports_directory() / "perflogs"), "level": "info", "append": True,
                 "prefix": "%(check_system)s/%(check_partition)s", "format": _PERFLOG, "format_perfvars": _PERFLOG_FIGURE,
             }
         ],

@@ -18,8 +18,8 @@ import pytest
 
 from nearfar.base import node_lock, supervise
 from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.base.files import CHECKOUT
 from nearfar.verdict import case_files
+from tests.conftest import CHECKOUT
 from tests.run.test_validation import checkout, command, validate_plain
 
 assert checkout is not None  # a fixture

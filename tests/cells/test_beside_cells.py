@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from nearfar import cells
-from nearfar.base import CHECKOUT
 from nearfar.model.prediction import load_node_type
 from nearfar.topology import Node
+from tests.conftest import CHECKOUT
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar.base.files import CHECKOUT
 from nearfar.cells import (
     ALL_TO_ONE,
     ONE_TO_ALL,
@@ -35,6 +34,7 @@ from nearfar.model.prediction import NodeType, load_node_type, modelled_document
 from nearfar.model.prediction.node_types import implied_capacities
 from nearfar.topology import Node, parse_hwloc_xml
 from tests.cells.test_peer_cells import SUMMIT, node, words
+from tests.conftest import CHECKOUT
 from tests.measurement.test_peer_figures import H200, document, expected, figures, judged
 
 #: Up to here a run measures all of it; with more GPUs representatives.

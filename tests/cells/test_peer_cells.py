@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.cells import (
     Load,
     decode_cell,
@@ -20,6 +19,7 @@ from nearfar.cells import (
 )
 from nearfar.model.prediction import load_node_type
 from nearfar.topology import Gpu, Node, NumaNode, Package, parse_hwloc_xml
+from tests.conftest import CHECKOUT
 
 MEMORY = 1 << 37
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
+from tests.conftest import CHECKOUT
 from tests.cost.fakes import SEEDED
 from tests.support.launched_checks import judged
 

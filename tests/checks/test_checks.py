@@ -16,8 +16,8 @@ import jsonschema
 import pytest
 
 from nearfar.base import site_file, supervise
-from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED, passes
+from tests.conftest import CHECKOUT
 from tests.support import fake_program
 
 #: What the fake program does, and the verdict on it.

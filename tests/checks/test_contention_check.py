@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
+from tests.conftest import CHECKOUT
 from tests.support.launched_checks import judged, partition
 
 #: Stands in for nearfar-contention: a document of what its command line asks for, as bad as the case says.

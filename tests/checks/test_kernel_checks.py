@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
+from tests.conftest import CHECKOUT
 from tests.support.launched_checks import judged
 
 #: Stands in for nearfar-kernels: what its command line asks for, by the table made by hand, as bad as the case says.

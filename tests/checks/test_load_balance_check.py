@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
+from tests.conftest import CHECKOUT
 from tests.support.launched_checks import judged, partition
 
 #: Stands in for `nearfar-kernels saxpy`: its document, as slow as the case says, and the words of a launcher around it.

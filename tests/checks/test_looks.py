@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from nearfar.base import CouldNotJudge
-from nearfar.base.files import CHECKOUT
 from nearfar.run import run_file
 from nearfar.verdict import LookPlan, look_plan, run_directory
 from nearfar.verdict.references import Reference
 from tests.checks.test_checks import programs, reframe
+from tests.conftest import CHECKOUT
 from tests.verdict.test_references import NODE
 
 NAME = "near.g2_n1"

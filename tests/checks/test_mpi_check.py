@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from nearfar import report
-from nearfar.base.files import CHECKOUT
 from nearfar.run import run_file
+from tests.conftest import CHECKOUT
 from tests.support.launched_checks import judged, partition
 
 #: Stands in for nearfar-contention: the document of both pairs, as bad as the case says.

@@ -11,12 +11,12 @@ import pytest
 
 from nearfar import report
 from nearfar.base import site_file
-from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED, passes
 from nearfar.mpi.osu import installed
 from nearfar.run import run_file
 from nearfar.site import systems
 from tests.checks.test_checks import reframe
+from tests.conftest import CHECKOUT
 from tests.mpi.test_osu_measure import install
 
 #: Partition -> further features, what the stand-in does, the verdict, and words of its first reason.

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
 from tests.checks.test_checks import reframe
+from tests.conftest import CHECKOUT
 
 WITHOUT_PAIRS = f"""#!{sys.executable}
 import json, sys

@@ -14,7 +14,6 @@ import pytest
 
 from nearfar import measurement, verdict
 from nearfar.base.errors import CouldNotJudge
-from nearfar.base.files import CHECKOUT
 from nearfar.cells import host_device_matrix, latency_cells, parse, peer_matrix, single_paths
 from nearfar.cli import main
 from nearfar.measurement import Document
@@ -28,6 +27,7 @@ from nearfar.site import systems
 from nearfar.verdict import references
 from nearfar.verdict.document_findings import CaseInfo
 from tests.checks.test_checks import reframe
+from tests.conftest import CHECKOUT
 from tests.report.test_report import Page
 from tests.support import fake_quick
 

@@ -15,9 +15,9 @@ import pytest
 
 from nearfar import cli
 from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.base.files import CHECKOUT
 from nearfar.commands import schema, slurm
 from nearfar.commands.command_line import HelpFormatter
+from tests.conftest import CHECKOUT
 
 
 def nearfar(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 import pytest
 
 from nearfar.base.errors import NearfarError
-from nearfar.base.files import CHECKOUT
 from nearfar.cells import parse
 from nearfar.cli import main
 from nearfar.model.prediction import load_node_type, predict
@@ -19,6 +18,7 @@ from nearfar.question import named
 from nearfar.site.first_site_files import write_first_site_files
 from nearfar.site.systems import claims, load_all
 from nearfar.topology import Link, Node, node_from_document, parse_hwloc_xml
+from tests.conftest import CHECKOUT
 from tests.support import construct_topologies
 from tests.topology.test_topology import REAL
 

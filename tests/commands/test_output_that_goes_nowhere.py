@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
+from tests.conftest import CHECKOUT
 
 #: A command that tells of each step, as `nearfar slurm release` does, and then ends with the code 3 or the one in CODE.
 STEPS = """

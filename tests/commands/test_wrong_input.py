@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nearfar import cli
-from nearfar.base.files import CHECKOUT
+from tests.conftest import CHECKOUT
 
 #: Every command that takes a file or a run, each with the file at the end.
 WITH_A_FILE = (

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from nearfar import cost
+from nearfar.base import places
 from nearfar.binding import scheme_names
 from nearfar.cost import running
-from nearfar.mpi import rank_files
 from nearfar.topology import Gpu, Node, NumaNode, Package
 
 NAMES = (*scheme_names.SCHEMES, "0-1", "1-1", "1-free")
@@ -57,7 +57,7 @@ def planned(node: Node) -> list[cost.Scheme]:
 
 def files(node: Node, folder: Path) -> dict[str, Path]:
     """Python with what the wrapper imports, the wrapper, and a plan for every scheme that the node has."""
-    wrapper = rank_files.RANK
+    wrapper = places.MPI_RANK
     (folder / "try_all.py").write_text(TRY_ALL)
     found = {"cost/rank.py": wrapper, "cost/try_all.py": folder / "try_all.py", **_python(wrapper)}
     for scheme in planned(node):

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from nearfar import cli, measurement, question
-from nearfar.base.files import CHECKOUT
 from nearfar.verdict import judge, references
 from nearfar.verdict.document_findings import CaseInfo
 from nearfar.verdict.references import Reference
+from tests.conftest import CHECKOUT
 from tests.data.runs import h200
 
 

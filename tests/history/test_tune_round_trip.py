@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.topology import inventory
 from tests.checks.test_checks import programs
+from tests.conftest import CHECKOUT
 from tests.support import fake_stream
 
 CHECK = "host_device_check"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nearfar import cli, history
-from nearfar.base.files import CHECKOUT
+from tests.conftest import CHECKOUT
 from tests.data.runs import nightly
 
 #: What brings polars; a part of every sentence.

@@ -8,10 +8,10 @@ import subprocess
 import pytest
 
 from nearfar import question
-from nearfar.base import CHECKOUT
 from nearfar.kit import packing
 from nearfar.model.prediction import load_node_type
 from nearfar.topology import Node
+from tests.conftest import CHECKOUT
 
 AWK = CHECKOUT / "nearfar" / "kit" / "files" / "cells.awk"
 SITE = [CHECKOUT / "site"]

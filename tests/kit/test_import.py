@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from nearfar import cli
-from nearfar.base import CHECKOUT, NearfarError
+from nearfar.base import NearfarError
 from nearfar.kit import gpu_ranges, import_file, result_file
+from tests.conftest import CHECKOUT
 
 from .made_kits import contents, forged
 

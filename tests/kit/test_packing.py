@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from nearfar import cli
-from nearfar.base import CHECKOUT, NearfarError
+from nearfar.base import NearfarError
 from nearfar.kit import offline_pack, packing
+from tests.conftest import CHECKOUT
 from tests.support.emulated import Emulated
 
 from . import made_kits

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from nearfar import measurement, verdict
-from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.cells import parse, parse_metric_name
 from nearfar.measurement import Document, Metric
@@ -18,6 +17,7 @@ from nearfar.model.prediction import load_node_type, modelled_document, peer_cei
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package, node_to_document
 from nearfar.verdict import references
 from nearfar.verdict.document_findings import CaseInfo
+from tests.conftest import CHECKOUT
 
 SITE = [CHECKOUT / "site"]
 H200 = Node(

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from benchmarks.fault_trials import completed
 from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.base.files import CHECKOUT
 from nearfar.cells import parse
 from nearfar.cli import main
 from nearfar.measurement import load, merge
@@ -23,6 +22,7 @@ from nearfar.model.calibration import MeasuredCell, calibrate, measured_cells, n
 from nearfar.model.calibration.inference import AT_LEAST, CLASS, KNOWN
 from nearfar.model.diagnosis import telling_cells
 from nearfar.model.prediction import load_node_type, modelled_document, predict
+from tests.conftest import CHECKOUT
 
 SITE = [Path(__file__).parents[2] / "site"]
 H200 = Path(__file__).parents[1] / "data" / "h200-x4"

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from nearfar.base import CHECKOUT, SiteFile
+from nearfar.base import SiteFile
 from nearfar.cells import parse
 from nearfar.model.prediction import load_node_type, not_known, predict
+from tests.conftest import CHECKOUT
 
 SITE = CHECKOUT / "site"
 CELLS = {

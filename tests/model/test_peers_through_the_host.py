@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.cells import parse
 from nearfar.measurement import from_raw, merge, named_documents
 from nearfar.model.calibration import measured_cells, node_type_of
 from nearfar.model.diagnosis import diagnose
 from nearfar.model.prediction import Capacity, NodeType, degraded, load_node_type, modelled_document, predict
+from tests.conftest import CHECKOUT
 from tests.data.runs import large_nodes
 
 PAIRS = ("g0:g1", "g1:g0", "g1:g2", "g2:g1")

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar.base import CHECKOUT
 from nearfar.base.errors import NearfarError
 from nearfar.cells import host_device_matrix, parse
 from nearfar.measurement import metrics
@@ -31,6 +30,7 @@ from nearfar.model.prediction import (
 )
 from nearfar.model.prediction.compiled import CompiledCell, known_values
 from nearfar.topology import Link
+from tests.conftest import CHECKOUT
 
 SITE = [Path(__file__).parents[2] / "site"]
 NODE_TYPES = ["keeneland", "dl160", "summit", "sierra", "titan", "jaguarpf", "pop-four-gpus"]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.binding.locality import fabric_nics
 from nearfar.topology import inventory
+from tests.conftest import CHECKOUT
 from tests.mpi.test_osu_launchers import built
 from tests.support.private_slurm import PrivateSlurm, needed
 

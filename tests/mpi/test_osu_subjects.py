@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearfar.base.errors import NearfarError
-from nearfar.base.files import CHECKOUT
 from nearfar.model.prediction import load_node_type
 from nearfar.mpi.osu.benchmarks import BENCHMARKS
 from nearfar.mpi.osu.rank_places import layout
 from nearfar.mpi.osu.subjects import BESIDE, BUFFERS, MOST_RANKS, WITHIN, MpiCase, cases, parse
 from nearfar.topology import Node
+from tests.conftest import CHECKOUT
 
 
 def node(name: str) -> Node:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from tests.checks.test_checks import programs
+from tests.conftest import CHECKOUT
 from tests.run.test_validation import command, run_json, validate
 
 GUIDE = CHECKOUT / "docs/guide/add-a-check.md"

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 
 from nearfar import cells, measurement, question, verdict
-from nearfar.base import CHECKOUT
 from nearfar.cells import parse
 from nearfar.measurement import Document
 from nearfar.question import synthetic_documents
@@ -17,6 +16,7 @@ from nearfar.report.figures import figures
 from nearfar.report.sections import gpu_memory
 from nearfar.topology import Gpu, Node, NumaNode, Package
 from nearfar.verdict import CaseInfo, references
+from tests.conftest import CHECKOUT
 
 OWN = [parse(f"g{gpu}:g{gpu}/triad") for gpu in range(2)]
 

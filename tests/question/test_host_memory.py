@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from nearfar import measurement, question, topology, verdict
-from nearfar.base import CHECKOUT
 from nearfar.cells import parse
 from nearfar.measurement import Document, Rate
 from nearfar.model.prediction import implied_capacities, load_node_type
@@ -17,6 +16,7 @@ from nearfar.report.figures import figures
 from nearfar.report.headline import check_line
 from nearfar.topology import Node, NumaNode, Package, node_from_document, node_to_document
 from nearfar.verdict import CaseInfo
+from tests.conftest import CHECKOUT
 
 CASE = CaseInfo("host_memory_check", "s", "p", "e", "cn01", "2026-11-23T00:00:00Z")
 

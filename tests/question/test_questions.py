@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from nearfar.base.files import CHECKOUT
 from nearfar.question import LEVELS, check_names, check_rank, find, named, questions
 from nearfar.run.expected_cases import check_file
+from tests.conftest import CHECKOUT
 
 
 def test_they_are_read_without_reframe() -> None:

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from nearfar import cells, measurement, question, verdict
-from nearfar.base.files import CHECKOUT
 from nearfar.cells import parse
 from nearfar.measurement import Document, Tail
 from nearfar.question import synthetic_documents
 from nearfar.topology import Gpu, Node, NumaNode, Package
 from nearfar.verdict import CaseInfo, JudgedMetric, references
 from nearfar.verdict.references import Reference
+from tests.conftest import CHECKOUT
 
 CPUS = tuple(range(8))
 NODE = Node(

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from nearfar import report
-from nearfar.base.files import CHECKOUT
 from nearfar.report import page_contents
 from nearfar.report.explanations import Explained
 from nearfar.report.figures import BestCase
 from nearfar.report.terminal_rows import LikeFigures
 from nearfar.verdict import run_directory
+from tests.conftest import CHECKOUT
 from tests.data.runs import modelled
 from tests.report.test_report import Page
 

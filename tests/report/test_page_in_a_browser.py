@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.report import page as pages
 from nearfar.report.explanations import Explained
 from nearfar.verdict import run_directory
+from tests.conftest import CHECKOUT
 from tests.data.runs import large_nodes, small, synthetic
 from tests.support.browser import browser, violations
 

@@ -11,13 +11,13 @@ import pytest
 
 from nearfar import measurement, report
 from nearfar.base.errors import CouldNotJudge
-from nearfar.base.files import CHECKOUT
 from nearfar.cells import flow_class, latency_cells, parse_metric_name, size_sweep
 from nearfar.measurement.document import from_raw
 from nearfar.model.prediction import load_node_type
 from nearfar.report.figures.wording import size
 from nearfar.topology import parse_hwloc_xml
 from nearfar.verdict import references
+from tests.conftest import CHECKOUT
 from tests.data.runs import many_gpus
 from tests.report.test_report import Page
 

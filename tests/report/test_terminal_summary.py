@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from nearfar import cli, report
-from nearfar.base.files import CHECKOUT
 from nearfar.report import next_step, terminal
 from nearfar.verdict import run_directory
+from tests.conftest import CHECKOUT
 from tests.data.runs import golden, synthetic
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import measurement, verdict
-from nearfar.base import CHECKOUT
+from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.measurement.document import from_raw
 from nearfar.model.prediction import load_node_type, modelled_document
 from nearfar.topology import node_to_document

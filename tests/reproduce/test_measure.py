@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from nearfar import cli
-from nearfar.base import CHECKOUT
 from nearfar.question import named
 from nearfar.run import some_checks
 from nearfar.site import systems
 from tests.checks.test_checks import programs
+from tests.conftest import CHECKOUT
 
 SITE = """\
 system: fake

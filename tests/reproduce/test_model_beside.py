@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nearfar.base import CHECKOUT
 from nearfar.reproduce import beside, load_paper, words
+from tests.conftest import CHECKOUT
 
 SITE = [CHECKOUT / "site"]
 

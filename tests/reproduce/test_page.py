@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from nearfar import cli
-from nearfar.base import CHECKOUT
 from nearfar.reproduce import load_paper
+from tests.conftest import CHECKOUT
 from tests.report.test_report import Page
 from tests.reproduce import made_runs
 

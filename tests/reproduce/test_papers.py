@@ -11,11 +11,12 @@ import pytest
 import yaml
 
 from nearfar import cli
-from nearfar.base import CHECKOUT, NearfarError, site_files
+from nearfar.base import NearfarError, site_files
 from nearfar.model.prediction import load_node_type
 from nearfar.question import questions
 from nearfar.reproduce import beside, load_paper, papers
 from nearfar.site import applications
+from tests.conftest import CHECKOUT
 
 SITE = [CHECKOUT / "site"]
 NAMES = ["hamilton-sl390", "joubert2019", "meredith2012", "pop-gpu-affinity", "spafford2011"]

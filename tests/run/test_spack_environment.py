@@ -13,10 +13,11 @@ import pytest
 import yaml
 
 from nearfar.base.errors import NearfarError
-from nearfar.base.files import CHECKOUT, file_lock
+from nearfar.base.files import file_lock
 from nearfar.run import spack
 from nearfar.run.spack import environment, lockfile
 from nearfar.site.environments import Environment
+from tests.conftest import CHECKOUT
 from tests.support.fake_spack import CASES, LOCK, calls, fake_spack
 
 HOST, GPU = ("memory",), ("memory", "gpu")
@@ -133,7 +134,7 @@ def test_sources_are_copied_and_only_what_changed_is_touched(tmp_path: Path, mon
         (sources / name).parent.mkdir(parents=True, exist_ok=True)
         (sources / name).write_text(name)
     (sources / "build-linux-x").symlink_to(tmp_path)
-    monkeypatch.setattr(environment, "SOURCES", sources)
+    monkeypatch.setattr(environment, "sources", lambda: sources)
     machine = Machine(tmp_path)
     copy = machine.made().folder / "src"
     assert sorted(p.name for p in copy.rglob("*.*")) == ["a.cpp", "b.cpp"]

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from nearfar.base.errors import NearfarError
-from nearfar.base.files import CHECKOUT
 from nearfar.run import spack
 from nearfar.site.environments import Environment
+from tests.conftest import CHECKOUT
 
 pytestmark = pytest.mark.spack
 

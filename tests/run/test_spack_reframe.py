@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
+from tests.conftest import CHECKOUT
 from tests.run.test_spack_real import left_in_checkout
 from tests.support.fake_spack import CASES, calls, fake_spack
 

@@ -17,7 +17,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.question import ACCEPT, asked_at, named
 from nearfar.report.terminal import MOST_LINES
@@ -27,6 +26,7 @@ from nearfar.site import systems
 from nearfar.topology import inventory
 from nearfar.verdict import Verdict
 from tests.checks.test_checks import programs
+from tests.conftest import CHECKOUT
 from tests.support import fake_program
 from tests.support.verdicts import judged as judged_whole
 

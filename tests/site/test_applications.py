@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from nearfar.base import NearfarError, SiteFile
-from nearfar.base.files import CHECKOUT
 from nearfar.cost import figure_of_merit
 from nearfar.site import applications, lint, systems
+from tests.conftest import CHECKOUT
 
 SHIPPED = CHECKOUT / "site"
 OUTPUTS = Path(__file__).parents[1] / "data" / "applications"

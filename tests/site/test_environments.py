@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from nearfar.base import NearfarError, SiteFile
-from nearfar.base.files import CHECKOUT
 from nearfar.site import environments, systems
 from nearfar.site.environments import Container, Environment
+from tests.conftest import CHECKOUT
 
 
 def system_file(folder: Path, text: str) -> Path:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.model.prediction import load_node_type
 from nearfar.site import gpu_count
 from nearfar.site.systems import Partition
@@ -16,6 +15,7 @@ from nearfar.slurm.controller.node_state import parse_nodes
 from nearfar.slurm.sweep import node_selection
 from nearfar.topology import Gpu
 from tests.checks.test_checks import reframe
+from tests.conftest import CHECKOUT
 from tests.verdict.test_verdict import document
 
 FOUR = load_node_type("h200-x4-vm", [CHECKOUT / "site"]).node

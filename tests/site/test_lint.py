@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nearfar.base.errors import NearfarError
-from nearfar.base.files import CHECKOUT
 from nearfar.cli import main
 from nearfar.measurement import AnyMetric, Metric
 from nearfar.model import link_limits
@@ -26,6 +25,7 @@ from nearfar.site.lint import known_metrics
 from nearfar.topology import Node
 from nearfar.verdict.references import ReferenceFile
 from nearfar.verdict.references.reference_files import known_checks
+from tests.conftest import CHECKOUT
 
 DATA = Path(__file__).parents[1] / "data" / "lint"
 PROVENANCE = 'provenance: {tuned: {date: 2026-11-20, n: 64, stamp: {driver: "580.105.08", cuda: "13.0"}}}\n'

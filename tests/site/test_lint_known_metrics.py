@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.measurement import load, metrics
 from nearfar.mpi import contention, load_balance
 from nearfar.site.lint import known_metrics
@@ -19,6 +18,7 @@ from nearfar.site.lint.every_rule import known_checks
 from nearfar.topology import parse_hwloc_xml
 from nearfar.verdict.references import row_keys
 from nearfar.verdict.references.reference_files import known_checks as checks_with_references
+from tests.conftest import CHECKOUT
 
 DATA = Path(__file__).parents[1] / "data"
 FEATURES = frozenset(("gpu", "two_nodes"))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.site import lint
+from tests.conftest import CHECKOUT
 
 DATA = Path(__file__).parents[1] / "data" / "lint"
 SLIPS = sorted(path.name for path in (DATA / "slips").iterdir())

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.cells import parse
 from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.question import named
@@ -17,6 +16,7 @@ from nearfar.site import must_exist
 from nearfar.site.systems import Partition, System
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package
 from nearfar.verdict.references import ReferenceFile
+from tests.conftest import CHECKOUT
 
 PAIRS = list(combinations(range(4), 2))
 MODEL = "NVIDIA H200"

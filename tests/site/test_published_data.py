@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 import yaml
 
-from nearfar.base import CHECKOUT, SiteFile
+from nearfar.base import SiteFile
 from nearfar.question import questions
 from nearfar.verdict.references import ReferenceFile
+from tests.conftest import CHECKOUT
 
 TRANSCRIPTIONS = CHECKOUT / "tests" / "data" / "published"
 SITE = CHECKOUT / "site"

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from nearfar.base.files import CHECKOUT
+from tests.conftest import CHECKOUT
 
 PROBE = """
 import json, os, sys

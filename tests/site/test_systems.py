@@ -8,10 +8,10 @@ import pytest
 
 from nearfar.base import site_file
 from nearfar.base.errors import NearfarError
-from nearfar.base.files import CHECKOUT
 from nearfar.base.site_file import SiteFile, site_directories, site_files
 from nearfar.site import expectations, lint, reframe_settings, systems
 from nearfar.topology import Gpu, Link, Node
+from tests.conftest import CHECKOUT
 
 GOOD = """\
 system: mine

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.cells import host_device_matrix
 from nearfar.measurement.document import from_raw
@@ -16,6 +15,7 @@ from nearfar.question import topology_check
 from nearfar.site import topology_diff
 from nearfar.site.systems import Partition, System
 from nearfar.topology import Link, node_to_document
+from tests.conftest import CHECKOUT
 
 KEENELAND = load_node_type("keeneland", [CHECKOUT / "site"])
 NODE = KEENELAND.node

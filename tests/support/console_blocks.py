@@ -20,7 +20,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nearfar.base.files import CHECKOUT
+from nearfar.base.places import IMPORT_PATH as CHECKOUT
 
 _COMMENT = re.compile(r"\s*<!-- (.+?) -->\s*")
 _WHOLE_PAGE = re.compile(r"^<!-- blocks of this page are not run: (.+?) -->$", re.MULTILINE)

@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from nearfar.base.files import CHECKOUT
+from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.cells import parse_lines
 from nearfar.model.prediction import load_node_type, modelled_document
 

@@ -15,7 +15,7 @@ import reframe.core.runtime as rt
 from reframe.core.config import load_config
 from reframe.frontend.loader import RegressionCheckLoader
 
-from nearfar.base.files import CHECKOUT
+from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.question import synthetic_documents
 from nearfar.topology import Node, parse_hwloc_xml
 from nearfar.verdict.references import row_keys

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
+from nearfar.base.places import IMPORT_PATH as CHECKOUT
 
 #: Who submits where that is not root.
 NOBODY = 65534

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar.base.files import CHECKOUT
+from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.slurm.sweep.sweep_file import Sweep, SweepJob
 from tests.support import fake_quick
 from tests.support.private_slurm import PrivateSlurm

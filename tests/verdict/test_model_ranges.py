@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base import CHECKOUT, NearfarError
+from nearfar.base import NearfarError
 from nearfar.measurement import SubjectMetric
 from nearfar.site import lint
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package
 from nearfar.verdict import judge
 from nearfar.verdict.document_findings import CaseInfo
 from nearfar.verdict.references import Reference, ReferenceFile, known_checks, model_ranges, resolve
+from tests.conftest import CHECKOUT
 from tests.verdict.test_references import metric
 
 GEN5 = Link("pcie", 1, 16, 5, 16)

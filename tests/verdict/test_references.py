@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from nearfar.base.errors import NearfarError
-from nearfar.base.files import CHECKOUT
 from nearfar.cells import parse
 from nearfar.measurement import Metric
 from nearfar.model.prediction import load_node_type
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package
 from nearfar.verdict import references
 from nearfar.verdict.references import ReferenceFile, resolve, row_keys
+from tests.conftest import CHECKOUT
 
 CHECK = "host_device_check"
 GEN5 = Link("pcie", 1, 16, 5, 16)

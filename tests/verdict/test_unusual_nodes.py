@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from nearfar.base.errors import NearfarError
-from nearfar.base.files import CHECKOUT
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.cells import Skip, host_device_matrix, parse, stream_left_out
 from nearfar.measurement import Document
@@ -20,6 +19,7 @@ from nearfar.site.systems import Partition, System
 from nearfar.topology import Link, Node, NumaNode, compare, node_to_document
 from nearfar.verdict import references, unused_references
 from nearfar.verdict.references import Reference, resolution, resolve
+from tests.conftest import CHECKOUT
 from tests.verdict.test_references import CHECK, NODE, TUNED, metric, one, reference_file
 from tests.verdict.test_verdict import SUBJECT, document, judge, judged
 

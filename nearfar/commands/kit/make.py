@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from nearfar.base import NearfarError, state_directory
+from nearfar.base import NearfarError, places
 from nearfar.kit import offline_pack, pack, packing
 
 _EPILOG = """examples:
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         told = {"file": str(file), "size": file.stat().st_size}
         print(json.dumps(told) if args.json else f"{file}: {file.stat().st_size / 2**20:.1f} MiB")
         return 0
-    programs = args.programs or state_directory() / "build" / "bin"
+    programs = args.programs or places.programs_directory()
     packed = pack(programs, args.output or Path(packing.default_name()))
     if args.json:
         print(json.dumps({**vars(packed), "file": str(packed.file)}))

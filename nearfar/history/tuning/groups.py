@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from nearfar.base import statistics
+from nearfar.base import places, statistics
 from nearfar.verdict.references import figure
 
 from . import modes
 from .samples import Pool
 
 #: Critical ratios of ``modes.split`` by the number of values: ``benchmarks/critical_gaps.py`` makes them.
-TABLE = Path(__file__).with_name("critical_gaps.json")
 #: Two populations are told apart from so much on between their middles, by the kind of row.
 APART = {"lone": 0.02, "windowed": 0.04, "stream": 0.04, "latency": 0.04, "percentile": 1.0, "worst": 1.0}
 #: Values that differ by more than this factor are not of one kind; the slowest of many transfers are what a moment made them.
@@ -57,7 +55,7 @@ def critical_gap(n: int) -> float:
 
 @cache
 def _table() -> Mapping[str, Any]:
-    loaded: Mapping[str, Any] = json.loads(TABLE.read_text(encoding="utf-8"))
+    loaded: Mapping[str, Any] = json.loads(places.CRITICAL_GAPS.read_text(encoding="utf-8"))
     return loaded
 
 

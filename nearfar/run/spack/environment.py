@@ -23,7 +23,7 @@ from nearfar.base import CouldNotJudge, NearfarError, cannot_write, file_lock, m
 from nearfar.site import Environment
 
 from . import externals, lockfile
-from .manifest import SOURCES, Manifest, manifest
+from .manifest import Manifest, manifest, sources
 from .program import Spack, say
 
 #: Seconds that one installation waits for another of the same environment.
@@ -151,14 +151,15 @@ def _look(spack: Spack, into: Path, cuda: bool) -> None:
 def _copy_sources(target: Path) -> bool:
     """Bring a copy up to the checkout's sources; whether anything was changed. The rest stays untouched: Spack compiles again what is
     newer than its last build."""
-    ours, theirs = _files(SOURCES), _files(target)
-    changed = [n for n in ours if n not in theirs or not filecmp.cmp(SOURCES / n, target / n, shallow=False)]
+    source = sources()
+    ours, theirs = _files(source), _files(target)
+    changed = [n for n in ours if n not in theirs or not filecmp.cmp(source / n, target / n, shallow=False)]
     try:
         for name in theirs - ours:
             (target / name).unlink()
         for name in changed:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(SOURCES / name, target / name)
+            shutil.copyfile(source / name, target / name)
     except OSError as error:
         raise cannot_write(target, error) from None
     return bool(changed or theirs - ours)

@@ -11,16 +11,15 @@ from typing import Any
 
 import yaml
 
-from nearfar.base import CHECKOUT, NearfarError, find_program, site_directories, state_directory
+from nearfar.base import NearfarError, find_program, places, site_directories
 from nearfar.site import Environment
 
 from .program import Spack
 
-SOURCES = CHECKOUT / "src"
 #: The environments of the checkout, by whether they have CUDA.
-_FILES = {True: CHECKOUT / "spack.yaml", False: CHECKOUT / "spack" / "host" / "spack.yaml"}
+_FILES = {True: "spack.yaml", False: "spack/host/spack.yaml"}
 #: What every environment includes last: Spack builds neither MPI nor CUDA.
-_SYSTEM = CHECKOUT / "spack" / "system" / "packages.yaml"
+_SYSTEM = "spack/system/packages.yaml"
 #: Another of these on the PATH, and the environment is solved again.
 _TOOLS = ("gcc", "mpicc", "nvcc", "lstopo")
 
@@ -41,11 +40,11 @@ def manifest(spack: Spack, environment: Environment, features: Collection[str], 
     """Of a partition with these features and one of its programming environments. Raises ``NearfarError`` for a slip in a variable."""
     cuda = "gpu" in features and os.environ.get("NEARFAR_CUDA") != "none"
     arch = _architectures(environment) if cuda else ()
-    folder = state_directory() / "build" / "spack" / "-".join([system, "cuda" if cuda else "host", *arch])
+    folder = places.spack_directory() / "-".join([system, "cuda" if cuda else "host", *arch])
     site = _site(system)
     named = site is not None and (site / "packages.yaml").exists()
-    include = [*([site] if site else []), *([] if named else [folder / "found"]), _SYSTEM.parent]
-    source = _FILES[cuda]
+    include = [*([site] if site else []), *([] if named else [folder / "found"]), _ours(_SYSTEM).parent]
+    source = _ours(_FILES[cuda])
     whole: dict[str, Any] = yaml.safe_load(source.read_text(encoding="utf-8"))
     content = whole["spack"]
     content["include"] = [{"path": str(path)} for path in include]
@@ -59,8 +58,21 @@ def manifest(spack: Spack, environment: Environment, features: Collection[str], 
         content["packages"]["osu-micro-benchmarks"]["variants"] = [variant]  # counts where OSU has CUDA
     tools = [str(spack.program), *(os.path.realpath(path) for path in map(find_program, _TOOLS) if path)]
     text = f"# Made by nearfar with {' '.join(tools)}\n{yaml.safe_dump(whole, sort_keys=False)}"
-    inputs = [*(SOURCES / "spack_repo").rglob("*.py"), _SYSTEM, *([site / "packages.yaml"] if site and named else [])]
+    inputs = [
+        *(sources() / "spack_repo").rglob("*.py"),
+        _ours(_SYSTEM),
+        *([site / "packages.yaml"] if site and named else []),
+    ]
     return Manifest(folder, cuda, text, tuple(inputs), not named)
+
+
+def sources() -> Path:
+    """The directory of the programs' sources. Raises ``NearfarError`` without a checkout."""
+    return _ours("src")
+
+
+def _ours(path: str) -> Path:
+    return places.in_checkout(path, "building with Spack")
 
 
 def _architectures(environment: Environment) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar.base import CHECKOUT
+from nearfar.base import places
 from nearfar.question import Question, questions
 
 from . import (
@@ -79,7 +79,7 @@ def of_node_types(reading: SiteContents) -> Iterator[Complaint]:
     used = {p.node_type for read in reading.systems.values() if read.value for p in read.value.partitions.values()}
     for name, read in reading.node_types.items():
         yield from node_types.complaints(read, models, memories)
-        if name not in used and CHECKOUT / "site" not in read.file.path.parents:
+        if name not in used and places.SITE not in read.file.path.parents:
             yield Complaint(read.file.path, 1, WARNING, "dead", "unused: no partition has this node type")
 
 

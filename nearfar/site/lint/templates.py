@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from nearfar.base import CHECKOUT, NearfarError, did_you_mean
+from nearfar.base import NearfarError, did_you_mean, places
 
 from .complaints import ERROR, WARNING, Complaint
 
 #: The pack's own: what a site's template of the same name replaces.
-_ROOTS = (CHECKOUT / "site" / "templates", CHECKOUT / "nearfar" / "report" / "templates")
+_ROOTS = (places.SITE / "templates", places.PAGE_TEMPLATES)
 #: The published node that launch lines are rendered for: every template is asked for GPUs on two NUMA nodes.
 _NODE = "keeneland"
 #: What Jinja2 renders; other files beside them are copied as they are.
@@ -33,7 +33,7 @@ def complaints(directories: Sequence[Path]) -> Iterator[Complaint]:
             for complaint in _of_template(path, path.relative_to(directory / "templates").as_posix()):
                 broken |= {path} if complaint.level == ERROR else set()
                 yield complaint
-    own = [directory for directory in directories if directory != CHECKOUT / "site"]
+    own = [directory for directory in directories if directory != places.SITE]
     if any((directory / "templates" / "bind").is_dir() for directory in own):
         yield from (complaint for complaint in _of_launch_lines(directories) if complaint.file not in broken)
 
@@ -69,7 +69,7 @@ def _of_launch_lines(directories: Sequence[Path]) -> Iterator[Complaint]:
     from nearfar.binding import FORMS, Layout, place, render
     from nearfar.model.prediction import load_node_type
 
-    node = load_node_type(_NODE, [CHECKOUT / "site"]).node
+    node = load_node_type(_NODE, [places.SITE]).node
     placements = place(node, Layout())
     for form in FORMS:
         try:

@@ -20,7 +20,7 @@ from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from nearfar.base import CHECKOUT, CouldNotJudge, NearfarError, write_atomically
+from nearfar.base import CouldNotJudge, NearfarError, places, write_atomically
 from nearfar.slurm.results import ResultFinding, result
 from nearfar.slurm.trust import Trust, own
 
@@ -134,7 +134,7 @@ def _hashed(value: object) -> str:
 def _package() -> str:
     """What all files of this package are like: readings of another version are read again."""
     found = []
-    for place, folders, files in os.walk(CHECKOUT / "nearfar"):
+    for place, folders, files in os.walk(places.PACKAGE):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(files):
             status = os.lstat(f"{place}/{name}")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from nearfar.base import NearfarError, files
+from nearfar.base import NearfarError, places
 from nearfar.slurm.health import OUTPUT
 
 #: The parts of an installation; ``health`` is the script that the prolog and the epilog call as well.
@@ -63,7 +63,7 @@ class InstallOptions:
     act_words: tuple[str, ...] = ()
     path: str = _PATH
     python: str = sys.executable
-    checkout: str = str(files.CHECKOUT)
+    checkout: str = str(places.IMPORT_PATH)
     environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -165,4 +165,4 @@ def slurm_directory() -> str | None:
 def surroundings() -> dict[str, str]:
     """The variables that the scripts set: those of this process' own that they need, and the checkout."""
     kept = {name: os.environ[name] for name in _KEPT if os.environ.get(name)}
-    return {**kept, "PYTHONPATH": str(files.CHECKOUT)}
+    return {**kept, "PYTHONPATH": str(places.IMPORT_PATH)}

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, files, node_lock
+from nearfar.base import CouldNotJudge, node_lock, places
 from nearfar.slurm.controller import templates
 
 from .node_selection import gpus
@@ -79,7 +79,7 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
     """
     from nearfar import history  # `act`, which needs the room, has no use for it
 
-    programs = environ.get("NEARFAR_PROGRAMS") or str(files.state_directory() / "build" / "bin")
+    programs = environ.get("NEARFAR_PROGRAMS") or str(places.programs_directory())
     if not Path(programs).is_dir():
         raise CouldNotJudge(
             f"{programs}: no programs there, and jobs build nothing; build them first: ./validate --setup-only"
@@ -87,7 +87,7 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
     names = ("NEARFAR_SITE", "NEARFAR_SYSTEM", "NEARFAR_OSU", "NEARFAR_METRICS", node_lock.WAIT, node_lock.PART)
     kept = {name: environ[name] for name in names if environ.get(name)}
     # Each node keeps its own figures in the one history: its own reports are gone with its job.
-    return {**kept, "NEARFAR_PROGRAMS": str(Path(programs).resolve()), "PYTHONPATH": str(files.CHECKOUT),
+    return {**kept, "NEARFAR_PROGRAMS": str(Path(programs).resolve()), "PYTHONPATH": str(places.IMPORT_PATH),
             history.VARIABLE: str(history.directory())}  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from nearfar.base import CHECKOUT, NearfarError, user_name
+from nearfar.base import NearfarError, places, user_name
 
 
 def of_owner(place: Path) -> None:
@@ -29,7 +29,7 @@ def of_owner(place: Path) -> None:
     os.initgroups(user.pw_name, user.pw_gid)
     os.setgid(user.pw_gid)
     os.setuid(uid)
-    for path, mode in ((Path(sys.executable), os.X_OK), (CHECKOUT / "nearfar" / "cli.py", os.R_OK)):
+    for path, mode in ((Path(sys.executable), os.X_OK), (places.PACKAGE / "cli.py", os.R_OK)):
         if not os.access(path, mode):
             raise NearfarError(f"{path}: {user.pw_name} cannot use it, and {place} is that user's; fix its mode")
     if not os.access(".", os.X_OK):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from nearfar.base import CHECKOUT, CouldNotJudge, NearfarError
+from nearfar.base import CouldNotJudge, NearfarError, places
 
 from .trust import Trust
 
@@ -52,7 +52,7 @@ def interpreter(users: frozenset[int]) -> None:
 
 def package(users: frozenset[int]) -> None:
     """Refuse this package where others can change any file of it."""
-    refuse_tree(CHECKOUT / "nearfar", users, "nearfar")
+    refuse_tree(places.PACKAGE, users, "nearfar")
 
 
 def _refuse_writable(path: Path, users: frozenset[int]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import measurement, verdict
-from nearfar.base import CHECKOUT
+from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.measurement.document import from_raw
 from nearfar.verdict import references
 from nearfar.verdict.document_findings import CaseInfo

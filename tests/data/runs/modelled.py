@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import measurement, verdict
-from nearfar.base.files import CHECKOUT
+from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.cells import Cell, host_device_matrix, peer_matrix, saturation_ramps, sharing_ramps, stream_matrix
 from nearfar.measurement.document import from_raw
 from nearfar.model.prediction import load_node_type, modelled_document

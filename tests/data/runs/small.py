@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import measurement, verdict
-from nearfar.base import CHECKOUT, Finding
+from nearfar.base import Finding
+from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.cells import Skip, parse
 from nearfar.measurement.document import from_raw
 from nearfar.model.prediction import load_node_type, modelled_document

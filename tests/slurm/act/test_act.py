@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.slurm.findings import reasons
+from tests.conftest import CHECKOUT
 from tests.support.acting import Site
 from tests.support.node_results import leave, utc
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
 from nearfar.slurm.controller import NodeState, versions
 from nearfar.slurm.findings.interventions import interventions
+from tests.conftest import CHECKOUT
 from tests.slurm.act.test_decide import NOW, state
 from tests.slurm.findings.test_hard_evidence import FOUND, Log, busy, by
 from tests.support import private_slurm

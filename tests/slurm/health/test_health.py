@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from nearfar import cli
-from nearfar.base.files import CHECKOUT
+from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.slurm.controller import templates
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.findings.gathering import TimeRange, gather

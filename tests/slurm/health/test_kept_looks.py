@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from nearfar.base.errors import CouldNotJudge
-from nearfar.base.files import CHECKOUT
 from nearfar.slurm.findings.gathering import Gathered, TimeRange, gather
 from nearfar.slurm.health import finding, kept_looks
 from nearfar.slurm.trust import Trust
+from tests.conftest import CHECKOUT
 
 NOW = float(int(time.time()))
 ABSENT = ("g2", "FAIL", True, "GPU 2 is missing")

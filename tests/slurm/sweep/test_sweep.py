@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from nearfar.base import files
-from nearfar.base.files import CHECKOUT
 from nearfar.cli import main
 from nearfar.slurm.sweep import begin_or_resume
 from nearfar.topology import inventory
+from tests.conftest import CHECKOUT
 from tests.support import fake_stream, sweeping
 from tests.support.private_slurm import PrivateSlurm, needed
 

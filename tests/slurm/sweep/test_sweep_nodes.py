@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.base.files import CHECKOUT
 from nearfar.slurm.controller.node_state import NodeState, parse_nodes
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.sweep import begin_or_resume, node_selection, slurmctld
+from tests.conftest import CHECKOUT
 
 GUIDE = CHECKOUT / "docs/guide/slurm.md"
 AWAY = CouldNotJudge(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nearfar.base.files import CHECKOUT
+from tests.conftest import CHECKOUT
 from tests.support import fake_node_run, sweeping
 from tests.support.private_slurm import PrivateSlurm, needed
 

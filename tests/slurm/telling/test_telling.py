@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from nearfar import cli
-from nearfar.base.files import CHECKOUT
 from nearfar.slurm.act import state_directory
+from tests.conftest import CHECKOUT
 from tests.support.acting import Site
 from tests.support.node_results import leave
 from tests.support.private_slurm import PrivateSlurm, needed
