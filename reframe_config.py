@@ -13,7 +13,7 @@ _HERE = Path(__file__).resolve().parent
 if str(_HERE) not in sys.path:
     sys.path.insert(0, str(_HERE))
 
-from nearfar.base import NearfarError, places  # noqa: E402
+from nearfar.base import NearfarError, places, user_name  # noqa: E402
 from nearfar.site import reframe_settings, systems  # noqa: E402
 
 try:
@@ -29,5 +29,8 @@ except NearfarError as error:
 # The one way to say where `$ref` files are: ReFrame 4.10 documents an option for it and refuses it.
 _references = next(d / "references" for d in _site.directories if (d / "references").is_dir())
 os.environ.setdefault("RFM_REFERENCE_PREFIX", str(_references))
+
+# A user id without a name (a container's, a directory service that is down): ReFrame 4.10 adds the name to a string, and would fail.
+os.environ.setdefault("LOGNAME", user_name(os.geteuid()))
 
 site_configuration = _configuration

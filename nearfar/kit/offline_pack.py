@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from nearfar import __version__
 from nearfar.base import NearfarError, places, process, write_atomically
 
 #: The Pythons whose packages are in the archive: Debian 12 and RHEL 9 have 3.11 (RHEL 9 3.12 too), Ubuntu 22.04 3.10, Ubuntu 24.04 3.12,
@@ -23,11 +22,6 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 #: Of ``setup/locks/``: nearfar's own needs, and CMake for where the system's is too old.
 _LOCKS = ("base", "cmake")
 _SECONDS = 900.0
-
-
-def default_name() -> str:
-    """What an archive for machines like this one is called."""
-    return f"nearfar-pack-{__version__}-{platform.machine()}.tar.gz"
 
 
 def write(output: Path, pythons: Iterable[str] = PYTHONS) -> Path:

@@ -75,11 +75,6 @@ def pack(programs: Path, output: Path) -> Packed:
     return Packed(output, len(archive), about["architecture"], glibc, cuda, driver)
 
 
-def default_name() -> str:
-    """What a kit of this machine's architecture is called."""
-    return f"nearfar-kit-{__version__}-{platform.machine()}.tar.gz"
-
-
 def question_lines() -> str:
     """The questions that a kit asks, one a line: levels, check, program, options."""
     known = set(re.findall(r'check == "(\w+)"', (places.KIT_FILES / "cells.awk").read_text(encoding="utf-8")))

@@ -70,7 +70,7 @@ def test_a_predicted_document_is_diagnosed(nearfar: Nearfar, tmp_path: Path) -> 
 
 
 def test_what_needs_a_checkout_is_one_line(nearfar: Nearfar) -> None:
-    for words in (("validate",), ("kit", "--with-pack")):
+    for words in (("validate",), ("kit", "--with-pack", "--output", "x")):
         done = nearfar(*words)
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1) and "checkout" in done.stderr, done.stderr
 

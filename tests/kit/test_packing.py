@@ -73,7 +73,7 @@ def test_what_is_missing_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixtu
         capsys.readouterr().err
         == f"nearfar: {tmp_path}/nearfar-copy: no such program; setup/build brings it, or name another folder with --programs\n"
     )
-    assert cli.main(["kit", "--programs", str(tmp_path), "--with-pack"]) == 2
+    assert cli.main(["kit", "--programs", str(tmp_path), "--with-pack", "--output", "x"]) == 2
     assert "--with-pack holds sources" in capsys.readouterr().err
 
 

@@ -251,6 +251,17 @@ def test_programs_that_cannot_be_built(checkout: Path) -> None:
     assert "the programs could not be built" in run["missing_cases"][0]["reason"]
 
 
+def test_a_user_without_a_name_runs(checkout: Path) -> None:
+    """As in a container of ``docker -u``, or with the directory service down: ReFrame itself wants a name."""
+    words, env = command(checkout, "--system", "keeneland", "--check", "host_device_check")
+    env = {name: value for name, value in env.items() if name not in ("LOGNAME", "USER", "LNAME", "USERNAME")}
+    nameless = ["unshare", "--user", "--map-user=54321"]
+    if subprocess.run([*nameless, "true"], capture_output=True).returncode:
+        pytest.skip("no user namespaces here")
+    done = subprocess.run([*nameless, *words], cwd=checkout, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and run_json(checkout)["missing_cases"] == [], done.stderr
+
+
 def test_a_folder_of_programs_that_is_not_there_is_wrong_use(checkout: Path) -> None:
     done = validate(checkout, "--system", "fake", NEARFAR_PROGRAMS="/no/such/folder")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 from nearfar.base import NearfarError, places
-from nearfar.kit import offline_pack, pack, packing
+from nearfar.kit import offline_pack, pack
 
 _EPILOG = """examples:
-  nearfar kit                                                 of this checkout's programs, for systems as new as this one
-  setup/build_in_debian11 /scratch/kit && nearfar kit --programs /scratch/kit/programs      for older ones too
-  nearfar kit --with-pack                                     nearfar itself, for ./validate --offline and Ansible
+  nearfar kit --output kit.tar.gz                 with the programs built here, for systems as new as this one
+  setup/build_in_debian11 /scratch/kit            for older systems: build in a chroot, then pack what it built
+  nearfar kit --output kit.tar.gz --programs /scratch/kit/programs
+  nearfar kit --with-pack --output pack.tar.gz    nearfar itself, for ./validate --offline and Ansible
 
 There: tar -xzf FILE && ./kit/run, which leaves one file; here: nearfar import THAT-FILE. docs/guide/kit.md
 
@@ -25,14 +26,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = "Make an archive with the measuring programs and a shell script, which needs no network, root, compiler or Python."
     parser.epilog = _EPILOG
-    parser.add_argument("--output", metavar="FILE", type=Path, help=f"the archive (default: {packing.default_name()})")
+    parser.add_argument("--output", metavar="FILE", type=Path, required=True, help="the archive to write")
     parser.add_argument(
         "--programs", metavar="DIR", type=Path, help="nearfar-copy and nearfar-stream, as setup/build_in_debian11 leaves them "
         "with lstopo and libraries (default: build/bin)",
     )  # fmt: skip
     parser.add_argument(
         "--with-pack", action="store_true", help=f"another archive: the sources and wheels for Python {', '.join(offline_pack.PYTHONS)}, "
-        f"with which ./validate --offline sets nearfar up without a network (default: {offline_pack.default_name()})",
+        "with which ./validate --offline sets nearfar up without a network",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="say in JSON what was written")
 
@@ -42,12 +43,12 @@ def run(args: argparse.Namespace) -> int:
     if args.with_pack:
         if args.programs is not None:
             raise NearfarError("--programs is for a kit; --with-pack holds sources")
-        file = offline_pack.write(args.output or Path(offline_pack.default_name()))
+        file = offline_pack.write(args.output)
         told = {"file": str(file), "size": file.stat().st_size}
         print(json.dumps(told) if args.json else f"{file}: {file.stat().st_size / 2**20:.1f} MiB")
         return 0
     programs = args.programs or places.programs_directory()
-    packed = pack(programs, args.output or Path(packing.default_name()))
+    packed = pack(programs, args.output)
     if args.json:
         print(json.dumps({**vars(packed), "file": str(packed.file)}))
         return 0
