@@ -13,10 +13,13 @@ _HERE = Path(__file__).resolve().parent
 if str(_HERE) not in sys.path:
     sys.path.insert(0, str(_HERE))
 
+import reframe  # noqa: E402
+
 from nearfar.base import NearfarError, places, user_name  # noqa: E402
 from nearfar.site import reframe_settings, systems  # noqa: E402
 
 try:
+    reframe_settings.refuse_other_reframe(reframe.VERSION)
     _site = systems.site()
     # `nearfar validate` names the run; by hand it is named here, and made when the first case writes into it.
     _named = places.reports_directory() / _site.here / time.strftime("%Y%m%dT%H%M%S", time.gmtime())

@@ -20,7 +20,7 @@ _EPILOG = """examples:
   nearfar compare --page driver-590.html BEFORE AFTER        # one file to send to a vendor
 
 exit codes: 0 compared (with --at-most: nothing is worse by more), 1 worse by more than --at-most,
-            2 wrong use, 3 nothing could be compared, or every figure is in doubt
+2 wrong use, 3 nothing could be compared, or every figure is in doubt
 """
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 

@@ -15,8 +15,9 @@ from nearfar.topology import as_stored, draw, inventory, node_to_document
 _EPILOG = """examples:
   nearfar detect
   nearfar detect --json > node.json
-  nearfar detect --xml other-node.xml        # written there with: lstopo --of xml --whole-io --disallowed other-node.xml
-  nearfar detect --site mycluster            # a first site/systems/mycluster.yaml and node type, to be reviewed
+  lstopo --of xml --whole-io --disallowed other.xml      on another node; then here:
+  nearfar detect --xml other.xml
+  nearfar detect --site mycluster                        a first site/systems/mycluster.yaml and node type, to review
 
 HWLOC_XMLFILE is honoured as by every hwloc tool. GPUs count in PCI bus order over all the node's GPUs, whatever
 CUDA_VISIBLE_DEVICES says.

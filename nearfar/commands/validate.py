@@ -26,7 +26,8 @@ _EPILOG = """examples:
   nearfar validate --list                         what would run
 
 exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not be judged, 130 interrupted
-the words of the summary and the page: docs/glossary.md, and at the end of each page
+
+The words of the summary and the page: docs/glossary.md, and at the end of each page
 """
 
 

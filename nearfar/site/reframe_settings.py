@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,14 @@ _PERFLOG_FIGURE = (
     "%(check_perf_var)s|%(check_perf_value)s|%(check_perf_unit)s|%(check_perf_ref)s|%(check_perf_lower_thres)s|"
     "%(check_perf_upper_thres)s|"
 )
+
+
+def refuse_other_reframe(version: str) -> None:
+    """Raise ``NearfarError`` for a ReFrame that the checks are not written for; pyproject.toml asks for the same versions."""
+    if not (4, 10, 4) <= tuple(map(int, re.findall(r"\d+", version)[:3])) < (4, 11):
+        raise NearfarError(
+            f"this is ReFrame {version}; nearfar works with 4.10.4 and later of 4.10: pip install 'reframe-hpc>=4.10.4,<4.11'"
+        )
 
 
 def configuration(site: Site, run_directory: Path) -> dict[str, Any]:

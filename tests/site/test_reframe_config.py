@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from nearfar.base import NearfarError
+from nearfar.site import reframe_settings
 from tests.conftest import CHECKOUT
 
 PROBE = """
@@ -68,3 +74,11 @@ def test_a_sites_own_directory(tmp_path: Path) -> None:
     assert found["references"] == str(tmp_path / "site" / "references")
     # A scheduler is asked seldom; only jobs of this machine are polled fast.
     assert found["poll"] < 100
+
+
+@pytest.mark.parametrize(
+    "version, works", [("4.8.4", False), ("4.10.3", False), ("4.10.4", True), ("4.10.12", True), ("4.11.0", False)]
+)
+def test_another_reframe_is_refused_by_name(version: str, works: bool) -> None:
+    with contextlib.nullcontext() if works else pytest.raises(NearfarError, match=re.escape(version)):
+        reframe_settings.refuse_other_reframe(version)
