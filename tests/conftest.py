@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,9 @@ from nearfar.base.errors import NearfarError
 from nearfar.run import spack
 
 CHECKOUT = Path(__file__).resolve().parents[1]
+
+#: Where tests wait for Slurm's daemons and for programs of their own most of their time.
+WAITING = ("tests/slurm/", "tests/setup/")
 
 # What these tests measure with is pretended: they wait for no other run on this machine, and no other for them.
 os.environ["NEARFAR_NODE_PART"] = f"tests-{os.getpid()}"
@@ -48,12 +54,51 @@ def why_no_spack() -> str | None:
     return None
 
 
+@pytest.fixture(scope="session", autouse=True)
+def small_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """hwloc sees this machine with 8 MiB of last-level cache. STREAM's arrays are four times as large as the cache: on a virtual machine
+    that shows its host's 480 MiB, each of hundreds of runs would touch 6 GB. Not where GPUs are measured, nor without lstopo."""
+    lstopo = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
+    if lstopo is None or gpus():
+        yield
+        return
+    file = tmp_path_factory.mktemp("hwloc") / "this-machine.xml"
+    subprocess.run([lstopo, "--of", "xml", "--whole-io", "--disallowed", str(file)], check=True, capture_output=True)
+    cache = r'(type="L3Cache"[^>]* cache_size=)"\d+"'
+    file.write_text(re.sub(cache, rf'\1"{8 * 2**20}"', file.read_text()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HWLOC_XMLFILE", str(file))
+        patch.setenv("HWLOC_THISSYSTEM", "1")
+        yield
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With ``-n``, give whole files to the workers, in the order of collection: a file's fixtures are made once."""
+    """With ``-n``, give whole files to the workers, in the order of collection: a file's fixtures are made once. Workers beyond one a
+    core (of eight at most) take the files whose tests wait most of their time."""
     from xdist.scheduler import LoadScopeScheduling
 
     class WholeFiles(LoadScopeScheduling):
+        def _bring_forward(self, node: Any) -> bool:
+            """Moves the worker's next file to the front; whether there is one for it."""
+            waits = int(node.gateway.id.removeprefix("gw")) >= min(os.cpu_count() or 1, 8)
+            chosen = next((file for file in self.workqueue if file.startswith(WAITING) == waits), None)
+            if chosen is None and not waits:
+                chosen = next(iter(self.workqueue), None)
+            if chosen is not None:
+                self.workqueue.move_to_end(chosen, last=False)
+            return chosen is not None
+
+        def _assign_work_unit(self, node: Any) -> None:
+            if self._bring_forward(node):
+                super()._assign_work_unit(node)
+
+        def _reschedule(self, node: Any) -> None:
+            if self.workqueue and not self._bring_forward(node) and not node.shutting_down:
+                node.shutdown()
+            else:
+                super()._reschedule(node)
+
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
             if file.endswith("_gpu.py"):

@@ -54,7 +54,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = reframe(
         folder, "-r", "--system=fake", "-n", "^osu_check$", "-S", "osu_check.benchmarks=osu_latency", "-S", "osu_check.runs=1",
         NEARFAR_SITE=str(site), NEARFAR_SYSTEM="fake", NEARFAR_PROGRAMS=str(folder),
-        HWLOC_XMLFILE=str(CHECKOUT / "site/nodes/keeneland.xml"), **install(folder / "osu"),
+        HWLOC_XMLFILE=str(CHECKOUT / "site/nodes/keeneland.xml"), HWLOC_THISSYSTEM="0", **install(folder / "osu"),
     )  # fmt: skip
     assert (folder / "run" / "reframe-report.json").exists(), done.stdout + done.stderr
     return folder / "run"

@@ -77,7 +77,7 @@ def test_one_gpu_is_a_note_and_pairs_that_are_all_skipped_are_not_green(tmp_path
     done = reframe(
         tmp_path, "-r", "--system=real", "-n", "^peer_check$",
         NEARFAR_SITE=str(tmp_path / "site"), NEARFAR_SYSTEM="real", NEARFAR_PROGRAMS=str(program.parent),
-        NEARFAR_MUST_JUDGE="1", HWLOC_XMLFILE=str(CHECKOUT / "site/nodes/keeneland.xml"),
+        NEARFAR_MUST_JUDGE="1", HWLOC_XMLFILE=str(CHECKOUT / "site/nodes/keeneland.xml"), HWLOC_THISSYSTEM="0",
     )  # fmt: skip
     every = [json.loads(path.read_text()) for path in (tmp_path / "run").glob("*/*/verdict.json")]
     found = {verdict["partition"]: verdict for verdict in every}

@@ -16,7 +16,7 @@ from tests.conftest import CHECKOUT
 #: Every command that takes a file or a run, each with the file at the end.
 WITH_A_FILE = (
     "bind --xml", "detect --xml", "calibrate", "diagnose", "predict --node summit --cells", "report", "report --together", "compare",
-    "metrics", "history --record", "lint", "import", "osu --cases", "reproduce spafford2011 --run", "kit --programs",
+    "metrics", "history --record", "lint", "import", "osu --cases", "reproduce spafford2011 --run", "kit --output x --programs",
     "cost --application", "slurm status --results", "slurm log --state",
 )  # fmt: skip
 

@@ -94,7 +94,7 @@ def test_reframe_by_hand_on_a_partition_with_gpus_and_a_node_without(tmp_path: P
     done = reframe(
         tmp_path, "-r", "--system=mine", *(word for check in checks for word in ("-n", f"^{check}$")),
         NEARFAR_SITE=str(tmp_path / "site"), NEARFAR_SYSTEM="mine", NEARFAR_PROGRAMS=str(tmp_path / "bin"),
-        HWLOC_XMLFILE=str(CHECKOUT / "site/nodes/jaguarpf.xml"),
+        HWLOC_XMLFILE=str(CHECKOUT / "site/nodes/jaguarpf.xml"), HWLOC_THISSYSTEM="0",
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     found = [json.loads(path.read_text()) for path in (tmp_path / "run").glob("*/*/verdict.json")]

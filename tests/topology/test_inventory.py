@@ -286,6 +286,7 @@ def test_this_machine() -> None:
 @needs_lstopo
 def test_hwloc_xmlfile_is_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HWLOC_XMLFILE", str(construct_topologies.NODE_TYPES / "keeneland.xml"))
+    monkeypatch.setenv("HWLOC_THISSYSTEM", "0")
     node = inventory.observe()
     assert node.hostname == "keeneland"
     assert len(node.gpus) == 3

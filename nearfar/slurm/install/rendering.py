@@ -101,7 +101,6 @@ def _values(options: InstallOptions) -> dict[str, Any]:
         "at": options.at, "every": options.every, "hours": options.hours, "folder": options.folder, "python": options.python,
         "checkout": options.checkout, "path": options.path, "words": words, "environment": dict(options.environment),
         "health_output": options.health_output, "collect": options.collect, "prolog": options.prolog, "options": health,
-        "order": health,  # as sites' own templates may still call it
         "limit": int(LIMIT), "quick_limit": int(QUICK_LIMIT), "found": FOUND,
         "slurm_conf": slurm_conf.lines(options),
         "timeout": versions.HEALTH_CHECK_TIMEOUT.holds(options.version), "version": versions.words(options.version),

@@ -36,7 +36,6 @@ def text(sweep: Sweep) -> str:
     values = {
         "sweep": sweep.name, "level": sweep.level, "results": sweep.results, "site_partition": sweep.site_partition,
         "python": sys.executable, "environment": sweep.environment,
-        "pack": sweep.level,  # as sites' own templates may still call it
     }  # fmt: skip
     return templates.render("job.sh", values)
 

@@ -48,6 +48,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
     monkeypatch.setenv("SLURMD_NODENAME", "n1")
     monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(tmp_path / "n1.xml")))
+    monkeypatch.setenv("HWLOC_THISSYSTEM", "0")
     return tmp_path
 
 

@@ -91,6 +91,7 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
     monkeypatch.setenv("SLURMD_NODENAME", "n1")
     monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(tmp_path / "n1.xml")))
+    monkeypatch.setenv("HWLOC_THISSYSTEM", "0")
     monkeypatch.setattr(health_look, "ROOT", root)
     monkeypatch.setattr(health_look, "_nvml", lambda: None)
     return tmp_path

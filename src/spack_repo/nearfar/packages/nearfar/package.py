@@ -43,14 +43,9 @@ class Nearfar(CMakePackage, CudaPackage):
             self.define("NEARFAR_CUDA", "ON" if self.spec.satisfies("+cuda") else "OFF"),
             self.define("NEARFAR_MPI", "ON" if self.spec.satisfies("+mpi") else "OFF"),
             self.define("NEARFAR_TESTS", False),
-            # Programs are copied from the build folder: they must find their libraries as they lie there.
-            self.define("CMAKE_BUILD_WITH_INSTALL_RPATH", True),
         ]
         if self.spec.satisfies("+cuda"):
             architectures = self.spec.variants["cuda_arch"].value
             if "none" not in architectures:
                 args.append(self.define("NEARFAR_CUDA_ARCHITECTURES", ";".join(architectures)))
         return args
-
-    def install(self, spec, prefix):
-        install_tree(join_path(self.build_directory, "bin"), prefix.bin)
