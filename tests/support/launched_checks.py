@@ -48,7 +48,8 @@ def judged(
     done = reframe(
         folder, "-r", "--system=real", "-n", f"^{check}$", *options,
         NEARFAR_SITE=str(folder / "site"), NEARFAR_SYSTEM="real", NEARFAR_PROGRAMS=str(folder / "bin"),
-        PATH=f"{folder / 'bin'}:/usr/local/bin:/usr/bin:/bin", HWLOC_XMLFILE=str(CHECKOUT / "site/nodes/keeneland.xml"), HWLOC_THISSYSTEM="0",
+        PATH=f"{folder / 'bin'}:/usr/local/bin:/usr/bin:/bin", HWLOC_THISSYSTEM="0",
+        HWLOC_XMLFILE=str(CHECKOUT / "site/nodes/keeneland.xml"),
     )  # fmt: skip
     every = [json.loads(path.read_text()) for path in (folder / "run").glob("*/*/verdict.json")]
     return {verdict["partition"]: verdict for verdict in every}, done.stdout + done.stderr
