@@ -36,6 +36,7 @@ def test_another_user_runs_a_read_only_checkout(ready: Path, place: Path, user: 
     good(run(*become(user), ready / "validate", *MODELLED, **environment))
     assert len(list(state.glob("reports/keeneland/*/run.json"))) == 1
     assert files(ready) == before
+    assert (state / "build/bin").resolve() == (ready / "build/bin").resolve()  # compiled once, by the owner
 
 
 def test_a_python_below_roots_home_is_named(place: Path) -> None:
