@@ -540,6 +540,16 @@ def test_state_goes_elsewhere(machine: Machine, tmp_path: Path) -> None:
     assert not (machine.checkout / "build").exists()
 
 
+def test_another_state_takes_the_checkouts_programs(machine: Machine, tmp_path: Path) -> None:
+    machine.has_everything()
+    assert machine.run("--setup-only").returncode == 0
+    machine.called()
+    machine.environment["NEARFAR_STATE"] = str(tmp_path / "state")
+    assert machine.run("--setup-only").returncode == 0
+    assert not [call for call in machine.called() if call.startswith("cmake --build")]
+    assert (tmp_path / "state/build/bin").resolve() == (machine.checkout / "build/bin").resolve()
+
+
 def test_a_state_folder_that_cannot_be_written(machine: Machine) -> None:
     machine.has_everything()
     machine.environment["NEARFAR_STATE"] = "/proc/nearfar"
