@@ -114,7 +114,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(
         key=lambda item: (
             not any(
-                item.get_closest_marker(slow) for slow in ("ansible", "gpu", "guest", "install", "sanitizer", "slurm", "spack")
+                item.get_closest_marker(slow)
+                for slow in ("ansible", "gpu", "guest", "install", "sanitizer", "slurm", "spack")
             )
         )
     )

@@ -33,7 +33,7 @@ def nearfar(tmp_path_factory: pytest.TempPathFactory) -> Nearfar:
 
 @pytest.mark.parametrize(
     "words",
-    ["predict --node summit", "bind --for slurm --node summit", "lint", f"detect --xml {CHECKOUT}/site/nodes/summit.xml", "explain link.width"],
+    ["predict --node summit", "bind --for slurm --node summit", "lint", f"detect --xml {CHECKOUT}/site/nodes/summit.xml"],
     ids=lambda words: words.split()[0],
 )  # fmt: skip
 def test_what_needs_no_gpu_works(nearfar: Nearfar, words: str) -> None:
