@@ -17,14 +17,14 @@ from .capacities import Capacity, implied_capacities, switches
 from .gpu_memory import with_nominal_rates
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NodeType:
     """A node with its capacities.
 
     ``capacities`` holds every capacity that the topology implies, the unknown ones too. ``caps`` are what cells carry
     alone where that is less than the capacities on their way. ``stream`` has STREAM by (cores, memory) and kernel,
     loads and stores counted together. The GPUs of ``node`` have their nominal links. ``published`` (see the schema) is
-    compared with, never used as input.
+    compared with, never used as input. Two are equal only if they are one object: what follows from one is kept beside it.
     """
 
     name: str
@@ -221,4 +221,7 @@ def _known_cell(file: SiteFile, node: Node, text: str, section: str, *key: Step)
 
 def plain(flow: Flow) -> Flow:
     """The flow without what does not change its path's rate: who drives it, huge pages, how many tasks share it."""
-    return replace(flow, driver=None if flow.kind == "host" else flow.driver, huge=False, tasks=1, threads=False)
+    driver = None if flow.kind == "host" else flow.driver
+    if (flow.driver, flow.huge, flow.tasks, flow.threads) == (driver, False, 1, False):
+        return flow  # as most are: a million of a diagnosis
+    return replace(flow, driver=driver, huge=False, tasks=1, threads=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from nearfar.base import NearfarError
 from nearfar.cells import Cell, CellError, Endpoint, Flow, parse
@@ -54,7 +55,7 @@ def predict(cell: Cell, node_type: NodeType) -> Prediction:
     known = [share.constraint(share.capacity.value) for share in shares if share.capacity.value is not None]
     rates = max_min(cell.flows, known)
     unknown = [share for share in shares if share.capacity.value is None and not share.one_way]
-    carried = _carried(node_type) if unknown else {}
+    carried: Mapping[str, float] = _carried(node_type) if unknown else {}
     unknown = [
         share
         for share in unknown
@@ -166,7 +167,8 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
     return replace(node_type, capacities=capacities, caps=caps, stream=stream)
 
 
-def _carried(node_type: NodeType) -> dict[str, float]:
+@lru_cache(maxsize=16)
+def _carried(node_type: NodeType) -> Mapping[str, float]:
     """What single flows with a known rate, and both directions of a GPU, are known to push through each capacity: at least that
     much it carries."""
     carried: dict[str, float] = {}
