@@ -74,14 +74,17 @@ def small_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With ``-n``, give whole files to the workers, in the order of collection: a file's fixtures are made once. The last two workers
-    take the files whose tests wait most of their time."""
+    """With ``-n``, give whole files to the workers, in the order of collection: a file's fixtures are made once. Of more workers
+    than cores the last two take the files whose tests wait most of their time."""
     from xdist.scheduler import LoadScopeScheduling
+
+    workers = len(config.getvalue("tx"))
+    computing = workers - 2 if workers > max(2, os.cpu_count() or 1) else workers
 
     class WholeFiles(LoadScopeScheduling):
         def _bring_forward(self, node: Any) -> bool:
             """Moves the worker's next file to the front; whether there is one for it."""
-            waits = int(node.gateway.id.removeprefix("gw")) >= max(1, int(config.option.numprocesses or 1) - 2)
+            waits = int(node.gateway.id.removeprefix("gw")) >= computing
             chosen = next((file for file in self.workqueue if file.startswith(WAITING) == waits), None)
             if chosen is None and not waits:
                 chosen = next(iter(self.workqueue), None)
