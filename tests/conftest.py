@@ -19,8 +19,8 @@ from nearfar.run import spack
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
-#: Where tests wait for Slurm's daemons and for programs of their own most of their time.
-WAITING = ("tests/slurm/", "tests/setup/")
+#: Where tests wait for daemons of Slurm, sessions of ReFrame and ranks of MPI about half of their time or more.
+WAITING = ("tests/slurm/", "tests/setup/", "tests/checks/", "tests/mpi/", "tests/cost/")
 
 # What these tests measure with is pretended: they wait for no other run on this machine, and no other for them.
 os.environ["NEARFAR_NODE_PART"] = f"tests-{os.getpid()}"

@@ -105,6 +105,9 @@ class _Tests:
             return _of(dict, lambda value: all(map(test, value)), node)
         if key == "additionalProperties":
             return _of(dict, self._additional(wanted, frozenset(node.get("properties", ()))), node)
+        if key == "dependencies":
+            needs = tuple(wanted.items())
+            return _of(dict, lambda value: all(set(more) <= value.keys() for one, more in needs if one in value), node)
         if key == "oneOf":
             tests = tuple(map(self.of, wanted))
             return lambda value: sum(test(value) for test in tests) == 1
