@@ -70,5 +70,6 @@ def test_runs_too_few_for_an_interval_hold_a_bound_between_them() -> None:
 def test_a_value_is_between_its_samples_or_it_is_none(samples: list[float], value: float) -> None:
     measured = metric("n0:g0", value, least=min(samples), most=max(samples))
     inside = min(samples) <= value <= max(samples)
-    slightly = min(samples) * (1 - 1e-5) <= value <= max(samples) * (1 + 1e-5)
+    rounding = 1e-5 * max(samples)
+    slightly = min(samples) - rounding <= value <= max(samples) + rounding
     assert inside <= (consistency.fault(measured) is None) <= slightly
