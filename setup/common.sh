@@ -367,13 +367,12 @@ one_at_a_time() { # a second set-up of the same folder waits for the first
 
 # --- all of it ------------------------------------------------------------------------------------------------------
 
-system_key() { # everything that the answer of system_needs depends on; bash alone
-    local tool driver=''
-    for tool in python3 python3.{10..14} c++ g++ make ninja cmake pkg-config lstopo lstopo-no-graphics mpicxx mpirun numactl nvcc; do type -P "$tool" || printf -- '-\n'; done
-    [[ -e /proc/driver/nvidia/version ]] && driver=$(</proc/driver/nvidia/version)
+system_key() { # everything that the answer of system_needs depends on; bash alone. setup/build asks for CUDA at each run
+    local tool
+    for tool in python3 python3.{10..14} c++ g++ make ninja cmake pkg-config lstopo lstopo-no-graphics mpicxx mpirun numactl; do type -P "$tool" || printf -- '-\n'; done
     for tool in /usr/include/hwloc.h /usr/include/gtest/gtest.h; do [[ -e $tool ]] && printf '%s\n' "$tool"; done
-    printf '%s\n' "$CHECKOUT" "$STATE" "$PATH" "$USER_ID" "$MACHINE" "${CXX-}" "${CMAKE_PREFIX_PATH-}" "${PKG_CONFIG_PATH-}" "${CUDACXX-}" \
-        "${CUDA_HOME-}" "${MPICXX-}" "$NEARFAR_CUDA" "$driver" "$(<"$OS_RELEASE")" "$(<"$CHECKOUT/setup/common.sh")"
+    printf '%s\n' "$CHECKOUT" "$STATE" "$PATH" "$USER_ID" "$MACHINE" "${CXX-}" "${CMAKE_PREFIX_PATH-}" "${PKG_CONFIG_PATH-}" "${MPICXX-}" \
+        "$(<"$OS_RELEASE")" "$(<"$CHECKOUT/setup/common.sh")"
 }
 
 manual_pages() { # once for each build: beside build/bin, where man finds them by PATH. Nothing else needs them
