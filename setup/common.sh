@@ -260,7 +260,7 @@ usable_python() {
 install() { # the packages of setup/locks/$1.txt into our own environment, after listing them: by uv where there is one, else by pip
     local venv names lock=$LOCKS/$1.txt
     venv=$(venv_folder)
-    mapfile -t names < <(grep -o '^[a-z0-9._-]*==' "$lock")
+    mapfile -t names < <(grep -o '^[a-z0-9._-]*==' "$lock" | uniq)
     say "installing Python packages into $venv: ${names[*]%==}   (log: $LOGS/pip.log)"
     mkdir -p "$LOGS"
     {
@@ -411,6 +411,8 @@ set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder; 
     fi
     PYTHON=$(usable_python) || {
         one_at_a_time
+        # The programs build beside the installation; where they do not, setup/build says it below.
+        [[ ${WAY-} == spack || $NEARFAR_CUDA == wheels ]] || python3 "$CHECKOUT/setup/build" --print $tests >/dev/null 2>&1 &
         venv_is_current "$LEVEL" || make_venv
         PYTHON=$(venv_folder)/bin/python
     }

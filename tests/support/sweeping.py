@@ -89,6 +89,11 @@ def started(
     )  # fmt: skip
 
 
+def until_all_have_ended(slurm: PrivateSlurm) -> None:
+    """Wait until no job is left. A squeue that fails under load says nothing either."""
+    until(lambda: (asked := slurm.run(["squeue", "-h"])).returncode == 0 and not asked.stdout, "all jobs have ended")
+
+
 def until(holds: Callable[[], bool], what: str, limit: float = 60.0) -> None:
     """Wait for a condition; ``what`` is said where it does not come."""
     end = time.monotonic() + limit

@@ -127,6 +127,30 @@ def test_grace_hopper_memory_of_gpus_is_not_host_memory() -> None:
     assert {gpu.link.kind for gpu in node.gpus} == {"c2c"}
 
 
+@pytest.mark.parametrize(
+    ("upwards", "expected"),
+    [
+        (["port{}"], "PHB"),
+        (["port{}", "switch"], "PIX"),
+        (["port{}", "switch{}", "bridge"], "PXB"),
+        (["port{}", "switch{}", "port0{}", "switch0"], "PXB"),
+    ],
+)
+def test_gpus_with_one_switch_between_them_are_nearer_than_with_several(upwards: list[str], expected: str) -> None:
+    gpus = [
+        Gpu(
+            i,
+            f"0000:{i + 1}1:00.0",
+            numa_node=0,
+            package=0,
+            host_bridge="0000:00",
+            uplinks=tuple(each.format(i) for each in upwards),
+        )
+        for i in (0, 1)
+    ]
+    assert peer_class(Node("n", (Package(0, (0,)),), (NumaNode(0, 0, (0,), 1),), tuple(gpus)), 0, 1) == expected
+
+
 def test_nics_and_gpus_behind_switches() -> None:
     node = constructed("nic-behind-gpu-switch")
     assert peer_class(node, 0, 1) == "PXB"

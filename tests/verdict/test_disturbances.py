@@ -116,6 +116,15 @@ def test_little_use_by_others_excuses_nothing(machine: dict[str, Any] | None) ->
     assert judged(document([lone("n0:g0", 35.0)], machine)).verdict == "FAIL"
 
 
+@pytest.mark.parametrize(("value", "expected"), [(9.0, "INDETERMINATE"), (3.0, "DEGRADED")])
+def test_others_make_a_latency_longer_and_never_shorter(value: float, expected: str) -> None:
+    doc = document([lone("n0:g0", 35.0)], BUSY)
+    entry = judged(doc).metrics[0]
+    bounds = replace(entry.reference, value=5.0, lowest=4.0, highest=6.0, unit="us")
+    latency = replace(entry, unit="us", value=value, verdict="DEGRADED", reason="", reference=bounds, disturbance="")
+    assert [found.verdict for found in disturbances.apply([latency], [doc], "own")] == [expected]
+
+
 def test_steal_time_is_named() -> None:
     found = judged(document([lone("n0:g0", 35.0)], {"mean": {"others": 0.0, "own": 0.5, "steal": 0.3}}))
     assert found.verdict == "INDETERMINATE"

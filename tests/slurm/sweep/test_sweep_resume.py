@@ -65,7 +65,7 @@ class Killed:
     @property
     def measured(self) -> list[str]:
         """The node of each measurement that began, once no job is left that could begin another."""
-        sweeping.until(lambda: self.slurm.run(["squeue", "-h"]).stdout == "", "all jobs have ended")
+        sweeping.until_all_have_ended(self.slurm)
         return [line.split()[0] for line in (self.results / "s/measured").read_text().splitlines()]
 
     def report(self) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def test_killed_at_a_submission(killed: Killed, moment: str) -> None:
 def test_what_slurm_has_forgotten_is_known_by_what_it_left(killed: Killed) -> None:
     """Killed just after it began; all jobs have ended since, one without a result, and nobody can ask Slurm for them."""
     killed.run(*BEGIN, **killed.wrapper('said=$($sbatch "$@"); kill -9 $PPID; echo $said; exit'))
-    sweeping.until(lambda: killed.slurm.run(["squeue", "-h"]).stdout == "", "all jobs have ended")
+    sweeping.until_all_have_ended(killed.slurm)
     raw = json.loads((killed.results / "s/sweep.json").read_text())
     (killed.results / "s/sweep.json").write_text(json.dumps({**raw, "jobs": [_waiting(job) for job in raw["jobs"]]}))
     first = killed.results / "s/nodes/n1/1/result.json"
@@ -133,7 +133,7 @@ def test_jobs_that_were_cancelled_meanwhile_have_their_turn_again(killed: Killed
     (killed.place / "seconds").write_text("60")
     killed.run(*BEGIN, **killed.wrapper('said=$($sbatch "$@"); kill -9 $PPID; echo $said; exit'))
     killed.slurm.run(["scancel", "--name=nearfar-s"])
-    sweeping.until(lambda: killed.slurm.run(["squeue", "-h"]).stdout == "", "all jobs have ended")
+    sweeping.until_all_have_ended(killed.slurm)
     (killed.place / "seconds").write_text("0")
     code, said = killed.run("--resume=s")
     assert code == 0, said
