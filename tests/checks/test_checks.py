@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -269,6 +270,12 @@ def test_supervise_tries_a_hang_once_more(tmp_path: Path) -> None:
     assert done.returncode == supervise.EXIT_HANG
     assert [a["timed_out"] for a in account["attempts"]] == [True, True]
     assert done.stdout == ""
+
+
+def test_supervise_gives_a_signal_that_ended_the_program_as_a_shell_does(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "nearfar.base.supervise", "--limit", "9", "--", "sh", "-c", "kill -SEGV $$"]
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, timeout=60)
+    assert done.returncode == 128 + signal.SIGSEGV
 
 
 def test_a_full_disk_ends_in_one_line(tmp_path: Path) -> None:

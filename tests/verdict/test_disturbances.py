@@ -340,6 +340,12 @@ def test_on_an_own_host_steadiness_and_median_have_limits() -> None:
     assert judged(document([visited("n0:g0", lower)], node=node(1)), host="shared").verdict == "PASS"
 
 
+@pytest.mark.parametrize("visits, verdict", [(2, "PASS"), (3, "DEGRADED")])
+def test_three_visits_are_enough_to_be_unsteady_and_two_are_not(visits: int, verdict: str) -> None:
+    mostly_low = [[55.5] * 6, [53.9] * 12, [53.9] * 6]
+    assert judged(document([visited("n0:g0", mostly_low[:visits])], node=node(1)), host="own").verdict == verdict
+
+
 def test_where_others_were_busy_unsteadiness_is_theirs() -> None:
     lower = [[52.0] * 6 if i % 3 else [55.5] * 6 for i in range(6)]
     found = judged(document([visited("n0:g0", lower)], BUSY, node=node(1)), host="own")

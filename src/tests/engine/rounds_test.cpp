@@ -383,11 +383,11 @@ TEST_F(RoundsInCompany, AnUnusableBudgetIsSaidOfEach) {
 
 TEST(Rounds, WhatIsNotVisitedIsNotAnnounced) {
     Session session;
-    Policy policy;
-    policy.budget = 1e-9;
+    Policy policy = without_pauses();
+    policy.budget = 0.01;  // less than a visit takes
     int steps = 0;
     measure_in_rounds(
-        cells_of({"n0:g0"}), policy, 0, session, [&](const Step&) { ++steps; },
+        cells_of({"n0:g0"}), policy, now(), session, [&](const Step&) { ++steps; },
         [](const Cell& cell, double, int) { return seen(cell, 55); });
     EXPECT_EQ(steps, 0);
 }

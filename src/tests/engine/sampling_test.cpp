@@ -76,6 +76,7 @@ TEST(Sampling, ASteadyFlowConvergesOnItsRateAtTheFirstLook) {
         EXPECT_TRUE(found.samples.complete) << gap;
         EXPECT_NEAR(found.samples.rates[0].median, chunk / gap / 1e9, 1e-6) << gap;
         expect_whole_samples(found, std::to_string(gap));
+        EXPECT_LT(found.ended - found.samples.end, (found.samples.end - found.samples.begin) / 6) << gap << ": a window too many";
     }
 }
 
