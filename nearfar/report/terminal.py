@@ -95,7 +95,7 @@ def _provisional(run: RunDirectory) -> list[str]:
         short_name(check.name): None
         for check in checks
         for metric in (check.verdict.metrics if check.verdict else ())
-        if metric.reference is not None and "provisional" in metric.reference.note
+        if metric.reference is not None and metric.reference.provisional
     }
     if not notes:
         return []

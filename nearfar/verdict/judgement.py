@@ -183,7 +183,7 @@ def _judge_metric(
         contended=_contended(metric, raw),
         reference=None if reference is None else JudgedReference(
             reference.value, reference.lowest, reference.highest, reference.unit, reference.origin, reference.note, reference.stale,
-            reference.file, reference.stale_bounds,
+            reference.file, reference.stale_bounds, reference.described, reference.provisional,
         ),
         degraded_below=None if reference is None else reference.degraded_below,
         baseline=None if before is None else _past_runs(metric, before),

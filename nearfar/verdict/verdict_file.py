@@ -204,8 +204,8 @@ def _raw_metric(metric: JudgedMetric) -> dict[str, Any]:
 
 
 def _raw_reference(reference: JudgedReference) -> dict[str, Any]:
-    """Only of a stale one there is more to say."""
-    return {key: value for key, value in vars(reference).items() if key != "stale_bounds" or value is not None}
+    weak = ("stale_bounds", "described", "provisional")
+    return {key: value for key, value in vars(reference).items() if value or key not in weak}
 
 
 def _plain(value: Any) -> Any:

@@ -18,7 +18,9 @@ from .references import WIDENED
 class JudgedReference:
     """What a figure should have been, in ``unit``: ``lowest`` and ``highest`` are the bounds in force (None: no bound). ``file``
     has the row, where it comes from one; ``stale``: tuned with other software; ``stale_bounds`` says how it judged then (``moved`` with
-    its fleet, ``widened``, ``as tuned``)."""
+    its fleet, ``widened``, ``as tuned``).
+    ``described``: healthy figures differ too much to tell a fault from normal variation; it may have no bound at all.
+    ``provisional``: tuned from few nodes, with wide bounds."""
 
     value: float
     lowest: float | None
@@ -29,11 +31,8 @@ class JudgedReference:
     stale: bool
     file: str | None = None
     stale_bounds: str | None = None
-
-    @property
-    def described(self) -> bool:
-        """Whether healthy figures differ too much to tell a fault from normal variation; it may have no bound at all."""
-        return "described" in self.note
+    described: bool = False
+    provisional: bool = False
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def expectation(reference: JudgedReference, at_least: float | None, at_most: flo
 def origin(reference: JudgedReference) -> list[str]:
     """Where a reference comes from, and what weakens it: ``tuned``, ``provisional``, ``described``, ``stale``."""
     weak = [
-        ("provisional", "provisional" in reference.note),
+        ("provisional", reference.provisional),
         ("described", reference.described),
         ("stale", reference.stale),
     ]

@@ -153,6 +153,7 @@ class ReferenceFile:
         found = Reference(
             float(row.value), row.lower, row.upper, row.unit, self.origin, note,
             stale=bool(changes(self.stamp(row), software)), file=str(self.file.path), described=bool(tuned.get("described")),
+            provisional=bool(tuned.get("provisional")),
         )  # fmt: skip
         return few_nodes.with_two_bounds(found, row)
 

@@ -216,7 +216,9 @@ def _metric(name: str, cell: str, flow: str | None, kind: str, result: dict[str,
         verdict, reason = "INDETERMINATE", f"{cell}: no reference applies to this figure"
     else:
         target, lower, degraded, origin, note = expected
-        reference = JudgedReference(target, lower, None, "GB/s", origin, note, "older" in note)
+        reference = JudgedReference(
+            target, lower, None, "GB/s", origin, note, "older" in note, provisional="provisional" in note
+        )
         subject = sentence_subject(flow or cell)
         if value < lower:
             verdict, reason = "FAIL", f"{subject}: {value:.1f} GB/s, expected at least {lower:.1f} ({origin})"
