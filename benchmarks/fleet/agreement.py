@@ -27,9 +27,9 @@ from nearfar.verdict import (
     LaterLook,
     Verdict,
     baseline,
-    disturbances,
     figure_verdict,
     judge,
+    of_one_run,
     references,
 )
 from nearfar.verdict import columns as figure_columns
@@ -89,8 +89,7 @@ def real_nights(name: str, host: str, left: np.ndarray, file: ReferenceFile, see
                 for which, look in enumerate(looks):
                     if each.figures[0] in look.figures:
                         later[which, number, at] = look.figures[each.figures[0]].value / each.nominal
-        excused = disturbances.of_other_checks([(verdict.check, verdict.metrics) for verdict in verdicts])
-        runs.append(tuple(_run(name, number, *each) for each in zip(verdicts, excused)))
+        runs.append(tuple(_run(name, number, each) for each in of_one_run(verdicts)))
     return RealNights(values, medians, later, words.astype(np.int8), tuple(runs))
 
 
@@ -135,15 +134,15 @@ def _judged(
     return verdict, {each.name: each for each in metrics}, looks
 
 
-def _run(name: str, night: int, verdict: Verdict, excused: Mapping[str, str]) -> CheckRun:
+def _run(name: str, night: int, verdict: Verdict) -> CheckRun:
     """What ``act`` reads of a check."""
     failures = tuple(
         ResultFinding(m.name, "FAIL", False, m.reason or "", None, m.subject, m.class_in_name, m.value, None, m.unit)
         for m in verdict.metrics
-        if m.verdict == "FAIL" and m.name not in excused
+        if m.verdict == "FAIL"
     )
     told = figure_columns(verdict.metrics)
-    passed, intermittent = result.within_bounds(told), result.intermittent(told, excused)
+    passed, intermittent = result.within_bounds(told), result.intermittent(told)
     ended = (night + 1) * _DAY
     return CheckRun(
         name,

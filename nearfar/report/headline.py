@@ -37,7 +37,7 @@ from nearfar.report.sections import (
     peers,
     size_curves,
 )
-from nearfar.verdict import CheckRecord, NodeRun, RunDirectory, disturbances
+from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
 from .causes import FIGURE, GAP, OTHER, SHARED, ReasonGroup, VerdictReason, grouped, of_finding, skipped_for
 
@@ -204,9 +204,8 @@ def reasons(run: RunDirectory, answers: Mapping[str, Answer] | None = None) -> l
     """Every reason of a run, with what follows from it; ``answers`` say what explains slow figures, by the nodes' folders."""
     found = [VerdictReason("INDETERMINATE", missing_words(case), None, None) for case in run.missing_cases]
     for number_, node in enumerate(run.nodes):
-        judged = [(check.name, check.verdict.metrics if check.verdict else ()) for check in node.checks]
-        for check, excused in zip(node.checks, disturbances.of_other_checks(judged)):
-            found += _check_reasons(node, check, anchor_prefix(number_, check), excused)
+        for check in node.checks:
+            found += _check_reasons(node, check, anchor_prefix(number_, check))
     return grouped(found, answers)
 
 
@@ -238,8 +237,7 @@ def finding_anchor(prefix: str, position: int, finding: Finding) -> str:
     return cell_anchor(prefix, cell) if cell is not None else f"{prefix}.finding-{position}"
 
 
-def _check_reasons(node: NodeRun, check: CheckRecord, prefix: str, excused: Mapping[str, str]) -> list[VerdictReason]:
-    """``excused``: figures that are no evidence against the node by what another check found, with why."""
+def _check_reasons(node: NodeRun, check: CheckRecord, prefix: str) -> list[VerdictReason]:
     lost = (
         [VerdictReason("INDETERMINATE", f"{check.problem} ({node.name})", node, check, prefix)] if check.problem else []
     )
@@ -247,15 +245,12 @@ def _check_reasons(node: NodeRun, check: CheckRecord, prefix: str, excused: Mapp
     if verdict is None:
         return lost
     places: dict[str, VerdictReason] = {}
-    beside: dict[str, str] = {}
     for figure in figures(check, prefix):
         if figure.reason:
             kind = FIGURE if figure.verdict in ("FAIL", "DEGRADED") and not figure.intermittent else OTHER
             cell = () if figure.cell is None else (str(figure.cell),)
             told = VerdictReason(figure.verdict, figure.reason, node, check, figure.anchor, kind=kind, cells=cell)
             places.setdefault(figure.reason, told)
-            if figure.name in excused:
-                beside.setdefault(figure.reason, f"; but {excused[figure.name]}")
     for position, finding in enumerate(verdict.findings):
         anchor = finding_anchor(prefix, position, finding)
         kind, cells, devices = of_finding(finding, verdict)
@@ -270,7 +265,7 @@ def _check_reasons(node: NodeRun, check: CheckRecord, prefix: str, excused: Mapp
         each = [places.get(text, VerdictReason(check.word, text, node, check, prefix)) for text in members]
         about = tuple(dict.fromkeys(cell for one in each for cell in one.cells))
         accused = frozenset(device for one in each for device in one.devices)
-        found.append(replace(each[0], text=words + beside.get(members[0], ""), cells=about, devices=accused))
+        found.append(replace(each[0], text=words, cells=about, devices=accused))
     return found + lost
 
 

@@ -21,7 +21,7 @@ from nearfar.base import (
     worst,
 )
 from nearfar.question import questions
-from nearfar.verdict import Verdict
+from nearfar.verdict import Verdict, of_one_run, verdict_file
 
 from . import expected_cases
 from .expected_cases import ExpectedCase, RanCase
@@ -67,7 +67,7 @@ def account(
     interrupted = bool(about["interrupted"])
     ran = expected_cases.ran(folder / "reframe-report.json") if ran is None else ran
     missing = [{**case.entry(), "reason": _why(case, said, interrupted)} for case in expected_cases.missing(cases, ran)]
-    found = expected_cases.verdicts(folder)
+    found = _of_each_node(folder)
     missing += _without_verdict(cases, ran, found)
     verdict = merged(cases, found, bool(missing), must_judge)
     programs = sum(case.seconds for case in ran)
@@ -99,6 +99,20 @@ def account(
     }
     files.write_atomically(folder / "run.json", json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
     return verdict
+
+
+def _of_each_node(folder: Path) -> list[Verdict]:
+    """The verdicts of all nodes and checks; what a node's other checks change is written into its ``verdict.json``."""
+    found: list[Verdict] = []
+    for node in sorted({path.parent.parent for path in folder.glob(f"*/*/{verdict_file.NAME}")}):
+        by_path = {
+            path: one for path in sorted(node.glob(f"*/{verdict_file.NAME}")) if (one := verdict_file.read(path.parent))
+        }
+        for (path, one), final in zip(by_path.items(), of_one_run(list(by_path.values()))):
+            if final is not one:
+                files.write_atomically(path, verdict_file.dump(final))
+            found.append(final)
+    return found
 
 
 def _entry(case: RanCase) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from . import (
 from .baseline import Baseline, Night
 from .build_provenance import BuildProvenance, SoftwarePackage
 from .document_findings import UNJUDGED, CaseInfo, KnownPath
-from .judgement import HISTORY, headline, judge, needs_sanity
+from .judgement import HISTORY, headline, judge, needs_sanity, of_one_run
 from .look_plan import LookPlan
 from .looks import LaterLook
 from .plausibility import row_fault
@@ -75,6 +75,7 @@ __all__ = [
     "judge",
     "look_plan",
     "needs_sanity",
+    "of_one_run",
     "plausibility",
     "row_fault",
     "run_directory",

@@ -57,8 +57,9 @@ class Disturbance:
 
     def _fell(self, flow: Flow) -> bool:
         memory = _memory(flow)
-        ways = {way for way in self.fallen if isinstance(way, tuple) and way[0] == memory}
-        return bool(ways) if flow.kind == "stream" else (memory, flow.direction) in ways
+        ways = {way for way in self.fallen if isinstance(way, tuple) and (way[0] == memory or flow.staged)}
+        # Through which memory a staged copy goes is not known.
+        return bool(ways) if flow.kind == "stream" or flow.staged else (memory, flow.direction) in ways
 
 
 def apply(judged: Sequence[JudgedMetric], documents: Sequence[Document], host: str) -> list[JudgedMetric]:
@@ -93,28 +94,17 @@ def reasons(judged: Sequence[JudgedMetric]) -> list[tuple[str, str]]:
     return [*said, *one_by_one]
 
 
-def of_other_checks(checks: Sequence[tuple[str, Sequence[JudgedMetric]]]) -> list[dict[str, str]]:
-    """For each check of one run on one node, of the names of its slow figures those that are no evidence against the node, with why.
+def of_other_checks(checks: Sequence[tuple[str, Sequence[JudgedMetric]]]) -> list[list[JudgedMetric]]:
+    """The figures of each check of one run on one node, as ``apply`` has them, by what the other ``checks`` (name, judged figures) found.
 
-    They cross a NUMA node's memory whose lone copies fell together in another of the ``checks`` (name, judged figures). Latencies, and
-    what lies beyond its bound on the good side, stand; a sum that fell evenly explains nothing of other checks, since a link that is
-    a little slow looks the same in it.
+    What is slow and crosses a NUMA node's memory whose lone copies fell together in another check is no evidence against the node.
+    Latencies stand; a sum that fell evenly explains nothing of other checks, since a link that is a little slow looks the same in it.
     """
-    fallen = [(name, _ways_fallen(judged)) for name, judged in checks]
+    fell = [_found_fallen(name, judged) for name, judged in checks]
     found = []
     for number, (_, judged) in enumerate(checks):
-        others = [(name, ways) for at, (name, ways) in enumerate(fallen) if at != number and ways]
-        told: dict[str, str] = {}
-        for metric in judged:
-            if not _bad(metric) or _too_good(metric) or metric.value is None or metric.quantity.startswith("latency."):
-                continue
-            for name, ways in others:
-                if metric.cell is not None and any(_crosses(flow, ways) for flow in metric.cell.flows):
-                    told[metric.name] = (
-                        f"{name} of the same run found that {_fell_together(min(ways)[0])}: no evidence against the node"
-                    )
-                    break
-        found.append(told)
+        others = [each for at, each in enumerate(fell) if at != number and each is not None][:1]
+        found.append([m if m.quantity.startswith("latency.") or not _bad(m) else _explained(m, others) for m in judged])
     return found
 
 
@@ -165,19 +155,15 @@ def _fell_together(memory: int) -> str:
     return f"paths that share only the memory of NUMA node {memory} fell together"
 
 
-def _ways_fallen(judged: Sequence[JudgedMetric]) -> frozenset[tuple[int, str]]:
-    """NUMA nodes and directions whose lone copies a judged check found to have fallen together."""
+def _found_fallen(check: str, judged: Sequence[JudgedMetric]) -> Disturbance | None:
+    """The memory whose lone copies a judged check found to have fallen together, as it disturbs other checks; None: it found none."""
     lone = [m for m in judged if m.disturbance == HOST and _lone_host(m)]
-    return frozenset(_way(m) for m in lone) if any(map(_is_explained, lone)) else frozenset()
-
-
-def _crosses(flow: Flow, ways: frozenset[tuple[int, str]]) -> bool:
-    """Whether a flow crosses memory that fell; through which memory a staged copy goes is not known."""
-    if flow.staged:
-        return True
-    if flow.kind == "stream":
-        return any(memory == _memory(flow) for memory, _ in ways)
-    return flow.kind == "host" and (flow.numa_node, flow.direction) in ways
+    if not any(map(_is_explained, lone)):
+        return None
+    ways = frozenset(map(_way, lone))
+    return Disturbance(
+        HOST, f"{check} of the same run found that {_fell_together(min(ways)[0])}", _QUIET_HOST, fallen=ways
+    )
 
 
 def _explained(entry: JudgedMetric, found: Sequence[Disturbance]) -> JudgedMetric:

@@ -95,22 +95,39 @@ def judge(
         found += from_nothing_accepted(judged, subject.system)
     if must_judge:
         found += from_nothing_judged(found, judged, subject.system)
-    ranked = sorted(
-        [(f.verdict, f.reason) for f in found] + disturbances.reasons(judged),
-        key=lambda pair: ORDER.index(pair[0]),
-    )
+    word, reasons = _summed(found, judged)
     files = sorted({r.file for r in references.values() if r is not None and r.file is not None})
     return Verdict(
         check=subject.check, system=subject.system, partition=subject.partition, environ=subject.environ, node=subject.node,
         kind=kind, time=subject.time,
-        verdict=worst(verdict for verdict, _ in ranked),
-        reasons=tuple(reason for verdict, reason in ranked if verdict not in ("PASS", NOT_JUDGED)),
-        metrics=tuple(judged), findings=tuple(found), missing=tuple(missing),
+        verdict=word, reasons=reasons, metrics=tuple(judged), findings=tuple(found), missing=tuple(missing),
         failed=() if document is None else document.failed, skipped=() if document is None else document.skipped,
         left_out=tuple(Unmeasured(str(skip.cell), skip.reason, skip.code) for skip in left_out),
         measurement=None if document is None else document_facts.info(raw),
         references=tuple(files), software=document_facts.software(raw),
     )  # fmt: skip
+
+
+def of_one_run(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts of one run on one node, each with what the others found; those that nothing changes are the same objects."""
+    judged = disturbances.of_other_checks([(each.check, each.metrics) for each in verdicts])
+    return [
+        one if tuple(metrics) == one.metrics else _with_metrics(one, metrics) for one, metrics in zip(verdicts, judged)
+    ]
+
+
+def _with_metrics(verdict: Verdict, metrics: Sequence[JudgedMetric]) -> Verdict:
+    word, reasons = _summed(verdict.findings, metrics)
+    first = verdict.by_itself or verdict.verdict
+    return replace(verdict, verdict=word, by_itself=first, reasons=reasons, metrics=tuple(metrics))
+
+
+def _summed(findings: Sequence[Finding], judged: Sequence[JudgedMetric]) -> tuple[str, tuple[str, ...]]:
+    """The verdict, and the reasons of what is not well, the worst first."""
+    words = [(f.verdict, f.reason) for f in findings] + disturbances.reasons(judged)
+    ranked = sorted(words, key=lambda pair: ORDER.index(pair[0]))
+    reasons = tuple(reason for verdict, reason in ranked if verdict not in ("PASS", NOT_JUDGED))
+    return worst(verdict for verdict, _ in ranked), reasons
 
 
 def _comparable(past: Mapping[str, Baseline], metrics: Sequence[AnyMetric], host: str) -> Mapping[str, Baseline]:

@@ -94,7 +94,7 @@ def from_raw(raw: Mapping[str, Any], path: Path) -> Verdict:
         findings=tuple(_made(Finding, each) for each in raw["findings"]), missing=tuple(raw["missing"]),
         failed=_unmeasured(raw["failed"]), skipped=_unmeasured(raw["skipped"]), left_out=_unmeasured(raw["left_out"]),
         measurement=None if info is None else _made(MeasurementInfo, info, gpus=tuple(_made(MeasuredGpu, gpu) for gpu in info["gpus"])),
-        references=tuple(raw["provenance"]["references"]), software=raw["provenance"]["software"],
+        references=tuple(raw["provenance"]["references"]), software=raw["provenance"]["software"], by_itself=raw.get("by_itself"),
     )  # fmt: skip
 
 
@@ -104,6 +104,7 @@ def to_raw(verdict: Verdict) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         **{key: getattr(verdict, key) for key in ("check", "system", "partition", "environ", "node", "kind", "time", "verdict")},
+        **({} if verdict.by_itself is None else {"by_itself": verdict.by_itself}),
         "reasons": list(verdict.reasons),
         "metrics": [_raw_metric(metric) for metric in verdict.metrics],
         "findings": [dict(vars(finding)) for finding in verdict.findings],

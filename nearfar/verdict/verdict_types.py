@@ -181,7 +181,8 @@ class Verdict:
 
     ``missing``: asked for, and nothing is said about it; ``failed`` and ``skipped`` as the program said; ``left_out``: never asked
     for. ``measurement``: None where there was no document. ``references`` are the files of the rows that were used; ``software`` the
-    versions that the program named.
+    versions that the program named. ``by_itself``: the verdict before the other checks of the run were known, as ReFrame has it,
+    where they changed it.
     """
 
     check: str
@@ -202,6 +203,7 @@ class Verdict:
     measurement: MeasurementInfo | None
     references: tuple[str, ...]
     software: Mapping[str, str]
+    by_itself: str | None = None
 
     @property
     def unmeasured(self) -> tuple[Unmeasured, ...]:

@@ -15,7 +15,6 @@ from nearfar.report.explanations import Answer
 from nearfar.verdict import run_directory
 from tests.data.runs import golden, synthetic
 from tests.report.test_report import Page
-from tests.support.verdicts import judged, judged_metric
 
 NODE = SimpleNamespace(name="a", folder=Path("a"), modelled=False)
 OTHER_NODE = SimpleNamespace(name="b", folder=Path("b"), modelled=False)
@@ -127,20 +126,3 @@ def test_no_reason_is_lost(tmp_path, write):
 def test_one_reason_follows():
     group = causes.ReasonGroup(ABSENT_GPU, (reason("INDETERMINATE", "x", GAP, ["g3:n0"]),))
     assert group.words == "and 1 reason that follows from it"
-
-
-@pytest.mark.parametrize("disturbance", ["host", None])
-def test_a_slow_figure_says_that_another_check_found_the_host_disturbed(tmp_path, disturbance):
-    made = synthetic.Run(tmp_path / "run", "vm", ["vm"], hostname="a")
-    copies = [
-        judged_metric(subject=f"n0:g{g}", verdict="INDETERMINATE", reason=f"g{g} fell", disturbance=disturbance)
-        for g in (0, 1)
-    ]
-    made.check("a", judged("host_device_check", *copies, verdict="INDETERMINATE", reasons=("g0 fell",)), None)
-    stream = judged_metric(subject="c0:n0/triad", quantity="stream", verdict="FAIL", reason="STREAM is slow")
-    made.check("a", judged("host_memory_check", stream, verdict="FAIL", reasons=("STREAM is slow",)), None)
-    folder = made.finish()
-    page = Page(report.build(folder))
-    words = "STREAM is slow; but host_device_check of the same run found that paths that share only the memory of NUMA node 0"
-    for text in (page.text, report.summary(folder, colour=False)):
-        assert "STREAM is slow" in text and (words in text) == (disturbance == "host")

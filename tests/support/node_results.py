@@ -13,7 +13,7 @@ from nearfar.base import Finding
 from nearfar.measurement import Unmeasured
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
-from nearfar.verdict import FigureLook, JudgedMetric, JudgedReference, Verdict, verdict_file
+from nearfar.verdict import FigureLook, JudgedMetric, JudgedReference, Verdict, of_one_run, verdict_file
 from tests.support.verdicts import TIME, judged, judged_metric
 
 SYSTEM = "vm"
@@ -42,7 +42,8 @@ def leave(
         check, *metrics, system=system, node=node, kind=kind, time=utc(at), verdict=verdict, findings=tuple(findings),
         failed=(Unmeasured("g2:n0", wrong, code),) if wrong else (),
     )  # fmt: skip
-    for each in (whole, *(replace(other, system=system, node=node, time=utc(at)) for other in beside)):
+    others = [replace(other, system=system, node=node, time=utc(at)) for other in beside]
+    for each in of_one_run([whole, *others]):
         own = folder / node / each.check
         own.mkdir(parents=True)
         (own / "document.json").write_text("{}")

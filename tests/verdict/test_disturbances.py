@@ -15,7 +15,7 @@ from nearfar.base import NOT_JUDGED, CouldNotJudge, site_file
 from nearfar.cells import parse
 from nearfar.measurement import Document
 from nearfar.topology import Gpu, Node, NumaNode, Package, node_to_document
-from nearfar.verdict import Baseline, CaseInfo, Verdict, disturbances, judge, verdict_file
+from nearfar.verdict import Baseline, CaseInfo, Verdict, disturbances, judge, of_one_run, verdict_file
 from nearfar.verdict.references import Reference
 
 CPUS = tuple(range(32))
@@ -251,16 +251,24 @@ def test_a_check_that_finds_the_host_disturbed_excuses_its_memory_in_the_others(
     assert other.verdict == "FAIL", "by itself"
     for host, told in (("shared", excused), ("own", set())):
         beside = judged(fallen(), host=host)
-        of_beside, found = disturbances.of_other_checks([("a_check", beside.metrics), ("b_check", other.metrics)])
-        assert ({m.subject for m in other.metrics if m.name in found}, of_beside) == (told, {})
-        assert all(why.startswith("a_check of the same run found that paths that share") for why in found.values())
+        of_beside, found = of_one_run([beside, replace(other, check="b_check")])
+        assert {m.subject for m in found.metrics if m.verdict == "INDETERMINATE"} == told
+        assert of_beside is beside
+        assert (found.verdict, found.by_itself) == (("INDETERMINATE", "FAIL") if told else ("FAIL", None))
+        assert all(
+            "host_device_check of the same run found" in str(m.reason)
+            for m in found.metrics
+            if m.verdict == "INDETERMINATE"
+        )
+        jsonschema.validate(verdict_file.to_raw(found), site_file.schema("verdict-2"))
 
 
 def test_other_checks_explain_no_latency_and_nothing_of_their_own() -> None:
     found = judged(document([lone("n0:g0", 40.0), lone("n0:g1", 40.0), lone("g0:n0", 30.0)]), host="shared")
     assert [word(found, cell) for cell in ("n0:g0", "g0:n0")] == ["INDETERMINATE", "FAIL"]
-    slow = [replace(m, quantity="latency.copy", verdict="FAIL") for m in judged(fallen(), host="own").metrics]
-    assert disturbances.of_other_checks([("a_check", found.metrics), ("b_check", slow)]) == [{}, {}]
+    slow = judged(fallen(), host="own")
+    slow = replace(slow, metrics=tuple(replace(m, quantity="latency.copy", verdict="FAIL") for m in slow.metrics))
+    assert of_one_run([found, slow]) == [found, slow]
 
 
 def test_a_sum_that_falls_evenly_explains_nothing_of_other_checks() -> None:
@@ -268,7 +276,7 @@ def test_a_sum_that_falls_evenly_explains_nothing_of_other_checks() -> None:
     total = judged(document([together("n0:g0+n0:g1", [45.0, 46.0])]), host="shared")
     link = judged(document([lone("n0:g0", 45.0), lone("n0:g1", 55.4)]), host="shared")
     assert (total.verdict, link.verdict) == ("INDETERMINATE", "FAIL")
-    assert disturbances.of_other_checks([("a_check", total.metrics), ("b_check", link.metrics)]) == [{}, {}]
+    assert of_one_run([total, link]) == [total, link]
 
 
 def test_a_modelled_or_missing_document_is_not_disturbed() -> None:

@@ -84,8 +84,8 @@ def of_result(one: NodeResult) -> ResultReading:
 def _check(one: NodeResult, check: result.CheckResult) -> CheckReading:
     figures, pair = check.figures, len(one.nodes) > 1
     return CheckReading(
-        check.check, check.counted, str(check.folder).removeprefix(f"{one.folder}/"), _words(check), result.failures(check),
-        result.within_bounds(figures), result.cells(figures), result.intermittent(figures, check.excused),
+        check.check, check.verdict, str(check.folder).removeprefix(f"{one.folder}/"), _words(check), result.failures(check),
+        result.within_bounds(figures), result.cells(figures), result.intermittent(figures),
         result.within_bounds(figures, is_between) if pair else frozenset(),
     )  # fmt: skip
 
@@ -100,9 +100,9 @@ def _undone(one: NodeResult) -> str:
 
 def _words(check: result.CheckResult) -> str:
     """What a check says of the node where it is neither PASS nor FAIL: its worst finding of that verdict."""
-    if check.excuse or check.counted not in ("INDETERMINATE", "DEGRADED"):
-        return check.excuse
-    found = next((finding.words for finding in check.findings if finding.verdict == check.counted), "")
+    if check.verdict not in ("INDETERMINATE", "DEGRADED"):
+        return ""
+    found = next((finding.words for finding in check.findings if finding.verdict == check.verdict), "")
     return _cut(found or check.reason or "")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -20,7 +20,7 @@ from typing import Any
 
 from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, NearfarError, short_host_name, utc_time, worst
 from nearfar.slurm.trust import Trust
-from nearfar.verdict import FigureColumns, JudgedMetric, MeasuredGpu, Verdict, columns, disturbances, verdict_file
+from nearfar.verdict import FigureColumns, MeasuredGpu, Verdict, columns, verdict_file
 
 from . import figures_file
 from .figures_file import CheckFigures
@@ -53,9 +53,8 @@ class ResultFinding:
 @dataclass(frozen=True)
 class CheckResult:
     """A check's verdict and its findings, worst first. ``folder`` holds its ``verdict.json`` and ``document.json``; of the former are
-    the ``figures``, the worst ``reason`` and the ``partition`` (ReFrame's). ``excused``: the slow figures that are no evidence against
-    the node because another check of the run found its host disturbed, with why. ``gpus``: the GPUs of each figure with a finding;
-    ``boards``: what is known of the node's GPUs. Both are empty for a check that is wholly good."""
+    the ``figures``, the worst ``reason`` and the ``partition`` (ReFrame's). ``gpus``: the GPUs of
+    each figure with a finding; ``boards``: what is known of the node's GPUs. Both are empty for a check that is wholly good."""
 
     check: str
     verdict: str
@@ -64,23 +63,8 @@ class CheckResult:
     figures: FigureColumns
     reason: str | None = None
     partition: str = ""
-    excused: Mapping[str, str] = field(default_factory=dict)
     gpus: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     boards: tuple[MeasuredGpu, ...] = ()
-
-    @property
-    def counted(self) -> str:
-        """Its verdict, where FAIL by excused figures alone is INDETERMINATE."""
-        fails = [f for f in self.findings if f.verdict == "FAIL"]
-        excused = bool(fails) and all(not f.hard and f.what in self.excused for f in fails)
-        return "INDETERMINATE" if self.verdict == "FAIL" and excused else self.verdict
-
-    @property
-    def excuse(self) -> str:
-        """A sentence about its FAILs that are excused; empty where none is."""
-        names = [f.what for f in self.findings if f.verdict == "FAIL" and not f.hard and f.what in self.excused]
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        return f"FAIL of {names[0]}{more}: {self.excused[names[0]]}" if names else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,16 +122,14 @@ def within_bounds(figures: FigureColumns, wanted: Callable[[str], bool] | None =
     return _set(figures.names, flags)
 
 
-def intermittent(figures: FigureColumns, excused: Collection[str] = ()) -> frozenset[str]:
-    """The names of the figures that were beyond their bound in some looks alone, without those that are ``excused``."""
-    return _set(figures.names, figures.intermittent) - set(excused)
+def intermittent(figures: FigureColumns) -> frozenset[str]:
+    """The names of the figures that were beyond their bound in some looks alone."""
+    return _set(figures.names, figures.intermittent)
 
 
 def failures(check: CheckResult) -> tuple[ResultFinding, ...]:
-    """The FAILs of a check that count."""
-    if not check.findings:
-        return ()
-    return tuple(f for f in check.findings if f.verdict == "FAIL" and (f.hard or f.what not in check.excused))
+    """The FAILs of a check."""
+    return tuple(f for f in check.findings if f.verdict == "FAIL")
 
 
 def cells(figures: FigureColumns) -> frozenset[str]:
@@ -199,7 +181,7 @@ def read(folder: Path, trust: Trust, numbers: bool = True) -> NodeResult:
         raise CouldNotJudge(f"{path}: ended {raw['ended']}, before it started ({raw['started']}); not counted")
     _check_sizes(folder, raw["files"])
     good = figures_file.read(folder, trust, numbers) if figures_file.NAME in raw["files"] else {}
-    checks = _excused([_check(folder, raw, entry, trust, good.get(entry["folder"])) for entry in raw["checks"]])
+    checks = tuple(_check(folder, raw, entry, trust, good.get(entry["folder"])) for entry in raw["checks"])
     nodes = parted(raw["node"])
     verdict = verdict_of(nodes, (check.verdict for check in checks), bool(raw["missing"]))
     if verdict != raw["verdict"]:
@@ -210,11 +192,6 @@ def read(folder: Path, trust: Trust, numbers: bool = True) -> NodeResult:
         **{key: raw[key] for key in ("run", "sweep", "hostname", "system", "started", "ended", "slurm", "verdict", "reason",
                                      "interrupted")},
     )  # fmt: skip
-
-
-def _excused(checks: Sequence[tuple[CheckResult, Sequence[JudgedMetric]]]) -> tuple[CheckResult, ...]:
-    found = disturbances.of_other_checks([(check.check, metrics) for check, metrics in checks])
-    return tuple(replace(check, excused=excused) if excused else check for (check, _), excused in zip(checks, found))
 
 
 def _check_times(path: Path, *times: str) -> None:
@@ -241,8 +218,8 @@ def _check_sizes(folder: Path, sizes: dict[str, int]) -> None:
 
 def _check(
     folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: Trust, good: CheckFigures | None
-) -> tuple[CheckResult, Sequence[JudgedMetric]]:  # fmt: skip
-    """A check of ``result.json``, held against its ``verdict.json``, and its judged figures. Where that file is the very one whose
+) -> CheckResult:  # fmt: skip
+    """A check of ``result.json``, held against its ``verdict.json``. Where that file is the very one whose
     figures are kept as ``good``, and ``result.json`` has nothing to say of it either, those stand for them: none of it is bad."""
     place = folder / entry["folder"]
     if f"{entry['folder']}/{verdict_file.NAME}" not in result["files"]:
@@ -252,7 +229,7 @@ def _check(
     text = trust.file(path)
     if good is not None and not entry["findings"] and good.digest == figures_file.digest(text):
         _check_said(path, result, entry, good)
-        return CheckResult(entry["check"], entry["verdict"], (), place, good.figures, None, good.partition), ()
+        return CheckResult(entry["check"], entry["verdict"], (), place, good.figures, None, good.partition)
     raw = trust.parsed(path, text)
     try:
         verdict = verdict_file.from_raw(raw, path)
@@ -267,10 +244,9 @@ def _check(
     named = {finding.what for finding in found}
     gpus = {metric.name: metric.gpus for metric in verdict.metrics if metric.name in named}
     boards = verdict.measurement.gpus if found and verdict.measurement else ()
-    check = CheckResult(
+    return CheckResult(
         entry["check"], entry["verdict"], found, place, figures, reason, verdict.partition, gpus=gpus, boards=boards
     )
-    return check, verdict.metrics
 
 
 def _check_said(path: Path, result: dict[str, Any], entry: dict[str, Any], said: Verdict | CheckFigures) -> None:
