@@ -3,9 +3,7 @@
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from nearfar.question import named
-
-from .base import launched_check
+from .base import launched_check, named
 
 
 @rfm.simple_test

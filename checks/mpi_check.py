@@ -8,9 +8,8 @@ from reframe.core.builtins import variable
 
 from nearfar.mpi import numa_pairs
 from nearfar.mpi.osu import installed, launch
-from nearfar.question import named
 
-from .base import launched_check
+from .base import launched_check, named
 
 
 @rfm.simple_test

@@ -10,9 +10,8 @@ from reframe.core.builtins import run_after, run_before, variable
 from nearfar.base import NOT_JUDGED, Finding, NearfarError
 from nearfar.mpi import as_root
 from nearfar.mpi.osu import bindings, disturbances
-from nearfar.question import named
 
-from .base import node_check
+from .base import named, node_check
 
 
 @rfm.simple_test

@@ -1,8 +1,6 @@
 import reframe as rfm
 
-from nearfar.question import named
-
-from .base import node_check
+from .base import named, node_check
 
 
 @rfm.simple_test

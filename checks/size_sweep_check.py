@@ -3,9 +3,7 @@
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from nearfar.question import named
-
-from .base import node_check
+from .base import named, node_check
 
 
 @rfm.simple_test

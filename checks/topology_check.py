@@ -2,10 +2,9 @@
 
 import reframe as rfm
 
-from nearfar.question import named
 from nearfar.site import topology_diff
 
-from .base import node_check
+from .base import named, node_check
 
 
 @rfm.simple_test

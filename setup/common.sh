@@ -3,6 +3,8 @@
 # Sourced with CHECKOUT set. Nothing here starts a program when nothing has changed since the last run.
 
 STATE=${NEARFAR_STATE:-$CHECKOUT}
+[[ $STATE == [/~]* ]] || STATE=$PWD/$STATE # ReFrame and its jobs have other working directories
+[[ -z ${NEARFAR_STATE-} ]] || export NEARFAR_STATE=$STATE
 LOGS=$STATE/build/logs
 LOCKS=$CHECKOUT/setup/locks # made from pyproject.toml by: setup/lock
 export NEARFAR_CUDA=${NEARFAR_CUDA:-auto}
@@ -24,7 +26,7 @@ exec 8>&2
 trap 'say "interrupted; the next set-up goes on from here" 2>&8; exit 130' INT
 
 refuse_path() { # ReFrame splits paths at white space, compilers stumble over quotes: $1 is what the folder is, $2 its path
-    local odd=$'[] \t\n\'"`$\\\\&;|<>(){}*?![#:]'
+    local odd=$'[] \t\n\'"`$\\\\&;|<>(){}*?![#:%]'
     [[ $2 != *$odd* ]] || finish "$1: its path has a character that ReFrame or the compilers cannot take ($(printf '%q' "$2")): $3"
 }
 
@@ -76,7 +78,7 @@ find_python() {
 
 need_python() { usable_python || find_python venv; }
 need_compiler() { # whether it knows C++17 is asked once there is a Python
-    [[ -n ${PROBE-} ]] || PROBE=$(usable_python || find_python || type -P python3) || { have c++ || have g++ || have clang++; return; }
+    [[ -n ${PROBE-} ]] || PROBE=$(usable_python || find_python) || { have c++ || have g++ || have clang++; return; }
     "$PROBE" "$CHECKOUT/setup/toolchain.py" compiler
 }
 need_make() { have ninja || have make; }
@@ -201,8 +203,8 @@ system_needs() { # what must be there: brought by apt-get, or listed; then what 
 
 # --- Python ---------------------------------------------------------------------------------------------------------
 
-venv_folder() { # the checkout's .venv, or the state folder's when the checkout is read-only
-    if [[ -x $CHECKOUT/.venv/bin/python || -w $CHECKOUT ]]; then printf '%s' "$CHECKOUT/.venv"; else printf '%s' "$STATE/.venv"; fi
+venv_folder() { # the checkout's .venv; the state folder's, where that is elsewhere and the checkout's is not complete
+    if [[ $STATE == "$CHECKOUT" ]] || is_stamped "$CHECKOUT/.venv" "${LEVEL:-base}"; then printf '%s' "$CHECKOUT/.venv"; else printf '%s' "$STATE/.venv"; fi
 }
 
 satisfies() { # has this Python all that nearfar imports, in the right versions? $2: test, for what the tests import too
@@ -216,11 +218,11 @@ stamp_text() { # of the environment $1 for $2 (base or test): its place, its int
     cat "$LOCKS/$2.txt"
 }
 
-venv_is_current() { # $1: base or test
-    local venv
-    venv=$(venv_folder)
-    [[ -x $venv/bin/python ]] && stamp_text "$venv" "$1" | cmp -s - "$venv/nearfar-$1.stamp"
+is_stamped() { # the environment $1, for $2 (base or test)
+    [[ -x $1/bin/python ]] && stamp_text "$1" "$2" | cmp -s - "$1/nearfar-$2.stamp"
 }
+
+venv_is_current() { is_stamped "$(venv_folder)" "$1"; } # $1: base or test
 
 venv_flaw() { # why the environment $1 is of no use any more; nothing where it is, or where there is none
     local version
@@ -229,14 +231,21 @@ venv_flaw() { # why the environment $1 is of no use any more; nothing where it i
         [[ -n $version ]] && printf 'its Python %s is older than %s' "$version" "$OLDEST_PYTHON" || printf 'its Python is gone'
     elif [[ ! -d $1/lib/python${version%.*} ]]; then
         printf 'it was made by another Python than its %s of today' "$version"
+    elif [[ ! -e $1/bin/pip ]] && ! have uv; then
+        printf 'it has no pip'
     fi
 }
 
-why_no_python() { # in one line: what of the way to the Python of .venv this user may not pass, or that there is none
-    local venv=$CHECKOUT/.venv path
-    path=$(readlink -m "$venv/bin/python")
+hidden_part() { # what of the way to the Python of the environment $1 this user may not pass; fails where it is open, or gone
+    local path
+    path=$(readlink -m "$1/bin/python")
     while [[ -n $path && ! -e $path ]]; do path=${path%/*}; done
-    if [[ -n $path && ! -x $path ]]; then
+    [[ -n $path && ! -x $path ]] && printf '%s' "$path"
+}
+
+why_no_python() { # in one line: what hides the Python of .venv from this user, or that there is none
+    local venv=$CHECKOUT/.venv path
+    if path=$(hidden_part "$venv"); then
         printf '%s is set up, but user %s may not read its Python (%s): its owner can open that, and NEARFAR_STATE=/a/folder %s/validate sets up another' \
             "$venv" "$EUID" "$path" "$CHECKOUT"
     else
@@ -250,9 +259,12 @@ usable_python() {
     local extra='' venv path
     [[ ${LEVEL-} != test ]] || extra='test'
     venv=$(venv_folder)
-    for path in "${NEARFAR_PYTHON-}" ${VIRTUAL_ENV:+"$VIRTUAL_ENV/bin/python"}; do
-        [[ -n $path && $path != "$venv/bin/python" ]] && satisfies "$path" $extra && printf '%s\n' "$path" && return
-    done
+    if [[ -n ${NEARFAR_PYTHON-} ]]; then
+        path=$(type -P "$NEARFAR_PYTHON") && satisfies "$path" $extra && printf '%s\n' "$path"
+        return
+    fi
+    path=${VIRTUAL_ENV:+$VIRTUAL_ENV/bin/python}
+    [[ -n $path && $path != "$venv/bin/python" ]] && satisfies "$path" $extra && printf '%s\n' "$path" && return
     venv_is_current "${LEVEL:-base}" && printf '%s\n' "$venv/bin/python" && return
     [[ ! -e $venv ]] && path=$(type -P python3) && satisfies "$path" $extra && printf '%s\n' "$path"
 }
@@ -276,7 +288,8 @@ move_venv() { # what the environment $1 says of its place, where the checkout wa
     [[ $old == /* && $old != "$1" ]] || return 0
     say "the checkout was copied or moved: its environment is now that of $1"
     for file in "$1"/bin/* "$1/pyvenv.cfg" "$1"/nearfar-*.stamp; do
-        [[ -L $file ]] || ! grep -IqF "$old" "$file" || sed -i "s|$old|$1|g" "$file"
+        # Not within a longer path: a file may be done already.
+        [[ -L $file ]] || ! grep -IqF "$old" "$file" || sed -i "s#\(^\|[^A-Za-z0-9._/-]\)$old#\1$1#g" "$file"
     done
 }
 
@@ -293,6 +306,8 @@ make_venv() { # creates or completes .venv for LEVEL (base or test)
             list_missing
         }
         if [[ -n $flaw ]]; then
+            hidden_part "$venv" >/dev/null && finish "$(why_no_python)"
+            [[ -O $venv || $USER_ID == 0 ]] || finish "$venv is of no use ($flaw) and is another user's: NEARFAR_STATE=/a/folder sets up another"
             say "making the virtual environment anew, because $flaw: $venv   (log: $LOGS/pip.log)"
             rm -rf "$venv" 2>/dev/null || finish "$venv cannot be removed"
         else
@@ -387,6 +402,7 @@ manual_pages() { # once for each build: beside build/bin, where man finds them b
 set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder; none where WAY is spack) are set
     LEVEL=$1
     refuse_path 'the checkout' "$CHECKOUT" 'move it to a path of letters, digits and . _ - + @ , = ~ /'
+    [[ $STATE == /* ]] || finish "NEARFAR_STATE=$STATE: the shell took the ~ for a letter: name an absolute path"
     refuse_path 'NEARFAR_STATE' "$STATE" 'name another folder'
     local key version stamp=$STATE/build/setup-$1.stamp tests=''
     [[ $LEVEL == base ]] || tests=--tests

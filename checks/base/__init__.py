@@ -1,7 +1,20 @@
 """What the checks stand on: ``node_check`` (one run of a program), ``launched_check`` (a program with several ranks)."""
 
+from reframe.core.exceptions import ReframeSyntaxError
+
+from nearfar import question
+from nearfar.base import NearfarError
+
 from .contending_check import contending_check
 from .launched_check import launched_check
 from .node_check import node_check
 
-__all__ = ["contending_check", "launched_check", "node_check"]
+__all__ = ["contending_check", "launched_check", "named", "node_check"]
+
+
+def named(check):
+    """The question of a check. ReFrame leaves out the file of one that there is not, and loads the others."""
+    try:
+        return question.named(check)
+    except NearfarError as error:
+        raise ReframeSyntaxError(str(error)) from None

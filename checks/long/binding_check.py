@@ -9,9 +9,8 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_before
 
 from nearfar.base import write_atomically
-from nearfar.question import named
 
-from ..base import node_check
+from ..base import named, node_check
 
 #: Seconds of a program that names no budget.
 BUDGET = 900.0

@@ -4,9 +4,8 @@ import reframe as rfm
 from reframe.core.builtins import variable
 
 from nearfar.mpi import contention
-from nearfar.question import named
 
-from ..base import contending_check
+from ..base import contending_check, named
 
 
 @rfm.simple_test

@@ -9,10 +9,9 @@ from reframe.core.builtins import run_before
 
 from nearfar import kernels, measurement
 from nearfar.base import NOT_JUDGED, Finding, node_lock, write_atomically
-from nearfar.question import named
 from nearfar.verdict import case_files
 
-from ..base import node_check
+from ..base import named, node_check
 
 #: The folder of the stage directory that the matrix is measured in.
 MATRIX = "matrix"

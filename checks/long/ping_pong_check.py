@@ -7,9 +7,8 @@ from reframe.core.builtins import variable
 
 from nearfar.base import NearfarError
 from nearfar.mpi.osu import hosts, installed, launch
-from nearfar.question import named
 
-from ..base import launched_check
+from ..base import launched_check, named
 
 
 @rfm.simple_test

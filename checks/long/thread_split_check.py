@@ -2,9 +2,7 @@
 
 import reframe as rfm
 
-from nearfar.question import named
-
-from ..base import contending_check
+from ..base import contending_check, named
 
 
 @rfm.simple_test

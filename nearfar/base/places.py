@@ -1,7 +1,7 @@
 """Where data, state and the checkout are. No other module computes such a path (bash and ``setup/``, which run before it, have their own).
 
 *Data* is what nearfar reads and never writes: at the top of a checkout, in ``nearfar/data`` of an installed wheel.
-*State* is what it writes: ``NEARFAR_STATE``, else the checkout, else ``XDG_STATE_HOME/nearfar``.
+*State* is what it writes: ``NEARFAR_STATE``, else the checkout, else ``XDG_STATE_HOME/nearfar`` (``~/.local/state``).
 The *checkout* is needed to build the programs: by ``validate`` unless ``NEARFAR_PROGRAMS`` names built ones, and by ``kit --with-pack``.
 """
 
@@ -38,11 +38,22 @@ def in_checkout(path: str, what: str) -> Path:
 
 
 def state_directory() -> Path:
-    """Where ``build/`` and ``reports/`` live."""
+    """Where ``build/`` and ``reports/`` live. Raises ``NearfarError`` where nothing says it, or by a path that is not absolute: programs
+    that a run starts have other working directories."""
     own = os.environ.get("NEARFAR_STATE")
-    if not own and CHECKOUT is not None:
-        return CHECKOUT
-    return Path(own or Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state", "nearfar")).expanduser().absolute()
+    if own and not Path(own).is_absolute():
+        raise NearfarError(f"NEARFAR_STATE={own}: not an absolute path (a ~ is the shell's to replace)")
+    if own or CHECKOUT is not None:
+        return Path(own) if own else CHECKOUT or Path()
+    xdg = Path(os.environ.get("XDG_STATE_HOME", ""))
+    if xdg.is_absolute():  # the specification says to ignore others
+        return xdg / "nearfar"
+    try:
+        return Path.home() / ".local" / "state" / "nearfar"
+    except RuntimeError:
+        raise NearfarError(
+            f"user {os.getuid()} has no home directory: NEARFAR_STATE=/a/folder says where to write"
+        ) from None
 
 
 def programs_directory() -> Path:

@@ -25,7 +25,7 @@ from nearfar.base import (
 )
 from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import degraded
-from nearfar.question import ACCEPT, QUICK, Question, askable, asked_at
+from nearfar.question import ACCEPT, QUICK, Question, askable, asked_at, check_names
 from nearfar.site import System, lint, systems
 from nearfar.verdict import HISTORY, references
 
@@ -92,6 +92,8 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
     checks = _checks(request)
     names = sorted({check.name for check in checks})
     for wanted in request.checks:
+        if wanted in check_names() and wanted not in names:
+            raise NearfarError(f"--check {wanted}: --quick asks it")
         if wanted not in names:
             raise NearfarError(f"--check {wanted}: no such check{did_you_mean(wanted, names)}")
     system = site.systems[site.here]

@@ -53,7 +53,7 @@ def told(pack: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_guides_files_are_short() -> None:
-    assert [len([line for line in file.splitlines() if line.strip()]) for file in guides_files()] == [10, 8]
+    assert [len([line for line in file.splitlines() if line.strip()]) for file in guides_files()] == [10, 7]
 
 
 def test_it_is_listed_run_and_on_the_page(pack: Path) -> None:

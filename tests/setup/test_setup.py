@@ -70,6 +70,7 @@ case "$*" in
     mkdir -p "$3/bin" "$3/lib/python${{version%.*}}/site-packages" && : >"$3/pyvenv.cfg"
     {cp} "$0" "$3/bin/python"
     printf '#!%s/bin/python\\n' "$3" >"$3/bin/pytest"
+    : >"$3/bin/pip"
     ;;
 "-m pip install "*)
     words="$*"
@@ -348,6 +349,9 @@ def spoil(venv: Path, how: str) -> None:
         python.symlink_to("/nowhere/python3.12")
     elif how == "old":
         script(python, "echo 3.9.18; exit 1")
+    elif how == "half":  # what was interrupted before it had pip
+        (venv / "bin/pip").unlink()
+        (venv / "nearfar-base.stamp").unlink()
     else:
         (venv / "lib" / "python3.12").rename(venv / "lib" / "python3.11")
         python.rename(venv / "elsewhere")  # a new interpreter behind the same name
@@ -360,6 +364,7 @@ def spoil(venv: Path, how: str) -> None:
         ("gone", "its Python is gone"),
         ("old", "its Python 3.9.18 is older than 3.10"),
         ("another", "it was made by another Python than its 3.12.4 of today"),
+        ("half", "it has no pip"),
     ],
 )
 def test_an_environment_of_another_python_is_made_anew(machine: Machine, how: str, why: str) -> None:
@@ -540,6 +545,59 @@ def test_state_goes_elsewhere(machine: Machine, tmp_path: Path) -> None:
     assert not (machine.checkout / "build").exists()
 
 
+def test_a_relative_state_is_one_place_and_a_tilde_none(machine: Machine, tmp_path: Path) -> None:
+    machine.has_everything()
+    machine.environment["NEARFAR_STATE"] = "state"
+    (machine.checkout / "nearfar/cli.py").write_text("import os\n\n\ndef main(): print(os.environ['NEARFAR_STATE'])\n")
+    assert machine.run().stdout == f"{Path.cwd()}/state\n"
+    shutil.rmtree("state")
+    machine.environment["NEARFAR_STATE"] = "~/state"
+    done = machine.run()
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "absolute path" in done.stderr
+
+
+def test_a_checkout_whose_environment_is_old_and_anothers_leaves_it_and_makes_one_of_its_own(
+    machine: Machine, tmp_path: Path
+) -> None:
+    machine.has_tools()
+    machine.has_python("python3.12", "3.12.4")
+    assert machine.run("--setup-only").returncode == 0
+    (machine.checkout / "setup/locks/base.txt").open("a").write("# pulled\n")
+    kept = {path: path.lstat().st_mtime_ns for path in (machine.checkout / ".venv").rglob("*")}
+    machine.environment["NEARFAR_STATE"] = str(tmp_path / "state")
+    for words in (["--setup-only"], []):
+        assert machine.run(*words).returncode == 0
+    assert (tmp_path / "state/.venv/nearfar-base.stamp").exists()
+    assert kept == {path: path.lstat().st_mtime_ns for path in (machine.checkout / ".venv").rglob("*")}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another")
+def test_another_users_environment_is_not_removed(machine: Machine) -> None:
+    machine.has_tools()
+    machine.has_python("python3.12", "3.12.4")
+    assert machine.run("--setup-only").returncode == 0
+    venv = machine.checkout / ".venv"
+    spoil(venv, "gone")
+    os.chown(venv, 12345, 12345)
+    machine.environment["NEARFAR_TEST_UID"] = "1000"
+    done = machine.run("--setup-only")
+    assert done.returncode == 2 and "another user's: NEARFAR_STATE=/a/folder" in done.stderr
+    assert (venv / "nearfar-base.stamp").exists()
+
+
+def test_it_is_found_through_a_link_and_whatever_cdpath_says(machine: Machine, tmp_path: Path) -> None:
+    machine.has_everything()
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links/v").symlink_to(machine.checkout / "validate")
+    command = [str(machine.bin / "bash"), "v", "--setup-only"]
+    environment = {**machine.environment, "CDPATH": f".:{tmp_path}"}
+    done = subprocess.run(command, cwd=tmp_path / "links", env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done
+    command[1] = "checkout/validate"
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1), done
+
+
 def test_another_state_takes_the_checkouts_programs(machine: Machine, tmp_path: Path) -> None:
     machine.has_everything()
     assert machine.run("--setup-only").returncode == 0
@@ -558,7 +616,7 @@ def test_a_state_folder_that_cannot_be_written(machine: Machine) -> None:
     assert "NEARFAR_STATE=/a/folder moves" in done.stderr
 
 
-@pytest.mark.parametrize("folder", ["with blank", "it's", 'a"quote', "dollar$", "hash#1"])
+@pytest.mark.parametrize("folder", ["with blank", "it's", 'a"quote', "dollar$", "hash#1", "per%cent"])
 def test_a_path_that_reframe_or_nvcc_cannot_take_is_refused_at_once(tmp_path: Path, folder: str) -> None:
     (tmp_path / folder).mkdir()
     machine = Machine(tmp_path / folder)
@@ -603,7 +661,8 @@ def test_control_c_ends_the_set_up(machine: Machine, tool: str) -> None:
 
 def test_wrong_use(machine: Machine) -> None:
     assert "expected auto, system, wheels or none" in machine.run("--cuda", "twelve").stderr
-    assert machine.run("--cuda").returncode == 2
+    assert machine.run("--cuda").returncode == machine.run("--setup-only", "--cuda").returncode == 2
+    assert "expected spack or system" in machine.run("--with", "nosuch", "--setup-only").stderr
     machine.is_a("debian")
     script(machine.bin / "apt-get", f"echo apt-get >>{machine.calls}")
     done = machine.run("--nosuch=3")
