@@ -28,6 +28,7 @@ COMMANDS = {
     "cost": "what binding schemes cost a program: runs in pairs, with intervals",
     "detect": "what this node is; a first site file",
     "diagnose": "which degraded part explains what is slow",
+    "explain": "what a finding's code means, and what to do next",
     "history": "figures of a node over time, and across nodes",
     "import": "judge what a kit measured on another machine, and make its page",
     "kit": "an archive that measures a node where nothing can be installed",

@@ -1,4 +1,5 @@
-"""Write docs/reference/*-file.md from the JSON schemas of a site's files: every key with type, unit, default, meaning and example."""
+"""Write docs/reference/*-file.md from the JSON schemas of a site's files (every key with type, unit, default, meaning and example), and
+messages.md from the tables of messages."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
 from nearfar.base.schema_check import schema  # noqa: E402
+from nearfar.commands import explain  # noqa: E402
 
 Node = Mapping[str, Any]
 
@@ -137,5 +139,6 @@ def shown(value: Any) -> str:
 
 
 if __name__ == "__main__":
+    (CHECKOUT / "docs" / "reference" / "messages.md").write_text(explain.page(), encoding="utf-8")
     for name in PAGES:
         (CHECKOUT / "docs" / "reference" / f"{name}.md").write_text(page(name), encoding="utf-8")

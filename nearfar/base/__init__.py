@@ -21,6 +21,7 @@ from .files import (
     write_atomically,
 )
 from .host_names import short_host_name
+from .messages import MESSAGES, Message
 from .node_lists import NodeListError, node_set, refuse_too_many
 from .places import reports_directory, state_directory
 from .process import Finished, find_program, run
@@ -37,6 +38,7 @@ __all__ = [
     "EXIT_FAILED",
     "EXIT_GOOD",
     "EXIT_WRONG_USE",
+    "MESSAGES",
     "NOT_JUDGED",
     "ORDER",
     "STALE_DAYS",
@@ -44,6 +46,7 @@ __all__ = [
     "CouldNotJudge",
     "Finding",
     "Finished",
+    "Message",
     "NearfarError",
     "NodeListError",
     "SiteFile",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 #: In place of a verdict: a figure that was compared with nothing, a note, and whatever consists of such alone.
 NOT_JUDGED = "not judged"
@@ -19,13 +20,16 @@ ORDER = (*VERDICTS, NOT_JUDGED)
 class Finding:
     """Something that is no figure: drift, an absent device, wrong data. ``hard``: it stands without a second run.
 
-    One that is PASS says that something was compared and is well; a note that only informs is ``NOT_JUDGED``.
+    One that is PASS says that something was compared and is well; a note that only informs is ``NOT_JUDGED``. It is made by the
+    ``Message`` of its ``code``, whose sentence with the ``fields`` (numbers, units, devices, bounds) is the ``reason``.
     """
 
     item: str
     verdict: str
     reason: str
     hard: bool = False
+    code: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 def worst(verdicts: Iterable[str]) -> str:

@@ -9,11 +9,11 @@ from nearfar.base import Finding
 from nearfar.measurement import Document
 from nearfar.topology import Node
 
+from . import messages
 from .systems import Partition
 
 #: How many GPUs Slurm has on the node that a job of it runs on.
 VARIABLE = "NEARFAR_SLURM_GPUS"
-_LOOK = "look whether lspci shows them, and for Xid messages in the kernel's log"
 
 
 def findings(
@@ -31,13 +31,9 @@ def findings(
     wanted = int(slurms) if slurms.isdecimal() else 0
     instances = seen > 0 and any(gpu.mig for gpu in observed.gpus)
     if wanted > seen and not instances:
-        have = f"{wanted} GPU{'s' if wanted > 1 else ''}"
-        are = f"{seen} are" if seen > 1 else f"{seen or 'none'} is"
-        words = f"Slurm has {have} on this node (Gres), and {are} seen: {_LOOK}; else correct Gres"
-        return [Finding("gpus", "INDETERMINATE", words)]
+        return [messages.GPUS_BELOW_GRES.finding("gpus", expected=wanted, seen=seen)]
     if seen == 0 and "gpu" in partition.features:
-        words = f"partition '{partition.name}' has GPUs by the site's file (feature gpu), and none is seen: {_LOOK}"
-        return [Finding("gpus", "INDETERMINATE", words)]
+        return [messages.GPUS_NONE.finding("gpus", partition=partition.name)]
     return []
 
 

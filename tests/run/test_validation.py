@@ -328,9 +328,7 @@ def test_a_real_check_that_looks_at_nothing_is_never_green(checkout: Path) -> No
     assert done.returncode == 3, done.stdout
     assert "INDETERMINATE" in done.stdout
     if not inventory.gpu_pci_devices():
-        words = (
-            "partition 'a' has GPUs by the site's file (feature gpu), and none is seen: look whether lspci shows them"
-        )
+        words = "the site file says partition 'a' has GPUs (feature gpu), but none answers"
         assert words in done.stdout
 
 

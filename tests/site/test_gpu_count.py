@@ -20,10 +20,6 @@ from tests.verdict.test_verdict import document
 
 FOUR = load_node_type("h200-x4-vm", [CHECKOUT / "site"]).node
 BARE = Partition("p")
-SAID = (
-    "Slurm has 4 GPUs on this node (Gres), and {}: look whether lspci shows them, and for Xid messages in the kernel's log; "
-    "else correct Gres"
-)
 
 
 def gpus(count: int, **first: object) -> tuple[Gpu, ...]:
@@ -32,23 +28,24 @@ def gpus(count: int, **first: object) -> tuple[Gpu, ...]:
 
 
 @pytest.mark.parametrize(
-    "seen, slurms, reason",
+    "seen, slurms, answering",
     [
         (gpus(4), "4", None),
         (gpus(4), "2", None),
         (gpus(0), "0", None),
         (gpus(0), "", None),
-        (gpus(0), "4", SAID.format("none is seen")),
-        (gpus(1), "4", SAID.format("1 is seen")),
-        (gpus(3), "4", SAID.format("3 are seen")),
-        (gpus(4, fault="Xid 79"), "4", SAID.format("3 are seen")),
+        (gpus(0), "4", 0),
+        (gpus(1), "4", 1),
+        (gpus(3), "4", 3),
+        (gpus(4, fault="Xid 79"), "4", 3),
         (gpus(1, mig=True), "7", None),
     ],
 )
-def test_as_many_as_slurm_has(seen: tuple[Gpu, ...], slurms: str, reason: str | None) -> None:
+def test_as_many_as_slurm_has(seen: tuple[Gpu, ...], slurms: str, answering: int | None) -> None:
     """In MIG mode Slurm counts instances: one GPU may be seven."""
     found = gpu_count.findings(BARE, replace(FOUR, gpus=seen), None, {gpu_count.VARIABLE: slurms})
-    assert [(f.item, f.verdict, f.reason) for f in found] == ([("gpus", "INDETERMINATE", reason)] if reason else [])
+    fields = [(f.code, f.fields) for f in found]
+    assert fields == ([] if answering is None else [("gpu.below_gres", {"expected": 4, "seen": answering})])
 
 
 def test_a_gpu_that_was_measured_is_seen() -> None:
@@ -60,7 +57,7 @@ def test_the_sites_own_word() -> None:
     without, gpu = replace(FOUR, gpus=()), Partition("gpu", features=("gpu",))
     (found,) = gpu_count.findings(gpu, without, None, {})
     assert found.verdict == "INDETERMINATE"
-    assert found.reason.startswith("partition 'gpu' has GPUs by the site's file (feature gpu), and none is seen: look")
+    assert found.code == "gpu.none"
     assert gpu_count.findings(replace(gpu, features=("gpu", "modelled")), without, None, {}) == []
 
 
@@ -101,4 +98,4 @@ def test_reframe_by_hand_on_a_partition_with_gpus_and_a_node_without(tmp_path: P
     assert {judged["check"]: judged["verdict"] for judged in found} == dict.fromkeys(checks, "INDETERMINATE"), (
         done.stdout
     )
-    assert all("feature gpu), and none is seen" in judged["reasons"][0] for judged in found)
+    assert all(judged["findings"][-1]["code"] == "gpu.none" for judged in found)

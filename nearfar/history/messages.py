@@ -1,0 +1,3 @@
+"""What findings about the history say."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What findings about kernels say."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What findings about a kit's file say."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What findings about MPI say."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What findings about a question say."""
+
+from __future__ import annotations

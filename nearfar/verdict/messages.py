@@ -1,0 +1,3 @@
+"""What findings about a document say."""
+
+from __future__ import annotations
