@@ -106,7 +106,11 @@ def _of_check(night: Night, check: str, file: ReferenceFile) -> str:
     metrics = figures(check, document)
     resolved = references.resolve(metrics, check, [file], NODE)
     subject = CaseInfo(check, "simulated", "gpu", "system", "n", TIME)
-    beyond = [each for each in metrics if figure_verdict.word(each, resolved[each.name], {}, False, NODE)[0] == "FAIL"]
+    beyond = [
+        each
+        for each in metrics
+        if figure_verdict.of_figure(each, resolved[each.name], {}, False, NODE).verdict == "FAIL"
+    ]
     if not beyond:
         return judge(document, resolved, subject=subject, metrics=metrics, host=night.host).verdict
     asked, cells = frozenset(each.name for each in beyond), {str(each.cell) for each in beyond}

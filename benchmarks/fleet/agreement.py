@@ -124,7 +124,7 @@ def _judged(
     metrics = figures(check, document)
     resolved = references.resolve(metrics, check, [file], NODE)
     subject = CaseInfo(check, "simulated", "gpu", "system", "n", TIME)
-    beyond = [m for m in metrics if figure_verdict.word(m, resolved[m.name], past, False, NODE)[0] == "FAIL"]
+    beyond = [m for m in metrics if figure_verdict.of_figure(m, resolved[m.name], past, False, NODE).verdict == "FAIL"]
     asked, cells = frozenset(each.name for each in beyond), {str(each.cell) for each in beyond}
     looks = []
     for _ in range(LATER if beyond else 0):

@@ -10,8 +10,11 @@ from collections.abc import Iterator
 
 from nearfar.base import MESSAGES, Message, NearfarError, columns, did_you_mean
 
-#: The packages that have a table of messages.
-PACKAGES = ("history", "kernels", "kit", "mpi", "question", "site", "slurm.health", "verdict")
+#: The tables of messages.
+MODULES = (
+    "history.messages", "kernels.messages", "kit.messages", "mpi.messages", "question.messages", "site.messages", "slurm.health.messages",
+    "verdict.messages", "verdict.figure_messages",
+)  # fmt: skip
 
 _EPILOG = """examples:
   nearfar explain                    every code, a line each
@@ -45,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
 
 def messages() -> dict[str, Message]:
     """Every message by its code, sorted."""
-    for package in PACKAGES:
-        importlib.import_module(f"nearfar.{package}.messages")
+    for module in MODULES:
+        importlib.import_module(f"nearfar.{module}")
     return dict(sorted(MESSAGES.items()))
 
 

@@ -68,5 +68,5 @@ def _metric(metric: JudgedMetric) -> dict[str, Any]:
         },
         "degraded_below": metric.degraded_below, "degraded_above": metric.degraded_above,
         "past": metric.baseline and metric.baseline.to_raw(),
-        "verdict": metric.verdict, "reason": metric.reason,
+        "verdict": metric.verdict, "reason": metric.full_reason or None,
     }  # fmt: skip

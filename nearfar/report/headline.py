@@ -249,8 +249,8 @@ def _check_reasons(node: NodeRun, check: CheckRecord, prefix: str) -> list[Verdi
         if figure.reason:
             kind = FIGURE if figure.verdict in ("FAIL", "DEGRADED") and not figure.intermittent else OTHER
             cell = () if figure.cell is None else (str(figure.cell),)
-            told = VerdictReason(figure.verdict, figure.reason, node, check, figure.anchor, kind=kind, cells=cell)
-            places.setdefault(figure.reason, told)
+            told = VerdictReason(figure.verdict, figure.full_reason, node, check, figure.anchor, kind=kind, cells=cell)
+            places.setdefault(figure.full_reason, told)
     for position, finding in enumerate(verdict.findings):
         anchor = finding_anchor(prefix, position, finding)
         kind, cells, devices = of_finding(finding, verdict)

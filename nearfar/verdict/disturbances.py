@@ -11,6 +11,7 @@ from nearfar.measurement import Document, GpuProcess, MachineUse, machine_uses
 from nearfar.topology import Node
 from nearfar.verdict.references import figure
 
+from .figure_messages import DISTURBED, UNSETTLED
 from .verdict_types import JudgedMetric
 
 #: Others disturb above so many CPUs on the average of a run, and above this share of the machine's.
@@ -82,7 +83,7 @@ def reasons(judged: Sequence[JudgedMetric]) -> list[tuple[str, str]]:
     for kind in dict.fromkeys(entry.disturbance for entry in explained):
         group = [entry for entry in explained if entry.disturbance == kind]
         more = f" (and {plural(len(group) - 1, 'more figure')})" if len(group) > 1 else ""
-        said.append(("INDETERMINATE", f"{group[0].reason}{more}"))
+        said.append(("INDETERMINATE", f"{group[0].full_reason}{more}"))
     rest = [entry for entry in judged if not _is_explained(entry)]
     unsettled = [entry for entry in rest if _unsettled(entry)]
     bounded = [entry for entry in judged if entry.bounded]
@@ -90,7 +91,7 @@ def reasons(judged: Sequence[JudgedMetric]) -> list[tuple[str, str]]:
         words = f"none of the {len(bounded)} figures settled, so that none can be judged: {unsettled[0].reason}"
         said.append(("INDETERMINATE", words))
         rest = [entry for entry in rest if not _unsettled(entry)]
-    one_by_one = [(entry.verdict, entry.reason or "") for entry in rest]
+    one_by_one = [(entry.verdict, entry.full_reason) for entry in rest]
     return [*said, *one_by_one]
 
 
@@ -172,10 +173,11 @@ def _explained(entry: JudgedMetric, found: Sequence[Disturbance]) -> JudgedMetri
         return entry
     if not _bad(entry) or _too_good(entry):
         return replace(entry, disturbance=told[0].kind)
-    words = "; ".join(each.words for each in told)
-    until = " and ".join(dict.fromkeys(each.until for each in told))
-    reason = f"{entry.reason}; {words}; this is no evidence against the node: run again {until}"
-    return replace(entry, verdict="INDETERMINATE", reason=reason, disturbance=told[0].kind)
+    finding = DISTURBED.finding(
+        entry.name, figure=entry.full_reason, cause="; ".join(each.words for each in told),
+        until=" and ".join(dict.fromkeys(each.until for each in told)),
+    )  # fmt: skip
+    return replace(entry, verdict=finding.verdict, reason=finding.reason, code=finding.code, disturbance=told[0].kind)
 
 
 def _bad(entry: JudgedMetric) -> bool:
@@ -197,7 +199,7 @@ def _is_explained(entry: JudgedMetric) -> bool:
 
 
 def _unsettled(entry: JudgedMetric) -> bool:
-    return entry.verdict == "INDETERMINATE" and not entry.converged and "did not settle" in (entry.reason or "")
+    return entry.code == UNSETTLED.code
 
 
 def _of_document(document: Document) -> list[Disturbance]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from nearfar.base import NOT_JUDGED
+from nearfar.base import NOT_JUDGED, Finding, Message
 from nearfar.measurement import CELL_QUANTITIES, MADE_OF_OTHERS, RATIO_UNIT, AnyMetric, SubjectMetric, consistency
 from nearfar.topology import LOCAL_CLASS, Node
-from nearfar.verdict.references import Reference, with_unit
+from nearfar.verdict.references import Reference, figure, with_unit
 
 from . import baseline, plausibility
+from . import figure_messages as messages
 from .baseline import Baseline
 from .plausibility import ABOVE_LINK
-from .words import against, amount, bound_words, describe, interval
+from .words import against, amount, bound_words, describe
 
 
 def unsound(metric: AnyMetric, node: Node | None) -> str | None:
@@ -38,13 +40,10 @@ def _of_host_memory(metric: AnyMetric) -> bool:
     return not isinstance(metric, SubjectMetric) and all(flow.kind == "stream" for flow in metric.cell.flows)
 
 
-def _verdict(
-    metric: AnyMetric, reference: Reference | None, acceptance: bool, node: Node | None
-) -> tuple[str, str | None]:
-    what = describe(metric)
+def _verdict(metric: AnyMetric, reference: Reference | None, acceptance: bool, node: Node | None) -> Finding:
     wrong = unsound(metric, node)
     if wrong is not None:
-        return "INDETERMINATE", f"{what}: {wrong}"
+        return _finding(messages.INVALID, metric, flaw=wrong)
     if reference is None or reference.boundless:
         # Derived figures, and parts of 1, explain; the figures that they are derived from are judged. No more runs give a limit to
         # a figure that differs among healthy nodes by more than a fault would change it.
@@ -53,8 +52,11 @@ def _verdict(
             or metric.unit == RATIO_UNIT
             or (reference is not None and reference.described)
         )
-        word = "INDETERMINATE" if acceptance and not explains else NOT_JUDGED
-        return word, f"{what}: {amount(metric)}, not judged: {_why_not(reference)}"
+        verdict = "INDETERMINATE" if acceptance and not explains else NOT_JUDGED
+        if reference is None:
+            return _finding(messages.NO_REFERENCE, metric, verdict)
+        without = messages.NO_LIMIT if reference.described else messages.NO_BOUND
+        return _finding(without, metric, verdict, reference=reference.origin_words)
     # A plateau was reached, however little the visits agree; another look says whether it is reached again.
     span = None if metric.converged or metric.plateau is not None else consistency.span(metric)
     for bound, below in ((reference.lowest, True), (reference.highest, False)):
@@ -62,48 +64,48 @@ def _verdict(
             continue
         outside = metric.value < bound if below else metric.value > bound
         if span is not None and span[0] < bound < span[1]:
-            held = "interval" if metric.ci else "samples"
-            holds = "holds" if metric.ci else "hold"
-            between = interval(span, metric.unit)
-            words = f"did not settle: its {held} {between} {holds} the bound {with_unit(bound, metric.unit)}"
-            return "INDETERMINATE", f"{what}: {amount(metric)} {words}"
+            return _finding(
+                messages.UNSETTLED, metric, range="interval" if metric.ci else "samples", low=figure(span[0], metric.unit),
+                high=with_unit(span[1], metric.unit), bound=with_unit(bound, metric.unit),
+            )  # fmt: skip
         if outside:
             expected = bound_words(reference, below)
             second = reference.degraded_below if below else reference.degraded_above
             if second is not None and reference.degraded_words:
                 beyond = f"{'below' if below else 'above'} {with_unit(bound, reference.unit)}"
                 expected = f"{reference.degraded_words}; {beyond} it is broken"
-            return "FAIL", f"{what}: {against(metric, expected, (bound, second))}"
+            reading, expected = against(metric, expected, (bound, second))
+            return _finding(messages.BEYOND_REFERENCE, metric, reading=reading, expected=expected)
     low = reference.degraded_below is not None and metric.value < reference.degraded_below
     high = reference.degraded_above is not None and metric.value > reference.degraded_above
     if low or high:
         expected = reference.degraded_words or bound_words(reference, low)
         bound = reference.degraded_below if low else reference.degraded_above
-        return "DEGRADED", f"{what}: {against(metric, expected, (bound,))}"
+        reading, expected = against(metric, expected, (bound,))
+        return _finding(messages.BEYOND_USUAL, metric, reading=reading, expected=expected)
     if acceptance and not reference.accepts:
-        like = "like its siblings; that" if reference.origin == "siblings" else "not broken; that"
-        return "INDETERMINATE", f"{what}: {amount(metric)}, {like} alone does not accept a node"
-    return "PASS", None
+        return _finding(messages.LIKE_SIBLINGS if reference.origin == "siblings" else messages.NOT_BROKEN, metric)
+    return Finding(metric.name, "PASS", "")
 
 
-def _why_not(reference: Reference | None) -> str:
-    if reference is None:
-        return "no reference"
-    if reference.described:
-        return f"healthy figures differ too much for a limit ({reference.origin_words})"
-    return f"its reference has no bound ({reference.origin_words})"
+def _finding(message: Message, metric: AnyMetric, verdict: str = "", **fields: Any) -> Finding:
+    return message.finding(
+        metric.name, verdict=verdict, **{"figure": describe(metric), "reading": amount(metric), **fields}
+    )
 
 
-def word(
+def of_figure(
     metric: AnyMetric, reference: Reference | None, past: Mapping[str, Baseline], acceptance: bool, node: Node | None
-) -> tuple[str, str | None]:
+) -> Finding:
     """The verdict by the reference; what passes it may be worse than it was."""
-    verdict, reason = _verdict(metric, reference, acceptance, node)
+    finding = _verdict(metric, reference, acceptance, node)
     before = past.get(metric.name)
-    found = None if before is None or verdict not in ("PASS", NOT_JUDGED) else baseline.worsening(metric, before)
-    if before is None or found is None:
-        return verdict, reason
-    return "DEGRADED", f"{describe(metric)}: {baseline.words(metric, before, found)}"
+    worse = (
+        None if before is None or finding.verdict not in ("PASS", NOT_JUDGED) else baseline.worsening(metric, before)
+    )
+    if before is None or worse is None:
+        return finding
+    return _finding(messages.BELOW_HISTORY, metric, change=baseline.words(metric, before, worse))
 
 
 def other_direction(
@@ -132,7 +134,7 @@ def other_direction(
             and other.quantity == metric.quantity
             and beside.direction != flow.direction
         ):
-            verdict, _ = word(other, references.get(other.name), past, False, node)
+            verdict = of_figure(other, references.get(other.name), past, False, node).verdict
             if verdict == NOT_JUDGED:
                 return ""
             return "; the other direction is fine" if verdict == "PASS" else "; the other direction too"

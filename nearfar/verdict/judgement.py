@@ -21,7 +21,7 @@ from nearfar.measurement import (
 from nearfar.topology import Node
 from nearfar.verdict.references import Reference, question_of, row_keys
 
-from . import disturbances, document_facts, error_counters, figure_verdict, looks, steadiness
+from . import disturbances, document_facts, error_counters, figure_messages, figure_verdict, looks, steadiness
 from .baseline import Baseline, worsening
 from .document_findings import (
     CaseInfo,
@@ -179,7 +179,8 @@ def _judge_metric(
     gpus, held = document_facts.gpus_of(moved), document_facts.held_down(raw)
     throttled = document_facts.throttled(gpus, held)
     state = metric.state if isinstance(metric, SubjectMetric) else None
-    verdict, reason = figure_verdict.word(metric, reference, past, acceptance, node)
+    finding = figure_verdict.of_figure(metric, reference, past, acceptance, node)
+    verdict, reason = finding.verdict, finding.reason or None
     before = past.get(metric.name)
     if verdict in ("FAIL", "DEGRADED"):
         reason = f"{reason}{figure_verdict.other_direction(metric, metrics, references, past, node)}"
@@ -204,7 +205,7 @@ def _judge_metric(
         ),
         degraded_below=None if reference is None else reference.degraded_below,
         baseline=None if before is None else _past_runs(metric, before),
-        verdict=verdict, reason=reason,
+        verdict=verdict, reason=reason, code=finding.code,
         plateau=metric.plateau, median=metric.median, steadiness=metric.steadiness,
         degraded_above=None if reference is None else reference.degraded_above,
     )  # fmt: skip
@@ -228,8 +229,10 @@ def _doubt_what_is_made_of(
     found = []
     for metric, entry in zip(metrics, judged):
         if metric.quantity in MADE_OF_OTHERS and not passes(entry.verdict) and unsound & _parts(metric):
-            reason = f"{describe(metric)}: {amount(metric)}, derived from a figure that is not valid"
-            entry = replace(entry, verdict="INDETERMINATE", reason=reason)
+            finding = figure_messages.DERIVED_FROM_INVALID.finding(
+                metric.name, figure=describe(metric), reading=amount(metric)
+            )
+            entry = replace(entry, verdict=finding.verdict, reason=finding.reason, code=finding.code)
         found.append(entry)
     return found
 

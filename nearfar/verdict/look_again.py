@@ -51,7 +51,9 @@ def _beyond(plan: LookPlan, stage: Path, stdout: str) -> list[AnyMetric]:
     if document.raw.get("interrupted") or document.aggressors:
         return []
     figures = question.named(plan.check).figures(document, plan.node)
-    words = (figure_verdict.word(each, plan.references.get(each.name), {}, False, plan.node)[0] for each in figures)
+    words = (
+        figure_verdict.of_figure(each, plan.references.get(each.name), {}, False, plan.node).verdict for each in figures
+    )
     return [metric for metric, word in zip(figures, words) if word == "FAIL"]
 
 

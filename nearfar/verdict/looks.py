@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from nearfar.base import NOT_JUDGED, Finding
 from nearfar.measurement import AnyMetric, Document
-from nearfar.verdict.references import figure, more_digits, with_unit
+from nearfar.verdict.references import with_unit
 
 from . import error_counters
 from .document_findings import from_document
+from .figure_messages import INTERMITTENT, UNCONFIRMED
 from .verdict_types import FigureLook, JudgedMetric, Verdict
 from .words import describe
 
@@ -102,16 +102,19 @@ def _settled(metric: AnyMetric, entry: JudgedMetric, seen: Sequence[_Seen]) -> J
     looks = tuple(each.look for each in seen)
     if len(beyond) > 1 and len(beyond) > len(within):
         made = _middle(beyond, entry)
-        return replace(made, looks=looks, verdict="FAIL", reason=f"{made.reason}; {_words(looks, made)}")
+        return replace(made, looks=looks, verdict="FAIL")
     if len(within) > 1:
         made = _middle(within, entry)
         reference = made.reference
         origin = "" if reference is None else f" ({reference.origin}: {with_unit(reference.value, reference.unit)})"
-        words = f"{describe(metric)}: intermittent: {_words(looks, made)}{origin}"
-        return replace(made, looks=looks, verdict="DEGRADED", reason=words)
+        made = replace(made, looks=looks)
+        finding = INTERMITTENT.finding(metric.name, figure=describe(metric), looks=f"{made.looks_words}{origin}")
+        return replace(made, verdict=finding.verdict, reason=finding.reason, code=finding.code)
     problem = next((look.why for look in looks if look.why), "it was within its bound as often as beyond it")
-    reason = entry.reason or f"{describe(metric)}: {_words(looks, entry)}"
-    return replace(entry, looks=looks, verdict="INDETERMINATE", reason=f"{reason}; {problem}")
+    entry = replace(entry, looks=looks)
+    reason = entry.reason or f"{describe(metric)}: {entry.looks_words}"
+    finding = UNCONFIRMED.finding(metric.name, figure=reason, problem=problem)
+    return replace(entry, verdict=finding.verdict, reason=finding.reason, code=finding.code)
 
 
 def _before(entry: JudgedMetric, time: str) -> list[_Seen]:
@@ -122,8 +125,7 @@ def _before(entry: JudgedMetric, time: str) -> list[_Seen]:
     if entry.disturbance and entry.verdict == "INDETERMINATE":
         excused = [replace(look, beyond=None, why=DISTURBED) if look.beyond else look for look in entry.looks]
         return [_Seen(look, None) for look in excused]
-    bare = replace(entry, reason=re.sub(r"; \d+ looks: .*", "", entry.reason or ""))
-    return [_Seen(look, bare if look.value == entry.value else None) for look in entry.looks]
+    return [_Seen(look, entry if look.value == entry.value else None) for look in entry.looks]
 
 
 def _look(entry: JudgedMetric, time: str) -> _Seen:
@@ -154,20 +156,3 @@ def _middle(seen: Sequence[_Seen], entry: JudgedMetric) -> JudgedMetric:
         entry, value=values[(len(values) - 1) // 2], interval=None, n=None, least=None, most=None, samples=(),
         plateau=None, median=None, steadiness=None,
     )  # fmt: skip
-
-
-def _words(looks: Sequence[FigureLook], entry: JudgedMetric) -> str:
-    """``3 looks: 31.2, 31.0, 31.1 GB/s, all beyond 50.0 GB/s``."""
-    values = [look.value for look in looks if look.value is not None]
-    unit = "" if entry.unit == "1" else f" {entry.unit}"
-    beyond = sum(look.beyond is True for look in looks)
-    how = "all" if beyond == len(looks) else f"{beyond} of {len(looks)}"
-    reference = entry.reference
-    bound = None
-    if reference is not None:
-        below = [value for value in values if reference.lowest is not None and value < reference.lowest]
-        bound = reference.lowest if below else reference.highest
-    more = more_digits(values, [bound], entry.unit)
-    shown = ", ".join(figure(value, entry.unit, more=more) for value in values)
-    where = "its bound" if bound is None else with_unit(bound, entry.unit, more=more)
-    return f"{len(looks)} looks: {shown}{unit}, {how} beyond {where}"

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from nearfar.base import NOT_JUDGED
+from nearfar.base import NOT_JUDGED, Finding
 from nearfar.cells import Flow
 from nearfar.measurement import AnyMetric, Document
 from nearfar.verdict.references import figure, more_digits, with_unit
 
+from . import figure_messages as messages
 from .verdict_types import JudgedMetric, cell_of
 from .words import describe
 
@@ -69,15 +70,17 @@ def outliers(metrics: Sequence[AnyMetric], judged: Sequence[JudgedMetric], host:
 
 
 def _outlier(metric: AnyMetric, entry: JudgedMetric) -> JudgedMetric:
-    words = f"{metric.value:.1f} times as long; {OUTLIER:g} times and more is an outlier"
-    slow = metric.derived == "tail_worst" and metric.value >= OUTLIER and entry.verdict == NOT_JUDGED
-    return _degraded(entry, f"{describe(metric)}: {words}" if slow else None)
-
-
-def _degraded(entry: JudgedMetric, words: str | None) -> JudgedMetric:
-    if words is None or entry.verdict not in ("PASS", NOT_JUDGED):
+    if metric.derived != "tail_worst" or metric.value < OUTLIER or entry.verdict != NOT_JUDGED:
         return entry
-    return replace(entry, verdict="DEGRADED", reason=words)
+    return _degraded(
+        entry, messages.OUTLIER.finding(entry.name, figure=describe(metric), ratio=metric.value, limit=OUTLIER)
+    )
+
+
+def _degraded(entry: JudgedMetric, finding: Finding | None) -> JudgedMetric:
+    if finding is None or entry.verdict not in ("PASS", NOT_JUDGED):
+        return entry
+    return replace(entry, verdict=finding.verdict, reason=finding.reason, code=finding.code)
 
 
 def _path(
@@ -105,30 +108,38 @@ def _path(
     return _Path(entry, what, flow, tuple(visits)) if len(visits) >= VISITS else None
 
 
-def _on_own(paths: Sequence[_Path]) -> dict[str, str]:
-    return {path.entry.name: words for path in paths if (words := _limits(path)) is not None}
+def _on_own(paths: Sequence[_Path]) -> dict[str, Finding]:
+    return {path.entry.name: finding for path in paths if (finding := _limits(path)) is not None}
 
 
-def _limits(path: _Path) -> str | None:
+def _limits(path: _Path) -> Finding | None:
     entry = path.entry
     if entry.plateau is None or entry.median is None or entry.steadiness is None:
         return None
-    reaches = (
-        f"{path.what}: reaches {figure(entry.plateau, entry.unit)} {entry.unit}, and in half of its samples at most"
-    )
     bounds = [entry.degraded_below, entry.reference.lowest if entry.reference else None]
     bound = max((bound for bound in bounds if bound is not None), default=None)
     if bound is not None and entry.median < bound:
         more = more_digits([entry.median], [bound], entry.unit)
-        return f"{reaches} {figure(entry.median, entry.unit, more=more)}, below its bound {with_unit(bound, entry.unit, more=more)}"
+        shown: dict[str, Any] = {
+            "median": figure(entry.median, entry.unit, more=more),
+            "bound": with_unit(bound, entry.unit, more=more),
+        }
+        return messages.MEDIAN_BELOW.finding(entry.name, **_reached(path), **shown)
     if entry.steadiness < LEAST:
-        return f"{reaches} {figure(entry.median, entry.unit)}: steadiness {entry.steadiness:.3f}, at least {LEAST} on an own host"
+        shown = {"median": figure(entry.median, entry.unit)}
+        return messages.UNSTEADY.finding(
+            entry.name, **_reached(path), **shown, steadiness=entry.steadiness, least=LEAST
+        )
     return None
 
 
-def _beside_alike(paths: Sequence[_Path]) -> dict[str, str]:
+def _reached(path: _Path) -> dict[str, Any]:
+    return {"figure": path.what, "plateau": with_unit(path.entry.plateau or 0.0, path.entry.unit)}
+
+
+def _beside_alike(paths: Sequence[_Path]) -> dict[str, Finding]:
     """By the figure's name, of each GPU that is unsteady where others are not, what to say."""
-    found: dict[str, str] = {}
+    found: dict[str, Finding] = {}
     for gpu in sorted({gpu for path in paths for gpu in path.flow.gpus}):
         lows, clear = {}, False
         for kind in dict.fromkeys(_kind(path) for path in paths if gpu in path.flow.gpus):
@@ -146,9 +157,9 @@ def _beside_alike(paths: Sequence[_Path]) -> dict[str, str]:
             others = ", ".join(str(path.flow) for path in alike[:3])
             for path in own:
                 if path.low(until):
-                    lows[kind, path.entry.name] = _words(path, until, others, steady)
+                    lows[kind, path.entry.name] = _low(path, until, others, steady)
         if clear and len({kind for kind, _ in lows}) > 1:
-            found.update({name: words for (_, name), words in lows.items()})
+            found.update({name: finding for (_, name), finding in lows.items()})
     return found
 
 
@@ -159,10 +170,10 @@ def _kind(path: _Path) -> tuple[object, ...]:
     return flow.kind, flow.direction, flow.numa_node, flow.options, read, path.entry.bytes
 
 
-def _words(path: _Path, until: float, others: str, steady: bool) -> str:
+def _low(path: _Path, until: float, others: str, steady: bool) -> Finding:
     entry = path.entry
-    limit = with_unit((1 - LOW) * (entry.plateau or 0.0), entry.unit)
-    number = sum(at <= until for at, _ in path.visits)
     beside = f"alike paths ({others}) held theirs in the same rounds" if steady else f"as alike paths ({others}) too"
-    reaches = f"reaches {figure(entry.plateau or 0.0, entry.unit)} {entry.unit}"
-    return f"{path.what}: {reaches}, and in {path.low(until)} of {number} visits was below {limit}; {beside}"
+    return messages.LOW_VISITS.finding(
+        entry.name, **_reached(path), low=path.low(until), visits=sum(at <= until for at, _ in path.visits),
+        limit=with_unit((1 - LOW) * (entry.plateau or 0.0), entry.unit), others=beside,
+    )  # fmt: skip

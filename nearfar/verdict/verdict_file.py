@@ -33,7 +33,7 @@ VERSION = 2
 SCHEMA = f"nearfar-verdict/{VERSION}"
 _FILE = f"verdict-{VERSION}"
 #: Keys that stand in a file only where they say something.
-_OPTIONAL = ("plateau", "median", "steadiness", "looks", "degraded_above", "disturbance")
+_OPTIONAL = ("plateau", "median", "steadiness", "looks", "degraded_above", "disturbance", "code")
 
 _T = TypeVar("_T")
 
@@ -205,7 +205,9 @@ def _raw_metric(metric: JudgedMetric) -> dict[str, Any]:
             for look in metric.looks
         ],
     }
-    return {key: _plain(value) for key, value in found.items() if not (key in _OPTIONAL and value in (None, (), []))}
+    return {
+        key: _plain(value) for key, value in found.items() if not (key in _OPTIONAL and value in (None, (), [], ""))
+    }
 
 
 def _raw_reference(reference: JudgedReference) -> dict[str, Any]:

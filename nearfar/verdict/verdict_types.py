@@ -11,7 +11,7 @@ from nearfar.base import Finding, good
 from nearfar.cells import Cell, CellError, Flow, join_class, parse
 from nearfar.measurement import MADE_OF_OTHERS, Unmeasured
 
-from .references import WIDENED
+from .references import WIDENED, figure, more_digits, with_unit
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ class JudgedMetric:
     most precise first. ``contended``: others used the same paths; ``throttled``: a GPU's clocks were held down by heat or power.
     ``disturbance``: who disturbed it (``cpus``, ``steal``, ``gpu``, ``host``; None: nothing).
     ``looks`` are all the times that it was measured, the first first, where it was measured again because it lay beyond a bound.
+    ``code`` and ``reason`` are of the ``Message`` of its verdict; none where it passed.
     """
 
     name: str
@@ -115,6 +116,7 @@ class JudgedMetric:
     degraded_above: float | None = None
     disturbance: str | None = None
     basis: str | None = None
+    code: str = ""
 
     @property
     def cell(self) -> Cell | None:
@@ -126,6 +128,28 @@ class JudgedMetric:
         """Whether it lay beyond its bound once, and was within it most of the times."""
         beyond, within = (sum(look.beyond is which for look in self.looks) for which in (True, False))
         return 0 < beyond <= within and within > 1
+
+    @property
+    def full_reason(self) -> str:
+        """The reason, with all looks where several found it beyond its bound."""
+        confirmed = self.looks and self.verdict == "FAIL"
+        return f"{self.reason or ''}; {self.looks_words}" if confirmed else self.reason or ""
+
+    @property
+    def looks_words(self) -> str:
+        """``3 looks: 31.2, 31.0, 31.1 GB/s, all beyond 50.0 GB/s``."""
+        values = [look.value for look in self.looks if look.value is not None]
+        unit = "" if self.unit == "1" else f" {self.unit}"
+        beyond = sum(look.beyond is True for look in self.looks)
+        how = "all" if beyond == len(self.looks) else f"{beyond} of {len(self.looks)}"
+        bound = None
+        if self.reference is not None:
+            lowest = self.reference.lowest
+            bound = lowest if any(lowest is not None and value < lowest for value in values) else self.reference.highest
+        more = more_digits(values, [bound], self.unit)
+        shown = ", ".join(figure(value, self.unit, more=more) for value in values)
+        where = "its bound" if bound is None else with_unit(bound, self.unit, more=more)
+        return f"{len(self.looks)} looks: {shown}{unit}, {how} beyond {where}"
 
     @property
     def class_in_name(self) -> str:

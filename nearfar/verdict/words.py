@@ -177,8 +177,8 @@ def level(metric: AnyMetric, more: int = 0) -> str:
     return f"plateau {amount(metric, more)}{median}"
 
 
-def against(metric: AnyMetric, expected: str, bounds: Sequence[float | None]) -> str:
-    """``plateau 46.2 GB/s, expected at least 52.6 GB/s (…)``; ``expected`` has ``bounds`` in it. Where the figure would read as a bound
+def against(metric: AnyMetric, expected: str, bounds: Sequence[float | None]) -> tuple[str, str]:
+    """``plateau 46.2 GB/s`` and ``at least 52.6 GB/s (…)``; ``expected`` has ``bounds`` in it. Where the figure would read as a bound
     that it differs from, all have as many more digits as tell them apart."""
     more = more_digits([metric.value], bounds, metric.unit)
     for bound in bounds if more else ():
@@ -186,12 +186,7 @@ def against(metric: AnyMetric, expected: str, bounds: Sequence[float | None]) ->
             if bound is not None:
                 short, long = with_unit(bound, metric.unit), with_unit(bound, metric.unit, more=more)
                 expected = expected.replace(f"{word} {short}", f"{word} {long}")
-    return f"{level(metric, more)}, expected {expected}"
-
-
-def interval(ci: tuple[float, float], unit: str) -> str:
-    """``54.9 to 55.6 GB/s``."""
-    return f"{figure(ci[0], unit)} to {with_unit(ci[1], unit)}"
+    return level(metric, more), expected
 
 
 def bound_words(reference: Reference, below: bool) -> str:

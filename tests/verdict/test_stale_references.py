@@ -63,8 +63,8 @@ def of(
 
 def word(reference: Reference, value: float, cell: str = "n0:g0") -> tuple[str, str]:
     measured = metric(cell, value, total=cell.count(":") > 1)
-    verdict, reason = figure_verdict.word(measured, reference, {}, False, NODE)
-    return verdict, reason or ""
+    finding = figure_verdict.of_figure(measured, reference, {}, False, NODE)
+    return finding.verdict, finding.reason
 
 
 def test_a_driver_that_costs_what_the_fleet_lost_makes_nothing_degraded(file: ReferenceFile) -> None:
@@ -121,7 +121,7 @@ def test_of_a_time_more_is_worse(file: ReferenceFile) -> None:
         assert found is not None and (found.highest, found.degraded_below) == (None, None)
         assert found.degraded_above == pytest.approx(most)
         slow = replace(latency, value=7.1, ci=(7.1, 7.1))
-        assert figure_verdict.word(slow, found, {}, False, NODE)[0] == "DEGRADED"
+        assert figure_verdict.of_figure(slow, found, {}, False, NODE).verdict == "DEGRADED"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nearfar.verdict.figure_verdict import word
+from nearfar.verdict.figure_verdict import of_figure
 from nearfar.verdict.references import Reference, more_digits
 from tests.verdict.test_references import NODE, metric
 
@@ -25,9 +25,9 @@ SIBLINGS = Reference(
 )
 def test_figure_and_bound_have_the_digits_that_tell_them_apart(value: float, reference: Reference, told: str) -> None:
     figure = metric("n0:g0", value)
-    verdict, reason = word(figure, reference, {}, False, NODE)
-    assert verdict == ("DEGRADED" if reference is SIBLINGS else "FAIL")
-    assert reason is not None and told in reason
+    finding = of_figure(figure, reference, {}, False, NODE)
+    assert finding.code == ("figure.beyond_usual" if reference is SIBLINGS else "figure.beyond_reference")
+    assert told in finding.reason
 
 
 def test_as_many_digits_as_needed_and_none_for_equal_ones() -> None:

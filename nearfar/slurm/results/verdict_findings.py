@@ -32,7 +32,7 @@ def _from_metric(metric: JudgedMetric) -> dict[str, Any]:
     return {
         "what": metric.name, "verdict": metric.verdict, "hard": False, "code": None, "cell": metric.subject,
         "class": metric.class_in_name, "value": metric.value, "limit": _limit(metric), "unit": metric.unit,
-        "words": metric.reason or "",
+        "words": metric.full_reason,
     }  # fmt: skip
 
 
