@@ -7,7 +7,7 @@ import stat
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 #: What a hook may be told of, by the hook's name in the system file.
 HOOKS = ("on-finding", "on-drain", "on-release")
@@ -28,8 +28,19 @@ class SiteHooks:
         return cls(programs, float(given.get("seconds", cls.seconds)))
 
 
-def hook_problem(program: str, users: Collection[int]) -> str | None:
-    """Why a program may not be run, with what to do; None where it may: a file that can be executed, which nobody but ``users``
+class HookProblem(NamedTuple):
+    """Why a program may not be run: the place and what is wrong with it, and what to do."""
+
+    place: str
+    flaw: str
+    remedy: str
+
+    def __str__(self) -> str:  # noqa: D105
+        return f"{self.place}: {self.flaw}; {self.remedy}"
+
+
+def hook_problem(program: str, users: Collection[int]) -> HookProblem | None:
+    """Why a program may not be run; None where it may: a file that can be executed, which nobody but ``users``
     (numbers) can change, nor put another in its place."""
     path = Path(program)
     try:
@@ -38,17 +49,19 @@ def hook_problem(program: str, users: Collection[int]) -> str | None:
         places = dict.fromkeys((real, *real.parents, *path.absolute().parents))
         owners = [(place, place.lstat()) for place in places]
     except (OSError, RuntimeError) as error:
-        return f"{program}: {getattr(error, 'strerror', None) or error}; write it, or name another"
+        return HookProblem(program, str(getattr(error, "strerror", None) or error), "write it, or name another")
     if not stat.S_ISREG(status.st_mode):
-        return f"{program}: not a file; name a program"
+        return HookProblem(program, "not a file", "name a program")
     if not status.st_mode & 0o111:
-        return f"{program}: not executable; chmod 0755 {program}"
+        return HookProblem(program, "not executable", f"chmod 0755 {program}")
     for place, found in owners:
         if found.st_uid not in users:
-            return f"{place}: belongs to user {found.st_uid}, not to root or to who runs act; chown root {place}"
+            flaw = f"belongs to user {found.st_uid}, not to root or to who runs act"
+            return HookProblem(str(place), flaw, f"chown root {place}")
         sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
         if found.st_mode & 0o022 and not sticky and not stat.S_ISLNK(found.st_mode):
-            return f"{place}: others can write to it (mode {stat.S_IMODE(found.st_mode):04o}); chmod go-w {place}"
+            flaw = f"others can write to it (mode {stat.S_IMODE(found.st_mode):04o})"
+            return HookProblem(str(place), flaw, f"chmod go-w {place}")
     if not os.access(real, os.X_OK):
-        return f"{program}: this user may not execute it; chmod 0755 {program}"
+        return HookProblem(program, "this user may not execute it", f"chmod 0755 {program}")
     return None

@@ -79,7 +79,7 @@ class FakeSlurm:
         before = self.states[name]
         why = objection(before)
         if why is not None:
-            raise Refused(f"{name}: {why}")
+            raise Refused(name, why)
         if state == "drain":
             self.drain(name, str(reason), "nearfar")
         else:

@@ -35,10 +35,11 @@ def carry_out(decision: Decision, slurm: Slurm, log: ActLog) -> str | None:
         figure = finding.what if finding.value is not None else None
         more |= {"check": found.check, "what": figure, "hard": finding.hard, "run": found.run, "source": found.source,
                  "words": finding.words}  # fmt: skip
-    return write(decision.action, decision.node, _write(decision), slurm, log, **more)
+    refusal = write(decision.action, decision.node, _write(decision), slurm, log, **more)
+    return None if refusal is None else str(refusal)
 
 
-def write(action: str, node: str, how: NodeWrite, slurm: Slurm, log: ActLog, **more: Any) -> str | None:
+def write(action: str, node: str, how: NodeWrite, slurm: Slurm, log: ActLog, **more: Any) -> Refused | None:
     """One write with its two lines in the log; why it was refused, or None. Raises as ``carry_out`` does."""
     begun = log.begin(action, time.time(), node, **more)
     try:
@@ -46,7 +47,7 @@ def write(action: str, node: str, how: NodeWrite, slurm: Slurm, log: ActLog, **m
         after = slurm.wait(node, how.seen, 20.0)
     except Refused as refusal:
         log.end(begun, "refused", time.time(), error=str(refusal))
-        return str(refusal)
+        return refusal
     except CouldNotJudge as error:
         log.end(begun, "unclear", time.time(), error=str(error))
         raise

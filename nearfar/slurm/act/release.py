@@ -62,7 +62,7 @@ def _one(name: str, state: NodeState, past: LogSummary, because: str, slurm: Slu
         "release", name, resuming(state.reason, by_a_person=True), slurm, log, reason=state.reason, why=because
     )
     if problem is not None:
-        return Released(name, False, problem.removeprefix(f"{name}: "))
+        return Released(name, False, problem.why)
     return Released(name, True, f"in use again; it was drained with '{state.reason}'", released=True)
 
 

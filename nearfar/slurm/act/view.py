@@ -36,7 +36,8 @@ from .state_directory import CLOCK_SET_BACK
 @dataclass(frozen=True)
 class ActView:
     """All that the decisions were made from, and them. ``refused``: a line for each file that was not believed; ``clocks``: one
-    for each node whose clock is off; ``other_systems``: one for each whose hard evidence no policy speaks of.
+    for each node whose clock is off; ``other_systems``: one for each whose hard evidence no policy speaks of; ``future``: those
+    of ``refused`` that say that a clock is wrong.
     ``until``: all results that came until then are read; ``sweeps``: the newest that hold some; ``readings``: what was read of them,
     to be kept for the next call. ``trouble``: why Slurm could not be asked, so that ``nodes`` is empty (None: it could)."""
 
@@ -51,6 +52,7 @@ class ActView:
     until: float = 0.0
     sweeps: Sequence[str] = ()
     readings: KeptReadings | None = None
+    future: frozenset[str] = frozenset()
     trouble: str | None = None
 
 
@@ -118,6 +120,7 @@ def _decided(
         until,
         found.sweeps,
         readings,
+        found.future,
     )
 
 

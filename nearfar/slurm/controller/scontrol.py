@@ -32,7 +32,11 @@ Objection = Callable[[NodeState], "str | None"]
 
 
 class Refused(NearfarError):
-    """The node's state, read again just before the write, forbids it; nothing was written."""
+    """The node's state, read again just before the write, forbids it (``why``); nothing was written."""
+
+    def __init__(self, node: str, why: str) -> None:
+        super().__init__(f"{node}: {why}")
+        self.why = why
 
 
 class WrongOption(NearfarError):
@@ -159,7 +163,7 @@ class Slurm:
         present = self.state(name)
         why = objection(present)
         if why is not None:
-            raise Refused(f"{name}: {why}")
+            raise Refused(name, why)
         wanted = {"state": state, "reason": reason, "comment": comment}
         words = [f"{key}={value}" for key, value in wanted.items() if value is not None]
         self.call("scontrol", "update", f"nodename={name}", *words)

@@ -25,7 +25,7 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
     except NearfarError as error:
         yield problem("results", first_line(error), "fix that; until then act does nothing")
         return
-    future = [line for line in seen.refused if "is not yet" in line]
+    future = [line for line in seen.refused if line in seen.future]
     others = [line for line in seen.refused if line not in future]
     if others:
         more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""

@@ -32,12 +32,11 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
         yield not_looked("hooks", why)
         return
     for hook, program in programs.items():
-        words = hook_problem(program, users)
-        if words is None:
+        found = hook_problem(program, users)
+        if found is None:
             yield ok(hook, f"{program} can be called")
         else:
-            said, _, remedy = words.rpartition("; ")
-            yield problem(hook, said, remedy)
+            yield problem(hook, f"{found.place}: {found.flaw}", found.remedy)
 
 
 def _text_files(site: InstalledSite, folder: Path) -> DoctorAnswer:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, NearfarError, utc_text
+from nearfar.base import CouldNotJudge, NearfarError, printable, utc_text
 from nearfar.site import HEALTH
 from nearfar.slurm.health import finding as health_finding
 from nearfar.slurm.results import result, results_directory
@@ -33,7 +33,8 @@ _TOO_LATE = 86400.0
 class Gathered:
     """Check runs that are believed, and one line for each file that is not (``fixable``: one of them may count once it is fixed, which
     what belongs to others never does); ``sweeps``: the newest that are there; ``clocks``: one for each node whose clock is off;
-    ``others``: hard evidence of other systems than the one that was asked for, as (system, node, run)."""
+    ``others``: hard evidence of other systems than the one that was asked for, as (system, node, run); ``future``: those lines of
+    ``refused`` that say that a clock is wrong."""
 
     runs: tuple[CheckRun, ...]
     refused: tuple[str, ...]
@@ -41,6 +42,11 @@ class Gathered:
     others: frozenset[tuple[str, str, str]] = frozenset()
     fixable: bool = False
     sweeps: tuple[str, ...] = ()
+    future: frozenset[str] = frozenset()
+
+
+class OfTheFuture(CouldNotJudge):
+    """A result that ended later than it is."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +78,8 @@ def gather(
         found, problems, sweeps = _results(results, system, users, now, times, others, readings)
         runs, refused = runs + found, refused + problems
     if health is not None:
-        found, lines = _health(health, system, now, others)
-        runs, refused = runs + found, refused + [CouldNotJudge(line) for line in lines]
+        found, problems = _health(health, system, now, others)
+        runs, refused = runs + found, refused + problems
     return Gathered(
         tuple(runs),
         refusals.lines(refused),
@@ -81,6 +87,7 @@ def gather(
         frozenset(others),
         refusals.fixable(refused),
         tuple(sweeps),
+        frozenset(printable(str(each)) for each in refused if isinstance(each, OfTheFuture)),
     )
 
 
@@ -261,14 +268,14 @@ def _listed(folder: Path) -> None:
 
 def _health(
     folder: Path, system: str, now: float, others: set[tuple[str, str, str]]
-) -> tuple[list[CheckRun], list[str]]:  # fmt: skip
+) -> tuple[list[CheckRun], list[CouldNotJudge]]:  # fmt: skip
     """The looks of a system's nodes, however old: hard evidence stands until it is closed."""
     _listed(folder)
     trust = Trust(folder, frozenset({0}))
     trust.check_parents()
     trust.directory(folder)
-    found, refused = health_finding.all_of(folder, trust)
-    runs = []
+    found, lines = health_finding.all_of(folder, trust)
+    runs, refused = [], list(map(CouldNotJudge, lines))
     for path, one in found:
         if one.system != system:
             if any(f.hard and f.verdict == "FAIL" for f in one.findings):
@@ -279,10 +286,10 @@ def _health(
             came = _arrival(path, at)
             _refuse_the_future(path, at, now)
         except (CouldNotJudge, OSError) as error:
-            refused.append(str(error))
+            refused.append(error if isinstance(error, CouldNotJudge) else CouldNotJudge(str(error)))
             continue
         except ValueError:
-            refused.append(f"{path}: {one.time} is no time; not counted")
+            refused.append(CouldNotJudge(f"{path}: {one.time} is no time; not counted"))
             continue
         failures = tuple(f for f in one.findings if f.verdict == "FAIL")
         runs.append(CheckRun(one.node, HEALTH, one.run, at, at, one.verdict, failures, source=str(path), came=came))
@@ -292,4 +299,4 @@ def _health(
 def _refuse_the_future(path: Path, ended: float, now: float) -> None:
     if ended > now + CLOCKS:
         when = utc_text(ended)
-        raise CouldNotJudge(f"{path}: of {when}, which is not yet; set the node's clock, or this host's; not counted")
+        raise OfTheFuture(f"{path}: of {when}, which is not yet; set the node's clock, or this host's; not counted")

@@ -114,13 +114,14 @@ def waited_for(
             continue
         if tell_at:
             say("slurmctld answers again")
+            if tell is None and sys.stderr.isatty():
+                print(file=sys.stderr)
         return found
 
 
 def _say(words: str) -> None:
-    terminal = sys.stderr.isatty()
-    end = "\n" if not terminal or "again" in words else ""
-    print(f"{chr(13) + chr(27) + '[K' if terminal else ''}nearfar: {words}", end=end, file=sys.stderr, flush=True)
+    begin, end = ("\r\x1b[K", "") if sys.stderr.isatty() else ("", "\n")
+    print(f"{begin}nearfar: {words}", end=end, file=sys.stderr, flush=True)
 
 
 class Controller:

@@ -107,7 +107,8 @@ class HookRun:
         program = self._hooks.programs[event.hook]
         problem = hook_problem(program, {0, os.geteuid()})
         if problem is not None:
-            return HookCall(problem.removeprefix(f"{program}: "), "", 0.0)
+            where = "" if problem.place == program else f"{problem.place}: "
+            return HookCall(f"{where}{problem.flaw}; {problem.remedy}", "", 0.0)
         return call(program, event.hook, _document(event, self._options.policy.system, attempt), limit)
 
 
