@@ -68,10 +68,8 @@ class ReasonGroup:
 
 def of_finding(finding: Finding, verdict: Verdict) -> tuple[str, tuple[str, ...], frozenset[str]]:
     """What a finding is, the cells it speaks of, and the devices that it accuses."""
-    spoken = [
-        e for e in (*verdict.failed, *verdict.skipped, *verdict.left_out) if e.reason and e.reason in finding.reason
-    ]
-    cells = tuple(dict.fromkeys(each.cell for each in spoken if each.cell))
+    known = {each.cell for each in (*verdict.failed, *verdict.skipped, *verdict.left_out)}
+    cells = tuple(dict.fromkeys(cell for cell in finding.fields.get("cells", ()) if cell in known))
     absent = {each.cell for each in verdict.failed if each.code == "absent" and each.cell}
     if finding.item == "missing":
         return GAP, verdict.missing, frozenset()
@@ -84,15 +82,14 @@ def of_finding(finding: Finding, verdict: Verdict) -> tuple[str, tuple[str, ...]
     accused = re.match(r"([gn]\d+)\.(?!clocks)", finding.item)
     if finding.verdict == "FAIL" and finding.hard and accused:
         return PART, (), frozenset({accused[1]})
-    if finding.verdict == "INDETERMINATE" and spoken:
+    if finding.verdict == "INDETERMINATE" and finding.code.startswith(("cell.", "cells.")):
         return GAP, cells, frozenset()
     return OTHER, cells, frozenset()
 
 
-def skipped_for(finding: Finding, verdict: Verdict) -> str:
-    """What prevented measuring the cells that a finding names: the longest reason of a skip that stands in it."""
-    said = (each.reason for each in (*verdict.skipped, *verdict.left_out) if each.reason in finding.reason)
-    return re.sub(r"^rank \d+ on \S+: ", "", max(said, key=len, default=""))
+def skipped_for(finding: Finding) -> str:
+    """What prevented measuring the cells that a finding names."""
+    return re.sub(r"^rank \d+ on \S+: ", "", str(finding.fields.get("cause", "")))
 
 
 def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None = None) -> list[ReasonGroup]:

@@ -254,7 +254,7 @@ def _check_reasons(node: NodeRun, check: CheckRecord, prefix: str) -> list[Verdi
     for position, finding in enumerate(verdict.findings):
         anchor = finding_anchor(prefix, position, finding)
         kind, cells, devices = of_finding(finding, verdict)
-        why = skipped_for(finding, verdict) if kind == GAP else ""
+        why = skipped_for(finding) if kind == GAP else ""
         told = VerdictReason(
             finding.verdict, finding.reason, node, check, anchor, finding.hard, kind, cells, devices, why
         )

@@ -13,7 +13,7 @@ from nearfar.base import CouldNotJudge, Finding, NearfarError, supervise, write_
 from nearfar.measurement import Document, from_raw
 from nearfar.topology import Node, node_to_document
 
-from . import look_plan, verdict_file
+from . import look_plan, messages, verdict_file
 from .document_findings import CaseInfo
 from .verdict_types import Verdict
 
@@ -31,35 +31,31 @@ def read(stage: Path, stdout: Path, stderr: Path) -> tuple[Document | None, list
     account = _account(stage)
     attempts = account.get("attempts", [])
     if "prevented" in account:
-        return None, [Finding("program", "INDETERMINATE", str(account["prevented"]))]
+        return None, [messages.PREVENTED.finding("program", error=str(account["prevented"]))]
     program = _program(account.get("command", ["the program"]))
     hangs = [attempt for attempt in attempts if attempt["hung"]]
     findings: list[Finding] = []
     if hangs and (len(hangs) < len(attempts) or hangs[-1]["timed_out"]):
-        last = hangs[-1]["last_line"]
-        where = f"; its last line: {last}" if last else "; it had printed nothing"
+        about = {"program": program, "limit": account["limit"], "line": hangs[-1]["last_line"]}
         if len(hangs) == len(attempts):
-            times = "once" if len(hangs) == 1 else "twice" if len(hangs) == 2 else f"{len(hangs)} times"
-            words = f"{program} did not end within {account['limit']:g} s, {times}{where}"
-            return None, [Finding("program", "FAIL", words, hard=len(hangs) > 1)]
-        words = f"{program} did not end within {account['limit']:g} s, and did at a second attempt{where}"
-        findings.append(Finding("program", "DEGRADED", words))
+            times = {1: "once", 2: "twice"}.get(len(hangs), f"{len(hangs)} times")
+            return None, [messages.HUNG.finding("program", hard=len(hangs) > 1, **about, times=times)]
+        findings.append(messages.HUNG_ONCE.finding("program", **about))
     try:
         document = measurement.loads(stdout.read_text(encoding="utf-8", errors="replace"), program)
         if attempts and int(attempts[-1]["returncode"]) < 0:
-            words = f"{program}{_ending(attempts)} after it had printed its document"
-            findings.append(Finding("program", "DEGRADED", words))
+            findings.append(messages.DIED_LATE.finding("program", program=program, ending=_ending(attempts)))
         return document, findings
     except OSError as error:
-        return None, [
-            *findings,
-            Finding("program", "INDETERMINATE", f"{program}: its output cannot be read: {error.strerror}"),
-        ]
+        words = f"{program}: its output cannot be read: {error.strerror}"
+        return None, [*findings, messages.NOT_READ.finding("program", error=words)]
     except CouldNotJudge as error:
         # The program's own last word; a launcher may have said more after it.
-        said = (attempts[-1]["last_line"] if attempts else "") or _last_line(stderr)
-        words = f"{program}{_ending(attempts)}: {said}" if said else str(error)
-        return None, [*findings, Finding("program", "INDETERMINATE", words)]
+        line = (attempts[-1]["last_line"] if attempts else "") or _last_line(stderr)
+        if not line:
+            return None, [*findings, messages.NOT_READ.finding("program", error=str(error))]
+        about = {"program": program, "ending": _ending(attempts), "line": line}
+        return None, [*findings, messages.NO_DOCUMENT.finding("program", **about)]
 
 
 def _program(command: Sequence[str]) -> str:

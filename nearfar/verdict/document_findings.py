@@ -9,7 +9,7 @@ from datetime import timedelta
 from statistics import median
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, Finding, good, passes, utc_time, worst
+from nearfar.base import NOT_JUDGED, Finding, Message, good, passes, utc_time, worst
 from nearfar.cells import Cell, Skip
 from nearfar.measurement import (
     EXPECTED_SKIPS,
@@ -21,6 +21,7 @@ from nearfar.measurement import (
     subject_key,
 )
 
+from . import messages
 from .verdict_types import JudgedMetric
 
 #: How long before its verdict a document may have been started, and how far clocks of two hosts may differ.
@@ -29,6 +30,8 @@ LONGEST, CLOCKS = timedelta(days=1), timedelta(minutes=5)
 UNJUDGED = "judged"
 #: A CPU is slow above so many times the median of those tried; of so many or fewer none is the odd one.
 _SLOW_CPU, _LEAST_CPUS = 1.25, 2
+#: Of skips that say more than that a cell was not measured.
+_SKIPPED = {"representative": messages.LEFT_OUT}
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,7 @@ def from_missing(document: Document | None, missing: Mapping[str, str]) -> list[
     if not missing or document is None:
         return []
     named = [f"{subject}{quantities}" for subject, quantities in missing.items()]
-    shown = ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
-    return [Finding("missing", "INDETERMINATE", f"requested but not measured: {shown}")]
+    return [messages.MISSING.finding("missing", cells=named)]
 
 
 def from_nothing(document: Document | None, asked: Sequence[Cell | str], kind: str) -> list[Finding]:
@@ -91,8 +93,7 @@ def from_nothing(document: Document | None, asked: Sequence[Cell | str], kind: s
         return []
     if any(skip.code not in EXPECTED_SKIPS for skip in document.skipped) or not document.skipped:
         return []  # said already
-    why = document.skipped[0].reason
-    return [Finding("cells", "INDETERMINATE", f"nothing was measured: every cell was skipped; the first: {why}")]
+    return [messages.ALL_SKIPPED.finding("cells", cause=document.skipped[0].reason)]
 
 
 def from_nothing_judged(found: Sequence[Finding], metrics: Sequence[JudgedMetric], system: str) -> list[Finding]:
@@ -100,20 +101,17 @@ def from_nothing_judged(found: Sequence[Finding], metrics: Sequence[JudgedMetric
     compared = any(good(m.verdict) for m in metrics) or any(f.verdict == "PASS" for f in found)
     if compared or not passes(worst([f.verdict for f in found] + [m.verdict for m in metrics])):
         return []
-    notes = [f.reason for f in found if f.verdict == NOT_JUDGED]
-    why = notes[0] if notes else "there was nothing to compare with"
     noisy = [m for m in metrics if m.reference is not None and m.reference.described]
     if metrics and len(noisy) == len(metrics):
-        why = "healthy figures of all of them differ too much for a limit"
-    elif metrics:
+        return [messages.NO_LIMITS.finding(UNJUDGED)]
+    if metrics:
         tuned = any(m.unit != RATIO_UNIT for m in metrics)
-        what = (
-            f"nearfar tune --system {system} makes them from healthy runs"
-            if tuned
-            else "rows for ratios are written by hand"
-        )
-        why = f"{len(metrics)} {'figure has' if len(metrics) == 1 else 'figures have'} no reference; {what}"
-    return [Finding(UNJUDGED, "INDETERMINATE", f"none of its figures was judged: {why}")]
+        message = messages.NO_REFERENCES if tuned else messages.NO_RATIOS
+        return [message.finding(UNJUDGED, figures=len(metrics), system=system)]
+    note = next((f.reason for f in found if f.verdict == NOT_JUDGED), None)
+    if note is None:
+        return [messages.NOTHING_TO_COMPARE.finding(UNJUDGED)]
+    return [messages.NOTHING_COMPARED.finding(UNJUDGED, cause=note)]
 
 
 def from_nothing_accepted(metrics: Sequence[JudgedMetric], system: str) -> list[Finding]:
@@ -125,17 +123,14 @@ def from_nothing_accepted(metrics: Sequence[JudgedMetric], system: str) -> list[
     ]  # fmt: skip
     if not lacking:
         return []
-    one = len(lacking) == 1
-    who = f"{len(lacking)} {'figure has' if one else 'figures have'} no reference that can accept {'it' if one else 'them'}"
-    remedy = f"nearfar tune --system {system} makes them from healthy runs"
-    return [Finding(UNJUDGED, "INDETERMINATE", f"{who}: {remedy}")]
+    return [messages.NOT_ACCEPTED.finding(UNJUDGED, figures=len(lacking), system=system)]
 
 
 def from_kind(document: Document | None, kind: str) -> list[Finding]:
     """A prediction says nothing of a real node, whichever program printed it."""
     if document is None or document.kind == kind:
         return []
-    return [Finding("document", "INDETERMINATE", f"the document is {document.kind}, where one was to be {kind}")]
+    return [messages.OTHER_KIND.finding("document", kind=document.kind, expected=kind)]
 
 
 def from_document(document: Document | None) -> list[Finding]:
@@ -144,15 +139,16 @@ def from_document(document: Document | None) -> list[Finding]:
         return []
     found = []
     if document.aggressors:
-        words = f"measured beside an aggressor ({', '.join(document.aggressors)}): the figures are not the node's own"
-        found.append(Finding("aggressor", "INDETERMINATE", words))
+        found.append(messages.AGGRESSOR.finding("aggressor", cells=list(document.aggressors)))
     if document.raw.get("interrupted"):
-        words = "the run was interrupted: measured cells have fewer visits than planned"
-        found.append(Finding("program", "INDETERMINATE", words))
+        found.append(messages.INTERRUPTED.finding("program"))
     for failure in document.failed:
-        soft = failure.code in SOFT_FAILURES
-        verdict = "INDETERMINATE" if soft else "FAIL"
-        found.append(Finding(failure.cell or "program", verdict, _of_cell(failure.cell, failure.reason), not soft))
+        message, soft = messages.FAILED.get(failure.code, messages.FAILED["other"]), failure.code in SOFT_FAILURES
+        cell = "" if failure.cell in failure.reason else failure.cell
+        found.append(message.finding(
+            failure.cell or "program", verdict="INDETERMINATE" if soft else "FAIL", hard=not soft, cell=cell, error=failure.reason,
+            cells=[failure.cell] if failure.cell else [],
+        ))  # fmt: skip
     for gpu in document.raw.get("gpus_under_load", []):
         found += _from_load(gpu)
     return found + _slow_cpus(document.raw)
@@ -166,38 +162,35 @@ def from_started(document: Document | None, subject: CaseInfo) -> list[Finding]:
     try:
         started, judged = utc_time(text), utc_time(subject.time)
     except ValueError:
-        return [Finding("started", "INDETERMINATE", f"the document was started at '{text}', which is not a time")]
+        return [messages.NO_TIME.finding("started", started=text)]
     if judged - LONGEST <= started <= judged + CLOCKS:
         return []
-    words = f"the document was started at {text}, and it is judged at {subject.time}"
-    return [Finding("started", "INDETERMINATE", f"{words}: it is from another run, or the node's clock is wrong")]
+    return [messages.OTHER_TIME.finding("started", started=text, judged=subject.time)]
 
 
 def from_skips(
     document: Document | None, left_out: Sequence[Skip], exists: Mapping[Cell | str, KnownPath], kind: str
 ) -> list[Finding]:
     """One finding for each reason, however many cells share it."""
-    groups: dict[tuple[str, bool, str], list[str]] = {}
+    groups: dict[tuple[Message, str, str], list[str]] = {}
     for skip in () if document is None else document.skipped:
         known = _known(skip, exists)
         unsupported = skip.code == "unsupported"
         if (unsupported and known is None) or (kind != "measured" and skip.code in EXPECTED_SKIPS):
             continue
-        hard = unsupported and known is not None and known.link
-        who = f" ({known.who})" if unsupported and known is not None else ""
-        groups.setdefault((f"{skip.reason}{who}", hard, skip.code), []).append(skip.cell)
+        who = known.who if unsupported and known is not None else ""
+        denied = unsupported and known is not None and known.link
+        message = messages.LINK_MISSING if denied else _SKIPPED.get(skip.code, messages.SKIPPED)
+        groups.setdefault((message, skip.reason, who), []).append(skip.cell)
     for each in left_out:
         if each.code != "representative":
-            groups.setdefault((each.reason, False, each.code), []).append(str(each.cell))
-    found = []
-    for (reason, hard, code), cells in groups.items():
-        named = ", ".join(cell or "all that was asked for" for cell in cells[:3]) + (
-            f" and {len(cells) - 3} more" if len(cells) > 3 else ""
+            groups.setdefault((messages.SKIPPED, each.reason, ""), []).append(str(each.cell))
+    return [
+        message.finding(
+            cells[0] or "program", cells=[cell or "all that was asked for" for cell in cells], cause=cause, who=who
         )
-        what = "not there" if hard else "requested, and not measured" if code == "representative" else "not measured"
-        words = f"{what}: {named}: {reason}"
-        found.append(Finding(cells[0] or "program", "FAIL" if hard else "INDETERMINATE", words, hard))
-    return found
+        for (message, cause, who), cells in groups.items()
+    ]
 
 
 def _known(skip: Unmeasured, exists: Mapping[Cell | str, KnownPath]) -> KnownPath | None:
@@ -208,16 +201,13 @@ def _known(skip: Unmeasured, exists: Mapping[Cell | str, KnownPath]) -> KnownPat
 
 def _from_load(gpu: Mapping[str, Any]) -> list[Finding]:
     """What the driver said of a GPU while it moved data: memory errors are evidence, held-down clocks an explanation."""
-    found = []
-    name = f"GPU {gpu['index']}"
+    found, index = [], gpu["index"]
     errors = gpu.get("uncorrected_errors") or 0
     if errors:
-        words = f"{name}: {errors} uncorrected memory error{'s' if errors > 1 else ''} since its last reset"
-        found.append(Finding(f"g{gpu['index']}.memory", "FAIL", words, hard=True))
+        found.append(messages.UNCORRECTED.finding(f"g{index}.memory", gpu=index, errors=errors))
     held = [reason for reason in gpu.get("throttle") or [] if reason in HARDWARE_THROTTLES]
     if held:
-        words = f"{name}: its hardware reduced the clocks while it was measured ({', '.join(held)})"
-        found.append(Finding(f"g{gpu['index']}.clocks", "DEGRADED", words))
+        found.append(messages.THROTTLED.finding(f"g{index}.clocks", gpu=index, causes=held))
     return found
 
 
@@ -229,16 +219,11 @@ def _slow_cpus(raw: Mapping[str, Any]) -> list[Finding]:
             for tried in flow.get("tried") or []:
                 times = best.setdefault((result["quantity"], result["cell"]), {})
                 times[tried["cpus"]] = min(times.get(tried["cpus"], math.inf), tried["median"])
-    slow: dict[str, str] = {}
+    slow: dict[str, Finding] = {}
     for (quantity, cell), times in best.items():
         usual = median(times.values()) if len(times) > _LEAST_CPUS else math.inf
         for cpu, time in times.items():
-            if time > _SLOW_CPU * usual:
-                slow.setdefault(cpu, f"{quantity} of {cell}: {time:.3g} us, {usual:.3g} us with the others")
-    return [
-        Finding(f"cpu{cpu}", NOT_JUDGED, f"CPU {cpu} is slow at driving a GPU: {words}") for cpu, words in slow.items()
-    ]
-
-
-def _of_cell(cell: str, reason: str) -> str:
-    return f"{cell}: {reason}" if cell and cell not in reason else reason
+            if time > _SLOW_CPU * usual and cpu not in slow:
+                where: dict[str, Any] = {"cpu": cpu, "quantity": quantity, "cell": cell}
+                slow[cpu] = messages.SLOW_CPU.finding(f"cpu{cpu}", **where, time=time, usual=usual)
+    return list(slow.values())

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from nearfar.base import NOT_JUDGED, Finding
+from nearfar.base import Finding
 from nearfar.measurement import Document, machine_uses
+
+from .messages import COUNTED, COUNTER_RESET
 
 #: PCIe replays in a run above which a link is broken: DCGM's ``max_pcie_replays`` (4.6.0, its PCIe test). Fewer are errors all the
 #: same, which the link corrected.
 MOST_REPLAYS = 80
 #: Flit CRC errors per second of NVLink above which it is broken: DCGM's ``crc_error_threshold``.
 MOST_FLIT_ERRORS = 100.0
-_WORDS = {
-    "pcie_replays": ("PCIe replay", "PCIe replays"),
-    "nvlink_replays": ("NVLink replay", "NVLink replays"),
-    "nvlink_recoveries": ("NVLink recovery", "NVLink recoveries"),
-    "nvlink_crc_flit_errors": ("NVLink CRC flit error", "NVLink CRC flit errors"),
-}
 _PART = {"pcie": "link", "nvlink": "nvlink"}
 
 
@@ -45,13 +41,10 @@ def findings(document: Document | None) -> list[Finding]:
     found = []
     for (pci, name), count in grown.items():
         gpu_name = f"g{indices[pci]}" if pci in indices else pci
-        if count and name in _WORDS:
+        if count and name in COUNTED:
             found.append(_finding(gpu_name, name, count, seconds.get((pci, name), 0.0)))
-        elif (pci, name) in back and name in _WORDS:
-            words = (
-                f"its counter of {_WORDS[name][1]} decreased while it was measured: it was reset, and its count is lost"
-            )
-            found.append(Finding(_item(gpu_name, name), NOT_JUDGED, f"{_whose(gpu_name)}: {words}"))
+        elif (pci, name) in back and name in COUNTED:
+            found.append(COUNTER_RESET.finding(_item(gpu_name, name), gpu=_whose(gpu_name), counter=name))
     return found
 
 
@@ -69,5 +62,5 @@ def _finding(gpu: str, name: str, count: int, seconds: float) -> Finding:
         "nvlink_recoveries": True,
         "nvlink_crc_flit_errors": seconds > 0 and count / seconds > MOST_FLIT_ERRORS,
     }.get(name, False)
-    words = f"{_whose(gpu)}: {count} {_WORDS[name][count > 1]} while it was measured"
-    return Finding(_item(gpu, name), "FAIL" if broken else "DEGRADED", words, broken)
+    verdict = "FAIL" if broken else "DEGRADED"
+    return COUNTED[name].finding(_item(gpu, name), verdict=verdict, hard=broken, gpu=_whose(gpu), errors=count)

@@ -56,3 +56,4 @@ LOW_VISITS = Message(
 OUTLIER = Message(
     "figure.outlier", "DEGRADED", "{figure}: {ratio:.1f} times as long; {limit:g} times and more is an outlier"
 )  # fmt: skip
+FAILED_BEFORE = Message("figure.failed_before", "FAIL", "{reason}, before it was run again")

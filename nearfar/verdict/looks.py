@@ -11,7 +11,7 @@ from nearfar.verdict.references import with_unit
 
 from . import error_counters
 from .document_findings import from_document
-from .figure_messages import INTERMITTENT, UNCONFIRMED
+from .figure_messages import FAILED_BEFORE, INTERMITTENT, UNCONFIRMED
 from .verdict_types import FigureLook, JudgedMetric, Verdict
 from .words import describe
 
@@ -55,18 +55,20 @@ def failed_before(earlier: Verdict | None, found: Sequence[Finding], metrics: Se
         return []
     known = {(each.item, each.verdict) for each in found}
     measured = {metric.name for metric in metrics}
-    failed = [each for each in earlier.findings if each.verdict == "FAIL"]
+    failed = [_said_before(each) for each in earlier.findings if each.verdict == "FAIL"]
     failed += [
-        Finding(entry.subject, "FAIL", entry.reason or entry.name)
+        FAILED_BEFORE.finding(entry.subject, reason=entry.full_reason or entry.name, before=True)
         for entry in earlier.metrics
         if entry.verdict == "FAIL" and entry.name not in measured
     ]
-    words = ", before it was run again"
-    return [
-        each if each.reason.endswith(words) else replace(each, reason=each.reason + words)
-        for each in failed
-        if (each.item, each.verdict) not in known
-    ]
+    return [each for each in failed if (each.item, each.verdict) not in known]
+
+
+def _said_before(finding: Finding) -> Finding:
+    if finding.fields.get("before"):
+        return finding
+    fields = {**finding.fields, "before": True}
+    return replace(finding, reason=FAILED_BEFORE.text(finding.item, {"reason": finding.reason}), fields=fields)
 
 
 def settle(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from nearfar.base import Finding
 from nearfar.verdict.references import Reference, ReferenceFile
+
+from .messages import REFERENCES_UNUSED
 
 
 def findings(
@@ -19,9 +22,6 @@ def findings(
         names = tables.get(None, tables)
         if file.origin != "tuned" or not names or not references or str(file.file.path) in used:
             continue
-        line = file.file.line(check)
-        has = ", ".join(map(str, names))
-        node = f"; this node's GPUs are {', '.join(models)}" if models else "; no GPU of this node has a known model"
-        words = f"{file.file.path}:{line}: not one row of {check} fits a figure (it has {has}{node})"
-        found.append(Finding("references", "INDETERMINATE", words))
+        where: dict[str, Any] = {"file": str(file.file.path), "line": file.file.line(check), "check": check}
+        found.append(REFERENCES_UNUSED.finding("references", **where, rows=list(map(str, names)), models=list(models)))
     return found

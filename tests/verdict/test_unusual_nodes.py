@@ -213,8 +213,8 @@ def test_tuned_references_that_fit_nothing_are_told(tmp_path: Path) -> None:
     figures = [metric("n0:g0", 55.0)]
     found = resolve(figures, CHECK, [file], NODE)
     (finding,) = unused_references.findings([file], CHECK, found, ["NVIDIA H200"])
-    assert finding.verdict == "INDETERMINATE"
-    assert f"not one row of {CHECK} fits a figure" in finding.reason and "NVIDIA H200" in finding.reason
+    assert (finding.code, finding.verdict) == ("references.unused", "INDETERMINATE")
+    assert (finding.fields["check"], finding.fields["models"]) == (CHECK, ["NVIDIA H200"])
     assert unused_references.findings([file], "another_check", found, []) == []
 
 

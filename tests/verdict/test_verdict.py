@@ -187,9 +187,8 @@ def test_a_note_makes_nothing_judged_and_a_comparison_does(note: Finding, word: 
 
 def test_where_something_has_to_be_judged_it_says_what_to_do() -> None:
     measured = metric("c0:n0/triad", 100.0, "local")
-    (reason,) = judge(None, {}, subject=SUBJECT, metrics=[measured], must_judge=True)["reasons"]
-    wanted = "nearfar tune --system local makes them from healthy runs"
-    assert reason == f"none of its figures was judged: 1 figure has no reference; {wanted}"
+    (finding,) = judge(None, {}, subject=SUBJECT, metrics=[measured], must_judge=True)["findings"]
+    assert (finding["code"], finding["fields"]) == ("check.no_references", {"figures": 1, "system": "local"})
     note = Finding("topology", NOT_JUDGED, "topology not compared: unreviewed: mine.yaml")
     (reason,) = judge(None, {}, subject=SUBJECT, findings=[note], must_judge=True)["reasons"]
     assert reason == "none of its figures was judged: topology not compared: unreviewed: mine.yaml"
@@ -484,8 +483,9 @@ def test_an_acceptance_without_references_says_what_to_do() -> None:
     for references in ({}, {each.name: by_siblings for each in metrics}):
         found = judge(doc, references, subject=SUBJECT, metrics=metrics, acceptance=True)
         assert found["verdict"] == "INDETERMINATE"
-        words = f"2 figures have no reference that can accept them: nearfar tune --system {SUBJECT.system} makes them from healthy runs"
-        assert found["reasons"][0] == words and len(found["reasons"]) == 3
+        (finding,) = found["findings"]
+        assert (finding["code"], finding["fields"]["figures"]) == ("check.not_accepted", 2)
+        assert found["reasons"][0] == finding["reason"] and len(found["reasons"]) == 3
     tuned = Reference(55.5, -0.1, None, "GB/s", "tuned", "n = 4")
     found = judge(doc, {each.name: tuned for each in metrics}, subject=SUBJECT, metrics=metrics, acceptance=True)
     assert (found["verdict"], found["findings"]) == ("PASS", [])
