@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nearfar.base import Message
+from nearfar.base import NOT_JUDGED, Message
 
 _XID = "check lspci, and the kernel log for Xid messages"
 
@@ -15,4 +15,23 @@ GPUS_NONE = Message(
     "gpu.none", "INDETERMINATE",
     "the site file says partition '{partition}' has GPUs (feature gpu), but none answers",
     _XID, page="guide/describe-your-system.md",
+)  # fmt: skip
+AS_EXPECTED = Message("topology.as_expected", "PASS", "as {file} says")
+NOT_DESCRIBED = Message(
+    "topology.not_described", "INDETERMINATE", "topology not compared: the job left no description of its node"
+)  # fmt: skip
+NOT_COMPARED = Message(
+    "topology.not_compared", NOT_JUDGED, "topology not compared: {cause}", page="guide/describe-your-system.md"
+)  # fmt: skip
+PARTLY_COMPARED = Message(
+    "topology.partly_compared", NOT_JUDGED,
+    "only what {file} says under `expect` is compared: '{partition}' names no node_type",
+    page="guide/describe-your-system.md",
+)  # fmt: skip
+LINKS_NOT_SEEN = Message(
+    "topology.links_not_seen", NOT_JUDGED,
+    "the link under load is not known of GPU {gpus}: only what it can run at most at is compared",
+)  # fmt: skip
+OTHER_GPUS = Message(
+    "document.other_gpus", "INDETERMINATE", "the document is of {hostname}, whose GPUs are not those of {here}: {gpus}"
 )  # fmt: skip

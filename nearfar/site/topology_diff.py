@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, Finding
@@ -10,6 +11,7 @@ from nearfar.measurement import Document
 from nearfar.model.prediction import NodeType
 from nearfar.topology import Gpu, Node, compare
 
+from . import messages
 from .systems import Partition, System
 
 
@@ -43,7 +45,7 @@ def findings(
     whether each link does under load what its own ends allow.
     """
     if observed is None:
-        return [Finding("topology", "INDETERMINATE", "topology not compared: the job left no description of its node")]
+        return [messages.NOT_DESCRIBED.finding("topology")]
     entries = [] if document is None else document.raw.get("gpus_under_load", [])
     under_load = {entry["index"]: entry for entry in entries}
     why = not_compared(system, partition, node_type)
@@ -51,19 +53,21 @@ def findings(
         word = "INDETERMINATE" if acceptance else NOT_JUDGED
         sleepy = [d for d in compare(observed, observed, under_load) if ".link" in d.item]
         return [
-            Finding("topology", word, f"topology not compared: {why}"),
-            *(Finding(d.item, "DEGRADED", d.sentence) for d in sleepy),
+            messages.NOT_COMPARED.finding("topology", verdict=word, cause=why),
+            *(replace(each, verdict="DEGRADED", hard=False) for each in sleepy),
         ]
-    differences = compare(expected, observed, under_load, partition.expectation(node_type))
-    found = [Finding(d.item, "FAIL", d.sentence, hard=True) for d in differences]
-    found = found or [Finding("node", "PASS", f"as {system.file} says")]
-    weak = _not_seen(expected, under_load) if document is not None else []
+    found = compare(expected, observed, under_load, partition.expectation(node_type))
+    found = found or [messages.AS_EXPECTED.finding("node", file=str(system.file))]
+    verdict = "INDETERMINATE" if acceptance else NOT_JUDGED
     if node_type is None:
         # The rest of what is expected was read from this very node, and always agrees.
-        weak.insert(
-            0, f"only what {system.file} says under `expect` is compared: '{partition.name}' names no node_type"
+        found.append(
+            messages.PARTLY_COMPARED.finding(
+                "topology", verdict=verdict, file=str(system.file), partition=partition.name
+            )
         )
-    return found + [Finding("topology", "INDETERMINATE" if acceptance else NOT_JUDGED, words) for words in weak]
+    blind = [] if document is None else _not_seen(expected, under_load)
+    return found + ([messages.LINKS_NOT_SEEN.finding("topology", verdict=verdict, gpus=blind)] if blind else [])
 
 
 def another_node(document: Document, observed: Node) -> list[Finding]:
@@ -74,24 +78,19 @@ def another_node(document: Document, observed: Node) -> list[Finding]:
     strange = [gpu.pci for gpu in document.node.gpus if gpu.pci not in here or not _same(gpu.uuid, here[gpu.pci])]
     if not strange:
         return []
-    words = f"the document is of {document.node.hostname}, whose GPUs are not those of {observed.hostname}: {', '.join(strange)}"
-    return [Finding("document", "INDETERMINATE", words)]
+    hosts: dict[str, Any] = {"hostname": document.node.hostname, "here": observed.hostname}
+    return [messages.OTHER_GPUS.finding("document", **hosts, gpus=strange)]
 
 
 def _same(one: str | None, other: str | None) -> bool:
     return one is None or other is None or one == other
 
 
-def _not_seen(expected: Node, under_load: Mapping[int, Mapping[str, Any]]) -> list[str]:
-    """The expected links over PCI Express that nobody could read while they worked."""
+def _not_seen(expected: Node, under_load: Mapping[int, Mapping[str, Any]]) -> list[int]:
+    """The GPUs whose expected link over PCI Express nobody could read while it worked."""
 
     def seen(gpu: Gpu) -> bool:
         state = under_load.get(gpu.index, {}).get("link") or {}
         return bool(state.get("gen") and state.get("width"))
 
-    blind = [str(gpu.index) for gpu in expected.gpus if gpu.link.kind == "pcie" and not seen(gpu)]
-    return (
-        [f"the link under load is not known of GPU {', '.join(blind)}: only what it can run at most at is compared"]
-        if blind
-        else []
-    )
+    return [gpu.index for gpu in expected.gpus if gpu.link.kind == "pcie" and not seen(gpu)]

@@ -7,7 +7,7 @@ Needs: base.
 """
 
 from .bitmaps import format_cpu_list, parse_cpu_list
-from .comparison import Difference, compare
+from .comparison import compare
 from .dimm_channels import UnknownPeakError, channels_in_words, memory_peaks, with_peaks_of
 from .hwloc_xml import parse_hwloc_xml
 from .node_json import node_from_document, node_to_document
@@ -31,7 +31,6 @@ __all__ = [
     "HOST_CLASSES",
     "LOCAL_CLASS",
     "PEER_CLASSES",
-    "Difference",
     "Gpu",
     "Link",
     "MemoryDevice",

@@ -1,28 +1,21 @@
-"""Is this the node that the site's file describes? What differs, item by item, in a technician's words."""
+"""Is this the node that the site's file describes? What differs, item by item."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from nearfar.base import Finding, Message
+
+from . import messages
 from .parts import Gpu, Link, Node
 
 _LINKS = {"pcie": "PCIe", "nvlink": "NVLink", "c2c": "C2C"}
-_FIRMWARE = "look at the firmware's NUMA settings (nodes per socket, sub-NUMA clustering)"
 _GIB = 1 << 30
 #: The system keeps some of the modules' memory for itself; a missing module is a larger part of a node's.
 _LEAST_MEMORY = 0.95
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One thing that is not as the site's file says. ``item`` names it: ``g2.link.width``, ``n1``, ``gpus.count``."""
-
-    item: str
-    expected: str
-    observed: str
-    sentence: str
+#: The fields of a message that name a GPU.
+_Board = dict[str, Any]
 
 
 def compare(
@@ -30,8 +23,9 @@ def compare(
     observed: Node,
     under_load: Mapping[int, Mapping[str, Any]] | None = None,
     expectation: Mapping[str, Any] | None = None,
-) -> list[Difference]:
-    """Where ``observed`` is not ``expected``.
+    source: str = "the site's file",
+) -> list[Finding]:
+    """Where ``observed`` is not ``expected``, which ``source`` says: hard evidence, each naming its part (``g2.link.width``, ``n1``).
 
     ``under_load`` maps an expected GPU's index (programs count by the expected addresses) to its entry of a measurement
     document's ``gpus_under_load``: links of idle GPUs say nothing, so without it only what device and slot allow at
@@ -42,7 +36,7 @@ def compare(
     ``gpu_model``, ``packages``, ``numa_nodes``, ``memory``, ``link``, ``nvlinks``, ``nvlink_generation``, ``mig``,
     ``ecc``, ``nics``.
     """
-    return _Comparison(expected, observed, under_load or {}, expectation or {}).differences()
+    return _Comparison(expected, observed, under_load or {}, expectation or {}, source).differences()
 
 
 class _Comparison:
@@ -54,12 +48,13 @@ class _Comparison:
         observed: Node,
         under_load: Mapping[int, Mapping[str, Any]],
         expectation: Mapping[str, Any],
+        source: str,
     ) -> None:
-        self.expected, self.observed, self.expectation = expected, observed, expectation
+        self.expected, self.observed, self.expectation, self.source = expected, observed, expectation, source
         self.loaded = {index: entry.get("link") or {} for index, entry in under_load.items()}
-        self.found: list[Difference] = []
+        self.found: list[Finding] = []
 
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[Finding]:
         self._packages()
         self._numa_nodes()
         self._memory()
@@ -70,164 +65,128 @@ class _Comparison:
         self._nics()
         return self.found
 
-    def _differ(self, item: str, expected: object, observed: object, sentence: str) -> None:
-        self.found.append(Difference(item, str(expected), str(observed), sentence))
+    def _differ(self, item: str, message: Message, **fields: Any) -> None:
+        self.found.append(message.finding(item, source=self.source, **fields))
 
     def _packages(self) -> None:
         wanted = self.expectation.get("packages", len(self.expected.packages))
         present = len(self.observed.packages)
         if wanted and present and wanted != present:
-            sentence = f"{_number(present, 'processor package')}, the site's file says {wanted}"
-            self._differ("packages", wanted, present, sentence)
+            self._differ("packages", messages.PACKAGES, expected=wanted, found=present)
 
     def _numa_nodes(self) -> None:
         listed = self.expectation.get("numa_nodes")
         present = {n.index for n in self.observed.host_numa_nodes}
         if isinstance(listed, int):
             if len(present) != listed:
-                count = _number(len(present), "NUMA node")
-                sentence = f"{count} with host memory, the site's file says {listed}: {_FIRMWARE}"
-                self._differ("numa_nodes", listed, len(present), sentence)
+                self._differ("numa_nodes", messages.NUMA_COUNT, expected=listed, found=len(present))
             return
         wanted = {n.index for n in self.expected.host_numa_nodes} if listed is None else set(listed)
         for index in sorted(wanted - present):
             known = self.observed.numa_node(index)
             if known is not None and known.kind == "host":
-                sentence = f"NUMA node {index} has no memory: look at its memory modules"
-                self._differ(f"n{index}.memory", "memory", "none", sentence)
+                self._differ(f"n{index}.memory", messages.NUMA_WITHOUT_MEMORY, numa_node=index)
             else:
-                sentence = f"NUMA node {index} is missing: {_FIRMWARE}, and at the processors"
-                self._differ(f"n{index}", "present", "absent", sentence)
+                self._differ(f"n{index}", messages.NUMA_MISSING, numa_node=index)
         for index in sorted(present - wanted):
-            sentence = f"NUMA node {index} is not in the site's file: {_FIRMWARE}"
-            self._differ(f"n{index}", "absent", "present", sentence)
+            self._differ(f"n{index}", messages.NUMA_UNEXPECTED, numa_node=index)
 
     def _memory(self) -> None:
         wanted = self.expectation.get("memory")
         present = sum(n.memory for n in self.observed.host_numa_nodes)
         if wanted and present < _LEAST_MEMORY * wanted:
-            has, should = f"{present / _GIB:.0f} GiB", f"{wanted / _GIB:.0f} GiB"
-            sentence = f"{has} of host memory, the site's file says {should}: look at the memory modules"
-            self._differ("memory", should, has, sentence)
+            self._differ("memory", messages.MEMORY, expected=wanted / _GIB, found=present / _GIB)
 
     def _match_gpus(self) -> list[tuple[Gpu, Gpu]]:
         """Pair expected with observed GPUs; say which are missing, new or in another slot."""
         wanted, present = self.expected.gpus, self.observed.gpus
         count = self.expectation.get("gpus", len(wanted))
         if len(present) != count and (present or not wanted):
-            sentence = f"{_number(len(present), 'GPU')} on this node, the site's file says {count}"
-            self._differ("gpus.count", count, len(present), sentence)
+            self._differ("gpus.count", messages.GPU_COUNT, expected=count, found=len(present))
         by_address = {gpu.pci: gpu for gpu in present}
         pairs = [(gpu, by_address[gpu.pci]) for gpu in wanted if gpu.pci in by_address]
         missing = [gpu for gpu in wanted if gpu.pci not in by_address]
         new = [gpu for gpu in present if gpu.pci not in {g.pci for g in wanted}]
         if len(missing) == len(new):
             for gpu, other in zip(missing, new):
-                sentence = f"GPU {gpu.index} is at {other.pci}, the site's file says {gpu.pci}: it is in another slot"
-                self._differ(f"g{gpu.index}.pci", gpu.pci, other.pci, sentence)
+                self._differ(f"g{gpu.index}.pci", messages.GPU_SLOT, gpu=gpu.index, expected=gpu.pci, found=other.pci)
             return sorted([*pairs, *zip(missing, new)], key=lambda pair: pair[0].index)
         if missing and not present:
-            sentence = (
-                f"none of the {len(missing)} GPUs is on the PCI bus: look for their power, the baseboard, or what passes "
-                f"them into a virtual machine"
-            )
-            self._differ("gpus", ", ".join(gpu.pci for gpu in missing), "absent", sentence)
+            self._differ("gpus", messages.GPU_NONE_ON_BUS, expected=len(missing))
             return pairs
         for gpu in missing:
-            sentence = (
-                f"GPU {gpu.index}{_model(gpu)} is missing at {gpu.pci}: look for Xid 79 in the kernel's log, then "
-                f"reseat it"
-            )
-            self._differ(f"g{gpu.index}", gpu.pci, "absent", sentence)
+            self._differ(f"g{gpu.index}", messages.GPU_MISSING, gpu=gpu.index, model=gpu.name, pci=gpu.pci)
         for gpu in new:
-            sentence = f"a GPU{_model(gpu)} that the site's file does not have is at {gpu.pci}"
-            self._differ(f"pci.{gpu.pci}", "absent", "present", sentence)
+            self._differ(f"pci.{gpu.pci}", messages.GPU_UNEXPECTED, model=gpu.name, pci=gpu.pci)
         return pairs
 
     def _gpu(self, wanted: Gpu, present: Gpu) -> None:
-        name = f"g{wanted.index}"
+        name, board = f"g{wanted.index}", {"gpu": wanted.index, "pci": present.pci}
         if present.fault:
-            sentence = (
-                f"GPU {wanted.index} at {present.pci} does not answer the driver ({present.fault}): look for Xid "
-                f"messages in the kernel's log, then power-cycle the node"
-            )
-            self._differ(f"{name}.driver", "answers", present.fault, sentence)
-        self._identity(name, wanted, present)
-        self._modes(name, wanted, present)
-        self._locality(name, wanted, present)
-        self._link(name, wanted, present)
+            self._differ(f"{name}.driver", messages.GPU_DRIVER, **board, fault=present.fault)
+        self._identity(name, board, wanted, present)
+        self._modes(name, board, wanted, present)
+        self._locality(name, board, wanted, present)
+        self._link(name, board, wanted, present)
 
-    def _identity(self, name: str, wanted: Gpu, present: Gpu) -> None:
+    def _identity(self, name: str, board: _Board, wanted: Gpu, present: Gpu) -> None:
         model = self.expectation.get("gpu_model") or wanted.name
         if model and present.name and _plain(model) != _plain(present.name):
-            sentence = f"GPU {wanted.index} at {present.pci} is a {present.name}, the site's file says {model}"
-            self._differ(f"{name}.model", model, present.name, sentence)
+            self._differ(f"{name}.model", messages.GPU_MODEL, **board, expected=model, found=present.name)
         owner = next((g for g in self.expected.gpus if g.uuid and g.uuid == present.uuid), None)
         if owner is not None and owner.index != wanted.index:
-            sentence = f"the GPU at {present.pci} is the one that was GPU {owner.index} at {owner.pci}: swapped"
-            self._differ(f"{name}.uuid", wanted.uuid, present.uuid, sentence)
+            self._differ(f"{name}.uuid", messages.GPU_SWAPPED, **board, was=owner.index, was_at=owner.pci)
 
-    def _modes(self, name: str, wanted: Gpu, present: Gpu) -> None:
+    def _modes(self, name: str, board: _Board, wanted: Gpu, present: Gpu) -> None:
         for mode, what, on in (("mig", "MIG mode", present.mig), ("ecc", "ECC", present.ecc)):
             expected = self.expectation.get(mode, getattr(wanted, mode))
             if expected is not None and on is not None and on != expected:
-                sentence = (
-                    f"GPU {wanted.index} at {present.pci}: {what} is {_on(on)}, the site's file says {_on(expected)}: "
-                    f"set it with nvidia-smi"
-                )
-                self._differ(f"{name}.{mode}", _on(expected), _on(on), sentence)
+                said = {"expected": _on(expected), "found": _on(on)}
+                self._differ(f"{name}.{mode}", messages.GPU_MODE, **board, mode=what, **said)
 
-    def _locality(self, name: str, wanted: Gpu, present: Gpu) -> None:
+    def _locality(self, name: str, board: _Board, wanted: Gpu, present: Gpu) -> None:
         numa = wanted.numa_node
         if numa is None or present.numa_node == numa or len(self.observed.host_numa_nodes) < 2:
             return
-        known = present.numa_node is not None
-        said = f"it is on node {present.numa_node}" if known else "the system does not say which it is on"
-        sentence = f"GPU {wanted.index} at {present.pci} should be on NUMA node {numa}, {said}: {_FIRMWARE}"
-        self._differ(f"{name}.numa_node", numa, present.numa_node if known else "unknown", sentence)
+        message = messages.GPU_NUMA_UNKNOWN if present.numa_node is None else messages.GPU_NUMA_NODE
+        self._differ(f"{name}.numa_node", message, **board, expected=numa, found=present.numa_node)
 
-    def _link(self, name: str, wanted: Gpu, present: Gpu) -> None:
+    def _link(self, name: str, board: _Board, wanted: Gpu, present: Gpu) -> None:
         should, declared = _nominal(wanted.link), self.expectation.get("link") or {}
         should = Link(**{"kind": should.kind, "gen": should.gen, "width": should.width, **declared})
-        gpu = f"GPU {wanted.index} at {present.pci}"
         if present.link.kind != should.kind:
             # A link of which nothing is known shows the default kind, and is no evidence.
             if present.link != Link(speed=present.link.speed):
-                has, says = _LINKS[present.link.kind], _LINKS[should.kind]
-                sentence = f"{gpu} reaches the host over {has}, the site's file says {says}"
-                self._differ(f"{name}.link.kind", should.kind, present.link.kind, sentence)
+                said = {"expected": _LINKS[should.kind], "found": _LINKS[present.link.kind]}
+                self._differ(f"{name}.link.kind", messages.LINK_KIND, **board, **said)
             return
         # One in another slot was not loaded: the programs asked for the expected address.
         loaded = self.loaded.get(wanted.index, {}) if wanted.pci == present.pci else {}
         state, when = _nominal(present.link), "can run at most at"
         if loaded.get("gen") or loaded.get("width"):
             state, when = Link(present.link.kind, loaded.get("gen"), loaded.get("width")), "runs under load at"
-        start, advice = (
-            f"{gpu}: its {_LINKS[should.kind]} link {when}",
-            "reseat it and look at its slot, riser and cable",
-        )
+        about = {**board, "kind": _LINKS[should.kind], "when": when}
         if should.gen and state.gen and state.gen < should.gen:
-            sentence = f"{start} generation {state.gen}, the site's file says {should.gen}: {advice}"
-            self._differ(f"{name}.link.gen", should.gen, state.gen, sentence)
+            self._differ(f"{name}.link.gen", messages.LINK_GENERATION, **about, expected=should.gen, found=state.gen)
         if should.width and state.width and state.width < should.width:
-            sentence = f"{start} x{state.width}, the site's file says x{should.width}: {advice}"
-            self._differ(f"{name}.link.width", f"x{should.width}", f"x{state.width}", sentence)
+            self._differ(f"{name}.link.width", messages.LINK_WIDTH, **about, expected=should.width, found=state.width)
 
     def _lanes(self, pairs: list[tuple[Gpu, Gpu]]) -> set[int]:
         """Compare the NVLink lanes of each GPU; returns those that lack some."""
         short = set()
         for wanted, present in pairs:
-            name, gpu = f"g{wanted.index}", f"GPU {wanted.index} at {present.pci}"
-            generation = self.expectation.get("nvlink_generation", wanted.nvlink_generation)
-            if generation and present.nvlink_generation and present.nvlink_generation != generation:
-                sentence = f"{gpu} has NVLink {present.nvlink_generation}, the site's file says NVLink {generation}"
-                self._differ(f"{name}.nvlink_generation", generation, present.nvlink_generation, sentence)
+            name, board = f"g{wanted.index}", {"gpu": wanted.index, "pci": present.pci}
+            generation, has = (
+                self.expectation.get("nvlink_generation", wanted.nvlink_generation),
+                present.nvlink_generation,
+            )
+            if generation and has and has != generation:
+                message = messages.NVLINK_GENERATION
+                self._differ(f"{name}.nvlink_generation", message, **board, expected=generation, found=has)
             lanes = self.expectation.get("nvlinks", wanted.nvlinks)
             if lanes and present.nvlinks is not None and present.nvlinks < lanes:
                 short.add(wanted.index)
-                has = _number(present.nvlinks, "active NVLink lane")
-                sentence = f"{gpu} has {has}, the site's file says {lanes}: look at nvidia-smi nvlink --status"
-                self._differ(f"{name}.nvlinks", lanes, present.nvlinks, sentence)
+                self._differ(f"{name}.nvlinks", messages.NVLINK_LANES, **board, expected=lanes, found=present.nvlinks)
         return short
 
     def _peers(self, pairs: list[tuple[Gpu, Gpu]], short: set[int]) -> None:
@@ -242,25 +201,21 @@ class _Comparison:
             first, second = sorted((now[a], now[b]))
             has = self.observed.peers.get((first, second), "no NVLink")
             if has != link:
-                self._differ(
-                    f"g{a}-g{b}", link, has, f"GPUs {a} and {b} are joined by {has}, the site's file says {link}"
-                )
+                self._differ(f"g{a}-g{b}", messages.PEER_LINK, gpu=a, peer=b, expected=link, found=has)
 
     def _nics(self) -> None:
         """By address: the names of network devices depend on drivers and on the order in which they start."""
         count = self.expectation.get("nics")
         if count is not None and len(self.observed.nics) != count:
-            sentence = f"{_number(len(self.observed.nics), 'NIC')} on this node, the site's file says {count}"
-            self._differ("nics.count", count, len(self.observed.nics), sentence)
+            self._differ("nics.count", messages.NIC_COUNT, expected=count, found=len(self.observed.nics))
         by_address = {nic.pci: nic for nic in self.observed.nics}
         for wanted in self.expected.nics:
-            nic, present = f"the NIC {wanted.name} at {wanted.pci}", by_address.get(wanted.pci)
+            name, present = {"nic": wanted.name, "pci": wanted.pci}, by_address.get(wanted.pci)
             if present is None:
-                sentence = f"{nic} is missing: look at its driver, then reseat it"
-                self._differ(wanted.name, "present", "absent", sentence)
+                self._differ(wanted.name, messages.NIC_MISSING, **name)
             elif wanted.numa_node is not None and present.numa_node not in (None, wanted.numa_node):
-                sentence = f"{nic} is on NUMA node {present.numa_node}, the site's file says {wanted.numa_node}"
-                self._differ(f"{wanted.name}.numa_node", wanted.numa_node, present.numa_node, sentence)
+                said = {"expected": wanted.numa_node, "found": present.numa_node}
+                self._differ(f"{wanted.name}.numa_node", messages.NIC_NUMA_NODE, **name, **said)
 
 
 def _nominal(link: Link) -> Link:
@@ -270,14 +225,6 @@ def _nominal(link: Link) -> Link:
 
 def _plain(model: str) -> str:
     return model.lower().replace("nvidia", "").strip()
-
-
-def _model(gpu: Gpu) -> str:
-    return f" ({gpu.name})" if gpu.name else ""
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count or 'no'} {what}s"
 
 
 def _on(mode: bool) -> str:

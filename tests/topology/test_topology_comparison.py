@@ -24,7 +24,7 @@ def without(node: Node, index: int) -> Node:
 
 def items(expected: Node, observed: Node, under_load: Any = None, expectation: Any = None) -> dict[str, str]:
     """Item -> sentence."""
-    return {d.item: d.sentence for d in compare(expected, observed, under_load, expectation)}
+    return {d.item: d.reason for d in compare(expected, observed, under_load, expectation)}
 
 
 def h200(count: int = 4) -> Node:
@@ -142,7 +142,7 @@ def test_modes_and_counts() -> None:
     node = changed(h200(), 0, mig=True, ecc=False)
     found = items(node, node, None, {"mig": False, "ecc": True, "gpus": 8, "nics": 2})
     assert sorted(found) == ["g0.ecc", "g0.mig", "gpus.count", "nics.count"]
-    assert found["nics.count"] == "no NICs on this node, the site's file says 2"
+    assert found["nics.count"] == "0 NICs on this node, the site's file says 2"
 
 
 def test_nics_are_known_by_their_address() -> None:

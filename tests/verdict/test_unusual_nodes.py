@@ -205,7 +205,7 @@ def test_each_figure_is_grouped_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_gpus_gone_is_one_sentence() -> None:
     (difference,) = compare(NODE, replace(NODE, gpus=()))
     assert difference.item == "gpus"
-    assert difference.sentence.startswith(f"none of the {len(NODE.gpus)} GPUs is on the PCI bus")
+    assert difference.reason.startswith(f"none of the {len(NODE.gpus)} GPUs is on the PCI bus")
 
 
 def test_tuned_references_that_fit_nothing_are_told(tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ import os
 import socket
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, CouldNotJudge, Finding, NearfarError
 from nearfar.topology import Gpu, Node
 
-from . import sources
+from . import messages, sources
 
 #: Called with what is being done now, so that a look that hangs can say where.
 Report = Callable[[str], None]
@@ -205,8 +205,7 @@ def _driver(observed: Node) -> list[Finding]:
     """GPUs on the bus of which the driver says nothing at all were not looked at."""
     if not observed.gpus or any(gpu.uuid or gpu.fault for gpu in observed.gpus):
         return []
-    why = next((note for note in observed.notes if "NVML" in note), "the driver did not answer")
-    return [Finding("driver", "INDETERMINATE", f"the {len(observed.gpus)} GPUs on the bus were not asked: {why}")]
+    return [messages.DRIVER_SILENT.finding("driver", gpus=len(observed.gpus), notes=list(observed.notes))]
 
 
 def _against_last(observed: Node, last: _Last | None) -> list[Finding]:
@@ -215,19 +214,14 @@ def _against_last(observed: Node, last: _Last | None) -> list[Finding]:
         return []
     from nearfar.topology import compare
 
-    since = f"since run {last.run} of {last.ended}"
-    found = [Finding(d.item, "DEGRADED", f"{since}: {_of_run(d.sentence)}") for d in compare(last.node, observed)]
+    run = f"run {last.run} of {last.ended}"
+    found = [replace(each, verdict="DEGRADED", hard=False) for each in compare(last.node, observed, source=run)]
     before = {gpu.pci: gpu.uuid for gpu in last.node.gpus}
     for gpu in observed.gpus:
         was = before.get(gpu.pci)
         if was and gpu.uuid and gpu.uuid != was:
-            words = f"{since}: GPU {gpu.index} at {gpu.pci} is another one; that run's verdict does not speak of it"
-            found.append(Finding(f"g{gpu.index}.uuid", "DEGRADED", words))
+            found.append(messages.OTHER_BOARD.finding(f"g{gpu.index}.uuid", run=run, gpu=gpu.index, pci=gpu.pci))
     return found
-
-
-def _of_run(sentence: str) -> str:
-    return sentence.replace("the site's file says", "it was").replace("the site's file does not have", "was not there")
 
 
 def _last(results: Path, node: str) -> _Last | None:

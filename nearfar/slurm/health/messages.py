@@ -1,3 +1,13 @@
 """What findings about the health of a node say."""
 
 from __future__ import annotations
+
+from nearfar.base import Message
+
+DRIVER_SILENT = Message(
+    "driver.silent", "INDETERMINATE", "the {gpus:#GPU} on the bus did not answer the driver[: {notes}]"
+)  # fmt: skip
+OTHER_BOARD = Message(
+    "gpu.other_board", "DEGRADED",
+    "since {run}: GPU {gpu} at {pci} is another one; that run's verdict does not speak of it",
+)  # fmt: skip
