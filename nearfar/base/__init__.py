@@ -10,7 +10,6 @@ Needs: nothing of the package.
 from __future__ import annotations
 
 from . import files, node_lists, node_lock, places, process, site_file, standard_streams
-from .counts import plural
 from .errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, EXIT_WRONG_USE, CouldNotJudge, NearfarError
 from .expressions import compiled
 from .files import (
@@ -21,7 +20,7 @@ from .files import (
     write_atomically,
 )
 from .host_names import short_host_name
-from .messages import MESSAGES, Message
+from .messages import MESSAGES, Message, plural
 from .node_lists import NodeListError, node_set, refuse_too_many
 from .places import reports_directory, state_directory
 from .process import Finished, find_program, run

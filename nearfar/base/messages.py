@@ -17,13 +17,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .counts import plural
 from .verdicts import Finding
 
 #: So many of a list are named.
 _NAMED = 3
 #: Every message by its code. Importing a package's table fills it.
 MESSAGES: dict[str, Message] = {}
+
+
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """``1 figure``, ``2 figures``; ``many`` where the plural takes more than an s."""
+    return f"{count} {noun if count == 1 else many or noun + 's'}"
 
 
 @dataclass(frozen=True)

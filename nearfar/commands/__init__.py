@@ -8,7 +8,7 @@ prometheus, run, run.spack.
 from __future__ import annotations
 
 from . import metrics_option
-from .numbers import positive, refuse_outside
+from .command_line import positive, refuse_outside
 from .run_names import run_directories
 
 __all__ = [

@@ -31,7 +31,7 @@ from nearfar.mpi import as_root
 from nearfar.site import applications
 from nearfar.topology import Node, inventory
 
-from .numbers import positive, refuse_outside
+from .command_line import positive, refuse_outside
 
 _EPILOG = """\
 examples:

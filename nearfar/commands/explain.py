@@ -12,8 +12,7 @@ from nearfar.base import MESSAGES, Message, NearfarError, columns, did_you_mean
 
 #: The tables of messages.
 MODULES = (
-    "history.messages", "kernels.messages", "kit.messages", "mpi.messages", "question.messages", "site.messages",
-    "slurm.health.messages", "topology.messages", "verdict.figure_messages", "verdict.messages",
+    "site.messages", "slurm.health.messages", "slurm.health.sources.messages", "topology.messages", "verdict.messages",
 )  # fmt: skip
 
 _EPILOG = """examples:

@@ -25,7 +25,7 @@ from nearfar.mpi.osu import (
 )
 from nearfar.topology import inventory
 
-from .numbers import positive, refuse_outside
+from .command_line import positive, refuse_outside
 
 _EPILOG = """\
 examples:

@@ -14,7 +14,7 @@ from nearfar.reproduce import Paper, ThisSite, load_paper, papers
 from nearfar.run import some_checks
 from nearfar.verdict import run_directory
 
-from .numbers import refuse_outside
+from .command_line import refuse_outside
 from .run_names import run_directories
 
 _EPILOG = """examples:

@@ -14,7 +14,7 @@ from nearfar.run import validation
 from nearfar.site import environments
 
 from . import metrics_option
-from .numbers import refuse_outside
+from .command_line import refuse_outside
 
 _EPILOG = """examples:
   nearfar validate                                this machine, all checks

@@ -11,7 +11,7 @@ from nearfar.measurement import Document, GpuProcess, MachineUse, machine_uses
 from nearfar.topology import Node
 from nearfar.verdict.references import figure
 
-from .figure_messages import DISTURBED, UNSETTLED
+from .messages import DISTURBED, UNSETTLED
 from .verdict_types import JudgedMetric
 
 #: Others disturb above so many CPUs on the average of a run, and above this share of the machine's.

@@ -11,8 +11,7 @@ from nearfar.measurement import CELL_QUANTITIES, MADE_OF_OTHERS, RATIO_UNIT, Any
 from nearfar.topology import LOCAL_CLASS, Node
 from nearfar.verdict.references import Reference, figure, with_unit
 
-from . import baseline, plausibility
-from . import figure_messages as messages
+from . import baseline, messages, plausibility
 from .baseline import Baseline
 from .plausibility import ABOVE_LINK
 from .words import against, amount, bound_words, describe

@@ -21,7 +21,7 @@ from nearfar.measurement import (
 from nearfar.topology import Node
 from nearfar.verdict.references import Reference, question_of, row_keys
 
-from . import disturbances, document_facts, error_counters, figure_messages, figure_verdict, looks, steadiness
+from . import disturbances, document_facts, error_counters, figure_verdict, looks, messages, steadiness
 from .baseline import Baseline, worsening
 from .document_findings import (
     CaseInfo,
@@ -229,7 +229,7 @@ def _doubt_what_is_made_of(
     found = []
     for metric, entry in zip(metrics, judged):
         if metric.quantity in MADE_OF_OTHERS and not passes(entry.verdict) and unsound & _parts(metric):
-            finding = figure_messages.DERIVED_FROM_INVALID.finding(
+            finding = messages.DERIVED_FROM_INVALID.finding(
                 metric.name, figure=describe(metric), reading=amount(metric)
             )
             entry = replace(entry, verdict=finding.verdict, reason=finding.reason, code=finding.code)

@@ -11,7 +11,7 @@ from nearfar.verdict.references import with_unit
 
 from . import error_counters
 from .document_findings import from_document
-from .figure_messages import FAILED_BEFORE, INTERMITTENT, UNCONFIRMED
+from .messages import FAILED_BEFORE, INTERMITTENT, UNCONFIRMED
 from .verdict_types import FigureLook, JudgedMetric, Verdict
 from .words import describe
 

@@ -15,7 +15,7 @@ from nearfar.cells import Flow
 from nearfar.measurement import AnyMetric, Document
 from nearfar.verdict.references import figure, more_digits, with_unit
 
-from . import figure_messages as messages
+from . import messages
 from .verdict_types import JudgedMetric, cell_of
 from .words import describe
 

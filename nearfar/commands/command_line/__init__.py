@@ -1,4 +1,4 @@
-"""What all commands share at the command line: how help is shown, and what the shell's completion offers.
+"""What all commands share at the command line: how help is shown, which numbers an option takes, and what the shell's completion offers.
 
 Needs: base, question.
 """
@@ -7,5 +7,6 @@ from __future__ import annotations
 
 from .completion import values
 from .help_format import HelpFormatter
+from .numbers import positive, refuse_outside
 
-__all__ = ["HelpFormatter", "values"]
+__all__ = ["HelpFormatter", "positive", "refuse_outside", "values"]

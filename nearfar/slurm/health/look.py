@@ -78,7 +78,7 @@ def look(
         findings += [*_driver(observed), *_against_last(observed, last)]
         gpus = {gpu.pci: gpu for gpu in observed.gpus}
     except NearfarError as error:  # without hwloc counters and logs can be read all the same
-        findings, ports = [Finding("node", "INDETERMINATE", str(error))], None
+        findings, ports = [messages.NODE_NOT_READ.finding("node", error=str(error))], None
         gpus = {gpu.pci: gpu for gpu in inventory.gpus_without_hwloc(nvml)}
     report("the kernel's log and the counters are read")
     seen = _evidence(gpus, node, nvml, ports, past or {}, share, asked)
@@ -160,24 +160,19 @@ def _against_site(
         known = systems.load_all(directories)
         described = known.get(system or "") or _claimed(name, known)
         if described is None:
-            return (
-                None,
-                None,
-                [Finding("site", "INDETERMINATE", "no system's file names this node: add it to that file's `hosts`")],
-                None,
-            )
+            return None, None, [messages.SITE_UNKNOWN.finding("site")], None
         where = _partition(described, partition, last)
         node_type = where.load_node_type(directories)
         named = where.expectation(node_type).get("infiniband")
         ports = None if named is None else tuple(named)
         why = topology_diff.not_compared(described, where, node_type)
         if why is not None:
-            return described.name, where.name, [Finding("site", "INDETERMINATE", f"not compared: {why}")], ports
+            return described.name, where.name, [messages.SITE_NOT_COMPARED.finding("site", cause=why)], ports
         expected = where.expected_node(node_type, observed, expectations.gpu_models(directories))
         findings = topology_diff.findings(described, where, node_type, expected, observed, None, acceptance=False)
         return described.name, where.name, findings, ports
     except NearfarError as error:
-        return system, partition, [Finding("site", "INDETERMINATE", str(error))], None
+        return system, partition, [messages.SITE_NOT_READ.finding("site", error=str(error))], None
 
 
 def _claimed(name: str, known: Any) -> Any:

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar.base import Finding
-
+from . import messages
 from .nvlink import MOST_LANES
 from .nvml_answers import GpuAnswers, each, unread
 from .source import Now, Seen, gpu_name, item
@@ -76,24 +75,19 @@ def classify(now: Now, daemons: Iterable[Daemon], told: Iterable[Fabric], not_re
     for daemon in daemons:
         if not daemon.runs and (daemon.enabled or daemon.name in ran):
             why = "is enabled" if daemon.enabled else "ran at an earlier look"
-            words = f"{daemon.name} {why} and does not run: systemctl status {daemon.unit}"
-            found.append(Finding(daemon.unit, "DEGRADED", words))
+            found.append(messages.DAEMON_DOWN.finding(daemon.unit, daemon=daemon.name, why=why, unit=daemon.unit))
     for one in told:
         name, what = gpu_name(now, one.pci), item(now, one.pci, "fabric")
         if one.state in _STATES:
-            words = f"{name}: its registration with the NVLink fabric {_STATES[one.state]}: look at fabric manager"
-            found.append(Finding(what, "FAIL", words))
+            found.append(messages.FABRIC_NOT_REGISTERED.finding(what, gpu=name, state=_STATES[one.state]))
         elif one.state == _COMPLETED and one.status:
-            words = f"{name}: its registration with the NVLink fabric failed (NVML's status {one.status}): look at fabric manager"
-            found.append(Finding(what, "FAIL", words))
+            found.append(messages.FABRIC_FAILED.finding(what, gpu=name, status=one.status))
         elif one.state == _COMPLETED:
             ill = [words for shift, words in _HEALTH.items() if one.health >> shift & 3 == 1]
             if ill:
-                words = f"{name}: its NVLink fabric {', '.join(ill)}: look at fabric manager's log"
-                found.append(Finding(what, "DEGRADED", words))
+                found.append(messages.FABRIC_DEGRADED.finding(what, gpu=name, flaws=", ".join(ill)))
         if one.persistence is False and one.pci in kept:
-            words = f"{name}: persistence mode was on at an earlier look and is off: look at nvidia-persistenced"
-            found.append(Finding(item(now, one.pci, "persistence"), "DEGRADED", words))
+            found.append(messages.PERSISTENCE_OFF.finding(item(now, one.pci, "persistence"), gpu=name))
     running = [daemon.name for daemon in daemons if daemon.runs]
     registered = sum(one.state == _COMPLETED for one in told)
     said = [*(f"{name} runs" for name in running), f"{registered} GPUs in the fabric" if registered else ""]

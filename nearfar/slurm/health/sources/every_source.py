@@ -10,7 +10,7 @@ from typing import Any
 
 from nearfar.base import Finding
 
-from . import daemons, infiniband, jobs, kernel_log, memory_errors, nvlink, pcie, recovery, throttle
+from . import daemons, infiniband, jobs, kernel_log, memory_errors, messages, nvlink, pcie, recovery, throttle
 from .source import Now, Seen
 
 #: Seconds that a source may take. They look at the same time.
@@ -66,14 +66,10 @@ def look(
             "said": seen.said if isinstance(seen, Seen) else str(seen or "it hung"),
         }
         if seen is None:
-            words = f"{name.replace('_', ' ')}: no answer within {share:g} s"
-            found.append(Finding(name, "INDETERMINATE", words))
+            found.append(messages.SOURCE_SILENT.finding(name, source=name.replace("_", " "), limit=share))
         elif isinstance(seen, Exception):
-            found.append(
-                Finding(
-                    name, "INDETERMINATE", f"{name.replace('_', ' ')}: the look failed: {type(seen).__name__}: {seen}"
-                )
-            )
+            error = f"{type(seen).__name__}: {seen}"
+            found.append(messages.SOURCE_FAILED.finding(name, source=name.replace("_", " "), error=error))
             kept.pop(name, None)  # what it kept may be what it failed on
         else:
             found += seen.findings

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nearfar.base import Finding, plural
 
+from . import messages
 from .counters import Growth, growth, went_back
 from .source import Now, Seen
 
@@ -59,19 +60,16 @@ def classify(now: Now, ports: Iterable[Port]) -> Seen:
         port = by_name.get(name)
         if port is None or port.state != "ACTIVE":
             state = "is not there" if port is None else f"is {_state(port)}"
-            words = f"InfiniBand port {name}, which the site's file names, {state}: look at cable, switch and subnet manager"
-            found.append(Finding(f"{_item(name)}.port", "FAIL", words))
+            found.append(messages.PORT_DOWN.finding(f"{_item(name)}.port", port=name, state=state))
     for name, rate in active_before.items():
         port = by_name.get(name)
         if name in expected or (port is not None and port.physical == "Disabled"):
             continue
         if port is None or port.state != "ACTIVE":
             state = "is gone" if port is None else f"is {_state(port)}"
-            words = f"InfiniBand port {name} was active at an earlier look and {state}: look at cable and switch"
-            found.append(Finding(f"{_item(name)}.port", "DEGRADED", words))
+            found.append(messages.PORT_LOST.finding(f"{_item(name)}.port", port=name, state=state))
         elif rate and port.rate and rate != port.rate:
-            words = f"InfiniBand port {name} is at {port.rate}; it was at {rate}: look at the cable"
-            found.append(Finding(f"{_item(name)}.rate", "DEGRADED", words))
+            found.append(messages.PORT_RATE.finding(f"{_item(name)}.rate", port=name, found=port.rate, before=rate))
     for port in by_name.values():
         found += _errors(port, grown)
         notes += [
@@ -93,15 +91,13 @@ def _errors(port: Port, grown: Growth) -> list[Finding]:
         count = grown.grown.get(key, 0)
         if kind in _ANY and count:
             times = plural(count, _ANY[kind], "times its link went down")
-            words = f"InfiniBand port {port.name}: {times} since the last look: look at cable and switch"
-            found.append(Finding(f"{_item(port.name)}.errors", "DEGRADED", words))
+            found.append(messages.PORT_FLAPPED.finding(f"{_item(port.name)}.errors", port=port.name, counted=times))
         elif key in grown.unusual:
             rate = count / max(grown.seconds / 3600.0, 1e-9)
-            words = (
-                f"InfiniBand port {port.name}: {plural(count, *_UNUSUAL[kind])} since the last look, {rate:.0f} an hour where "
-                f"it had {grown.unusual[key]:.2g}: look at the cable"
-            )
-            found.append(Finding(f"{_item(port.name)}.errors", "DEGRADED", words))
+            counted, usual = plural(count, *_UNUSUAL[kind]), grown.unusual[key]
+            found.append(messages.PORT_ERRORS.finding(
+                f"{_item(port.name)}.errors", port=port.name, counted=counted, rate=rate, usual=usual
+            ))  # fmt: skip
     return found
 
 

@@ -13,8 +13,9 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nearfar.base import Finding, plural
+from nearfar.base import plural
 
+from . import messages
 from .source import Now, Seen
 
 #: Seconds that sacct may take.
@@ -93,5 +94,7 @@ def classify(now: Now, jobs: Iterable[FailedJob], since: float, wall: float) -> 
     words = f"{plural(len(new), 'job')} failed here while the driver logged errors: {names}"
     if len(users) < 2:
         return Seen(said, notes=(words,), past={"failed": list(died.values())})
-    words += f"; {plural(len(died), 'job')} of {len(users)} users within a day: look at the node"
-    return Seen(said, (Finding("jobs", "DEGRADED", words),), past={"failed": list(died.values())})
+    finding = messages.JOBS_FAILED.finding(
+        "jobs", jobs=plural(len(new), "job"), names=names, all=len(died), users=len(users)
+    )
+    return Seen(said, (finding,), past={"failed": list(died.values())})

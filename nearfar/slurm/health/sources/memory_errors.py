@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from nearfar.base import Finding, plural
+from nearfar.base import Finding
 
+from . import messages
 from .counters import Growth, growth, went_back
 from .nvml_answers import GpuAnswers, each, unread
 from .source import Now, Seen, gpu_name, item
@@ -60,24 +62,19 @@ def classify(now: Now, told: Iterable[GpuMemory], not_read: tuple[str, ...] = ()
 def _findings(now: Now, one: GpuMemory, grown: Growth) -> list[Finding]:
     name, what, found = gpu_name(now, one.pci), item(now, one.pci, "memory"), []
     if one.uncorrected:
-        words = f"{name}: {plural(one.uncorrected, 'uncorrected memory error')} since its last reset: reset the GPU, or reboot"
-        found.append(Finding(what, "FAIL", words, hard=True))
+        found.append(messages.MEMORY_UNCORRECTED.finding(what, gpu=name, errors=one.uncorrected))
     if one.failed:
-        words = f"{name}: a bad row of its memory could not be replaced: have the GPU replaced"
-        found.append(Finding(what, "FAIL", words, hard=True))
+        found.append(messages.ROW_REMAP_FAILED.finding(what, gpu=name))
     elif one.waits:
-        words = f"{name}: a bad row of its memory is replaced at its next reset: reset the GPU when no job needs it"
-        found.append(Finding(what, "DEGRADED", words))
+        found.append(messages.ROW_REMAP_PENDING.finding(what, gpu=name))
     if one.sram_exceeded:
-        words = f"{name}: more errors in its SRAM than NVIDIA allows: have the GPU replaced"
-        found.append(Finding(item(now, one.pci, "sram"), "FAIL", words, hard=True))
+        found.append(messages.SRAM_EXCEEDED.finding(item(now, one.pci, "sram"), gpu=name))
     if one.pages is not None and one.pages > MOST_PAGES:
-        words = f"{name}: {one.pages} pages of its memory are retired, {MOST_PAGES} are allowed: have the GPU replaced"
-        found.append(Finding(item(now, one.pci, "pages"), "FAIL", words, hard=True))
+        pages: dict[str, Any] = {"pages": one.pages, "allowed": MOST_PAGES}
+        found.append(messages.PAGES_RETIRED.finding(item(now, one.pci, "pages"), gpu=name, **pages))
     for kind, word in (("uncorrected rows", "uncorrected"), ("corrected rows", "corrected")):
         if rows := grown.grown.get(f"{one.pci} {kind}"):
-            words = f"{name}: {plural(rows, 'row')} of its memory replaced after {word} errors since the last look"
-            found.append(Finding(item(now, one.pci, "rows"), "DEGRADED", words))
+            found.append(messages.ROWS_REPLACED.finding(item(now, one.pci, "rows"), gpu=name, rows=rows, kind=word))
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from nearfar.base import Finding, plural
 
+from . import messages
 from .counters import Growth, growth, went_back
 from .nvml_answers import GpuAnswers, each, unread
 from .source import Now, Seen, gpu_name, item
@@ -63,8 +64,9 @@ def classify(now: Now, told: Iterable[GpuLinks], not_read: tuple[str, ...] = ())
         down = [lane for lane in before if one.lanes.get(lane) is False]
         if down:
             lanes = ", ".join(map(str, down))
-            words = f"{gpu_name(now, one.pci)}: NVLink {lanes} went down since the last look: reset the GPU, or look at the link"
-            found.append(Finding(item(now, one.pci, "nvlink"), "DEGRADED", words))
+            found.append(
+                messages.NVLINK_DOWN.finding(item(now, one.pci, "nvlink"), gpu=gpu_name(now, one.pci), lanes=lanes)
+            )
         if any(key.startswith(f"{one.pci} ") for key in grown.back):
             notes.append(went_back(f"NVLink's counters of {gpu_name(now, one.pci)}"))
     up = {one.pci: [lane for lane, state in one.lanes.items() if state] for one in told if one.lanes}
@@ -92,13 +94,8 @@ def _errors(now: Now, one: GpuLinks, grown: Growth) -> list[Finding]:
         broken = kind in ("recovery", "failed") or (
             kind == "flit" and grown.seconds > 0 and count / grown.seconds > MOST_FLIT_ERRORS
         )
-        remedy = (
-            "reset the GPU, and have the link looked at if it comes back"
-            if broken
-            else "look at the link if it goes on"
-        )
-        words = f"{gpu_name(now, one.pci)}: {plural(count, *_WORDS[kind])} since the last look: {remedy}"
-        found.append(Finding(item(now, one.pci, "nvlink"), "FAIL" if broken else "DEGRADED", words, broken))
+        message, counted = messages.NVLINK_BROKEN if broken else messages.NVLINK_ERRORS, plural(count, *_WORDS[kind])
+        found.append(message.finding(item(now, one.pci, "nvlink"), gpu=gpu_name(now, one.pci), counted=counted))
     return found
 
 

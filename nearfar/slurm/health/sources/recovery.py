@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from nearfar.base import Finding
-
+from . import messages
 from .kernel_log import ACTIONS
 from .nvml_answers import each, unread
 from .source import Now, Seen, gpu_name, item
@@ -25,8 +24,10 @@ def look(now: Now) -> Seen:
                 action, ("", f"its recovery action is {action}: look it up in NVML's documentation")
             )
             hard = kind == HARD
-            words = f"{gpu_name(now, gpu.pci)}: the driver wants it recovered: {remedy}"
-            found.append(Finding(item(now, gpu.pci, "recovery"), "FAIL" if hard else "DEGRADED", words, hard))
+            found.append(messages.RECOVERY_WANTED.finding(
+                item(now, gpu.pci, "recovery"), verdict="FAIL" if hard else "DEGRADED", hard=hard, gpu=gpu_name(now, gpu.pci),
+                action=remedy,
+            ))  # fmt: skip
     return Seen(
         f"{answered} GPUs say what they want" if answered else "",
         tuple(found),

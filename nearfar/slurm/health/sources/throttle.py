@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from nearfar.base import Finding
-
+from . import messages
 from .counters import growth
 from .nvml_answers import GpuAnswers, each, unread
 from .source import Now, Seen, gpu_name, item
@@ -51,15 +50,13 @@ def classify(now: Now, told: Iterable[Clocks], not_read: tuple[str, ...] = ()) -
         what, name = item(now, one.pci, "clocks"), gpu_name(now, one.pci)
         words = next((words for bit, words in _NOW.items() if (one.reasons or 0) & bit), None)
         if words is not None:
-            found.append(Finding(what, "DEGRADED", f"{name}: its clocks are {words}"))
+            found.append(messages.CLOCKS_HELD.finding(what, gpu=name, how=words))
             continue
         for kind in one.held:
             held, (words, most) = grown.grown.get(f"{one.pci} {kind}", 0) / 1e9, _SHARES[kind]
             if grown.seconds > 0 and held / grown.seconds > most:
-                share = f"{min(held / grown.seconds, 1.0):.0%} of the time since the last look"
-                found.append(
-                    Finding(what, "DEGRADED", f"{name}: its clocks were {words} {share}: look at cooling and power")
-                )
+                share = min(held / grown.seconds, 1.0)
+                found.append(messages.CLOCKS_WERE_HELD.finding(what, gpu=name, how=words, share=share))
                 break
     answered = sum(one.reasons is not None for one in told)
     return Seen(

@@ -1,3 +1,0 @@
-"""What findings about the history say."""
-
-from __future__ import annotations

@@ -1,3 +1,0 @@
-"""What findings about kernels say."""
-
-from __future__ import annotations

@@ -1,3 +1,0 @@
-"""What findings about MPI say."""
-
-from __future__ import annotations

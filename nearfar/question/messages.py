@@ -1,3 +1,0 @@
-"""What findings about a question say."""
-
-from __future__ import annotations
