@@ -386,7 +386,7 @@ def test_a_figure_that_varies_between_healthy_runs_is_not_bad():
 def test_nothing_to_compare_with():
     node_type = load_node_type("dl160", SITE)
     slow = [replace(one, cell=parse("n0:g0")) for one in modelled(summit(), ["n0:g0"])]
-    with pytest.raises(CouldNotJudge, match="name a healthy run with --healthy"):
+    with pytest.raises(CouldNotJudge, match="give nearfar diagnose a healthy run"):
         diagnose(node_type, slow)
 
 

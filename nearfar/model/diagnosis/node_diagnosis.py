@@ -122,7 +122,7 @@ def diagnose(
     compared = [one for one in cells if one.cell in healthy]
     if not compared:
         raise CouldNotJudge(
-            "no figure has a healthy one to compare it with: name a healthy run with --healthy, or a node type with capacities"
+            "no figure has a healthy one to compare it with: give nearfar diagnose a healthy run (--healthy) or a node type with capacities"
         )
     model = with_host_peers(_model(node_type, healthy))
     known = known_values(model)

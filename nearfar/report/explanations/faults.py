@@ -67,9 +67,7 @@ def faults(node: NodeRun, document: Callable[[], Document | None], made_up: bool
         return None
     return merged_document.or_note(
         lambda: _found(node, document(), judged),
-        lambda words: Faults(
-            f"{_named(judged) or 'the fault'}; not localised: {words.replace('with --', 'with nearfar diagnose --')}"
-        ),
+        lambda words: Faults(f"{_named(judged) or 'the fault'}; not localised: {words}"),
         "the localisation",
     )
 

@@ -1,0 +1,87 @@
+"""No code reads a sentence: what a reason, note or message says is told by codes and fields, never by its words."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+#: What holds sentences, by its name.
+SENTENCES = {
+    "cause",
+    "explanation",
+    "message",
+    "note",
+    "notes",
+    "problem",
+    "reason",
+    "reasons",
+    "sentence",
+    "why",
+    "words",
+}
+#: What takes a sentence apart.
+METHODS = {
+    "count",
+    "endswith",
+    "find",
+    "index",
+    "partition",
+    "removeprefix",
+    "removesuffix",
+    "replace",
+    "rpartition",
+    "startswith",
+}
+#: Foreign words, which nobody else can tell: of launchers, OSU, Spack, Slurm and its users; and lists that are called so; the tables themselves.
+FOREIGN = {
+    "nearfar/base/messages.py", "nearfar/commands/explain.py", "nearfar/cost/figure.py", "nearfar/commands/cost.py", "nearfar/mpi/osu/launch.py",
+    "nearfar/mpi/osu/measuring.py", "nearfar/question/osu_check.py", "nearfar/question/row_names.py", "nearfar/report/page_contents.py",
+    "nearfar/report/sections/node_state.py", "nearfar/reproduce/paper_files.py", "nearfar/run/spack/failures.py",
+    "nearfar/site/drain_policy.py", "nearfar/site/first_site_files.py", "nearfar/slurm/controller/lone_node.py",
+    "nearfar/slurm/controller/versions.py", "nearfar/slurm/findings/deaths.py",
+    "nearfar/slurm/findings/interventions.py", "nearfar/slurm/findings/objections.py", "nearfar/slurm/findings/reconcile.py",
+    "nearfar/slurm/act/clear.py", "nearfar/slurm/sweep/job_loop.py",
+}  # fmt: skip
+#: Places that still read our own sentences: this list may only become shorter.
+STILL = {
+    "checks/base/launched_check.py": 2, "nearfar/binding/placement.py": 1, "nearfar/compare/comparison.py": 1,
+    "nearfar/report/explanations/explained.py": 1, "nearfar/report/headline.py": 1,
+    "nearfar/slurm/act/waiting_nodes.py": 4, "nearfar/slurm/status/node_group.py": 5, "nearfar/verdict/document_findings.py": 1,
+}  # fmt: skip
+
+
+def test_no_code_reads_a_sentence() -> None:
+    files = [path for root in ("nearfar", "checks") for path in sorted((CHECKOUT / root).rglob("*.py"))]
+    found = {str(path.relative_to(CHECKOUT)): list(_reads(path)) for path in files}
+    own = {name: lines for name, lines in found.items() if lines and name not in FOREIGN}
+    more = {name: lines for name, lines in own.items() if len(lines) > STILL.get(name, 0)}
+    assert not more, f"these lines read a sentence; use its code or fields: {more}"
+    counts = Counter({name: len(lines) for name, lines in own.items()})
+    assert counts == STILL, "fewer than listed: shorten the list"
+
+
+def _reads(path: Path) -> Iterator[int]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            if _name(node.comparators[0]) in SENTENCES:
+                yield node.lineno
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            by_expression = _name(node.func.value) == "re" and any(_name(word) in SENTENCES for word in node.args[1:])
+            if by_expression or (node.func.attr in METHODS and _name(node.func.value) in SENTENCES):
+                yield node.lineno
+
+
+def _name(node: ast.expr) -> str:
+    """What a value is called: ``reason`` of ``entry.reason or ""``, ``str(each["reason"])`` and ``reason.strip()``."""
+    if isinstance(node, ast.BoolOp):
+        return _name(node.values[0])
+    if isinstance(node, ast.Subscript):
+        key = node.slice
+        return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else _name(node.value)
+    if isinstance(node, ast.Call):
+        own = isinstance(node.func, ast.Name) and node.func.id == "str" and node.args
+        return _name(node.args[0]) if own else _name(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
