@@ -35,16 +35,32 @@ METHODS = {
     "rpartition",
     "startswith",
 }
-#: Foreign words, which nobody else can tell: of launchers, OSU, Spack, Slurm and its users; and lists that are called so; the tables themselves.
+#: Foreign words, which nobody else can tell (of launchers, OSU, Spack, Slurm and its users), lists that are called so, and the tables
+#: themselves.
 FOREIGN = {
-    "nearfar/base/messages.py", "nearfar/commands/explain.py", "nearfar/cost/figure.py", "nearfar/commands/cost.py", "nearfar/mpi/osu/launch.py",
-    "nearfar/mpi/osu/measuring.py", "nearfar/question/osu_check.py", "nearfar/question/row_names.py", "nearfar/report/page_contents.py",
-    "nearfar/report/sections/node_state.py", "nearfar/reproduce/paper_files.py", "nearfar/run/spack/failures.py",
-    "nearfar/site/drain_policy.py", "nearfar/site/first_site_files.py", "nearfar/slurm/controller/lone_node.py",
-    "nearfar/slurm/controller/versions.py", "nearfar/slurm/findings/deaths.py",
-    "nearfar/slurm/findings/interventions.py", "nearfar/slurm/findings/objections.py", "nearfar/slurm/findings/reconcile.py",
-    "nearfar/slurm/act/clear.py", "nearfar/slurm/sweep/job_loop.py",
-}  # fmt: skip
+    "nearfar/base/messages.py",
+    "nearfar/commands/cost.py",
+    "nearfar/commands/explain.py",
+    "nearfar/cost/figure.py",
+    "nearfar/mpi/osu/launch.py",
+    "nearfar/mpi/osu/measuring.py",
+    "nearfar/question/osu_check.py",
+    "nearfar/question/row_names.py",
+    "nearfar/report/page_contents.py",
+    "nearfar/report/sections/node_state.py",
+    "nearfar/reproduce/paper_files.py",
+    "nearfar/run/spack/failures.py",
+    "nearfar/site/drain_policy.py",
+    "nearfar/site/first_site_files.py",
+    "nearfar/slurm/act/clear.py",
+    "nearfar/slurm/controller/lone_node.py",
+    "nearfar/slurm/controller/versions.py",
+    "nearfar/slurm/findings/deaths.py",
+    "nearfar/slurm/findings/interventions.py",
+    "nearfar/slurm/findings/objections.py",
+    "nearfar/slurm/findings/reconcile.py",
+    "nearfar/slurm/sweep/job_loop.py",
+}
 #: Places that still read our own sentences: this list may only become shorter.
 STILL = {
     "checks/base/launched_check.py": 2, "nearfar/binding/placement.py": 1, "nearfar/compare/comparison.py": 1,
