@@ -265,11 +265,12 @@ def _finish(
 def remember(folder: Path) -> None:
     """Keep the figures in the history. One that cannot be read or written costs a line, not the verdict."""
     found = expected_cases.verdicts(folder)
+    if all(each.kind != "measured" for each in found):
+        return
     missing = history.no_polars()
     if missing is not None:
-        if any(each.kind == "measured" for each in found):
-            words = f"no history is kept, and nothing compared with the node's past: {missing}"
-            print(f"nearfar: {words}", file=sys.stderr, flush=True)
+        words = f"no history is kept, and nothing compared with the node's past: {missing}"
+        print(f"nearfar: {words}", file=sys.stderr, flush=True)
         return
     findings = (finding for each in found for finding in each.findings)
     for words in dict.fromkeys(f.reason for f in findings if f.item == HISTORY):
