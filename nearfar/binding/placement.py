@@ -138,7 +138,7 @@ def _gpus(node: Node, layout: Layout) -> list[Gpu]:
         if not found and node.gpus:
             raise NearfarError(f"none of the {len(node.gpus)} GPUs of {node.hostname} is visible to this process")
         if not found:
-            why = "".join(f" ({note})" for note in node.notes if "host memory" not in note)
+            why = f" ({node.gpus_unknown})" if node.gpus_unknown else ""
             raise NearfarError(f"{node.hostname} has no GPUs{why}: name the NUMA node of each rank, --numa-nodes 0,0")
         return found
     chosen = []

@@ -12,7 +12,8 @@ from nearfar.base import MESSAGES, Message, NearfarError, columns, did_you_mean
 
 #: The tables of messages.
 MODULES = (
-    "site.messages", "slurm.health.messages", "slurm.health.sources.messages", "topology.messages", "verdict.messages",
+    "history.messages", "kit.messages", "question.messages", "site.messages", "slurm.health.messages",
+    "slurm.health.sources.messages", "topology.messages", "verdict.messages",
 )  # fmt: skip
 
 _EPILOG = """examples:

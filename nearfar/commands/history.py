@@ -146,9 +146,10 @@ def _shifts(args: argparse.Namespace, store: History, question: RowFilter) -> in
         raise NearfarError(f"--system: which one? There is history of {', '.join(store.systems())}")
     own = History(store.directory, _say, history.trusted(store.directory))
     found = fleet_findings.report(own, question.system)
+    why = None if found.why is None else found.why.reason
     if args.json:
-        about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system, "why": found.why}
-        told = [{"verdict": each.verdict, "reason": each.reason} for each in found.findings]
+        about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system, "why": why}
+        told = [{"verdict": each.verdict, "reason": each.reason, "code": each.code} for each in found.findings]
         print(
             json.dumps(
                 {**about, "shifts": text.shifts_as_json(found.shifts), "findings": told}, indent=1, ensure_ascii=False
@@ -156,7 +157,7 @@ def _shifts(args: argparse.Namespace, store: History, question: RowFilter) -> in
         )
         return EXIT_GOOD
     lines = text.shifts(found.shifts, None if args.all else MOST_LINES)
-    lines += [] if found.why is None else [f"no new shift: {found.why}" if found.shifts else f"no shift: {found.why}"]
+    lines += [] if why is None else [f"no new shift: {why}" if found.shifts else f"no shift: {why}"]
     lines += [f"{each.verdict}: the fleet: {each.reason}" for each in found.findings]
     print("\n".join(lines))
     return EXIT_GOOD

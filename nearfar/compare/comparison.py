@@ -81,18 +81,18 @@ def compare(before: Sequence[Path], after: Sequence[Path]) -> RunComparison:
     found: list[FigureChange] = []
     only: list[OnlyOne] = []
     different: list[ChangedSetting] = []
+    unlike: list[str] = []
     for one, other in pairs:
         paired, alone, said = _figures(one, other)
         found += paired
         only += alone
         different += settings.changed(other.name, one, other)
         place = f"{other.name}: " if len(pairs) > 1 else ""
+        unlike += [f"{place}{note}" for note in said]
         notes += [f"{place}{note}" for note in (*said, *settings.moved_boards(one, other))]
     if not found:
-        unlike = next((note for note in notes if "is not compared" in note), None)
-        raise CouldNotJudge(
-            f"nothing could be compared: {unlike or f'no figure is on both sides; {_instead(first, second)}'}"
-        )
+        why = unlike[0] if unlike else f"no figure is on both sides; {_instead(first, second)}"
+        raise CouldNotJudge(f"nothing could be compared: {why}")
     if any(one.of == "software" and one.what.startswith("nearfar") for one in different):
         notes.append("the programs that measured are of different versions: a part of what changed may be theirs")
     if len(pairs) >= LEAST_NODES:

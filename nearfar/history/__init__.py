@@ -6,7 +6,7 @@ polars is loaded as ``pl`` when it is first used; without it the room can be imp
 Needs: base, measurement, verdict, verdict.references, site.
 """
 
-from . import fleet_findings, fleet_shift, series, text
+from . import fleet_findings, fleet_shift, messages, series, text
 from .baselines import OwnPast
 from .compaction import compact
 from .fleet_shift import FleetShift
@@ -32,6 +32,7 @@ __all__ = [
     "directory",
     "fleet_findings",
     "fleet_shift",
+    "messages",
     "need_polars",
     "no_polars",
     "parse_since",

@@ -16,7 +16,7 @@ from typing import Any
 from nearfar.base import CouldNotJudge, Finding
 from nearfar.verdict import Baseline, Night, Verdict, baseline, disturbances
 
-from . import fleet_shift, node_rows, rows
+from . import fleet_shift, messages, node_rows, rows
 from .carry_over import CarryOver
 from .fleet_shift import SOFTWARE, FleetShift
 from .lazy_polars import pl
@@ -72,8 +72,7 @@ class OwnPast:
         count = sum(slow[day] for day in last)
         if count < HOST_SLOW:
             return []
-        words = f"the host was slow on {count} of the last {len(last)} days with runs: paths that share only its memory fell together"
-        return [Finding(disturbances.HOST, "DEGRADED", f"{words}; ask who else uses it, and look at its memory")]
+        return [messages.HOST_SLOW.finding(disturbances.HOST, slow_days=count, days=len(last))]
 
     def left_out(self) -> str | None:
         """What could not be read since the last time this was asked, in a line; None where all was."""

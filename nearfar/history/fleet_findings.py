@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
+from typing import Any
 
-from nearfar.base import NOT_JUDGED, STALE_DAYS, Finding, site_directories
+from nearfar.base import STALE_DAYS, Finding, site_directories
 from nearfar.site import systems
 from nearfar.verdict.references import (
     SOFTWARE,
@@ -18,7 +19,7 @@ from nearfar.verdict.references import (
     software_changes,
 )
 
-from . import fleet_shift
+from . import fleet_shift, messages
 from .fleet_shift import FleetShift, SystemShifts
 from .lazy_polars import pl
 from .series import LESS_IS_BETTER
@@ -30,20 +31,18 @@ FLEET = "fleet"
 LEAST = 0.005
 #: A node that has not run for so long is no longer among the fleet.
 SPAN = timedelta(days=92)
-#: Rows in one sentence.
-_SHOWN = 4
 _WAYS = {"h2d": "H2D", "d2h": "D2H"}
 
 
 @dataclass(frozen=True)
 class FleetReport:
     """``shifts`` are all that are known of a system; ``findings`` tell those of rows that were tuned before them: DEGRADED for the worse,
-    else notes. ``why``: why there is no shift, in words; None where there is one."""
+    else notes. ``why``: why there is no shift; None where there is one."""
 
     system: str
     shifts: tuple[FleetShift, ...]
     findings: tuple[Finding, ...]
-    why: str | None
+    why: Finding | None
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,12 @@ class _MovedRow:
 
 @dataclass
 class _Change:
-    """A change of software, in words, the nodes that have the new one, and the rows of which it is known what it did."""
+    """A change of software, since when references are stale, the nodes that have the new one, and the rows of which it is known what it
+    did."""
 
     old: str
     new: str
-    time: str
+    stale: dict[str, str]
     nodes: set[str] = field(default_factory=set)
     rows: dict[RowPlace, _MovedRow] = field(default_factory=dict)
 
@@ -127,7 +127,7 @@ def findings(
                 continue
             old, new = (software_changes.words({key: pair[which] for key, pair in apart.items()}) for which in (0, 1))
             change = changes.setdefault(
-                (old, new), _Change(old, new, _time_words(shifts, then, software, file.tuned_on(row), now, days))
+                (old, new), _Change(old, new, _stale(shifts, then, software, file.tuned_on(row), now, days))
             )
             change.nodes |= those
             own = [s for s in shifts if (s.check, s.row) == (row.check, row.name)]
@@ -138,37 +138,37 @@ def findings(
     return [_finding(system, change, len(nodes), known.why) for _, change in sorted(changes.items())]
 
 
-def _time_words(
+def _stale(
     shifts: Sequence[FleetShift], then: Mapping[str, str], software: Mapping[str, str], tuned: date | None, now: datetime, days: int
-) -> str:  # fmt: skip
+) -> dict[str, str]:  # fmt: skip
+    """Since when references are stale, and until when they are, or since when no more; nothing where nobody knows."""
     first = software_changes.first_seen(Upgrade(shifts, today=now.date()), then, software, tuned)
     if first is None:
-        return "its references fail no speed"
+        return {}
     end = first + timedelta(days=days)
-    if now.date() >= end:
-        return f"its references have been stale since {first}, and judge as any other since {end}"
-    return f"its references are stale since {first}, and fail no speed until {end}"
+    return {"since": str(first), "ended" if now.date() >= end else "until": str(end)}
 
 
-def _finding(system: str, change: _Change, of: int, why: str | None) -> Finding:
-    has = f"{len(change.nodes)} of {of} node{' has' if of == 1 else 's have'} {change.new}"
-    what, time = f"{change.new}, references of {change.old}", change.time
-    tune = f"nearfar tune --system {system} proposes new rows, --apply accepts them"
+def _finding(system: str, change: _Change, of: int, why: Finding | None) -> Finding:
+    fields: dict[str, Any] = {
+        "system": system,
+        "new": change.new,
+        "old": change.old,
+        "nodes": len(change.nodes),
+        "of": of,
+        **change.stale,
+    }
+    if not change.rows:
+        return messages.EFFECT_UNKNOWN.finding(FLEET, cause=why and why.reason, **fields)
     certain = sorted(
         (each for each in change.rows.values() if not each.moved.low <= 0 <= each.moved.high),
         key=lambda each: -abs(each.moved.part),
     )
-    worse = [each for each in certain if each.worse]
-    if not change.rows:
-        because = "" if why is None else f" ({why})"
-        words = f"{what}: what it does to the figures is not known yet{because}; {has}; {time}"
-        return Finding(FLEET, NOT_JUDGED, f"{words}; {tune}")
     if not certain:
-        return Finding(FLEET, NOT_JUDGED, f"{what}: no figure moved beyond its noise; {has}; {time}; {tune}")
-    shown = worse or certain
-    named = ", ".join(map(_row_words, shown[:_SHOWN]))
-    more = f" and {len(shown) - _SHOWN} more rows" if len(shown) > _SHOWN else ""
-    return Finding(FLEET, "DEGRADED" if worse else NOT_JUDGED, f"{what}: {named}{more}; {has}; {time}; {tune}")
+        return messages.NO_EFFECT.finding(FLEET, **fields)
+    worse = [each for each in certain if each.worse]
+    message = messages.WORSE if worse else messages.MOVED
+    return message.finding(FLEET, moved=[_row_words(each) for each in worse or certain], **fields)
 
 
 def _row_words(each: _MovedRow) -> str:

@@ -15,9 +15,10 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import day_text, statistics, utc_text, write_atomically
+from nearfar.base import Finding, day_text, statistics, utc_text, write_atomically
 from nearfar.measurement import MADE_OF_OTHERS
 
+from . import messages
 from .lazy_polars import pl
 from .places import ELSEWHERE, VERSION, word
 from .series import LESS_IS_BETTER
@@ -106,10 +107,10 @@ class CommonChange:
 
 @dataclass(frozen=True)
 class SystemShifts:
-    """The shifts of a system. ``why``: why there is none, or why some are missing, in words; None where there is nothing to say."""
+    """The shifts of a system. ``why``: why there is none, or why some are missing; None where there is nothing to say."""
 
     shifts: tuple[FleetShift, ...]
-    why: str | None = None
+    why: Finding | None = None
 
 
 def _sound() -> pl.Expr:
@@ -162,8 +163,8 @@ def of_system(store: History, system: str, now: datetime | None = None) -> Syste
     nodes = seen["node"].n_unique()
     kept = [each for each in read(store.directory, system) if each.first_seen >= day_text(now - KEPT)]
     if later.is_empty():
-        what = f"{_nodes(nodes)} of {system}, each with one software" if nodes else f"no sound figure of {system}"
-        return SystemShifts(tuple(kept), f"{what} since {day_text(now - SPAN)}")
+        message = messages.ONE_SOFTWARE if nodes else messages.NO_FIGURE
+        return SystemShifts(tuple(kept), message.finding(system, nodes=nodes, since=day_text(now - SPAN)))
     changed = later.group_by("node").agg(pl.col("first").min(), pl.col("first").max().alias("last")).sort("node")
     # Nodes lie one after another in the history, and the figures of a whole fleet are much at once.
     parts = [_ratios(store, system, part) for part in changed.iter_slices(NODES)]
@@ -174,15 +175,10 @@ def of_system(store: History, system: str, now: datetime | None = None) -> Syste
     return SystemShifts(whole, None if found else _too_few(system, nodes, most))
 
 
-def _too_few(system: str, nodes: int, both: int) -> str:
+def _too_few(system: str, nodes: int, both: int) -> Finding:
     if nodes < FEWEST_NODES:
-        return f"{system} has {_nodes(nodes)}, which is no fleet: what new software costs cannot be told from a change of the node"
-    have = f"{_nodes(both)} of {system} {'has' if both == 1 else 'have'}"
-    return f"{have} figures with both the software before and the one after; a shift needs {FEWEST_NODES}"
-
-
-def _nodes(count: int) -> str:
-    return f"{count} node{'' if count == 1 else 's'}"
+        return messages.NO_FLEET.finding(system, nodes=nodes, needed=FEWEST_NODES)
+    return messages.TOO_FEW.finding(system, nodes=both, needed=FEWEST_NODES)
 
 
 def _ratios(store: History, system: str, changed: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from nearfar import history, measurement, question, report, verdict
 from nearfar.base import (
-    NOT_JUDGED,
     Finding,
     NearfarError,
     did_you_mean,
@@ -28,7 +27,7 @@ from nearfar.site import Partition, System, environments, expectations, systems
 from nearfar.topology import Node, node_to_document
 from nearfar.verdict import CaseInfo, case_files, references
 
-from . import gpu_ranges
+from . import gpu_ranges, messages
 from .result_file import KitCase, KitResult
 
 #: The system of a node that no site file is about: the key of its history, and of references that a site may write for it.
@@ -193,8 +192,8 @@ def _program(case: KitCase) -> list[Finding]:
     if case.document is not None:
         return []
     lines = [line.strip() for line in case.said.decode("utf-8", "replace").splitlines() if line.strip()]
-    said = lines[-1] if lines else f"{case.program} ended with exit code {case.exit_code} and no document"
-    return [Finding("program", "INDETERMINATE", said)]
+    line = lines[-1] if lines else None
+    return [messages.NO_DOCUMENT.finding("program", program=case.program, exit_code=case.exit_code, line=line)]
 
 
 def _unasked(asked: Question, case: KitCase, node: Node) -> list[Finding]:
@@ -203,8 +202,7 @@ def _unasked(asked: Question, case: KitCase, node: Node) -> list[Finding]:
     missing = sorted(ours - set(case.asked))
     if not missing:
         return []
-    words = f"a kit asks {len(ours) - len(missing)} of the {len(ours)} cells of this check: not {missing[0]}"
-    return [Finding("cells", NOT_JUDGED, f"{words}{' …' if len(missing) > 1 else ''}")]
+    return [messages.PARTIAL.finding("cells", measured=len(ours) - len(missing), cells=len(ours), missing=missing)]
 
 
 def _past(judged: verdict.Verdict, node: Node) -> tuple[Mapping[str, verdict.Baseline], list[Finding]]:
@@ -215,4 +213,4 @@ def _past(judged: verdict.Verdict, node: Node) -> tuple[Mapping[str, verdict.Bas
     try:
         return past.of(judged, node_to_document(node)), past.of_host(judged)
     except NearfarError as error:
-        return {}, [Finding(verdict.HISTORY, NOT_JUDGED, f"not compared with its own past: {error}")]
+        return {}, [history.messages.UNREADABLE.finding(verdict.HISTORY, error=str(error))]

@@ -27,12 +27,6 @@ class Tail:
         """How many times as long as the median transfer the slowest took."""
         return self.worst / self.p50
 
-    @property
-    def words(self) -> str:
-        """``worst of 1,000: 16.2 times the median, at 12.3 s (visit 4)``."""
-        when = f"at {self.worst_at:.1f} s (visit {self.worst_visit})"
-        return f"worst of {self.count:,}: {self.worst_over_p50:.1f} times the median, {when}"
-
 
 def tail_of(entry: Mapping[str, Any]) -> Tail:
     """A valid document's ``tail``."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, Finding
+from nearfar.base import Finding
 from nearfar.cells import Skip
 from nearfar.measurement import PROGRAM, RATIO, Document, SubjectMetric, program_subject
 from nearfar.topology import Node
 
-from . import synthetic_documents
+from . import messages, synthetic_documents
 from .question import Question
 
-_VERDICTS = {True: "PASS", False: "FAIL", None: "INDETERMINATE"}
+_MESSAGES = {True: messages.BINDING_WITHIN, False: messages.BINDING_BEYOND, None: messages.BINDING_UNSETTLED}
 
 
 def subjects(node: Node, names: tuple[str, ...] = ()) -> tuple[list[str], list[Skip]]:
@@ -41,9 +41,21 @@ def findings(document: Document | None) -> list[Finding]:
     """Whether each program's launcher binds as well as the site asks (``at_most``); a note where it asks nothing."""
     found = []
     for result in [] if document is None else _results(document):
-        word = NOT_JUDGED if result.get("at_most") is None else _VERDICTS[result.get("good")]
-        found.append(Finding(str(result["cell"]), word, str(result["words"])))
+        message = messages.BINDING_COST if result.get("at_most") is None else _MESSAGES[result.get("good")]
+        found.append(message.finding(str(result["cell"]), **_fields(result)))
     return found
+
+
+def _fields(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The program, what each scheme costs over the reference, and why not all of that counts."""
+    costs = [f"{part['flow']} {100 * (part['rate']['median'] - 1):+.1f} %" for part in result["flows"]]
+    bound, about = result.get("at_most"), result.get("cost", {})
+    bound_itself = [scheme["name"] for scheme in about.get("schemes", []) if scheme.get("binds_itself")]
+    return {
+        "program": str(result["cell"]).partition("/")[2], "reference": result["reference"], "costs": costs,
+        "bound": None if bound is None else 100 * bound, "judged": about.get("plan", {}).get("judged"),
+        "error": about.get("same", {}).get("difference"), "bound_itself": bound_itself,
+    }  # fmt: skip
 
 
 def _results(document: Document) -> list[Mapping[str, Any]]:

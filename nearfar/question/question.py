@@ -6,10 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, Finding
+from nearfar.base import Finding
 from nearfar.cells import Cell, Skip
 from nearfar.measurement import AnyMetric, Document, metrics
 from nearfar.topology import Node
+
+from . import messages
 
 #: When a check is asked: by ``validate --quick``, by a nightly sweep, by ``validate`` and an acceptance.
 QUICK, NIGHTLY, ACCEPT = "quick", "nightly", "accept"
@@ -43,11 +45,8 @@ def of_cell(subject: Any) -> Sequence[str]:
 def smaller_sizes(document: Document | None) -> list[Finding]:
     """A note of each result that no reference of the usual size judges, because memory was in use and its arrays are smaller."""
     results = [] if document is None else document.results
-    words = "another figure than that of the usual size, and not compared with it"
     return [
-        Finding(str(result.cell), NOT_JUDGED, f"{result.cell}: {result.smaller}: {words}")
-        for result in results
-        if result.smaller
+        messages.SMALLER_SIZE.finding(str(result.cell), line=result.smaller) for result in results if result.smaller
     ]
 
 

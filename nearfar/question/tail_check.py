@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from nearfar import cells
-from nearfar.base import NOT_JUDGED, Finding
+from nearfar.base import Finding
 from nearfar.measurement import Document
 
+from . import messages
 from .question import ACCEPT, Question
 
 #: The item of the finding that is the answer.
@@ -22,11 +23,12 @@ def the_worst(document: Document | None) -> list[Finding]:
     if not tails:
         return []
     tail, cell, _ = max(tails, key=lambda each: each[0].worst_over_p50)
-    found = [Finding(SLOWEST, NOT_JUDGED, f"{cells.pretty(cell)}: {tail.words}")]
-    if all(verified for _, _, verified in tails):
-        sum_of_all = sum(tail.count for tail, _, _ in tails)
-        found.insert(0, Finding("transfers", "PASS", f"all of {sum_of_all:,} transfers arrived"))
-    return found
+    worst = messages.SLOWEST_TRANSFER.finding(
+        SLOWEST, path=cells.pretty(cell), transfers=tail.count, ratio=tail.worst_over_p50, seconds=tail.worst_at, sample=tail.worst_visit
+    )  # fmt: skip
+    if not all(verified for _, _, verified in tails):
+        return [worst]
+    return [messages.ALL_ARRIVED.finding("transfers", transfers=sum(tail.count for tail, _, _ in tails)), worst]
 
 
 QUESTION = Question(

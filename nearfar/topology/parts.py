@@ -100,7 +100,8 @@ class Node:
     ``allowed_numa_nodes`` are what the cpuset of the process that looked permits (``None``: no restriction known).
     ``cores`` are the hardware threads of each core that has several; every other CPU is a core of its own.
     ``virtual_machine``: whether it runs under a hypervisor (``None``: nobody looked).
-    ``notes`` are sentences about what could not be read, and why.
+    ``notes`` are sentences about what could not be read, and why. ``gpus_unknown``: that of them which says why nothing is known of
+    the GPUs, which no document keeps.
     """
 
     hostname: str
@@ -117,6 +118,7 @@ class Node:
     cores: tuple[tuple[int, ...], ...] = ()
     virtual_machine: bool | None = None
     notes: tuple[str, ...] = ()
+    gpus_unknown: str | None = field(default=None, compare=False)
 
     @property
     def host_numa_nodes(self) -> tuple[NumaNode, ...]:

@@ -14,5 +14,5 @@ def as_stored(node: Node, text: str, name: str) -> Node:
     where it was written without PCI devices."""
     hostname = Path(name).stem if node.hostname == UNNAMED and name != "-" else node.hostname
     words = "the file holds no PCI devices, so no GPU can be in it: write it with lstopo --of xml --whole-io FILE.xml"
-    notes = node.notes if 'type="PCIDev"' in text else (*node.notes, words)
-    return replace(node, hostname=hostname, notes=notes)
+    node = replace(node, hostname=hostname)
+    return node if 'type="PCIDev"' in text else replace(node, notes=(*node.notes, words), gpus_unknown=words)

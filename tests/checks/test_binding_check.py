@@ -21,12 +21,12 @@ if sys.argv[1] == "broken":
 slow = sys.argv[1] == "slow" and scheme == "default"
 print("Loop time of", (15 if slow else 10) * random.uniform(0.99, 1.01))
 """
-#: Program -> its bound, the verdict of its finding, and what that says.
+#: Program -> its bound, the verdict of its finding, and its code.
 CASES = {
-    "good": ("20%", "PASS", "default: costs no more than 20 %"),
-    "slow": ("20%", "FAIL", "default: costs more than 20 %"),
-    "told": ("", NOT_JUDGED, "against right: default"),
-    "broken": ("20%", "INDETERMINATE", "no input file"),
+    "good": ("20%", "PASS", "binding.within"),
+    "slow": ("20%", "FAIL", "binding.beyond"),
+    "told": ("", NOT_JUDGED, "binding.cost"),
+    "broken": ("20%", "INDETERMINATE", None),
 }
 #: The same program as a file of site/applications/ has it.
 APPLICATION = """application: named
@@ -71,13 +71,15 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[st
 def test_verdicts(outcome: tuple[dict[str, dict[str, Any]], str], case: str) -> None:
     found, said = outcome
     assert case in found, said
-    _, verdict, words = CASES[case]
+    _, verdict, code = CASES[case]
     assert found[case]["verdict"] == verdict, found[case]["reasons"]
-    told = [
-        *found[case]["reasons"],
-        *(each["reason"] for each in found[case]["findings"] if each["item"] == "program/app"),
-    ]
-    assert words in " ".join(told)
+    (finding,) = (each for each in found[case]["findings"] if each["item"] == "program/app")
+    if code is None:
+        assert "no input file" in finding["reason"]
+    else:
+        fields = finding["fields"]
+        assert (finding["code"], fields["program"], fields["reference"]) == (code, "app", "right")
+        assert fields["bound"] == (20 if CASES[case][0] else None) and fields["costs"][0].startswith("default ")
     assert ("app.default" in {metric["name"] for metric in found[case]["metrics"]}) == (case != "broken")
 
 

@@ -200,7 +200,8 @@ def test_interrupted_it_keeps_what_it_has(tmp_path: Path, within: bool) -> None:
             and "interrupted" in words.next_step(found, subject())
         )
     assert verdict.good(found) is None
-    assert not [pid for pid in os.listdir("/proc") if pid.isdigit() and of_this(pid, tmp_path)]
+    left = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and of_this(pid, tmp_path)]
+    assert not [pid for pid in left if not gone(pid)]
 
 
 def interrupt(now: bool) -> None:

@@ -86,7 +86,7 @@ def test_a_host_that_is_slow_again_and_again_is_told_of(tmp_path: Path, slow: li
     assert bool(found) is told
     if told:
         assert (found[0].item, found[0].verdict, found[0].hard) == ("host", "DEGRADED", False)
-        assert "slow on 3 of the last 5 days with runs" in found[0].reason
+        assert (found[0].code, found[0].fields) == ("host.slow", {"slow_days": 3, "days": 5})
 
 
 def test_a_node_has_its_own_past_alone(kept: Path) -> None:

@@ -69,41 +69,43 @@ def test_what_a_driver_costs_is_a_finding_of_the_fleet(costly: History) -> None:
     found = fleet_findings.report(costly, nightly.SYSTEM, NOW)
     (one,) = found.findings
     assert (one.item, one.verdict, one.hard) == ("fleet", "DEGRADED", False)
-    assert one.reason.startswith(f"driver {NEW}, references of driver {OLD}: sole ")
-    for words in (
-        "sole H2D −1.5 % on 5 of 5 nodes", "sole D2H −1.5 % on 5 of 5 nodes", "5 of 6 nodes have driver 590.12",
-        "its references are stale since 2026-11-16, and fail no speed until 2026-12-16",
-        "nearfar tune --system redwood proposes new rows, --apply accepts them",
-    ):  # fmt: skip
-        assert words in one.reason, one.reason
+    moved = one.fields["moved"]
+    assert one.code == "software.worse" and {f"sole {way} −1.5 % on 5 of 5 nodes" for way in ("H2D", "D2H")} <= set(
+        moved
+    )
+    assert one.fields == {
+        "new": f"driver {NEW}", "old": f"driver {OLD}", "nodes": 5, "of": 6, "since": "2026-11-16", "until": "2026-12-16",
+        "system": "redwood", "moved": moved,
+    }  # fmt: skip
     assert fleet_shift.read(costly.directory, nightly.SYSTEM) == found.shifts, "the judge reads them there"
 
 
 def test_once_its_time_is_over_it_says_since_when(costly: History) -> None:
     (one,) = fleet_findings.report(costly, nightly.SYSTEM, datetime(2026, 12, 20, tzinfo=timezone.utc)).findings
-    assert one.verdict == "DEGRADED"
-    assert "its references have been stale since 2026-11-16, and judge as any other since 2026-12-16" in one.reason
+    assert one.verdict == "DEGRADED" and "until" not in one.fields
+    assert (one.fields["since"], one.fields["ended"]) == ("2026-11-16", "2026-12-16")
 
 
 def test_a_site_says_for_how_long(costly: History, site: Path) -> None:
     file = site / "systems/redwood.yaml"
     file.write_text("stale_days: 60\n" + file.read_text())
     (one,) = fleet_findings.report(costly, nightly.SYSTEM, NOW).findings
-    assert "fail no speed until 2027-01-15" in one.reason
+    assert one.fields["until"] == "2027-01-15"
 
 
 def test_rows_that_were_tuned_again_are_told_no_more(costly: History, site: Path) -> None:
     """The sixth node has the old driver still: it is what the new rows are stale for, and what it does is known."""
     (site / "references/redwood.yaml").write_text(REFERENCES.replace(OLD, NEW))
     (one,) = fleet_findings.report(costly, nightly.SYSTEM, NOW).findings
-    assert one.verdict == "not judged" and one.reason.startswith(f"driver {OLD}, references of driver {NEW}: sole ")
-    assert "sole H2D +1.5 % on 5 of 5 nodes" in one.reason
-    assert "1 of 6 nodes have" in one.reason
+    assert (one.verdict, one.code) == ("not judged", "software.moved")
+    assert (one.fields["new"], one.fields["old"]) == (f"driver {OLD}", f"driver {NEW}")
+    assert "sole H2D +1.5 % on 5 of 5 nodes" in one.fields["moved"]
+    assert (one.fields["nodes"], one.fields["of"]) == (1, 6)
 
 
 def test_a_driver_that_costs_nothing_is_a_note(tmp_path: Path) -> None:
     found = fleet_findings.report(fleet(tmp_path, 6, 1.0), nightly.SYSTEM, NOW)
-    assert [each.verdict for each in found.findings] == ["not judged"]
+    assert [(each.verdict, each.code) for each in found.findings] == [("not judged", "software.no_effect")]
 
 
 def test_a_site_of_one_node_is_told_that_it_has_no_fleet(
@@ -114,12 +116,10 @@ def test_a_site_of_one_node_is_told_that_it_has_no_fleet(
     monkeypatch.setattr(fleet_findings, "_now", lambda: NOW)
     assert cli.main(["history", "--shifts"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("no shift: redwood has 1 node, which is no fleet")
+    assert said.startswith("no shift: redwood has 1 node")
     (finding,) = fleet_findings.report(store, nightly.SYSTEM, NOW).findings
-    assert (
-        finding.verdict == "not judged" and "is not known yet (redwood has 1 node, which is no fleet" in finding.reason
-    )
-    assert "1 of 1 node has driver 590.12" in finding.reason
+    assert (finding.verdict, finding.code) == ("not judged", "software.effect_unknown") and finding.fields["cause"]
+    assert (finding.fields["nodes"], finding.fields["of"], finding.fields["new"]) == (1, 1, "driver 590.12")
 
 
 def test_history_shows_shifts(costly: History, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

@@ -150,10 +150,7 @@ def test_a_rolling_upgrade_gives_the_shift_of_those_that_have_both(tmp_path: Pat
 def test_a_site_of_one_node_has_no_fleet_and_is_told(tmp_path: Path, one_night: pl.DataFrame) -> None:
     found = fleet_shift.of_system(fleet(tmp_path, one_night, {"n0": 6}), "redwood", NOW)
     assert found.shifts == ()
-    assert (
-        found.why
-        == "redwood has 1 node, which is no fleet: what new software costs cannot be told from a change of the node"
-    )
+    assert found.why is not None and (found.why.code, found.why.fields["nodes"]) == ("shift.no_fleet", 1)
 
 
 def test_too_few_nodes_with_both_are_told(tmp_path: Path, one_night: pl.DataFrame) -> None:
@@ -161,15 +158,15 @@ def test_too_few_nodes_with_both_are_told(tmp_path: Path, one_night: pl.DataFram
         fleet(tmp_path, one_night, {"n0": 6, "n1": 7, "n2": None, "n3": None}), "redwood", NOW
     )
     assert found.shifts == ()
-    assert (
-        found.why == "2 nodes of redwood have figures with both the software before and the one after; a shift needs 3"
-    )
+    assert found.why is not None and found.why.code == "shift.too_few_nodes"
+    assert found.why.fields == {"nodes": 2, "needed": 3}
 
 
 def test_without_a_change_there_is_no_shift(tmp_path: Path, one_night: pl.DataFrame) -> None:
     store = fleet(tmp_path, one_night, dict.fromkeys(("n0", "n1", "n2", "n3")))
     found = fleet_shift.of_system(store, "redwood", NOW)
-    assert (found.shifts, found.why) == ((), "4 nodes of redwood, each with one software since 2026-08-20")
+    assert found.shifts == () and found.why is not None and found.why.code == "shift.one_software"
+    assert found.why.fields == {"nodes": 4, "since": "2026-08-20"}
     assert fleet_shift.of_system(store, "elsewhere", NOW).shifts == ()
 
 
@@ -230,4 +227,5 @@ def test_another_users_file_is_not_believed(tmp_path: Path, monkeypatch: pytest.
 def test_a_system_without_recent_figures_is_told_so(tmp_path: Path, one_night: pl.DataFrame) -> None:
     store = fleet(tmp_path, one_night, {"n0": None})
     found = fleet_shift.of_system(store, "redwood", NOW + timedelta(days=400))
-    assert (found.shifts, found.why) == ((), "no sound figure of redwood since 2027-09-24")
+    assert found.shifts == () and found.why is not None
+    assert (found.why.code, found.why.fields["since"]) == ("shift.no_figure", "2027-09-24")

@@ -42,7 +42,8 @@ def test_a_real_document_has_the_percentiles_of_its_paths_in_order() -> None:
     for tail in filter(None, tails):
         assert 0 < tail.p50 <= tail.p99 <= tail.p99_9 <= tail.worst < 2 * tail.p50
     arrived, worst = CHECK.findings(document)
-    assert arrived.reason == "all of 8,000 transfers arrived" and "times the median, at " in worst.reason
+    assert (arrived.code, arrived.fields) == ("transfer.all_arrived", {"transfers": 8000})
+    assert worst.code == "transfer.slowest" and 1 < worst.fields["ratio"] < 2
 
 
 def test_every_path_is_asked_on_acceptance() -> None:
@@ -61,9 +62,9 @@ def test_a_path_has_a_high_percentile_and_its_worst_under_names_of_their_own() -
 
 def test_the_note_names_the_path_the_ratio_and_the_time_of_the_worst() -> None:
     arrived, worst = CHECK.findings(document_of({"n0:g0": USUAL, "n0:g1": SLOW}))
-    assert worst.reason == "n0→g1: worst of 1,000: 16.2 times the median, at 12.3 s (visit 4)"
-    assert worst.verdict == "not judged"
-    assert (arrived.verdict, arrived.reason) == ("PASS", "all of 2,000 transfers arrived")
+    assert (worst.verdict, worst.code) == ("not judged", "transfer.slowest")
+    assert worst.fields == {"path": "n0→g1", "transfers": 1000, "ratio": 16.2, "seconds": 12.34, "sample": 4}
+    assert (arrived.verdict, arrived.fields) == ("PASS", {"transfers": 2000})
 
 
 def test_what_was_not_verified_is_not_said_to_have_arrived() -> None:
@@ -90,7 +91,9 @@ def judged(worst: float, host: str, row: tuple[float, float | None, float] | Non
         findings=CHECK.findings(document),
         host=host,
     )
-    assert "16.2" not in str(worst) or any("16.2 times" in finding.reason for finding in made.findings)
+    assert next(each for each in made.findings if each.item == "slowest transfer").fields["ratio"] == pytest.approx(
+        worst
+    )
     return next(metric for metric in made.metrics if metric.name == "sole_tail_worst.n0_g1")
 
 

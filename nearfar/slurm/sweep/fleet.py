@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nearfar import history
-from nearfar.base import NOT_JUDGED, Finding, NearfarError
+from nearfar.base import Finding, NearfarError
 
 from .outcome import Outcome
 
@@ -23,7 +23,5 @@ def findings(found: Iterable[Outcome]) -> tuple[Finding, ...]:
             if name in store.systems():
                 told += history.fleet_findings.report(store, name).findings
         except NearfarError as error:
-            told.append(
-                Finding(history.fleet_findings.FLEET, NOT_JUDGED, f"what new software did is not known: {error}")
-            )
+            told.append(history.messages.EFFECT_UNREADABLE.finding(history.fleet_findings.FLEET, error=str(error)))
     return tuple(told)

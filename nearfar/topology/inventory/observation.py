@@ -150,7 +150,7 @@ def _with_driver(node: Node, report: DriverReport) -> Node:
         elif driver is not None and not driver.shown:
             notes.append(f"GPU {gpu.index} at {gpu.pci}: the driver does not show it to this process")
     peers = {**node.peers, **_peers(node, report)}
-    return replace(node, gpus=tuple(gpus), peers=peers, notes=tuple(notes))
+    return replace(node, gpus=tuple(gpus), peers=peers, notes=tuple(notes), gpus_unknown=report.note)
 
 
 def _renumbered(node: Node, more: list[Gpu]) -> Node:

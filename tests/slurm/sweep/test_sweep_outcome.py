@@ -89,8 +89,8 @@ def test_a_history_that_cannot_be_asked_is_a_note(
 
     monkeypatch.setattr(history.fleet_findings, "report", broken)
     found = merge.merge(sweep)
-    assert [each.verdict for each in found.fleet] == ["not judged"]
-    assert "what new software did is not known: the disk is gone" in found.notes[0]
+    assert [(each.verdict, each.code) for each in found.fleet] == [("not judged", "software.unreadable")]
+    assert found.fleet[0].fields == {"error": "the disk is gone"} and found.fleet[0].reason in found.notes[0]
 
 
 def test_what_a_job_said_last_is_told(sweep: Sweep, tmp_path: Path) -> None:

@@ -1,0 +1,32 @@
+"""What findings about a question say."""
+
+from __future__ import annotations
+
+from nearfar.base import NOT_JUDGED, Message
+
+_COSTS = "{program}[: {costs}] against {reference}"
+_BOUND = "; at most {bound:g} % is allowed[ for {judged}]"
+_COST_PAGE = "guide/cost.md"
+
+SMALLER_SIZE = Message(
+    "size.smaller",
+    NOT_JUDGED,
+    "{subject}: {line}; not compared with figures of the usual size",
+    page="method/measuring.md",
+)
+ALL_ARRIVED = Message("transfer.all_arrived", "PASS", "all {transfers:,} transfers arrived", page="method/measuring.md")
+SLOWEST_TRANSFER = Message(
+    "transfer.slowest", NOT_JUDGED,
+    "{path}: the slowest of {transfers:,} transfers took {ratio:.1f} times the median, at {seconds:.1f} s (sample {sample})",
+    page="method/measuring.md",
+)  # fmt: skip
+BINDING_COST = Message("binding.cost", NOT_JUDGED, f"{_COSTS}[; {{error}}]", page=_COST_PAGE)
+BINDING_WITHIN = Message("binding.within", "PASS", f"{_COSTS}{_BOUND}", page=_COST_PAGE)
+BINDING_BEYOND = Message(
+    "binding.beyond", "FAIL", f"{_COSTS}{_BOUND}", "bind its ranks as nearfar bind prints", page=_COST_PAGE
+)
+BINDING_UNSETTLED = Message(
+    "binding.unsettled", "INDETERMINATE",
+    f"{_COSTS}{_BOUND}, and whether that holds is not settled[; {{error}}][; it binds itself under {{bound_itself}}]",
+    "run nearfar cost with more runs", page=_COST_PAGE,
+)  # fmt: skip
