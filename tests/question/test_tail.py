@@ -91,9 +91,8 @@ def judged(worst: float, host: str, row: tuple[float, float | None, float] | Non
         findings=CHECK.findings(document),
         host=host,
     )
-    assert next(each for each in made.findings if each.item == "slowest transfer").fields["ratio"] == pytest.approx(
-        worst
-    )
+    slowest = next(each for each in made.findings if each.item == "slowest transfer")
+    assert slowest.fields["ratio"] == pytest.approx(max(worst, USUAL.worst_over_p50))
     return next(metric for metric in made.metrics if metric.name == "sole_tail_worst.n0_g1")
 
 
