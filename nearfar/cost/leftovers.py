@@ -39,6 +39,8 @@ def end(token: str, grace: float) -> tuple[str, ...]:
     """End all that is left of a run; returns the names of what did not end by itself. The watchers of its ranks are ours, and end by
     themselves."""
     until = time.monotonic() + _BY_ITSELF
+    if not processes(token):
+        time.sleep(_LOOK)  # one that is just being executed has no environment for a moment
     while _others(left := processes(token)) and time.monotonic() < until:
         time.sleep(_LOOK)
     behind = _others(left)
