@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import importlib
 import io
@@ -18,7 +17,7 @@ from types import FrameType
 
 from nearfar import __version__
 from nearfar.base import EXIT_COULD_NOT_JUDGE, NearfarError, places, standard_streams
-from nearfar.commands.command_line import HelpFormatter
+from nearfar.commands.command_line import HelpFormatter, Parser
 
 #: The commands, each with the line that ``nearfar --help`` shows. Only the one that is called is imported.
 COMMANDS = {
@@ -61,9 +60,9 @@ exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not b
 """
 
 
-def parser(chosen: str | None) -> argparse.ArgumentParser:
+def parser(chosen: str | None) -> Parser:
     """The parser of all commands; only the chosen one knows its arguments."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="nearfar", epilog=_EPILOG, formatter_class=HelpFormatter,
         description="Is this multi-GPU node wired as it should be, and is every path through it as fast as it should be?",
     )  # fmt: skip
@@ -120,7 +119,7 @@ def _as_found_here(text: str, name: str, command: Path) -> str:
     unchanged where there is no such file (nearfar without a checkout)."""
     if not os.access(command, os.X_OK):
         return text
-    path = os.path.relpath(command) if command.is_relative_to(Path.cwd()) else str(command)
+    path = os.path.relpath(command) if command.is_relative_to(Path.cwd()) and Path.cwd() != Path("/") else str(command)
     return re.sub(name, lambda _: shlex.quote(path), text)
 
 

@@ -21,6 +21,8 @@ finish() { # a user's error: one line, exit 2
     exit 2
 }
 
+case $NEARFAR_CUDA in auto | system | wheels | none) ;; *) finish "--cuda '$NEARFAR_CUDA': expected auto, system, wheels or none" ;; esac
+
 # Ctrl-C ends this, whatever the program that ran had made of it; said where the user looks, though what ran was written to a log.
 exec 8>&2
 trap 'say "interrupted; the next set-up goes on from here" 2>&8; exit 130' INT
@@ -246,7 +248,7 @@ hidden_part() { # what of the way to the Python of the environment $1 this user 
 why_no_python() { # in one line: what hides the Python of .venv from this user, or that there is none
     local venv=$CHECKOUT/.venv path
     if path=$(hidden_part "$venv"); then
-        printf '%s is set up, but user %s may not read its Python (%s): its owner can open that, and NEARFAR_STATE=/a/folder %s/validate sets up another' \
+        printf '%s is set up, but user %s may not read its Python (%s): its owner can open that, and NEARFAR_STATE=/another/folder %s/validate sets up another' \
             "$venv" "$EUID" "$path" "$CHECKOUT"
     else
         printf 'not set up yet%s: %s/validate --setup-only' "${1-}" "$CHECKOUT"
@@ -307,7 +309,7 @@ make_venv() { # creates or completes .venv for LEVEL (base or test)
         }
         if [[ -n $flaw ]]; then
             hidden_part "$venv" >/dev/null && finish "$(why_no_python)"
-            [[ -O $venv || $USER_ID == 0 ]] || finish "$venv is of no use ($flaw) and is another user's: NEARFAR_STATE=/a/folder sets up another"
+            [[ -O $venv || $USER_ID == 0 ]] || finish "$venv is of no use ($flaw) and is another user's: NEARFAR_STATE=/another/folder sets up another"
             say "making the virtual environment anew, because $flaw: $venv   (log: $LOGS/pip.log)"
             rm -rf "$venv" 2>/dev/null || finish "$venv cannot be removed"
         else
@@ -335,7 +337,7 @@ go_offline() { # $1: an archive with wheels/ in it, or that folder. From here on
     if [[ ! -d $1 ]]; then
         PIP_FIND_LINKS=$STATE/build/offline
         rm -rf "$PIP_FIND_LINKS" 2>/dev/null
-        mkdir -p "$PIP_FIND_LINKS" || finish "cannot write $STATE/build: NEARFAR_STATE=/a/folder moves the builds and reports there"
+        mkdir -p "$PIP_FIND_LINKS" || finish "cannot write $STATE/build: NEARFAR_STATE=/another/folder moves the builds and reports there"
         tar -C "$PIP_FIND_LINKS" --strip-components=1 -xzf "$1" wheels 2>/dev/null ||
             finish "--offline $1: no archive of nearfar kit --with-pack (no folder wheels/ in it, or it is damaged)"
     fi
@@ -408,7 +410,7 @@ set_up() { # $1: base or test. Afterwards PYTHON and BIN (the programs' folder; 
     [[ $LEVEL == base ]] || tests=--tests
     [[ ${WAY-} != spack ]] || stamp=$STATE/build/setup-spack.stamp # says nothing of CMake's CUDA
     mkdir -p "$STATE/build" 2>/dev/null && [[ -w $STATE/build ]] ||
-        finish "cannot write $STATE/build: NEARFAR_STATE=/a/folder moves the builds and reports there"
+        finish "cannot write $STATE/build: NEARFAR_STATE=/another/folder moves the builds and reports there"
     if [[ -n ${NEARFAR_PYTHON-} ]]; then
         version=$(version_of "$NEARFAR_PYTHON") || {
             [[ -n $version ]] || finish "NEARFAR_PYTHON=$NEARFAR_PYTHON: no Python that runs"

@@ -26,7 +26,17 @@ from .places import reports_directory, state_directory
 from .process import Finished, find_program, run
 from .schema_check import conforms, schema
 from .shown_text import printable, printable_lines
-from .site_file import SiteFile, SiteFileError, Step, did_you_mean, place_in, site_directories, site_files, validator
+from .site_file import (
+    SiteFile,
+    SiteFileError,
+    Step,
+    did_you_mean,
+    own_site_directory,
+    place_in,
+    site_directories,
+    site_files,
+    validator,
+)
 from .tables import columns
 from .times import day_text, day_time, minute_text, name_text, second_text, utc_text, utc_time
 from .user_names import user_name
@@ -69,6 +79,7 @@ __all__ = [
     "node_lists",
     "node_lock",
     "node_set",
+    "own_site_directory",
     "passes",
     "place_in",
     "places",

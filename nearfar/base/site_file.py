@@ -56,6 +56,17 @@ def site_directories(environ: Mapping[str, str] | None = None) -> list[Path]:
     return [*directories, places.SITE]
 
 
+def own_site_directory() -> Path:
+    """Where a site's new files go: the first directory of ``NEARFAR_SITE``, else the checkout's ``site/``. Raises ``NearfarError`` in an
+    installed wheel, whose own files the next one replaces."""
+    first = site_directories()[0]
+    if first == places.SITE and places.CHECKOUT is None:
+        raise NearfarError(
+            f"{first} belongs to an installed package: NEARFAR_SITE=/a/folder says where this site's files go"
+        )
+    return first
+
+
 def site_files(kind: str, directories: list[Path]) -> dict[str, Path]:
     """The files of ``systems``, ``nodes`` or ``references`` by name; of two with one name the earlier directory's
     counts."""

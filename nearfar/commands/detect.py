@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from nearfar.base import NearfarError, site_directories
+from nearfar.base import NearfarError, own_site_directory
 from nearfar.run import not_asked
 from nearfar.site import write_first_site_files
 from nearfar.topology import as_stored, draw, inventory, node_to_document
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
             raise NearfarError("--site-dir goes with --site NAME; name the system")
         print(json.dumps(node_to_document(node), indent=2, ensure_ascii=False) if args.json else draw(node))
         return 0
-    written = write_first_site_files(args.site, node, xml, args.site_dir or site_directories()[0])
+    written = write_first_site_files(args.site, node, xml, args.site_dir or own_site_directory())
     if args.json:
         print(json.dumps(node_to_document(node), indent=2, ensure_ascii=False))
     print("\n".join(f"wrote {path}" for path in written), file=sys.stderr)

@@ -90,7 +90,8 @@ def question_lines() -> str:
 def _program(folder: Path, name: str) -> Path:
     path = folder / name
     if not path.is_file():
-        raise NearfarError(f"{path}: no such program; setup/build brings it, or name another folder with --programs")
+        brings = "setup/build brings it, or name another folder" if places.CHECKOUT else "name the folder of built ones"
+        raise NearfarError(f"{path}: no such program; {brings} with --programs")
     return path
 
 

@@ -41,6 +41,8 @@ NAMES = (
 @cache
 def questions() -> tuple[Question, ...]:
     """Every question, in the order of pages. Raises ``CouldNotJudge`` if one cannot be read: no run may go on without it."""
+    if len(set(NAMES)) < len(NAMES):
+        raise CouldNotJudge(f"nearfar/question/catalogue.py: NAMES has {max(NAMES, key=NAMES.count)} twice; remove one")
     try:
         return tuple(import_module(f"{__package__}.{name}").QUESTION for name in NAMES)
     except Exception as error:

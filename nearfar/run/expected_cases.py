@@ -81,7 +81,7 @@ def unreadable(file: Path) -> str | None:
     try:
         compile(file.read_bytes(), file, "exec", dont_inherit=True)
     except OSError as error:
-        return f"{file}:1: {error.strerror}"
+        return f"{file}: {error.strerror}"
     except (SyntaxError, ValueError) as error:
         return f"{file}:{getattr(error, 'lineno', None) or 1}: {getattr(error, 'msg', None) or error}"
     return None

@@ -141,3 +141,25 @@ def test_an_error_of_the_system_is_a_line_and_no_failed_node(
 
     monkeypatch.setattr(schema, "run", fail)
     assert ended(["schema", "system"], capsys) == (3, "nearfar: /mnt/gone: Input/output error")
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["kit", "--outptu", "k.tgz"], "nearfar kit: unknown option --outptu (did you mean '--output'?)"),
+        (["kit"], "nearfar kit: the following arguments are required: --output"),
+        (["calibrate", "--nosuch=1"], "nearfar calibrate: unknown option --nosuch"),
+        (["lint", "--jsno"], "nearfar lint: unknown option --jsno (did you mean '--json'?)"),
+        (["slurm", "sweep", "--nosuch"], "nearfar slurm sweep: unknown option --nosuch"),
+        (["kit", "--output", "/nosuch/k.tgz"], "--output /nosuch/k.tgz: there is no directory /nosuch"),
+    ],
+)
+def test_an_unknown_option_is_named_in_one_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = cli.main(words)
+    except SystemExit as end:
+        code = int(str(end.code))
+    error = capsys.readouterr().err
+    assert code == 2 and said in error and error.count("\n") == 1

@@ -114,4 +114,4 @@ def test_a_question_without_a_class_is_missed(pack: Path) -> None:
     (pack / f"checks/{NAME}.py").unlink()
     done = validate(pack, "--system", "keeneland", "--check", NAME)
     (missing,) = run_json(pack)["missing_cases"]
-    assert done.returncode == 3 and missing["check"] == NAME and f"{NAME}.py:1: " in missing["reason"]
+    assert done.returncode == 3 and missing["check"] == NAME and f"{NAME}.py: " in missing["reason"]

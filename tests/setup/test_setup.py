@@ -581,7 +581,7 @@ def test_another_users_environment_is_not_removed(machine: Machine) -> None:
     os.chown(venv, 12345, 12345)
     machine.environment["NEARFAR_TEST_UID"] = "1000"
     done = machine.run("--setup-only")
-    assert done.returncode == 2 and "another user's: NEARFAR_STATE=/a/folder" in done.stderr
+    assert done.returncode == 2 and "another user's: NEARFAR_STATE=/another/folder" in done.stderr
     assert (venv / "nearfar-base.stamp").exists()
 
 
@@ -613,7 +613,7 @@ def test_a_state_folder_that_cannot_be_written(machine: Machine) -> None:
     machine.environment["NEARFAR_STATE"] = "/proc/nearfar"
     done = machine.run()
     assert done.returncode == 2
-    assert "NEARFAR_STATE=/a/folder moves" in done.stderr
+    assert "NEARFAR_STATE=/another/folder moves" in done.stderr
 
 
 @pytest.mark.parametrize("folder", ["with blank", "it's", 'a"quote', "dollar$", "hash#1", "per%cent"])

@@ -8,5 +8,6 @@ from __future__ import annotations
 from .completion import values
 from .help_format import HelpFormatter
 from .numbers import positive, refuse_outside
+from .parser import Parser
 
-__all__ = ["HelpFormatter", "positive", "refuse_outside", "values"]
+__all__ = ["HelpFormatter", "Parser", "positive", "refuse_outside", "values"]

@@ -40,6 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write it."""
+    if not args.output.absolute().parent.is_dir():
+        raise NearfarError(f"--output {args.output}: there is no directory {args.output.parent}; make it first")
     if args.with_pack:
         if args.programs is not None:
             raise NearfarError("--programs is for a kit; --with-pack holds sources")

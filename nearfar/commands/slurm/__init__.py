@@ -12,7 +12,7 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from nearfar.commands.command_line import HelpFormatter
+from nearfar.commands.command_line import HelpFormatter, Parser
 
 #: What can be done, each with the line that ``nearfar slurm --help`` shows; a module of this package each.
 COMMANDS = {
@@ -40,7 +40,7 @@ docs/guide/day-one.md: from nothing to a fleet that is left to act.
 """
 
 
-class _Command(argparse.ArgumentParser):
+class _Command(Parser):
     """One of them; its module is imported when it is chosen: the health check has no time for the others'."""
 
     _has_arguments = False

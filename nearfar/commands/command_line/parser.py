@@ -1,0 +1,35 @@
+"""How wrong use of a command is said: one line, the unknown option before what is missing."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from nearfar.base import EXIT_WRONG_USE, did_you_mean
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse's, without the usage in front of an error: a misspelt option is not hidden by an argument that is missing."""
+
+    _words: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does it; the words are kept for an error."""
+        self._words = sys.argv[1:] if args is None else list(args)
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line and exit with 2."""
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        words = self._words if self._subparsers is None else ()  # else a command's own options are among them
+        for word in words:
+            name = word.partition("=")[0]
+            if name == "--":
+                break
+            if name.startswith("--") and not any(each.startswith(name) for each in known):
+                guess = did_you_mean(name, known)
+                message = f"unknown option {name}{guess if 'did you mean' in guess else ''}"
+                break
+        self.exit(EXIT_WRONG_USE, f"{self.prog}: {message}; --help shows examples\n")
