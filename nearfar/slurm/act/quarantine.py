@@ -167,7 +167,7 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
     unending = replace(policy, max_age=inf, confirm_within=inf)
     failing = [e for e in fails(of_node, unending, 0.0, time.time()) if _matters(e, suspect, policy)]
     if failing:
-        return _found(failing[0]), f"drained again: {failing[0].finding.words}"
+        return _found(failing[0]), f"drained again: {failing[0].finding.reason}"
     if suspect.drained is None:
         unjudged = sorted({run.check for run in of_node if not passes(run.verdict)})
         if unjudged:
@@ -179,7 +179,7 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
         return _known(suspect), f"{why}: drained as before"
     still = next((e for e in suspect.open if hard_evidence.passed_fully(e, of_node) is None), None)
     if still is not None:
-        words = f"{why}, but no full run that passes covers {still.found_by.check} {still.finding.what}"
+        words = f"{why}, but no full run that passes covers {still.found_by.check} {still.finding.item}"
         return _known(suspect), f"{words}: drained as before"
     return None, why
 
@@ -202,7 +202,7 @@ def _known(suspect: Suspect) -> dict[str, Any]:
 
 def _found(worst: Evidence) -> dict[str, Any]:
     reason = str(reason_of(worst))
-    what = None if worst.finding.value is None else worst.finding.what
+    what = worst.finding.item if "value" in worst.finding.fields else None
     found = worst.found_by
     return {"reason": reason, "check": found.check, "what": what, "hard": worst.finding.hard, "run": found.run}
 

@@ -51,7 +51,7 @@ def one(view: ActView, policy: Policy, status: NodeStatus) -> str:
     for each in (*(() if hard is None else hard.open), *slow):
         step = policy.step(each.found_by.check, each.finding.hard)
         kind = "hard evidence" if each.finding.hard else "speed"
-        lines.append(f"  FAIL      {each.found_by.check} ({kind}; at most: {step}): {each.finding.words}")
+        lines.append(f"  FAIL      {each.found_by.check} ({kind}; at most: {step}): {each.finding.reason}")
         lines.append(f"            {each.why}")
     lines += [f"  shared    {blame.words}" for blame in view.decisions.blamed if name in blame.nodes]
     return "\n".join([*lines, *_now(view, status)])
@@ -101,6 +101,6 @@ def _past(view: ActView, name: str) -> list[str]:
     for each in () if hard is None else hard.closed:
         assert each.closed_by is not None
         lines.append(
-            f"  closed    {each.found_by.check} {each.finding.what}: repaired, and run {each.closed_by.run} passed"
+            f"  closed    {each.found_by.check} {each.finding.item}: repaired, and run {each.closed_by.run} passed"
         )
     return lines

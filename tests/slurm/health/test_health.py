@@ -300,7 +300,7 @@ def test_run_by_a_real_slurmd(tmp_path: Path) -> None:
         done = subprocess.run(act, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         reason = slurm.node("n2").reason or ""
-        assert re.fullmatch(r"nearfar: FAIL health (g2|gpus\.count) run=[0-9a-f]{8}", reason), reason
+        assert re.fullmatch(r"nearfar: FAIL health (g2|gpus\.count) gpu\.[a-z_]+ run=[0-9a-f]{8}", reason), reason
         assert slurm.node("n1").reason is None
 
 

@@ -134,8 +134,8 @@ def test_an_xid_between_two_looks_reaches_act(node: Path, capsys: pytest.Capture
     if os.geteuid() == 0:
         gathered = gather(None, node / "health", "vm", frozenset(), time.time(), TimeRange(0.0))
         assert not gathered.refused
-        hard = [(f.what, f.hard) for run in gathered.runs for f in run.failures]
-        assert hard == [("g2.xid79", True)], "it is kept until act has read it"
+        hard = [(f.item, f.code, f.hard) for run in gathered.runs for f in run.failures]
+        assert hard == [("g2.xid79", "xid.79", True)], "it is kept until act has read it"
 
 
 def test_what_the_driver_counts_reaches_the_look(
