@@ -65,7 +65,7 @@ def document(view: ActView, done: ActResult | None) -> dict[str, Any]:
         "dry_run": done is None,
         "latch": view.decisions.stop or view.past.stopped,
         "nodes": [
-            {"node": d.node, "action": d.action, "reason": d.reason, "why": d.why, "waits": d.waits, "held": bool(d.held),
+            {"node": d.node, "action": d.action, "reason": d.reason, "why": d.why, "code": d.cause.code, "waits": d.waits, "held": bool(d.held),
              "done": d.node in problems and problems[d.node] is None, "problem": problems.get(d.node),
              "state": None if d.node not in view.nodes else view.nodes[d.node].words, "evidence": _evidence(view, d.node)}
             for d in view.decisions.nodes

@@ -50,7 +50,12 @@ class DrainReason:
 
     def __str__(self) -> str:
         """The line that ``read`` reads."""
-        words = [PREFIX, "FAIL", self.check, *self.what]
+        return f"{PREFIX} {self.headline}"
+
+    @property
+    def headline(self) -> str:
+        """``FAIL host_device d2h g2 27.1<52.6 GB/s run=8f3a``."""
+        words = ["FAIL", self.check, *self.what]
         if self.figures is not None:
             value, limit, unit = self.figures
             words += [f"{value}{'<' if float(value) < float(limit) else '>'}{limit}", unit]
