@@ -17,8 +17,8 @@ HELD = (CAP, FLOOR, SAME_METRIC)
 @dataclass(frozen=True)
 class Decision:
     """One node's: the action, the ``reason`` (or comment) that it writes, and its ``cause``. ``evidence``: what it rests
-    on. ``waits``: for a person, who finds in the cause what to do; ``drained``: by us, and it stays so until a run has passed; ``held``: what
-    keeps it from being drained, one of ``HELD``; empty: nothing."""
+    on. ``waits``: for a person, who finds in the cause what to do; ``drained``: by us, and it stays so until a run has passed;
+    ``held``: what keeps it from being drained, one of ``HELD``; empty: nothing."""
 
     node: str
     action: str

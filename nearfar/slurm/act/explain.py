@@ -65,8 +65,9 @@ def document(view: ActView, done: ActResult | None) -> dict[str, Any]:
         "dry_run": done is None,
         "latch": view.decisions.stop or view.past.stopped,
         "nodes": [
-            {"node": d.node, "action": d.action, "reason": d.reason, "why": d.why, "code": d.cause.code, "waits": d.waits, "held": bool(d.held),
-             "done": d.node in problems and problems[d.node] is None, "problem": problems.get(d.node),
+            {"node": d.node, "action": d.action, "reason": d.reason, "why": d.why, "code": d.cause.code,
+             "waits": d.waits, "held": bool(d.held), "problem": problems.get(d.node),
+             "done": d.node in problems and problems[d.node] is None,
              "state": None if d.node not in view.nodes else view.nodes[d.node].words, "evidence": _evidence(view, d.node)}
             for d in view.decisions.nodes
         ],

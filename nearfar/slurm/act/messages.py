@@ -38,7 +38,7 @@ TOO_FEW = _why("act.too_few_left", "held while it lasts: {cause}[; jobs on it ma
                "scontrol update nodename={subject} state=drain reason={quoted}")
 UNREAD_REASON = _why("act.reason_not_read", "held, act could not read that reason back; drain it by hand")
 SHARED_HARD = _why("act.shared_hard", "held, a person decides: as on {nodes} of {tested} nodes at once; " + _CLEAR + ", or drain it")
-SHARED = _why("act.shared", "as on {nodes} of {tested} nodes at once: its reference, or the driver?", "nearfar tune --system {system}")
+SHARED = _why("act.shared", "as on {nodes} of {tested} nodes at once: its reference, or the driver? nearfar tune --system {system}")
 FLOOR = _why("act.floor", "partition {partition}: {out} of {members} nodes are out already, {others} by others; at least {least} must stay")
 CAP = _why("act.cap", "no more than {most}[ of the {members} nodes of partition {partition}] drained {when}")
 CAP_OF_ONE = _why("act.cap_of_one", "no more than {most} of the one node of partition {partition} drained {when}")

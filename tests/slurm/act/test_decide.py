@@ -276,10 +276,8 @@ def test_hard_evidence_waits_for_a_person_and_then_for_a_pass() -> None:
     passed = ran("n1", "r1", hours_ago=2)
     assert "nearfar slurm clear n1" in of(decide([passed], nodes, POLICY, past, NOW), "n1")[1]
     before = replace(past, cleared={"n1": NOW - HOUR})
-    assert (
-        of(decide([passed], nodes, POLICY, before, NOW), "n1")[1]
-        == "stays drained: host_device_check has not been run since; nearfar slurm retest n1"
-    )
+    stays = decide([passed], nodes, POLICY, before, NOW).nodes[0]
+    assert (stays.cause.code, stays.cause.fields["retest"], stays.drained) == ("act.stays_drained", "n1", True)
     after = replace(past, cleared={"n1": NOW - 3 * HOUR})
     assert of(decide([passed], nodes, POLICY, after, NOW), "n1")[0] == RESUME
 
