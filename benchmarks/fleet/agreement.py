@@ -14,13 +14,14 @@ import numpy as np
 
 from benchmarks.judged_faults import LATER, TIME
 from benchmarks.simulated_nights import BETWEEN, CHECKS, NODE, PATHS, Night, figures
+from nearfar.base import Finding
 from nearfar.measurement import Metric
 from nearfar.site import Policy, drain_policy
 from nearfar.slurm.act.decide import decide
 from nearfar.slurm.act.decision import DRAIN
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.findings import CheckRun, LogSummary
-from nearfar.slurm.results import ResultFinding, result
+from nearfar.slurm.results import result
 from nearfar.verdict import (
     Baseline,
     CaseInfo,
@@ -137,7 +138,7 @@ def _judged(
 def _run(name: str, night: int, verdict: Verdict) -> CheckRun:
     """What ``act`` reads of a check."""
     failures = tuple(
-        ResultFinding(m.name, "FAIL", False, m.reason or "", None, m.subject, m.class_in_name, m.value, None, m.unit)
+        Finding(m.name, "FAIL", m.reason or "", fields={"value": m.value, "unit": m.unit, "cell": m.subject})
         for m in verdict.metrics
         if m.verdict == "FAIL"
     )

@@ -7,13 +7,18 @@ import random
 import pytest
 
 from benchmarks import nights
+from nearfar.base import Finding
 from nearfar.site.drain_policy import DrainSteps, NightRule, Policy
 from nearfar.slurm.findings.check_run import CheckRun
 from nearfar.slurm.findings.confirmation import slow_figures
-from nearfar.slurm.results.result import ResultFinding
 
 DAY = 86400.0
-SLOW = ResultFinding("sole.g2_n0", "FAIL", False, "slow", None, "g2:n0", "sole", 27.1, 52.6, "GB/s")
+SLOW = Finding(
+    "sole.g2_n0",
+    "FAIL",
+    "slow",
+    fields={"cell": "g2:n0", "class": "sole", "value": 27.1, "limit": 52.6, "unit": "GB/s"},
+)
 
 
 def test_of_a_whole_month_it_is_the_binomial_tail() -> None:
@@ -35,7 +40,7 @@ def test_the_rule_itself_finds_as_many() -> None:
         for night in range(30):
             bad = source.random() < 0.2
             end = night * DAY
-            failures, passed = ((SLOW,), frozenset[str]()) if bad else ((), frozenset([SLOW.what]))
+            failures, passed = ((SLOW,), frozenset[str]()) if bad else ((), frozenset([SLOW.item]))
             runs.append(CheckRun("n", "c", f"r{night}", end - 60, end, "FAIL" if bad else "PASS", failures, passed))
             if bad and any(each.stands for each in slow_figures(runs, policy, -DAY, end)):
                 found += 1

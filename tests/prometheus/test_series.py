@@ -6,13 +6,13 @@ import re
 import time
 from pathlib import Path
 
+from nearfar.base import Finding
 from nearfar.prometheus import run_metrics
 from nearfar.site import Policy
 from nearfar.slurm.act import ActOptions, view
 from nearfar.slurm.act.act import ActResult
 from nearfar.slurm.act.decision import Decisions
 from nearfar.slurm.findings import CheckRun, Evidence, HardEvidence, LogSummary
-from nearfar.slurm.results import ResultFinding
 from nearfar.slurm.telling import fleet_metrics
 from tests.conftest import CHECKOUT
 from tests.data.runs import h200
@@ -36,9 +36,7 @@ def test_of_a_run_on_four_gpus(tmp_path: Path) -> None:
 def test_of_a_thousand_bad_nodes() -> None:
     names = tuple(f"n{number}" for number in range(1000))
     now = time.time()
-    failed = CheckRun(
-        "n0", "health", "0badcafe", now - 9, now - 8, "FAIL", (ResultFinding("g2", "FAIL", True, "absent"),)
-    )
+    failed = CheckRun("n0", "health", "0badcafe", now - 9, now - 8, "FAIL", (Finding("g2", "FAIL", "absent", True),))
     hard = {name: HardEvidence(open=(Evidence(failed, failed.failures[0], stands=True),)) for name in names}
     seen = view.ActView(dict(FakeSlurm(names, True).nodes()), LogSummary(), [], Decisions((), (), None, hard), (), now)
     options = ActOptions(Policy("vm"), None, None, Path("state"))

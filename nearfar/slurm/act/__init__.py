@@ -5,7 +5,19 @@ Needs: base, question, site, slurm.controller, slurm.findings, slurm.health, slu
 
 from __future__ import annotations
 
-from . import act, clear, drain_caps, explain, held_nodes, outside_slurm, release, retest, state_directory, view
+from . import (
+    act,
+    clear,
+    drain_caps,
+    explain,
+    held_nodes,
+    messages,
+    outside_slurm,
+    release,
+    retest,
+    state_directory,
+    view,
+)
 from .decision import COMMENT, DRAIN, HELD, NOTHING, RESUME, Decision, headline
 from .last_read import LastRead
 from .options import STATE, ActOptions, read_policy
@@ -28,6 +40,7 @@ __all__ = [
     "explain",
     "headline",
     "held_nodes",
+    "messages",
     "outside_slurm",
     "read_policy",
     "release",

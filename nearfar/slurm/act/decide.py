@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
-from nearfar.base import good
+from nearfar.base import Finding, good
 from nearfar.question import covering_health
 from nearfar.site import HEALTH, MPI_PAIRS, Policy
 from nearfar.slurm.controller import NodeState
@@ -38,6 +38,7 @@ from nearfar.slurm.findings import (
     unreadable,
 )
 
+from . import messages
 from .decision import (
     CAP,
     COMMENT,
@@ -86,11 +87,10 @@ def decide(
     many = {(node, blame.check, blame.metric, blame.hard): blame for blame in blames for node in blame.nodes}
     decisions = []
     waiting = {
-        n: why
+        n: cause
         for n, state in nodes.items()
-        if (why := for_a_person(n, state, past, that_drains(hard.get(n, _NONE), policy), policy)) is not None
+        if (cause := for_a_person(n, state, past, that_drains(hard.get(n, _NONE), policy), policy)) is not None
     }
-    waiting = {n: f"{why}{_unanswered(nodes[n])}" for n, why in waiting.items()}
     ours = (n for n, state in nodes.items() if our_reason(state) is not None or our_comment(state) is not None)
     for name in sorted({*by_node, *past.evidence, *ours, *waiting}):
         mine = found.get(name, ())
@@ -102,8 +102,9 @@ def decide(
         )
         decisions.append(_waiting(decision, waiting.get(name)))
     allowed, stop = within_caps(decisions, nodes, policy, past, now)
-    died = {name: deaths.died_words(name, nodes[name]) for name in deaths.died(nodes, past)}
-    up_again = {name: deaths.up_words(name, nodes[name]) for name in deaths.up_again(nodes, past)}
+    died = {n: messages.DIED.finding(n, state=nodes[n].words).reason for n in deaths.died(nodes, past)}
+    down = {n: nodes[n].words if nodes[n].base == "DOWN" else None for n in deaths.up_again(nodes, past)}
+    up_again = {n: messages.UP_AGAIN.finding(n, state=state).reason for n, state in down.items()}
     return Decisions(tuple(allowed), tuple(blames), stop, hard, died, up_again)
 
 
@@ -122,46 +123,41 @@ def _slow_ever(runs: Sequence[CheckRun], policy: Policy, put_right: float, now: 
         yield each if each.found_by.began > put_right else replace(each, closed_at=put_right)
 
 
-def _unanswered(state: NodeState) -> str:
-    return f"; it does not answer ({state.words})" if state.dead else ""
-
-
-def _waiting(decision: Decision, why: str | None) -> Decision:
-    """The decision on a node that waits for a person for the reason ``why``; as it was where there is none."""
-    if why is None or decision.action != NOTHING:
+def _waiting(decision: Decision, cause: Finding | None) -> Decision:
+    """The decision on a node that waits for a person; as it was where there is no cause for that."""
+    if cause is None or decision.action != NOTHING:
         return decision
-    found = "" if decision.evidence is None else f"{headline(decision.evidence)}: "
-    return replace(decision, why=found + why, waits=True)
+    return replace(decision, cause=cause, waits=True)
 
 
-def passed_since(runs: Sequence[CheckRun], drained: OurDrain, floor: float) -> tuple[bool, str]:
-    """Whether the check that drained a node has passed in its newest run that began after ``floor``, and in words."""
+def passed_since(node: str, runs: Sequence[CheckRun], drained: OurDrain, floor: float) -> Finding:
+    """PASS where the check that drained a node has passed in its newest run that began after ``floor``, else why not."""
     right = (
         (drained.check, covering_health()) if drained.check == HEALTH else (drained.check,)
     )  # both look at the node's parts
     later = [run for run in runs if run.check in right and run.began > floor]
     newest = max(later, key=lambda run: run.ended, default=None)
     if newest is None:
-        two = ", which takes two nodes" if drained.check == MPI_PAIRS else ""
-        return False, f"{drained.check} has not been run since{two}"
+        return messages.NOT_RUN.finding(node, check=drained.check, nodes="two" if drained.check == MPI_PAIRS else None)
     if newest.clears(drained.what):
-        return True, f"{newest.check} passed in run {newest.run}"
-    if good(newest.verdict):
-        return False, f"{drained.check} passed in run {newest.run}, which did not judge {drained.what}"
-    return False, f"{drained.check} said {newest.verdict} in run {newest.run}"
+        return messages.PASSED.finding(node, check=newest.check, run=newest.run)
+    message = messages.NOT_COVERED if good(newest.verdict) else messages.NOT_PASSED
+    return message.finding(
+        node, check=drained.check, run=newest.run, figure=drained.what, verdict_of=newest.verdict
+    )  # fmt: skip
 
 
 def _node(
     name: str, state: NodeState | None, runs: Sequence[CheckRun], counted: Sequence[Evidence],
-    explained: Sequence[tuple[Evidence, SharedFault]], policy: Policy, past: LogSummary, waits: str | None,
+    explained: Sequence[tuple[Evidence, SharedFault]], policy: Policy, past: LogSummary, waits: Finding | None,
 ) -> Decision:  # fmt: skip
+    first = next(iter(counted), None)
     if state is None:
-        first = next(iter(counted), None)
-        found = "" if first is None or not first.finding.hard else f"{headline(first)}: "
-        return Decision(name, NOTHING, f"{found}Slurm has no such node", evidence=first if found else None)
+        hard = first if first is not None and first.finding.hard else None
+        return Decision(name, NOTHING, messages.NO_SUCH_NODE.finding(name), evidence=hard)
     unknown = unreadable(state)
     if unknown is not None:
-        return Decision(name, NOTHING, f"{unknown}; nothing is done about it", evidence=next(iter(counted), None))
+        return Decision(name, NOTHING, messages.UNREADABLE.finding(name, objection=unknown), evidence=first)
     if drained_by_us(state):
         # Who is drained stays so while hard evidence is open, whosever fault it is.
         return _resume(name, state, runs, [*counted, *(e for e, _ in explained if e.finding.hard)], policy, past, waits)
@@ -179,47 +175,48 @@ def _node(
         return _explained(name, *shared, policy)
     if ranked:
         step, worst = ranked[0]
-        why = f"{worst.found_by.check} is only observed" if step == "observe" else worst.why
-        return Decision(name, NOTHING, f"{headline(worst)}: {why}", evidence=worst)
+        observed = messages.OBSERVED.finding(name, check=worst.found_by.check)
+        return Decision(name, NOTHING, observed if step == "observe" else _stands(name, worst), evidence=worst)
     if explained:
         return _explained(name, *explained[0], policy)
     unclear = next((run for run in runs if run.verdict == "INDETERMINATE"), None)
     if unclear is not None:
-        what = "not all that was to run did" if unclear.check == RUN else f"{unclear.check} could not be judged"
+        message = messages.NOT_ALL_RAN if unclear.check == RUN else messages.NOT_JUDGEABLE
         of_run = (run.words for run in runs if run.run == unclear.run and run.verdict == "INDETERMINATE")
-        why = "".join(f"; {words}" for words in of_run if words)
-        return Decision(name, NOTHING, f"{what} (run {unclear.run}): that never acts{why}")
-    return Decision(name, NOTHING, "no FAIL that counts" if runs else "nothing to act on")
+        cause = "; ".join(filter(None, of_run))
+        return Decision(name, NOTHING, message.finding(name, check=unclear.check, run=unclear.run, cause=cause))
+    return Decision(name, NOTHING, (messages.NO_FAIL if runs else messages.NOTHING_KNOWN).finding(name))
+
+
+def _stands(name: str, worst: Evidence) -> Finding:
+    return messages.STANDS.finding(name, cause=worst.why)
 
 
 def _explained(name: str, found: Evidence, blame: SharedFault, policy: Policy) -> Decision:
     """What is found on too many nodes at once to be the node's own."""
-    held = "held, a person decides: " if found.finding.hard else ""
-    how = f"; nearfar slurm clear {name} --because WORDS, or drain it"
-    if not held:
-        how = f": its reference, or the driver? nearfar tune --system {policy.system}"
-    words = f"{held}as on {len(blame.nodes)} of {blame.tested} nodes at once{how}"
-    return Decision(name, NOTHING, f"{headline(found)}: {words}", evidence=found, held=SAME_METRIC if held else "")
+    hard = found.finding.hard
+    message = messages.SHARED_HARD if hard else messages.SHARED
+    cause = message.finding(name, nodes=len(blame.nodes), tested=blame.tested, system=policy.system)
+    return Decision(name, NOTHING, cause, evidence=found, held=SAME_METRIC if hard else "")
 
 
 def _drain(name: str, state: NodeState, worst: Evidence) -> Decision:
     objection = objection_to_drain(state)
     if objection is not None:
-        return Decision(name, NOTHING, f"{headline(worst)}: not drained: {objection}", evidence=worst)
+        return Decision(name, NOTHING, messages.NOT_DRAINED.finding(name, objection=objection), evidence=worst)
     made = reason_of(worst)
     if reasons.read(str(made)) != made:  # a drain that is not known again for ours counts against no cap
-        why = f"{headline(worst)}: held, act could not read that reason back; drain it by hand"
-        return Decision(name, NOTHING, why, evidence=worst, held=CAP)
-    return Decision(name, DRAIN, worst.why, str(made), worst)
+        return Decision(name, NOTHING, messages.UNREAD_REASON.finding(name), evidence=worst, held=CAP)
+    return Decision(name, DRAIN, _stands(name, worst), str(made), worst)
 
 
 def _comment(name: str, state: NodeState, worst: Evidence) -> Decision:
     objection = objection_to_comment(state)
     if objection is not None:
-        return Decision(name, NOTHING, f"{headline(worst)}: no comment: {objection}", evidence=worst)
+        return Decision(name, NOTHING, messages.NO_COMMENT.finding(name, objection=objection), evidence=worst)
     if state.comment is not None:
-        return Decision(name, NOTHING, f"{headline(worst)}: it has our comment already", evidence=worst)
-    return Decision(name, COMMENT, worst.why, str(reason_of(worst)), worst)
+        return Decision(name, NOTHING, messages.COMMENTED.finding(name), evidence=worst)
+    return Decision(name, COMMENT, _stands(name, worst), str(reason_of(worst)), worst)
 
 
 def _uncomment(name: str, state: NodeState, runs: Sequence[CheckRun]) -> Decision:
@@ -228,31 +225,34 @@ def _uncomment(name: str, state: NodeState, runs: Sequence[CheckRun]) -> Decisio
     of_check = [run for run in runs if run.check.removesuffix("_check") == ours.check]
     newest = max(of_check, key=lambda run: run.ended, default=None)
     if newest is not None and good(newest.verdict):
-        return Decision(name, UNCOMMENT, f"{newest.check} passed in run {newest.run}", state.comment)
-    return Decision(name, NOTHING, f"it keeps its comment until {ours.check} passes")
+        passed = messages.PASSED.finding(name, check=newest.check, run=newest.run)
+        return Decision(name, UNCOMMENT, passed, state.comment)
+    return Decision(name, NOTHING, messages.KEEPS_COMMENT.finding(name, check=ours.check))
 
 
 def _resume(
     name: str, state: NodeState, runs: Sequence[CheckRun], counted: Sequence[Evidence], policy: Policy, past: LogSummary,
-    waits: str | None,
+    waits: Finding | None,
 ) -> Decision:  # fmt: skip
     assert state.reason is not None
     if waits is not None:
         ours = our_reason(state)
-        other = (e for e in counted if e.finding.hard and (ours is None or e.found_by.run != ours.run))
-        return Decision(name, NOTHING, waits, evidence=next(other, None))
+        others = (e for e in counted if e.finding.hard and (ours is None or e.found_by.run != ours.run))
+        return Decision(name, NOTHING, waits, evidence=next(others, None))
     drained = past.drained[name]
     # What it passed before it died says nothing of it.
     floor = max(drained.at, *(times.get(name, 0.0) for times in (past.cleared, past.died, past.up_again)))
-    passed, why = passed_since(runs, drained, floor)
-    if not passed:
-        beside = " --beside OTHER" if drained.check == MPI_PAIRS else ""
-        how = _unanswered(state) if state.dead else f"; nearfar slurm retest {name}{beside}"
-        return Decision(name, NOTHING, f"stays drained: {why}{how}", drained=True)
+    cause = passed_since(name, runs, drained, floor)
+    if not good(cause.verdict):
+        pairs = drained.check == MPI_PAIRS and not state.dead
+        stays = messages.STAYS.finding(
+            name, cause=cause.reason, state=state.words if state.dead else None, retest=None if state.dead else name,
+            beside="OTHER" if pairs else None,
+        )  # fmt: skip
+        return Decision(name, NOTHING, stays, drained=True)
     still = next((e for e in counted if policy.step(e.found_by.check, e.finding.hard) == DRAIN), None)
-    if still is not None:
-        return Decision(name, NOTHING, f"stays drained: {why}, but {headline(still)}", evidence=still, drained=True)
-    objection = objections.objection_to_resume(state, state.reason)
-    if objection is not None:
-        return Decision(name, NOTHING, f"stays drained: {why}, but {objection}", drained=True)
-    return Decision(name, RESUME, why, state.reason)
+    other = objections.objection_to_resume(state, state.reason) if still is None else headline(still)
+    if other is not None:
+        stays = messages.STAYS_FOR.finding(name, cause=cause.reason, other=other)
+        return Decision(name, NOTHING, stays, evidence=still, drained=True)
+    return Decision(name, RESUME, cause, state.reason)

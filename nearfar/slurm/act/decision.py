@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from nearfar.base import Finding
 from nearfar.slurm.findings import Evidence, HardEvidence, SharedFault, reasons
 
 DRAIN, COMMENT, UNCOMMENT, RESUME, NOTHING = "drain", "comment", "uncomment", "resume", "nothing"
@@ -15,18 +16,24 @@ HELD = (CAP, FLOOR, SAME_METRIC)
 
 @dataclass(frozen=True)
 class Decision:
-    """One node's: the action, the ``reason`` (or comment) that it writes, and why in words. ``evidence``: what it rests
-    on. ``waits``: for a person, who finds in ``why`` what to do; ``drained``: by us, and it stays so until a run has passed; ``held``: what
-    keeps it from being drained, one of ``HELD``; empty: nothing."""
+    """One node's: the action, the ``reason`` (or comment) that it writes, and its ``cause``. ``evidence``: what it rests
+    on. ``waits``: for a person, who finds in the cause what to do; ``drained``: by us, and it stays so until a run has passed;
+    ``held``: what keeps it from being drained, one of ``HELD``; empty: nothing."""
 
     node: str
     action: str
-    why: str
+    cause: Finding
     reason: str | None = None
     evidence: Evidence | None = None
     waits: bool = False
     drained: bool = False
     held: str = ""
+
+    @property
+    def why(self) -> str:
+        """The cause in words, after what was found where nothing is done about it."""
+        told = self.evidence is not None and self.action == NOTHING and not self.drained
+        return f"{headline(self.evidence)}: {self.cause.reason}" if told and self.evidence else self.cause.reason
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Decisions:
 
 def headline(evidence: Evidence) -> str:
     """``FAIL host_device d2h g2 27.1<52.6 GB/s run=8f3a``."""
-    return str(reason_of(evidence)).removeprefix(f"{reasons.PREFIX} ")
+    return reason_of(evidence).headline
 
 
 def reason_of(evidence: Evidence) -> reasons.DrainReason:

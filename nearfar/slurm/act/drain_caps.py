@@ -7,11 +7,13 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
+from nearfar.base import Finding
 from nearfar.site import Policy
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.findings import WRONG_DATA, LogSummary, drained_by_us
 
-from .decision import CAP, DRAIN, FLOOR, NOTHING, Decision, headline
+from . import messages
+from .decision import CAP, DRAIN, FLOOR, NOTHING, Decision
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,7 @@ def within_caps(
             beyond = _beyond(decision.node, nodes, ours, today, policy)
             stop = why = None if beyond is None else beyond.why
         if why is not None:
-            how = "a person allows them: nearfar slurm allow-drains --because WORDS"
-            held[decision.node] = _held(decision, CAP, f"held, drains are stopped ({why}); {how}")
+            held[decision.node] = _held(decision, CAP, messages.STOPPED.finding(decision.node, cause=why))
         elif too_few is not None:
             held[decision.node] = _held(decision, FLOOR, _while_too_few(decision, too_few.why))
         else:
@@ -72,16 +73,15 @@ def _severity(decision: Decision) -> tuple[object, ...]:
     return (*decision.evidence.severity[:2], decision.node)
 
 
-def _held(decision: Decision, by: str, words: str) -> Decision:
-    assert decision.evidence is not None
-    return replace(decision, action=NOTHING, why=f"{headline(decision.evidence)}: {words}", reason=None, held=by)
+def _held(decision: Decision, by: str, cause: Finding) -> Decision:
+    return replace(decision, action=NOTHING, cause=cause, reason=None, held=by)
 
 
-def _while_too_few(decision: Decision, too_few: str) -> str:
+def _while_too_few(decision: Decision, too_few: str) -> Finding:
     assert decision.evidence is not None
-    jobs = "; jobs on it may compute with WRONG DATA" if decision.evidence.finding.code == WRONG_DATA else ""
-    by_hand = f"scontrol update nodename={decision.node} state=drain reason={shlex.quote(decision.reason or '')}"
-    return f"held while it lasts: {too_few}{jobs}; to drain it all the same: {by_hand}"
+    harm = "WRONG DATA" if decision.evidence.finding.code == WRONG_DATA else None
+    quoted = shlex.quote(decision.reason or "")
+    return messages.TOO_FEW.finding(decision.node, cause=too_few, harm=harm, quoted=quoted)
 
 
 def _too_few_left(
@@ -95,10 +95,10 @@ def _too_few_left(
         members = {n for n, state in nodes.items() if partition in state.partitions and state.base != "FUTURE"}
         least, gone = policy.floor.of(len(members)), members & out
         if len(members) - len(gone) - 1 < least:
-            others = len(gone - set(ours))
-            already = f"{len(gone)} of {len(members)} nodes are out already, {others} by others"
-            why = f"partition {partition}: {already}; at least {least} must stay"
-            return UsedUp(why, frozenset(gone))
+            why = messages.FLOOR.finding(
+                name, partition=partition, out=len(gone), members=len(members), others=len(gone - set(ours)), least=least
+            )  # fmt: skip
+            return UsedUp(why.reason, frozenset(gone))
     return None
 
 
@@ -109,12 +109,12 @@ def _beyond(
     for cap, before, when in ((policy.per_day, today, "within a day"), (policy.in_all, ours, "in all")):
         counted = {*before, name}
         if len(counted) > cap.nodes:
-            return UsedUp(f"no more than {cap.nodes} drained {when}", frozenset(before))
+            return UsedUp(messages.CAP.finding(name, most=cap.nodes, when=when).reason, frozenset(before))
         for partition in nodes[name].partitions:
             members = {n for n, state in nodes.items() if partition in state.partitions}
             most = cap.of(len(members))
             if len(counted & members) > most:
-                which = "the one node" if len(members) == 1 else f"the {len(members)} nodes"
-                why = f"no more than {most} of {which} of partition {partition} drained {when}"
-                return UsedUp(why, frozenset(members.intersection(before)))
+                message = messages.CAP_OF_ONE if len(members) == 1 else messages.CAP
+                why = message.finding(name, most=most, members=len(members), partition=partition, when=when)
+                return UsedUp(why.reason, frozenset(members.intersection(before)))
     return None

@@ -65,8 +65,9 @@ def document(view: ActView, done: ActResult | None) -> dict[str, Any]:
         "dry_run": done is None,
         "latch": view.decisions.stop or view.past.stopped,
         "nodes": [
-            {"node": d.node, "action": d.action, "reason": d.reason, "why": d.why, "waits": d.waits, "held": bool(d.held),
-             "done": d.node in problems and problems[d.node] is None, "problem": problems.get(d.node),
+            {"node": d.node, "action": d.action, "reason": d.reason, "why": d.why, "code": d.cause.code,
+             "waits": d.waits, "held": bool(d.held), "problem": problems.get(d.node),
+             "done": d.node in problems and problems[d.node] is None,
              "state": None if d.node not in view.nodes else view.nodes[d.node].words, "evidence": _evidence(view, d.node)}
             for d in view.decisions.nodes
         ],
@@ -88,7 +89,7 @@ def _evidence(view: ActView, name: str) -> list[dict[str, Any]]:
     """The open hard evidence of a node."""
     hard = view.decisions.hard.get(name)
     return [
-        {"check": e.found_by.check, "run": e.found_by.run, "what": e.finding.what, "code": e.finding.code, "words": e.finding.words,
-         "known": second_text(e.found_by.known), "acted_on": e.stands, "why": e.why}
+        {"check": e.found_by.check, "run": e.found_by.run, "what": e.finding.item, "code": e.finding.code or None,
+         "words": e.finding.reason, "known": second_text(e.found_by.known), "acted_on": e.stands, "why": e.why}
         for e in (() if hard is None else hard.open)
     ]  # fmt: skip

@@ -32,9 +32,9 @@ def carry_out(decision: Decision, slurm: Slurm, log: ActLog) -> str | None:
     more: dict[str, Any] = {"reason": decision.reason, "why": decision.why}
     if decision.evidence is not None:
         found, finding = decision.evidence.found_by, decision.evidence.finding
-        figure = finding.what if finding.value is not None else None
+        figure = finding.item if "value" in finding.fields else None
         more |= {"check": found.check, "what": figure, "hard": finding.hard, "run": found.run, "source": found.source,
-                 "words": finding.words}  # fmt: skip
+                 "words": finding.reason}  # fmt: skip
     refusal = write(decision.action, decision.node, _write(decision), slurm, log, **more)
     return None if refusal is None else str(refusal)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from nearfar.base import CouldNotJudge, NearfarError, passes, user_name
+from nearfar.base import CouldNotJudge, NearfarError, good, passes, user_name
 from nearfar.site import Policy
 from nearfar.slurm.controller import NodeState, Slurm, reservations
 from nearfar.slurm.findings import (
@@ -30,10 +30,11 @@ from nearfar.slurm.findings import (
     objections,
 )
 
+from . import messages
 from .decide import passed_since
 from .decision import DRAIN, reason_of
 from .node_updates import NodeWrite, draining, resuming, write
-from .waiting_nodes import not_to_be_retested, repaired, to_clear
+from .waiting_nodes import not_to_be_retested, repaired
 
 #: Measures nodes inside a reservation and returns the runs that it left.
 Measure = Callable[[Sequence[str], str], Sequence[CheckRun]]
@@ -83,11 +84,11 @@ def suspects(
         waits = not_to_be_retested(name, state, past, hard, policy)
         if objections.our_reason(state) is not None:
             if waits is not None:
-                raise NearfarError(f"{name}: {waits}")
+                raise NearfarError(f"{name}: {waits.reason}")
             found.append(Suspect(name, state.reason, drained, hard.waiting))
         elif delivered is not None and state.reason == delivered:
             if hard.open and not repaired(hard):
-                raise NearfarError(f"{name}: hard evidence of it is open; {to_clear(name)}")
+                raise NearfarError(f"{name}: {messages.OPEN.finding(name, state=None).reason}")
             found.append(Suspect(name, state.reason, None, hard.waiting))
         else:
             more = "" if delivered is None else f", not '{delivered}'"
@@ -167,19 +168,20 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
     unending = replace(policy, max_age=inf, confirm_within=inf)
     failing = [e for e in fails(of_node, unending, 0.0, time.time()) if _matters(e, suspect, policy)]
     if failing:
-        return _found(failing[0]), f"drained again: {failing[0].finding.words}"
+        return _found(failing[0]), f"drained again: {failing[0].finding.reason}"
     if suspect.drained is None:
         unjudged = sorted({run.check for run in of_node if not passes(run.verdict)})
         if unjudged:
             return _known(suspect), f"{', '.join(unjudged)} could not be judged: drained as before"
-        passed, why = True, "accepted: every check passed"
+        why = "accepted: every check passed"
     else:
-        passed, why = passed_since(of_node, suspect.drained, 0.0)
-    if not passed:
-        return _known(suspect), f"{why}: drained as before"
+        cause = passed_since(suspect.node, of_node, suspect.drained, 0.0)
+        why = cause.reason
+        if not good(cause.verdict):
+            return _known(suspect), f"{why}: drained as before"
     still = next((e for e in suspect.open if hard_evidence.passed_fully(e, of_node) is None), None)
     if still is not None:
-        words = f"{why}, but no full run that passes covers {still.found_by.check} {still.finding.what}"
+        words = f"{why}, but no full run that passes covers {still.found_by.check} {still.finding.item}"
         return _known(suspect), f"{words}: drained as before"
     return None, why
 
@@ -202,7 +204,7 @@ def _known(suspect: Suspect) -> dict[str, Any]:
 
 def _found(worst: Evidence) -> dict[str, Any]:
     reason = str(reason_of(worst))
-    what = None if worst.finding.value is None else worst.finding.what
+    what = worst.finding.item if "value" in worst.finding.fields else None
     found = worst.found_by
     return {"reason": reason, "check": found.check, "what": what, "hard": worst.finding.hard, "run": found.run}
 

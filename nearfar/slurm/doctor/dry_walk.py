@@ -62,7 +62,7 @@ def _walk(site: InstalledSite) -> DoctorAnswer:
     finding = {
         "schema": "nearfar-health/1", "run": _RUN, "node": node, "hostname": node, "time": utc_text(site.now), "boot": None,
         "seconds": 0.0, "verdict": "FAIL", "system": site.policy.system, "partition": None, "last": None,
-        "findings": [{"what": "g0", "verdict": "FAIL", "hard": True, "words": words}],
+        "findings": [{"what": "g0", "verdict": "FAIL", "hard": True, "code": "gpu.missing", "words": words}],
     }  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="nearfar-doctor-") as place:
         kept_looks.store(Path(place), finding, "set TMPDIR to a directory")

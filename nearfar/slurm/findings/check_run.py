@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nearfar.base import good, utc_time
-from nearfar.slurm.results import ResultFinding
+from nearfar.base import Finding, good, utc_time
 
 #: What stands for cases that should have run and did not.
 RUN = "run"
@@ -28,7 +27,7 @@ class CheckRun:
     started: float
     ended: float
     verdict: str
-    failures: tuple[ResultFinding, ...] = ()
+    failures: tuple[Finding, ...] = ()
     passed: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
     source: str = ""

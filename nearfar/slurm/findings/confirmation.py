@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from nearfar.base import Finding
 from nearfar.site import Policy
-from nearfar.slurm.results import ResultFinding
 
 from .check_run import CheckRun
 from .evidence import Evidence
@@ -52,14 +52,14 @@ def _hard(newest_first: Sequence[CheckRun]) -> list[Evidence]:
         for finding in run.failures:
             if finding.hard:
                 words = run.confirmed or "hard evidence stands at once"
-                found.setdefault((finding.what, finding.code), Evidence(run, finding, stands=True, why=words))
+                found.setdefault((finding.item, finding.code), Evidence(run, finding, stands=True, why=words))
     return list(found.values())
 
 
 def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list[Evidence]:
     """A figure whose newest judgement is FAIL; it stands if the run before that one judged it so too. What comes and goes stands
     by the nights on which it was slow, whatever was measured between them."""
-    names = {f.what for run in newest_first for f in run.failures if not f.hard}
+    names = {f.item for run in newest_first for f in run.failures if not f.hard}
     found = []
     for name in sorted(names):
         judged = [(run, _of(run, name)) for run in newest_first if name in run.passed or _of(run, name) is not None]
@@ -69,9 +69,7 @@ def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list
     return found
 
 
-def _by_two_runs(
-    judged: Sequence[tuple[CheckRun, ResultFinding | None]], policy: Policy, now: float
-) -> Evidence | None:
+def _by_two_runs(judged: Sequence[tuple[CheckRun, Finding | None]], policy: Policy, now: float) -> Evidence | None:
     """The word of the newest two runs on a figure; None where the newest is not slow, or too old."""
     newest, finding = judged[0]
     if finding is None or now - newest.known > policy.max_age:
@@ -108,8 +106,8 @@ def _by_nights(newest_first: Sequence[CheckRun], name: str, policy: Policy, now:
     )
 
 
-def _of(run: CheckRun, name: str) -> ResultFinding | None:
-    return next((f for f in run.failures if f.what == name and not f.hard), None)
+def _of(run: CheckRun, name: str) -> Finding | None:
+    return next((f for f in run.failures if f.item == name and not f.hard), None)
 
 
 def _apart(earlier: CheckRun, later: CheckRun) -> bool:

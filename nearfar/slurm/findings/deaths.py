@@ -42,17 +42,3 @@ def up_again(nodes: Mapping[str, NodeState], past: LogSummary) -> Iterator[str]:
         state = nodes.get(name)
         if state is not None and drained_by_us(state) and past.dead(name) and "NOT_RESPONDING" not in state.flags:
             yield name
-
-
-def died_words(name: str, state: NodeState) -> str:
-    """What is said of a node once, when it has died."""
-    return (
-        f"{name}: it does not answer any more ({state.words}) since it was drained by us: look at its console, power-cycle it; "
-        f"it is still drained when it comes back: nearfar slurm retest {name}"
-    )
-
-
-def up_words(name: str, state: NodeState) -> str:
-    """What is said of a node once, when it answers again."""
-    down = f", and Slurm keeps it down ({state.words})" if state.base == "DOWN" else ""
-    return f"{name}: it answers again{down}; it is drained by us as before: nearfar slurm retest {name}"

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from math import inf
 
-from nearfar.slurm.results import ResultFinding
+from nearfar.base import Finding
 
 from .check_run import CheckRun
 
@@ -37,7 +37,7 @@ class Evidence:
     """
 
     found_by: CheckRun
-    finding: ResultFinding
+    finding: Finding
     id: str = ""
     stands: bool = False
     why: str = ""
@@ -46,29 +46,29 @@ class Evidence:
     closed_at: float = inf
 
     @property
-    def key(self) -> tuple[str, str, str, str, str | None]:
+    def key(self) -> tuple[str, str, str, str, str]:
         """What makes it this one, wherever its result lies."""
         return (self.found_by.node, self.found_by.run, *self.signature)
 
     @property
-    def signature(self) -> tuple[str, str, str | None]:
-        """What it has in common with the same finding of another run on the node: check, what was found, code."""
-        return self.found_by.check, self.finding.what, self.finding.code
+    def signature(self) -> tuple[str, str, str]:
+        """What it has in common with the same finding of another run on the node: check, what was found, code of hard evidence."""
+        return self.found_by.check, self.finding.item, self.finding.code if self.finding.hard else ""
 
     @property
     def metric(self) -> tuple[str, str, bool]:
         """What it has in common with other nodes' evidence: check, metric without the parts' numbers, whether it is hard."""
-        return self.found_by.check, general(self.finding.what), self.finding.hard
+        return self.found_by.check, general(self.finding.item), self.finding.hard
 
     @property
     def severity(self) -> tuple[bool, float, str, str]:
         """Worst first: hard evidence, then by how far the figure is from its limit."""
-        finding = self.finding
-        gap = 0.0
-        if finding.value is not None and finding.limit:
-            ratio = abs(finding.value / finding.limit)
+        finding, gap = self.finding, 0.0
+        value, limit = finding.fields.get("value"), finding.fields.get("limit")
+        if value is not None and limit:
+            ratio = abs(value / limit)
             gap = ratio if ratio < 1 else 1 / ratio
-        return not finding.hard, gap, self.found_by.check, finding.what
+        return not finding.hard, gap, self.found_by.check, finding.item
 
     @property
     def answered_until(self) -> float:

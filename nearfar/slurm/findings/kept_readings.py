@@ -20,8 +20,8 @@ from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from nearfar.base import CouldNotJudge, NearfarError, places, write_atomically
-from nearfar.slurm.results import ResultFinding, result
+from nearfar.base import CouldNotJudge, Finding, NearfarError, places, write_atomically
+from nearfar.slurm.results import result
 from nearfar.slurm.trust import Trust, own
 
 from .result_reading import CheckReading, ResultReading, of_result
@@ -150,7 +150,7 @@ def _dump(results: Path, kept: Mapping[str, _Kept]) -> str:
     def packed(value: Any) -> Any:
         if isinstance(value, frozenset):
             return sets.setdefault(value, len(sets))
-        if isinstance(value, ResultFinding):
+        if isinstance(value, Finding):
             return list(vars(value).values())
         return [packed(one) for one in value] if isinstance(value, tuple) else value
 
@@ -189,5 +189,5 @@ def _check(
     check: str, verdict: str, folder: str, words: str, failures: Sequence[Sequence[Any]], *numbers: int,
     sets: Sequence[frozenset[str]],
 ) -> CheckReading:  # fmt: skip
-    found = tuple(ResultFinding(*finding) for finding in failures)
+    found = tuple(Finding(*finding) for finding in failures)
     return CheckReading(check, verdict, folder, words, found, *(sets[number] for number in numbers))

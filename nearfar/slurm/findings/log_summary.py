@@ -8,7 +8,7 @@ from math import inf
 from typing import Any
 
 from nearfar.site import HEALTH
-from nearfar.slurm.results import ResultFinding
+from nearfar.slurm.results import result
 
 from .check_run import CheckRun
 from .evidence import Evidence
@@ -230,9 +230,7 @@ def _drained(entry: Entry) -> OurDrain:
 
 def _recorded(node: str, entry: Entry) -> Evidence:
     more = entry.more
-    finding = ResultFinding(
-        str(more.get("what") or ""), "FAIL", True, str(more.get("words") or ""), more.get("code"), more.get("cell"),
-    )  # fmt: skip
+    finding = result.finding(more)
     found = CheckRun(
         node=node, check=str(more.get("check")), run=str(more.get("run", "")), started=float(more.get("started", entry.at)),
         ended=float(more.get("ended", entry.at)), verdict="FAIL", failures=(finding,), parts=tuple(more.get("parts", ())),
@@ -245,7 +243,8 @@ def log_line(one: Evidence) -> dict[str, Any]:
     """What the log has to say of hard evidence."""
     found, finding = one.found_by, one.finding
     return {
-        "check": found.check, "run": found.run, "what": finding.what, "code": finding.code, "cell": finding.cell, "hard": True,
-        "words": finding.words, "started": found.started, "ended": found.ended, "came": found.came, "parts": list(found.parts),
+        "check": found.check, "run": found.run, "what": finding.item, "code": finding.code or None, "hard": True,
+        "cell": finding.fields.get("cell"),
+        "words": finding.reason, "started": found.started, "ended": found.ended, "came": found.came, "parts": list(found.parts),
         "confirmed": found.confirmed, "source": found.source,
     }  # fmt: skip

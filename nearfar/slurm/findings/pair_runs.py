@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, good, worst
+from nearfar.base import CouldNotJudge, Finding, good, worst
 from nearfar.site import MPI_PAIRS
-from nearfar.slurm.results import Pair, ResultFinding, result, results_directory
+from nearfar.slurm.results import Pair, result, results_directory
 from nearfar.slurm.sweep import SweepJob, pairing, sweep_file
 from nearfar.slurm.trust import Trust
 
@@ -31,7 +31,7 @@ class MeasuredPair:
     started: float
     ended: float
     verdict: str
-    failures: tuple[ResultFinding, ...]
+    failures: tuple[Finding, ...]
     passed: frozenset[str]
     source: str
 
@@ -92,7 +92,7 @@ def _latest(folder: Path, job: SweepJob) -> Path | None:
 
 def _measured(place: Path, one: ResultReading) -> MeasuredPair:
     """A pair's result. A FAIL of what is not between the nodes is the business of each node's own run."""
-    failures = tuple(f for check in one.checks for f in check.failures if is_between(f.cell))
+    failures = tuple(f for check in one.checks for f in check.failures if is_between(f.fields.get("cell")))
     word = one.verdict if one.verdict != "FAIL" or failures else "INDETERMINATE"
     if one.interrupted:
         word = worst([word, "INDETERMINATE"])
@@ -121,8 +121,8 @@ def _blamed(node: str, slow: Sequence[MeasuredPair], words: str) -> CheckRun:
     """``slow``: the node's failed pairs, the last of them with a partner that is proven."""
     last = slow[-1]
     for first in slow[:-1]:
-        known = {(finding.what, finding.hard, finding.code) for finding in first.failures}
-        alike = tuple(f for f in last.failures if (f.what, f.hard, f.code) in known)
+        known = {(f.item, f.hard and f.code) for f in first.failures}
+        alike = tuple(f for f in last.failures if (f.item, f.hard and f.code) in known)
         apart = first.ended <= last.started or last.ended <= first.started
         if alike and apart and first.run != last.run:
             confirmed = f"confirmed by run {first.run} with another partner; {words}"

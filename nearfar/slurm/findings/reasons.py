@@ -1,7 +1,7 @@
 """The reason that a drained node carries: one short line that a technician acts on and that a program reads back.
 
 nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s g2.link run=8f3a
-nearfar: FAIL topology g2 absent run=8f3a
+nearfar: FAIL topology g2 gpu.missing run=8f3a
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from nearfar.base import NearfarError
+from nearfar.base import Finding, NearfarError
 from nearfar.cells import parse
-from nearfar.slurm.results import ResultFinding
 
 PREFIX = "nearfar:"
 #: Slurm keeps longer ones, but what shows them (sinfo, mails) cuts.
@@ -51,7 +50,12 @@ class DrainReason:
 
     def __str__(self) -> str:
         """The line that ``read`` reads."""
-        words = [PREFIX, "FAIL", self.check, *self.what]
+        return f"{PREFIX} {self.headline}"
+
+    @property
+    def headline(self) -> str:
+        """``FAIL host_device d2h g2 27.1<52.6 GB/s run=8f3a``."""
+        words = ["FAIL", self.check, *self.what]
         if self.figures is not None:
             value, limit, unit = self.figures
             words += [f"{value}{'<' if float(value) < float(limit) else '>'}{limit}", unit]
@@ -77,14 +81,13 @@ def read(text: str | None) -> DrainReason | None:
     return found if str(found) == text else None
 
 
-def reason(check: str, finding: ResultFinding, run: str, part: str | None = None) -> DrainReason:
+def reason(check: str, finding: Finding, run: str, part: str | None = None) -> DrainReason:
     """The reason that a FAIL of a check becomes, never longer than ``LONGEST``: the part goes first, then words are
     cut, then the figures go; check and run stay."""
-    figures = None
-    value, limit = finding.value, finding.limit
+    figures, unit = None, finding.fields.get("unit") or "1"
+    value, limit = finding.fields.get("value"), finding.fields.get("limit")
     if value is not None and limit is not None and value != limit and isfinite(value) and isfinite(limit):
-        unit = _plain(finding.unit or "1")[:_UNIT] if finding.unit != "1" else _RATIO
-        figures = (*_apart(value, limit), unit)
+        figures = (*_apart(value, limit), _plain(unit)[:_UNIT] if finding.fields.get("unit") != "1" else _RATIO)
     made = DrainReason(
         _plain(check.removesuffix("_check"))[:24], tuple(map(_plain, _subject(finding))), _run(run), figures,
         None if part is None or figures is None else _plain(part),
@@ -98,9 +101,9 @@ def reason(check: str, finding: ResultFinding, run: str, part: str | None = None
     return made if len(str(made)) <= LONGEST else replace(made, figures=None)
 
 
-def part_of(blamed: Sequence[str], finding: ResultFinding) -> str | None:
+def part_of(blamed: Sequence[str], finding: Finding) -> str | None:
     """The first blamed part that a finding is about: one of its GPUs and NUMA nodes, or a link between others."""
-    about = set(_ENDPOINT.findall(finding.cell or finding.what))
+    about = set(_ENDPOINT.findall(finding.fields.get("cell") or finding.item))
     for part in blamed:
         named = set(_ENDPOINT.findall(part))
         if not named or named & about:
@@ -108,20 +111,21 @@ def part_of(blamed: Sequence[str], finding: ResultFinding) -> str | None:
     return None
 
 
-def _subject(finding: ResultFinding) -> list[str]:
-    """``d2h g2`` for a path that a lone flow takes between host and GPU, else the metric's name; what failed and how for
+def _subject(finding: Finding) -> list[str]:
+    """``d2h g2`` for a path that a lone flow takes between host and GPU, else the metric's name; what was found and its code for
     all else."""
-    if finding.value is None:
-        return [finding.what, *([finding.code] if finding.code else [])]
+    fields, path_class = finding.fields, finding.fields.get("class")
+    if fields.get("value") is None:
+        return [finding.item, *([finding.code] if finding.code else [])]
     try:
-        cell = parse(finding.cell or "")
+        cell = parse(fields.get("cell") or "")
     except NearfarError:
-        return [finding.what]
+        return [finding.item]
     flow = cell.flows[0]
-    plain = cell.lone and flow.kind == "host" and not flow.options and finding.what.startswith(f"{finding.path_class}.")
-    if not plain or finding.path_class is None or "_latency" in finding.path_class:
-        return [finding.what]
-    where = [] if finding.path_class == "sole" else [f"n{flow.numa_node}"]
+    plain = cell.lone and flow.kind == "host" and not flow.options and finding.item.startswith(f"{path_class}.")
+    if not plain or path_class is None or "_latency" in path_class:
+        return [finding.item]
+    where = [] if path_class == "sole" else [f"n{flow.numa_node}"]
     return [str(flow.direction), f"g{flow.gpus[0]}", *where]
 
 

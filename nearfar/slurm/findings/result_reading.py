@@ -8,8 +8,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nearfar.base import NearfarError, plural
-from nearfar.slurm.results import NodeResult, ResultFinding, result
+from nearfar.base import Finding, NearfarError, plural
+from nearfar.slurm.results import NodeResult, result
 
 from .check_run import RUN, CheckRun, seconds
 
@@ -25,7 +25,7 @@ class CheckReading(NamedTuple):
     verdict: str
     folder: str
     words: str
-    failures: tuple[ResultFinding, ...]
+    failures: tuple[Finding, ...]
     passed: frozenset[str]
     cells: frozenset[str]
     intermittent: frozenset[str]
@@ -102,7 +102,7 @@ def _words(check: result.CheckResult) -> str:
     """What a check says of the node where it is neither PASS nor FAIL: its worst finding of that verdict."""
     if check.verdict not in ("INDETERMINATE", "DEGRADED"):
         return ""
-    found = next((finding.words for finding in check.findings if finding.verdict == check.verdict), "")
+    found = next((finding.reason for finding in check.findings if finding.verdict == check.verdict), "")
     return _cut(found or check.reason or "")
 
 

@@ -13,7 +13,7 @@ from .check_run import CheckRun
 from .evidence import Evidence
 
 #: The code of a cell that arrived wrong.
-WRONG_DATA = "wrong_data"
+WRONG_DATA = "cell.wrong_data"
 #: What a part's letter stands for.
 _PARTS = {"g": "a GPU", "n": "a NUMA node"}
 
@@ -55,7 +55,7 @@ def blamed(
     failing: dict[tuple[str, str, bool], list[tuple[Evidence, str]]] = defaultdict(list)
     for node, these in found.items():
         for each in these:
-            if each.finding.code != WRONG_DATA and each.finding.what:
+            if each.finding.code != WRONG_DATA and each.finding.item:
                 failing[each.metric].append((each, node))
     tested: dict[str, set[str]] = defaultdict(set)
     for run in runs:

@@ -22,8 +22,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
-from nearfar.base import EXIT_GOOD, NearfarError, printable, short_host_name, utc_text, worst
+from nearfar.base import EXIT_GOOD, Finding, NearfarError, printable, short_host_name, utc_text, worst
 from nearfar.slurm.trust import root_safe
+
+from . import messages
 
 #: Where findings go, unless the caller names a directory.
 OUTPUT = Path("/var/lib/nearfar/health")
@@ -226,13 +228,19 @@ def _within(options: HealthOptions, node: str) -> dict[str, Any]:
     if lines and lines[-1].startswith("{"):
         seen: dict[str, Any] = json.loads(lines[-1])
         return seen
-    doing = lines[-1] if lines else "it began"
-    return _seen_nothing(options, f"the look did not end within {options.limit:g} s: it hung while {doing}")
+    step = lines[-1] if lines else "starting"
+    return _seen_nothing(options, messages.TIMEOUT.finding("look", limit=options.limit, step=step))
 
 
-def _seen_nothing(options: HealthOptions, words: str) -> dict[str, Any]:
-    finding = {"what": "look", "verdict": "INDETERMINATE", "hard": False, "words": words}
-    return {"system": options.system, "partition": options.partition, "findings": [finding], "last": None}
+def _seen_nothing(options: HealthOptions, why: Finding) -> dict[str, Any]:
+    return {"system": options.system, "partition": options.partition, "findings": [_as_json(why)], "last": None}
+
+
+def _as_json(finding: Finding) -> dict[str, Any]:
+    return {
+        "what": finding.item, "verdict": finding.verdict, "hard": finding.hard, "words": finding.reason,
+        "code": finding.code, "fields": finding.fields,
+    }  # fmt: skip
 
 
 def _child(options: HealthOptions, node: str, writing: int) -> NoReturn:
@@ -257,10 +265,9 @@ def _child(options: HealthOptions, node: str, writing: int) -> NoReturn:
             share = min(SHARE, options.limit / 4)
             asked = QUICK if options.quick else None
             seen = look(node, options.system, options.partition, options.results, say, past, share, asked)
-            found = [{"what": f.item, "verdict": f.verdict, "hard": f.hard, "words": f.reason} for f in seen.findings]
-            answer = {**asdict(seen), "findings": found}
+            answer = {**asdict(seen), "findings": [_as_json(one) for one in seen.findings]}
         except Exception as error:  # a fault of ours must not leave an older finding in place
-            answer = _seen_nothing(options, f"the look failed: {type(error).__name__}: {error}")
+            answer = _seen_nothing(options, messages.ERROR.finding("look", error=f"{type(error).__name__}: {error}"))
         say(json.dumps(answer, ensure_ascii=False))
     finally:
         os._exit(0)

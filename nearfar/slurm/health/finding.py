@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge
-from nearfar.slurm.results import ResultFinding
+from nearfar.base import CouldNotJudge, Finding
+from nearfar.slurm.results import result
 from nearfar.slurm.trust import Trust
 
 from . import kept_looks
@@ -25,7 +25,7 @@ class HealthFinding:
     system: str | None
     time: str
     verdict: str
-    findings: Sequence[ResultFinding]
+    findings: Sequence[Finding]
 
 
 def read(path: Path, trust: Trust) -> HealthFinding:
@@ -37,8 +37,9 @@ def read(path: Path, trust: Trust) -> HealthFinding:
         raise CouldNotJudge(f"{path}: of node {raw['node']}; not counted")
     if kept and path.name != kept_looks.name(raw):
         raise CouldNotJudge(f"{path}: of run {raw['run']} at {raw['time']}, and not called so; not counted")
-    findings = tuple(ResultFinding(f["what"], f["verdict"], f["hard"], f["words"]) for f in raw["findings"])
-    return HealthFinding(raw["run"], raw["node"], raw["system"], raw["time"], raw["verdict"], findings)
+    return HealthFinding(
+        raw["run"], raw["node"], raw["system"], raw["time"], raw["verdict"], tuple(map(result.finding, raw["findings"]))
+    )
 
 
 def all_of(folder: Path, trust: Trust) -> tuple[list[tuple[Path, HealthFinding]], list[str]]:

@@ -64,23 +64,23 @@ def look(
 
     Raises nothing that a site can cause: what cannot be read is a finding, INDETERMINATE.
     """
-    report("the last run's result is read")
+    report("reading the last run's result")
     last = None if results is None else _last(results, node)
     about = None if last is None else {"run": last.run, "ended": last.ended, "verdict": last.verdict}
-    report("the node's parts are read")
+    report("reading the node's hardware")
     from nearfar.topology import inventory
 
     nvml = _nvml()
     try:
         observed = inventory.observe()
-        report("the site's files are read")
+        report("reading the site's files")
         system, partition, findings, ports = _against_site(observed, node, system, partition, last)
         findings += [*_driver(observed), *_against_last(observed, last)]
         gpus = {gpu.pci: gpu for gpu in observed.gpus}
     except NearfarError as error:  # without hwloc counters and logs can be read all the same
-        findings, ports = [messages.NODE_NOT_READ.finding("node", error=str(error))], None
+        findings, ports = [messages.NODE_UNREADABLE.finding("node", error=str(error))], None
         gpus = {gpu.pci: gpu for gpu in inventory.gpus_without_hwloc(nvml)}
-    report("the kernel's log and the counters are read")
+    report("reading the kernel log and the counters")
     seen = _evidence(gpus, node, nvml, ports, past or {}, share, asked)
     findings += seen.findings
     return Look(
@@ -160,19 +160,19 @@ def _against_site(
         known = systems.load_all(directories)
         described = known.get(system or "") or _claimed(name, known)
         if described is None:
-            return None, None, [messages.SITE_UNKNOWN.finding("site")], None
+            return None, None, [messages.UNKNOWN_NODE.finding("site", node=name)], None
         where = _partition(described, partition, last)
         node_type = where.load_node_type(directories)
         named = where.expectation(node_type).get("infiniband")
         ports = None if named is None else tuple(named)
         why = topology_diff.not_compared(described, where, node_type)
         if why is not None:
-            return described.name, where.name, [messages.SITE_NOT_COMPARED.finding("site", cause=why)], ports
+            return described.name, where.name, [messages.NOT_COMPARED.finding("site", error=why)], ports
         expected = where.expected_node(node_type, observed, expectations.gpu_models(directories))
         findings = topology_diff.findings(described, where, node_type, expected, observed, None, acceptance=False)
         return described.name, where.name, findings, ports
     except NearfarError as error:
-        return system, partition, [messages.SITE_NOT_READ.finding("site", error=str(error))], None
+        return system, partition, [messages.SITE_UNREADABLE.finding("site", error=str(error))], None
 
 
 def _claimed(name: str, known: Any) -> Any:

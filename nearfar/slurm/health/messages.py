@@ -1,19 +1,20 @@
-"""What findings about the health of a node say."""
+"""What the health check says of itself and of the site's files; the evidence has a table of its own in ``sources``."""
 
 from __future__ import annotations
 
 from nearfar.base import Message
 
-DRIVER_SILENT = Message(
-    "driver.silent", "INDETERMINATE", "the {gpus:#GPU} on the bus did not answer the driver[: {notes}]"
-)  # fmt: skip
-OTHER_BOARD = Message(
-    "gpu.other_board", "DEGRADED",
-    "since {run}: GPU {gpu} at {pci} is another one; that run's verdict does not speak of it",
-)  # fmt: skip
-NODE_NOT_READ = Message("health.node_not_read", "INDETERMINATE", "{error}")
-SITE_UNKNOWN = Message(
-    "health.no_site", "INDETERMINATE", "no system's file names this node", "add it to that file's `hosts`"
-)  # fmt: skip
-SITE_NOT_COMPARED = Message("health.not_compared", "INDETERMINATE", "not compared: {cause}")
-SITE_NOT_READ = Message("health.site_not_read", "INDETERMINATE", "{error}")
+_PAGE, _FILE = "reference/health.md", "reference/system-file.md"
+
+# fmt: off
+TIMEOUT = Message("health.timeout", "INDETERMINATE", "the health check did not end within {limit:g} s; it hung while {step}",
+                  "check the kernel log", page=_PAGE)
+ERROR = Message("health.error", "INDETERMINATE", "the health check failed: {error}", "report this as a defect of nearfar", page=_PAGE)
+NODE_UNREADABLE = Message("health.node_unreadable", "INDETERMINATE", "cannot read the node's hardware: {error}")
+SITE_UNREADABLE = Message("health.site_unreadable", "INDETERMINATE", "cannot compare the node with its system file: {error}", page=_FILE)
+UNKNOWN_NODE = Message("health.unknown_node", "INDETERMINATE", "no system file lists node {node}",
+                       "add it to `hosts` in its system file", page=_FILE)
+NOT_COMPARED = Message("health.not_compared", "INDETERMINATE", "the node was not compared with its system file: {error}", page=_FILE)
+DRIVER_SILENT = Message("driver.silent", "INDETERMINATE", "the {gpus:#GPU} on the bus did not answer the driver[: {notes}]", page=_PAGE)
+OTHER_BOARD = Message("gpu.other_board", "DEGRADED",
+                      "GPU {gpu} at {pci} is another board than in {run}, whose verdict does not apply to it", page=_PAGE)

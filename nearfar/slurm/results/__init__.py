@@ -8,13 +8,12 @@ from __future__ import annotations
 from . import figures_file, publish_result, result, results_directory
 from .pair import Pair, joined, parted
 from .publish_result import make_for_all
-from .result import CheckResult, NodeResult, ResultFinding, RunInfo
+from .result import CheckResult, NodeResult, RunInfo
 
 __all__ = [
     "CheckResult",
     "NodeResult",
     "Pair",
-    "ResultFinding",
     "RunInfo",
     "figures_file",
     "joined",

@@ -18,7 +18,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, NearfarError, short_host_name, utc_time, worst
+from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, Finding, NearfarError, short_host_name, utc_time, worst
 from nearfar.slurm.trust import Trust
 from nearfar.verdict import FigureColumns, MeasuredGpu, Verdict, columns, verdict_file
 
@@ -31,26 +31,6 @@ RESULT = "result.json"
 
 
 @dataclass(frozen=True)
-class ResultFinding:
-    """Something that is not PASS. ``what`` is the metric, or what was found; ``words`` are a technician's.
-
-    ``hard``: evidence that stands without a second run. ``code`` is the measurement document's word for a cell that
-    failed (``wrong_data``, ``absent``, ``hang`` …). ``value`` and ``limit`` are in ``unit``; None where there is none.
-    """
-
-    what: str
-    verdict: str
-    hard: bool
-    words: str
-    code: str | None = None
-    cell: str | None = None
-    path_class: str | None = None
-    value: float | None = None
-    limit: float | None = None
-    unit: str | None = None
-
-
-@dataclass(frozen=True)
 class CheckResult:
     """A check's verdict and its findings, worst first. ``folder`` holds its ``verdict.json`` and ``document.json``; of the former are
     the ``figures``, the worst ``reason`` and the ``partition`` (ReFrame's). ``gpus``: the GPUs of
@@ -58,7 +38,7 @@ class CheckResult:
 
     check: str
     verdict: str
-    findings: tuple[ResultFinding, ...]
+    findings: tuple[Finding, ...]
     folder: Path
     figures: FigureColumns
     reason: str | None = None
@@ -108,7 +88,7 @@ class NodeResult(RunInfo):
     files: tuple[str, ...] = ()
 
     @property
-    def findings(self) -> list[tuple[CheckResult, ResultFinding]]:
+    def findings(self) -> list[tuple[CheckResult, Finding]]:
         """All findings with their checks, worst first, hard ones before the others."""
         pairs = [(check, finding) for check in self.checks for finding in check.findings]
         return sorted(pairs, key=lambda pair: (ORDER.index(pair[1].verdict), not pair[1].hard))
@@ -127,7 +107,7 @@ def intermittent(figures: FigureColumns) -> frozenset[str]:
     return _set(figures.names, figures.intermittent)
 
 
-def failures(check: CheckResult) -> tuple[ResultFinding, ...]:
+def failures(check: CheckResult) -> tuple[Finding, ...]:
     """The FAILs of a check."""
     return tuple(f for f in check.findings if f.verdict == "FAIL")
 
@@ -239,9 +219,9 @@ def _check(
     _check_said(path, result, entry, replace(verdict, verdict=raw["verdict"]))
     if verdict.kind != "measured":
         raise CouldNotJudge(f"{path}: {verdict.kind}, not measured; not counted")
-    found = tuple(ResultFinding(path_class=f["class"], **{k: f[k] for k in _FINDING}) for f in entry["findings"])
+    found = tuple(map(finding, entry["findings"]))
     figures, reason = columns(verdict.metrics), next(iter(verdict.reasons), None)
-    named = {finding.what for finding in found}
+    named = {finding.item for finding in found}
     gpus = {metric.name: metric.gpus for metric in verdict.metrics if metric.name in named}
     boards = verdict.measurement.gpus if found and verdict.measurement else ()
     return CheckResult(
@@ -259,4 +239,16 @@ def _check_said(path: Path, result: dict[str, Any], entry: dict[str, Any], said:
         raise CouldNotJudge(f"{path}: of {said.node}, in a result of {result['hostname']}; not counted")
 
 
-_FINDING = ("what", "verdict", "hard", "words", "code", "cell", "value", "limit", "unit")
+#: What of a finding is beside its fields in ``result.json`` and in the log of ``act``.
+FIGURE = ("cell", "class", "value", "limit", "unit")
+
+
+def finding(raw: Mapping[str, Any]) -> Finding:
+    """A finding of ``result.json``, of a health file, or of the log of ``act``. Early ones have the document's word for a cell that
+    failed (``wrong_data``) as their code, or none."""
+    code, fields = str(raw.get("code") or ""), dict(raw.get("fields") or {})
+    fields |= {key: raw[key] for key in FIGURE if raw.get(key) is not None}
+    code = code if "." in code or not code else f"cell.{code}"
+    return Finding(
+        str(raw.get("what") or ""), raw.get("verdict", "FAIL"), str(raw.get("words") or ""), bool(raw.get("hard", True)), code, fields
+    )  # fmt: skip

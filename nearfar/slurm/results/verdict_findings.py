@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, ORDER, Finding
 from nearfar.verdict import JudgedMetric, Verdict
 
+from .result import FIGURE
+
 
 def findings(verdict: Verdict) -> list[dict[str, Any]]:
-    """The findings of a check as ``result.json`` has them, worst first and hard ones before the others. What failed has its code
-    (``wrong_data``, ``absent``, ``hang`` …)."""
-    codes = {entry.cell: entry.code for entry in verdict.failed}
-    well = ("PASS", NOT_JUDGED)
-    found = [_from_finding(finding, codes) for finding in verdict.findings if finding.verdict not in well]
-    found += [_from_metric(metric) for metric in verdict.metrics if metric.verdict not in well]
+    """The findings of a check as ``result.json`` has them, worst first and hard ones before the others."""
+    codes, well = {entry.cell: f"cell.{entry.code}" for entry in verdict.failed}, ("PASS", NOT_JUDGED)
+    found = [
+        {**_raw(each), "code": each.code or codes.get(each.item), "cell": each.item if each.item in codes else None}
+        for each in verdict.findings if each.verdict not in well
+    ]  # fmt: skip
+    found += [
+        {**_raw(Finding(each.name, each.verdict, each.full_reason, code=each.code)), "cell": each.subject, "class": each.class_in_name,
+         "value": each.value, "limit": _limit(each), "unit": each.unit}
+        for each in verdict.metrics if each.verdict not in well
+    ]  # fmt: skip
     return sorted(found, key=lambda finding: (ORDER.index(finding["verdict"]), not finding["hard"]))
 
 
-def _from_finding(finding: Finding, codes: Mapping[str, str]) -> dict[str, Any]:
-    item = finding.item
+def _raw(finding: Finding) -> dict[str, Any]:
     return {
-        "what": item, "verdict": finding.verdict, "hard": finding.hard, "code": codes.get(item),
-        "cell": item if item in codes else None, "class": None, "value": None, "limit": None, "unit": None,
-        "words": finding.reason,
-    }  # fmt: skip
-
-
-def _from_metric(metric: JudgedMetric) -> dict[str, Any]:
-    return {
-        "what": metric.name, "verdict": metric.verdict, "hard": False, "code": None, "cell": metric.subject,
-        "class": metric.class_in_name, "value": metric.value, "limit": _limit(metric), "unit": metric.unit,
-        "words": metric.full_reason,
+        "what": finding.item, "verdict": finding.verdict, "hard": finding.hard, "code": finding.code or None, **dict.fromkeys(FIGURE),
+        "words": finding.reason, "fields": dict(finding.fields),
     }  # fmt: skip
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from nearfar.base import day_text, passes
 from nearfar.site import HEALTH, MPI_PAIRS
-from nearfar.slurm.act import COMMENT, DRAIN, NOTHING, RESUME, ActView, Decision, headline, held_nodes
+from nearfar.slurm.act import COMMENT, DRAIN, NOTHING, RESUME, ActView, Decision, headline, held_nodes, messages
 from nearfar.slurm.controller import NodeState
-from nearfar.slurm.findings import RUN, CheckRun, drained_by_us, our_reason
+from nearfar.slurm.findings import RUN, CheckRun, drained_by_us, our_reason, reasons
 
 DECIDE, WAITS, TO_TEST, RETURNING, SUSPECT = "decide", "waits", "to_test", "returning", "suspect"
 OTHERS, UNKNOWN, UNJUDGED, NOT_MEASURED, GOOD = "others", "unknown", "unjudged", "not_measured", "good"
@@ -62,13 +62,13 @@ def of_node(
         group, words, found = _without_slurm(name, seen) or (*_by_runs(name, newest, seen, max_age, measured), "")
         return NodeStatus(name, group, words, found, since, measured)
     found = "" if decision is None or decision.evidence is None else headline(decision.evidence)
-    drained_for = "" if state is None or not drained_by_us(state) else str(our_reason(state)).removeprefix("nearfar: ")
+    ours = our_reason(state) if state is not None and drained_by_us(state) else None
+    drained_for = "" if ours is None else ours.headline
     placed = _by_decision(name, decision, state, seen, found)
     if placed is None:
         group, words = _by_runs(name, newest, seen, max_age, measured)
     else:
         group, words = placed
-    words = words.removeprefix(f"{found}: ")
     if group == WAITS:
         found = found or drained_for
     if group in (TO_TEST, RETURNING):
@@ -87,21 +87,21 @@ def _by_decision(
     if decision is not None and (decision.waits or decision.drained) and state is not None and state.dead:
         return WAITS, _dead(name, state)
     if decision is not None and decision.waits:
-        return WAITS, decision.why
+        return WAITS, decision.cause.reason
     if decision is not None and decision.action == RESUME:
-        return RETURNING, f"the next act resumes it: {decision.why}"
+        return RETURNING, f"the next act resumes it: {decision.cause.reason}"
     if decision is not None and decision.drained:
-        return TO_TEST, decision.why.removeprefix("stays drained: ")
+        return TO_TEST, decision.cause.reason
     if state is not None and (state.out or state.down):
-        return OTHERS, decision.why if found and decision is not None else _state(state)
+        return OTHERS, decision.cause.reason if found and decision is not None else _state(state)
     if decision is not None and decision.action in (DRAIN, COMMENT):
         how = "drains it" if decision.action == DRAIN else "puts a comment on it"
-        return SUSPECT, f"the next act {how}: {decision.why}"
+        return SUSPECT, f"the next act {how}: {decision.cause.reason}"
     if decision is None or decision.evidence is None or decision.action != NOTHING:
         return None
     if held_nodes.in_use_though_faulty(decision, seen):
-        return DECIDE, f"{decision.why}{_by_hand(name, decision.why)}"
-    return SUSPECT, decision.why
+        return DECIDE, f"{decision.cause.reason}{_by_hand(name, decision)}"
+    return SUSPECT, decision.cause.reason
 
 
 def _dead(name: str, state: NodeState) -> str:
@@ -113,9 +113,10 @@ def _dead(name: str, state: NodeState) -> str:
     )
 
 
-def _by_hand(name: str, why: str) -> str:
-    """What a person types who has decided; empty where ``why`` says it."""
-    if "nearfar slurm" in why or "scontrol" in why:
+def _by_hand(name: str, decision: Decision) -> str:
+    """What a person types who has decided; empty where the cause says it."""
+    said = decision.cause.code in (messages.STOPPED.code, messages.TOO_FEW.code, messages.SHARED_HARD.code)
+    if said or (decision.evidence is not None and decision.evidence.interventions):
         return ""
     return f"; nearfar slurm clear {name} --because WORDS, or drain it: scontrol update nodename={name} state=drain reason=WORDS"
 
@@ -127,7 +128,7 @@ def _without_slurm(name: str, seen: ActView) -> tuple[str, str, str] | None:
     drained = seen.past.drained.get(name)
     if drained is not None:
         tested = "; being tested again" if seen.past.retested(name) else ""
-        reason = str(drained.reason).removeprefix("nearfar: ")
+        reason = drained.reason if (ours := reasons.read(drained.reason)) is None else ours.headline
         return UNKNOWN, f"drained by us, as the log has it{tested}", reason
     return (UNKNOWN, "hard evidence is open", found) if found else None
 

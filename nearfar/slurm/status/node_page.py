@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nearfar.base import CouldNotJudge, NearfarError, passes, second_text
 from nearfar.site import HEALTH, MPI_PAIRS, Policy
-from nearfar.slurm.act import ActView
+from nearfar.slurm.act import ActView, messages
 from nearfar.slurm.findings import RUN, CheckRun, confirmation
 
 from .line_breaks import broken
@@ -15,7 +15,7 @@ from .node_group import GOOD, GROUPS, NOT_MEASURED, OTHERS, SUSPECT, NodeStatus
 #: Runs that are shown, the newest.
 _RUNS = 20
 #: Decisions that say no more than the node's group.
-_NOTHING = ("no FAIL that counts", "nothing to act on")
+_NOTHING = (messages.NO_FAIL.code, messages.NOTHING_KNOWN.code)
 #: Groups whose words are not those of the decision.
 _SAY_LESS = (SUSPECT, OTHERS, NOT_MEASURED, GOOD)
 
@@ -51,7 +51,7 @@ def one(view: ActView, policy: Policy, status: NodeStatus) -> str:
     for each in (*(() if hard is None else hard.open), *slow):
         step = policy.step(each.found_by.check, each.finding.hard)
         kind = "hard evidence" if each.finding.hard else "speed"
-        lines.append(f"  FAIL      {each.found_by.check} ({kind}; at most: {step}): {each.finding.words}")
+        lines.append(f"  FAIL      {each.found_by.check} ({kind}; at most: {step}): {each.finding.reason}")
         lines.append(f"            {each.why}")
     lines += [f"  shared    {blame.words}" for blame in view.decisions.blamed if name in blame.nodes]
     return "\n".join([*lines, *_now(view, status)])
@@ -74,11 +74,8 @@ def _now(view: ActView, status: NodeStatus) -> Iterator[str]:
     decision = next((each for each in view.decisions.nodes if each.node == status.node), None)
     if decision is None or view.trouble is not None:
         return
-    if (
-        status.group in _SAY_LESS
-        and decision.why not in _NOTHING
-        and decision.why not in f"{status.found}: {status.words}"
-    ):
+    said = decision.cause.code in _NOTHING or decision.cause.reason in f"{status.words}"
+    if status.group in _SAY_LESS and not said:
         yield f"            act: {decision.why}"
 
 
@@ -101,6 +98,6 @@ def _past(view: ActView, name: str) -> list[str]:
     for each in () if hard is None else hard.closed:
         assert each.closed_by is not None
         lines.append(
-            f"  closed    {each.found_by.check} {each.finding.what}: repaired, and run {each.closed_by.run} passed"
+            f"  closed    {each.found_by.check} {each.finding.item}: repaired, and run {each.closed_by.run} passed"
         )
     return lines

@@ -6,11 +6,11 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from nearfar.base import utc_text
+from nearfar.base import Finding, utc_text
 from nearfar.report import batch
 from nearfar.report.batch import Batch, BatchNode, Distributions
 from nearfar.slurm.controller import node_names
-from nearfar.slurm.results import CheckResult, NodeResult, ResultFinding
+from nearfar.slurm.results import CheckResult, NodeResult
 from nearfar.verdict import MeasuredGpu
 
 from . import nightly
@@ -62,7 +62,7 @@ class SweepPage:
         if read is None:
             return BatchNode(one.name, one.verdict, one.reason)
         findings = tuple(
-            (check.check, finding.what) for check, finding in read.findings if finding.verdict == one.verdict
+            (check.check, finding.item) for check, finding in read.findings if finding.verdict == one.verdict
         )
         between = {"mpi_pairs": one.pairs.verdict} if one.pairs else {}
         aside = [f"explained by {' and '.join(read.blamed)}"] if read.blamed else []
@@ -86,9 +86,9 @@ def suspect_boards(read: NodeResult, verdict: str) -> list[str]:
     return [_board(boards[index]) for index in sorted(wanted) if index in boards]
 
 
-def _gpus_of(check: CheckResult, finding: ResultFinding) -> frozenset[int]:
-    named = re.findall(r"\bg(\d+)\b", finding.cell or finding.what)
-    return frozenset(check.gpus.get(finding.what) or map(int, named))
+def _gpus_of(check: CheckResult, finding: Finding) -> frozenset[int]:
+    named = re.findall(r"\bg(\d+)\b", finding.fields.get("cell") or finding.item)
+    return frozenset(check.gpus.get(finding.item) or map(int, named))
 
 
 def _board(gpu: MeasuredGpu) -> str:

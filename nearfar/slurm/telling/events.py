@@ -59,8 +59,8 @@ def slow_figures(seen: view.ActView, options: ActOptions) -> Iterator[tuple[str,
 def _finding(one: Evidence) -> dict[str, Any]:
     found, finding = one.found_by, one.finding
     return {
-        "check": found.check, "run": found.run, "what": finding.what, "code": finding.code, "hard": finding.hard,
-        "value": finding.value, "limit": finding.limit, "unit": finding.unit, "words": finding.words, "why": one.why or None,
+        "check": found.check, "run": found.run, "what": finding.item, "code": finding.code or None, "hard": finding.hard,
+        **{key: finding.fields.get(key) for key in ("value", "limit", "unit")}, "words": finding.reason, "why": one.why or None,
         "source": found.source,
     }  # fmt: skip
 

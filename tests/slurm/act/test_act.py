@@ -72,14 +72,14 @@ def test_findings_of_a_sweep_are_acted_on(site: Site, capsys: pytest.CaptureFixt
     assert site.act() == 0
     said = capsys.readouterr().out
     assert (
-        "n4           -             FAIL host_device g2:n0 wrong_data run=00000104: it was drained by somebody else on"
+        "n4           -             FAIL host_device g2:n0 cell.wrong_data run=00000104: it was drained by somebody else on"
         in said
     )
     found = site.slurm.nodes()
     assert {n: (s.drain, s.reason) for n, s in found.items()} == {
         "n1": (False, None), "n5": (False, None), "n6": (False, None),
         "n2": (True, "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000003"),
-        "n3": (True, "nearfar: FAIL host_device g2:n0 wrong_data run=00000103"),
+        "n3": (True, "nearfar: FAIL host_device g2:n0 cell.wrong_data run=00000103"),
         "n4": (True, "bad DIMM, ticket 12"),
     }  # fmt: skip
     assert sorted(site.log()) == [

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from nearfar.base import Finding
 from nearfar.site.drain_policy import DrainCap, DrainSteps, NightRule, Policy
 from nearfar.slurm.act.decide import COMMENT, DRAIN, NOTHING, RESUME, UNCOMMENT, Decisions, decide
 from nearfar.slurm.controller.node_state import NodeState
@@ -24,7 +25,6 @@ from nearfar.slurm.findings.objections import (
     our_comment,
     our_reason,
 )
-from nearfar.slurm.results.result import ResultFinding
 
 HOUR = 3600.0
 NOW = 1_800_000_000.0
@@ -36,14 +36,19 @@ POLICY = Policy(
     same_metric=DrainCap(3, 0.5),
 )
 FOREIGN = "bad DIMM, ticket 12"
-SLOW = ResultFinding("sole.g2_n0", "FAIL", False, "slow", None, "g2:n0", "sole", 27.1, 52.6, "GB/s")
-WRONG = ResultFinding("g2:n0", "FAIL", True, "wrong data", "wrong_data")
-ABSENT = ResultFinding("g2", "FAIL", True, "GPU 2 is absent", "absent")
+SLOW = Finding(
+    "sole.g2_n0",
+    "FAIL",
+    "slow",
+    fields={"cell": "g2:n0", "class": "sole", "value": 27.1, "limit": 52.6, "unit": "GB/s"},
+)
+WRONG = Finding("g2:n0", "FAIL", "wrong data", True, "cell.wrong_data")
+ABSENT = Finding("g2", "FAIL", "GPU 2 is absent", True, "cell.absent")
 OURS = "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=r0"
 
 
 def ran(
-    node: str, run: str, *failures: ResultFinding, hours_ago: float = 1, verdict: str = "", passed: Sequence[str] = (),
+    node: str, run: str, *failures: Finding, hours_ago: float = 1, verdict: str = "", passed: Sequence[str] = (),
     check: str = "host_device_check",
 ) -> CheckRun:  # fmt: skip
     ended = NOW - hours_ago * HOUR
@@ -88,7 +93,7 @@ def test_a_slow_figure_drains_once_another_run_was_as_slow() -> None:
         ([ran("n1", "r2", passed=["sole.g2_n0"], hours_ago=10)], "not confirmed: run r2"),
         ([ran("n1", "r3", SLOW, hours_ago=1)], "seen once"),  # the same run, found in two places
         ([replace(ran("n1", "r2", SLOW), started=NOW - HOUR - 30)], "seen once"),  # at the same time
-        ([ran("n1", "r2", replace(SLOW, what="sole.g1_n0"), hours_ago=10)], "seen once"),  # another figure
+        ([ran("n1", "r2", replace(SLOW, item="sole.g1_n0"), hours_ago=10)], "seen once"),  # another figure
         ([ran("n2", "r2", SLOW, hours_ago=10)], "seen once"),
         ([ran("n1", "r2", SLOW, hours_ago=10, check="peer_check")], "seen once"),
         ([ran("n1", "r2", SLOW, hours_ago=8 * 24)], "too long ago"),
@@ -172,7 +177,7 @@ def test_hard_evidence_stands_whatever_the_next_run_says() -> None:
     runs = [ran("n1", "r1", WRONG, hours_ago=5), ran("n1", "r2", passed=["sole.g2_n0"])]
     decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
     assert of(decisions, "n1") == (DRAIN, "hard evidence stands at once")
-    assert decisions.nodes[0].reason == "nearfar: FAIL host_device g2:n0 wrong_data run=r1"
+    assert decisions.nodes[0].reason == "nearfar: FAIL host_device g2:n0 cell.wrong_data run=r1"
 
 
 def test_slow_figures_that_are_too_old_or_from_before_a_persons_word() -> None:
@@ -201,7 +206,7 @@ def test_nodes_that_are_left_as_they_are(node: NodeState, why: str) -> None:
 def test_a_node_that_slurm_does_not_have() -> None:
     assert of(decide([ran("zz", "r1", WRONG)], cluster(), POLICY, LogSummary(), NOW), "zz") == (
         NOTHING,
-        "FAIL host_device g2:n0 wrong_data run=r1: Slurm has no such node",
+        "FAIL host_device g2:n0 cell.wrong_data run=r1: Slurm has no such node",
     )
 
 
@@ -259,7 +264,7 @@ def test_a_drained_node_is_resumed_by_the_check_that_drained_it() -> None:
         ([replace(passed, passed=frozenset())], "which did not judge sole.g2_n0"),
         ([replace(passed, verdict="INDETERMINATE")], "said INDETERMINATE"),
         ([passed, ran("n1", "r2", SLOW, hours_ago=0.1)], "said FAIL in run r2"),
-        ([passed, ran("n1", "r2", WRONG, hours_ago=0.5, check="peer_check")], "FAIL peer g2:n0 wrong_data run=r2: hard evidence; once"),
+        ([passed, ran("n1", "r2", WRONG, hours_ago=0.5, check="peer_check")], "FAIL peer g2:n0 cell.wrong_data run=r2: hard"),
     ):  # fmt: skip
         action, said = of(decide(runs, nodes, POLICY, drained("n1", 5), NOW), "n1")
         assert action == NOTHING and why in said
@@ -271,10 +276,8 @@ def test_hard_evidence_waits_for_a_person_and_then_for_a_pass() -> None:
     passed = ran("n1", "r1", hours_ago=2)
     assert "nearfar slurm clear n1" in of(decide([passed], nodes, POLICY, past, NOW), "n1")[1]
     before = replace(past, cleared={"n1": NOW - HOUR})
-    assert (
-        of(decide([passed], nodes, POLICY, before, NOW), "n1")[1]
-        == "stays drained: host_device_check has not been run since; nearfar slurm retest n1"
-    )
+    stays = decide([passed], nodes, POLICY, before, NOW).nodes[0]
+    assert (stays.cause.code, stays.cause.fields["retest"], stays.drained) == ("act.stays_drained", "n1", True)
     after = replace(past, cleared={"n1": NOW - 3 * HOUR})
     assert of(decide([passed], nodes, POLICY, after, NOW), "n1")[0] == RESUME
 
@@ -313,7 +316,7 @@ def test_a_drain_of_ours_is_known_by_its_prefix_and_run_wherever_they_stand(reas
     nodes = cluster(n1=state("n1", "DRAIN", reason=reason))
     action = decide([ran("n1", "r1", passed=["sole.g2_n0"])], nodes, POLICY, drained("n1", 5), NOW).nodes[0]
     assert (action.action, action.reason) == (RESUME, reason), action
-    wrong = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"g{i}:n0")) for i in (2, 3)]
+    wrong = [ran(f"n{i}", f"r{i}", replace(WRONG, item=f"g{i}:n0")) for i in (2, 3)]
     cap = decide(
         wrong, nodes, replace(POLICY, per_day=DrainCap(9, 1.0), in_all=DrainCap(2, 1.0)), drained("n1", 50), NOW
     )
@@ -331,7 +334,7 @@ def test_a_reason_that_somebody_changed_waits_for_a_person(reason: str) -> None:
 
 
 def test_many_nodes_with_the_same_metric_are_not_the_nodes() -> None:
-    figures = [replace(SLOW, what=f"sole.g{i}_n0") for i in (1, 2, 3)]
+    figures = [replace(SLOW, item=f"sole.g{i}_n0") for i in (1, 2, 3)]
     runs = [ran(f"n{i}", f"{r}{i}", figures[i - 1], hours_ago=h) for i in (1, 2, 3) for r, h in (("a", 20), ("b", 1))]
     runs += [ran("n4", "r4", passed=["sole.g2_n0"]), ran("n5", "r5", ABSENT)]
     decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
@@ -342,11 +345,11 @@ def test_many_nodes_with_the_same_metric_are_not_the_nodes() -> None:
 
 def test_hard_evidence_on_many_nodes_is_held_for_a_person() -> None:
     """As after a driver's upgrade; a node that another FAIL drained stays so meanwhile."""
-    runs = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}")) for i in (1, 2, 3)]
+    runs = [ran(f"n{i}", f"r{i}", replace(ABSENT, item=f"g{i}")) for i in (1, 2, 3)]
     runs += [ran("n4", "r4", passed=["sole.g2_n0"])]
     decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
     assert of(decisions, "n1") == (
-        NOTHING, "FAIL host_device g1 absent run=r1: held, a person decides: as on 3 of 4 nodes at once; nearfar slurm "
+        NOTHING, "FAIL host_device g1 cell.absent run=r1: held, a person decides: as on 3 of 4 nodes at once; nearfar slurm "
         "clear n1 --because WORDS, or drain it",
     )  # fmt: skip
     beside = decide([*runs, ran("n1", "s1", SLOW)], cluster(), POLICY, LogSummary(), NOW)
@@ -354,22 +357,23 @@ def test_hard_evidence_on_many_nodes_is_held_for_a_person() -> None:
     assert decisions.stop is None and decisions.blamed[0].hard
     assert "hard evidence on 3 of 4 nodes at once: look at the driver" in decisions.blamed[0].words
     before = replace(drained("n1", 3), since={})
-    passed = ran("n1", "r5", replace(ABSENT, what="g1"), hours_ago=0.5, passed=["sole.g2_n0"], verdict="PASS")
+    passed = ran("n1", "r5", replace(ABSENT, item="g1"), hours_ago=0.5, passed=["sole.g2_n0"], verdict="PASS")
     still = decide([*runs, passed], cluster(n1=state("n1", "DRAIN", reason=OURS)), POLICY, before, NOW)
     assert (
-        of(still, "n1")[0] == NOTHING and "FAIL host_device g1 absent run=r1: hard evidence; once" in of(still, "n1")[1]
+        of(still, "n1")[0] == NOTHING
+        and "FAIL host_device g1 cell.absent run=r1: hard evidence; once" in of(still, "n1")[1]
     )
 
 
 def test_wrong_data_is_never_held_and_only_capped() -> None:
-    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"g{i}:n0")) for i in range(1, 6)]
+    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, item=f"g{i}:n0")) for i in range(1, 6)]
     decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
     assert [d.action for d in decisions.nodes] == [DRAIN, DRAIN, NOTHING, NOTHING, NOTHING]
     assert decisions.blamed == () and decisions.stop == "no more than 2 drained within a day"
 
 
 def test_what_comes_node_by_node_is_not_the_nodes_either() -> None:
-    runs = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}"), hours_ago=10 - i) for i in (1, 2, 3)]
+    runs = [ran(f"n{i}", f"r{i}", replace(ABSENT, item=f"g{i}"), hours_ago=10 - i) for i in (1, 2, 3)]
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS), n2=state("n2", "DRAIN", reason=OURS))
     past = LogSummary(
         {"n1": NOW - 8.5 * HOUR, "n2": NOW - 7.5 * HOUR}, drains=(("n1", NOW - 8.5 * HOUR), ("n2", NOW - 7.5 * HOUR))
@@ -380,7 +384,7 @@ def test_what_comes_node_by_node_is_not_the_nodes_either() -> None:
 
 
 def test_the_worst_come_first_under_the_cap_and_drains_stop() -> None:
-    kinds = [replace(WRONG, what=f"thing_{letter}") for letter in "abc"]
+    kinds = [replace(WRONG, item=f"thing_{letter}") for letter in "abc"]
     runs = [ran(f"n{i}", f"r{i}", kind) for i, kind in enumerate(kinds, 1)]
     runs += [ran("n9", "r8", SLOW, hours_ago=9), ran("n9", "r9", SLOW)]
     decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
@@ -394,7 +398,7 @@ def test_the_worst_come_first_under_the_cap_and_drains_stop() -> None:
 def test_the_share_of_a_partition_is_a_cap_too() -> None:
     nodes = {f"n{i}": replace(state(f"n{i}"), partitions=("big", "small") if i < 5 else ("big",)) for i in range(1, 21)}
     policy = replace(POLICY, per_day=DrainCap(8, 0.25), in_all=DrainCap(8, 0.5))
-    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, what=f"thing_{'abcdefgh'[i]}")) for i in (1, 2, 5, 6)]
+    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, item=f"thing_{'abcdefgh'[i]}")) for i in (1, 2, 5, 6)]
     decisions = decide(runs, nodes, policy, LogSummary(), NOW)
     assert [d.action for d in decisions.nodes] == [DRAIN, NOTHING, NOTHING, NOTHING]
     assert decisions.stop == "no more than 1 of the 4 nodes of partition small drained within a day"
@@ -404,23 +408,28 @@ def test_what_was_found_on_a_drained_node_does_not_grow_old() -> None:
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
     runs = [ran("n1", "r1", WRONG, hours_ago=45, check="peer_check"), ran("n1", "r2", passed=["sole.g2_n0"])]
     action, why = of(decide(runs, nodes, POLICY, drained("n1", 50), NOW), "n1")
-    assert action == NOTHING and "FAIL peer g2:n0 wrong_data run=r1: hard evidence; once" in why
+    assert action == NOTHING and "FAIL peer g2:n0 cell.wrong_data run=r1: hard evidence; once" in why
 
 
 # What holds whatever comes: everything is drawn, the rules are stated anew.
 
 NAMES = [f"n{i}" for i in range(1, 9)]
 FINDINGS = st.sampled_from(
-    [SLOW, WRONG, replace(SLOW, what="sole.n0_g1", cell="n0:g1"), replace(WRONG, what="g1", code="absent")]
+    [
+        SLOW,
+        WRONG,
+        replace(SLOW, item="sole.n0_g1", fields={**SLOW.fields, "cell": "n0:g1"}),
+        replace(WRONG, item="g1", code="cell.absent"),
+    ]
 )
 
 
 @st.composite
 def check_runs(draw: st.DrawFn) -> CheckRun:
-    failures = draw(st.lists(FINDINGS, max_size=2, unique=True))
+    failures = draw(st.lists(FINDINGS, max_size=2, unique_by=lambda found: found.item))
     verdict = "FAIL" if failures else draw(st.sampled_from(["PASS", "DEGRADED", "INDETERMINATE"]))
     passed = draw(st.lists(st.sampled_from(["sole.g2_n0", "sole.n0_g1"]), unique=True))
-    names = {f.what for f in failures}
+    names = {f.item for f in failures}
     return ran(draw(st.sampled_from(NAMES)), draw(st.sampled_from("abcdef")), *failures, verdict=verdict,
               hours_ago=draw(st.sampled_from([0.1, 1, 5, 12, 30, 48])), passed=[p for p in passed if p not in names],
               check=draw(st.sampled_from(["host_device_check", "peer_check"])))  # fmt: skip
@@ -483,7 +492,7 @@ def test_what_always_holds(
             finding = decision.evidence.finding
             assert finding.verdict == "FAIL"
             check = decision.evidence.found_by.check
-            failing = {r.run for r in of_node if r.check == check and any(f.what == finding.what for f in r.failures)}
+            failing = {r.run for r in of_node if r.check == check and any(f.item == finding.item for f in r.failures)}
             assert finding.hard or len(failing) > 1, "drained for a speed that was seen once"
         if decision.action == RESUME:
             was = past.drained[decision.node]

@@ -43,8 +43,8 @@ def test_nodes_that_others_have_out_count() -> None:
     why = "partition gpu: 5 of 20 nodes are out already, 3 by others; at least 15 must stay"
     assert of(decided, "n9")[0] == NOTHING
     assert of(decided, "n9")[1] == (
-        f"FAIL host_device g2 absent run=r1: held while it lasts: {why}; to drain it all the same: scontrol update nodename=n9 "
-        "state=drain reason='nearfar: FAIL host_device g2 absent run=r1'"
+        f"FAIL host_device g2 cell.absent run=r1: held while it lasts: {why}; to drain it all the same: scontrol update nodename=n9 "
+        "state=drain reason='nearfar: FAIL host_device g2 cell.absent run=r1'"
     )
     assert decided.held and decided.stop is None, "nothing is stopped until a person says"
     less = decide([ran("n9", "r1", ABSENT)], {**nodes, "n3": state("n3")}, ROOMY, LogSummary(), NOW)
@@ -176,7 +176,7 @@ def test_held_while_it_lasts_told_each_time_and_then_drained(
         assert cli.main(command) == 3
         told = capsys.readouterr().out
         assert told.startswith(
-            "n2           held          FAIL host_device g2:n0 wrong_data run=00000001: held while it lasts: "
+            "n2           held          FAIL host_device g2:n0 cell.wrong_data run=00000001: held while it lasts: "
         )
         assert (
             "partition all: 1 of 4 nodes are out already, 1 by others; at least 3 must stay; jobs on it may compute with"

@@ -64,10 +64,8 @@ def test_what_is_done_in_each_state(words: str, drains: bool, resumes: bool, usa
 
 @pytest.mark.parametrize("words", ["FROZEN", "IDLE+FROZEN", "INVAL"])
 def test_a_state_that_is_not_known_is_left_alone_and_told(words: str) -> None:
-    action, why = of(
-        decide([ran("n1", "r1", WRONG)], cluster(n1=node(words)), POLICY, LogSummary(), NOW), "n1"
-    )  # fmt: skip
-    assert (action, why) == (NOTHING, f"it is {words}: not a state that this version knows; nothing is done about it")
+    decision = decide([ran("n1", "r1", WRONG)], cluster(n1=node(words)), POLICY, LogSummary(), NOW).nodes[0]
+    assert (decision.node, decision.action, decision.cause.code) == ("n1", NOTHING, "act.unreadable")
 
 
 def test_a_node_that_has_died_is_told_once_and_waits() -> None:
@@ -78,10 +76,10 @@ def test_a_node_that_has_died_is_told_once_and_waits() -> None:
         decided = decide([PASSED], dead, POLICY, past, NOW)
         assert list(decided.died) == ["n1"] and "console, power-cycle it" in decided.died["n1"]
         assert of(decided, "n1")[0] == NOTHING and decided.nodes[0].drained
-        hard = of(decide([], dead, POLICY, drained("n1", 5, hard=True), NOW), "n1")[1]
-        assert hard.endswith("--because WORDS; it does not answer (DOWN+DRAIN+NOT_RESPONDING)")
-        slow = of(decide([], dead, POLICY, past, NOW), "n1")[1]
-        assert slow.endswith("has not been run since; it does not answer (DOWN+DRAIN+NOT_RESPONDING)"), "no retest yet"
+        for then, code in ((drained("n1", 5, hard=True), "act.hard_evidence"), (past, "act.stays_drained")):
+            cause = decide([], dead, POLICY, then, NOW).nodes[0].cause
+            assert (cause.code, cause.fields["state"]) == (code, "DOWN+DRAIN+NOT_RESPONDING")
+            assert not cause.fields.get("retest"), "no retest yet"
         told = replace(past, died={"n1": NOW - HOUR / 2})
         assert not decide([PASSED], dead, POLICY, told, NOW).died
         back = cluster(n1=node("DOWN+DRAIN", reason=reason))

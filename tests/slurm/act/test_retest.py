@@ -199,7 +199,7 @@ def test_delivered_nodes_are_accepted_alike(
     assert "n1: drained by others with 'new, not accepted'; theirs to resume" in capsys.readouterr().err
     assert site.run("retest", "n[1-3]", "--accept-delivered", "new, not accepted") == 1
     assert {name: node.why_out for name, node in site.slurm.nodes().items()} == {
-        "n1": None, "n2": "nearfar: FAIL host_device g2:n0 wrong_data run=00000012", "n3": "new, not accepted", "n4": None,
+        "n1": None, "n2": "nearfar: FAIL host_device g2:n0 cell.wrong_data run=00000012", "n3": "new, not accepted", "n4": None,
     }  # fmt: skip
     assert reservations.show(site.slurm) == []
     assert site.run("retest", "n2") == 2
@@ -214,7 +214,7 @@ def test_a_clock_that_is_days_behind_accepts_nothing(site: Site, monkeypatch: py
 
     measuring(site, monkeypatch, behind)
     assert site.run("retest", "n3", "--accept-delivered", "new") == 1
-    assert site.node("n3").reason == "nearfar: FAIL host_device g2:n0 wrong_data run=00000013"
+    assert site.node("n3").reason == "nearfar: FAIL host_device g2:n0 cell.wrong_data run=00000013"
 
 
 def test_a_persons_word_outlasts_a_retest_that_said_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,7 @@ class Scenes:
             leave(fleet.results, "n3", f"0000030{number}", at=self.now - at, speed=27.0, check="peer_check")
         leave(fleet.results, "n4", "00000304", at=self.now - 60, looks=(27.0, 55.0, 55.0))
         leave(fleet.results, "n5", "00000305", at=self.now - 60, speed=None, indeterminate="the GPU is busy")
-        comment = "nearfar: FAIL saturation g2:n0 wrong_data run=00000306"
+        comment = "nearfar: FAIL saturation g2:n0 cell.wrong_data run=00000306"
         fleet.slurm.states["n6"] = replace(fleet.slurm.node("n6"), comment=comment)
         leave(fleet.results, "n99", "00000309", at=self.now - 60, wrong="GPU 2 is absent")
         yield self.said(("status",), ("status", "n6"))

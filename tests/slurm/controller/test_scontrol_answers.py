@@ -50,7 +50,7 @@ def test_whatever_is_put_into_an_answer_no_node_is_dropped_silently(junk: str, a
 @pytest.mark.parametrize(
     "comment",
     [
-        "a\n   Reason=nearfar: FAIL host_device g2 absent run=1", "a\nNodeName=n9 Arch=x\n   State=IDLE",
+        "a\n   Reason=nearfar: FAIL host_device g2 cell.absent run=1", "a\nNodeName=n9 Arch=x\n   State=IDLE",
         "a\n   Comment=b", "a\n   Partitions=gpu",
     ],
 )  # fmt: skip

@@ -146,7 +146,7 @@ def test_all_is_well(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert said.splitlines()[-1].startswith("all is well (")
     assert (
-        "dry walk: a GPU absent from n1 (made up): act would drain it with 'nearfar: FAIL health g0 run=d0c70000'"
+        "dry walk: a GPU absent from n1 (made up): act would drain it with 'nearfar: FAIL health g0 gpu.missing run=d0c70000'"
         in said
     )
     assert {path: path.stat().st_mtime_ns for path in site.folder.rglob("*") if path.name != "asked"} == before

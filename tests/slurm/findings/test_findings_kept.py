@@ -61,7 +61,9 @@ def test_a_drain_that_was_begun_and_not_confirmed(
         killed(site)
     assert site.log()[0] == ("drain", "begun", "n3") and ("drain", "done", "n3") not in site.log()
     assert site.act() == 0
-    assert site.node("n3").reason == f"nearfar: FAIL host_device g2:n0 wrong_data run={run}" and site.node("n3").drain
+    assert (
+        site.node("n3").reason == f"nearfar: FAIL host_device g2:n0 cell.wrong_data run={run}" and site.node("n3").drain
+    )
     capsys.readouterr()
     assert site.act() == 0 and "n3           waits" in capsys.readouterr().out
 
@@ -167,7 +169,7 @@ def test_what_is_held_while_drains_are_stopped_does_not_expire(
     capsys.readouterr()
     assert site.act() == 3
     assert (
-        "n5           held          FAIL host_device g2:n0 wrong_data run=00000005: held, drains are stopped"
+        "n5           held          FAIL host_device g2:n0 cell.wrong_data run=00000005: held, drains are stopped"
         in capsys.readouterr().out
     )
     site.private.run(["scontrol", "update", "nodename=n1", "state=resume"])

@@ -19,10 +19,9 @@ from nearfar.slurm.findings.interventions import back_in_use, drained_by_others,
 from nearfar.slurm.findings.log import Entry
 from nearfar.slurm.findings.log_summary import LogSummary, log_line, summarize
 from nearfar.slurm.findings.reconcile import SlurmView, reconciled
-from nearfar.slurm.results.result import ResultFinding
 from tests.slurm.act.test_decide import ABSENT, FOREIGN, HOUR, NOW, OURS, POLICY, SLOW, WRONG, cluster, of, ran, state
 
-REASON = "nearfar: FAIL host_device g2:n0 wrong_data run=r1"
+REASON = "nearfar: FAIL host_device g2:n0 cell.wrong_data run=r1"
 
 
 def at(hours_ago: float) -> float:
@@ -243,7 +242,7 @@ def test_a_health_check_that_finds_the_same_every_few_minutes() -> None:
 
 
 def test_findings_that_were_held_are_many_nodes_only_where_they_came_together() -> None:
-    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}"), hours_ago=400 * i) for i in (1, 2, 3)]
+    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, item=f"g{i}"), hours_ago=400 * i) for i in (1, 2, 3)]
     apart = decide(absent, cluster(), POLICY, LogSummary(), NOW)
     assert apart.blamed == () and [d.action for d in apart.nodes].count(DRAIN) == 2
     together = [replace(run, started=at(400), ended=at(400)) for run in absent]
@@ -254,7 +253,7 @@ def test_findings_that_were_held_are_many_nodes_only_where_they_came_together() 
 
 def test_many_nodes_at_once_stay_many_when_some_have_been_seen_to() -> None:
     """Else a word about two of four would drain the other two, which the same driver made look sick."""
-    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, what=f"g{i}"), hours_ago=2) for i in (1, 2, 3, 4)]
+    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, item=f"g{i}"), hours_ago=2) for i in (1, 2, 3, 4)]
     lines = [Entry("evidence", "done", at(1.5), f"e{i}", f"n{i}", log_line(Evidence(run, run.failures[0])))
              for i, run in enumerate(absent, 1)]  # fmt: skip
     lines += [Entry("clear", "done", at(1), f"c{i}", f"n{i}", {}) for i in (1, 2)]
@@ -319,7 +318,7 @@ def test_a_figure_that_was_slow_everywhere_does_not_shield_the_next_one(how: str
 
 def test_a_node_counts_once_against_the_cap_however_often_its_drain_was_begun() -> None:
     log = Log().evidence(FOUND, 49).drain(1, "begun")
-    wrong = ran("n2", "r2", replace(WRONG, what="g3:n0"))
+    wrong = ran("n2", "r2", replace(WRONG, item="g3:n0"))
     policy = replace(POLICY, per_day=DrainCap(2, 1.0), in_all=DrainCap(2, 1.0))
     decisions = decide([wrong], cluster(), policy, reconciled(log.past, SlurmView(cluster(), lambda: None)), NOW)
     assert [d.node for d in decisions.nodes if d.action == DRAIN] == ["n1", "n2"] and decisions.stop is None
@@ -343,9 +342,9 @@ def test_what_health_found_is_answered_by_the_topology_check() -> None:
     absent = ran("n1", "h1", ABSENT, hours_ago=50, check=HEALTH)
     log = Log().evidence(absent, 49)
     log.line(
-        "drain", 48, reason="nearfar: FAIL health g2 absent run=h1", check=HEALTH, what=None, hard=True, run="h1"
+        "drain", 48, reason="nearfar: FAIL health g2 cell.absent run=h1", check=HEALTH, what=None, hard=True, run="h1"
     ).line("clear", 5)
-    node = state("n1", "DRAIN", reason="nearfar: FAIL health g2 absent run=h1")
+    node = state("n1", "DRAIN", reason="nearfar: FAIL health g2 cell.absent run=h1")
     assert decided(node, log.past, *full("r2", 2)) == (RESUME, "topology_check passed in run r2")
 
 
@@ -369,7 +368,9 @@ def test_what_is_found_again_after_a_resume_drains_again() -> None:
     """Slurm sets the time that a node was busy last when it is resumed: what was found later is new, before act came too."""
     looks = [ran("n1", f"h{i}", ABSENT, hours_ago=h, check=HEALTH) for i, h in enumerate((50, 21, 2))]
     log = Log().evidence(looks[0], 49)
-    log.line("drain", 48, reason="nearfar: FAIL health g2 absent run=h0", check=HEALTH, what=None, hard=True, run="h0")
+    log.line(
+        "drain", 48, reason="nearfar: FAIL health g2 cell.absent run=h0", check=HEALTH, what=None, hard=True, run="h0"
+    )
     node = replace(state("n1"), fields=busy(20))
     assert decided(node, log.past, *looks[:2])[0] == NOTHING, "during the repair"
     decisions = decide(looks, cluster(n1=node), POLICY, log.past, NOW)
@@ -396,7 +397,7 @@ def test_a_drained_node_with_other_open_evidence_waits_for_a_word_about_it() -> 
     with pytest.raises(NearfarError, match="hard evidence; once it is repaired or checked: nearfar slurm clear n1"):
         suspects(["n1"], {"n1": replace(nodes["n1"], fields={"CPUAlloc": "0"})}, log.past, POLICY, None)
     new = replace(nodes["n1"], reason="new", fields={"CPUAlloc": "0"})
-    with pytest.raises(NearfarError, match="hard evidence of it is open"):
+    with pytest.raises(NearfarError, match="hard evidence; once"):
         suspects(["n1"], {"n1": new}, log.past, POLICY, "new")
 
 
@@ -413,7 +414,7 @@ def test_two_systems_in_one_log_do_not_act_on_each_others_evidence() -> None:
 
 
 def test_evidence_of_a_node_that_slurm_has_no_more() -> None:
-    named = replace(FOUND, node="zz", failures=(ResultFinding("g2:n0", "FAIL", True, "wrong data", "wrong_data"),))
+    named = replace(FOUND, node="zz", failures=(WRONG,))
     assert of(decide([named], cluster(), POLICY, LogSummary(), NOW), "zz")[1].startswith(
-        "FAIL host_device g2:n0 wrong_data"
+        "FAIL host_device g2:n0 cell.wrong_data"
     )

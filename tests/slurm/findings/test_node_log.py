@@ -58,7 +58,7 @@ def test_the_days_of_a_node(fleet: Fleet, capsys: pytest.CaptureFixture[str], mo
     capsys.readouterr()
     assert fleet.run("log", "n2") == 0
     lines = told(capsys)
-    drain = "nearfar: FAIL host_device g2:n0 wrong_data run="
+    drain = "nearfar: FAIL host_device g2:n0 cell.wrong_data run="
     assert [(what, words[13:].partition(": drained 2 times since ")[0]) for _, what, words in lines] == [
         ("found", "host_device_check: wrong data"), ("drained", f"{drain}00000102 · hard evidence stands at once"),
         ("rebooted", ""),

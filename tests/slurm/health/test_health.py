@@ -62,6 +62,10 @@ def findings(found: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
     return [(f["what"], f["verdict"], f["hard"]) for f in found["findings"]]
 
 
+def codes(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(f["what"], f["code"]) for f in found["findings"]]
+
+
 def test_a_node_as_the_site_describes_it(site: Path) -> None:
     found = looked(site)
     assert (found["verdict"], found["findings"], found["system"], found["partition"]) == ("PASS", [], "vm", "gpu")
@@ -126,12 +130,14 @@ def test_never_green_for_what_was_not_looked_at(site: Path, monkeypatch: pytest.
     monkeypatch.setenv("HWLOC_XMLFILE", str(NODE))
     assert findings(looked(site)) == [("driver", "INDETERMINATE", False)]
     (site / "site" / "systems" / "vm.yaml").write_text(SYSTEM.replace("hosts", "unreviewed: true\nhosts"))
-    assert ("site", "INDETERMINATE", False) in findings(looked(site))
+    assert ("site", "health.not_compared") in codes(looked(site))
     (site / "site" / "systems" / "vm.yaml").write_text(SYSTEM.replace("n[1-9]", "k[1-9]"))
-    assert ("site", "INDETERMINATE", False) in findings(looked(site))
+    assert ("site", "health.unknown_node") in codes(looked(site))
     (site / "site" / "systems" / "vm.yaml").write_text("system: [")
     found = looked(site)
-    assert ("site", "INDETERMINATE", False) in findings(found) and "vm.yaml:2" in found["findings"][0]["words"]
+    assert ("site", "INDETERMINATE", False) in findings(found)
+    assert found["findings"][0]["code"] == "health.site_unreadable"
+    assert "vm.yaml:2" in found["findings"][0]["fields"]["error"]
 
 
 def test_what_is_worse_than_in_the_last_run(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +153,7 @@ def test_what_is_worse_than_in_the_last_run(site: Path, monkeypatch: pytest.Monk
     (site / "n1.xml").write_text(text.replace("GPU-07", "GPU-ff"))
     found = looked(site, "--results", str(site / "results"))
     assert findings(found) == [("g1.uuid", "DEGRADED", False)]
-    assert "since run 0000000a" in found["findings"][0]["words"]
+    assert found["findings"][0]["fields"]["run"].startswith("run 0000000a")
 
 
 def test_a_look_that_hangs_is_ended_and_named(site: Path) -> None:
@@ -159,7 +165,8 @@ def test_a_look_that_hangs_is_ended_and_named(site: Path) -> None:
     found = looked(site, "--tools", str(site / "tools"), "--limit", "0.7")
     assert time.monotonic() - began < 10
     assert findings(found) == [("look", "INDETERMINATE", False)]
-    assert found["findings"][0]["words"] == "the look did not end within 0.7 s: it hung while the node's parts are read"
+    assert found["findings"][0]["code"] == "health.timeout"
+    assert found["findings"][0]["fields"] == {"limit": 0.7, "step": "reading the node's hardware"}
     assert subprocess.run(["pgrep", "-f", str(site / "tools")], capture_output=True).returncode == 1, (
         "nothing is left running"
     )
@@ -293,7 +300,7 @@ def test_run_by_a_real_slurmd(tmp_path: Path) -> None:
         done = subprocess.run(act, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         reason = slurm.node("n2").reason or ""
-        assert re.fullmatch(r"nearfar: FAIL health (g2|gpus\.count) run=[0-9a-f]{8}", reason), reason
+        assert re.fullmatch(r"nearfar: FAIL health (g2|gpus\.count) gpu\.[a-z_]+ run=[0-9a-f]{8}", reason), reason
         assert slurm.node("n1").reason is None
 
 

@@ -33,6 +33,13 @@ def found(seen: Seen) -> list[tuple[str, str, bool]]:
     return [(one.item, one.verdict, one.hard) for one in seen.findings]
 
 
+def fields(seen: Seen, code: str, pci: str) -> dict[str, Any]:
+    """Those of the one finding, which has this code and is of this GPU."""
+    (one,) = seen.findings
+    assert (one.code, one.fields["pci"], one.fields["gpu"]) == (code, pci, now().gpus[pci])
+    return {key: value for key, value in one.fields.items() if key not in ("pci", "gpu")}
+
+
 def grown(before: int, after: int, **more: Any) -> counters.Growth:
     first = Seen(past=counters.growth(now(), {"x": before}).past)
     return counters.growth(now(past=first, **more), {"x": after})
@@ -123,10 +130,8 @@ def test_rows_that_were_replaced_long_ago_accuse_nobody() -> None:
     first = memory(GpuMemory(A, 0, False, False, 2, 5))
     assert found(first) == []
     again = memory(GpuMemory(A, 0, False, False, 2, 6), past=first)
-    assert (
-        found(again) == [("g0.rows", "DEGRADED", False)]
-        and "1 row of its memory replaced after uncorrected" in again.findings[0].reason
-    )
+    assert found(again) == [("g0.rows", "DEGRADED", False)]
+    assert fields(again, "memory.rows_remapped", A) == {"rows": 1, "cause": "uncorrected"}
     rebooted = memory_errors.classify(now(past=first, boot="new"), [GpuMemory(A, 0, False, False, 2, 6)])
     assert found(rebooted) == [("g0.rows", "DEGRADED", False)], "they outlast a boot"
 
@@ -182,7 +187,8 @@ def test_a_lane_that_went_down() -> None:
     first = links(GpuLinks(A, {**UP, 3: False}))
     assert found(first) == [] and first.said == "3 lanes up on 1 GPUs"
     down = links(GpuLinks(A, {**UP, 1: False, 3: False}), past=first)
-    assert found(down) == [("g0.nvlink", "DEGRADED", False)] and "NVLink 1 went down" in down.findings[0].reason
+    assert found(down) == [("g0.nvlink", "DEGRADED", False)]
+    assert fields(down, "nvlink.down", A) == {"count": 1, "lanes": [1]}
     assert len(found(links(GpuLinks(A, {**UP, 1: False, 3: False}), past=down))) == 1, "it stays down"
     assert found(links(GpuLinks(A, {**UP, 1: False}), past=first, boot="new")) == [], (
         "how many there must be is the site's file's to say"
@@ -191,7 +197,7 @@ def test_a_lane_that_went_down() -> None:
 
 def test_a_driver_that_was_loaded_anew() -> None:
     seen = links(GpuLinks(A, UP, {"recovery": 0}), past=links(GpuLinks(A, UP, {"recovery": 7})))
-    assert found(seen) == [] and "went back since the last look" in seen.notes[0]
+    assert found(seen) == [] and [note.code for note in seen.notes] == ["health.counters_reset"]
 
 
 def test_nvlink_as_the_driver_answers() -> None:
@@ -201,9 +207,7 @@ def test_nvlink_as_the_driver_answers() -> None:
     assert (first.said, first.unread) == ("1 lane up on 1 GPUs", ())
     lanes["NvLinkErrorCounter"][0, 0] = 4
     seen = nvlink.look(now(past=first, nvml=nvml))
-    assert [one.reason for one in seen.findings] == [
-        "GPU 0: 1 NVLink replay since the last look: look at the link if it goes on"
-    ]
+    assert fields(seen, "nvlink.errors", A) == {"errors": 1, "counter": "replay"}
     divided = {"MigMode": [1, 1], "NvLinkState": {(0,): 0, (1,): 0}}
     assert nvlink.look(now(past=first, nvml=CountingNvml({A: divided}))).findings == (), "MIG takes lanes down"
 
@@ -259,29 +263,26 @@ def test_pcie_of_a_tree_of_files(tmp_path: Path) -> None:
     (device / "aer_dev_fatal").write_text("MalfTLP 1\nTOTAL_ERR_FATAL 1\n")
     (bridge / "aer_dev_correctable").unlink()
     seen = pcie.look(now(past=first, **here))
-    assert (
-        found(seen) == [("g0.link", "FAIL", True)]
-        and "1 fatal PCIe error (MalfTLP) since the last look" in seen.findings[0].reason
-    )
+    assert found(seen) == [("g0.link", "FAIL", True)]
+    assert fields(seen, "pcie.aer_fatal", A) == {"errors": 1, "counter": "fatal MalfTLP"}
     assert pcie.look(now()).said == "", "a machine that shows none of it"
 
 
 @pytest.mark.parametrize(
-    ("bits", "words"),
+    ("bits", "code"),
     [
         (0, ""),
         (0x4, ""),
         (0x20, ""),
-        (0x40, "for its heat"),
-        (0x48, "for its heat"),
-        (0x80, "power brake"),
-        (0x8, "held down by the hardware:"),
+        (0x40, "clocks.throttled_thermal"),
+        (0x48, "clocks.throttled_thermal"),
+        (0x80, "clocks.throttled_power"),
+        (0x8, "clocks.throttled_hardware"),
     ],
 )
-def test_clocks_now(bits: int, words: str) -> None:
+def test_clocks_now(bits: int, code: str) -> None:
     seen = throttle.classify(now(), [Clocks(A, bits)])
-    assert [one.verdict for one in seen.findings] == (["DEGRADED"] if words else [])
-    assert not words or words in seen.findings[0].reason
+    assert [(one.verdict, one.code) for one in seen.findings] == ([("DEGRADED", code)] if code else [])
 
 
 @pytest.mark.parametrize(
@@ -300,12 +301,18 @@ def test_clocks_of_an_older_driver() -> None:
 
 @pytest.mark.parametrize(
     ("action", "expected"),
-    [(0, []), (1, ("FAIL", True)), (2, ("FAIL", True)), (3, ("DEGRADED", False)), (77, ("DEGRADED", False))],
+    [
+        (0, []),
+        (1, [("recovery.gpu_reset", "FAIL", True)]),
+        (2, [("recovery.node_reboot", "FAIL", True)]),
+        (3, [("recovery.drain_p2p", "DEGRADED", False)]),
+        (77, [("recovery.other", "DEGRADED", False)]),
+    ],
 )
 def test_what_the_driver_wants(action: int, expected: Any) -> None:
     nvml = CountingNvml({}, {A: {"GET_GPU_RECOVERY_ACTION": action}})
     seen = recovery.look(now(nvml=nvml))
-    assert [(one.verdict, one.hard) for one in seen.findings] == ([expected] if expected else [])
+    assert [(one.code, one.verdict, one.hard) for one in seen.findings] == expected
 
 
 @pytest.mark.parametrize("source", [memory_errors.look, nvlink.look, pcie.look, throttle.look, recovery.look])

@@ -32,7 +32,11 @@ def test_a_source_that_hangs_costs_its_share_and_hides_nothing() -> None:
         "stuck": lambda now: Seen(said=str(ended.wait(60))),
         "broken": lambda now: Seen(said=str(1 // 0)),
         "well": lambda now: Seen(
-            "here", (Finding("x", "FAIL", "words", True),), ("a note",), ("not read",), {"place": 3}
+            "here",
+            (Finding("x", "FAIL", "words", True),),
+            (Finding("x", "not judged", "a note"),),
+            ("not read",),
+            {"place": 3},
         ),
     }
     past = {"stuck": {"place": 1}, "broken": {"place": 2}, "gone": {"place": 4}}
@@ -45,7 +49,8 @@ def test_a_source_that_hangs_costs_its_share_and_hides_nothing() -> None:
         ("broken", "INDETERMINATE"),
         ("x", "FAIL"),
     ]
-    assert "no answer within 0.5 s" in seen.findings[0].reason and "ZeroDivisionError" in seen.findings[1].reason
+    assert [one.code for one in seen.findings] == ["source.timeout", "source.error", ""]
+    assert seen.findings[1].fields["error"].startswith("ZeroDivisionError: ")
     assert (seen.notes, seen.unread) == (("a note",), ("not read",))
     assert seen.past == {"stuck": {"place": 1}, "gone": {"place": 4}, "well": {"place": 3, "boot": "b", "at": 100.0}}
     assert seen.sources["well"]["said"] == "here"
@@ -120,14 +125,17 @@ def test_an_xid_between_two_looks_reaches_act(node: Path, capsys: pytest.Capture
     logged(node, "NVRM: Xid (PCI:0000:00:08): 79, pid=1, name=python3, GPU has fallen off the bus.")
     found = looked(node, capsys)
     assert (found["verdict"], findings(found)) == ("FAIL", [("g2.xid79", "FAIL", True)])
-    assert "reboot the node" in found["findings"][0]["words"]
+    assert found["findings"][0]["code"] == "xid.79"
+    assert (
+        found["findings"][0]["fields"]["pci"] == "0000:00:08.0" and "reboot the node" in found["findings"][0]["words"]
+    )
     after = looked(node, capsys)
     assert after["verdict"] == "PASS", "each line counts once"
     if os.geteuid() == 0:
         gathered = gather(None, node / "health", "vm", frozenset(), time.time(), TimeRange(0.0))
         assert not gathered.refused
-        hard = [(f.what, f.hard) for run in gathered.runs for f in run.failures]
-        assert hard == [("g2.xid79", True)], "it is kept until act has read it"
+        hard = [(f.item, f.code, f.hard) for run in gathered.runs for f in run.failures]
+        assert hard == [("g2.xid79", "xid.79", True)], "it is kept until act has read it"
 
 
 def test_what_the_driver_counts_reaches_the_look(
@@ -139,6 +147,7 @@ def test_what_the_driver_counts_reaches_the_look(
     monkeypatch.setattr(health_look, "_nvml", lambda: CountingNvml(told))
     found = looked(node, capsys)
     assert findings(found) == [("g1.memory", "FAIL", True), ("g1.memory", "DEGRADED", False)]
+    assert [one["code"] for one in found["findings"]] == ["health.memory_uncorrectable", "memory.row_remap_pending"]
     assert found["unread"] == ["memory errors of GPU 3: nvmlDeviceGetTotalEccErrors: Unknown Error"]
     assert found["sources"]["memory"]["said"] == "3 GPUs count memory errors"
 
@@ -148,7 +157,7 @@ def test_notes_and_what_could_not_be_read_in_words(node: Path, capsys: pytest.Ca
     logged(node, "NVRM: Xid (PCI:0000:00:08): 31, pid=1, name=python3, Ch 00000003")
     assert cli.main(["slurm", "health", "--output", str(node / "health")]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "n1: PASS" and said[1].startswith("  note: GPU 2: Xid 31, a page fault of the program"), said
+    assert said[0] == "n1: PASS" and said[1].startswith("  note: GPU 2 at 0000:00:08.0: Xid 31, "), said
     (node / "root/dev/kmsg").unlink()
     assert cli.main(["slurm", "health", "--output", str(node / "health")]) == 0
     said = capsys.readouterr().out.splitlines()

@@ -141,43 +141,59 @@ def test_an_entry_that_is_no_text() -> None:
 def test_hard_evidence(number: int) -> None:
     seen = told(f"NVRM: Xid (PCI:0000:01:00): {number}, pid=1, name=a, words")
     assert found(seen) == [(f"g0.xid{number}", "FAIL", True)]
-    words = seen.findings[0].reason
-    assert words.startswith(f"GPU 0: Xid {number}, ") and "('words')" in words and ": re" in words, words
+    assert seen.findings[0].code == f"xid.{number}" and seen.findings[0].fields["line"] == "words"
 
 
 @pytest.mark.parametrize("number", [8, 13, 31, 32, 43, 45, 68, 69, 96, 126, 137])
 def test_an_applications_xid_is_told_and_nothing_more(number: int) -> None:
     seen = told(f"NVRM: Xid (PCI:0000:01:00): {number}, pid=1, name=a, words")
-    assert found(seen) == [] and len(seen.notes) == 1 and "an application's" in seen.notes[0]
+    assert found(seen) == [] and [note.code for note in seen.notes] == [f"xid.{number}"]
 
 
 @pytest.mark.parametrize("number", [1, 12, 999, 65535])
 def test_an_unknown_xid_is_told_and_drains_nothing(number: int) -> None:
     seen = told(f"NVRM: Xid (PCI:0000:01:00): {number}, words")
-    assert found(seen) == [(f"g0.xid{number}", "DEGRADED", False)] and "does not know" in seen.findings[0].reason
+    assert found(seen) == [(f"g0.xid{number}", "DEGRADED", False)]
+    assert (seen.findings[0].code, seen.findings[0].fields["number"]) == ("xid.other", number)
 
 
 @pytest.mark.parametrize(
-    ("text", "verdict", "hard"),
+    ("text", "code", "verdict", "hard"),
     [
-        ("149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 (0x0)", "FAIL", True),
-        ("145, RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x0)", "DEGRADED", False),
-        ("154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)", "FAIL", True),
-        ("154, GPU recovery action changed from 0x0 (None) to 0x2 (OS Reboot)", "FAIL", True),
-        ("154, GPU recovery action changed from 0x0 (None) to 0x3 (Drain P2P)", "DEGRADED", False),
-        ("154, GPU recovery action changed from 0x0 (None) to 0x63 (Something New)", "DEGRADED", False),
+        ("149, NETIR_LINK_EVT Fatal XC0 i0 Link 00 (0x0)", "xid.149", "FAIL", True),
+        ("145, RLW_RXPIPE Nonfatal XC0 i0 Link 13 (0x0)", "xid.145", "DEGRADED", False),
+        (
+            "154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)",
+            "recovery.gpu_reset",
+            "FAIL",
+            True,
+        ),
+        ("154, GPU recovery action changed from 0x0 (None) to 0x2 (OS Reboot)", "recovery.node_reboot", "FAIL", True),
+        (
+            "154, GPU recovery action changed from 0x0 (None) to 0x3 (Drain P2P)",
+            "recovery.drain_p2p",
+            "DEGRADED",
+            False,
+        ),
+        (
+            "154, GPU recovery action changed from 0x0 (None) to 0x63 (Something New)",
+            "recovery.other",
+            "DEGRADED",
+            False,
+        ),
+        ("154, something else", "xid.154", "DEGRADED", False),
     ],
 )
-def test_what_the_line_itself_decides(text: str, verdict: str, hard: bool) -> None:
+def test_what_the_line_itself_decides(text: str, code: str, verdict: str, hard: bool) -> None:
     seen = told(f"NVRM: Xid (PCI:0000:01:00): {text}")
-    assert [(one.verdict, one.hard) for one in seen.findings] == [(verdict, hard)]
+    assert [(one.code, one.verdict, one.hard) for one in seen.findings] == [(code, verdict, hard)]
 
 
 def test_a_recovery_action_that_is_withdrawn() -> None:
     seen = told(
         "NVRM: Xid (PCI:0000:01:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)"
     )
-    assert found(seen) == [] and len(seen.notes) == 1
+    assert found(seen) == [] and [note.code for note in seen.notes] == ["recovery.none"]
 
 
 def test_switches() -> None:
@@ -187,19 +203,20 @@ def test_switches() -> None:
 
 def test_the_same_many_times_is_one_finding() -> None:
     seen = told(*[FALLEN] * 500, "NVRM: GPU 0000:01:00.0: GPU has fallen off the bus.")
-    assert found(seen) == [("g0.xid79", "FAIL", True)] and ", 501 times" in seen.findings[0].reason
+    assert found(seen) == [("g0.xid79", "FAIL", True)] and seen.findings[0].fields["times"] == 501
 
 
 def test_a_gpu_that_is_none_of_the_nodes() -> None:
     seen = told("NVRM: Xid (PCI:0000:77:00): 79, GPU has fallen off the bus.")
     assert found(seen) == [("0000:77:00.0.xid79", "FAIL", True)]
-    assert "the device at 0000:77:00.0, which is none of this node's GPUs now" in seen.findings[0].reason
+    assert (seen.findings[0].fields["gpu"], seen.findings[0].fields["pci"]) == (None, "0000:77:00.0")
+    assert seen.findings[0].reason.startswith("GPU 0000:77:00.0: Xid 79, ")
 
 
 def test_what_was_logged_before_the_first_look_accuses_nobody() -> None:
     """It may have been fixed since: a fleet is not drained by an installation."""
     seen = told(FALLEN, past={})
-    assert found(seen) == [("g0.xid79", "DEGRADED", False)] and "before the first look" in seen.findings[0].reason
+    assert found(seen) == [("g0.xid79", "DEGRADED", False)] and seen.findings[0].fields["logged"]
 
 
 RESET = "NVRM: Xid (PCI:0000:01:00): 63, pid=1896, Row Remapper: New row marked for remapping, reset gpu to activate."
@@ -210,7 +227,8 @@ def test_what_wants_a_reset_is_told_until_a_reboot() -> None:
     assert found(seen) == [("g0.xid63", "DEGRADED", False)]
     past = {**(seen.past or {}), "boot": "b", "at": 100.0}
     again = told(past=json.loads(json.dumps(past)))
-    assert found(again) == [("g0.xid63", "DEGRADED", False)] and "nobody has rebooted since" in again.findings[0].reason
+    assert found(again) == [("g0.xid63", "DEGRADED", False)] and again.findings[0].fields["logged"]
+    assert again.findings[0].code == "xid.63" and again.findings[0].fields["line"] == seen.findings[0].fields["line"]
     assert found(told(past={**past, "boot": "another"})) == []
 
 

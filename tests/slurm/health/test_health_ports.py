@@ -48,13 +48,15 @@ def test_a_port_that_the_sites_file_names(name: str) -> None:
     assert found(ports(ACTIVE, ports=(name,))) == []
     assert found(ports(DOWN, ports=(name,))) == [("mlx5_0.port", "FAIL", False)]
     gone = ports(ports=(name,))
-    assert found(gone) == [("mlx5_0.port", "FAIL", False)] and "is not there" in gone.findings[0].reason
+    assert found(gone) == [("mlx5_0.port", "FAIL", False)] and gone.findings[0].fields["state"] == "missing"
 
 
 def test_a_port_that_was_active() -> None:
     first = ports(ACTIVE)
     down = ports(DOWN, past=first)
-    assert found(down) == [("mlx5_0.port", "DEGRADED", False)] and "is DOWN (Polling)" in down.findings[0].reason
+    assert found(down) == [("mlx5_0.port", "DEGRADED", False)]
+    assert down.findings[0].code == "infiniband.port_lost"
+    assert down.findings[0].fields == {"port": "mlx5_0/1", "state": "DOWN", "physical": "Polling"}
     assert found(ports(DOWN, past=down)) == [("mlx5_0.port", "DEGRADED", False)], "it stays down"
     assert found(ports(past=first)) == [("mlx5_0.port", "DEGRADED", False)]
     assert found(ports(Port("mlx5_0/1", "DOWN", "Disabled"), past=first)) == [], "somebody disabled it"
@@ -65,10 +67,11 @@ def test_a_port_that_was_active() -> None:
 
 def test_errors_of_ports() -> None:
     first = ports(Port("mlx5_1/2", "ACTIVE", counters={"link_downed": 3, "symbol_error": 65535}))
-    assert found(first) == [] and "stands at its greatest value" in first.notes[0]
+    assert found(first) == [] and [note.code for note in first.notes] == ["infiniband.counter_full"]
     seen = ports(Port("mlx5_1/2", "ACTIVE", counters={"link_downed": 4, "symbol_error": 9}), past=first)
     assert found(seen) == [("mlx5_1p2.errors", "DEGRADED", False)]
-    assert "1 time its link went down since the last look" in seen.findings[0].reason and "went back" in seen.notes[0]
+    assert (seen.findings[0].code, seen.findings[0].fields["times"]) == ("infiniband.link_downed", 1)
+    assert [note.code for note in seen.notes] == ["health.counters_reset"]
 
 
 def test_ports_of_a_tree_of_files(tmp_path: Path) -> None:
@@ -100,19 +103,21 @@ def told(*fabrics: Fabric, units: tuple[Daemon, ...] = (), past: Seen | None = N
 
 
 @pytest.mark.parametrize(
-    ("fabric", "expected"),
+    ("fabric", "verdict", "code"),
     [
-        (Fabric(A), []),
-        (Fabric(A, 3), []),
-        (Fabric(A, 1), [("g0.fabric", "FAIL", False)]),
-        (Fabric(A, 2), [("g0.fabric", "FAIL", False)]),
-        (Fabric(A, 3, 999), [("g0.fabric", "FAIL", False)]),
-        (Fabric(A, 3, 0, 0b01), [("g0.fabric", "DEGRADED", False)]),
-        (Fabric(A, 3, 0, 0b10101010), []),
+        (Fabric(A), "", ""),
+        (Fabric(A, 3), "", ""),
+        (Fabric(A, 1), "FAIL", "fabric.incomplete"),
+        (Fabric(A, 2), "FAIL", "fabric.incomplete"),
+        (Fabric(A, 3, 999), "FAIL", "fabric.failed"),
+        (Fabric(A, 3, 0, 0b01), "DEGRADED", "fabric.degraded"),
+        (Fabric(A, 3, 0, 0b10101010), "", ""),
     ],
 )
-def test_the_nvlink_fabric(fabric: Fabric, expected: list[tuple[str, str, bool]]) -> None:
-    assert found(told(fabric)) == expected
+def test_the_nvlink_fabric(fabric: Fabric, verdict: str, code: str) -> None:
+    seen = told(fabric)
+    assert found(seen) == ([("g0.fabric", verdict, False)] if code else [])
+    assert [one.code for one in seen.findings] == [code][: bool(code)]
 
 
 def test_a_daemon_that_does_not_run() -> None:
@@ -120,8 +125,10 @@ def test_a_daemon_that_does_not_run() -> None:
     assert found(told(units=(absent,))) == [], "PCIe cards need none"
     enabled = Daemon("fabric manager", "nvidia-fabricmanager", True, False)
     assert found(told(units=(enabled,))) == [("nvidia-fabricmanager", "DEGRADED", False)]
+    assert told(units=(enabled,)).findings[0].code == "daemon.absent"
     ran = told(units=(Daemon("fabric manager", "nvidia-fabricmanager", False, True),))
     assert found(told(units=(absent,), past=ran)) == [("nvidia-fabricmanager", "DEGRADED", False)]
+    assert told(units=(absent,), past=ran).findings[0].code == "daemon.failed"
     assert found(told(units=(absent,), past=ran, boot="new")) == []
 
 
@@ -173,14 +180,13 @@ def test_jobs_as_sacct_lists_them() -> None:
 
 def test_jobs_that_failed_are_a_reason_to_look() -> None:
     one = jobs.classify(now(), [FailedJob("17", "ann", "FAILED", 1000.0)], since=900.0, wall=1100.0)
-    assert found(one) == [] and "1 job failed here while the driver logged errors: 17 (FAILED)" in one.notes[0]
+    assert found(one) == [] and one.notes[0].code == "jobs.failed"
+    assert one.notes[0].fields == {"count": 1, "jobs": ["17 (FAILED)"], "total": 1, "users": 1}
     again = jobs.classify(now(one), [FailedJob("17", "ann", "FAILED", 1000.0)], since=900.0, wall=1100.0)
     assert found(again) == [] and not again.notes, "told once"
     another = jobs.classify(now(one), [FailedJob("18", "bob", "FAILED", 1200.0)], since=1100.0, wall=1300.0)
-    assert (
-        found(another) == [("jobs", "DEGRADED", False)]
-        and "2 jobs of 2 users within a day" in another.findings[0].reason
-    )
+    assert found(another) == [("jobs", "DEGRADED", False)]
+    assert another.findings[0].fields == {"count": 1, "jobs": ["18 (FAILED)"], "total": 2, "users": 2}
     late = jobs.classify(now(one), [FailedJob("18", "bob", "FAILED", 90000.0)], since=89000.0, wall=90001.0)
     assert found(late) == [] and late.notes
     assert not jobs.classify(now(), [FailedJob("17", "ann", "FAILED", 1000.0)], since=1050.0, wall=1100.0).notes, (

@@ -170,7 +170,7 @@ def test_a_run_with_two_contents(health: Path) -> None:
     text = (health / "n1.json").read_text()
     (health / "n1.json").write_text(text.replace("GPU 2", "GPU 3"))
     found = gathered(health)
-    assert [run.failures[0].words for run in found.runs] == ["GPU 2 is missing"]
+    assert [run.failures[0].reason for run in found.runs] == ["GPU 2 is missing"]
     assert len(found.refused) == 1 and "n1.json: run 00000001 says something else" in found.refused[0]
 
 

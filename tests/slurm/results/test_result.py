@@ -51,10 +51,10 @@ def test_what_was_left_is_read_back(tmp_path: Path) -> None:
     assert read.slurm == JOB
     check, worst = read.findings[0]
     assert worst.hard and worst.verdict == "FAIL", worst
-    slow = [f for _, f in read.findings if f.verdict == "FAIL" and f.value is not None]
-    assert slow and all(f.limit is not None and f.unit and f.words for f in slow)
-    absent = [f for _, f in read.findings if f.code == "absent"]
-    assert absent and all(f.hard for f in absent), "the program's own word for what failed is kept"
+    slow = [f for _, f in read.findings if f.verdict == "FAIL" and "value" in f.fields]
+    assert slow and all({"limit", "unit"} <= f.fields.keys() and f.reason for f in slow)
+    absent = [f for _, f in read.findings if f.code == "cell.absent"]
+    assert absent and all(f.hard for f in absent), "what failed has the code of its message"
     assert any("host_memory_check" in words for words in read.missing)
     assert (check.folder / "verdict.json").exists() and not (place / "reframe").exists()
 

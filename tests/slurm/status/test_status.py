@@ -111,7 +111,7 @@ vm: 10 nodes, WHEN; act ran 0 seconds ago
 drains: 2 of 4 in all; 2 of 3 within a day
 
 drained by us, waits for a person: 1
-  n2            FAIL host_device g2:n0 wrong_data run=00000102, since WHEN
+  n2            FAIL host_device g2:n0 cell.wrong_data run=00000102, since WHEN
                 hard evidence; once it is repaired or checked: nearfar slurm clear n2 --because WORDS
 
 drained by us, to be tested again: 1
@@ -164,7 +164,7 @@ def test_stopped_drains_and_a_file_that_is_not_believed(fleet: Fleet, capsys: py
     said = capsys.readouterr().out
     assert "drains: 3 of 4 in all; 3 of 3 within a day\ndrains are stopped: no more than 3 drained within a day" in said
     assert "nearfar slurm allow-drains --because WORDS" in said and "n6/1" in said
-    assert "  n[1-3]        FAIL host_device g2:n0 wrong_data, since" in said, "the same is said once"
+    assert "  n[1-3]        FAIL host_device g2:n0 cell.wrong_data, since" in said, "the same is said once"
     assert "nearfar slurm clear 'n[1-3]' --because WORDS" in said
 
 

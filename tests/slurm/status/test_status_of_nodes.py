@@ -94,7 +94,7 @@ def test_a_drain_by_others_with_an_open_finding(fleet: Fleet) -> None:
     fleet.slurm.drain("n4", "bad DIMM")
     leave(fleet.results, "n4", "00000104", at=fleet.now - 60, wrong="wrong data")
     [node] = fleet.status.by_group["others"]
-    assert node.found == "IDLE+DRAIN 'bad DIMM' by alice; FAIL host_device g2:n0 wrong_data run=00000104"
+    assert node.found == "IDLE+DRAIN 'bad DIMM' by alice; FAIL host_device g2:n0 cell.wrong_data run=00000104"
     assert node.words.startswith("it was drained by somebody else on ")
 
 

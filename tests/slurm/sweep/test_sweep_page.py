@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.slurm.results import CheckResult, NodeResult, ResultFinding
+from nearfar.base import Finding
+from nearfar.slurm.results import CheckResult, NodeResult
 from nearfar.slurm.sweep.sweep_page import suspect_boards
 from nearfar.verdict import FigureColumns, MeasuredGpu
 
@@ -16,7 +17,7 @@ BOARDS = tuple(
 )  # fmt: skip
 
 
-def result(*found: ResultFinding, blamed: tuple[str, ...] = ()) -> NodeResult:
+def result(*found: Finding, blamed: tuple[str, ...] = ()) -> NodeResult:
     gpus = {"sole.g2_n0": (2,)}
     check = CheckResult("host_device_check", "FAIL", found, Path("x"), FigureColumns(), gpus=gpus, boards=BOARDS)
     return NodeResult(
@@ -25,8 +26,8 @@ def result(*found: ResultFinding, blamed: tuple[str, ...] = ()) -> NodeResult:
     )  # fmt: skip
 
 
-def finding(what: str, verdict: str = "FAIL") -> ResultFinding:
-    return ResultFinding(what, verdict, False, what)
+def finding(what: str, verdict: str = "FAIL") -> Finding:
+    return Finding(what, verdict, what)
 
 
 @pytest.mark.parametrize(

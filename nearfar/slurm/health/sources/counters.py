@@ -37,6 +37,15 @@ class Growth:
         """The rate of a counter's growth; a look within less than a minute counts as a whole one."""
         return self.grown.get(key, 0) / max(self.seconds / 60.0, 1.0)
 
+    def unusually(self, key: str) -> dict[str, Any]:
+        """The fields of a counter that grew unusually: errors, their rate, and the usual one (an hour)."""
+        errors = self.grown[key]
+        return {"errors": errors, "rate": errors / max(self.seconds / 3600.0, 1e-9), "usual": self.unusual[key]}
+
+    def went_back(self, of: str) -> bool:
+        """Whether any counter of this device went back."""
+        return any(key.startswith(f"{of} ") for key in self.back)
+
 
 def growth(now: Now, counters: Mapping[str, int], lifetime: bool = False) -> Growth:
     """What ``counters`` say after those of ``now.past``. ``lifetime``: they outlast a boot."""
@@ -62,13 +71,6 @@ def growth(now: Now, counters: Mapping[str, int], lifetime: bool = False) -> Gro
         rates[key] = [count + grown[key], over + seconds]
     kept = {**{key: value for key, value in before.items() if key not in counters}, **counters}
     return Growth(seconds, grown, unusual, tuple(back), {"counters": kept, "rates": rates})
-
-
-def went_back(whose: str) -> str:
-    """The sentence for counters that went back."""
-    return (
-        f"{whose} went back since the last look (a driver loaded anew, or a reset): what they counted meanwhile is lost"
-    )
 
 
 def _number(value: object) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 from . import messages
 from .nvlink import MOST_LANES
 from .nvml_answers import GpuAnswers, each, unread
-from .source import Now, Seen, gpu_name, item
+from .source import Now, Seen
 
 #: Daemon: systemd's unit, where it writes its number, how the kernel names its process.
 _DAEMONS = {
@@ -24,15 +24,10 @@ _DAEMONS = {
 #: Units that a site enables stand as links here.
 _ENABLED = "etc/systemd/system"
 #: NVML's states of a GPU's registration with the fabric. 0: it has none (PCIe cards, single GPUs).
-_STATES = {1: "has not begun", 2: "has not ended"}
+_STATES = {1: "not started", 2: "in progress"}
 _COMPLETED = 3
 #: Bits of the fabric's health mask (two each; 1: so, 2: not so, 0: not told), by what they mean.
-_HEALTH = {
-    0: "has less bandwidth than it should",
-    2: "recovers a route",
-    4: "has a bad route",
-    6: "recovers from timeouts",
-}
+_HEALTH = {0: "degraded bandwidth", 2: "route recovery", 4: "an unhealthy route", 6: "access timeout recovery"}
 
 
 @dataclass(frozen=True)
@@ -74,20 +69,19 @@ def classify(now: Now, daemons: Iterable[Daemon], told: Iterable[Fabric], not_re
     found = []
     for daemon in daemons:
         if not daemon.runs and (daemon.enabled or daemon.name in ran):
-            why = "is enabled" if daemon.enabled else "ran at an earlier look"
-            found.append(messages.DAEMON_DOWN.finding(daemon.unit, daemon=daemon.name, why=why, unit=daemon.unit))
+            message = messages.DAEMON_FAILED if daemon.name in ran else messages.DAEMON_ABSENT
+            found.append(message.finding(daemon.unit))
     for one in told:
-        name, what = gpu_name(now, one.pci), item(now, one.pci, "fabric")
         if one.state in _STATES:
-            found.append(messages.FABRIC_NOT_REGISTERED.finding(what, gpu=name, state=_STATES[one.state]))
+            found.append(now.finding(messages.FABRIC_INCOMPLETE, one.pci, "fabric", state=_STATES[one.state]))
         elif one.state == _COMPLETED and one.status:
-            found.append(messages.FABRIC_FAILED.finding(what, gpu=name, status=one.status))
+            found.append(now.finding(messages.FABRIC_FAILED, one.pci, "fabric", status=one.status))
         elif one.state == _COMPLETED:
-            ill = [words for shift, words in _HEALTH.items() if one.health >> shift & 3 == 1]
-            if ill:
-                found.append(messages.FABRIC_DEGRADED.finding(what, gpu=name, flaws=", ".join(ill)))
+            problems = [words for shift, words in _HEALTH.items() if one.health >> shift & 3 == 1]
+            if problems:
+                found.append(now.finding(messages.FABRIC_DEGRADED, one.pci, "fabric", problems=problems))
         if one.persistence is False and one.pci in kept:
-            found.append(messages.PERSISTENCE_OFF.finding(item(now, one.pci, "persistence"), gpu=name))
+            found.append(now.finding(messages.PERSISTENCE_OFF, one.pci, "persistence"))
     running = [daemon.name for daemon in daemons if daemon.runs]
     registered = sum(one.state == _COMPLETED for one in told)
     said = [*(f"{name} runs" for name in running), f"{registered} GPUs in the fabric" if registered else ""]

@@ -66,14 +66,13 @@ def look(
             "said": seen.said if isinstance(seen, Seen) else str(seen or "it hung"),
         }
         if seen is None:
-            found.append(messages.SOURCE_SILENT.finding(name, source=name.replace("_", " "), limit=share))
+            found.append(messages.SOURCE_TIMEOUT.finding(name, limit=share))
         elif isinstance(seen, Exception):
-            error = f"{type(seen).__name__}: {seen}"
-            found.append(messages.SOURCE_FAILED.finding(name, source=name.replace("_", " "), error=error))
+            found.append(messages.SOURCE_ERROR.finding(name, error=f"{type(seen).__name__}: {seen}"))
             kept.pop(name, None)  # what it kept may be what it failed on
         else:
             found += seen.findings
-            notes += seen.notes
+            notes += [note.reason for note in seen.notes]
             unread += seen.unread
             kept[name] = {**(seen.past or {}), "boot": now.boot, "at": now.at}
     return SourcesSeen(tuple(found), tuple(notes), tuple(unread), told, kept)

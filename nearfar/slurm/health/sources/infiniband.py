@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from nearfar.base import Finding, plural
 
 from . import messages
-from .counters import Growth, growth, went_back
+from .counters import Growth, growth
 from .source import Now, Seen
 
 #: Counters of errors of which any growth is told: NVIDIA's bring-up procedure traces each link that goes down
 #: (https://docs.nvidia.com/networking/display/ibclusterbringupprocedure/ufm+telemetry).
-_ANY = {"link_downed": "time its link went down"}
+_ANY = "link_downed"
 #: Counters of errors that links correct, told where they are unusual for this node.
-_UNUSUAL = {
-    "link_error_recovery": ("recovery of its link", "recoveries of its link"),
-    "symbol_error": ("symbol error", "symbol errors"),
-    "local_link_integrity_errors": ("error of its link", "errors of its link"),
-    "excessive_buffer_overrun_errors": ("buffer overrun", "buffer overruns"),
-    "port_rcv_errors": ("packet with errors", "packets with errors"),
-}
+_UNUSUAL = (
+    "link_error_recovery", "symbol_error", "local_link_integrity_errors", "excessive_buffer_overrun_errors", "port_rcv_errors",
+)  # fmt: skip
 #: Values at which a counter of 8, 16 or 32 bit stands still.
 _FULL = (0xFF, 0xFFFF, 0xFFFFFFFF)
 
@@ -59,50 +56,44 @@ def classify(now: Now, ports: Iterable[Port]) -> Seen:
     for name in expected:
         port = by_name.get(name)
         if port is None or port.state != "ACTIVE":
-            state = "is not there" if port is None else f"is {_state(port)}"
-            found.append(messages.PORT_DOWN.finding(f"{_item(name)}.port", port=name, state=state))
+            found.append(messages.PORT_DOWN.finding(f"{_item(name)}.port", port=name, **_state(port)))
     for name, rate in active_before.items():
         port = by_name.get(name)
         if name in expected or (port is not None and port.physical == "Disabled"):
             continue
         if port is None or port.state != "ACTIVE":
-            state = "is gone" if port is None else f"is {_state(port)}"
-            found.append(messages.PORT_LOST.finding(f"{_item(name)}.port", port=name, state=state))
+            found.append(messages.PORT_LOST.finding(f"{_item(name)}.port", port=name, **_state(port)))
         elif rate and port.rate and rate != port.rate:
-            found.append(messages.PORT_RATE.finding(f"{_item(name)}.rate", port=name, found=port.rate, before=rate))
+            found.append(messages.PORT_RATE.finding(f"{_item(name)}.rate", port=name, rate=port.rate, before=rate))
     for port in by_name.values():
-        found += _errors(port, grown)
+        item = f"{_item(port.name)}.errors"
+        found += _errors(item, port, grown)
         notes += [
-            f"InfiniBand port {port.name}: {kind} stands at its greatest value and counts no more: reset it (perfquery -R)"
+            messages.COUNTER_FULL.finding(item, port=port.name, counter=kind)
             for kind, count in port.counters.items()
             if count in _FULL
         ]
-        if any(key.startswith(f"{port.name} ") for key in grown.back):
-            notes.append(went_back(f"the counters of InfiniBand port {port.name}"))
+        if grown.went_back(port.name):
+            notes.append(messages.COUNTERS_RESET.finding(item, counters="InfiniBand", port=port.name))
     active = {port.name: port.rate for port in by_name.values() if port.state == "ACTIVE"}
     said = f"{len(active)} of {plural(len(by_name), 'port')} active" if by_name else ""
     return Seen(said, tuple(found), tuple(notes), past={**grown.past, "active": {**active, **active_before}})
 
 
-def _errors(port: Port, grown: Growth) -> list[Finding]:
+def _errors(item: str, port: Port, grown: Growth) -> list[Finding]:
     found = []
     for kind in port.counters:
         key = f"{port.name} {kind}"
         count = grown.grown.get(key, 0)
-        if kind in _ANY and count:
-            times = plural(count, _ANY[kind], "times its link went down")
-            found.append(messages.PORT_FLAPPED.finding(f"{_item(port.name)}.errors", port=port.name, counted=times))
+        if kind == _ANY and count:
+            found.append(messages.LINK_DOWNED.finding(item, port=port.name, times=count))
         elif key in grown.unusual:
-            rate = count / max(grown.seconds / 3600.0, 1e-9)
-            counted, usual = plural(count, *_UNUSUAL[kind]), grown.unusual[key]
-            found.append(messages.PORT_ERRORS.finding(
-                f"{_item(port.name)}.errors", port=port.name, counted=counted, rate=rate, usual=usual
-            ))  # fmt: skip
+            found.append(messages.PORT_ERRORS.finding(item, port=port.name, counter=kind, **grown.unusually(key)))
     return found
 
 
-def _state(port: Port) -> str:
-    return f"{port.state} ({port.physical})" if port.physical else port.state
+def _state(port: Port | None) -> dict[str, Any]:
+    return {"state": "missing"} if port is None else {"state": port.state, "physical": port.physical}
 
 
 def _item(name: str) -> str:
@@ -118,7 +109,7 @@ def _read(place: Path) -> list[Port]:
         if not state or layer != "InfiniBand":
             continue
         counters = {}
-        for name in (*_ANY, *_UNUSUAL):
+        for name in (_ANY, *_UNUSUAL):
             text = _text(folder / "counters" / name)
             if text.isdecimal():
                 counters[name] = int(text)

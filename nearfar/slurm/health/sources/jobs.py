@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nearfar.base import plural
+from nearfar.base import NOT_JUDGED, plural
 
 from . import messages
 from .source import Now, Seen
@@ -90,11 +90,11 @@ def classify(now: Now, jobs: Iterable[FailedJob], since: float, wall: float) -> 
     said = f"{plural(len(new), 'job')} failed beside errors of the driver"
     if not new:
         return Seen(said, past={"failed": list(died.values())})
-    names = ", ".join(f"{job.job} ({job.state})" for job in new[:5]) + (" and others" if len(new) > 5 else "")
-    words = f"{plural(len(new), 'job')} failed here while the driver logged errors: {names}"
-    if len(users) < 2:
-        return Seen(said, notes=(words,), past={"failed": list(died.values())})
+    several = len(users) > 1
     finding = messages.JOBS_FAILED.finding(
-        "jobs", jobs=plural(len(new), "job"), names=names, all=len(died), users=len(users)
+        "jobs", verdict="" if several else NOT_JUDGED, count=len(new), jobs=[f"{job.job} ({job.state})" for job in new],
+        total=len(died), users=len(users),
+    )  # fmt: skip
+    return Seen(
+        said, (finding,) if several else (), () if several else (finding,), past={"failed": list(died.values())}
     )
-    return Seen(said, (finding,), past={"failed": list(died.values())})

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from nearfar.base import Finding
 
 from . import messages
-from .counters import Growth, growth, went_back
+from .counters import Growth, growth
 from .nvml_answers import GpuAnswers, each, unread
-from .source import Now, Seen, gpu_name, item
+from .source import Now, Seen
 
 #: Retired pages of a GPU above which it is to be replaced: DCGM's ``DCGM_LIMIT_MAX_RETIRED_PAGES`` (dcgm_gpu_hardware_limits.h).
 MOST_PAGES = 63
@@ -51,8 +50,8 @@ def classify(now: Now, told: Iterable[GpuMemory], not_read: tuple[str, ...] = ()
     found, notes = [], []
     for one in told:
         found += _findings(now, one, grown)
-        if any(key.startswith(f"{one.pci} ") for key in grown.back):
-            notes.append(went_back(f"rows replaced of {gpu_name(now, one.pci)}") + " (another board?)")
+        if grown.went_back(one.pci):
+            notes.append(now.finding(messages.ROWS_RESET, one.pci, "rows"))
     answered = sum(one.uncorrected is not None or one.failed is not None for one in told)
     return Seen(
         f"{answered} GPUs count memory errors" if answered else "", tuple(found), tuple(notes), not_read, grown.past
@@ -60,21 +59,20 @@ def classify(now: Now, told: Iterable[GpuMemory], not_read: tuple[str, ...] = ()
 
 
 def _findings(now: Now, one: GpuMemory, grown: Growth) -> list[Finding]:
-    name, what, found = gpu_name(now, one.pci), item(now, one.pci, "memory"), []
+    found = []
     if one.uncorrected:
-        found.append(messages.MEMORY_UNCORRECTED.finding(what, gpu=name, errors=one.uncorrected))
+        found.append(now.finding(messages.MEMORY_UNCORRECTABLE, one.pci, "memory", errors=one.uncorrected))
     if one.failed:
-        found.append(messages.ROW_REMAP_FAILED.finding(what, gpu=name))
+        found.append(now.finding(messages.ROW_REMAP_FAILED, one.pci, "memory"))
     elif one.waits:
-        found.append(messages.ROW_REMAP_PENDING.finding(what, gpu=name))
+        found.append(now.finding(messages.ROW_REMAP_PENDING, one.pci, "memory"))
     if one.sram_exceeded:
-        found.append(messages.SRAM_EXCEEDED.finding(item(now, one.pci, "sram"), gpu=name))
+        found.append(now.finding(messages.SRAM_THRESHOLD, one.pci, "sram"))
     if one.pages is not None and one.pages > MOST_PAGES:
-        pages: dict[str, Any] = {"pages": one.pages, "allowed": MOST_PAGES}
-        found.append(messages.PAGES_RETIRED.finding(item(now, one.pci, "pages"), gpu=name, **pages))
-    for kind, word in (("uncorrected rows", "uncorrected"), ("corrected rows", "corrected")):
-        if rows := grown.grown.get(f"{one.pci} {kind}"):
-            found.append(messages.ROWS_REPLACED.finding(item(now, one.pci, "rows"), gpu=name, rows=rows, kind=word))
+        found.append(now.finding(messages.PAGES_RETIRED, one.pci, "pages", pages=one.pages, limit=MOST_PAGES))
+    for cause in ("uncorrected", "corrected"):
+        if rows := grown.grown.get(f"{one.pci} {cause} rows"):
+            found.append(now.finding(messages.ROWS_REMAPPED, one.pci, "rows", rows=rows, cause=cause))
     return found
 
 

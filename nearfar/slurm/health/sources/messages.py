@@ -1,95 +1,114 @@
-"""What findings without measuring say: memory, clocks, links, daemons, jobs."""
+"""What findings and notes about evidence that needs no measuring say. Codes follow NVIDIA's DCGM and NVML."""
 
 from __future__ import annotations
 
-from nearfar.base import Message
+from nearfar.base import NOT_JUDGED, Message
 
-# Memory.
-MEMORY_UNCORRECTED = Message(
-    "health.memory_uncorrectable", "FAIL", "{gpu}: {errors:#uncorrected memory error} since its last reset",
-    "reset the GPU, or reboot", hard=True,
-)  # fmt: skip
-ROW_REMAP_FAILED = Message(
-    "memory.row_remap_failed", "FAIL", "{gpu}: a bad row of its memory could not be replaced", "have the GPU replaced",
-    hard=True,
-)  # fmt: skip
-ROW_REMAP_PENDING = Message(
-    "memory.row_remap_pending", "DEGRADED", "{gpu}: a bad row of its memory is replaced at its next reset",
-    "reset the GPU when no job needs it",
-)  # fmt: skip
-SRAM_EXCEEDED = Message(
-    "memory.sram_threshold", "FAIL", "{gpu}: more errors in its SRAM than NVIDIA allows", "have the GPU replaced", hard=True
-)  # fmt: skip
-PAGES_RETIRED = Message(
-    "memory.pages_retired", "FAIL", "{gpu}: {pages} pages of its memory are retired, {allowed} are allowed",
-    "have the GPU replaced", hard=True,
-)  # fmt: skip
-ROWS_REPLACED = Message(
-    "memory.rows_remapped", "DEGRADED",
-    "{gpu}: {rows:#row} of its memory replaced after {kind} errors since the last look",
-)  # fmt: skip
+from .xids import ACTIONS, APPLICATION, XIDS, verdict
 
-# Clocks.
-CLOCKS_HELD = Message("clocks.held_down", "DEGRADED", "{gpu}: its clocks are {how}")
-CLOCKS_WERE_HELD = Message(
-    "clocks.were_held_down", "DEGRADED", "{gpu}: its clocks were {how} {share:.0%} of the time since the last look",
-    "look at cooling and power",
-)  # fmt: skip
+_PAGE = "reference/health.md"
+_COUNTERS, _PORTS, _XIDS = f"{_PAGE}#counters", f"{_PAGE}#infiniband", f"{_PAGE}#xids"
+_GPU = "GPU[ {gpu} at] {pci}"
+_SINCE = "since the last health check"
 
-# NVLink and its fabric.
-NVLINK_DOWN = Message(
-    "nvlink.down", "DEGRADED", "{gpu}: NVLink {lanes} went down since the last look", "reset the GPU, or look at the link"
-)  # fmt: skip
-NVLINK_BROKEN = Message(
-    "nvlink.broken", "FAIL", "{gpu}: {counted} since the last look",
-    "reset the GPU, and have the link looked at if it comes back", hard=True,
-)  # fmt: skip
-NVLINK_ERRORS = Message(
-    "nvlink.errors", "DEGRADED", "{gpu}: {counted} since the last look", "look at the link if it goes on"
-)  # fmt: skip
-FABRIC_NOT_REGISTERED = Message(
-    "fabric.not_registered", "FAIL", "{gpu}: its registration with the NVLink fabric {state}", "look at fabric manager"
-)  # fmt: skip
-FABRIC_FAILED = Message(
-    "fabric.failed", "FAIL", "{gpu}: its registration with the NVLink fabric failed (NVML's status {status})",
-    "look at fabric manager",
-)  # fmt: skip
-FABRIC_DEGRADED = Message(
-    "fabric.degraded", "DEGRADED", "{gpu}: its NVLink fabric {flaws}", "look at fabric manager's log"
-)  # fmt: skip
-PERSISTENCE_OFF = Message(
-    "persistence.off", "DEGRADED", "{gpu}: persistence mode was on at an earlier look and is off",
-    "look at nvidia-persistenced",
-)  # fmt: skip
-DAEMON_DOWN = Message("daemon.down", "DEGRADED", "{daemon} {why} and does not run", "systemctl status {unit}")
 
-# InfiniBand.
-PORT_DOWN = Message(
-    "infiniband.port_down", "FAIL", "InfiniBand port {port}, which the site's file names, {state}",
-    "look at cable, switch and subnet manager",
-)  # fmt: skip
-PORT_LOST = Message(
-    "infiniband.port_lost", "DEGRADED", "InfiniBand port {port} was active at an earlier look and {state}",
-    "look at cable and switch",
-)  # fmt: skip
-PORT_RATE = Message(
-    "infiniband.rate", "DEGRADED", "InfiniBand port {port} is at {found}; it was at {before}", "look at the cable"
-)  # fmt: skip
-PORT_FLAPPED = Message(
-    "infiniband.link_downed", "DEGRADED", "InfiniBand port {port}: {counted} since the last look", "look at cable and switch"
-)  # fmt: skip
-PORT_ERRORS = Message(
-    "infiniband.errors", "DEGRADED",
-    "InfiniBand port {port}: {counted} since the last look, {rate:.0f} an hour where it had {usual:.2g}",
-    "look at the cable",
-)  # fmt: skip
+def _message(code: str, verdict: str, what: str, next: str = "", hard: bool = False, page: str = _PAGE) -> Message:
+    return Message(code, verdict, what, next, hard, page)
 
-# The driver's word, jobs, and what was not looked at.
-RECOVERY_WANTED = Message("gpu.recovery", "DEGRADED", "{gpu}: the driver wants it recovered: {action}")
-JOBS_FAILED = Message(
-    "jobs.failed", "DEGRADED",
-    "{jobs} failed here while the driver logged errors: {names}; {all:#job} of {users} users within a day",
-    "look at the node",
-)  # fmt: skip
-SOURCE_SILENT = Message("health.no_answer", "INDETERMINATE", "{source}: no answer within {limit:g} s")
-SOURCE_FAILED = Message("health.failed", "INDETERMINATE", "{source}: the look failed: {error}")
+
+def _gpu(code: str, verdict: str, what: str, next: str = "", hard: bool = False, page: str = _PAGE) -> Message:
+    return Message(code, verdict, f"{_GPU}: {what}", next, hard, page)
+
+
+def _port(code: str, verdict: str, what: str, next: str, page: str = _PORTS) -> Message:
+    return Message(code, verdict, f"InfiniBand port {{port}}{what}", next, page=page)
+
+
+def _log(code: str, verdict: str, hard: bool, what: str, next: str, device: str = _GPU) -> Message:
+    """A line of the kernel's log: how often it came, what the driver wrote, and when unless just now."""
+    sentence = f"{device}: {what}[, {{times}} times][ ('{{line}}')][, logged {{logged}}]"
+    return Message(code, verdict, sentence, next, hard, _XIDS)
+
+
+# fmt: off
+SOURCE_TIMEOUT = _message("source.timeout", "INDETERMINATE", "the {subject} source did not answer within {limit:g} s",
+                          "check whether the driver or a device hangs")
+SOURCE_ERROR = _message("source.error", "INDETERMINATE", "the {subject} source failed: {error}", "report this as a defect of nearfar")
+COUNTERS_RESET = _message(
+    "health.counters_reset", NOT_JUDGED, f"the {{counters}} counters[ of GPU {{gpu}}][ at {{pci}}][ of port {{port}}] went back {_SINCE} "
+    "(driver reload or reset); their growth in between is lost", page=_COUNTERS)
+
+XID = {
+    number: _log(f"xid.{number}", *verdict(xid.kind),
+                 f"Xid {number}, {xid.words}{' (an application error)' if xid.kind == APPLICATION else ''}", xid.remedy)
+    for number, xid in XIDS.items()
+}
+XID_OTHER = _log("xid.other", "DEGRADED", False, "Xid {number}, not in nearfar's table", "look it up in NVIDIA's Xid catalogue")
+_SXID, _SWITCH = "SXid {number}", "NVSwitch {switch} at {pci}"
+SXID_FATAL = _log("sxid.fatal", "FAIL", True, _SXID, "restart fabric manager and reset the GPUs, or reboot", _SWITCH)
+SXID_NONFATAL = _log("sxid.nonfatal", "DEGRADED", False, _SXID, "check the log of fabric manager", _SWITCH)
+INIT_FAILED = _log("driver.init_failed", "DEGRADED", False, "the driver could not initialise it", "reload the driver, or reboot")
+#: By NVML's recovery action, which Xid 154 reports as well.
+RECOVERY = {0: _log("recovery.none", NOT_JUDGED, False, "the driver no longer asks for recovery", "")} | {
+    number: _log(f"recovery.{each.name}", *verdict(each.kind), "the driver asks for recovery", each.remedy)
+    for number, each in ACTIONS.items()
+}
+RECOVERY_OTHER = _log("recovery.other", "DEGRADED", False, "the driver asks for recovery action {action}",
+                      "look it up in NVML's documentation (nvmlDeviceGetGpuRecoveryAction)")
+
+MEMORY_UNCORRECTABLE = _gpu("health.memory_uncorrectable", "FAIL", "{errors:#uncorrectable memory error} since its last reset",
+                            "reset the GPU, or reboot", hard=True)
+ROW_REMAP_FAILED = _gpu("memory.row_remap_failed", "FAIL", "a bad memory row could not be remapped", "have the GPU replaced", hard=True)
+ROW_REMAP_PENDING = _gpu("memory.row_remap_pending", "DEGRADED", "a bad memory row or page will be replaced at its next reset",
+                         "reset the GPU when no job needs it")
+ROWS_REMAPPED = _gpu("memory.rows_remapped", "DEGRADED", f"{{rows:#memory row}} remapped after {{cause}} errors {_SINCE}")
+ROWS_RESET = _gpu("memory.rows_reset", NOT_JUDGED, f"its count of remapped rows went back {_SINCE}",
+                  "check whether the board was replaced", page=_COUNTERS)
+SRAM_THRESHOLD = _gpu("memory.sram_threshold", "FAIL", "more SRAM errors than NVIDIA allows", "have the GPU replaced", hard=True)
+PAGES_RETIRED = _gpu("memory.pages_retired", "FAIL", "{pages:#memory page} retired (limit: {limit})", "have the GPU replaced", hard=True)
+
+_NVLINK = f"{{errors:#NVLink error}} ({{counter}}) {_SINCE}"
+_RESET = "reset the GPU; if it recurs, have the link inspected"
+NVLINK_ERRORS = _gpu("nvlink.errors", "DEGRADED", _NVLINK, "inspect the link if the count keeps growing")
+NVLINK_BROKEN = _gpu("nvlink.broken", "FAIL", _NVLINK, _RESET, hard=True)
+NVLINK_DOWN = _gpu("nvlink.down", "DEGRADED", f"{{count:#NVLink lane}} went down {_SINCE} ({{lanes}})", _RESET)
+
+_PCIE, _SLOT = f"[bridge {{bridge}} above ]{_GPU}: {{errors:#PCIe error}} ({{counter}}) {_SINCE}", "check the slot and the riser"
+PCIE_REPLAY = _gpu("pcie.replay_rate", "DEGRADED",
+                   f"{{errors:#PCIe replay}} {_SINCE}, {{rate:.0f}} per minute (limit: {{limit:g}})", _SLOT)
+PCIE_UNUSUAL = _message("pcie.unusual", "DEGRADED", f"{_PCIE}, {{rate:.0f}} per hour; usual on this node: {{usual:.2g}}",
+                        _SLOT, page=_COUNTERS)
+PCIE_FATAL = _message("pcie.aer_fatal", "FAIL", _PCIE, "reboot; if it recurs, check the slot, the riser and the board", hard=True)
+PCIE_UNCORRECTED = _message("pcie.aer_uncorrected", "DEGRADED", _PCIE, "check the kernel log")
+
+_SHARE, _AIR = f"[, {{share:.0%}} of the time {_SINCE}]", "check fans, airflow and coolant"
+THROTTLED_THERMAL = _gpu("clocks.throttled_thermal", "DEGRADED", f"the hardware lowers its clocks because of heat{_SHARE}", _AIR)
+THROTTLED_POWER = _gpu("clocks.throttled_power", "DEGRADED", f"an external power brake lowers its clocks{_SHARE}",
+                       "check the power supplies")
+THROTTLED_HARDWARE = _gpu("clocks.throttled_hardware", "DEGRADED", "the hardware lowers its clocks", "check cooling and power")
+THROTTLED_SOFTWARE = _gpu("clocks.throttled_sw_thermal", "DEGRADED", f"the driver lowers its clocks because of heat{_SHARE}", _AIR)
+
+_STATE, _CABLE = " is {state}[ ({physical})]", "check the cable and the switch"
+PORT_DOWN = _port("infiniband.port_down", "FAIL", f"{_STATE}, but the system file lists it",
+                  "check the cable, the switch and the subnet manager")
+PORT_LOST = _port("infiniband.port_lost", "DEGRADED", f"{_STATE}; at an earlier health check it was active", _CABLE)
+PORT_RATE = _port("infiniband.rate", "DEGRADED", " runs at {rate}; at an earlier health check it ran at {before}", "check the cable")
+LINK_DOWNED = _port("infiniband.link_downed", "DEGRADED", f": its link went down {{times:#time}} {_SINCE}", _CABLE)
+PORT_ERRORS = _port(
+    "infiniband.errors", "DEGRADED", f": {{errors:#error}} ({{counter}}) {_SINCE}, {{rate:.0f}} per hour; "
+    "usual on this node: {usual:.2g}", "check the cable", _COUNTERS)
+COUNTER_FULL = _port("infiniband.counter_full", NOT_JUDGED, ": counter {counter} has reached its maximum",
+                     "reset it (perfquery -R)", _COUNTERS)
+
+_STATUS = "run systemctl status {subject}"
+DAEMON_ABSENT = _message("daemon.absent", "DEGRADED", "{subject} is enabled, but does not run", _STATUS)
+DAEMON_FAILED = _message("daemon.failed", "DEGRADED", "{subject} ran at an earlier health check, but does not run now", _STATUS)
+PERSISTENCE_OFF = _gpu("persistence.off", "DEGRADED", "persistence mode was on at an earlier health check and is off now",
+                       "check nvidia-persistenced")
+_REGISTRATION = "its registration with the NVLink fabric"
+FABRIC_INCOMPLETE = _gpu("fabric.incomplete", "FAIL", f"{_REGISTRATION} is {{state}}", "check fabric manager")
+FABRIC_FAILED = _gpu("fabric.failed", "FAIL", f"{_REGISTRATION} failed (NVML status {{status}})", "check fabric manager")
+FABRIC_DEGRADED = _gpu("fabric.degraded", "DEGRADED", "its NVLink fabric reports {problems}", "check the log of fabric manager")
+JOBS_FAILED = _message(
+    "jobs.failed", "DEGRADED", "{count:#job} failed here while the driver logged errors ({jobs}); "
+    "within 24 h {total:#such job} of {users:#user}", "inspect the node")

@@ -8,29 +8,28 @@ from dataclasses import dataclass, field
 from nearfar.base import Finding, plural
 
 from . import messages
-from .counters import Growth, growth, went_back
+from .counters import Growth, growth
 from .nvml_answers import GpuAnswers, each, unread
-from .source import Now, Seen, gpu_name, item
+from .source import Now, Seen
 
 #: Flit CRC errors a second above which a link is broken: DCGM's ``crc_error_threshold``, as during a run (error_counters.py).
 MOST_FLIT_ERRORS = 100.0
 #: NVML's counters of a lane (``NVML_NVLINK_ERROR_DL_*``, up to NVLink 4), and what they count. CRC data and ECC data errors tick on
 #: healthy links and are left out.
-_COUNTERS = {
-    0: ("replay", "NVLink replay", ""),
-    1: ("recovery", "NVLink recovery", "NVLink recoveries"),
-    2: ("flit", "NVLink CRC flit error", ""),
-}
+_COUNTERS = {0: "replay", 1: "recovery", 2: "flit"}
 #: Fields of NVML that count per lane, from NVLink 5 on.
 _PER_LANE = {
-    "NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS": (
-        "failed",
-        "NVLink recovery that failed",
-        "NVLink recoveries that failed",
-    ),
-    "NVLINK_COUNT_LINK_RECOVERY_SUCCESSFUL_EVENTS": ("recovered", "NVLink recovery", "NVLink recoveries"),
+    "NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS": "failed",
+    "NVLINK_COUNT_LINK_RECOVERY_SUCCESSFUL_EVENTS": "recovered",
 }
-_WORDS = {kind: (one, many) for kind, one, many in (*_COUNTERS.values(), *_PER_LANE.values())}
+#: The kinds of both, as messages name them.
+_NAMES = {
+    "replay": "replay",
+    "recovery": "recovery",
+    "flit": "CRC flit",
+    "failed": "failed recovery",
+    "recovered": "recovery",
+}
 #: Lanes of which any GPU has fewer.
 MOST_LANES = 36
 
@@ -63,12 +62,9 @@ def classify(now: Now, told: Iterable[GpuLinks], not_read: tuple[str, ...] = ())
         before = up_before.get(one.pci, []) if isinstance(up_before, dict) else []
         down = [lane for lane in before if one.lanes.get(lane) is False]
         if down:
-            lanes = ", ".join(map(str, down))
-            found.append(
-                messages.NVLINK_DOWN.finding(item(now, one.pci, "nvlink"), gpu=gpu_name(now, one.pci), lanes=lanes)
-            )
-        if any(key.startswith(f"{one.pci} ") for key in grown.back):
-            notes.append(went_back(f"NVLink's counters of {gpu_name(now, one.pci)}"))
+            found.append(now.finding(messages.NVLINK_DOWN, one.pci, "nvlink", count=len(down), lanes=down))
+        if grown.went_back(one.pci):
+            notes.append(now.finding(messages.COUNTERS_RESET, one.pci, "nvlink", counters="NVLink"))
     up = {one.pci: [lane for lane, state in one.lanes.items() if state] for one in told if one.lanes}
     # A lane that went down stays the last look's until a new boot, or it is up again.
     kept = {
@@ -94,8 +90,8 @@ def _errors(now: Now, one: GpuLinks, grown: Growth) -> list[Finding]:
         broken = kind in ("recovery", "failed") or (
             kind == "flit" and grown.seconds > 0 and count / grown.seconds > MOST_FLIT_ERRORS
         )
-        message, counted = messages.NVLINK_BROKEN if broken else messages.NVLINK_ERRORS, plural(count, *_WORDS[kind])
-        found.append(message.finding(item(now, one.pci, "nvlink"), gpu=gpu_name(now, one.pci), counted=counted))
+        message = messages.NVLINK_BROKEN if broken else messages.NVLINK_ERRORS
+        found.append(now.finding(message, one.pci, "nvlink", errors=count, counter=_NAMES[kind]))
     return found
 
 
@@ -109,13 +105,13 @@ def _read(gpu: GpuAnswers) -> GpuLinks:
         if state is not None:
             lanes[lane] = bool(state)
     counts: dict[str, int] = {}
-    for number, (kind, *_) in _COUNTERS.items():
+    for number, kind in _COUNTERS.items():
         for lane in lanes:
             value = gpu.ask("nvmlDeviceGetNvLinkErrorCounter", lane, number)
             if value is None:
                 break  # what one lane does not have, none has
             counts[kind] = counts.get(kind, 0) + int(value)
     for (name, _), value in gpu.fields([(name, lane) for name in _PER_LANE for lane in lanes]).items():
-        kind = _PER_LANE[name][0]
+        kind = _PER_LANE[name]
         counts[kind] = counts.get(kind, 0) + value
     return GpuLinks(gpu.pci, lanes, counts)

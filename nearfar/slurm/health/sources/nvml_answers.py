@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .source import Now, gpu_name
+from .source import Now
 
 #: Answers that say "this GPU or driver does not have it", by their names in NVML.
 _HAS_NOT = ("NVML_ERROR_NOT_SUPPORTED", "NVML_ERROR_FUNCTION_NOT_FOUND", "NVML_ERROR_ARGUMENT_VERSION_MISMATCH",
@@ -85,7 +85,7 @@ def each(now: Now) -> Iterator[GpuAnswers]:
 
 def unread(now: Now, gpus: Iterable[GpuAnswers], what: str) -> tuple[str, ...]:
     """A sentence for each GPU of which something could not be read: the first reason stands for all."""
-    return tuple(f"{what} of {gpu_name(now, gpu.pci)}: {gpu.failed[0]}" for gpu in gpus if gpu.failed)
+    return tuple(f"{what} of GPU {now.gpus[gpu.pci]}: {gpu.failed[0]}" for gpu in gpus if gpu.failed)
 
 
 def _field_value(value: Any) -> int:

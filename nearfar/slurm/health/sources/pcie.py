@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nearfar.base import Finding, plural
+from nearfar.base import Finding
 
-from .counters import Growth, growth, went_back
+from . import messages
+from .counters import Growth, growth
 from .nvml_answers import GpuAnswers, each, unread
-from .source import Now, Seen, gpu_name, item
+from .source import Now, Seen
 
 #: Replays a minute above which a link is bad: DCGM's ``DCGM_LIMIT_MAX_PCIREPLAY_RATE`` (dcgm_gpu_hardware_limits.h).
 MOST_REPLAYS = 8.0
@@ -57,10 +58,10 @@ def classify(now: Now, told: Iterable[PcieErrors], not_read: tuple[str, ...] = (
             if key not in seen:  # a bridge stands above several GPUs
                 seen.add(key)
                 found += _aer(now, one, key, grown)
-        if any(key.startswith(f"{one.pci} ") for key in grown.back):
-            notes.append(went_back(f"PCIe's counters of {gpu_name(now, one.pci)}"))
-    if any(key.startswith("aer ") for key in grown.back):
-        notes.append(went_back("the kernel's PCIe error counters"))
+        if grown.went_back(one.pci):
+            notes.append(now.finding(messages.COUNTERS_RESET, one.pci, "link", counters="PCIe"))
+    if grown.went_back("aer"):
+        notes.append(messages.COUNTERS_RESET.finding("pcie", counters="kernel's PCIe error"))
     said = [
         f"{sum('replays' in one.counts for one in told)} GPUs count replays" if any(one.counts for one in told) else "",
         f"AER of {len({key.split()[0] for one in told for key in one.aer})} devices"
@@ -71,54 +72,40 @@ def classify(now: Now, told: Iterable[PcieErrors], not_read: tuple[str, ...] = (
 
 
 def _replays(now: Now, one: PcieErrors, grown: Growth) -> list[Finding]:
-    name, what, found = gpu_name(now, one.pci), item(now, one.pci, "link"), []
+    found = []
     key = f"{one.pci} replays"
     rate = grown.per_minute(key)
     if rate > MOST_REPLAYS:
-        replays = plural(grown.grown[key], "PCIe replay")
-        words = f"{name}: {replays} since the last look, {rate:.0f} a minute ({MOST_REPLAYS:g} are allowed): look at slot and riser"
-        found.append(Finding(what, "DEGRADED", words))
+        replays = {"errors": grown.grown[key], "rate": rate, "limit": MOST_REPLAYS}
+        found.append(now.finding(messages.PCIE_REPLAY, one.pci, "link", **replays))
     elif key in grown.unusual:
-        found.append(Finding(what, "DEGRADED", f"{name}: {_unusual(grown, key, 'PCIe replay')}"))
+        found.append(now.finding(messages.PCIE_UNUSUAL, one.pci, "link", counter="replays", **grown.unusually(key)))
     if one.aer:  # the kernel counts the rest, and says which device
         return found
     for kind in ("fatal", "nonfatal"):
         if count := grown.grown.get(f"{one.pci} {kind}"):
-            words = (
-                f"{name}: {plural(count, f'{_CLASS[kind]} PCIe error')} since the last look: look at the kernel's log"
-            )
-            found.append(Finding(what, "DEGRADED", words))
+            found.append(now.finding(messages.PCIE_UNCORRECTED, one.pci, "link", errors=count, counter=kind))
     key = f"{one.pci} correctable"
     if key in grown.unusual:
-        found.append(Finding(what, "DEGRADED", f"{name}: {_unusual(grown, key, 'correctable PCIe error')}"))
+        found.append(now.finding(messages.PCIE_UNUSUAL, one.pci, "link", counter="correctable", **grown.unusually(key)))
     return found
-
-
-_CLASS = {"fatal": "fatal", "nonfatal": "uncorrected", "correctable": "correctable"}
 
 
 def _aer(now: Now, one: PcieErrors, key: str, grown: Growth) -> list[Finding]:
     device, kind, error = key.split(" ", 2)
-    count = grown.grown.get(f"aer {key}", 0)
-    if not count:
+    counter = f"aer {key}"
+    count = grown.grown.get(counter, 0)
+    unusual = counter in grown.unusual
+    if not count or (kind == "correctable" and not unusual):
         return []
-    name = gpu_name(now, device) if device in now.gpus else f"the bridge {device} above {gpu_name(now, one.pci)}"
-    what = item(now, one.pci, "link") if device in now.gpus else f"{device}.link"
+    fields = {"counter": f"{kind} {error}", **(grown.unusually(counter) if unusual else {"errors": count})}
     if kind == "correctable":
-        unusual = f"aer {key}" in grown.unusual
-        words = f"{name}: {_unusual(grown, f'aer {key}', 'correctable PCIe error')} ({error})" if unusual else ""
-        return [Finding(what, "DEGRADED", words)] if unusual else []
-    broken = kind == "fatal" and error not in _OF_A_RESET
-    remedy = "reboot, and look at slot, riser and board if it comes back" if broken else "look at the kernel's log"
-    words = f"{name}: {plural(count, f'{_CLASS[kind]} PCIe error')} ({error}) since the last look: {remedy}"
-    return [Finding(what, "FAIL" if broken else "DEGRADED", words, broken)]
-
-
-def _unusual(grown: Growth, key: str, word: str) -> str:
-    hours = max(grown.seconds / 3600.0, 1e-9)
-    rate, count = grown.grown[key] / hours, plural(grown.grown[key], word)
-    usual = f"{rate:.0f} an hour where this node had {grown.unusual[key]:.2g}"
-    return f"{count} since the last look, {usual}: look at slot and riser"
+        message = messages.PCIE_UNUSUAL
+    else:
+        message = messages.PCIE_FATAL if kind == "fatal" and error not in _OF_A_RESET else messages.PCIE_UNCORRECTED
+    if device in now.gpus:
+        return [now.finding(message, one.pci, "link", **fields)]
+    return [message.finding(f"{device}.link", bridge=device, **now.gpu(one.pci), **fields)]
 
 
 def _driver(gpu: GpuAnswers | None) -> dict[str, int]:

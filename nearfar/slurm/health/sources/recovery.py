@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from . import messages
-from .kernel_log import ACTIONS
 from .nvml_answers import each, unread
-from .source import Now, Seen, gpu_name, item
-from .xids import HARD
+from .source import Now, Seen
 
 _ACTION = ("GET_GPU_RECOVERY_ACTION", 0)
 
@@ -20,14 +18,8 @@ def look(now: Now) -> Seen:
             continue
         answered += 1
         if action != 0:
-            kind, remedy = ACTIONS.get(
-                action, ("", f"its recovery action is {action}: look it up in NVML's documentation")
-            )
-            hard = kind == HARD
-            found.append(messages.RECOVERY_WANTED.finding(
-                item(now, gpu.pci, "recovery"), verdict="FAIL" if hard else "DEGRADED", hard=hard, gpu=gpu_name(now, gpu.pci),
-                action=remedy,
-            ))  # fmt: skip
+            message = messages.RECOVERY.get(action, messages.RECOVERY_OTHER)
+            found.append(now.finding(message, gpu.pci, "recovery", action=action))
     return Seen(
         f"{answered} GPUs say what they want" if answered else "",
         tuple(found),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import Finding
+from nearfar.base import Finding, Message
 
 
 @dataclass(frozen=True)
@@ -35,26 +35,24 @@ class Now:
         """Whether the last look was in this boot."""
         return bool(self.past) and self.past.get("boot") == self.boot
 
+    def gpu(self, pci: str) -> dict[str, Any]:
+        """The fields of a GPU: its index (None: the node has none at that place now) and bus id."""
+        return {"gpu": self.gpus.get(pci), "pci": pci}
+
+    def finding(self, message: Message, pci: str, part: str, **fields: Any) -> Finding:
+        """A finding of a GPU's part, as ``g2.memory``; of one that the node does not have, by its bus id."""
+        name = f"g{self.gpus[pci]}" if pci in self.gpus else pci
+        return message.finding(f"{name}.{part}", **self.gpu(pci), **fields)
+
 
 @dataclass(frozen=True)
 class Seen:
-    """What a source says. ``said``: in a few words what answered, empty where the node has no such thing. ``notes``: worth a line
-    and no finding. ``unread``: what could not be read, and why. ``past``: what it wants to find at its next look; None: what it
-    found at this one."""
+    """What a source says. ``said``: in a few words what answered, empty where the node has no such thing. ``notes``: findings worth
+    a line and no verdict. ``unread``: what could not be read, and why. ``past``: what it wants to find at its next look; None: what
+    it found at this one."""
 
     said: str = ""
     findings: tuple[Finding, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Finding, ...] = ()
     unread: tuple[str, ...] = ()
     past: Mapping[str, Any] | None = None
-
-
-def item(now: Now, pci: str, part: str = "") -> str:
-    """A GPU's part as findings name it: ``g2.memory``; of one that the node does not have, its bus id."""
-    name = f"g{now.gpus[pci]}" if pci in now.gpus else pci
-    return f"{name}.{part}" if part else name
-
-
-def gpu_name(now: Now, pci: str) -> str:
-    """A GPU as sentences name it."""
-    return f"GPU {now.gpus[pci]}" if pci in now.gpus else f"the device at {pci}, which is none of this node's GPUs now"

@@ -8,21 +8,17 @@ from dataclasses import dataclass, field
 from . import messages
 from .counters import growth
 from .nvml_answers import GpuAnswers, each, unread
-from .source import Now, Seen, gpu_name, item
+from .source import Now, Seen
 
 #: Bits of NVML's clocks event reasons, and what they mean.
-_NOW = {
-    0x40: "held down by the hardware for its heat: look at fans, airflow and coolant",
-    0x80: "held down by a power brake from outside: look at the power supplies",
-    0x08: "held down by the hardware: look at cooling and power",
-}
+_NOW = {0x40: messages.THROTTLED_THERMAL, 0x80: messages.THROTTLED_POWER, 0x08: messages.THROTTLED_HARDWARE}
 #: Fields that count the nanoseconds of it, what they mean, and the share of the time since the last look that is too much.
 _COUNTED = {
-    "CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN": ("heat", "held down by the hardware for its heat", 0.01),
-    "CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN": ("brake", "held down by a power brake from outside", 0.01),
-    "CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN": ("warm", "held down by the driver for its heat", 0.1),
+    "CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN": ("heat", messages.THROTTLED_THERMAL, 0.01),
+    "CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN": ("brake", messages.THROTTLED_POWER, 0.01),
+    "CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN": ("warm", messages.THROTTLED_SOFTWARE, 0.1),
 }
-_SHARES = {kind: (words, share) for kind, words, share in _COUNTED.values()}
+_SHARES = {kind: (message, share) for kind, message, share in _COUNTED.values()}
 
 
 @dataclass(frozen=True)
@@ -47,16 +43,14 @@ def classify(now: Now, told: Iterable[Clocks], not_read: tuple[str, ...] = ()) -
     grown = growth(now, {f"{one.pci} {kind}": nanoseconds for one in told for kind, nanoseconds in one.held.items()})
     found = []
     for one in told:
-        what, name = item(now, one.pci, "clocks"), gpu_name(now, one.pci)
-        words = next((words for bit, words in _NOW.items() if (one.reasons or 0) & bit), None)
-        if words is not None:
-            found.append(messages.CLOCKS_HELD.finding(what, gpu=name, how=words))
+        message = next((message for bit, message in _NOW.items() if (one.reasons or 0) & bit), None)
+        if message is not None:
+            found.append(now.finding(message, one.pci, "clocks"))
             continue
         for kind in one.held:
-            held, (words, most) = grown.grown.get(f"{one.pci} {kind}", 0) / 1e9, _SHARES[kind]
+            held, (message, most) = grown.grown.get(f"{one.pci} {kind}", 0) / 1e9, _SHARES[kind]
             if grown.seconds > 0 and held / grown.seconds > most:
-                share = min(held / grown.seconds, 1.0)
-                found.append(messages.CLOCKS_WERE_HELD.finding(what, gpu=name, how=words, share=share))
+                found.append(now.finding(message, one.pci, "clocks", share=min(held / grown.seconds, 1.0)))
                 break
     answered = sum(one.reasons is not None for one in told)
     return Seen(

@@ -19,22 +19,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from nearfar.base import NOT_JUDGED
+
 HARD, RESET, LOOK, APPLICATION, NVLINK5, ACTION = "hard", "reset", "look", "application", "nvlink5", "action"
 
 #: What to do, by the catalogue's bucket; empty: it has none.
 REMEDIES = {
-    "RESET_GPU": "reset the GPU, or reboot; if it comes back, have it replaced",
-    "RESTART_BM": "reboot the node, cold if it can be; if it comes back, look at slot, power and riser, or have the GPU replaced",
+    "RESET_GPU": "reset the GPU, or reboot; if it recurs, have it replaced",
+    "RESTART_BM": "reboot the node, cold if it can be; if it recurs, check slot, power and riser, or have the GPU replaced",
     "RESTART_VM": "restart the virtual machine",
-    "WORKFLOW_XID_48": "reset the GPU, or reboot; if it comes back, have it replaced",
-    "WORKFLOW_NVLINK_ERR": "reset the GPUs at both ends, or reboot; if it comes back, have the link looked at",
-    "WORKFLOW_NVLINK5_ERR": "reset the GPUs at both ends, or reboot; if it comes back, have the link looked at",
-    "CHECK_MECHANICALS": "look at the power cables and the seat of the board",
+    "WORKFLOW_XID_48": "reset the GPU, or reboot; if it recurs, have it replaced",
+    "WORKFLOW_NVLINK_ERR": "reset the GPUs at both ends, or reboot; if it recurs, have the link inspected",
+    "WORKFLOW_NVLINK5_ERR": "reset the GPUs at both ends, or reboot; if it recurs, have the link inspected",
+    "CHECK_MECHANICALS": "check the power cables and the seat of the board",
     "RESTART_APP": "reset the GPU when no job needs it",
     "UPDATE_SWFW": "update driver and firmware",
     "CHECK_UVM": "reset the GPU if programs used managed memory",
-    "CONTACT_SUPPORT": "ask the vendor if it comes back",
-    "IGNORE": "reset the GPU when no job needs it, if it stays",
+    "CONTACT_SUPPORT": "ask the vendor if it recurs",
+    "IGNORE": "reset the GPU when no job needs it, if it persists",
+    "XID_154": "do what the driver's line asks for",
     "none": "reset the GPU, or reboot, when no job needs it",
 }
 
@@ -51,8 +54,8 @@ class Xid:
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
-        return REMEDIES.get(self.bucket, "")
+        """What to do about it; nothing about an application's."""
+        return "" if self.kind == APPLICATION else REMEDIES.get(self.bucket, "")
 
 
 def _xids(numbers: Iterable[int], name: str, kind: str, bucket: str, words: str) -> list[Xid]:
@@ -132,7 +135,7 @@ _TABLE = (
     *_xids((150,), "NVLINK_MSE_ERROR", NVLINK5, "WORKFLOW_NVLINK5_ERR", "an NVLink error"),
     *_xids((151,), "KEY_ROTATION_ERROR", RESET, "RESTART_VM", "a key could not be changed"),
     *_xids(range(152, 154), "DLA_ERROR", APPLICATION, "IGNORE", "an error of a DLA"),
-    *_xids((154,), "GPU_RECOVERY_ACTION_CHANGED", ACTION, "XID_154", "the driver says what the GPU wants"),
+    *_xids((154,), "GPU_RECOVERY_ACTION_CHANGED", ACTION, "XID_154", "the recovery action changed"),
     *_xids((155,), "NVLINK_SW_DEFINED_ERROR", RESET, "RESET_GPU", "an NVLink was taken down"),
     *_xids((156,), "RESOURCE_RETIREMENT_EVENT", RESET, "RESET_GPU", "a part of the GPU is retired at its next reset"),
     *_xids((157,), "RESOURCE_RETIREMENT_FAILURE", LOOK, "IGNORE", "a part of the GPU could not be retired"),
@@ -151,3 +154,29 @@ _TABLE = (
 )
 #: The table by number.
 XIDS = {xid.number: xid for xid in _TABLE}
+
+
+@dataclass(frozen=True)
+class Action:
+    """What the driver says a GPU wants. ``name``: NVML's, in small letters."""
+
+    name: str
+    kind: str
+    remedy: str
+
+
+#: By the number of NVML (``NVML_GPU_RECOVERY_ACTION_*``), which Xid 154 has as well; 0: nothing.
+ACTIONS = {
+    1: Action("gpu_reset", HARD, "reset the GPU"),
+    2: Action("node_reboot", HARD, "reboot the node"),
+    3: Action("drain_p2p", RESET, "let no job use copies between GPUs, and reset the GPU"),
+    4: Action("drain_and_reset", HARD, "drain the node and reset the GPU"),
+    5: Action("recover_imex_domain", LOOK, "recover the IMEX domain"),
+    6: Action("bus_reset", HARD, "reset the GPU's bus, or reboot"),
+    7: Action("system_reboot", HARD, "reboot the node"),
+}
+
+
+def verdict(kind: str) -> tuple[str, bool]:
+    """The verdict of a kind, and whether it is hard evidence."""
+    return {HARD: ("FAIL", True), APPLICATION: (NOT_JUDGED, False)}.get(kind, ("DEGRADED", False))
