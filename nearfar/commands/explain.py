@@ -12,7 +12,7 @@ from nearfar.base import MESSAGES, Message, NearfarError, columns, did_you_mean
 
 #: The tables of messages.
 MODULES = (
-    "history.messages", "kit.messages", "question.messages", "site.messages", "slurm.health.messages",
+    "history.messages", "kernels.messages", "kit.messages", "mpi.messages", "question.messages", "site.messages", "slurm.health.messages",
     "slurm.health.sources.messages", "topology.messages", "verdict.messages",
 )  # fmt: skip
 
