@@ -7,9 +7,10 @@ import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_after, run_before, variable
 
-from nearfar.base import NOT_JUDGED, Finding, NearfarError
+from nearfar.base import NearfarError
 from nearfar.mpi import as_root
 from nearfar.mpi.osu import bindings, disturbances
+from nearfar.question import messages
 
 from .base import named, node_check
 
@@ -92,13 +93,10 @@ class osu_check(node_check):
 
     def findings(self, document):
         between = any(case.nic for case in self.asked)
-        why = "this partition's nodes have no NIC in the site's description" if self.two_nodes else "one node"
-        note = Finding(
-            "nodes", "INDETERMINATE" if self.two_nodes else NOT_JUDGED, f"{why}: nothing was measured between nodes"
-        )
+        message = messages.NO_NIC if self.two_nodes else messages.ONE_NODE
         return [
             *bindings.findings(document, self.expected),
             *disturbances.findings(document),
             *as_root.notes(document),
-            *([] if between else [note]),
+            *([] if between else [message.finding("nodes")]),
         ]

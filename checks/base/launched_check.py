@@ -8,8 +8,9 @@ from pathlib import Path
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import run_before
 
-from nearfar.base import Finding, NearfarError
-from nearfar.mpi import as_root, rank_deaths
+from nearfar import question
+from nearfar.base import NearfarError
+from nearfar.mpi import as_root, messages, rank_deaths
 from nearfar.mpi.osu import INSTALL_MPI
 from nearfar.verdict import case_files
 
@@ -92,18 +93,13 @@ class launched_check(node_check):
         text = stderr.read_text(encoding="utf-8", errors="replace") if stderr.exists() else ""
         said = case_files.own_words(text, self.question.program)
         if document is None and said and not any(finding.hard for finding in findings):
-            findings = [Finding("program", "INDETERMINATE", said)]
+            findings = [question.messages.REFUSED.finding("program", line=said)]
         return document, [*findings, *as_root.notes(document), *self.who_died(document, text)]
 
     def who_died(self, document, text):
-        """The rank that the launcher names, where the document does not: some launchers kill rank 0 before it can tell."""
+        """The rank that the launcher names, with how it died: some launchers kill rank 0 before it can tell."""
         if document is None or not any(failure.code == "error" for failure in document.failed):
             return []
         ranks = (document.raw.get("mpi") or {}).get("ranks") or []
         died = rank_deaths.death(text, {rank.get("pid"): rank.get("rank") for rank in ranks})
-        if died is None or died.rank is None:
-            return []
-        # Killed without knowing why, rank 0 refers to its launcher.
-        sure = [failure.reason for failure in document.failed if "launcher" not in failure.reason]
-        told = any(f"rank {died.rank} " in reason for reason in sure)
-        return [] if told else [Finding("rank", "INDETERMINATE", f"{died.words}, as the launcher says")]
+        return [] if died is None or died.rank is None else [messages.DIED.finding("rank", **vars(died))]

@@ -20,8 +20,9 @@ from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
 from nearfar import history, topology, verdict
-from nearfar.base import NOT_JUDGED, Finding, NearfarError, node_lock, places, supervise, utc_text, write_atomically
+from nearfar.base import NearfarError, node_lock, places, supervise, utc_text, write_atomically
 from nearfar.cells import Cell
+from nearfar.question import messages
 from nearfar.site import expectations, gpu_count, must_exist, systems, topology_diff
 from nearfar.topology import inventory
 from nearfar.verdict import CaseInfo, LookPlan, case_files, look_plan, references, unused_references, verdict_file
@@ -164,7 +165,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         with self.users_errors():
             self.asked, self.left_out = self.cells(self.expected)
         nothing = not self.asked and not self.left_out
-        self.note = self.question.without_cells(self.expected) if nothing else ""
+        self.note = self.question.without_cells(self.expected) if nothing else None
         # What may not be measured is no reason to skip: it is said, and INDETERMINATE.
         skipped = nothing and not self.note and not gpu_count.findings(self.partition, self.observed, None)
         self.skip_if(skipped and self.question.nothing_to_ask, self.question.nothing_to_ask)
@@ -323,8 +324,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             found, host = own_past().of(judged, observed), own_past().of_host(judged)
             left_out = own_past().left_out()
         except NearfarError as error:
-            return {}, [Finding(verdict.HISTORY, NOT_JUDGED, f"not compared with its own past: {error}")]
-        notes = [Finding(verdict.HISTORY, NOT_JUDGED, f"its own past: {left_out}")] if left_out else []
+            return {}, [history.messages.UNREADABLE.finding(verdict.HISTORY, error=str(error))]
+        notes = [history.messages.LEFT_OUT.finding(verdict.HISTORY, error=left_out)] if left_out else []
         return found, [*host, *notes]
 
     @run_after("sanity")
@@ -375,7 +376,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         """The program's document (None where it left none), and what its end says."""
         stage = Path(self.stagedir)
         if not self.asked:
-            notes = [Finding("cells", NOT_JUDGED, self.note)] if self.note else []
+            notes = [self.note] if self.note else []
             modelled = self.partition.node_type if self.partition.modelled else None
             return case_files.observation(self.observed or self.expected, modelled), notes
         return case_files.read(stage, stage / str(self.stdout), stage / str(self.stderr))
@@ -419,7 +420,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         try:
             yield
         except NearfarError as error:
-            cause, earlier = Finding("case", "INDETERMINATE", str(error)), None
+            cause, earlier = messages.ERROR.finding("case", error=str(error)), None
             with contextlib.suppress(NearfarError):
                 earlier = self.earlier()
             self.verdict = verdict.judge(

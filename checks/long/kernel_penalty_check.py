@@ -2,13 +2,14 @@
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import reframe as rfm
 from reframe.core.builtins import run_before
 
 from nearfar import kernels, measurement
-from nearfar.base import NOT_JUDGED, Finding, node_lock, write_atomically
+from nearfar.base import NOT_JUDGED, node_lock, write_atomically
 from nearfar.verdict import case_files
 
 from ..base import named, node_check
@@ -50,5 +51,8 @@ class kernel_penalty_check(node_check):
             return document, findings
         matrix, said = case_files.read(folder, folder / "document.json", folder / "stderr.txt")
         if matrix is None:
-            return document, [*findings, *(Finding("matrix", NOT_JUDGED, each.reason) for each in said)]
+            return document, [
+                *findings,
+                *(replace(each, item="matrix", verdict=NOT_JUDGED, hard=False) for each in said),
+            ]
         return measurement.merge([document, matrix]), findings

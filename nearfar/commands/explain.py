@@ -12,8 +12,9 @@ from nearfar.base import MESSAGES, Message, NearfarError, columns, did_you_mean
 
 #: The tables of messages.
 MODULES = (
-    "history.messages", "kit.messages", "question.messages", "site.messages", "slurm.act.messages", "slurm.health.messages",
-    "slurm.health.sources.messages", "topology.messages", "verdict.messages",
+    "history.messages", "kernels.messages", "kit.messages", "mpi.messages", "question.messages", "site.messages",
+    "slurm.act.messages", "slurm.health.messages", "slurm.health.sources.messages", "topology.messages",
+    "verdict.messages",
 )  # fmt: skip
 
 _EPILOG = """examples:

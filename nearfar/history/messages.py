@@ -17,6 +17,7 @@ HOST_SLOW = Message(
     "find out who else uses it, and check its memory", page="method/own-past.md",
 )  # fmt: skip
 UNREADABLE = Message("history.unreadable", NOT_JUDGED, "not compared with the node's history: {error}")
+LEFT_OUT = Message("history.left_out", NOT_JUDGED, "the node's history: {error}")
 EFFECT_UNREADABLE = Message(
     "software.unreadable", NOT_JUDGED, "the effect of new software is not known: {error}", page=_UPDATE
 )

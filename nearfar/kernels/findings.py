@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nearfar.base import NOT_JUDGED, Finding, plural
+from nearfar.base import Finding
 from nearfar.measurement import Document
 from nearfar.topology import Node
 
-from . import link_rates, penalties
+from . import link_rates, messages, penalties
 from .measured import KernelRun, runs
 from .penalties import KernelPenalty
 from .subjects import NEAR
-
-#: Kernels that a sentence names.
-_NAMED = 4
 
 
 def of_run(document: Document | None, kernels: Sequence[str]) -> list[Finding]:
@@ -34,17 +31,14 @@ def of_penalties(document: Document | None, node: Node | None = None) -> list[Fi
     node = node or document.node
     classes = {run.about.path_class(node) for run in found}
     if len(node.host_numa_nodes) == 1:
-        words = "the node has one NUMA node: there is no second path class, and no penalty"
-        return [Finding("penalty", NOT_JUDGED, words)]
+        return [messages.ONE_NUMA_NODE.finding("penalty")]
     if not classes & set(NEAR):
-        words = "no GPU's near memory is known or was measured: there is nothing to compare another path with"
-        return [Finding("penalty", NOT_JUDGED, words)]
+        return [messages.NO_NEAR_PATH.finding("penalty")]
     compared = [each for each in penalties.of_document(document, node) if each.what == "total"]
     if not compared:
-        return [Finding("penalty", NOT_JUDGED, "only near paths were measured: there is no second path class")]
+        return [messages.ONLY_NEAR.finding("penalty")]
     if not link_rates.of_document(document):
-        words = "no host-device matrix was measured with it: what the links alone would cost is not known"
-        return [Finding("penalty", NOT_JUDGED, words)]
+        return [messages.NO_MATRIX.finding("penalty")]
     return [_explained(path, group) for path, group in _by_path(compared).items()]
 
 
@@ -59,19 +53,16 @@ def _explained(path: str, group: Sequence[KernelPenalty]) -> Finding:
     words = group[0].other.about.words
     known = [each for each in group if each.only_the_link is not None]
     if not known:
-        return Finding(path, NOT_JUDGED, f"{words}: its links' rates were not measured")
+        return messages.LINK_UNKNOWN.finding(path, path=words)
     beyond = [each for each in known if not each.only_the_link]
     if not beyond:
-        return Finding(
-            path, "PASS", f"{words}: the links' rates explain the penalties of {plural(len(known), 'kernel')}"
-        )
+        return messages.EXPLAINED.finding(path, path=words, kernels=len(known))
     beyond.sort(key=lambda each: -abs(each.value - (each.link or 0.0)))
-    told = ", ".join(
-        f"{each.other.kernel} ({each.other.size}) {each.value * 100:.1f} % where the link costs {(each.link or 0.0) * 100:.1f} %"
-        for each in beyond[:_NAMED]
-    )
-    more = f" and {len(beyond) - _NAMED} more" if len(beyond) > _NAMED else ""
-    return Finding(path, NOT_JUDGED, f"{words}: not only the link: {told}{more}")
+    listed = [
+        f"{each.other.kernel} ({each.other.size}) {each.value:.1%} where the link costs {each.link or 0.0:.1%}"
+        for each in beyond
+    ]
+    return messages.BEYOND_LINK.finding(path, path=words, penalties=listed)
 
 
 def _missing(document: Document, found: Sequence[KernelRun], kernels: Sequence[str]) -> list[Finding]:
@@ -86,10 +77,7 @@ def _missing(document: Document, found: Sequence[KernelRun], kernels: Sequence[s
         if not any(run.kernel == kernel and str(run.about) == about for run in found)
         and not {about, f"{about}/{kernel}", ""} & told
     ]
-    if not lacking:
-        return []
-    more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
-    return [Finding("missing", "INDETERMINATE", f"requested but not measured: {', '.join(lacking[:_NAMED])}{more}")]
+    return [messages.MISSING.finding("missing", kernels=lacking)] if lacking else []
 
 
 def _states(found: Sequence[KernelRun]) -> list[Finding]:
@@ -99,28 +87,24 @@ def _states(found: Sequence[KernelRun]) -> list[Finding]:
             gpus.setdefault(run.about.gpu, []).append(run)
     said = []
     for gpu, group in gpus.items():
-        name = f"GPU {gpu}"
         held = [run for run in group if run.state.held_down]
         if held:
-            reasons = dict.fromkeys(reason for run in held for reason in run.state.held_down)
-            words = f"its hardware held the clocks down ({', '.join(reasons)}) while {_kernels(held)} ran: no reference is made from it"
-            said.append(Finding(f"g{gpu}.clocks", "DEGRADED", f"{name}: {words}"))
+            causes = dict.fromkeys(reason for run in held for reason in run.state.held_down)
+            said.append(
+                messages.THROTTLED.finding(f"g{gpu}.clocks", gpu=gpu, kernels=_kernels(held), causes=list(causes))
+            )
         uncorrected, corrected = (
             max(count) for count in zip(*((r.state.uncorrected, r.state.corrected) for r in group))
         )
-        erred = _kernels([run for run in group if run.state.memory_errors])
-        if uncorrected:
-            words = f"{name}: {plural(uncorrected, 'uncorrected memory error')} while {erred} ran"
-            said.append(Finding(f"g{gpu}.memory", "FAIL", words, hard=True))
-        elif corrected:
-            words = f"{plural(corrected, 'corrected memory error')} while {erred} ran: no reference is made from it"
-            said.append(Finding(f"g{gpu}.memory", "DEGRADED", f"{name}: {words}"))
+        if uncorrected or corrected:
+            message = messages.UNCORRECTED if uncorrected else messages.CORRECTED
+            erred = _kernels(run for run in group if run.state.memory_errors)
+            said.append(message.finding(f"g{gpu}.memory", gpu=gpu, errors=uncorrected or corrected, kernels=erred))
     return said
 
 
-def _kernels(group: Iterable[KernelRun]) -> str:
-    names = list(dict.fromkeys(run.kernel for run in group))
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+def _kernels(group: Iterable[KernelRun]) -> list[str]:
+    return list(dict.fromkeys(run.kernel for run in group))
 
 
 def _smaller(found: Sequence[KernelRun]) -> list[Finding]:
@@ -129,15 +113,12 @@ def _smaller(found: Sequence[KernelRun]) -> list[Finding]:
     for run in found:
         if run.smaller:
             reasons.setdefault((str(run.about), run.smaller), []).append(run)
-    words = "other figures than those of the usual size, and not compared with them"
     return [
-        Finding(about, NOT_JUDGED, f"{about}, {_kernels(group)}: {reason}: {words}")
-        for (about, reason), group in reasons.items()
+        messages.SMALLER_SIZE.finding(about, kernels=_kernels(group), line=line)
+        for (about, line), group in reasons.items()
     ]
 
 
 def _modes(document: Document) -> list[Finding]:
     modes = (document.raw["node"].get("software") or {}).get("tensor_modes")
-    if not modes:
-        return []
-    return [Finding("tensor_modes", NOT_JUDGED, f"the environment switches what matrix products compute with: {modes}")]
+    return [messages.TENSOR_MODES.finding("tensor_modes", modes=modes)] if modes else []

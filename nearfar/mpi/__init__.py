@@ -8,7 +8,7 @@ Needs: base, topology, cells, measurement, binding.
 
 from __future__ import annotations
 
-from . import as_root, contention, load_balance, numa_pairs, rank_deaths, rank_files
+from . import as_root, contention, load_balance, messages, numa_pairs, rank_deaths, rank_files
 from .contention import TRAFFICS, ContentionSubject
 from .load_balance import BINDINGS
 from .rank_deaths import death
@@ -24,6 +24,7 @@ __all__ = [
     "contention",
     "death",
     "load_balance",
+    "messages",
     "numa_pairs",
     "rank_deaths",
     "rank_files",

@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 import sys
 
-from nearfar.base import NOT_JUDGED, Finding
+from nearfar.base import Finding
 from nearfar.measurement import Document
 
-#: What people are told of it.
-WORDS = "started as root, which Open MPI refuses by itself: OMPI_ALLOW_RUN_AS_ROOT was set for this launch alone"
+from . import messages
 
 
 def is_root() -> bool:
@@ -28,10 +27,10 @@ def environment() -> dict[str, str]:
 
 def say() -> None:
     """Tell on standard error that ranks are started as root."""
-    print(f"nearfar: the ranks are {WORDS}", file=sys.stderr, flush=True)
+    print(f"nearfar: {messages.AS_ROOT.text('root', {})}", file=sys.stderr, flush=True)
 
 
 def notes(document: Document | None) -> list[Finding]:
     """That an Open MPI started the ranks of a document as root, as a note of a check."""
     mpi = "" if document is None else str(document.raw["node"].get("software", {}).get("mpi") or "")
-    return [Finding("root", NOT_JUDGED, f"the ranks were {WORDS}")] if is_root() and mpi.startswith("Open MPI") else []
+    return [messages.AS_ROOT.finding("root")] if is_root() and mpi.startswith("Open MPI") else []

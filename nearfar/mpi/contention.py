@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, Finding
+from nearfar.base import Finding
 from nearfar.measurement import RATIO, Document, SubjectMetric, verified_in
 from nearfar.topology import Node
+
+from . import messages
 
 #: Of MPI and of what moves data beside it, in the document.
 MPI_LATENCY = "contention.mpi.latency"
@@ -87,9 +89,9 @@ def ranks(node: Node, movers: int, fill: bool) -> int:
     return movers + 2 * pairs if pairs > 0 else 0
 
 
-def too_few_cores(node: Node) -> str:
+def too_few_cores(node: Node) -> Finding | None:
     """Why a node with GPUs has nothing to ask: each direction of a GPU's copies and each side of a pair has a core of its own."""
-    return f"{cores(node)} cores are too few for MPI beside {len(node.gpus)} GPUs" if node.gpus else ""
+    return messages.FEW_CORES.finding("cells", cores=cores(node), gpus=len(node.gpus)) if node.gpus else None
 
 
 def subjects(words: Sequence[str], counts: Sequence[int], place: str = "within") -> list[str]:
@@ -149,15 +151,12 @@ def findings(document: Document | None) -> list[Finding]:
         for flow in result["flows"]
         if flow.get("starved")
     ]
-    notes = (
-        [Finding("starved", NOT_JUDGED, f"moved next to nothing beside MPI: {', '.join(starved)}")] if starved else []
-    )
+    notes = [messages.STARVED.finding("starved", tasks=starved)] if starved else []
     notes += [
-        Finding("split", NOT_JUDGED, f"threads are not split: {skip.reason}")
+        messages.NOT_SPLIT.finding("split", line=skip.reason)
         for skip in document.skipped
         if skip.cell == "split" and skip.code == "unsupported"
     ]
     if (document.raw.get("contention") or {}).get("oversubscribed"):
-        words = "threads were allowed to share cores (--oversubscribe): the figures tell of the scheduler"
-        notes.append(Finding("oversubscribed", "INDETERMINATE", words))
+        notes.append(messages.OVERSUBSCRIBED.finding("oversubscribed"))
     return notes

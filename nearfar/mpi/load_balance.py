@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, Finding
+from nearfar.base import Finding
 from nearfar.measurement import RATIO, Document, SubjectMetric, verified_in
+
+from . import messages
 
 #: Every binding of the program, by its word in the document.
 BINDINGS = {
@@ -120,14 +122,13 @@ def findings(document: Document | None) -> list[Finding]:
     known = results(document.raw)
     if ("gpu", "h2d") not in known or ("default", "h2d") not in known:
         return [
-            Finding("binding", NOT_JUDGED, f"no binding to compare: {skip.reason}")
+            messages.NO_BINDING.finding("binding", line=skip.reason)
             for skip in document.skipped
             if skip.cell == subject("gpu") and skip.code == "unsupported"
         ]
     if _places(known["gpu", "h2d"]) == _places(known["default", "h2d"]):
-        words = "the launcher had bound every rank to the CPUs and the memory of its GPU's NUMA node: a comparison between equals"
-        return [Finding("binding", NOT_JUDGED, words)]
-    notes = [Finding("binding", NOT_JUDGED, words) for words in [_one_node(document)] if words]
+        return [messages.SAME_PLACES.finding("binding")]
+    notes = [messages.ONE_MEMORY.finding("binding")] if len(document.node.host_numa_nodes) == 1 else []
     parts = known["gpu", "speedup"]["flows"] if ("gpu", "speedup") in known else []
     return notes + [_compared(part["rate"]) for part in parts if part["flow"] == "default"]
 
@@ -136,20 +137,8 @@ def _places(result: Mapping[str, Any]) -> list[object]:
     return [(part.get("cpus"), part.get("memory_nodes")) for part in result["flows"]]
 
 
-def _one_node(document: Document) -> str:
-    if len(document.node.host_numa_nodes) != 1:
-        return ""
-    return "the node has one NUMA node: both bindings have the same memory, and only the CPUs of the ranks differ"
-
-
 def _compared(rate: Mapping[str, Any]) -> Finding:
     value, (low, high) = float(rate["median"]), rate["ci"]
     least = 1 - TOLERANCE
-    said = f"beside their GPUs the ranks run {value:.3f} times as fast as launched ({low:.3f} to {high:.3f})"
-    if high < least:
-        why = "what the system calls near is not, or the ranks hinder each other there"
-        words = f"{said}, expected at least {least:.2f}: {why}"
-        return Finding(subject("gpu"), "FAIL", words)
-    if value < least:
-        return Finding(subject("gpu"), "INDETERMINATE", f"{said}: the interval holds the bound {least:.2f}")
-    return Finding(subject("gpu"), "PASS", said)
+    message = messages.SLOWER if high < least else messages.UNSETTLED if value < least else messages.AS_GOOD
+    return message.finding(subject("gpu"), ratio=value, low=low, high=high, least=least)

@@ -16,6 +16,7 @@ from nearfar.cells import join_class
 from nearfar.measurement import RATIO, RATIO_UNIT, Document, SubjectMetric, verified_in
 from nearfar.topology import Node, parse_cpu_list
 
+from . import messages
 from .contention import ALONE, TRAFFICS
 
 #: The class of a pair whose packages the system does not tell.
@@ -188,17 +189,19 @@ def findings(document: Document | None, node: Node) -> list[Finding]:
     """One for each subject whose ranks or their messages' memory were not where it says, by the expected ``node``."""
     if document is None:
         return []
-    wrong = ((about, _misplaced(about.pair, result, node)) for about, result in results(document.raw))
-    return [Finding(f"{about} binding", "INDETERMINATE", f"{about}: {why}") for about, why in wrong if why]
+    wrong = (_misplaced(about, result, node) for about, result in results(document.raw))
+    return [finding for finding in wrong if finding]
 
 
-def _misplaced(pair: NumaPair, result: Mapping[str, Any], node: Node) -> str | None:
+def _misplaced(about: PairSubject, result: Mapping[str, Any], node: Node) -> Finding | None:
+    item = f"{about} binding"
     for flow in result["flows"]:
-        for index, prefix in ((pair.first, ""), (pair.second, "partner_")):
-            numa, cpus = node.numa_node(index), parse_cpu_list(str(flow.get(f"{prefix}cpus") or ""))
-            if numa is None or not cpus or not set(cpus) <= set(numa.cpus):
-                return f"a rank ran on CPUs '{flow.get(f'{prefix}cpus')}', which are not of NUMA node {index}"
+        for index, prefix in ((about.pair.first, ""), (about.pair.second, "partner_")):
+            numa, cpus = node.numa_node(index), flow.get(f"{prefix}cpus")
+            ran = set(parse_cpu_list(cpus or ""))
+            if numa is None or not ran or not ran <= set(numa.cpus):
+                return messages.OTHER_CPUS.finding(item, cpus=cpus, numa_node=index)
             memory = flow.get(f"{prefix}memory_nodes")
             if memory is not None and numa.memory > 0 and memory != [index]:
-                return f"a rank on NUMA node {index} had its messages in the memory of {memory}"
+                return messages.OTHER_MEMORY.finding(item, numa_node=index, memory=memory)
     return None

@@ -15,10 +15,17 @@ _DEATHS = (
 
 @dataclass(frozen=True)
 class RankDeath:
-    """The rank (None: nobody knows which), and a sentence: ``rank 1 on n was ended by signal 9``."""
+    """How a rank ended, as ``was ended by signal 9``; ``rank`` None: nobody knows which, ``host`` empty: nobody knows where."""
 
     rank: int | None
-    words: str
+    host: str
+    ending: str
+
+    @property
+    def words(self) -> str:
+        """``rank 1 on n was ended by signal 9``."""
+        who = "a rank" if self.rank is None else f"rank {self.rank}"
+        return f"{who}{self.host and f' on {self.host}'} {self.ending}"
 
 
 def death(text: str, processes: Mapping[int, int]) -> RankDeath | None:
@@ -31,9 +38,7 @@ def death(text: str, processes: Mapping[int, int]) -> RankDeath | None:
         words = found.groupdict()
         known = processes.get(int(words.get("pid") or 0))
         rank = int(words["rank"]) if words.get("rank") else known
-        who = "a rank" if rank is None else f"rank {rank}"
-        where = f" on {words['host']}" if words.get("host") else ""
-        return RankDeath(rank, f"{who}{where} {_how(words, text)}")
+        return RankDeath(rank, words.get("host") or "", _how(words, text))
     return None
 
 

@@ -9,6 +9,7 @@ Needs: base, topology, cells, measurement, kernels, model, model.prediction, mpi
 
 from __future__ import annotations
 
+from . import messages
 from .catalogue import (
     askable,
     asked_at,
@@ -37,6 +38,7 @@ __all__ = [
     "check_rank",
     "covering_health",
     "find",
+    "messages",
     "named",
     "of_cell",
     "questions",

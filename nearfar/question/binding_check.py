@@ -70,7 +70,7 @@ QUESTION = Question(
     cells=subjects,
     # A site asks for it with the feature `programs`, and names them in its partition.
     systems=("+programs -modelled",),
-    without_cells=lambda node: "the partition names no program (programs: in the system's file)",
+    without_cells=lambda node: messages.NO_PROGRAM.finding("cells"),
     quantities=lambda subject: (PROGRAM,),
     figures=lambda document, node: figures(document),
     findings=findings,

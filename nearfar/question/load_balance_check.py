@@ -12,7 +12,7 @@ from nearfar.mpi.osu import INSTALL_MPI
 from nearfar.topology import Node
 
 from . import synthetic_documents
-from .question import ACCEPT, Question
+from .question import ACCEPT, Question, one_gpu
 from .row_names import first_unknown
 
 _SAXPY = (
@@ -64,7 +64,7 @@ QUESTION = Question(
     # is predicted.
     systems=("+gpu +ranks -modelled",),
     nothing_to_ask="no GPU on this node",
-    without_cells=lambda node: "one GPU: there is nothing to balance" if len(node.gpus) == 1 else "",
+    without_cells=one_gpu,
     quantities=lambda subject: load_balance.QUANTITIES,
     figures=lambda document, node: load_balance.figures(document),
     findings=load_balance.findings,

@@ -10,7 +10,7 @@ from nearfar.mpi import TRAFFICS, numa_pairs
 from nearfar.mpi.osu import INSTALL_MPI, MPIS, WITHIN
 from nearfar.topology import Node
 
-from . import synthetic_documents
+from . import messages, synthetic_documents
 from .contention_check import of_mpi_alone
 from .question import ACCEPT, Question
 from .row_names import first_unknown
@@ -42,7 +42,7 @@ QUESTION = Question(
     levels=(ACCEPT,),
     # A site asks for it with the feature `ranks`; a machine that no file describes has it where an MPI is found.
     systems=("+ranks -modelled",),
-    without_cells=lambda node: "fewer than two cores: there is no place for a second rank",
+    without_cells=lambda node: messages.ONE_CORE.finding("cells"),
     quantities=numa_pairs.quantities,
     figures=numa_pairs.figures,
     remedy=INSTALL_MPI,

@@ -10,7 +10,7 @@ from nearfar.measurement import Document, Result
 from nearfar.mpi.osu import BENCHMARKS, BESIDE, LARGE, MIDDLE, MPIS, SMALL, WITHIN, MpiCase, mpi_figures, subjects
 from nearfar.topology import Node
 
-from . import synthetic_documents
+from . import messages, synthetic_documents
 from .question import ACCEPT, OSU, Question
 from .row_names import first_unknown
 
@@ -65,7 +65,7 @@ QUESTION = Question(
     # A site asks for it with the feature `mpi`; a machine that no file describes has it where OSU and an MPI are found.
     systems=("+mpi -modelled",),
     features=("two_nodes", "cuda_mpi"),
-    without_cells=lambda node: "fewer than two cores: there is no place for a second rank",
+    without_cells=lambda node: messages.ONE_CORE.finding("cells"),
     quantities=lambda case: BENCHMARKS[case.benchmark].quantities,
     figures=lambda document, node: mpi_figures.figures(document),
     synthetic=synthetic,

@@ -7,7 +7,7 @@ from nearfar.cells import Cell, Skip
 from nearfar.measurement import Document, Metric, metrics
 from nearfar.topology import Node
 
-from .question import ACCEPT, NIGHTLY, Question
+from .question import ACCEPT, NIGHTLY, Question, one_gpu
 
 
 def pairs_and_exchanges(node: Node) -> tuple[list[Cell], list[Skip]]:
@@ -30,7 +30,7 @@ QUESTION = Question(
     levels=(NIGHTLY, ACCEPT),
     systems=("+gpu",),
     nothing_to_ask="no GPU on this node",
-    without_cells=lambda node: "one GPU: there is no pair to measure" if len(node.gpus) == 1 else "",
+    without_cells=one_gpu,
     figures=figures,
     explains=30,
 )

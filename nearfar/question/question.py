@@ -20,9 +20,9 @@ LEVELS = (QUICK, NIGHTLY, ACCEPT)
 OSU, OWN = "osu", "own"
 
 
-def no_note(node: Node) -> str:
-    """Nothing excuses a node that has nothing to ask."""
-    return ""
+def one_gpu(node: Node) -> Finding | None:
+    """A note of a node with one GPU, of which nothing is asked that takes several."""
+    return messages.ONE_GPU.finding("cells") if len(node.gpus) == 1 else None
 
 
 def no_figures(document: Document, node: Node) -> list[AnyMetric]:
@@ -75,7 +75,7 @@ class Question:
     #: Why it is skipped on a node that has nothing of its kind; empty: every node has something.
     nothing_to_ask: str = ""
     #: Why it is no fault that a node has nothing to ask: a note of the verdict, in place of the skip.
-    without_cells: Callable[[Node], str] = no_note
+    without_cells: Callable[[Node], Finding | None] = lambda node: None
     #: Whether it reports how many of the node's GPUs are missing, whatever it asks of the others.
     counts_gpus: bool = False
     #: The quantities that a subject is asked for; none: any answers.

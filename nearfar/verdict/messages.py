@@ -61,8 +61,6 @@ REFERENCES_UNUSED = Message(
     "{file}:{line}: no reference of {check} fits a figure (it has {rows}[; this node's GPUs are {models}])",
     page="guide/describe-your-system.md#references",
 )  # fmt: skip
-HISTORY_UNREAD = Message("history.unread", NOT_JUDGED, "not compared with its own past: {error}")
-HISTORY_LEFT_OUT = Message("history.left_out", NOT_JUDGED, "its own past: {left_out}")
 
 # The document.
 OTHER_KIND = Message("document.other_kind", "INDETERMINATE", "the document is {kind}, where one was to be {expected}")

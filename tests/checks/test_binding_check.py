@@ -85,7 +85,7 @@ def test_verdicts(outcome: tuple[dict[str, dict[str, Any]], str], case: str) -> 
 
 def test_a_partition_without_programs_is_told_how(outcome: tuple[dict[str, dict[str, Any]], str]) -> None:
     verdict = outcome[0]["none"]
-    assert verdict["verdict"] == NOT_JUDGED and "the partition names no program" in verdict["findings"][0]["reason"]
+    assert verdict["verdict"] == NOT_JUDGED and verdict["findings"][0]["code"] == "cells.no_program"
 
 
 def test_an_application_is_named_by_the_partition(outcome: tuple[dict[str, dict[str, Any]], str]) -> None:

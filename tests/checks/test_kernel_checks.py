@@ -70,8 +70,10 @@ def penalties(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[
     return asked(tmp_path_factory.mktemp("penalties"), "kernel_penalty_check", "good", "more", "no_matrix")
 
 
-def findings(verdict: dict[str, Any], item: str) -> list[tuple[str, str]]:
-    return [(each["verdict"], each["reason"]) for each in verdict["findings"] if each["item"] == item]
+def findings(verdict: dict[str, Any], item: str) -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (each["verdict"], each["code"], each.get("fields", {})) for each in verdict["findings"] if each["item"] == item
+    ]
 
 
 def test_the_links_explain_the_penalties(penalties: tuple[dict[str, dict[str, Any]], str]) -> None:
@@ -80,23 +82,23 @@ def test_the_links_explain_the_penalties(penalties: tuple[dict[str, dict[str, An
     names = {metric["name"] for metric in found["good"]["metrics"]}
     assert {"near.g0_n0.scan_paper_total", "off_socket_penalty.g0_n1.scan_paper_total"} <= names
     for path in ("g0.n1", "g1.n0", "g2.n0"):
-        ((word, reason),) = findings(found["good"], path)
-        assert word == "PASS" and "explain the penalties of 5 kernels" in reason
+        ((word, code, fields),) = findings(found["good"], path)
+        assert (word, code, fields["kernels"]) == ("PASS", "penalty.explained", 5)
     assert found["good"]["verdict"] == "PASS", said
 
 
 def test_more_than_the_link_is_said(penalties: tuple[dict[str, dict[str, Any]], str]) -> None:
-    ((word, reason),) = findings(penalties[0]["more"], "g0.n1")
-    assert word == NOT_JUDGED and "not only the link" in reason and "where the link costs" in reason
+    ((word, code, _),) = findings(penalties[0]["more"], "g0.n1")
+    assert (word, code) == (NOT_JUDGED, "penalty.beyond_link")
     assert findings(penalties[0]["more"], "g1.n0")[0][0] == "PASS"
 
 
 def test_without_a_matrix_the_penalties_stand_alone(penalties: tuple[dict[str, dict[str, Any]], str]) -> None:
     found = penalties[0]["no_matrix"]
-    ((_, why),) = findings(found, "matrix")
-    assert "no GPU could be used" in why
-    ((word, reason),) = findings(found, "penalty")
-    assert word == NOT_JUDGED and "no host-device matrix" in reason
+    ((word, _, fields),) = findings(found, "matrix")
+    assert word == NOT_JUDGED and "no GPU could be used" in fields["line"]
+    ((word, code, _),) = findings(found, "penalty")
+    assert (word, code) == (NOT_JUDGED, "penalty.no_matrix")
 
 
 def test_a_rate_below_its_reference_fails(tmp_path: Path) -> None:

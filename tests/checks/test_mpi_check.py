@@ -48,7 +48,7 @@ mpi_check:
 CASES = {
     "good": ("PASS", ""),
     "slow": ("FAIL", "1 MiB stream of messages, host memory, n0 (beside g0) and n1 (beside g1, g2): across packages"),
-    "misplaced": ("INDETERMINATE", "n0-n1/pingpong_8B: a rank ran on CPUs '4', which are not of NUMA node 1"),
+    "misplaced": ("INDETERMINATE", "n0-n1/pingpong_8B binding: a rank ran on CPUs '4', not on those of NUMA node 1"),
     "half": ("INDETERMINATE", "n0-n1/pingpong_8B"),
     "refused": ("INDETERMINATE", "nearfar-contention: rank 0 on n: --between: n has no cores on NUMA node 1"),
 }

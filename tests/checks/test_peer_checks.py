@@ -83,7 +83,7 @@ def test_one_gpu_is_a_note_and_pairs_that_are_all_skipped_are_not_green(tmp_path
     found = {verdict["partition"]: verdict for verdict in every}
     assert set(found) == {"one", "three"}, done.stdout + done.stderr
     assert found["one"]["verdict"] == NOT_JUDGED, "what does not apply to a node counts neither way, in a sweep too"
-    assert [f["reason"] for f in found["one"]["findings"]] == ["one GPU: there is no pair to measure"]
+    assert [f["code"] for f in found["one"]["findings"]] == ["cells.one_gpu"]
     assert found["three"]["verdict"] == "INDETERMINATE"
     staged, published, nothing = found["three"]["reasons"]
     assert staged.endswith("and 3 more: no pairs (the node has both GPUs, and host memory between them)")

@@ -75,7 +75,7 @@ def test_a_gpu_below_its_like_is_degraded_and_the_throttle_reason_explains_it() 
     assert "siblings" in reason and "clocks were reduced meanwhile (hw_thermal, sw_power_cap, at 900 MHz)" in reason
     assert all(metric.throttled == (metric.gpus == (0,)) for metric in found.metrics)
     (clocks,) = [each for each in found.findings if each.item == "g0.clocks"]
-    assert clocks.verdict == "DEGRADED" and "hw_thermal" in clocks.reason and "sw_power_cap" not in clocks.reason
+    assert (clocks.verdict, clocks.fields["causes"]) == ("DEGRADED", ["hw_thermal"])
 
 
 def test_the_power_limit_is_where_a_matrix_product_runs() -> None:
@@ -92,7 +92,7 @@ def test_memory_errors_meanwhile_are_marked_and_judged(errors: dict[str, int], w
     ] == "memory_errors"
     assert {metric.disturbance for metric in found.metrics if metric.gpus != (0,)} == {None}
     (memory,) = [each for each in found.findings if each.item == "g0.memory"]
-    assert memory.verdict == word and "while sgemm, dgemm ran" in memory.reason
+    assert (memory.verdict, memory.fields["kernels"]) == (word, ["sgemm", "dgemm"])
 
 
 def test_wrong_answers_fail() -> None:
@@ -108,7 +108,7 @@ def test_a_missing_library_is_said_and_never_green() -> None:
     assert not [each for each in found.findings if each.item == "missing"], "its reason is known"
     silent = judged(made.document(X4, gemms(), skipped=left_out_bf16((0, 1))))
     (missing,) = [each for each in silent.findings if each.item == "missing"]
-    assert missing.reason == "requested but not measured: g2.n0/bf16gemm, g3.n0/bf16gemm"
+    assert missing.fields == {"kernels": ["g2.n0/bf16gemm", "g3.n0/bf16gemm"]}
 
 
 def test_smaller_sizes_have_names_and_rows_of_their_own() -> None:
@@ -124,7 +124,7 @@ def test_smaller_sizes_have_names_and_rows_of_their_own() -> None:
         "device_local_smaller_size.sgemm_today_rate",
     )
     assert mine[0].verdict == NOT_JUDGED, "three like it are no siblings of another size"
-    assert any(small in each.reason and "not compared" in each.reason for each in found.findings)
+    assert small in [each.fields["line"] for each in found.findings if each.code == "kernels.smaller_size"]
 
 
 def test_switches_of_the_tensor_cores_are_named() -> None:
@@ -132,7 +132,7 @@ def test_switches_of_the_tensor_cores_are_named() -> None:
     document["node"]["software"] = {"tensor_modes": "NVIDIA_TF32_OVERRIDE=0"}
     found = judged(from_raw(document, "made by hand"))
     (note,) = [each for each in found.findings if each.item == "tensor_modes"]
-    assert note.verdict == NOT_JUDGED and "NVIDIA_TF32_OVERRIDE=0" in note.reason
+    assert (note.verdict, note.fields) == (NOT_JUDGED, {"modes": "NVIDIA_TF32_OVERRIDE=0"})
     assert found.software["tensor_modes"] == "NVIDIA_TF32_OVERRIDE=0"
 
 

@@ -42,8 +42,8 @@ def test_what_the_links_do_not_explain_says_so() -> None:
     far = [entry for name in names for entry in made.results_of(KEENELAND, "g0.n1", name, "paper", slower=1.5)]
     document = made.document(KEENELAND, [*made.matrix_of(KEENELAND), *near, *far])
     (finding,) = kernels.findings.of_penalties(document)
-    assert finding.verdict == NOT_JUDGED and "not only the link" in finding.reason
-    assert finding.reason.index("scan") < (finding.reason + "sgemm").index("sgemm"), "the greatest deviation first"
+    assert (finding.verdict, finding.code) == (NOT_JUDGED, "penalty.beyond_link")
+    assert finding.fields["penalties"][0].startswith("scan"), "the greatest deviation first"
     fair = made.document(KEENELAND, [*made.matrix_of(KEENELAND), *made.every_path(KEENELAND, names)])
     assert {each.verdict for each in kernels.findings.of_penalties(fair)} == {"PASS"}
 
@@ -52,7 +52,7 @@ def test_without_the_matrix_nobody_knows_what_the_link_costs() -> None:
     document = made.document(KEENELAND, made.every_path(KEENELAND, ("scan",)))
     assert all(each.link is None for each in penalties.of_document(document, KEENELAND.node))
     (finding,) = kernels.findings.of_penalties(document)
-    assert "no host-device matrix" in finding.reason
+    assert finding.code == "penalty.no_matrix"
 
 
 def test_one_numa_node_has_no_second_class() -> None:
@@ -60,10 +60,7 @@ def test_one_numa_node_has_no_second_class() -> None:
     results = [entry for gpu in ("g0", "g1") for entry in made.results_of(one, f"{gpu}.n0", "sgemm", "today")]
     document = made.document(one, results)
     (finding,) = kernels.findings.of_penalties(document)
-    assert (finding.verdict, finding.reason) == (
-        NOT_JUDGED,
-        "the node has one NUMA node: there is no second path class, and no penalty",
-    )
+    assert (finding.verdict, finding.code) == (NOT_JUDGED, "penalty.one_numa_node")
     names = [figure.name for figure in named("kernel_penalty_check").figures(document, one.node)]
     assert names == [f"sole.g{gpu}_n0.sgemm_today_{what}" for gpu in (0, 1) for what in ("total", "overlapped")]
 

@@ -105,8 +105,8 @@ def test_notes_say_what_no_penalty_says() -> None:
         raw(*starved, skipped=skipped, contention={"oversubscribed": True, "roles": []})
     )
     notes = {note.item: note for note in contention.findings(document)}
-    assert "moved next to nothing" in notes["starved"].reason and notes["starved"].verdict == NOT_JUDGED
-    assert "one package" in notes["split"].reason
+    assert (notes["starved"].code, notes["starved"].verdict) == ("tasks.starved", NOT_JUDGED)
+    assert notes["split"].fields == {"line": "one package"}
     assert notes["oversubscribed"].verdict == "INDETERMINATE", "threads that share cores prove nothing"
 
 

@@ -194,7 +194,8 @@ def test_bindings_are_held_against_the_expected_node(run: Any) -> None:
     swapped = json.loads(measurement.dump(found))
     swapped["mpi"]["ranks"][LATENCY] = swapped["mpi"]["ranks"][FAR]
     (wrong,) = bindings.findings(measurement.loads(json.dumps(swapped)), KEENELAND)
-    assert wrong.reason == f"{LATENCY}: its ranks sat on NUMA nodes 0, 1"
+    assert (wrong.item, wrong.code) == (f"{LATENCY} binding", "ranks.other_numa_nodes")
+    assert wrong.fields == {"numa_nodes": [0, 1]}
 
 
 def test_no_osu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ def test_a_history_that_cannot_be_read_costs_a_line(checkout: Path, tmp_path: Pa
     (tmp_path / "rows-1").write_text("no directory")
     done = validate_plain(checkout, "good", NEARFAR_HISTORY=str(tmp_path))
     assert (done.returncode, run_json(checkout)["verdict"]) == (0, "PASS"), done.stdout + done.stderr
-    assert done.stderr.count("not compared with its own past") == 1, done.stderr
+    assert done.stderr.count("not compared with the node's history") == 1, done.stderr
 
 
 @pytest.mark.parametrize("before", [False, True])
@@ -228,7 +228,7 @@ def test_without_polars_a_run_says_so_once(checkout: Path, tmp_path: Path, befor
     kept = listing(tmp_path / "state/reports/history")
     done = validate_plain(checkout, "good", PYTHONPATH=f"{tmp_path / 'stub'}:{checkout}")
     assert (done.returncode, run_json(checkout)["verdict"]) == (0, "PASS"), done.stdout + done.stderr
-    said = [line for line in done.stderr.splitlines() if "polars is" in line or "its own past" in line]
+    said = [line for line in done.stderr.splitlines() if "polars is" in line or "the node's history" in line]
     assert len(said) == 1, done.stderr
     words = "nearfar: no history is kept, and nothing compared with the node's past: polars is not installed; "
     assert said[0].startswith(words) and listing(tmp_path / "state/reports/history") == kept

@@ -7,6 +7,7 @@ from typing import Any
 
 from nearfar.base import Finding, NearfarError
 from nearfar.measurement import Document
+from nearfar.mpi import messages
 from nearfar.topology import Node, NumaNode, parse_cpu_list
 
 from .subjects import WITHIN, MpiCase, parse, relation
@@ -19,49 +20,50 @@ def findings(document: Document | None, node: Node) -> list[Finding]:
     ranks: Mapping[str, Any] = (document.raw.get("mpi") or {}).get("ranks") or {}
     found = []
     for subject in dict.fromkeys(result.subject for result in document.results):
+        item = f"{subject} binding"
         try:
-            wrong = _wrong(parse(subject), ranks.get(subject) or [], node)
+            found.append(_wrong(item, parse(subject), ranks.get(subject) or [], node))
         except NearfarError as error:
-            wrong = str(error)
-        if wrong is not None:
-            found.append(Finding(f"{subject} binding", "INDETERMINATE", f"{subject}: {wrong}"))
-    return found
+            found.append(messages.UNKNOWN_CASE.finding(item, error=str(error)))
+    return [finding for finding in found if finding]
 
 
-def _wrong(case: MpiCase, ranks: Sequence[Mapping[str, Any]], node: Node) -> str | None:
+def _wrong(item: str, case: MpiCase, ranks: Sequence[Mapping[str, Any]], node: Node) -> Finding | None:
     if len(ranks) != case.ranks:
-        return f"the binding of {len(ranks)} of its {case.ranks} ranks was written down"
+        return messages.BINDING_LOST.finding(item, recorded=len(ranks), ranks=case.ranks)
     homes = []
     for rank in ranks:
         cpus = set(parse_cpu_list(str(rank.get("cpus") or "")))
         home = next((numa for numa in node.numa_nodes if cpus and cpus <= set(numa.cpus)), None)
         if home is None:
-            return f"rank {rank.get('rank')} ran on CPUs '{rank.get('cpus')}', which are of no one NUMA node"
+            return messages.NO_NUMA_NODE.finding(item, rank=rank.get("rank"), cpus=rank.get("cpus"))
         memory = rank.get("memory_nodes")
         if memory is not None and home.memory > 0 and memory != [home.index]:
-            return f"rank {rank.get('rank')} ran on NUMA node {home.index} with its memory on {memory}"
+            return messages.OTHER_MEMORY.finding(item, rank=rank.get("rank"), numa_node=home.index, memory=memory)
         homes.append(home)
-    return _not_within(case, homes) if case.placement in WITHIN else _not_beside(case, ranks, homes, node)
+    return _not_within(item, case, homes) if case.placement in WITHIN else _not_beside(item, case, ranks, homes, node)
 
 
-def _not_within(case: MpiCase, homes: Sequence[NumaNode]) -> str | None:
+def _not_within(item: str, case: MpiCase, homes: Sequence[NumaNode]) -> Finding | None:
     first, second = homes[0], homes[-1]
     found = WITHIN[0] if first == second else WITHIN[1] if first.package == second.package else WITHIN[2]
     if found == case.placement and len({home.index for home in homes}) <= 2:
         return None
-    return f"its ranks sat on NUMA nodes {', '.join(str(home.index) for home in homes)}"
+    return messages.OTHER_NUMA_NODES.finding(item, numa_nodes=[home.index for home in homes])
 
 
 def _not_beside(
-    case: MpiCase, ranks: Sequence[Mapping[str, Any]], homes: Sequence[NumaNode], node: Node
-) -> str | None:  # fmt: skip
+    item: str, case: MpiCase, ranks: Sequence[Mapping[str, Any]], homes: Sequence[NumaNode], node: Node
+) -> Finding | None:
     nic = next((each for each in node.nics if each.name == case.nic), None)
     for rank, home in zip(ranks, homes):
         gpu = node.gpu(int(rank["gpu"])) if rank.get("gpu") is not None else None
         device = nic or gpu
         if device is None:
-            return f"rank {rank.get('rank')}: the device that it used is not known to the node's description"
+            return messages.UNKNOWN_DEVICE.finding(item, rank=rank.get("rank"))
         found = relation(node, home, device.numa_node)
         if found != case.placement:
-            return f"rank {rank.get('rank')} sat on NUMA node {home.index}, {(found or 'unknown').replace('_', ' ')} to its device"
+            return messages.OTHER_PLACEMENT.finding(
+                item, rank=rank.get("rank"), numa_node=home.index, relation=(found or "unknown").replace("_", " ")
+            )
     return None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, Finding
+from nearfar.base import Finding
 from nearfar.measurement import Document
+from nearfar.mpi import messages
 
 #: A rank that waited for its core for more than this part of its time shared it with others.
 BUSY = 0.25
@@ -26,17 +27,9 @@ def findings(document: Document | None) -> list[Finding]:
     shared = busy(raw)
     found = []
     if shared:
-        words = (
-            f"others ran on the ranks' cores: a rank waited up to {max(shared.values()):.0%} of its time for its own"
-        )
-        found.append(Finding("cores", "INDETERMINATE", f"{_named(list(shared))}: {words}"))
+        found.append(messages.BUSY_CORES.finding("cores", cases=list(shared), waited=max(shared.values())))
     made: dict[str, int] = (raw.get("mpi") or {}).get("iterations") or {}
     cut = {case: repeats for case, repeats in made.items() if repeats < ENOUGH}
     if cut:
-        words = f"OSU's own repetitions would have taken too long: {min(cut.values())} of each size at least"
-        found.append(Finding("repetitions", NOT_JUDGED, f"{_named(list(cut))}: {words}"))
+        found.append(messages.FEWER_REPETITIONS.finding("repetitions", cases=list(cut), fewest=min(cut.values())))
     return found
-
-
-def _named(cases: list[str]) -> str:
-    return ", ".join(cases[:3]) + (f" and {len(cases) - 3} more" if len(cases) > 3 else "")

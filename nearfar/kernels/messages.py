@@ -1,0 +1,54 @@
+"""What findings about kernels with their transfers say."""
+
+from __future__ import annotations
+
+from nearfar.base import NOT_JUDGED, Message
+
+_PAGE = "method/kernels.md"
+_NO_REFERENCE = "no reference is made from it"
+
+# How the kernels ran.
+MISSING = Message("kernels.missing", "INDETERMINATE", "requested but not measured: {kernels}", page=_PAGE)
+THROTTLED = Message(
+    "kernels.throttled", "DEGRADED",
+    f"GPU {{gpu}}: its hardware reduced the clocks while {{kernels}} ran ({{causes}}); {_NO_REFERENCE}", page=_PAGE,
+)  # fmt: skip
+UNCORRECTED = Message(
+    "kernels.uncorrectable", "FAIL", "GPU {gpu}: {errors:#uncorrected memory error} while {kernels} ran", hard=True, page=_PAGE
+)  # fmt: skip
+CORRECTED = Message(
+    "kernels.corrected", "DEGRADED", f"GPU {{gpu}}: {{errors:#corrected memory error}} while {{kernels}} ran; {_NO_REFERENCE}",
+    page=_PAGE,
+)  # fmt: skip
+SMALLER_SIZE = Message(
+    "kernels.smaller_size",
+    NOT_JUDGED,
+    "{subject}, {kernels}: {line}; not compared with figures of the usual size",
+    page=_PAGE,
+)
+TENSOR_MODES = Message(
+    "kernels.tensor_modes", NOT_JUDGED, "the environment sets what matrix products compute with: {modes}", page=_PAGE
+)
+
+# What a path costs them.
+ONE_NUMA_NODE = Message(
+    "penalty.one_numa_node", NOT_JUDGED, "the node has one NUMA node: no second path class, and no penalty", page=_PAGE
+)
+NO_NEAR_PATH = Message(
+    "penalty.no_near_path", NOT_JUDGED,
+    "no GPU's near memory is known or was measured: nothing to compare other paths with", page=_PAGE,
+)  # fmt: skip
+ONLY_NEAR = Message(
+    "penalty.only_near", NOT_JUDGED, "only near paths were measured: no second path class to compare with", page=_PAGE
+)
+NO_MATRIX = Message(
+    "penalty.no_matrix", NOT_JUDGED, "no host-device matrix was measured with the kernels: what the links alone cost is not known",
+    page=_PAGE,
+)  # fmt: skip
+LINK_UNKNOWN = Message(
+    "penalty.link_unknown", NOT_JUDGED, "{path}: the rates of its links were not measured", page=_PAGE
+)
+EXPLAINED = Message(
+    "penalty.explained", "PASS", "{path}: the links' rates explain the penalties of {kernels:#kernel}", page=_PAGE
+)
+BEYOND_LINK = Message("penalty.beyond_link", NOT_JUDGED, "{path}: not only the link: {penalties}", page=_PAGE)
