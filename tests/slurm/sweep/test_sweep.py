@@ -282,7 +282,7 @@ def test_a_count_is_at_least_one(capsys: pytest.CaptureFixture[str], words: list
         with pytest.raises(SystemExit) as ended:
             main([*words[:-1], f"{words[-1]}={text}"])
         assert ended.value.code == 2
-        assert capsys.readouterr().err.splitlines()[-1].endswith(f"argument {words[-1]}: {told}")
+        assert f"argument {words[-1]}: {told}; " in capsys.readouterr().err
 
 
 def test_without_slurm_or_programs(told: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
