@@ -279,10 +279,10 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def did_you_mean(word: str, known: list[str]) -> str:
-    """`` (did you mean 'x'?)`` for the nearest known word, else the known ones, else nothing."""
+def did_you_mean(word: str, known: list[str], else_all: bool = True) -> str:
+    """`` (did you mean 'x'?)`` for the nearest known word, else (``else_all``) the known ones, else nothing."""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     # Two letters of three are enough in a word of the same length: 'd2h' for 'd2g', and not 'osu_check' for 'nosuch'.
     if close and (abs(len(close[0]) - len(word)) < 2 or difflib.get_close_matches(word, close, cutoff=0.7)):
         return f" (did you mean '{close[0]}'?)"
-    return f" (known: {', '.join(sorted(known))})" if known else ""
+    return f" (known: {', '.join(sorted(known))})" if known and else_all else ""

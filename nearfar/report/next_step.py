@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 from nearfar.base import NOT_JUDGED, printable
 from nearfar.report.figures import coverage
@@ -37,12 +38,15 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
             )
         return _line(["tune", *named], "references of its healthy runs, which an acceptance needs, as a diff")
     if shown in ("FAIL", "INDETERMINATE"):
-        checks = list(dict.fromkeys(check.name.partition("@")[0] for check in _of_word(run, shown)))
-        why = (
-            "after the repair: measures again what failed"
-            if shown == "FAIL"
-            else "measures again what could not be judged"
-        )
+        broken = [case for case in run.missing_cases if case.get("problem")]
+        names = [check.name.partition("@")[0] for check in _of_word(run, shown)] + [str(case["check"]) for case in broken]
+        checks = list(dict.fromkeys(names))
+        if shown == "FAIL":
+            why = "after the repair: measures again what failed"
+        elif broken:
+            why = f"once {Path(broken[0]['where']).name} is mended: measures again what could not be judged"
+        else:
+            why = "measures again what could not be judged"
         return _line(
             [
                 "validate",

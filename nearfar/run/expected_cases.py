@@ -60,7 +60,7 @@ def expected(checks: Iterable[Question], system: System) -> list[ExpectedCase]:
     """The cases that ReFrame should run on a system."""
     return [
         ExpectedCase(
-            c.name, system.name, p.name, environ, p.modelled, _node(p), str(check_file(c)), unreadable(check_file(c))
+            c.name, system.name, p.name, environ, p.modelled, _node(p), str(check_file(c)), problem(check_file(c))
         )
         for c in checks
         for p in system.partitions.values()
@@ -76,15 +76,18 @@ def check_file(question: Question) -> Path:
 
 
 @cache
-def unreadable(file: Path) -> str | None:
-    """File, line and what is wrong with a file that is absent or is not Python: ReFrame would end the whole session. Else None."""
+def problem(file: Path) -> str | None:
+    """What is wrong with a check's file, with its line: absent, not Python (ReFrame would end the whole session), or without the
+    class that has its name. Else None."""
     try:
-        compile(file.read_bytes(), file, "exec", dont_inherit=True)
+        code = compile(file.read_bytes(), file, "exec", dont_inherit=True)
     except OSError as error:
         return f"{file}: {error.strerror}"
     except (SyntaxError, ValueError) as error:
         return f"{file}:{getattr(error, 'lineno', None) or 1}: {getattr(error, 'msg', None) or error}"
-    return None
+    if file.stem in code.co_names:
+        return None
+    return f"{file}: no class {file.stem}: a check's class has the name of its file and question"
 
 
 def _node(partition: Partition) -> str | None:

@@ -225,7 +225,7 @@ def _reframe(request: Request, system: System, folder: Path, progress: RunProgre
     ]  # fmt: skip
     # File by file: one that is not Python would stop the whole session.
     for path in map(expected_cases.check_file, _chosen(request)):
-        command += [] if expected_cases.unreadable(path) else ["-c", str(path)]
+        command += [] if expected_cases.problem(path) else ["-c", str(path)]
     environment = {**os.environ, "NEARFAR_RUN_DIR": str(folder), "PYTHONUNBUFFERED": "1"}
     if request.acceptance:
         environment["NEARFAR_ACCEPTANCE"] = "1"

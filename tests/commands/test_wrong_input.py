@@ -151,10 +151,13 @@ def test_an_error_of_the_system_is_a_line_and_no_failed_node(
         (["calibrate", "--nosuch=1"], "nearfar calibrate: unknown option --nosuch"),
         (["lint", "--jsno"], "nearfar lint: unknown option --jsno (did you mean '--json'?)"),
         (["slurm", "sweep", "--nosuch"], "nearfar slurm sweep: unknown option --nosuch"),
+        (["detct"], "nearfar: unknown command 'detct' (did you mean 'detect'?)"),
+        (["slurm", "swep"], "nearfar slurm: unknown command 'swep' (did you mean 'sweep'?)"),
+        (["xyzzy"], "nearfar: unknown command 'xyzzy'; --help"),
         (["kit", "--output", "/nosuch/k.tgz"], "--output /nosuch/k.tgz: there is no directory /nosuch"),
     ],
 )
-def test_an_unknown_option_is_named_in_one_line(
+def test_an_unknown_word_is_named_in_one_line(
     words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:

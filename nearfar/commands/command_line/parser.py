@@ -20,6 +20,13 @@ class Parser(argparse.ArgumentParser):
         self._words = sys.argv[1:] if args is None else list(args)
         return super().parse_known_args(args, namespace)
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """A command that does not exist gets a guess in place of the list of all."""
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            guess = did_you_mean(value, list(action.choices), else_all=False)
+            self.error(f"unknown command '{value}'{guess}")
+        super()._check_value(action, value)
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and exit with 2."""
         known = [name for name in self._option_string_actions if name.startswith("--")]
@@ -29,7 +36,6 @@ class Parser(argparse.ArgumentParser):
             if name == "--":
                 break
             if name.startswith("--") and not any(each.startswith(name) for each in known):
-                guess = did_you_mean(name, known)
-                message = f"unknown option {name}{guess if 'did you mean' in guess else ''}"
+                message = f"unknown option {name}{did_you_mean(name, known, else_all=False)}"
                 break
         self.exit(EXIT_WRONG_USE, f"{self.prog}: {message}; --help shows examples\n")
