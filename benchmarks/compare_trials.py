@@ -64,7 +64,7 @@ def metric(kind: str) -> JudgedMetric:
     time = kind in ("loads", "latency")
     return JudgedMetric(
         name=kind, quantity=QUANTITIES.get(kind, "copy"), subject=SUBJECTS.get(kind, "n0:g0" if time else "saxpy"), flow=None, bytes=None,
-        path_class="near", question="", derived=None, gpus=(0,), engine="ce", value=100.0, unit="us" if time else "GB/s", interval=None,
+        path_class="near", question="", derived="", gpus=(0,), engine="ce", value=100.0, unit="us" if time else "GB/s", interval=None,
         n=None, least=None, most=None, samples=(), converged=True, verified=True, limited_by=(), ceiling=None, rows=(), beside=(),
         remeasured=False, throttled=False, contended=False, reference=None, degraded_below=None, baseline=None, verdict="PASS",
         reason=None,

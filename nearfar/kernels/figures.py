@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nearfar.cells import join_class
-from nearfar.measurement import RATIO, RATIO_UNIT, Document, SubjectMetric
+from nearfar.measurement import RATIO, RATIO_UNIT, Conditions, Document, Estimate, SubjectMetric, shared
 from nearfar.topology import LOCAL_CLASS, Node
 
 from . import penalties
@@ -47,9 +47,8 @@ def _figure(run: KernelRun, what: str, path_class: str, place: str, words: str) 
     named, asked = join_class(path_class, derived), _asked(run, what)
     return SubjectMetric(
         name=f"{named}.{place}.{asked}", subject=str(run.about), words=f"{run.words}: {words}", path_class=path_class,
-        value=rate.value, unit=rate.unit, quantity=quantity(run.kernel, what), ci=rate.value_interval, converged=result.converged,
-        verified=result.verified, rows=(f"{named}.{place}.{asked}", f"{named}.{asked}"), least=rate.least, most=rate.most, n=rate.n,
-        bytes=run.bytes, question=asked, derived=derived, plateau=rate.plateau, median=rate.median, steadiness=rate.steadiness,
+        **{**shared(Estimate, rate), **shared(Conditions, result), "bytes": run.bytes}, value=rate.value, interval=rate.value_interval,
+        quantity=quantity(run.kernel, what), rows=(f"{named}.{place}.{asked}", f"{named}.{asked}"), question=asked, derived=derived,
         gpus=_gpus(run), state=run.state,
     )  # fmt: skip
 
@@ -60,7 +59,7 @@ def _penalty(each: KernelPenalty) -> SubjectMetric:
     own = f"{named}.{run.about.word}.{asked}"
     return SubjectMetric(
         name=own, subject=str(run.about), words=f"{run.words}: {_WORDS[each.what]}, longer than from the near memory",
-        path_class=each.path_class, value=each.value, unit=RATIO_UNIT, quantity=RATIO, ci=each.interval,
+        path_class=each.path_class, value=each.value, unit=RATIO_UNIT, quantity=RATIO, interval=each.interval,
         converged=run.results[each.what].converged and each.near.results[each.what].converged,
         rows=(own, f"{named}.{asked}"), bytes=run.bytes, question=asked, derived="penalty", gpus=_gpus(run), state=run.state,
     )  # fmt: skip

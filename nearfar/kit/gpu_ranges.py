@@ -53,5 +53,5 @@ def ranges(folder: Path) -> Mapping[str, tuple[float, float]]:
 
 
 def _counts(metric: JudgedMetric) -> bool:
-    lone = metric.flow is None and metric.derived is None and metric.unit in ("GB/s", *COMPUTE_UNITS)
+    lone = metric.flow is None and not metric.derived and metric.unit in ("GB/s", *COMPUTE_UNITS)
     return lone and bool(metric.value) and bool(metric.verified) and not metric.throttled and not metric.contended

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from . import consistency
 from .codes import EXPECTED_SKIPS, HARDWARE_THROTTLES, SOFT_FAILURES
+from .derived import quotient
 from .document import (
     CELL_QUANTITIES,
     SCHEMA,
@@ -16,6 +17,7 @@ from .document import (
     Result,
     Unmeasured,
     dump,
+    figure_of,
     from_raw,
     load,
     loads,
@@ -32,10 +34,14 @@ from .metric import (
     RATIO,
     RATIO_UNIT,
     AnyMetric,
+    BaseMetric,
+    Conditions,
+    Estimate,
     GpuState,
     Metric,
     SubjectMetric,
     program_subject,
+    shared,
 )
 from .run_documents import DOCUMENT, DOCUMENTS_HELP, named_documents
 from .tail import Tail
@@ -54,8 +60,11 @@ __all__ = [
     "SCHEMA",
     "SOFT_FAILURES",
     "AnyMetric",
+    "BaseMetric",
     "BusyProcess",
+    "Conditions",
     "Document",
+    "Estimate",
     "FlowResult",
     "GpuProcess",
     "GpuState",
@@ -69,6 +78,7 @@ __all__ = [
     "Unmeasured",
     "consistency",
     "dump",
+    "figure_of",
     "from_raw",
     "load",
     "loads",
@@ -77,6 +87,8 @@ __all__ = [
     "metrics",
     "named_documents",
     "program_subject",
+    "quotient",
+    "shared",
     "subject_key",
     "verified_in",
 ]

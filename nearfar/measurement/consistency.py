@@ -31,8 +31,8 @@ def fault(metric: AnyMetric) -> str | None:
     unit = COMPUTE_UNITS[0] if _computes(metric) else _UNITS.get(metric.quantity)
     if unit is not None and metric.unit != unit:
         return f"it is in {metric.unit}, where {unit} were asked for"
-    if metric.ci is not None:
-        low, high = metric.ci
+    if metric.interval is not None:
+        low, high = metric.interval
         if not (math.isfinite(low) and math.isfinite(high)) or low > high:
             return f"its interval, {_numbers(low, high)}, is not valid"
         if not _within(metric.value, low, high):
@@ -49,8 +49,8 @@ def fault(metric: AnyMetric) -> str | None:
 def span(metric: AnyMetric) -> tuple[float, float] | None:
     """Between which values a figure lies: its interval, or the extremes of samples too few for one; None where neither is
     known."""
-    if metric.ci is not None:
-        return metric.ci
+    if metric.interval is not None:
+        return metric.interval
     return None if metric.least is None or metric.most is None else (metric.least, metric.most)
 
 

@@ -161,13 +161,18 @@ def _by_cell(figures: Iterable[Metric], lone: bool = False) -> dict[Cell, list[M
 
 def _over(figure: Metric, beside: Metric, what: str) -> Metric:
     """One figure over another; the interval is the quotient of the two."""
-    ci = None
-    if figure.ci and beside.ci and beside.ci[0] > 0:
-        ci = (figure.ci[0] / beside.ci[1], figure.ci[1] / beside.ci[0])
+    interval = quotient(figure.interval, beside.interval)
     made = _derived(figure, what, figure.value / beside.value, RATIO, figure.flow, figure.total)
     verified = _both(figure.verified, beside.verified)
     converged = figure.converged and beside.converged
-    return replace(made, ci=ci, converged=converged, verified=verified, basis=_weaker(figure.basis, beside.basis))
+    return replace(
+        made, interval=interval, converged=converged, verified=verified, basis=_weaker(figure.basis, beside.basis)
+    )
+
+
+def quotient(above: tuple[float, float] | None, below: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The interval of one figure over another; None where either has none, or the lower one may be nothing."""
+    return (above[0] / below[1], above[1] / below[0]) if above and below and below[0] > 0 else None
 
 
 def _weaker(one: str | None, other: str | None) -> str | None:
@@ -188,7 +193,7 @@ def _derived(
         derived=what,
         value=value,
         unit={RATIO: RATIO_UNIT, SIZE: SIZE_UNIT}.get(quantity, source.unit),
-        ci=None,
+        interval=None,
         ceiling=None,
         quantity=quantity,
         least=None,

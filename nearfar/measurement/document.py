@@ -14,6 +14,7 @@ from nearfar.base import CouldNotJudge, NearfarError, conforms, validator
 from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.topology import Node, node_from_document
 
+from .metric import Conditions, Estimate, shared
 from .tail import Tail, tail_of
 
 SCHEMA_NAME = "nearfar-measurement"
@@ -24,25 +25,16 @@ _FILE = "measurement-2"
 CELL_QUANTITIES = ("copy", "stream", "latency.copy", "latency.chase", "latency.launch", "tail")
 
 
-@dataclass(frozen=True)
-class Rate:
-    """A figure of one run. ``ci`` is an interval of at least 95 % for the median, ``None`` where there is none.
+@dataclass(frozen=True, kw_only=True)
+class Rate(Estimate):
+    """A figure of one run."""
 
-    ``least`` and ``most`` are the extremes of the ``n`` values, ``samples`` the values, where they are given. ``plateau`` is what
-    the path can do, ``interval`` its own, ``steadiness`` the median over it (of times its inverse); None where the figure has none
-    (one visit, tasks that share a flow).
-    """
-
-    unit: str
-    median: float
-    ci: tuple[float, float] | None
     n: int
-    least: float | None = None
-    most: float | None = None
-    samples: tuple[float, ...] = ()
-    plateau: float | None = None
+    median: float
+    #: At least 95 % for the median; None where there is none.
+    ci: tuple[float, float] | None = None
+    #: The same for the plateau.
     interval: tuple[float, float] | None = None
-    steadiness: float | None = None
 
     @property
     def value(self) -> float:
@@ -69,29 +61,18 @@ class FlowResult:
     tasks: Rate | None = None
 
 
-@dataclass(frozen=True)
-class Result:
-    """One cell at one size. ``total`` is ``None`` for a lone flow, ``cell`` where the subject is not a cell; such a result
-    has its first entry of ``flows`` as ``rate`` instead.
-
-    ``beside`` are flows of other cells that ran in the same window; ``remeasured``: measured again, alone, because the
-    first figure was doubted. ``basis``: of a modelled cell, how its rates are known (``nearfar.model.prediction.Prediction``).
-    ``smaller`` says why ``bytes`` is less than usual; empty: it is not.
-    """
+@dataclass(frozen=True, kw_only=True)
+class Result(Conditions):
+    """One cell at one size, or what is no cell (``cell`` None): such a result has its first entry of ``flows`` as ``rate``."""
 
     quantity: str
     subject: str
-    cell: Cell | None
-    bytes: int | None
-    converged: bool
-    verified: bool | None
-    limited_by: tuple[str, ...]
-    flows: tuple[FlowResult, ...]
-    total: Rate | None
+    cell: Cell | None = None
+    flows: tuple[FlowResult, ...] = ()
+    #: None for a lone flow.
+    total: Rate | None = None
     rate: Rate | None = None
-    beside: tuple[Flow, ...] = ()
-    remeasured: bool = False
-    basis: str | None = None
+    #: Why ``bytes`` is less than usual; empty: it is not.
     smaller: str = ""
     tail: Tail | None = None
 
@@ -290,13 +271,18 @@ def _lone(text: str, source: str, place: list[Any]) -> Flow:
     return cell.flows[0]
 
 
-def _rate(entry: dict[str, Any]) -> Rate:
-    interval = _pair(entry.get("ci"))
-    samples = tuple(entry.get("samples") or ())
+def _rate(entry: Mapping[str, Any]) -> Rate:
     return Rate(
-        entry["unit"], float(entry["median"]), interval, entry.get("n", 1), entry.get("min"), entry.get("max"), samples,
-        entry.get("plateau"), _pair(entry.get("interval")), entry.get("steadiness"),
+        unit=entry["unit"], median=float(entry["median"]), ci=_pair(entry.get("ci")), n=entry.get("n", 1), least=entry.get("min"),
+        most=entry.get("max"), samples=tuple(entry.get("samples") or ()), plateau=entry.get("plateau"),
+        interval=_pair(entry.get("interval")), steadiness=entry.get("steadiness"),
     )  # fmt: skip
+
+
+def figure_of(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What a rate of a document's JSON gives a metric that is made of it: its value, interval and samples."""
+    rate = _rate(entry)
+    return {**shared(Estimate, rate), "value": rate.median, "interval": rate.ci}
 
 
 def _pair(numbers: list[float] | None) -> tuple[float, float] | None:

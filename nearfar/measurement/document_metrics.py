@@ -9,7 +9,7 @@ from nearfar.topology import Node, behind_nvswitch
 
 from . import derived
 from .document import CELL_QUANTITIES, Document, Rate, Result
-from .metric import TAIL, Metric
+from .metric import TAIL, Conditions, Estimate, Metric, shared
 
 
 def metrics(document: Document, expected: Node | None = None) -> list[Metric]:
@@ -56,32 +56,10 @@ def _of_result(result: Result, cell: Cell, derived: str, node: Node) -> list[Met
 
     def metric(rate: Rate, flow: Flow | None, ceiling: float | None, total: bool = False) -> Metric:
         return Metric(
-            name=metric_name(join_class(path_class, derived), cell, flow, total),
-            cell=cell,
-            flow=flow,
-            total=total,
-            path_class=path_class,
-            value=rate.value,
-            unit=rate.unit,
-            ci=rate.value_interval,
-            converged=result.converged,
-            verified=result.verified,
-            ceiling=ceiling,
-            limited_by=result.limited_by,
-            quantity=result.quantity,
-            beside=result.beside,
-            remeasured=result.remeasured,
-            least=rate.least,
-            most=rate.most,
-            n=rate.n,
-            samples=rate.samples,
-            bytes=result.bytes,
-            derived=derived,
-            plateau=rate.plateau,
-            median=rate.median,
-            steadiness=rate.steadiness,
-            basis=result.basis,
-        )
+            **shared(Estimate, rate), **shared(Conditions, result), quantity=result.quantity, cell=cell, flow=flow, total=total,
+            name=metric_name(join_class(path_class, derived), cell, flow, total), path_class=path_class, derived=derived,
+            value=rate.value, interval=rate.value_interval, ceiling=ceiling,
+        )  # fmt: skip
 
     ceilings = {f.flow: _memory_peak(f.flow, node) if f.flow.kind == "stream" else f.ceiling for f in result.flows}
     if cell.lone:

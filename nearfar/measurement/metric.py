@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from nearfar.cells import Cell, Flow, join_class
 
@@ -31,48 +32,76 @@ def program_subject(name: str) -> str:
     return f"program/{name}"
 
 
-@dataclass(frozen=True)
-class Metric:
-    """One figure of a document.
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What the samples of a figure say. A program's rate, a metric and a judged metric share these fields; values are in ``unit``."""
 
-    ``flow`` is the flow of a cell of several that the figure belongs to, ``total`` whether it is their sum; a lone
-    cell's figure has neither. ``value``, ``ci`` and ``ceiling`` are in ``unit``. ``derived`` is what it
-    is beside a measured rate (``over_near``, ``latency_copy``; empty for a rate). ``beside`` and ``remeasured`` are the result's;
-    ``samples`` are its ``n`` samples, ``least`` and ``most`` their extremes, where they are known; ``bytes`` is the size of a
-    transfer. A derived figure has ``n`` and ``bytes`` of the one that it is made of, and no samples. ``value`` is the plateau where
-    there is one, else the median; ``ci`` is its interval. ``basis`` is that of a modelled result.
-    """
-
-    name: str
-    cell: Cell
-    flow: Flow | None
-    total: bool
-    path_class: str
-    value: float
     unit: str
-    ci: tuple[float, float] | None
-    converged: bool
-    verified: bool | None
-    ceiling: float | None
-    limited_by: tuple[str, ...]
-    quantity: str
-    beside: tuple[Flow, ...] = ()
-    remeasured: bool = False
+    #: How many samples there are; of a derived figure, those of the first figure that it is made of.
+    n: int | None = None
+    #: The least and the greatest sample.
     least: float | None = None
     most: float | None = None
-    n: int | None = None
+    #: In the order they were taken; empty where only their number is known.
     samples: tuple[float, ...] = ()
-    bytes: int | None = None
-    derived: str = ""
+    #: What the path can do; None where the figure has no plateau (one visit, tasks that share a flow).
     plateau: float | None = None
     median: float | None = None
+    #: The median over the plateau (of times its inverse).
     steadiness: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """How a figure was measured. A result of a document, a metric and a judged metric share these fields."""
+
+    #: The size of a transfer.
+    bytes: int | None = None
+    converged: bool = True
+    #: Whether the data that arrived was compared, and right; None: nothing was compared.
+    verified: bool | None = None
+    #: The capacities that limit a modelled figure.
+    limited_by: tuple[str, ...] = ()
+    #: Flows of other cells that ran in the same windows.
+    beside: tuple[Flow, ...] = ()
+    #: Measured again, alone, because the first figure was doubted.
+    remeasured: bool = False
+    #: Of a modelled figure, how it is known (``nearfar.model.prediction.Prediction``).
     basis: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaseMetric(Estimate, Conditions):
+    """What every figure has, judged or not."""
+
+    #: As ReFrame has it.
+    name: str
+    quantity: str
+    #: What picks the reference: ``near``, ``off_socket``, ``NV18`` …; of what is no cell, what tells right placement from wrong.
+    path_class: str
+    #: What it is beside a measured rate (``over_near``, ``latency_copy``); empty for a rate.
+    derived: str = ""
+    #: At least 95 % for the value.
+    interval: tuple[float, float] | None = None
+    #: What the link can carry of payload, or the memory.
+    ceiling: float | None = None
 
     @property
     def class_in_name(self) -> str:
-        """The class as names and rows have it: ``off_socket_over_near``."""
+        """The class as names and references have it: ``off_socket_over_near``."""
         return join_class(self.path_class, self.derived)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(BaseMetric):
+    """One figure of a cell. ``value`` is the plateau where there is one, else the median."""
+
+    value: float
+    cell: Cell
+    #: The flow of a cell of several that it belongs to; None for a lone cell and for the sum.
+    flow: Flow | None = None
+    #: Whether it is the sum of a cell of several flows.
+    total: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,44 +127,31 @@ class GpuState:
         return self.corrected + self.uncorrected
 
 
-@dataclass(frozen=True)
-class SubjectMetric:
-    """One figure of something that is no cell: an MPI benchmark, a kernel.
+@dataclass(frozen=True, kw_only=True)
+class SubjectMetric(BaseMetric):
+    """One figure of something that is no cell: an MPI benchmark, a kernel."""
 
-    ``subject`` is the document's text, ``words`` what a technician reads, ``path_class`` what tells right placement from
-    wrong; ``question`` what is asked of it, as it stands behind the class in the name; ``derived`` as of ``Metric``.
-    ``rows`` are the references' rows that may speak of it, the most precise first (empty: its name alone). ``value``, ``ci``,
-    ``ceiling``, ``least`` and ``most`` (the extremes of its ``n`` samples) are in ``unit``. ``contended``: its ranks shared their
-    cores with others. ``gpus`` compute it (none: those that the subject names, of the node's first GPU's model). ``state``: how their
-    clocks and memory were while it ran, where that is known of this figure.
-    """
-
-    name: str
-    subject: str
-    words: str
-    path_class: str
     value: float
-    unit: str
-    quantity: str
-    ci: tuple[float, float] | None = None
-    converged: bool = True
-    verified: bool | None = None
-    ceiling: float | None = None
-    limited_by: tuple[str, ...] = ()
-    rows: tuple[str, ...] = ()
-    least: float | None = None
-    most: float | None = None
-    n: int | None = None
-    bytes: int | None = None
+    #: The document's text.
+    subject: str
+    #: What a technician reads.
+    words: str
+    #: What is asked of it, as it stands behind the class in the name.
     question: str = ""
+    #: Names of references that may speak of it, the most precise first; empty: its name alone.
+    rows: tuple[str, ...] = ()
+    #: Its ranks shared their cores with others.
     contended: bool = False
-    derived: str = ""
-    plateau: float | None = None
-    median: float | None = None
-    steadiness: float | None = None
+    #: The GPUs that compute it; empty: those that the subject names, of the model of the node's first GPU.
     gpus: tuple[int, ...] = ()
+    #: How their clocks and memory were while it ran, where that is known of this figure.
     state: GpuState | None = None
 
 
 #: Any figure that is judged.
 AnyMetric = Metric | SubjectMetric
+
+
+def shared(kind: type[Any], source: object) -> dict[str, Any]:
+    """The fields of a common base (``Estimate``, ``Conditions``, ``BaseMetric``) as ``source`` has them."""
+    return {each.name: getattr(source, each.name) for each in fields(kind)}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar.base import Finding
-from nearfar.measurement import RATIO, Document, SubjectMetric, verified_in
+from nearfar.measurement import RATIO, Document, SubjectMetric, figure_of, verified_in
 from nearfar.topology import Node
 
 from . import messages
@@ -130,12 +130,10 @@ def figures(document: Document) -> list[SubjectMetric]:
 def _figure(
     about: ContentionSubject, result: Mapping[str, Any], rate: Mapping[str, Any], what: str, words: str, quantity: str
 ) -> SubjectMetric:
-    ci = rate.get("ci")
     return SubjectMetric(
         name=f"{result['cell']}.{what}", subject=str(result["cell"]), words=f"{about.words}: {words}",
-        path_class=about.place, value=float(rate["median"]), unit=str(rate["unit"]), quantity=quantity,
-        ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), verified=verified_in(result),
-        least=rate.get("min"), most=rate.get("max"), n=rate.get("n"), bytes=result.get("bytes"),
+        **figure_of(rate), path_class=about.place, quantity=quantity, converged=bool(result["converged"]),
+        verified=verified_in(result), bytes=result.get("bytes"),
         question=f"{str(result['cell']).removeprefix(f'{about.place}.')}.{what}",
         rows=(f"{result['cell']}.{what}", f"{about.place}.{about.word}.{about.traffic}.{what}"),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearfar.base import Finding
-from nearfar.measurement import RATIO, Document, SubjectMetric, verified_in
+from nearfar.measurement import RATIO, Document, SubjectMetric, figure_of, verified_in
 
 from . import messages
 
@@ -88,12 +88,10 @@ def _figure(
 ) -> SubjectMetric:
     quantity = str(result["quantity"])
     binding = str(result["cell"]).partition("/")[2]
-    ci = rate.get("ci")
     return SubjectMetric(
         name=f"{quantity[: -len(what)]}{name}.{what}", subject=str(result["cell"]), words=words, path_class=binding,
-        value=float(rate["median"]), unit=str(rate["unit"]), quantity=RATIO if explains or binding != "gpu" else quantity,
-        ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), verified=verified_in(result),
-        least=rate.get("min"), most=rate.get("max"), n=rate.get("n"), question=f"{name.removeprefix(f'{binding}.')}.{what}",
+        **figure_of(rate), quantity=RATIO if explains or binding != "gpu" else quantity, converged=bool(result["converged"]),
+        verified=verified_in(result), question=f"{name.removeprefix(f'{binding}.')}.{what}",
     )  # fmt: skip
 
 

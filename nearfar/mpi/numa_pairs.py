@@ -13,7 +13,7 @@ from typing import Any
 from nearfar.base import Finding
 from nearfar.binding import RELATIONS, cores_of, pairs
 from nearfar.cells import join_class
-from nearfar.measurement import RATIO, RATIO_UNIT, Document, SubjectMetric, verified_in
+from nearfar.measurement import RATIO, RATIO_UNIT, Document, SubjectMetric, figure_of, quotient, verified_in
 from nearfar.topology import Node, parse_cpu_list
 
 from . import messages
@@ -145,25 +145,22 @@ def figures(document: Document, node: Node) -> list[SubjectMetric]:
 
 
 def _figure(about: PairSubject, result: Mapping[str, Any], node: Node, before: Sequence[str]) -> SubjectMetric:
-    path_class, rate = about.pair.relation(node), result["total"]
-    question, ci = f"n{about.pair.first}_n{about.pair.second}.{about.traffic}", rate.get("ci")
+    path_class = about.pair.relation(node)
+    question = f"n{about.pair.first}_n{about.pair.second}.{about.traffic}"
     return SubjectMetric(
         name=f"{path_class}.{question}", subject=str(about), words=f"{about.words(node)}: {_PLACES[path_class]}",
-        path_class=path_class, value=float(rate["median"]), unit=str(rate["unit"]), quantity=str(result["quantity"]),
-        ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), verified=verified_in(result),
-        rows=_rows(path_class, question, about.traffic, before), least=rate.get("min"), most=rate.get("max"), n=rate.get("n"),
-        bytes=result.get("bytes"), question=question,
+        **figure_of(result["total"]), path_class=path_class, quantity=str(result["quantity"]), converged=bool(result["converged"]),
+        verified=verified_in(result), rows=_rows(path_class, question, about.traffic, before), bytes=result.get("bytes"),
+        question=question,
     )  # fmt: skip
 
 
 def _ratio(wrong: SubjectMetric, right: SubjectMetric, before: Sequence[str]) -> SubjectMetric:
     path_class = join_class(wrong.path_class, OVER)
-    ci = None
-    if wrong.ci and right.ci and right.ci[0] > 0:
-        ci = (wrong.ci[0] / right.ci[1], wrong.ci[1] / right.ci[0])
     return replace(
         wrong, name=f"{path_class}.{wrong.question}", derived=OVER, value=wrong.value / right.value, unit=RATIO_UNIT,
-        quantity=RATIO, ci=ci, least=None, most=None, converged=wrong.converged and right.converged,
+        quantity=RATIO, interval=quotient(wrong.interval, right.interval), least=None, most=None,
+        converged=wrong.converged and right.converged,
         words=f"{wrong.words}: over {_PLACES[RIGHT]}", rows=_rows(path_class, wrong.question, _traffic(wrong), before),
     )  # fmt: skip
 

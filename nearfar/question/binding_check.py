@@ -7,7 +7,7 @@ from typing import Any
 
 from nearfar.base import Finding
 from nearfar.cells import Skip
-from nearfar.measurement import PROGRAM, RATIO, Document, SubjectMetric, program_subject
+from nearfar.measurement import PROGRAM, RATIO, Document, SubjectMetric, figure_of, program_subject
 from nearfar.topology import Node
 
 from . import messages, synthetic_documents
@@ -27,13 +27,10 @@ def figures(document: Document) -> list[SubjectMetric]:
 
 
 def _figure(result: Mapping[str, Any], part: Mapping[str, Any]) -> SubjectMetric:
-    name, scheme, rate = str(result["cell"]).partition("/")[2], str(part["flow"]), part["rate"]
-    ci = rate.get("ci")
+    name, scheme = str(result["cell"]).partition("/")[2], str(part["flow"])
     return SubjectMetric(
-        name=f"{name}.{scheme}".replace("-", "_"), subject=str(result["cell"]), path_class=scheme, value=float(rate["median"]),
-        words=f"{name}: {scheme} over {result['reference']}", unit="1", quantity=RATIO,
-        ci=(float(ci[0]), float(ci[1])) if ci else None, converged=bool(result["converged"]), least=rate.get("min"),
-        most=rate.get("max"), n=rate.get("n"), question=scheme,
+        **figure_of(part["rate"]), name=f"{name}.{scheme}".replace("-", "_"), subject=str(result["cell"]), path_class=scheme,
+        words=f"{name}: {scheme} over {result['reference']}", quantity=RATIO, converged=bool(result["converged"]), question=scheme,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from nearfar import cells, kernels
 from nearfar.cells import Skip
@@ -29,11 +30,8 @@ def synthetic(paths: Iterable[str], node: Node, names: Sequence[str]) -> Documen
             for quantity in kernels.quantities(names):
                 rate = synthetic_documents.rate("GFLOP/s" if quantity.endswith("gemm.rate") else "us")
                 raw.append({"size": size})
-                results.append(
-                    Result(
-                        quantity, subject, None, 1 if smaller else 2, True, True, (), (), None, rate, smaller=smaller
-                    )
-                )
+                more: dict[str, Any] = {"smaller": smaller, "verified": True, "rate": rate}
+                results.append(Result(quantity=quantity, subject=subject, bytes=1 if smaller else 2, **more))
     return synthetic_documents.document({"results": raw}, node, results)
 
 

@@ -30,7 +30,7 @@ def cases(
 def synthetic(node: Node, features: Collection[str]) -> Document:
     """Of every case, those between two nodes too if the partition has them."""
     results = [
-        Result(quantity, str(case), None, size, True, True, (), (), None, synthetic_documents.rate(unit))
+        Result(quantity=quantity, subject=str(case), bytes=size, verified=True, rate=synthetic_documents.rate(unit))
         for case in cases(node, nodes=2 if "two_nodes" in features else 1)[0]
         for _, quantity, unit, _ in BENCHMARKS[case.benchmark].columns
         for size in (SMALL, MIDDLE, LARGE)

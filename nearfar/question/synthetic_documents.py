@@ -35,7 +35,7 @@ def _result(cell: Cell, quantity: str, node: Node) -> Result:
     )
     total = None if cell.lone else rate(unit)
     tail = Tail(1, 1.0, 1.0, 1.0, 1.0, 0.0, 1) if quantity == "tail" else None
-    return Result(quantity, str(cell), cell, None, True, True, (), flows, total, tail=tail)
+    return Result(quantity=quantity, subject=str(cell), cell=cell, verified=True, flows=flows, total=total, tail=tail)
 
 
 def flow_line_rate(flow: Flow, node: Node) -> float | None:
@@ -61,4 +61,4 @@ def document(raw: dict[str, Any], node: Node, results: Sequence[Result] = ()) ->
 
 def rate(unit: str) -> Rate:
     """A rate of 1."""
-    return Rate(unit, 1.0, None, 1, 1.0, 1.0)
+    return Rate(unit=unit, median=1.0, n=1, least=1.0, most=1.0)

@@ -39,24 +39,16 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
         return _line(["tune", *named], "references of its healthy runs, which an acceptance needs, as a diff")
     if shown in ("FAIL", "INDETERMINATE"):
         broken = [case for case in run.missing_cases if case.get("problem")]
-        names = [check.name.partition("@")[0] for check in _of_word(run, shown)] + [str(case["check"]) for case in broken]
-        checks = list(dict.fromkeys(names))
+        names = [check.name.partition("@")[0] for check in _of_word(run, shown)]
+        checks = list(dict.fromkeys([*names, *(str(case["check"]) for case in broken)]))
+        again = ["--acceptance"] * accepts + (["--check", *checks] if checks else [])
         if shown == "FAIL":
             why = "after the repair: measures again what failed"
         elif broken:
-            why = f"once {Path(broken[0]['where']).name} is mended: measures again what could not be judged"
+            why = f"after {Path(broken[0]['where']).name} is mended: measures again what could not be judged"
         else:
             why = "measures again what could not be judged"
-        return _line(
-            [
-                "validate",
-                *way,
-                *named,
-                *(["--acceptance"] if accepts else []),
-                *(["--check", *checks] if checks else []),
-            ],
-            why,
-        )
+        return _line(["validate", *way, *named, *again], why)
     if shown == "DEGRADED":
         return _line(["history", "--system", system], "whether it has been so before")
     if system == "local":

@@ -120,7 +120,7 @@ class ThisSite:
             (own, metric.value)
             for record in self.records(row)
             for metric in _metrics(record)
-            if metric.derived is None and metric.flow is None and metric.unit == "GB/s"
+            if not metric.derived and metric.flow is None and metric.unit == "GB/s"
             if metric.value is not None and (own := metric.cell) is not None
         ]
         if theirs is None:

@@ -111,7 +111,7 @@ def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
     if len(past.values) < FEWEST or metric.quantity in MADE_OF_OTHERS or metric.unit not in (*_RATES, *_TIMES):
         return None
     better = max if metric.unit in _RATES else min
-    value = metric.value if metric.converged or metric.ci is None else better(metric.ci)
+    value = metric.value if metric.converged or metric.interval is None else better(metric.interval)
     if not math.isfinite(value) or past.median <= 0:
         return None
     sign = 1 if metric.unit in _RATES else -1

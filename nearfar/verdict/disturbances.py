@@ -312,9 +312,7 @@ def _even_shares(
         return []
     if len({groups.get(flow.gpus[0], frozenset(flow.gpus)) for flow in cell.flows}) < len(cell.flows):
         return []
-    own = [
-        m.value for m in judged if m.subject == total.subject and m.flow is not None and m.derived is None and m.value
-    ]
+    own = [m.value for m in judged if m.subject == total.subject and m.flow is not None and not m.derived and m.value]
     return own if len(own) == len(cell.flows) and min(own) >= EVEN * max(own) else []
 
 

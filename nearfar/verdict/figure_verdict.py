@@ -64,7 +64,7 @@ def _verdict(metric: AnyMetric, reference: Reference | None, acceptance: bool, n
         outside = metric.value < bound if below else metric.value > bound
         if span is not None and span[0] < bound < span[1]:
             return _finding(
-                messages.UNSETTLED, metric, range="interval" if metric.ci else "samples", low=figure(span[0], metric.unit),
+                messages.UNSETTLED, metric, range="interval" if metric.interval else "samples", low=figure(span[0], metric.unit),
                 high=with_unit(span[1], metric.unit), bound=with_unit(bound, metric.unit),
             )  # fmt: skip
         if outside:

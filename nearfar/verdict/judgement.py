@@ -14,9 +14,11 @@ from nearfar.cells import Cell, Flow, Skip
 from nearfar.measurement import (
     MADE_OF_OTHERS,
     AnyMetric,
+    BaseMetric,
     Document,
     SubjectMetric,
     Unmeasured,
+    shared,
 )
 from nearfar.topology import Node
 from nearfar.verdict.references import Reference, question_of, row_keys
@@ -169,11 +171,10 @@ def _judge_metric(
     raw: Mapping[str, Any],
 ) -> JudgedMetric:
     flow: Flow | None = None
-    beside: tuple[Flow, ...] = ()
     if isinstance(metric, SubjectMetric):
         subject, asked = metric.subject, metric.question
     else:
-        subject, flow, beside = str(metric.cell), metric.flow, metric.beside
+        subject, flow = str(metric.cell), metric.flow
         asked = question_of(metric.cell, flow, metric.total)
     moved = subject if flow is None else str(flow)
     gpus, held = document_facts.gpus_of(moved), document_facts.held_down(raw)
@@ -189,13 +190,8 @@ def _judge_metric(
             named = ", ".join(f"GPU {gpu}" for gpu in sorted(held.intersection(gpus) or held))
             reason += f"; heat or power held down the clocks of {named}"
     return JudgedMetric(
-        name=metric.name, quantity=metric.quantity, subject=subject, flow=flow, bytes=metric.bytes, path_class=metric.path_class,
-        question=asked, derived=metric.derived or None, gpus=gpus, engine=document_facts.engine_of(metric.quantity, moved),
-        value=metric.value, unit=metric.unit, interval=metric.ci, n=metric.n, least=metric.least, most=metric.most,
-        samples=() if isinstance(metric, SubjectMetric) else metric.samples, converged=metric.converged, verified=metric.verified,
-        basis=None if isinstance(metric, SubjectMetric) else metric.basis,
-        limited_by=metric.limited_by, ceiling=metric.ceiling, rows=tuple(row_keys(metric)), beside=beside,
-        remeasured=not isinstance(metric, SubjectMetric) and metric.remeasured,
+        **shared(BaseMetric, metric), value=metric.value, subject=subject, flow=flow, question=asked, gpus=gpus,
+        engine=document_facts.engine_of(metric.quantity, moved), rows=tuple(row_keys(metric)),
         throttled=throttled if state is None else bool(state.held_down),
         disturbance=disturbances.MEMORY_ERRORS if state is not None and state.memory_errors else None,
         contended=_contended(metric, raw),
@@ -204,10 +200,9 @@ def _judge_metric(
             reference.file, reference.stale_bounds, reference.described, reference.provisional,
         ),
         degraded_below=None if reference is None else reference.degraded_below,
+        degraded_above=None if reference is None else reference.degraded_above,
         baseline=None if before is None else _past_runs(metric, before),
         verdict=verdict, reason=reason, code=finding.code,
-        plateau=metric.plateau, median=metric.median, steadiness=metric.steadiness,
-        degraded_above=None if reference is None else reference.degraded_above,
     )  # fmt: skip
 
 
@@ -216,7 +211,7 @@ def _contended(metric: AnyMetric, raw: Mapping[str, Any]) -> bool:
     measured in company in rounds is like a figure alone: whatever lost there was measured again alone."""
     if isinstance(metric, SubjectMetric) and metric.contended:
         return True
-    quick_company = not isinstance(metric, SubjectMetric) and metric.beside and (raw.get("program") or {}).get("quick")
+    quick_company = metric.beside and (raw.get("program") or {}).get("quick")
     return bool(raw.get("aggressor") or quick_company)
 
 

@@ -133,6 +133,7 @@ def _metric(raw: dict[str, Any]) -> JudgedMetric:
     interval, reference, baseline = raw["interval"], raw["reference"], raw["baseline"]
     for key in ("gpus", "samples", "limited_by", "rows"):
         raw[key] = tuple(raw[key])
+    raw["derived"] = raw["derived"] or ""
     raw["flow"] = _flow(raw["flow"])
     raw["beside"] = tuple(flow for text in raw["beside"] if (flow := _flow(text)) is not None) if raw["beside"] else ()
     if interval is not None:
@@ -197,6 +198,7 @@ def _raw_metric(metric: JudgedMetric) -> dict[str, Any]:
     found = {
         **vars(metric),
         "flow": None if metric.flow is None else str(metric.flow),
+        "derived": metric.derived or None,
         "beside": list(map(str, metric.beside)),
         "reference": None if metric.reference is None else _raw_reference(metric.reference),
         "baseline": None if metric.baseline is None else metric.baseline.to_raw(),

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from nearfar.base import Finding, good
-from nearfar.cells import Cell, CellError, Flow, join_class, parse
-from nearfar.measurement import MADE_OF_OTHERS, Unmeasured
+from nearfar.cells import Cell, CellError, Flow, parse
+from nearfar.measurement import MADE_OF_OTHERS, BaseMetric, Unmeasured
 
 from .references import WIDENED, figure, more_digits, with_unit
 
@@ -65,58 +65,41 @@ class FigureLook:
     why: str | None = None
 
 
-@dataclass(frozen=True)
-class JudgedMetric:
-    """A figure with all that is known of it. Values are in ``unit``; ``value`` None: it was no number.
+@dataclass(frozen=True, kw_only=True)
+class JudgedMetric(BaseMetric):
+    """A metric with all that is known of it. Values are in ``unit``."""
 
-    ``subject`` is the cell, or what is no cell, as the document has it; ``flow`` the flow of a cell of several. ``question`` is what
-    is asked of the path class (``h2d``, ``both.total``), ``derived`` what it is beside a measured rate (``over_near``). ``gpus`` are
-    those of the flow, or the cell. ``engine``: ``ce``, ``sm``, ``cpu`` or ``mpi``. ``rows`` are references' that may speak of it, the
-    most precise first. ``contended``: others used the same paths; ``throttled``: a GPU's clocks were held down by heat or power.
-    ``disturbance``: who disturbed it (``cpus``, ``steal``, ``gpu``, ``host``; None: nothing).
-    ``looks`` are all the times that it was measured, the first first, where it was measured again because it lay beyond a bound.
-    ``code`` and ``reason`` are of the ``Message`` of its verdict; none where it passed.
-    """
-
-    name: str
-    quantity: str
-    subject: str
-    flow: Flow | None
-    bytes: int | None
-    path_class: str
-    question: str
-    derived: str | None
-    gpus: tuple[int, ...]
-    engine: str
+    #: None: it was no number.
     value: float | None
-    unit: str
-    interval: tuple[float, float] | None
-    n: int | None
-    least: float | None
-    most: float | None
-    samples: tuple[float, ...]
-    converged: bool
-    verified: bool | None
-    limited_by: tuple[str, ...]
-    ceiling: float | None
+    #: The cell, or what is no cell, as the document has it.
+    subject: str
+    #: The flow of a cell of several that it belongs to.
+    flow: Flow | None
+    #: What is asked of the path class: ``h2d``, ``both.total``.
+    question: str
+    #: Those of the flow, or of the cell.
+    gpus: tuple[int, ...]
+    #: What moved the bytes: ``ce``, ``sm``, ``cpu`` or ``mpi``.
+    engine: str
+    #: Names of references that may speak of it, the most precise first.
     rows: tuple[str, ...]
-    beside: tuple[Flow, ...]
-    remeasured: bool
+    #: Whether heat or power held down the clocks of a GPU.
     throttled: bool
+    #: Whether other load used the same paths or cores.
     contended: bool
     reference: JudgedReference | None
     degraded_below: float | None
+    degraded_above: float | None = None
+    #: The same figure in the node's history.
     baseline: PastRuns | None
     verdict: str
+    #: Code and text of the ``Message`` of its verdict; none where it passed.
     reason: str | None
-    plateau: float | None = None
-    median: float | None = None
-    steadiness: float | None = None
-    looks: tuple[FigureLook, ...] = ()
-    degraded_above: float | None = None
-    disturbance: str | None = None
-    basis: str | None = None
     code: str = ""
+    #: All the times that it was measured, the first first, where it was measured again because it lay beyond a bound.
+    looks: tuple[FigureLook, ...] = ()
+    #: What disturbed it: ``cpus``, ``steal``, ``gpu``, ``host``; None: nothing.
+    disturbance: str | None = None
 
     @property
     def cell(self) -> Cell | None:
@@ -150,11 +133,6 @@ class JudgedMetric:
         shown = ", ".join(figure(value, self.unit, more=more) for value in values)
         where = "its bound" if bound is None else with_unit(bound, self.unit, more=more)
         return f"{len(self.looks)} looks: {shown}{unit}, {how} beyond {where}"
-
-    @property
-    def class_in_name(self) -> str:
-        """The class as names and rows have it: ``off_socket_over_near``."""
-        return join_class(self.path_class, self.derived)
 
     @property
     def bounded(self) -> bool:

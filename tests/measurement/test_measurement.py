@@ -303,7 +303,7 @@ def test_one_metric_for_a_lone_cell_and_one_each_for_several_flows():
     ]
     total = found["near.n0_g0__g0_n0.total"]
     assert (total.value, total.unit, total.ceiling, total.total, total.flow) == (101, "GB/s", 116.0, True, None)
-    assert found["near.n0_g0"].ci == (55.5, 55.5)
+    assert found["near.n0_g0"].interval == (55.5, 55.5)
 
 
 def test_the_expected_node_gives_the_class():
@@ -333,7 +333,7 @@ def test_ratios_of_far_over_near():
         "off_socket_over_near.n1_g0__g0_n1.total": 0.625,
     }
     lone = ratios["off_socket_over_near.n1_g0"]
-    assert lone.ci == pytest.approx((38 / 51, 42 / 49))
+    assert lone.interval == pytest.approx((38 / 51, 42 / 49))
     assert (lone.unit, lone.converged, lone.verified) == ("1", False, True)
 
 
@@ -365,7 +365,7 @@ def test_what_was_compared_has_bytes():
 @given(st.floats(1, 100), st.floats(0, 0.5), st.floats(1, 100), st.floats(0, 0.5))
 def test_a_ratios_interval_holds_every_quotient(far, far_half, near, near_half):
     found = by_name(document(result("n0:g0", rate(near, near_half)), result("n1:g0", rate(far, far_half))))
-    low, high = found["off_socket_over_near.n1_g0"].ci
+    low, high = found["off_socket_over_near.n1_g0"].interval
     for f in (far - far_half, far, far + far_half):
         for n in (near - near_half, near, near + near_half):
             assert low * (1 - 1e-12) <= f / n <= high * (1 + 1e-12)

@@ -11,18 +11,20 @@ import pytest
 from nearfar import measurement
 from nearfar.base import site_file
 from nearfar.base.verdicts import NOT_JUDGED
-from nearfar.measurement import SubjectMetric
 from nearfar.topology import node_to_document
 from nearfar.verdict import verdict_file
 from nearfar.verdict.document_findings import CaseInfo
 from nearfar.verdict.judgement import judge
 from nearfar.verdict.references import ReferenceFile, resolve
+from tests.support.verdicts import subject_metric
 from tests.verdict.test_references import CHECK, NODE
 
 SUBJECT = CaseInfo(CHECK, "s", "p", "e", "h", "2026-11-20T09:00:00Z")
 LATENCY = "osu_latency/H-H/same_numa"
-METRIC = SubjectMetric("same_numa.small", LATENCY, "latency of 8 B", "same_numa", 0.5, "us", "mpi.latency",
-                       rows=("openmpi.same_numa.small", "same_numa.small"))  # fmt: skip
+ROWS = ("openmpi.same_numa.small", "same_numa.small")
+METRIC = subject_metric(
+    "same_numa.small", LATENCY, "same_numa", 0.5, "us", "mpi.latency", rows=ROWS, words="latency of 8 B"
+)
 
 
 def document(**more: Any) -> measurement.Document:

@@ -83,7 +83,7 @@ def test_names_are_words_each_once_and_figures_are_told_apart() -> None:
     assert metrics["saxpy.gpu.mean.h2d"].value == 30
     assert metrics["saxpy.gpu.greatest.h2d"].value == 40
     assert metrics["saxpy.gpu.transfer_imbalance"].value == pytest.approx(4 / 3)
-    assert metrics["saxpy.gpu.over_default.speedup"].ci == pytest.approx((1.24, 1.26))
+    assert metrics["saxpy.gpu.over_default.speedup"].interval == pytest.approx((1.24, 1.26))
     judged = {name for name, metric in metrics.items() if metric.quantity != "ratio"}
     assert {name.split(".")[1] for name in judged} == {"gpu"}, "only the pack's own binding is to be judged"
 

@@ -101,7 +101,7 @@ def test_figures_have_classes_and_wrong_over_right() -> None:
         "across_packages_over_same_numa_node.n0_n1.stream_1MiB": 0.5,
     }
     latency = found["across_packages.n0_n1.pingpong_8B"]
-    assert (latency.unit, latency.quantity, latency.ci) == ("us", "mpi.pingpong.latency", (0.9 * 0.8, 1.1 * 0.8))
+    assert (latency.unit, latency.quantity, latency.interval) == ("us", "mpi.pingpong.latency", (0.9 * 0.8, 1.1 * 0.8))
     assert latency.words == "8 B ping-pong, host memory, n0 (beside g0) and n1 (beside g1, g2): across packages"
 
 

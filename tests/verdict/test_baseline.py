@@ -167,7 +167,7 @@ def test_more_time_is_worse_and_less_is_not() -> None:
     found = baseline.worsening(latency, past(longer))
     assert found is not None and found.kind == "step"
     assert "5.0 % more than its own past" in baseline.words(latency, past(longer), found)
-    shorter = replace(latency, value=5.7, ci=(5.7, 5.7))
+    shorter = replace(latency, value=5.7, interval=(5.7, 5.7))
     assert baseline.worsening(shorter, past([6.0] * NIGHTS + [5.7] * 20)) is None
 
 

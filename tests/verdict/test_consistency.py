@@ -9,25 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar.measurement import AnyMetric, SubjectMetric, consistency
+from nearfar.measurement import AnyMetric, consistency
 from nearfar.verdict.references import Reference
+from tests.support.verdicts import subject_metric
 from tests.verdict.test_references import metric
 from tests.verdict.test_verdict import SUBJECT, judge
 
-GOOD = metric("n0:g0", 55.0, ci=(54.9, 55.1), least=54.5, most=55.3)
+GOOD = metric("n0:g0", 55.0, interval=(54.9, 55.1), least=54.5, most=55.3)
 STREAM = metric("c0:n0/triad", 200.0, "local")
-MPI = SubjectMetric("a.latency", "osu_latency/H-H/sole", "latency", "sole", 0.5, "us", "mpi.latency")
-SAXPY = SubjectMetric("saxpy.gpu.least.h2d", "saxpy/gpu", "rate", "gpu", 50.0, "GB/s", "saxpy.h2d", verified=True)
-PENALTY = SubjectMetric("p", "within.per_task.4.stream_1MiB", "penalty", "within", -0.1, "1", "ratio", verified=True)
+MPI = subject_metric("a.latency", "osu_latency/H-H/sole", "sole", 0.5, "us", "mpi.latency")
+SAXPY = subject_metric("saxpy.gpu.least.h2d", "saxpy/gpu", "gpu", 50.0, "GB/s", "saxpy.h2d", verified=True)
+PENALTY = subject_metric("p", "within.per_task.4.stream_1MiB", "within", -0.1, "1", "ratio", verified=True)
 
 
 @pytest.mark.parametrize(
     "bad, words",
     [
-        (replace(GOOD, converged=False, ci=None, least=None, most=None), "did not settle, and no interval shows"),
-        (replace(GOOD, ci=(55.1, 54.9)), "its interval, 55.1 to 54.9, is not valid"),
-        (replace(GOOD, ci=(float("-inf"), 56.0)), "is not valid"),
-        (replace(GOOD, ci=(52.0, 53.0)), "it lies outside its own interval, 52 to 53"),
+        (replace(GOOD, converged=False, interval=None, least=None, most=None), "did not settle, and no interval shows"),
+        (replace(GOOD, interval=(55.1, 54.9)), "its interval, 55.1 to 54.9, is not valid"),
+        (replace(GOOD, interval=(float("-inf"), 56.0)), "is not valid"),
+        (replace(GOOD, interval=(52.0, 53.0)), "it lies outside its own interval, 52 to 53"),
         (replace(GOOD, least=10.0, most=20.0), "it lies outside its own samples, 10 to 20"),
         (replace(GOOD, least=60.0, most=50.0), "it lies outside its own samples"),
         (replace(GOOD, unit="MB/s"), "it is in MB/s, where GB/s were asked for"),
@@ -49,8 +50,8 @@ def test_a_figure_that_does_not_hang_together_is_none(bad: AnyMetric, words: str
     GOOD, STREAM, SAXPY, PENALTY, MPI,
     replace(MPI, converged=False, least=0.4, most=0.6),  # three runs of OSU
     replace(GOOD, converged=False),
-    replace(GOOD, ci=(55.0000004, 55.1)),  # as a document rounds it
-    metric("n0:g1", 0.9, "off_socket_over_near", verified=None, ci=None, converged=False),  # made of others, which are judged
+    replace(GOOD, interval=(55.0000004, 55.1)),  # as a document rounds it
+    metric("n0:g1", 0.9, "off_socket_over_near", verified=None, interval=None, converged=False),  # made of others, which are judged
 ])  # fmt: skip
 def test_what_programs_print_hangs_together(good: AnyMetric) -> None:
     assert consistency.fault(good) is None

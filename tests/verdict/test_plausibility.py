@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from nearfar import measurement
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.cells import parse
-from nearfar.measurement import AnyMetric, Metric, SubjectMetric
+from nearfar.measurement import AnyMetric, Metric
 from nearfar.mpi import contention, load_balance
 from nearfar.mpi.osu import mpi_figures as osu_figures
 from nearfar.topology import Link
 from nearfar.verdict import plausibility
+from tests.support.verdicts import subject_metric
 from tests.verdict.test_references import NODE, metric
 from tests.verdict.test_verdict import SUBJECT, judge
 
@@ -113,7 +114,7 @@ def test_totals_are_as_many_flows_and_each_memory_once() -> None:
 def test_figures_that_are_no_cells(quantity: str, subject: str, unit: str, can_be: float, cannot: float) -> None:
     for value, good in ((can_be, True), (cannot, False)):
         name = re.sub("[^A-Za-z0-9_.]", "_", f"a.{subject}")
-        made = SubjectMetric(name, subject, "a figure", "a", value, unit, quantity, verified=True)
+        made = subject_metric(name, subject, "a", value, unit, quantity, verified=True)
         assert (plausibility.fault(made) is None) == good, value
         found = judge(None, {}, subject=SUBJECT, metrics=[made])
         assert found["verdict"] == (NOT_JUDGED if good else "INDETERMINATE")

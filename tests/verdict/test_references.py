@@ -38,7 +38,7 @@ def metric(
     unit = "1" if path_class.endswith("_over_near") else "GB/s"
     quantity = "ratio" if unit == "1" else "stream" if parsed.flows[0].kind == "stream" else "copy"
     defaults: dict[str, Any] = {
-        "ci": (value, value),
+        "interval": (value, value),
         "converged": True,
         "verified": True,
         "ceiling": None,

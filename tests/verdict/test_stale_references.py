@@ -120,7 +120,7 @@ def test_of_a_time_more_is_worse(file: ReferenceFile) -> None:
         (found,) = resolve([latency], CHECK, [file], NODE, stamp=NEW, upgrade=Upgrade(shifts)).values()
         assert found is not None and (found.highest, found.degraded_below) == (None, None)
         assert found.degraded_above == pytest.approx(most)
-        slow = replace(latency, value=7.1, ci=(7.1, 7.1))
+        slow = replace(latency, value=7.1, interval=(7.1, 7.1))
         assert figure_verdict.of_figure(slow, found, {}, False, NODE).verdict == "DEGRADED"
 
 

@@ -166,7 +166,7 @@ def test_one_judged_figure_makes_a_check_judged() -> None:
     reference = {good.name: Reference(55.0, -0.05, None, "GB/s", "tuned", "tuned")}
     found = judge(None, reference, subject=SUBJECT, metrics=[good, other], must_judge=True)
     assert (found["verdict"], [m["verdict"] for m in found["metrics"]]) == ("PASS", ["PASS", NOT_JUDGED])
-    slow = judge(None, reference, subject=SUBJECT, metrics=[replace(good, value=20.0, ci=None), other])
+    slow = judge(None, reference, subject=SUBJECT, metrics=[replace(good, value=20.0, interval=None), other])
     assert slow["verdict"] == "FAIL"
 
 
@@ -216,7 +216,7 @@ def test_an_unsettled_figure_on_its_bound_proves_nothing() -> None:
         ((50.0, 54.0), True, "FAIL"),
         ((50.0, 51.0), False, "FAIL"),
     ):
-        measured = metric("n0:g0", 51.0, ci=ci, converged=converged)
+        measured = metric("n0:g0", 51.0, interval=ci, converged=converged)
         found = judge(None, {measured.name: reference}, subject=SUBJECT, metrics=[measured])
         assert found["verdict"] == word, (ci, converged)
 
@@ -417,7 +417,7 @@ def test_a_figure_without_a_reference_can_be_worse_than_its_past() -> None:
 def test_more_time_than_in_the_past_is_worse() -> None:
     slow = replace(metric("n0:g0", 8.0), unit="us", quantity="latency.copy")
     assert beside_past(slow, 6.0, 6.1, 6.0, 5.9, 6.0)["verdict"] == "DEGRADED"
-    assert beside_past(replace(slow, value=4.0, ci=(4.0, 4.0)), 6.0, 6.1, 6.0, 5.9, 6.0)["verdict"] == "PASS"
+    assert beside_past(replace(slow, value=4.0, interval=(4.0, 4.0)), 6.0, 6.1, 6.0, 5.9, 6.0)["verdict"] == "PASS"
 
 
 @given(

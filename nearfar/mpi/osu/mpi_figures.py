@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from nearfar.base import NearfarError
 from nearfar.cells import join_class
-from nearfar.measurement import RATIO, Document, Rate, Result, SubjectMetric
+from nearfar.measurement import RATIO, Conditions, Document, Estimate, Rate, Result, SubjectMetric, quotient, shared
 
 from . import disturbances
 from .benchmarks import BENCHMARKS
@@ -74,10 +74,9 @@ def _figure(
 ) -> SubjectMetric:  # fmt: skip
     asked = _question(case, quantity, label)
     return SubjectMetric(
-        f"{case.placement}.{asked}", str(case), f"{_words(case, quantity)}, {_label_words(label)}", case.placement, rate.median,
-        rate.unit, quantity, ci=rate.ci, converged=result.converged, verified=result.verified,
-        rows=_rows(case.placement, case, quantity, label, mpi), least=rate.least, most=rate.most, n=rate.n, bytes=result.bytes,
-        question=asked, contended=contended,
+        **shared(Estimate, rate), **shared(Conditions, result), name=f"{case.placement}.{asked}", subject=str(case),
+        words=f"{_words(case, quantity)}, {_label_words(label)}", path_class=case.placement, value=rate.median, interval=rate.ci,
+        quantity=quantity, rows=_rows(case.placement, case, quantity, label, mpi), question=asked, contended=contended,
     )  # fmt: skip
 
 
@@ -115,12 +114,10 @@ def _ratios(found: Mapping[tuple[MpiCase, str, str], SubjectMetric], mpi: tuple[
             continue
         over = OVER[RIGHT[case.placement]]
         path_class = join_class(case.placement, over)
-        ci = None
-        if wrong.ci and right.ci and right.ci[0] > 0:
-            ci = (wrong.ci[0] / right.ci[1], wrong.ci[1] / right.ci[0])
         yield replace(
             wrong, name=f"{path_class}.{wrong.question}", derived=over, value=wrong.value / right.value,
-            unit="1", quantity=RATIO, ci=ci, least=None, most=None, converged=wrong.converged and right.converged,
+            unit="1", quantity=RATIO, interval=quotient(wrong.interval, right.interval), least=None, most=None,
+            converged=wrong.converged and right.converged,
             words=f"{wrong.words}: over {_PLACES[case.right.placement]}",
             rows=_rows(path_class, case, quantity, label, mpi),
         )  # fmt: skip

@@ -23,7 +23,7 @@ def slug(text: str) -> str:
     return _NOT_A_WORD.sub("-", text)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Figure(JudgedMetric):
     """One metric. ``anchor`` is its place on the page."""
 

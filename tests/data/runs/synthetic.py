@@ -227,7 +227,7 @@ def _metric(name: str, cell: str, flow: str | None, kind: str, result: dict[str,
     parsed, one = parse(cell), None if flow is None else parse(flow).flows[0]
     return JudgedMetric(
         name=name, quantity=result["quantity"], subject=cell, flow=one, bytes=result["bytes"], path_class=kind,
-        question=question_of(parsed, one, name.endswith(".total")), derived=None, gpus=document_facts.gpus_of(flow or cell),
+        question=question_of(parsed, one, name.endswith(".total")), derived="", gpus=document_facts.gpus_of(flow or cell),
         engine=document_facts.engine_of(result["quantity"], flow or cell), value=value, unit="GB/s", interval=tuple(rate["ci"]),
         n=rate["n"], least=rate["min"], most=rate["max"], samples=tuple(rate["samples"]), converged=result["converged"],
         verified=result["verified"], limited_by=tuple(result.get("limited_by", [])), ceiling=ceiling, rows=(name,), beside=(),
