@@ -60,7 +60,7 @@ def _commands(side: Side) -> list[tuple[str, str, str]]:
     rows: dict[str, tuple[str, str, str]] = {}
     for node in side.nodes:
         for check in node.checks:
-            program = (check.document or {}).get("program") or {}
+            program = check.document.get("program", {})
             if program.get("command"):
                 name = " ".join(str(program[key]) for key in ("name", "version") if program.get(key))
                 rows.setdefault(check.name, (check.name, name, provenance.command(program["command"])))

@@ -75,7 +75,7 @@ def _facts(side: NodeSide) -> Iterator[tuple[str, str, Any]]:
             info = check.verdict.measurement if check.verdict else None
             if info is not None and info.program and info.version:
                 yield "software", info.program, info.version
-            mpi = (check.document or {}).get("mpi")
+            mpi = check.document.get("mpi")
             if isinstance(mpi, Mapping) and mpi.get("implementation"):
                 yield (
                     "software",
@@ -118,7 +118,7 @@ def _machine(node: Node) -> Iterator[tuple[str, str, Any]]:
 def _under_load(checks: tuple[Any, ...]) -> Iterator[tuple[str, str, Any]]:
     """The links as they were under load: of idle GPUs they say nothing."""
     for check in checks:
-        for entry in (check.document or {}).get("gpus_under_load") or []:
+        for entry in check.document.get("gpus_under_load", []):
             link = entry.get("link") or {}
             yield f"g{entry.get('index')}", "link under load", _link(link.get("gen"), link.get("width"))
 

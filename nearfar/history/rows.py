@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError, short_host_name, utc_time
-from nearfar.measurement import DOCUMENT
 from nearfar.verdict import JudgedMetric, MeasuredGpu, Verdict, verdict_file
 
 _STAMP = ("driver", "cuda", "mps", "kernel")
@@ -29,15 +28,14 @@ def of_check(folder: Path, observed: Mapping[str, Any], run: str) -> list[dict[s
         raise CouldNotJudge(str(error)) from None
     if verdict is None or verdict.kind != "measured" or not verdict.metrics:
         return []
-    document = folder / DOCUMENT
     if verdict.measurement is None:
         raise CouldNotJudge(f"{path}: has figures, and says nothing of the document that they come from")
     if verdict.measurement.kind != "measured":
-        raise CouldNotJudge(f"{document}: is {verdict.measurement.kind}, its verdict says measured")
+        raise CouldNotJudge(f"{path}: is measured, and its document {verdict.measurement.kind}")
     _refuse_another_node(folder, verdict)
     found = of_verdict(verdict, observed)
     started = time_of(verdict.measurement.started or verdict.time, path)
-    source = sha256(_content(path) + _content(document)).hexdigest()[:16]
+    source = sha256(_content(path)).hexdigest()[:16]
     return [{**row, "source": source, "started": started, "run": run} for row in found]
 
 
@@ -57,12 +55,13 @@ def _content(path: Path) -> bytes:
 
 
 def _refuse_another_node(folder: Path, verdict: Verdict) -> None:
-    """A document belongs to the node whose folder it lies in; domains are left out of the comparison."""
+    """A verdict and its document belong to the node whose folder they lie in; domains are left out of the comparison."""
     own = short_name(folder.parent.name)
     hostname = None if verdict.measurement is None else verdict.measurement.hostname
-    for name, path in ((verdict_file.NAME, verdict.node), (DOCUMENT, hostname)):
-        if path and short_name(path) != own:
-            raise CouldNotJudge(f"{folder / name}: is of node {path}, and lies in the folder of {folder.parent.name}")
+    for name in (verdict.node, hostname):
+        if name and short_name(name) != own:
+            path = folder / verdict_file.NAME
+            raise CouldNotJudge(f"{path}: is of node {name}, and lies in the folder of {folder.parent.name}")
 
 
 def short_name(hostname: str) -> str:

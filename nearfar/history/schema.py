@@ -12,7 +12,7 @@ def row_schema() -> dict[str, pl.DataType]:
     """Columns by name. Times are UTC; ``value``, the interval and the reference's bounds are in ``unit``."""
     time = pl.Datetime("us", "UTC")
     return {
-        "source": pl.String(),  # of the check's document and verdict: the same run twice counts once
+        "source": pl.String(),  # the digest of its verdict.json: the same run twice counts once
         "sequence": pl.Int64(),  # counts the recordings of a node, so that a clock set back reorders nothing
         "recorded": time,
         "started": time,

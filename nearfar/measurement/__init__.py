@@ -23,6 +23,7 @@ from .document import (
     loads,
     subject_key,
     verified_in,
+    without_samples,
 )
 from .document_metrics import metrics
 from .machine import BusyProcess, GpuProcess, LinkCounter, MachineUse, machine_uses
@@ -91,4 +92,5 @@ __all__ = [
     "shared",
     "subject_key",
     "verified_in",
+    "without_samples",
 ]

@@ -170,6 +170,11 @@ def dump(document: Document | dict[str, Any]) -> str:
         raise CouldNotJudge(f"not written: a figure of the document is not a finite number ({error})") from error
 
 
+def without_samples(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON objects of a document without its samples and the times of its visits; medians and intervals stay."""
+    return {**raw, "results": _without_samples(raw["results"])}
+
+
 def result_key(result: Result) -> object:
     """What a result is told by: no two of a document share it."""
     return result.quantity, result.cell or result.subject, result.bytes
@@ -187,6 +192,12 @@ def subject_key(subject: str) -> object:
         return parse(subject)
     except CellError:
         return subject
+
+
+def _without_samples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_samples(part) for key, part in value.items() if key not in ("samples", "visits")}
+    return [_without_samples(part) for part in value] if isinstance(value, list) else value
 
 
 def _parse_json(text: str, source: str) -> Any:

@@ -52,7 +52,7 @@ def _check(node: NodeRun, check: CheckRecord) -> dict[str, Any]:
         "findings": [dict(vars(finding)) for finding in verdict.findings] if verdict else [],
         "missing": list(verdict.missing) if verdict else [],
         "skipped": [{"cell": gap.cell, "reason": gap.reason, "code": gap.code} for gap in gaps],
-        "document": f"{node.folder.name}/{check.name}/{measurement.DOCUMENT}" if check.document is not None else None,
+        "document": f"{node.folder.name}/{check.name}/{measurement.DOCUMENT}" if check.document else None,
     }  # fmt: skip
 
 

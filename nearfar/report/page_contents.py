@@ -208,7 +208,7 @@ def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
                     absent.setdefault(gpu, entry.reason)
                 else:
                     faults.setdefault(gpu, ("FAIL", entry.reason))
-        for state in (check.document or {}).get("gpus_under_load") or []:
+        for state in check.document.get("gpus_under_load", []):
             link = state.get("link") or {}
             if link.get("gen") and link.get("width") and not _is_nvlink(node, state.get("index")):
                 links[state["index"]] = f"PCIe {link['gen']} ×{link['width']}"
@@ -234,7 +234,7 @@ def _worse(figure: Figure, other: Figure | None) -> bool:
 def _devices(node: NodeRun) -> list[dict[str, Any]]:
     if node.node is None:
         return []
-    loads = {s.get("index"): s for check in node.checks for s in (check.document or {}).get("gpus_under_load") or []}
+    loads = {s.get("index"): s for check in node.checks for s in check.document.get("gpus_under_load", [])}
     rows = []
     for gpu in node.node.gpus:
         load = loads.get(gpu.index) or {}

@@ -19,6 +19,7 @@ from nearfar.measurement import (
     SubjectMetric,
     Unmeasured,
     shared,
+    without_samples,
 )
 from nearfar.topology import Node
 from nearfar.verdict.references import Reference, question_of, row_keys
@@ -106,7 +107,7 @@ def judge(
         failed=() if document is None else document.failed, skipped=() if document is None else document.skipped,
         left_out=tuple(Unmeasured(str(skip.cell), skip.reason, skip.code) for skip in left_out),
         measurement=None if document is None else document_facts.info(raw),
-        references=tuple(files), software=document_facts.software(raw),
+        references=tuple(files), software=document_facts.software(raw), document=without_samples(raw) if raw else {},
     )  # fmt: skip
 
 

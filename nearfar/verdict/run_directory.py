@@ -1,13 +1,14 @@
-"""Reading a run directory: ``run.json``, and for each node and check its verdict, document and standard error."""
+"""Reading a run directory: ``run.json``, and for each node ``node.json`` and the verdicts of its checks."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import ORDER, NearfarError, shown_verdict
-from nearfar.measurement import DOCUMENT, SCHEMA
+from nearfar.measurement import DOCUMENT
 from nearfar.question import check_rank
 from nearfar.topology import Node, node_from_document
 
@@ -28,12 +29,16 @@ _GONE = "it ran, but its folder is no longer in"
 
 @dataclass(frozen=True)
 class CheckRecord:
-    """One check on one node. ``document`` is the file as read; None: the file is not there."""
+    """One check on one node."""
 
     name: str
     folder: Path
     verdict: Verdict | None
-    document: dict[str, Any] | None
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The measurement document of its verdict; empty where there is none."""
+        return self.verdict.document if self.verdict else {}
 
     @property
     def word(self) -> str:
@@ -43,14 +48,7 @@ class CheckRecord:
     @property
     def problem(self) -> str | None:
         """What is missing of this check, in a sentence."""
-        if self.verdict is None:
-            return f"{self.name} left no verdict: it did not finish"
-        # A verdict without figures says itself why there is no document.
-        if self.document is None and (self.verdict.metrics or not self.verdict.reasons):
-            return (
-                f"{self.name} has a verdict, but its measurement document is missing: no samples, no bindings, no node"
-            )
-        return None
+        return f"{self.name} left no verdict: it did not finish" if self.verdict is None else None
 
 
 @dataclass(frozen=True)
@@ -116,11 +114,14 @@ class RunDirectory:
 
 def read(folder: Path) -> RunDirectory:
     """Read a run directory. Raises ``NearfarError`` that names the file which is missing, cut short or too new."""
-    raw = _load(folder / "run.json", "nearfar-run/1", {"system": str, "verdict": str})
+    path = folder / "run.json"
+    raw = verdict_file.load_object(path)
     if raw is None:
-        raise NearfarError(
-            f"{folder / 'run.json'}: not there; name a run directory, as ./validate prints them, or 'latest'"
-        )
+        raise NearfarError(f"{path}: not there; name a run directory, as ./validate prints them, or 'latest'")
+    verdict_file.check_schema(path, "nearfar-run/1", raw.get("schema"))
+    for key in ("system", "verdict"):
+        if not isinstance(raw.get(key), str):
+            raise NearfarError(f"{path}: '{key}' is missing or of the wrong type; the file was changed or cut short")
     nodes = [_node(place, raw) for place in sorted(folder.iterdir()) if place.is_dir()]
     # What was really measured comes first.
     found = sorted((node for node in nodes if node is not None), key=lambda node: (node.modelled, node.name))
@@ -131,19 +132,15 @@ def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
     folders = sorted(
         (each for each in place.iterdir() if each.is_dir() and _is_check(each)), key=lambda each: check_rank(each.name)
     )
-    checks = tuple(map(_check, folders))
-    observed = _load(place / "node.json", None, {})
+    checks = tuple(CheckRecord(each.name, each, verdict_file.read(each)) for each in folders)
+    observed = verdict_file.load_object(place / "node.json")
     if not checks and observed is None:
         return None
     verdicts = [check.verdict for check in checks if check.verdict]
     kinds = {verdict.kind for verdict in verdicts}
     modelled = "modelled" in kinds or (not kinds and place.name.endswith(_MODELLED_SUFFIX))
-    if modelled:
-        types = (check.document.get("node_type") for check in checks if check.document)
-        bare = place.name[: -len(_MODELLED_SUFFIX)] if place.name.endswith(_MODELLED_SUFFIX) else place.name
-        name = next((str(word) for word in types if word), bare)
-    else:
-        name = next((verdict.node for verdict in verdicts if verdict.node), place.name)
+    bare = place.name.removesuffix(_MODELLED_SUFFIX) if modelled else place.name
+    name = next((verdict.node for verdict in verdicts if verdict.node), bare)
     system = next((verdict.system for verdict in verdicts if verdict.system), str(run["system"]))
     return NodeRun(place, name, system, modelled, _machine(place, observed, checks), checks)
 
@@ -151,9 +148,9 @@ def _node(place: Path, run: dict[str, Any]) -> NodeRun | None:
 def _machine(place: Path, observed: dict[str, Any] | None, checks: tuple[CheckRecord, ...]) -> Node | None:
     """The node as observed, its GPUs numbered as the programs numbered them; else as the fullest document has it."""
     documents = [
-        _parsed(check.folder / DOCUMENT, check.document["node"])
+        _parsed(check.folder / verdict_file.NAME, check.document["node"])
         for check in checks
-        if check.document and isinstance(check.document.get("node"), dict)
+        if isinstance(check.document.get("node"), dict)
     ]
     fullest = max(documents, key=lambda node: len(node.gpus), default=None)
     if observed is None:
@@ -178,22 +175,3 @@ def _parsed(path: Path, document: dict[str, Any]) -> Node:
 
 def _is_check(folder: Path) -> bool:
     return any((folder / name).exists() for name in (verdict_file.NAME, DOCUMENT, "stderr.txt"))
-
-
-def _check(folder: Path) -> CheckRecord:
-    document = _load(folder / DOCUMENT, SCHEMA, {"results": list})
-    return CheckRecord(folder.name, folder, verdict_file.read(folder), document)
-
-
-def _load(path: Path, wanted: str | None, needed: dict[str, type]) -> dict[str, Any] | None:
-    """A JSON object from a file; None where there is no such file. ``needed`` are keys and the types of their values, ``wanted``
-    the schema that it must call itself; None: any."""
-    data = verdict_file.load_object(path)
-    if data is None:
-        return None
-    if wanted:
-        verdict_file.check_schema(path, wanted, data.get("schema"))
-    for key, kind in needed.items():
-        if not isinstance(data.get(key), kind):
-            raise NearfarError(f"{path}: '{key}' is missing or of the wrong type; the file was changed or cut short")
-    return data

@@ -95,6 +95,7 @@ def from_raw(raw: Mapping[str, Any], path: Path) -> Verdict:
         failed=_unmeasured(raw["failed"]), skipped=_unmeasured(raw["skipped"]), left_out=_unmeasured(raw["left_out"]),
         measurement=None if info is None else _made(MeasurementInfo, info, gpus=tuple(_made(MeasuredGpu, gpu) for gpu in info["gpus"])),
         references=tuple(raw["provenance"]["references"]), software=raw["provenance"]["software"], by_itself=raw.get("by_itself"),
+        document=raw.get("document", {}),
     )  # fmt: skip
 
 
@@ -112,12 +113,18 @@ def to_raw(verdict: Verdict) -> dict[str, Any]:
         **{key: [_raw_unmeasured(each) for each in getattr(verdict, key)] for key in ("failed", "skipped", "left_out")},
         "measurement": None if info is None else {**vars(info), "gpus": [dict(vars(gpu)) for gpu in info.gpus]},
         "provenance": {"references": list(verdict.references), "software": dict(verdict.software)},
+        **({"document": dict(verdict.document)} if verdict.document else {}),
     }  # fmt: skip
 
 
 def dump(verdict: Verdict) -> str:
-    """The verdict as JSON text, ending in a newline."""
-    return json.dumps(to_raw(verdict), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    """The verdict as JSON text, ending in a newline; the measurement document is a line of it."""
+    raw = to_raw(verdict)
+    document = raw.pop("document", None)
+    text = json.dumps(raw, indent=1, ensure_ascii=False, allow_nan=False)
+    if document is None:
+        return f"{text}\n"
+    return f'{text[:-2]},\n "document": {json.dumps(document, ensure_ascii=False, allow_nan=False)}\n}}\n'
 
 
 def _complain(raw: Mapping[str, Any], path: Path) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nearfar.base import Finding, good
 from nearfar.cells import Cell, CellError, Flow, parse
@@ -184,7 +184,8 @@ class Verdict:
     ``missing``: asked for, and nothing is said about it; ``failed`` and ``skipped`` as the program said; ``left_out``: never asked
     for. ``measurement``: None where there was no document. ``references`` are the files of the rows that were used; ``software`` the
     versions that the program named. ``by_itself``: the verdict before the other checks of the run were known, as ReFrame has it,
-    where they changed it.
+    where they changed it. ``document`` is the measurement document without its samples, for whoever shows the run; empty where there was
+    none.
     """
 
     check: str
@@ -206,6 +207,7 @@ class Verdict:
     references: tuple[str, ...]
     software: Mapping[str, str]
     by_itself: str | None = None
+    document: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def unmeasured(self) -> tuple[Unmeasured, ...]:

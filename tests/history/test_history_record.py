@@ -62,9 +62,8 @@ def test_the_same_run_twice_counts_once(tmp_path: Path) -> None:
 
 def test_nothing_modelled_gets_in(tmp_path: Path) -> None:
     run = nightly.run(tmp_path / "reports", {"gpu001": 1.0})
-    for name in ("verdict.json", "document.json"):
-        path = run / "gpu001/host_device_check" / name
-        path.write_text(json.dumps({**json.loads(path.read_text()), "kind": "modelled"}))
+    path = run / "gpu001/host_device_check/verdict.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "kind": "modelled"}))
     assert lines_of(run, tmp_path / "history") == []
     assert rows(tmp_path / "history").is_empty()
 
@@ -76,7 +75,7 @@ def test_a_document_that_is_modelled_under_a_measured_verdict_is_told(tmp_path: 
     raw["measurement"]["kind"] = "modelled"
     path.write_text(json.dumps(raw))
     said = lines_of(run, tmp_path / "history")
-    assert len(said) == 1 and "is modelled, its verdict says measured" in said[0]
+    assert len(said) == 1 and "is measured, and its document modelled" in said[0]
 
 
 def measured(**parts: Any) -> Any:
@@ -93,7 +92,7 @@ def measured(**parts: Any) -> Any:
     "spoil, words",
     [
         (lambda text: text[: len(text) // 2], "not a whole JSON document"),
-        (measured(hostname="gpu777"), "document.json: is of node gpu777"),
+        (measured(hostname="gpu777"), "verdict.json: is of node gpu777"),
         (lambda text: text.replace('"node": "gpu001"', '"node": "gpu777"'), "verdict.json: is of node gpu777"),
         (lambda text: text.replace("nearfar-verdict/2", "other/1"), "expected schema nearfar-verdict/2"),
         (measured(started="soon"), "'soon' is no time"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from pathlib import Path
 
@@ -404,6 +405,14 @@ def test_merged_documents_keep_what_any_of_them_knows_of_the_node() -> None:
     stream, copy = (load(real / f"{name}.json") for name in ("host_memory_check", "host_device_check"))
     assert stream.node.gpus[0].nvlinks is None and copy.node.gpus[0].nvlinks == 18
     assert [gpu.nvlinks for gpu in merge([stream, copy]).node.gpus] == [18] * 4
+
+
+def test_without_samples_a_document_has_the_same_figures() -> None:
+    for path in sorted((Path(__file__).parents[1] / "data").glob("h200-x*/*_check.json")):
+        raw = json.loads(path.read_text())
+        thin = measurement.without_samples(raw)
+        assert '"samples"' not in json.dumps(thin) and '"visits"' not in json.dumps(thin)
+        assert metrics(from_raw(thin)) == [dataclasses.replace(m, samples=()) for m in metrics(from_raw(raw))]
 
 
 def test_the_name_of_a_check_s_document_stands_once() -> None:

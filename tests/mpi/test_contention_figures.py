@@ -142,7 +142,7 @@ def test_the_tables_of_the_page() -> None:
     assert row[0] == "a pair for each task, 4 × 4: ping-pong of 8B"
     assert row[3].startswith("+10.0 % (+9.0 % to +11.0 %)") and row[8].startswith("+1.0 %")
     assert "MPI's latency +10.0 %" in (line(raw(*beside_gpus())) or "")
-    assert not contention_tables(raw()) and line(raw()) is None and not contention_tables(None)
+    assert not contention_tables(raw()) and line(raw()) is None and not contention_tables({})
 
 
 def test_the_page_has_the_tables_and_every_figure(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_the_line_for_a_terminal() -> None:
     assert balance.line(raw()) == (
         "2 ranks: default 80 % balanced, 72 % efficient; gpu 80 % balanced, 72 % efficient; gpu 1.25 times as fast as default"
     )
-    assert balance.line(None) is None
+    assert balance.line({}) is None
     assert str(balance.line(raw(family="saxpy.host."))).startswith("2 ranks in host memory: ")
 
 

@@ -17,7 +17,7 @@ from nearfar.verdict import CheckRecord, JudgedReference, NodeRun, PastRuns, run
 from nearfar.verdict.references import ReferenceFile
 from tests.data.runs import golden, modelled
 from tests.report.test_report import Page
-from tests.support.verdicts import judged, judged_metric
+from tests.support.verdicts import change_document, judged, judged_metric
 
 
 def built(folder: Path) -> tuple[Page, dict]:
@@ -64,8 +64,8 @@ def test_the_four_h200s_and_what_limits_them(healthy: Path) -> None:
 
 def test_what_is_not_explained_is_said(tmp_path: Path) -> None:
     folder = golden.write(tmp_path / "run")
-    (path,) = folder.glob("*/saturation_check/document.json")
-    document = json.loads(path.read_text())
+    (path,) = folder.glob("*/saturation_check/verdict.json")
+    document = json.loads(path.read_text())["document"]
     cell = "n0:g0+g0:n0+n0:g1+g1:n0+n0:g2+g2:n0"
     (result,) = (one for one in document["results"] if one["cell"] == cell)
     lost = 0.0
@@ -74,7 +74,7 @@ def test_what_is_not_explained_is_said(tmp_path: Path) -> None:
             lost += 0.3 * flow["rate"]["median"]
             flow["rate"].update(median=0.7 * flow["rate"]["median"], ci=[0.7 * end for end in flow["rate"]["ci"]])
     result["total"].update(median=result["total"]["median"] - lost, ci=[end - lost for end in result["total"]["ci"]])
-    path.write_text(json.dumps(document))
+    change_document(path, results=document["results"])
     found = only(folder).capacities
     assert found is not None
     odd = {row.cell: row.unexplained for row in found.predictions if row.unexplained}
@@ -120,12 +120,12 @@ def test_it_takes_half_a_second_at_most(healthy: Path) -> None:
 
 def test_contradictory_figures_leave_their_one_line(tmp_path: Path) -> None:
     folder = golden.write(tmp_path / "run")
-    path = folder / "vm" / "host_device_check" / "document.json"
-    document = json.loads(path.read_text())
+    path = folder / "vm" / "host_device_check" / "verdict.json"
+    document = json.loads(path.read_text())["document"]
     (lone,) = [result for result in document["results"] if result["cell"] == "n0:g1"]
     for rate in (lone["flows"][0]["rate"], lone["total"]):
         golden._scale(rate, 0.5)
-    path.write_text(json.dumps(document))
+    change_document(path, results=document["results"])
     page, digest = built(folder)
     words = "Not calibrated: contradictory figures: n0:g1 carries "
     assert words in page.text
@@ -156,10 +156,9 @@ def test_a_fault_in_an_explanation_costs_no_page(healthy: Path, monkeypatch: pyt
 
 def test_documents_of_other_nodes_leave_a_note(tmp_path: Path) -> None:
     folder = golden.write(tmp_path / "run")
-    path = folder / "vm" / "peer_check" / "document.json"
-    document = json.loads(path.read_text())
-    document["node"]["hostname"] = "elsewhere"
-    path.write_text(json.dumps(document))
+    path = folder / "vm" / "peer_check" / "verdict.json"
+    node = json.loads(path.read_text())["document"]["node"]
+    change_document(path, node={**node, "hostname": "elsewhere"})
     found = only(folder).capacities
     assert found is not None and found.note is not None and "is of another node or kind" in found.note
 
@@ -306,12 +305,9 @@ def test_a_summary_without_a_page_says_nothing_of_parts(tmp_path: Path) -> None:
 def test_many_nodes_share_the_terminals_line(tmp_path: Path) -> None:
     folder = golden.write(tmp_path / "run", ("host_device_check",), {"g2:n0": 0.5})
     (folder / "vm2").mkdir()
-    for name in ("document.json", "verdict.json"):
-        data = json.loads((folder / "vm" / "host_device_check" / name).read_text())
-        (folder / "vm2" / "host_device_check").mkdir(exist_ok=True)
-        if name == "verdict.json":
-            data["node"] = "vm2"
-        (folder / "vm2" / "host_device_check" / name).write_text(json.dumps(data))
+    (folder / "vm2" / "host_device_check").mkdir()
+    data = json.loads((folder / "vm" / "host_device_check" / "verdict.json").read_text())
+    (folder / "vm2" / "host_device_check" / "verdict.json").write_text(json.dumps({**data, "node": "vm2"}))
     report.build(folder)
     first, second = (line for line in report.summary(folder, colour=False).splitlines() if "explained by" in line)
     assert " slow cells (vm); and 3 figures that follow from it. The worst: " in first
@@ -324,8 +320,7 @@ def test_checks_of_other_windows_are_not_mixed_in() -> None:
 
 def test_what_ran_in_the_background_makes_no_capacity(tmp_path: Path) -> None:
     folder = golden.write(tmp_path / "run")
-    path = folder / "vm" / "saturation_check" / "document.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "aggressor": ["n0:g3"]}))
+    change_document(folder / "vm" / "saturation_check" / "verdict.json", aggressor=["n0:g3"])
     found = only(folder).capacities
     assert found is not None and found.note == "saturation_check was measured while n0:g3 ran in the background"
 
@@ -345,7 +340,7 @@ def test_a_slow_figure_says_what_it_is_compared_with(
     reference = JudgedReference(50.0, 40.0, None, "GB/s", origin, "", False)
     past = PastRuns(60.0, 28, "2026-11-01", worse)
     slow = judged_metric(value=45.0, reference=reference, baseline=past, verdict="DEGRADED")
-    check = CheckRecord("host_device_check", tmp_path, judged("host_device_check", slow), None)
+    check = CheckRecord("host_device_check", tmp_path, judged("host_device_check", slow))
     node = NodeRun(tmp_path, "n", "s", False, None, (check,))
     found = faults.faults(node, lambda: None)
     assert found is not None and words in found.sentence

@@ -66,7 +66,7 @@ def test_the_most_and_the_least_penalty_in_one_line() -> None:
     told = kernels.line(kernels_by_hand.document("kernel_penalty_check").raw)
     assert told is not None and told.startswith("penalties from +") and told.index("gemm") < told.index("scan")
     assert kernels.line(kernels_by_hand.document("gemm_check").raw) == "sgemm 0.69, dgemm 0.34 TFLOP/s"
-    assert kernels.line({"results": []}) is None and kernels.line(None) is None and not kernel_part(None)
+    assert kernels.line({"results": []}) is None and kernels.line({}) is None and not kernel_part({})
 
 
 def test_a_chart_without_densities_is_none() -> None:

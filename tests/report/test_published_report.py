@@ -159,7 +159,7 @@ def test_reasons_are_grouped_by_what_is_not_known(runs: dict[str, Path]) -> None
 def test_failures_come_first_and_are_no_mere_skip(tmp_path: Path) -> None:
     failed, skipped = (Unmeasured("n0:g0", "lost", "lost"),), (Unmeasured("n0:g1", "busy", "busy"),)
     verdict = judged("host_device_check", verdict="FAIL", missing=("n0:g2",), failed=failed, skipped=skipped)
-    check = run_directory.CheckRecord("host_device_check", tmp_path, verdict, {"results": []})
+    check = run_directory.CheckRecord("host_device_check", tmp_path, verdict)
     found = unmeasured.gaps(check, "s0")
     assert [(gap.state, gap.why, [what for what, _ in gap.cells]) for gap in found] == [
         ("failed", "lost", ["n0:g0"]), ("skipped", "busy", ["n0:g1"]), ("missing", "asked for, and not reported", ["n0:g2"]),
@@ -170,7 +170,7 @@ def test_failures_come_first_and_are_no_mere_skip(tmp_path: Path) -> None:
 def test_a_check_without_cells_says_why(tmp_path: Path, runs: dict[str, Path]) -> None:
     note = Finding("cells", "not judged", "one GPU: there is no pair to measure")
     verdict = judged("peer_check", verdict="not judged", findings=(note,))
-    check = run_directory.CheckRecord("peer_check", tmp_path, verdict, None)
+    check = run_directory.CheckRecord("peer_check", tmp_path, verdict)
     node = run_directory.read(runs["summit"]).nodes[0]
     assert headline.check_line(check, node) == "no figure: one GPU: there is no pair to measure"
 
@@ -178,7 +178,7 @@ def test_a_check_without_cells_says_why(tmp_path: Path, runs: dict[str, Path]) -
 def test_the_slowest_transfer_is_the_line_of_its_check(tmp_path: Path, runs: dict[str, Path]) -> None:
     words = "n0→g1: worst of 1,000: 16.2 times the median, at 12.3 s (visit 4)"
     verdict = judged("tail_check", findings=(Finding("slowest transfer", "not judged", words),))
-    check = run_directory.CheckRecord("tail_check", tmp_path, verdict, None)
+    check = run_directory.CheckRecord("tail_check", tmp_path, verdict)
     assert headline.check_line(check, run_directory.read(runs["summit"]).nodes[0]) == words
 
 

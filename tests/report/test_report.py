@@ -21,7 +21,7 @@ from nearfar.report.charts.matrices import FIGURE, Place
 from nearfar.report.figures import Figure
 from nearfar.verdict import run_directory
 from tests.data.runs import synthetic
-from tests.support.verdicts import judged_metric
+from tests.support.verdicts import change_document, judged_metric
 
 
 class Page(HTMLParser):
@@ -131,8 +131,8 @@ def test_a_terminal_gets_a_screen_at_most_that_ends_with_the_page_and_a_command(
 
 def with_machine(folder: Path, **machine: object) -> Page:
     """The page of a run whose documents all say this of the machine."""
-    for path in folder.glob("*/*/document.json"):
-        change(path, machine=machine)
+    for path in folder.glob("*/*/verdict.json"):
+        change_document(path, machine=machine)
     return Page(report.build(folder))
 
 
@@ -414,8 +414,8 @@ def test_gpus_keep_the_numbers_that_the_programs_gave_them(tmp_path: Path) -> No
     seen = {**observed, "gpus": [{**g, "index": i} for i, g in enumerate(observed["gpus"])]}
     seen["peers"] = [{"gpus": [0, 2], "link": "NV18"}]
     (folder / "h200-01" / "node.json").write_text(json.dumps(seen))
-    for path in (folder / "h200-01").glob("*/document.json"):
-        change(path, node=observed)
+    for path in (folder / "h200-01").glob("*/verdict.json"):
+        change_document(path, node=observed)
     node = run_directory.read(folder).nodes[0].node
     assert node is not None
     assert [(g.index, g.pci[5:7]) for g in node.gpus] == [(0, "1b"), (2, "3b"), (3, "4b")]
@@ -458,9 +458,7 @@ def test_a_directory_that_is_no_run(tmp_path: Path) -> None:
     one_line(tmp_path, f"{tmp_path}/run.json", "not there")
 
 
-@pytest.mark.parametrize(
-    "name", ["run.json", "h200-01/host_device_check/verdict.json", "h200-01/host_device_check/document.json"]
-)
+@pytest.mark.parametrize("name", ["run.json", "h200-01/host_device_check/verdict.json"])
 def test_half_a_file(tmp_path: Path, name: str) -> None:
     path = synthetic.healthy(tmp_path) / name
     path.write_text(path.read_text()[:200])
@@ -468,10 +466,8 @@ def test_half_a_file(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "schema"),
-    [("run.json", "nearfar-run/2"), ("h200-01/topology_check/verdict.json", "nearfar-verdict/3"),
-     ("h200-01/topology_check/document.json", "nearfar-measurement/7")],
-)  # fmt: skip
+    ("name", "schema"), [("run.json", "nearfar-run/2"), ("h200-01/topology_check/verdict.json", "nearfar-verdict/3")]
+)
 def test_a_file_of_a_newer_schema(tmp_path: Path, name: str, schema: str) -> None:
     change(synthetic.healthy(tmp_path) / name, schema=schema)
     one_line(tmp_path, name, schema, "newer nearfar", "update")
@@ -480,14 +476,6 @@ def test_a_file_of_a_newer_schema(tmp_path: Path, name: str, schema: str) -> Non
 def test_a_node_that_cannot_be_read_names_its_file(tmp_path: Path) -> None:
     change(synthetic.healthy(tmp_path) / "h200-01" / "node.json", gpus="four")
     one_line(tmp_path, "h200-01/node.json", "node.gpus")
-
-
-def test_a_check_without_its_document_is_shown_as_such(tmp_path: Path) -> None:
-    folder = synthetic.healthy(tmp_path)
-    (folder / "h200-01" / "host_device_check" / "document.json").unlink()
-    page = Page(report.build(folder))
-    assert "its measurement document is missing" in page.text
-    assert any(place.startswith("✓55.") for place in page.places)  # what the verdict holds is still shown
 
 
 def test_a_check_without_a_verdict_is_never_green(tmp_path: Path) -> None:

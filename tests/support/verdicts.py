@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from nearfar.cells import encode_cell, parse
@@ -43,3 +45,10 @@ def judged(check: str, *metrics: JudgedMetric, **parts: Any) -> Verdict:
         "references": (), "software": {},
     }  # fmt: skip
     return Verdict(check=check, metrics=metrics, **{**whole, **parts})
+
+
+def change_document(verdict: Path, **parts: Any) -> None:
+    """Change parts of the measurement document in a ``verdict.json``."""
+    raw = json.loads(verdict.read_text())
+    raw["document"].update(parts)
+    verdict.write_text(json.dumps(raw))

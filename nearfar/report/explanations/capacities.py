@@ -81,7 +81,7 @@ def capacities(node: NodeRun, document: Callable[[], Document | None]) -> Capaci
     if node.modelled:
         return None
     for check in node.checks:
-        busy = (check.document or {}).get("aggressor")
+        busy = check.document.get("aggressor")
         if busy and check.name in merged_document.explaining():
             return Capacities(note=f"{check.name} was measured while {', '.join(map(str, busy))} ran in the background")
     return merged_document.or_note(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from nearfar.base import NearfarError
-from nearfar.measurement import DOCUMENT, Document, from_raw, merge
+from nearfar.measurement import Document, from_raw, merge
 from nearfar.question import questions
 from nearfar.verdict import NodeRun
 
@@ -25,9 +25,9 @@ def merged(node: NodeRun, names: Sequence[str] | None = None) -> Document | None
     names = explaining() if names is None else names
     checks = {check.name: check for check in node.checks}
     documents = [
-        from_raw(check.document, f"{name}/{DOCUMENT}")
+        from_raw(check.document, name)
         for name in names
-        if (check := checks.get(name)) is not None and check.document is not None
+        if (check := checks.get(name)) is not None and check.document
     ]
     return merge(documents) if documents else None
 

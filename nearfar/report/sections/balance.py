@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,9 +40,9 @@ class Balance:
     host: bool
 
 
-def balances(document: dict[str, Any] | None) -> list[Balance]:
+def balances(document: Mapping[str, Any]) -> list[Balance]:
     """One for each binding that was measured; all bars on the scale of the longest iteration."""
-    known = load_balance.results(document or {})
+    known = load_balance.results(document)
     bindings = [word for word in load_balance.BINDINGS if (word, "waiting") in known]
     ranks = {word: _ranks(word, known) for word in bindings}
     most = max((sum(parts.values()) for each in ranks.values() for parts in each.values()), default=0.0)
@@ -55,9 +56,9 @@ def balances(document: dict[str, Any] | None) -> list[Balance]:
     ]  # fmt: skip
 
 
-def line(document: dict[str, Any] | None) -> str | None:
+def line(document: Mapping[str, Any]) -> str | None:
     """Load balance by binding, and the speed-up, in one line; None where none was measured."""
-    known = load_balance.results(document or {})
+    known = load_balance.results(document)
     parts = [
         f"{word} {_percent(known[word, 'load_balance'])} balanced, {_percent(known[word, 'parallel_efficiency'])} efficient"
         for word in load_balance.BINDINGS

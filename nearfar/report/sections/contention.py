@@ -30,21 +30,21 @@ _HEAD = (
 )
 
 
-def contention_tables(document: dict[str, Any] | None) -> list[TextTable]:
+def contention_tables(document: Mapping[str, Any]) -> list[TextTable]:
     """What each kind loses to the other, and latencies by layout of the threads; none of other documents."""
     sides: dict[ContentionSubject, dict[str, Mapping[str, Any]]] = {}
-    for about, result in contention.results(document or {}):
+    for about, result in contention.results(document):
         side = "moved" if str(result["quantity"]) in contention.MOVED else "mpi"
         sides.setdefault(about, {})[side] = result
     tables = [_split_table(sides), _penalties(sides), _alone(sides)]
     return [table for table in tables if table is not None]
 
 
-def line(document: dict[str, Any] | None) -> str | None:
+def line(document: Mapping[str, Any]) -> str | None:
     """The largest penalties in one line; None where there are none."""
     worst: dict[str, tuple[float, ContentionSubject]] = {}
     alone = []
-    for about, result in contention.results(document or {}):
+    for about, result in contention.results(document):
         quantity = str(result["quantity"])
         if "penalty" in result:
             what = "MPI's latency" if quantity == contention.MPI_LATENCY else "MPI's bandwidth"

@@ -19,12 +19,12 @@ _WORDS = {ONE_TO_ALL: "one to all", ALL_TO_ONE: "all to one"}
 
 
 def exchange_tables(
-    figures: list[Figure], document: dict[str, Any] | None, why: CellGaps, node: Node | None
+    figures: list[Figure], document: Mapping[str, Any], why: CellGaps, node: Node | None
 ) -> list[Ramp]:
     """The tables; none where no cell is an exchange between three GPUs or more."""
     asked = [f.cell for f in figures if f.cell is not None] + [*why.failed, *why.skipped, *why.missing]
     known = {cell: found for cell in dict.fromkeys(asked) if (found := exchange_of(cell)) is not None}
-    results = {cell: r for r in (document or {}).get("results") or [] if (cell := parsed(r.get("cell"))) is not None}
+    results = {cell: r for r in document.get("results", []) if (cell := parsed(r.get("cell"))) is not None}
     steps = {cell: _step(cell, figures, results.get(cell), why) for cell in known}
     hubs = [_hub_row(hub, known, steps) for hub in sorted({e.hub for e in known.values() if e.hub is not None})]
     made = [

@@ -35,7 +35,7 @@ class KernelPart:
         return bool(self.tables)
 
 
-def kernel_part(document: Mapping[str, Any] | None) -> KernelPart:
+def kernel_part(document: Mapping[str, Any]) -> KernelPart:
     """Tables, chart and note; nothing of other documents."""
     whole = _read(document)
     if whole is None:
@@ -50,7 +50,7 @@ def kernel_part(document: Mapping[str, Any] | None) -> KernelPart:
     return KernelPart(tuple(tables), _chart(found, classes), marks, _note(whole))
 
 
-def line(document: Mapping[str, Any] | None) -> str | None:
+def line(document: Mapping[str, Any]) -> str | None:
     """The greatest and the least penalty, or the rates of matrix products, in one line; None for other documents."""
     whole = _read(document)
     if whole is None:
@@ -80,8 +80,8 @@ def _of(each: KernelPenalty) -> str:
     return f"{each.other.kernel}, {each.other.about}"
 
 
-def _read(document: Mapping[str, Any] | None) -> Document | None:
-    if not any(str(result.get("quantity")).startswith("kernel.") for result in (document or {}).get("results") or []):
+def _read(document: Mapping[str, Any]) -> Document | None:
+    if not any(str(result.get("quantity")).startswith("kernel.") for result in document.get("results", [])):
         return None
     return from_raw(document)
 

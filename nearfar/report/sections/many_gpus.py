@@ -89,7 +89,7 @@ class Ramp:
         return [s.place.figure.anchor if s.place.figure else s.place.anchor for s in steps] if not self.nothing else []
 
 
-def ramps(figures: list[Figure], document: dict[str, Any] | None, why: CellGaps, node: Node | None) -> list[Ramp]:
+def ramps(figures: list[Figure], document: Mapping[str, Any], why: CellGaps, node: Node | None) -> list[Ramp]:
     """The ramps of a check; none where no cell is of several GPUs or tasks."""
     if node is None:
         return []
@@ -97,7 +97,7 @@ def ramps(figures: list[Figure], document: dict[str, Any] | None, why: CellGaps,
     loads = {cell: load for cell in dict.fromkeys(asked) if (load := load_of(node, cell)) is not None}
     if not any(len(load.gpus) > 1 or load.tasks > 1 for load in loads.values()):
         return []
-    results = {cell: r for r in (document or {}).get("results") or [] if (cell := parsed(r.get("cell"))) is not None}
+    results = {cell: r for r in document.get("results", []) if (cell := parsed(r.get("cell"))) is not None}
     steps = {cell: _step(cell, load, figures, results.get(cell), why) for cell, load in loads.items()}
     if any(load.tasks > 1 for load in loads.values()):
         return [_sharing(list(steps.values()))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +48,7 @@ class MpiTable:
     curve: Markup
 
 
-def mpi_tables(figures: list[Figure], document: dict[str, Any] | None) -> list[MpiTable]:
+def mpi_tables(figures: list[Figure], document: Mapping[str, Any]) -> list[MpiTable]:
     """The tables of an MPI check in the order of its benchmarks; none of any other."""
     cases = {f.subject: case for f in figures if (case := _case(f.subject)) is not None}
     ratios = {(f.subject, _label(f), _is_messages(f)): f for f in figures if f.subject in cases and f.quantity == RATIO}
@@ -64,7 +65,7 @@ def _table(
     mine: list[Figure],
     cases: dict[str, MpiCase],
     ratios: dict[tuple[str, str, bool], Figure],
-    document: dict[str, Any] | None,
+    document: Mapping[str, Any],
 ) -> MpiTable:
     columns = tuple(dict.fromkeys(_label(f) for f in mine))
     subjects = sorted(dict.fromkeys(f.subject for f in mine), key=lambda s: _PLACEMENTS.index(cases[s].placement))
@@ -83,10 +84,10 @@ def _table(
 
 
 def _curve(
-    quantity: str, subjects: list[str], cases: dict[str, MpiCase], unit: str, document: dict[str, Any] | None
+    quantity: str, subjects: list[str], cases: dict[str, MpiCase], unit: str, document: Mapping[str, Any]
 ) -> Markup:  # fmt: skip
     points: dict[str, list[tuple[int, float]]] = {}
-    for result in (document or {}).get("results") or []:
+    for result in document.get("results", []):
         if result.get("quantity") == quantity and result.get("cell") in subjects and result.get("flows"):
             value = (result["flows"][0].get("rate") or {}).get("median")
             if isinstance(value, (int, float)):

@@ -15,12 +15,10 @@ def state_line(node: NodeRun) -> str:
     """What is known of it; empty where nothing is, and of a modelled node."""
     if node.modelled:
         return ""
-    loads = [each for check in node.checks for each in (check.document or {}).get("gpus_under_load") or []]
+    loads = [each for check in node.checks for each in check.document.get("gpus_under_load", [])]
     said = [words for words in (_clocks(loads), _ecc(node), _errors(loads)) if words]
     who = others.line(node)
-    looked = (
-        any(check.document is not None and machine_uses(check.document) for check in node.checks) if not who else False
-    )
+    looked = not who and any(machine_uses(check.document) for check in node.checks)
     said += ["nobody else was seen on the machine"] if looked else []
     line = f"{'; '.join(said)}." if said else ""
     return " ".join(filter(None, [line[:1].upper() + line[1:], who]))

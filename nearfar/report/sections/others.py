@@ -20,7 +20,7 @@ def line(node: NodeRun) -> str | None:
 
 
 def _line(node: NodeRun) -> str | None:
-    uses = [use for check in node.checks if check.document is not None for use in machine_uses(check.document)]
+    uses = [use for check in node.checks for use in machine_uses(check.document)]
     said = [words for words in (_cpus(uses), _steal(uses), _gpus(uses)) if words]
     return f"While this node was measured, {'; '.join(said)}." if said else None
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 from nearfar import measurement
 from nearfar.report.figures import wording
-from nearfar.verdict import CheckRecord, NodeRun
+from nearfar.verdict import CheckRecord, NodeRun, verdict_file
 
 
 def facts(check: CheckRecord) -> list[tuple[str, Any]]:
     """Label and value (a text or a list of texts) of where a check's figures come from."""
-    document, verdict = check.document or {}, check.verdict
+    document, verdict = check.document, check.verdict
     program = document.get("program") or {}
-    software = verdict.software if verdict else (document.get("node") or {}).get("software") or {}
+    software = verdict.software if verdict else {}
     case = [(key, getattr(verdict, key)) for key in ("system", "partition", "environ")] if verdict else []
     known: list[tuple[str, Any]] = [
         ("command", command(program.get("command"))),
@@ -33,10 +34,10 @@ def facts(check: CheckRecord) -> list[tuple[str, Any]]:
     return [(label, value) for label, value in known if value]
 
 
-def _bindings(document: dict[str, Any]) -> list[str]:
+def _bindings(document: Mapping[str, Any]) -> list[str]:
     """Who drove and where the pages lay, as the program found them in effect; each pair once, with how many flows had it."""
     seen: Counter[str] = Counter()
-    for result in document.get("results") or []:
+    for result in document.get("results", []):
         for flow in result.get("flows") or []:
             if flow.get("cpus"):
                 nodes = ", ".join(map(str, flow.get("memory_nodes") or [])) or "not stated"
@@ -44,14 +45,14 @@ def _bindings(document: dict[str, Any]) -> list[str]:
     return [f"{words} ({wording.plural(count, 'flow')})" for words, count in seen.items()]
 
 
-def _methods(document: dict[str, Any]) -> list[str]:
-    seen = Counter(str(result["method"]) for result in document.get("results") or [] if result.get("method"))
+def _methods(document: Mapping[str, Any]) -> list[str]:
+    seen = Counter(str(result["method"]) for result in document.get("results", []) if result.get("method"))
     sizes = sorted(
-        {result["bytes"] for result in document.get("results") or [] if isinstance(result.get("bytes"), int)}
+        {result["bytes"] for result in document.get("results", []) if isinstance(result.get("bytes"), int)}
     )
     words = [f"{method} ({wording.plural(count, 'cell')})" for method, count in seen.items()]
     for key, what in (("beside", "beside other cells"), ("remeasured", "doubted and measured again alone")):
-        count = sum(bool(result.get(key)) for result in document.get("results") or [])
+        count = sum(bool(result.get(key)) for result in document.get("results", []))
         words += [f"{what} ({wording.plural(count, 'cell')})"] if count else []
     return words + (
         [
@@ -71,7 +72,9 @@ def command(words: Any) -> str:
 
 def files(node: NodeRun, check: CheckRecord) -> list[tuple[str, str]]:
     """Name and link, from the page, of each file of a check."""
-    names = [n for n in ("verdict.json", measurement.DOCUMENT, "stderr.txt") if (check.folder / n).exists()]
+    names = [verdict_file.NAME] if check.verdict else []
+    names += [measurement.DOCUMENT] if check.document else []
+    names += ["stderr.txt"] if (check.folder / "stderr.txt").exists() else []
     return [(name, quote(f"{node.folder.name}/{check.folder.name}/{name}")) for name in names]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,10 +46,10 @@ class SizeCurves:
     curve: Markup
 
 
-def size_curves_of(figures: list[Figure], document: dict[str, Any] | None) -> list[SizeCurves]:
+def size_curves_of(figures: list[Figure], document: Mapping[str, Any]) -> list[SizeCurves]:
     """The curves of the cells that were measured at several sizes."""
     points: dict[Cell, list[tuple[int, float]]] = {}
-    for result in (document or {}).get("results") or []:
+    for result in document.get("results", []):
         cell, bytes_, flows = parsed(result.get("cell")), result.get("bytes"), result.get("flows") or []
         if cell is not None and cell.lone and result.get("quantity") == "copy" and isinstance(bytes_, int) and flows:
             rate = flows[0]["rate"]

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import compress
 from pathlib import Path
@@ -215,8 +215,7 @@ def _check(
         verdict = verdict_file.from_raw(raw, path)
     except NearfarError as error:
         raise CouldNotJudge(f"{error}; not counted") from None
-    # As the file says it: the reader calls "not judged" what early versions called PASS.
-    _check_said(path, result, entry, replace(verdict, verdict=raw["verdict"]))
+    _check_said(path, result, entry, verdict)
     if verdict.kind != "measured":
         raise CouldNotJudge(f"{path}: {verdict.kind}, not measured; not counted")
     found = tuple(map(finding, entry["findings"]))

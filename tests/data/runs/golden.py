@@ -45,7 +45,8 @@ def _scale(rate: dict[str, Any], factor: float) -> None:
     for key in ("median", "mad", "min", "max"):
         rate[key] *= factor
     for key in ("ci", "samples"):
-        rate[key] = [value * factor for value in rate[key]]
+        if key in rate:
+            rate[key] = [value * factor for value in rate[key]]
 
 
 def write(directory: Path, checks: Sequence[str] = CHECKS, slow: Mapping[str, float] | None = None,

@@ -15,7 +15,7 @@ from typing import Any
 
 from nearfar.base import Finding
 from nearfar.cells import parse
-from nearfar.measurement import Unmeasured
+from nearfar.measurement import Unmeasured, without_samples
 from nearfar.verdict import JudgedMetric, JudgedReference, Verdict, document_facts, verdict_file
 from nearfar.verdict.references import question_of
 
@@ -205,7 +205,7 @@ def judge(document: Document, check: str, system: str, expected: Expectation, **
         time=STARTED, verdict=next(v for v in ("FAIL", "INDETERMINATE", "DEGRADED", "PASS") if v in every),
         reasons=tuple(reasons), metrics=tuple(metrics), findings=findings, missing=tuple(parts.get("missing", [])),
         failed=failed, skipped=skipped, left_out=(), measurement=document_facts.info(document.raw),
-        references=tuple(parts.get("references", [])), software=node["software"],
+        references=tuple(parts.get("references", [])), software=node["software"], document=without_samples(document.raw),
     )  # fmt: skip
 
 
