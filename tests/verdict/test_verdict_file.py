@@ -38,7 +38,8 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         (("metrics", 0, "value"), "fast"), (("metrics", 0, "verdict"), "GOOD"), (("metrics", 0, "n"), True),
         (("metrics", 0, "name"), "a:b"),
         (("metrics", 0, "interval"), [1.0]), (("metrics", 0, "reference", "origin"), "guess"), (("metrics", 0, "gpus", 0), "g0"),
-        (("measurement", "program"), 7), (("document", "schema"), "nearfar-measurement/7"), (("document", "results"), {}), (("failed", 0, "code"), None), (("verdict",), None), (("metrics",), {}), (("findings", 0), "x"),
+        (("document", "schema"), "nearfar-measurement/7"), (("document", "results"), {}),
+        (("measurement", "program"), 7), (("failed", 0, "code"), None), (("verdict",), None), (("metrics",), {}), (("findings", 0), "x"),
     ],
 )  # fmt: skip
 def test_what_no_judge_wrote_is_refused_with_file_and_place(

@@ -25,9 +25,7 @@ def merged(node: NodeRun, names: Sequence[str] | None = None) -> Document | None
     names = explaining() if names is None else names
     checks = {check.name: check for check in node.checks}
     documents = [
-        from_raw(check.document, name)
-        for name in names
-        if (check := checks.get(name)) is not None and check.document
+        from_raw(check.document, name) for name in names if (check := checks.get(name)) is not None and check.document
     ]
     return merge(documents) if documents else None
 

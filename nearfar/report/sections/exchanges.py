@@ -18,9 +18,7 @@ _CAPTION = "the total of all flows; what each flow has; the total beside what th
 _WORDS = {ONE_TO_ALL: "one to all", ALL_TO_ONE: "all to one"}
 
 
-def exchange_tables(
-    figures: list[Figure], document: Mapping[str, Any], why: CellGaps, node: Node | None
-) -> list[Ramp]:
+def exchange_tables(figures: list[Figure], document: Mapping[str, Any], why: CellGaps, node: Node | None) -> list[Ramp]:
     """The tables; none where no cell is an exchange between three GPUs or more."""
     asked = [f.cell for f in figures if f.cell is not None] + [*why.failed, *why.skipped, *why.missing]
     known = {cell: found for cell in dict.fromkeys(asked) if (found := exchange_of(cell)) is not None}

@@ -47,9 +47,7 @@ def _bindings(document: Mapping[str, Any]) -> list[str]:
 
 def _methods(document: Mapping[str, Any]) -> list[str]:
     seen = Counter(str(result["method"]) for result in document.get("results", []) if result.get("method"))
-    sizes = sorted(
-        {result["bytes"] for result in document.get("results", []) if isinstance(result.get("bytes"), int)}
-    )
+    sizes = sorted({result["bytes"] for result in document.get("results", []) if isinstance(result.get("bytes"), int)})
     words = [f"{method} ({wording.plural(count, 'cell')})" for method, count in seen.items()]
     for key, what in (("beside", "beside other cells"), ("remeasured", "doubted and measured again alone")):
         count = sum(bool(result.get(key)) for result in document.get("results", []))
