@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nearfar.cells import join_class
-from nearfar.measurement import RATIO, RATIO_UNIT, Conditions, Document, Estimate, SubjectMetric, shared
+from nearfar.measurement import RATIO, RATIO_UNIT, Conditions, Document, SampleStatistics, SubjectMetric, shared
 from nearfar.topology import LOCAL_CLASS, Node
 
 from . import penalties
@@ -47,7 +47,7 @@ def _figure(run: KernelRun, what: str, path_class: str, place: str, words: str) 
     named, asked = join_class(path_class, derived), _asked(run, what)
     return SubjectMetric(
         name=f"{named}.{place}.{asked}", subject=str(run.about), words=f"{run.words}: {words}", path_class=path_class,
-        **{**shared(Estimate, rate), **shared(Conditions, result), "bytes": run.bytes}, value=rate.value, interval=rate.value_interval,
+        **{**shared(SampleStatistics, rate), **shared(Conditions, result), "bytes": run.bytes}, value=rate.value, interval=rate.value_interval,
         quantity=quantity(run.kernel, what), rows=(f"{named}.{place}.{asked}", f"{named}.{asked}"), question=asked, derived=derived,
         gpus=_gpus(run), state=run.state,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from nearfar.base import CouldNotJudge, NearfarError, conforms, validator
 from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.topology import Node, node_from_document
 
-from .metric import Conditions, Estimate, shared
+from .metric import Conditions, SampleStatistics, shared
 from .tail import Tail, tail_of
 
 SCHEMA_NAME = "nearfar-measurement"
@@ -26,7 +26,7 @@ CELL_QUANTITIES = ("copy", "stream", "latency.copy", "latency.chase", "latency.l
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rate(Estimate):
+class Rate(SampleStatistics):
     """A figure of one run."""
 
     n: int
@@ -293,7 +293,7 @@ def _rate(entry: Mapping[str, Any]) -> Rate:
 def figure_of(entry: Mapping[str, Any]) -> dict[str, Any]:
     """What a rate of a document's JSON gives a metric that is made of it: its value, interval and samples."""
     rate = _rate(entry)
-    return {**shared(Estimate, rate), "value": rate.median, "interval": rate.ci}
+    return {**shared(SampleStatistics, rate), "value": rate.median, "interval": rate.ci}
 
 
 def _pair(numbers: list[float] | None) -> tuple[float, float] | None:

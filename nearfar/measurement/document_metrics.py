@@ -9,7 +9,7 @@ from nearfar.topology import Node, behind_nvswitch
 
 from . import derived
 from .document import CELL_QUANTITIES, Document, Rate, Result
-from .metric import TAIL, Conditions, Estimate, Metric, shared
+from .metric import TAIL, Conditions, SampleStatistics, Metric, shared
 
 
 def metrics(document: Document, expected: Node | None = None) -> list[Metric]:
@@ -56,7 +56,7 @@ def _of_result(result: Result, cell: Cell, derived: str, node: Node) -> list[Met
 
     def metric(rate: Rate, flow: Flow | None, ceiling: float | None, total: bool = False) -> Metric:
         return Metric(
-            **shared(Estimate, rate), **shared(Conditions, result), quantity=result.quantity, cell=cell, flow=flow, total=total,
+            **shared(SampleStatistics, rate), **shared(Conditions, result), quantity=result.quantity, cell=cell, flow=flow, total=total,
             name=metric_name(join_class(path_class, derived), cell, flow, total), path_class=path_class, derived=derived,
             value=rate.value, interval=rate.value_interval, ceiling=ceiling,
         )  # fmt: skip

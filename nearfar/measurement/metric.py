@@ -33,7 +33,7 @@ def program_subject(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class SampleStatistics:
     """What the samples of a figure say. A program's rate, a metric and a judged metric share these fields; values are in ``unit``."""
 
     unit: str
@@ -71,7 +71,7 @@ class Conditions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaseMetric(Estimate, Conditions):
+class BaseMetric(SampleStatistics, Conditions):
     """What every figure has, judged or not."""
 
     #: As ReFrame has it.
@@ -153,5 +153,5 @@ AnyMetric = Metric | SubjectMetric
 
 
 def shared(kind: type[Any], source: object) -> dict[str, Any]:
-    """The fields of a common base (``Estimate``, ``Conditions``, ``BaseMetric``) as ``source`` has them."""
+    """The fields of a common base (``SampleStatistics``, ``Conditions``, ``BaseMetric``) as ``source`` has them."""
     return {each.name: getattr(source, each.name) for each in fields(kind)}

@@ -60,7 +60,7 @@ RATES = {
 
 
 def record(found: verdict.Verdict) -> Any:
-    return SimpleNamespace(name="host_memory_check", verdict=found, document=None)
+    return SimpleNamespace(name="host_memory_check", verdict=found, document={})
 
 
 def line_of(node: Node, rates: dict[str, float]) -> str:

@@ -9,7 +9,17 @@ from dataclasses import replace
 
 from nearfar.base import NearfarError
 from nearfar.cells import join_class
-from nearfar.measurement import RATIO, Conditions, Document, Estimate, Rate, Result, SubjectMetric, quotient, shared
+from nearfar.measurement import (
+    RATIO,
+    Conditions,
+    Document,
+    SampleStatistics,
+    Rate,
+    Result,
+    SubjectMetric,
+    quotient,
+    shared,
+)
 
 from . import disturbances
 from .benchmarks import BENCHMARKS
@@ -74,7 +84,7 @@ def _figure(
 ) -> SubjectMetric:  # fmt: skip
     asked = _question(case, quantity, label)
     return SubjectMetric(
-        **shared(Estimate, rate), **shared(Conditions, result), name=f"{case.placement}.{asked}", subject=str(case),
+        **shared(SampleStatistics, rate), **shared(Conditions, result), name=f"{case.placement}.{asked}", subject=str(case),
         words=f"{_words(case, quantity)}, {_label_words(label)}", path_class=case.placement, value=rate.median, interval=rate.ci,
         quantity=quantity, rows=_rows(case.placement, case, quantity, label, mpi), question=asked, contended=contended,
     )  # fmt: skip
