@@ -128,7 +128,7 @@ def test_numa_nodes_and_packages() -> None:
 def test_gpu_localities() -> None:
     node = node_type("pop-four-gpus")
     assert "is on NUMA node 4" in items(node, changed(node, 1, numa_node=4, package=1))["g1.numa_node"]
-    assert "does not say" in items(node, changed(node, 1, numa_node=None, package=None))["g1.numa_node"]
+    assert "reports none" in items(node, changed(node, 1, numa_node=None, package=None))["g1.numa_node"]
 
 
 def test_modes_and_counts() -> None:
