@@ -12,6 +12,7 @@ from typing import Any
 from nearfar.base import NearfarError
 from nearfar.base.files import file_lock
 from nearfar.site.drain_policy import AvailableFloor
+from nearfar.slurm.act.messages import TOO_FEW
 from nearfar.slurm.act.quarantine import PREFIX
 from nearfar.slurm.controller import NodeState, reservations
 from nearfar.slurm.findings import drained_by_us
@@ -24,7 +25,6 @@ _ACTS = 2
 _CALLS = 12
 #: Seconds until a slurmctld that was started shows nodes as reserved.
 _SHOWN_RESERVED = 15.0
-_FLOOR = "held while it lasts"
 #: Slurm's word for a reboot that it has not seen within ResumeTimeout.
 _TIMED_OUT = "reboot timed out"
 #: What is said of a node in use with open evidence that is rightly left so.
@@ -171,7 +171,7 @@ class Invariants:
             state, evidence = nodes[name], entry["evidence"]
             acted_on = [one for one in evidence if one["acted_on"]]
             told = any(words in entry["why"] for words in _TOLD) or entry["problem"] is not None
-            told = told and not (in_vain and _FLOOR in entry["why"])
+            told = told and not (in_vain and entry["code"] == TOO_FEW.code)
             if not acted_on or state.out or (told and entry["action"] != "drain"):
                 self._in_use.pop(name, None)
             else:

@@ -6,16 +6,17 @@ import argparse
 import importlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from nearfar.base import MESSAGES, Message, NearfarError, columns, did_you_mean
+from nearfar.base import MESSAGES, NOT_JUDGED, Message, NearfarError, columns, did_you_mean
 
-#: The tables of messages.
-MODULES = (
-    "history.messages", "kernels.messages", "kit.messages", "mpi.messages", "question.messages", "site.messages",
-    "slurm.act.messages", "slurm.health.messages", "slurm.health.sources.messages", "topology.messages",
-    "verdict.messages",
-)  # fmt: skip
+#: The packages with a table of messages (``messages.py``), and the headings of these in the manual.
+TABLES = {
+    "verdict": "Figures and documents", "topology": "Parts of a node", "site": "A node beside its site's files",
+    "question": "Questions", "kernels": "Kernels", "mpi": "MPI", "history": "History", "kit": "Kits",
+    "slurm.health.sources": "Evidence that needs no measuring", "slurm.health": "The health check", "slurm.act": "Drains",
+}  # fmt: skip
 
 _EPILOG = """examples:
   nearfar explain                    every code, a line each
@@ -49,9 +50,16 @@ def run(args: argparse.Namespace) -> int:
 
 def messages() -> dict[str, Message]:
     """Every message by its code, sorted."""
-    for module in MODULES:
-        importlib.import_module(f"nearfar.{module}")
+    for package in TABLES:
+        _table(package)
     return dict(sorted(MESSAGES.items()))
+
+
+def _table(package: str) -> list[Message]:
+    """A package's messages, in the order of its table."""
+    values = vars(importlib.import_module(f"nearfar.{package}.messages")).values()
+    groups = [value.values() if isinstance(value, dict) else (value,) for value in values]
+    return [each for group in groups for each in group if isinstance(each, Message)]
 
 
 def _severity(message: Message) -> str:
@@ -69,21 +77,42 @@ def _lines(message: Message) -> Iterator[str]:
 
 def page() -> str:
     """The text of ``docs/reference/messages.md``."""
-    head = """# Messages
+    text = """# Messages
 
-Every finding has a code, here and in `verdict.json`; `nearfar explain CODE` prints its row. `{…}` stands for a field of the finding; a part
-in `[ ]` is left out where its field is not known. *Hard evidence* stands without a second run: it drains a node at once.
-
-| code | verdict | message | what to do next |
-|---|---|---|---|
+The codes of findings in `verdict.json`, of drains and of the health check; `nearfar explain CODE` prints one. `{…}` is a field of the
+finding; a part in `[ ]` is left out if its field is unknown. *hard* is [hard evidence](../guide/slurm-act.md#hard-evidence); a message
+without a verdict is a note. *GPU …* stands for its number and PCI address. A message about a line of the kernel log also has the line,
+how often it came and when.
 """
-    return head + "".join(map(_row, messages().values()))
+    for package, heading in TABLES.items():
+        table = _table(package)
+        pages = dict.fromkeys(each.page for each in table if each.page)
+        links = ", ".join(f"[{Path(page).name}](../{page})" for page in pages)
+        text += f"\n## {heading}\n\nMore: {links}.\n\n| code | verdict | message | next |\n|---|---|---|---|\n{''.join(_rows(table))}"
+    return text
 
 
-def _row(message: Message) -> str:
-    more = f" ([more](../{message.page}))" if message.page else ""
-    cells = f"`{message.code}`", _severity(message), _shown(message.sentence), f"{_shown(message.next)}{more}".strip()
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
+def _rows(table: Sequence[Message]) -> Iterator[str]:
+    """The lines of a table. Messages that differ only in the number of their code and what follows it share one."""
+    from nearfar.slurm.health.sources.messages import SHOWN_ONCE
+
+    rows: dict[tuple[str, str, str], dict[str, list[str]]] = {}
+    for each in table:
+        verdict = each.verdict.replace(NOT_JUDGED, "") + (", hard" if each.hard else "")
+        sentence = each.sentence
+        for long, short in SHOWN_ONCE.items():
+            sentence = sentence.replace(long, short)
+        number = each.code.partition(".")[2]
+        before, _, after = sentence.partition(f" {number}, ") if number.isdecimal() else (sentence, "", "")
+        rows.setdefault((verdict, before, each.next), {}).setdefault(after, []).append(each.code)
+    for (verdict, before, step), afters in rows.items():
+        numbered = [
+            f"{', '.join(code.partition('.')[2] for code in codes)} {after}" for after, codes in afters.items() if after
+        ]
+        first, *others = (code for codes in afters.values() for code in codes)
+        code = f"`{first.partition('.')[0]}.N`" if numbered else ", ".join(f"`{each}`" for each in (first, *others))
+        cells = code, verdict, f"{before} {'; '.join(numbered)}".strip(), step
+        yield f"| {' | '.join(_shown(cell).replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 
 def _shown(sentence: str) -> str:

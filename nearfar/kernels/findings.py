@@ -59,7 +59,7 @@ def _explained(path: str, group: Sequence[KernelPenalty]) -> Finding:
         return messages.EXPLAINED.finding(path, path=words, kernels=len(known))
     beyond.sort(key=lambda each: -abs(each.value - (each.link or 0.0)))
     listed = [
-        f"{each.other.kernel} ({each.other.size}) {each.value:.1%} where the link costs {each.link or 0.0:.1%}"
+        f"{each.other.kernel} ({each.other.size}) {each.value:.1%} (the link costs {each.link or 0.0:.1%})"
         for each in beyond
     ]
     return messages.BEYOND_LINK.finding(path, path=words, penalties=listed)

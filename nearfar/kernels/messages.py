@@ -11,10 +11,12 @@ _NO_REFERENCE = "no reference is made from it"
 MISSING = Message("kernels.missing", "INDETERMINATE", "requested but not measured: {kernels}", page=_PAGE)
 THROTTLED = Message(
     "kernels.throttled", "DEGRADED",
-    f"GPU {{gpu}}: its hardware reduced the clocks while {{kernels}} ran ({{causes}}); {_NO_REFERENCE}", page=_PAGE,
+    f"GPU {{gpu}}: its hardware reduced the clocks while {{kernels}} ran ({{causes}}); {_NO_REFERENCE}",
+    "check cooling and power", page=_PAGE,
 )  # fmt: skip
 UNCORRECTED = Message(
-    "kernels.uncorrectable", "FAIL", "GPU {gpu}: {errors:#uncorrected memory error} while {kernels} ran", hard=True, page=_PAGE
+    "kernels.uncorrectable", "FAIL", "GPU {gpu}: {errors:#uncorrected memory error} while {kernels} ran", "reset the GPU, or reboot",
+    hard=True, page=_PAGE,
 )  # fmt: skip
 CORRECTED = Message(
     "kernels.corrected", "DEGRADED", f"GPU {{gpu}}: {{errors:#corrected memory error}} while {{kernels}} ran; {_NO_REFERENCE}",
@@ -27,22 +29,25 @@ SMALLER_SIZE = Message(
     page=_PAGE,
 )
 TENSOR_MODES = Message(
-    "kernels.tensor_modes", NOT_JUDGED, "the environment sets what matrix products compute with: {modes}", page=_PAGE
+    "kernels.tensor_modes",
+    NOT_JUDGED,
+    "environment variables set the precision of matrix products: {modes}",
+    page=_PAGE,
 )
 
 # What a path costs them.
 ONE_NUMA_NODE = Message(
-    "penalty.one_numa_node", NOT_JUDGED, "the node has one NUMA node: no second path class, and no penalty", page=_PAGE
+    "penalty.one_numa_node", NOT_JUDGED, "the node has one NUMA node: no second path class, so no penalty", page=_PAGE
 )
 NO_NEAR_PATH = Message(
     "penalty.no_near_path", NOT_JUDGED,
-    "no GPU's near memory is known or was measured: nothing to compare other paths with", page=_PAGE,
+    "no near path of a GPU was measured: nothing to compare other paths with", page=_PAGE,
 )  # fmt: skip
 ONLY_NEAR = Message(
     "penalty.only_near", NOT_JUDGED, "only near paths were measured: no second path class to compare with", page=_PAGE
 )
 NO_MATRIX = Message(
-    "penalty.no_matrix", NOT_JUDGED, "no host-device matrix was measured with the kernels: what the links alone cost is not known",
+    "penalty.no_matrix", NOT_JUDGED, "no host-device matrix was measured with the kernels: the cost of the links alone is unknown",
     page=_PAGE,
 )  # fmt: skip
 LINK_UNKNOWN = Message(
@@ -51,4 +56,6 @@ LINK_UNKNOWN = Message(
 EXPLAINED = Message(
     "penalty.explained", "PASS", "{path}: the links' rates explain the penalties of {kernels:#kernel}", page=_PAGE
 )
-BEYOND_LINK = Message("penalty.beyond_link", NOT_JUDGED, "{path}: not only the link: {penalties}", page=_PAGE)
+BEYOND_LINK = Message(
+    "penalty.beyond_link", NOT_JUDGED, "{path}: the link alone does not explain {penalties}", page=_PAGE
+)

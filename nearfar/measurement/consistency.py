@@ -40,7 +40,7 @@ def fault(metric: AnyMetric) -> str | None:
     if metric.least is not None and metric.most is not None and not _within(metric.value, metric.least, metric.most):
         return f"it lies outside its own samples, {_numbers(metric.least, metric.most)}"
     if not metric.converged and (span(metric) is None or _too_few(metric)) and metric.quantity not in MADE_OF_OTHERS:
-        return "it did not settle, and no interval shows how uncertain it is"
+        return "it did not converge, and no interval shows how uncertain it is"
     if metric.verified is None and _to_be_verified(metric):
         return "whether the data arrived intact was not checked"
     return None

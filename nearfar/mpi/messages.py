@@ -5,23 +5,23 @@ from __future__ import annotations
 from nearfar.base import NOT_JUDGED, Message
 
 _MPI, _BALANCE, _CONTENTION = "method/mpi.md", "method/load-balance.md", "method/contention.md"
-_SPEED = "beside their GPUs the ranks run {ratio:.3f} times as fast as launched ({low:.3f} to {high:.3f})"
+_SPEED = "bound beside their GPUs the ranks run {ratio:.3f} times as fast as the launcher binds them ({low:.3f} to {high:.3f})"
 
 AS_ROOT = Message(
     "ranks.as_root", NOT_JUDGED,
     "the ranks run as root, which Open MPI refuses by default: OMPI_ALLOW_RUN_AS_ROOT is set for this launch alone", page=_MPI,
 )  # fmt: skip
-DIED = Message("rank.died", "INDETERMINATE", "rank {rank}[ on {host}] {ending}, as the launcher reports")
+DIED = Message("rank.died", "INDETERMINATE", "rank {rank}[ on {host}] {ending}, the launcher reports")
 
 # Contention.
 FEW_CORES = Message(
     "cells.few_cores", NOT_JUDGED, "{cores:#core}, too few for MPI beside {gpus:#GPU}", page=_CONTENTION
 )
-STARVED = Message("tasks.starved", NOT_JUDGED, "moved almost nothing beside MPI: {tasks}", page=_CONTENTION)
+STARVED = Message("tasks.starved", NOT_JUDGED, "these tasks moved almost nothing beside MPI: {tasks}", page=_CONTENTION)
 NOT_SPLIT = Message("threads.not_split", NOT_JUDGED, "threads are not split: {line}", page=_CONTENTION)
 OVERSUBSCRIBED = Message(
-    "threads.oversubscribed", "INDETERMINATE", "threads shared cores (--oversubscribe): the figures depend on the scheduler",
-    "measure without --oversubscribe", page=_CONTENTION,
+    "threads.oversubscribed", "INDETERMINATE", "threads shared cores (--oversubscribe), so the figures depend on the scheduler",
+    "run again without --oversubscribe", page=_CONTENTION,
 )  # fmt: skip
 
 # Load balance.
@@ -36,12 +36,16 @@ ONE_MEMORY = Message(
 )  # fmt: skip
 AS_GOOD = Message("balance.as_good", "PASS", _SPEED, page=_BALANCE)
 UNSETTLED = Message(
-    "balance.unsettled", "INDETERMINATE", f"{_SPEED}: the interval contains the bound {{least:.2f}}", page=_BALANCE
+    "balance.unsettled",
+    "INDETERMINATE",
+    f"{_SPEED}; the interval contains the bound {{least:.2f}}",
+    "run again on an idle node",
+    page=_BALANCE,
 )
 SLOWER = Message(
     "balance.slower", "FAIL",
-    f"{_SPEED}, expected at least {{least:.2f}}: the system reports the wrong NUMA node as near, or the ranks slow each other there",
-    page=_BALANCE,
+    f"{_SPEED}, expected at least {{least:.2f}}; the system reports the wrong NUMA node as near, or the ranks slow each other there",
+    "compare nvidia-smi topo -m with the node type", page=_BALANCE,
 )  # fmt: skip
 
 # Where ranks ran. The subject ends with ``binding``.
@@ -80,9 +84,10 @@ UNKNOWN_CASE = Message("ranks.unknown_case", "INDETERMINATE", "{subject}: {error
 # OSU's runs.
 BUSY_CORES = Message(
     "cores.busy", "INDETERMINATE",
-    "{cases}: other processes ran on the ranks' cores; a rank waited up to {waited:.0%} of its time for its core", page=_MPI,
+    "{cases}: other processes ran on the ranks' cores; a rank waited for its core up to {waited:.0%} of the time",
+    "run again on an idle node", page=_MPI,
 )  # fmt: skip
 FEWER_REPETITIONS = Message(
     "repetitions.fewer", NOT_JUDGED,
-    "{cases}: OSU's own number of repetitions takes too long; each size was repeated at least {fewest} times", page=_MPI,
+    "{cases}: OSU's default number of repetitions takes too long; each size was repeated at least {fewest} times", page=_MPI,
 )  # fmt: skip

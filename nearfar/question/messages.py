@@ -27,24 +27,27 @@ BINDING_BEYOND = Message(
 )
 BINDING_UNSETTLED = Message(
     "binding.unsettled", "INDETERMINATE",
-    f"{_COSTS}{_BOUND}, and whether that holds is not settled[; {{error}}][; it binds itself under {{bound_itself}}]",
+    f"{_COSTS}{_BOUND}, but more runs must decide[; {{error}}][; it binds itself under {{bound_itself}}]",
     "run nearfar cost with more runs", page=_COST_PAGE,
 )  # fmt: skip
 
 # Why a check asks nothing of a node, or not all.
 NO_PROGRAM = Message(
-    "cells.no_program", NOT_JUDGED, "the partition names no program", "add programs to it in the system's file",
+    "cells.no_program", NOT_JUDGED, "the partition lists no program", "add programs to it in the system's file",
     page="reference/system-file.md",
 )  # fmt: skip
 ONE_GPU = Message("cells.one_gpu", NOT_JUDGED, "the node has one GPU, and this check compares several")
 ONE_CORE = Message("cells.one_core", NOT_JUDGED, "fewer than two cores: a second rank has no core of its own")
 NO_NIC = Message(
     "nodes.no_nic", "INDETERMINATE",
-    "the site's file lists no NIC for this partition's nodes, and nothing was measured between two",
+    "the site's file lists no NIC for this partition's nodes, so nothing was measured between nodes",
     "add the NICs to the node type", page="guide/describe-your-system.md",
 )  # fmt: skip
 ONE_NODE = Message(
-    "nodes.one", NOT_JUDGED, "nothing was measured between nodes: the partition's jobs have one", page="method/mpi.md"
+    "nodes.one",
+    NOT_JUDGED,
+    "nothing was measured between nodes: the partition's jobs have one node each",
+    page="method/mpi.md",
 )
 
 # What ended a check.

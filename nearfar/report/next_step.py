@@ -59,7 +59,7 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
         if coverage.too_disturbed(run):
             return _line(
                 ["validate", *way, *named],
-                "again on a quiet machine: others disturbed this run, and nothing is tuned from it",
+                "again on a quiet machine: other load disturbed this run, so nothing is tuned from it",
             )
         return _line(["tune", *named], "references from this system's runs, as a diff")
     return _line(["history", *named], "these figures over time")

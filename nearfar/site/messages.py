@@ -8,15 +8,15 @@ _XID = "check lspci, and the kernel log for Xid messages"
 
 GPUS_BELOW_GRES = Message(
     "gpu.below_gres", "INDETERMINATE",
-    "Slurm has {expected:#GPU} on this node (Gres), but {seen} of them answer",
-    f"{_XID}; if all is well, correct Gres", page="guide/slurm.md",
+    "Slurm lists {expected:#GPU} on this node (Gres), but {seen} of them answer",
+    f"{_XID}; if the GPUs are well, correct Gres", page="guide/slurm.md",
 )  # fmt: skip
 GPUS_NONE = Message(
     "gpu.none", "INDETERMINATE",
-    "the site file says partition '{partition}' has GPUs (feature gpu), but none answers",
+    "partition '{partition}' has GPUs in the site's file (feature gpu), but none answers",
     _XID, page="guide/describe-your-system.md",
 )  # fmt: skip
-AS_EXPECTED = Message("topology.as_expected", "PASS", "as {file} says")
+AS_EXPECTED = Message("topology.as_expected", "PASS", "matches {file}")
 NOT_DESCRIBED = Message(
     "topology.not_described", "INDETERMINATE", "topology not compared: the job left no description of its node"
 )  # fmt: skip
@@ -25,13 +25,13 @@ NOT_COMPARED = Message(
 )  # fmt: skip
 PARTLY_COMPARED = Message(
     "topology.partly_compared", NOT_JUDGED,
-    "only what {file} says under `expect` is compared: '{partition}' names no node_type",
+    "only `expect` of {file} is compared: partition '{partition}' has no node_type", "add a node_type to the partition",
     page="guide/describe-your-system.md",
 )  # fmt: skip
 LINKS_NOT_SEEN = Message(
     "topology.links_not_seen", NOT_JUDGED,
-    "the link under load is not known of GPU {gpus}: only what it can run at most at is compared",
+    "GPU {gpus}: the link under load was not read; only its maximum is compared",
 )  # fmt: skip
 OTHER_GPUS = Message(
-    "document.other_gpus", "INDETERMINATE", "the document is of {hostname}, whose GPUs are not those of {here}: {gpus}"
+    "document.other_gpus", "INDETERMINATE", "the document is from {hostname}, whose GPUs differ from those of {here}: {gpus}"
 )  # fmt: skip

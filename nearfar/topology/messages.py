@@ -1,4 +1,4 @@
-"""What differs between a node and what ``source`` (the site's file, an earlier run) says of it."""
+"""What differs between a node and its description in ``source`` (the site's file, an earlier run)."""
 
 from __future__ import annotations
 
@@ -8,74 +8,85 @@ from nearfar.base import Message
 
 _PAGE = "guide/describe-your-system.md"
 _differs = partial(Message, verdict="FAIL", hard=True, page=_PAGE)
-_FIRMWARE = "look at the firmware's NUMA settings (nodes per socket, sub-NUMA clustering)"
-_RESEAT = "reseat it and look at its slot, riser and cable"
+_FIRMWARE = "check the firmware's NUMA settings (nodes per socket, sub-NUMA clustering)"
+_RESEAT = "reseat it, and check slot, riser and cable"
 
-PACKAGES = _differs("packages.count", sentence="{found:#processor package}, {source} says {expected}")
+PACKAGES = _differs("packages.count", sentence="{found:#processor package}, expected {expected} ({source})")
 NUMA_COUNT = _differs(
-    "numa.count", sentence="{found:#NUMA node} with host memory, {source} says {expected}", next=_FIRMWARE
+    "numa.count", sentence="{found:#NUMA node} with host memory, expected {expected} ({source})", next=_FIRMWARE
 )
 NUMA_WITHOUT_MEMORY = _differs(
-    "numa.without_memory", sentence="NUMA node {numa_node} has no memory", next="look at its memory modules"
+    "numa.without_memory", sentence="NUMA node {numa_node} has no memory", next="check its memory modules"
 )
 NUMA_MISSING = _differs(
-    "numa.missing", sentence="NUMA node {numa_node} is missing", next=f"{_FIRMWARE}, and at the processors"
+    "numa.missing", sentence="NUMA node {numa_node} is missing", next=f"{_FIRMWARE}, and the processors"
 )
-NUMA_UNEXPECTED = _differs(
-    "numa.unexpected", sentence="NUMA node {numa_node} is not what {source} says", next=_FIRMWARE
-)
+NUMA_UNEXPECTED = _differs("numa.unexpected", sentence="unexpected NUMA node {numa_node} ({source})", next=_FIRMWARE)
 MEMORY = _differs(
-    "memory.size", sentence="{found:.0f} GiB of host memory, {source} says {expected:.0f} GiB",
-    next="look at the memory modules",
+    "memory.size", sentence="{found:.0f} GiB of host memory, expected {expected:.0f} GiB ({source})",
+    next="check the memory modules",
 )  # fmt: skip
-GPU_COUNT = _differs("gpu.count", sentence="{found:#GPU} on this node, {source} says {expected}")
-GPU_SLOT = _differs("gpu.slot", sentence="GPU {gpu} is at {found}, {source} says {expected}: it is in another slot")
+GPU_COUNT = _differs(
+    "gpu.count", sentence="{found:#GPU} on this node, expected {expected} ({source})",
+    next="check lspci, and the kernel log for Xid messages",
+)  # fmt: skip
+GPU_SLOT = _differs(
+    "gpu.slot", sentence="GPU {gpu} is in another slot: at {found}, expected at {expected} ({source})",
+    next="move it back, or correct the node type",
+)  # fmt: skip
 GPU_NONE_ON_BUS = _differs(
     "gpu.none_on_bus", sentence="none of the {expected} GPUs is on the PCI bus",
-    next="look for their power, the baseboard, or what passes them into a virtual machine",
+    next="check their power, the baseboard, or the pass-through into a virtual machine",
 )  # fmt: skip
 GPU_MISSING = _differs(
     "gpu.missing", sentence="GPU {gpu}[ ({model})] is missing at {pci}",
-    next="look for Xid 79 in the kernel's log, then reseat it",
+    next="check the kernel log for Xid 79, then reseat it",
 )  # fmt: skip
-GPU_UNEXPECTED = _differs("gpu.unexpected", sentence="a GPU[ ({model})] that {source} does not have is at {pci}")
+GPU_UNEXPECTED = _differs("gpu.unexpected", sentence="unexpected GPU[ ({model})] at {pci} ({source})")
 GPU_DRIVER = _differs(
     "gpu.driver", sentence="GPU {gpu} at {pci} does not answer the driver ({fault})",
-    next="look for Xid messages in the kernel's log, then power-cycle the node",
+    next="check the kernel log for Xid messages, then power-cycle the node",
 )  # fmt: skip
-GPU_MODEL = _differs("gpu.model", sentence="GPU {gpu} at {pci} is a {found}, {source} says {expected}")
-GPU_SWAPPED = _differs("gpu.swapped", sentence="the GPU at {pci} is the one that was GPU {was} at {was_at}: swapped")
+GPU_MODEL = _differs("gpu.model", sentence="GPU {gpu} at {pci} is a {found}, expected {expected} ({source})")
+GPU_SWAPPED = _differs("gpu.swapped", sentence="the GPU at {pci} was GPU {was} at {was_at}: swapped")
 GPU_MODE = _differs(
-    "gpu.mode", sentence="GPU {gpu} at {pci}: {mode} is {found}, {source} says {expected}", next="set it with nvidia-smi"
+    "gpu.mode", sentence="GPU {gpu} at {pci}: {mode} is {found}, expected {expected} ({source})", next="set it with nvidia-smi"
 )  # fmt: skip
 GPU_NUMA_NODE = _differs(
-    "gpu.numa_node", sentence="GPU {gpu} at {pci} should be on NUMA node {expected}, it is on node {found}", next=_FIRMWARE
+    "gpu.numa_node", sentence="GPU {gpu} at {pci} is on NUMA node {found}, expected on NUMA node {expected}", next=_FIRMWARE
 )  # fmt: skip
 GPU_NUMA_UNKNOWN = _differs(
     "gpu.numa_unknown",
-    sentence="GPU {gpu} at {pci} should be on NUMA node {expected}, the system does not say which it is on",
+    sentence="GPU {gpu} at {pci} is expected on NUMA node {expected}, but the system reports none",
     next=_FIRMWARE,
 )  # fmt: skip
-LINK_KIND = _differs("link.kind", sentence="GPU {gpu} at {pci} reaches the host over {found}, {source} says {expected}")
+LINK_KIND = _differs(
+    "link.kind", sentence="GPU {gpu} at {pci} reaches the host over {found}, expected {expected} ({source})"
+)
 LINK_GENERATION = _differs(
     "link.generation",
-    sentence="GPU {gpu} at {pci}: its {kind} link {when} generation {found}, {source} says {expected}", next=_RESEAT,
+    sentence="GPU {gpu} at {pci}: its {kind} link {when} generation {found}, expected {expected} ({source})", next=_RESEAT,
 )  # fmt: skip
 LINK_WIDTH = _differs(
-    "link.width", sentence="GPU {gpu} at {pci}: its {kind} link {when} x{found}, {source} says x{expected}", next=_RESEAT
+    "link.width", sentence="GPU {gpu} at {pci}: its {kind} link {when} x{found}, expected x{expected} ({source})", next=_RESEAT
 )  # fmt: skip
 NVLINK_GENERATION = _differs(
-    "nvlink.generation", sentence="GPU {gpu} at {pci} has NVLink {found}, {source} says NVLink {expected}"
+    "nvlink.generation", sentence="GPU {gpu} at {pci} has NVLink {found}, expected NVLink {expected} ({source})"
 )
 NVLINK_LANES = _differs(
-    "nvlink.lanes", sentence="GPU {gpu} at {pci} has {found:#active NVLink lane}, {source} says {expected}",
-    next="look at nvidia-smi nvlink --status",
+    "nvlink.lanes", sentence="GPU {gpu} at {pci} has {found:#active NVLink lane}, expected {expected} ({source})",
+    next="check nvidia-smi nvlink --status",
 )  # fmt: skip
-PEER_LINK = _differs("peer.link", sentence="GPUs {gpu} and {peer} are joined by {found}, {source} says {expected}")
-NIC_COUNT = _differs("nic.count", sentence="{found:#NIC} on this node, {source} says {expected}")
+PEER_LINK = _differs(
+    "peer.link", sentence="GPUs {gpu} and {peer} are joined by {found}, expected {expected} ({source})",
+    next="check nvidia-smi topo -m",
+)  # fmt: skip
+NIC_COUNT = _differs(
+    "nic.count", sentence="{found:#NIC} on this node, expected {expected} ({source})", next="check lspci"
+)
 NIC_MISSING = _differs(
-    "nic.missing", sentence="the NIC {nic} at {pci} is missing", next="look at its driver, then reseat it"
+    "nic.missing", sentence="the NIC {nic} at {pci} is missing", next="check its driver, then reseat it"
 )
 NIC_NUMA_NODE = _differs(
-    "nic.numa_node", sentence="the NIC {nic} at {pci} is on NUMA node {found}, {source} says {expected}"
+    "nic.numa_node", sentence="the NIC {nic} at {pci} is on NUMA node {found}, expected {expected} ({source})"
 )

@@ -131,11 +131,11 @@ def words(metric: AnyMetric, past: Baseline, found: Worsening) -> str:
     before = past.words(metric.unit)
     note = f"; {past.note}" if past.note else ""
     if found.kind == "night":
-        return f"{level_words(metric)}, worse than its own past: {before}{note}"
+        return f"{level_words(metric)}, worse than its history: {before}{note}"
     changed = f"{100 * found.part:.1f} % {'less' if metric.unit in _RATES else 'more'}"
     now = with_unit(found.now, metric.unit)
     if found.kind == "step":
-        return f"{now} since about {found.since}, {changed} than its own past: {before}{note}"
+        return f"{now} since about {found.since}, {changed} than its history: {before}{note}"
     pace = f", {100 * found.weekly:.2g} % a week" if found.weekly else ""
     return f"{now} drifted from {before}, {changed}, since about {found.since}{pace}{note}"
 

@@ -88,7 +88,7 @@ def reasons(judged: Sequence[JudgedMetric]) -> list[tuple[str, str]]:
     unsettled = [entry for entry in rest if _unsettled(entry)]
     bounded = [entry for entry in judged if entry.bounded]
     if len(unsettled) > 1 and len(unsettled) == len(bounded):
-        words = f"none of the {len(bounded)} figures settled, so that none can be judged: {unsettled[0].reason}"
+        words = f"none of the {len(bounded)} figures converged, so none can be judged: {unsettled[0].reason}"
         said.append(("INDETERMINATE", words))
         rest = [entry for entry in rest if not _unsettled(entry)]
     one_by_one = [(entry.verdict, entry.full_reason) for entry in rest]
@@ -147,13 +147,13 @@ def fallen_together(judged: Sequence[JudgedMetric], node: Node) -> list[Disturba
     for total in judged:
         if _bad(total) and total.flow is None and (shares := _even_shares(total, judged, groups)):
             moved = ", ".join(figure(share, total.unit) for share in shares)
-            words = f"its flows share only the memory of NUMA node {_memory(total.cell.flows[0])}, and fell evenly ({moved})"  # type: ignore[union-attr]
+            words = f"its flows share only the memory of NUMA node {_memory(total.cell.flows[0])}, and slowed down evenly ({moved})"  # type: ignore[union-attr]
             found.append(Disturbance(HOST, words, _QUIET_HOST, fallen=frozenset([total.subject])))
     return found
 
 
 def _fell_together(memory: int) -> str:
-    return f"paths that share only the memory of NUMA node {memory} fell together"
+    return f"paths that share only the memory of NUMA node {memory} slowed down together"
 
 
 def _found_fallen(check: str, judged: Sequence[JudgedMetric]) -> Disturbance | None:
@@ -213,7 +213,7 @@ def _of_document(document: Document) -> list[Disturbance]:
         if gpu is not None:
             there.setdefault(gpu, {}).setdefault(process.command or "a process", []).append(process)
     for gpu, named in there.items():
-        words = f"others used GPU {gpu}: {', '.join(_on_gpu(name, those) for name, those in named.items())}"
+        words = f"other processes used GPU {gpu}: {', '.join(_on_gpu(name, those) for name, those in named.items())}"
         until = _gone(named) if all(process.command for those in named.values() for process in those) else _gone(())
         found.append(Disturbance("gpu", words, until, groups.get(gpu, frozenset([gpu]))))
     return found
@@ -242,7 +242,7 @@ def _cpus(uses: Iterable[MachineUse], node: Node) -> list[Disturbance]:
     named = ", ".join(f"{each.command} of {each.user or 'an unknown user'} {each.cpus:.1f}" for each in use.busiest)
     of_all = f" of {cpus}" if cpus else ""
     who = f" ({named})" if named else ""
-    words = f"meanwhile {use.others:.1f}{of_all} CPUs were busy with others' processes{who}"
+    words = f"meanwhile other processes kept {use.others:.1f}{of_all} CPUs busy{who}"
     return [Disturbance("cpus", words, _gone(each.command for each in use.busiest))]
 
 

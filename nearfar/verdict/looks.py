@@ -16,7 +16,7 @@ from .verdict_types import FigureLook, JudgedMetric, Verdict
 from .words import describe
 
 #: Why a look of an earlier run that lay beyond the bound counts neither way.
-DISTURBED = "others disturbed an earlier look"
+DISTURBED = "other load disturbed an earlier measurement"
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _settled(metric: AnyMetric, entry: JudgedMetric, seen: Sequence[_Seen]) -> J
         made = replace(made, looks=looks)
         finding = INTERMITTENT.finding(metric.name, figure=describe(metric), looks=f"{made.looks_words}{origin}")
         return replace(made, verdict=finding.verdict, reason=finding.reason, code=finding.code)
-    problem = next((look.why for look in looks if look.why), "it was within its bound as often as beyond it")
+    problem = next((look.why for look in looks if look.why), "within its bound as often as beyond it")
     entry = replace(entry, looks=looks)
     reason = entry.reason or f"{describe(metric)}: {entry.looks_words}"
     finding = UNCONFIRMED.finding(metric.name, figure=reason, problem=problem)
@@ -141,9 +141,7 @@ def _look(entry: JudgedMetric, time: str) -> _Seen:
 def _again(look: LaterLook, metric: AnyMetric, judge: Callable[[AnyMetric], JudgedMetric]) -> _Seen:
     found = look.figures.get(metric.name)
     if found is None:
-        return _Seen(
-            FigureLook(None, look.time, None, look.problem or "it was not measured when looked at again"), None
-        )
+        return _Seen(FigureLook(None, look.time, None, look.problem or "not measured again"), None)
     return _look(judge(found), look.time)
 
 

@@ -4,49 +4,58 @@ from __future__ import annotations
 
 from nearfar.base import NOT_JUDGED, Message
 
+_XID, _RESET, _COOLING = "check the kernel log for Xid messages", "reset the GPU, or reboot", "check cooling and power"
+_TUNE, _STEADINESS = (
+    "run nearfar tune --system {system} to make references from healthy runs",
+    "method/disturbances.md#steadiness",
+)
+
 # The program.
 PREVENTED = Message("program.prevented", "INDETERMINATE", "{error}")
 HUNG = Message(
-    "program.hung", "FAIL", "{program} did not end within {limit:g} s, {times}[; its last line: {line}]",
+    "program.hung", "FAIL", "{program} did not end within {limit:g} s, {times}[ (last line: {line})]", _XID,
     page="guide/reading-a-report.md",
 )  # fmt: skip
 HUNG_ONCE = Message(
     "program.hung_once", "DEGRADED",
-    "{program} did not end within {limit:g} s, and did at a second attempt[; its last line: {line}]",
+    "{program} did not end within {limit:g} s, but did on the second attempt[ (last line: {line})]", _XID,
 )  # fmt: skip
-DIED_LATE = Message("program.died_late", "DEGRADED", "{program}{ending} after it had printed its document")
+DIED_LATE = Message("program.died_late", "DEGRADED", "{program}{ending} after it printed its document")
 NO_DOCUMENT = Message("program.no_document", "INDETERMINATE", "{program}{ending}[: {line}]")
 NOT_READ = Message("program.not_read", "INDETERMINATE", "{error}")
 INTERRUPTED = Message(
-    "program.interrupted", "INDETERMINATE", "the run was interrupted: measured cells have fewer visits than planned"
+    "program.interrupted", "INDETERMINATE", "the run was interrupted, with fewer samples of each cell than planned", "run it again"
 )  # fmt: skip
 
 # What was asked for.
 MISSING = Message("cells.missing", "INDETERMINATE", "requested but not measured: {cells}")
 ALL_SKIPPED = Message(
-    "cells.all_skipped", "INDETERMINATE", "nothing was measured: every cell was skipped; the first: {cause}"
+    "cells.all_skipped", "INDETERMINATE", "nothing was measured: every cell was skipped, the first because: {cause}"
 )  # fmt: skip
 SKIPPED = Message("cells.skipped", "INDETERMINATE", "not measured: {cells}: {cause}[ ({who})]")
-LEFT_OUT = Message("cells.left_out", "INDETERMINATE", "requested, and not measured: {cells}: {cause}")
-LINK_MISSING = Message("link.missing", "FAIL", "not there: {cells}: {cause}[ ({who})]", hard=True)
-#: One for each word that a program has for a cell that failed; ``measurement/document.md`` explains them.
+LEFT_OUT = Message("cells.left_out", "INDETERMINATE", "requested but not measured: {cells}: {cause}")
+LINK_MISSING = Message("link.missing", "FAIL", "missing link: {cells}: {cause}[ ({who})]", _XID, hard=True)
+#: By the code that a program gives for a cell that failed (``docs/reference/document.md``), with what to do next.
 FAILED = {
-    code: Message(f"cell.{code}", "FAIL", "[{cell}: ]{error}", hard=True)
-    for code in ("absent", "error", "hang", "lost", "other", "placement", "uncorrectable", "wrong_data")
-}
+    code: Message(f"cell.{code}", "FAIL", "[{cell}: ]{error}", step, hard=True)
+    for code, step in {
+        "absent": _XID, "error": "", "hang": _XID, "lost": _XID, "other": "", "placement": "", "uncorrectable": _RESET,
+        "wrong_data": "keep jobs off the node",
+    }.items()
+}  # fmt: skip
 
 # Whether anything was judged.
 NOTHING_TO_COMPARE = Message(
-    "check.nothing_to_compare", "INDETERMINATE", "none of its figures was judged: there was nothing to compare with"
+    "check.nothing_to_compare", "INDETERMINATE", "none of its figures was judged: nothing to compare with"
 )  # fmt: skip
 NOTHING_COMPARED = Message("check.nothing_compared", "INDETERMINATE", "none of its figures was judged: {cause}")
 NO_LIMITS = Message(
     "check.no_limits", "INDETERMINATE",
-    "none of its figures was judged: healthy figures of all of them differ too much for a limit",
+    "none of its figures was judged: healthy nodes differ too much in all of them for a limit",
 )  # fmt: skip
 NO_REFERENCES = Message(
     "check.no_references", "INDETERMINATE", "none of its figures was judged: {figures:#figure} without a reference",
-    "nearfar tune --system {system} makes references from healthy runs", page="guide/tuning.md",
+    _TUNE, page="guide/tuning.md",
 )  # fmt: skip
 NO_RATIOS = Message(
     "check.no_ratios", "INDETERMINATE", "none of its figures was judged: {figures:#figure} without a reference",
@@ -54,47 +63,53 @@ NO_RATIOS = Message(
 )  # fmt: skip
 NOT_ACCEPTED = Message(
     "check.not_accepted", "INDETERMINATE", "{figures:#figure} without a reference that can accept a node",
-    "nearfar tune --system {system} makes references from healthy runs", page="guide/tuning.md",
+    _TUNE, page="guide/tuning.md",
 )  # fmt: skip
 REFERENCES_UNUSED = Message(
     "references.unused", "INDETERMINATE",
-    "{file}:{line}: no reference of {check} fits a figure (it has {rows}[; this node's GPUs are {models}])",
+    "{file}:{line}: no reference of {check} matches a figure (it lists {rows}[; this node's GPUs are {models}])",
+    "correct the names of the references, or tune again",
     page="guide/describe-your-system.md#references",
 )  # fmt: skip
 
 # The document.
-OTHER_KIND = Message("document.other_kind", "INDETERMINATE", "the document is {kind}, where one was to be {expected}")
-NO_TIME = Message("document.no_time", "INDETERMINATE", "the document was started at '{started}', which is not a time")
+OTHER_KIND = Message("document.other_kind", "INDETERMINATE", "the document is {kind}, expected {expected}")
+NO_TIME = Message("document.no_time", "INDETERMINATE", "the document's start time '{started}' is not a time")
 OTHER_TIME = Message(
     "document.other_time", "INDETERMINATE",
-    "the document was started at {started}, and it is judged at {judged}: it is from another run, or the node's clock is wrong",
+    "the document was started at {started} and judged at {judged}; it is from another run, or the node's clock is wrong",
+    "check the node's clock",
 )  # fmt: skip
 AGGRESSOR = Message(
-    "document.aggressor", "INDETERMINATE", "measured beside an aggressor ({cells}): the figures are not the node's own"
+    "document.aggressor", "INDETERMINATE", "measured beside an aggressor ({cells}), so the figures are not those of an idle node",
+    "run again without --aggressor",
 )  # fmt: skip
 
 # Devices under load.
 UNCORRECTED = Message(
-    "memory.uncorrectable", "FAIL", "GPU {gpu}: {errors:#uncorrected memory error} since its last reset", hard=True,
+    "memory.uncorrectable", "FAIL", "GPU {gpu}: {errors:#uncorrected memory error} since its last reset", _RESET, hard=True,
 )  # fmt: skip
 THROTTLED = Message(
-    "clocks.throttled", "DEGRADED", "GPU {gpu}: its hardware reduced the clocks while it was measured ({causes})"
+    "clocks.throttled", "DEGRADED", "GPU {gpu}: its hardware reduced the clocks during the measurement ({causes})", _COOLING,
 )  # fmt: skip
 SLOW_CPU = Message(
     "cpu.slow", NOT_JUDGED,
-    "CPU {cpu} is slow at driving a GPU: {quantity} of {cell}: {time:.3g} us, {usual:.3g} us with the others",
+    "CPU {cpu} drives a GPU slowly: {quantity} of {cell} is {time:.3g} us, {usual:.3g} us from other CPUs",
 )  # fmt: skip
+_SLOT, _LINK = "check the slot and the riser", "inspect the link if the errors recur"
 #: Of counters of links: DEGRADED where the link corrected them, FAIL above DCGM's limits.
 COUNTED = {
-    "pcie_replays": Message("pcie.replays", "DEGRADED", "{gpu}: {errors:#PCIe replay} while it was measured"),
-    "nvlink_replays": Message("nvlink.replays", "DEGRADED", "{gpu}: {errors:#NVLink replay} while it was measured"),
-    "nvlink_recoveries": Message("nvlink.recoveries", "FAIL", "{gpu}: {errors} NVLink recoveries while it was measured", hard=True),
+    "pcie_replays": Message("pcie.replays", "DEGRADED", "{gpu}: {errors:#PCIe replay} during the measurement", _SLOT),
+    "nvlink_replays": Message("nvlink.replays", "DEGRADED", "{gpu}: {errors:#NVLink replay} during the measurement", _LINK),
+    "nvlink_recoveries": Message(
+        "nvlink.recoveries", "FAIL", "{gpu}: NVLink recovered from errors {errors:#time} during the measurement", _LINK, hard=True,
+    ),
     "nvlink_crc_flit_errors": Message(
-        "nvlink.crc_flit_errors", "DEGRADED", "{gpu}: {errors:#NVLink CRC flit error} while it was measured"
+        "nvlink.crc_flit_errors", "DEGRADED", "{gpu}: {errors:#NVLink CRC flit error} during the measurement", _LINK,
     ),
 }  # fmt: skip
 COUNTER_RESET = Message(
-    "counter.reset", NOT_JUDGED, "{gpu}: its counter {counter} decreased while it was measured: it was reset, and its count is lost"
+    "counter.reset", NOT_JUDGED, "{gpu}: counter {counter} was reset during the measurement; its count is lost"
 )  # fmt: skip
 
 # Figures. ``figure`` is what was measured (``GPU 2, device to host into NUMA node 0``), ``reading`` its value.
@@ -107,14 +122,15 @@ DERIVED_FROM_INVALID = Message(
 NO_REFERENCE = Message("figure.no_reference", NOT_JUDGED, "{figure}: {reading}, not judged: no reference")
 NO_LIMIT = Message(
     "figure.no_limit", NOT_JUDGED,
-    "{figure}: {reading}, not judged: healthy figures differ too much for a limit ({reference})",
+    "{figure}: {reading}, not judged: healthy nodes differ too much for a limit ({reference})",
 )  # fmt: skip
 NO_BOUND = Message(
     "figure.no_bound", NOT_JUDGED, "{figure}: {reading}, not judged: its reference has no bound ({reference})"
 )  # fmt: skip
 UNSETTLED = Message(
     "figure.unsettled", "INDETERMINATE",
-    "{figure}: {reading} did not settle: its {range} {low} to {high} contains the bound {bound}",
+    "{figure}: {reading} did not converge; its {range} {low} to {high} contains the bound {bound}",
+    "run again on an idle node",
 )  # fmt: skip
 BEYOND_REFERENCE = Message("figure.beyond_reference", "FAIL", "{figure}: {reading}, expected {expected}")
 BEYOND_USUAL = Message("figure.beyond_usual", "DEGRADED", "{figure}: {reading}, expected {expected}")
@@ -128,26 +144,23 @@ BELOW_HISTORY = Message("figure.worse_than_history", "DEGRADED", "{figure}: {cha
 INTERMITTENT = Message("figure.intermittent", "DEGRADED", "{figure}: intermittent: {looks}")
 UNCONFIRMED = Message("figure.unconfirmed", "INDETERMINATE", "{figure}; {problem}")
 DISTURBED = Message(
-    "figure.disturbed", "INDETERMINATE", "{figure}; {cause}; this is no evidence against the node", "run again {until}",
+    "figure.disturbed", "INDETERMINATE", "{figure}; {cause}; no evidence against the node", "run again {until}",
     page="method/disturbances.md",
 )  # fmt: skip
 UNSTEADY = Message(
     "figure.unsteady", "DEGRADED",
-    "{figure}: reaches {plateau}, and in half of its samples at most {median}: steadiness {steadiness:.3f}, at least {least} on an own "
-    "host",
-    page="method/disturbances.md#steadiness",
+    "{figure}: reaches {plateau}, but half of its samples are at most {median}: steadiness {steadiness:.3f}, expected at least {least} "
+    "on an own host", page=_STEADINESS,
 )  # fmt: skip
 MEDIAN_BELOW = Message(
     "figure.median_below", "DEGRADED",
-    "{figure}: reaches {plateau}, and in half of its samples at most {median}, below its bound {bound}",
-    page="method/disturbances.md#steadiness",
+    "{figure}: reaches {plateau}, but half of its samples are at most {median}, below its bound {bound}", page=_STEADINESS,
 )  # fmt: skip
 LOW_VISITS = Message(
     "figure.low_visits", "DEGRADED",
-    "{figure}: reaches {plateau}, and in {low} of {visits} visits was below {limit}; {others}",
-    page="method/disturbances.md#steadiness",
+    "{figure}: reaches {plateau}, but was below {limit} in {low} of {visits} rounds; {others}", page=_STEADINESS,
 )  # fmt: skip
 OUTLIER = Message(
-    "figure.outlier", "DEGRADED", "{figure}: {ratio:.1f} times as long; {limit:g} times and more is an outlier"
+    "figure.outlier", "DEGRADED", "{figure}: {ratio:.1f}; {limit:g} or more is an outlier"
 )  # fmt: skip
-FAILED_BEFORE = Message("figure.failed_before", "FAIL", "{reason}, before it was run again")
+FAILED_BEFORE = Message("figure.failed_before", "FAIL", "{reason} (in an earlier run of this case)")

@@ -172,7 +172,9 @@ def _kind(path: _Path) -> tuple[object, ...]:
 
 def _low(path: _Path, until: float, others: str, steady: bool) -> Finding:
     entry = path.entry
-    beside = f"alike paths ({others}) held theirs in the same rounds" if steady else f"as alike paths ({others}) too"
+    beside = (
+        f"similar paths ({others}) were steady in the same rounds" if steady else f"so were similar paths ({others})"
+    )
     return messages.LOW_VISITS.finding(
         entry.name, **_reached(path), low=path.low(until), visits=sum(at <= until for at, _ in path.visits),
         limit=with_unit((1 - LOW) * (entry.plateau or 0.0), entry.unit), others=beside,

@@ -54,7 +54,7 @@ contention_check:
 CASES = {
     "good": (NOT_JUDGED, ""),  # penalties explain, unless the site has rows for them
     "died": ("INDETERMINATE", "rank 1 on n died during a window"),
-    "killed": ("INDETERMINATE", "rank 2 on n was ended by signal 9, as the launcher reports"),
+    "killed": ("INDETERMINATE", "rank 2 on n was ended by signal 9"),
     "refused": ("INDETERMINATE", "nearfar-contention: rank 0 on n: 14 threads on n want a core each"),
 }
 

@@ -60,7 +60,7 @@ def test_links_of_the_sites_file_that_the_device_denies_are_not_green(tmp_path: 
     (found,) = [json.loads(path.read_text()) for path in (tmp_path / "run").glob("*/*/verdict.json")]
     assert found["verdict"] == "FAIL", done.stdout + done.stderr
     (denied,) = [finding for finding in found["findings"] if finding["hard"]]
-    assert denied["reason"].startswith("not there: g0:g1, g1:g0, g0:g1@g1 and ")
+    assert denied["code"] == "link.missing" and "g0:g1, g1:g0, g0:g1@g1 and " in denied["reason"]
     assert "h200-x4-vm.yaml joins GPUs by NV18" in denied["reason"]
 
 
@@ -88,4 +88,4 @@ def test_one_gpu_is_a_note_and_pairs_that_are_all_skipped_are_not_green(tmp_path
     staged, published, nothing = found["three"]["reasons"]
     assert staged.endswith("and 3 more: no pairs (the node has both GPUs, and host memory between them)")
     assert "keeneland.yaml" in published
-    assert nothing == "nothing was measured: every cell was skipped; the first: no pairs"
+    assert nothing.startswith("nothing was measured") and nothing.endswith("no pairs")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import string
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,16 @@ def test_every_message_is_whole(code: str) -> None:
     assert message.verdict in ORDER
     assert not message.page or (CHECKOUT / "docs" / message.page.partition("#")[0]).exists()
     assert not message.sentence.endswith("."), "what to do next follows it"
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_message_renders_its_fields(code: str) -> None:
+    message = explain.messages()[code]
+    plain = re.sub(r"[][]", "", f"{message.sentence} {message.next}")
+    places = {name: spec for _, name, spec, _ in string.Formatter().parse(plain) if name}
+    text = message.text("GPU 3", {name: 2 if spec else f"<{name}>" for name, spec in places.items()})
+    assert not set("{}[]") & set(text)
+    assert all(f"<{name}>" in text for name, spec in places.items() if not spec and name != "subject")
 
 
 def test_the_page_is_made_of_the_tables() -> None:

@@ -236,4 +236,4 @@ def test_a_check_whose_every_cell_was_skipped_is_not_green(kind: str, skipped: s
     made = verdict.judge(from_raw(raw), {}, subject=subject, asked=cells, kind=kind)
     assert made.verdict == word
     if word == "INDETERMINATE":
-        assert made.reasons == ("nothing was measured: every cell was skipped; the first: no peer access",)
+        assert [finding.code for finding in made.findings] == ["cells.all_skipped"]

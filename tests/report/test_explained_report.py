@@ -331,7 +331,7 @@ def test_what_ran_in_the_background_makes_no_capacity(tmp_path: Path) -> None:
         ("tuned", None, "is 10 % below its tuned reference (healthy runs of this system)"),
         ("published", None, "is 10 % below the published figure"),
         ("model", None, "is 10 % below healthy GPUs of its model"),
-        ("tuned", "step", "is 25 % below its own past"),
+        ("tuned", "step", "is 25 % below its history"),
     ],
 )
 def test_a_slow_figure_says_what_it_is_compared_with(

@@ -359,7 +359,7 @@ def test_figures_that_others_disturbed_are_told_and_nothing_is_tuned_from_them(t
     said = report.summary(folder)
     assert f"disturbed  others used the machine during {len(metrics)} figures, which nearfar tune leaves out" in said
     assert "validate --system mine   # again on a quiet machine" in said.splitlines()[-1]
-    first = f"others disturbed {len(metrics)} figures: run again on a quiet machine before tuning"
+    first = f"other load disturbed {len(metrics)} figures: run again on a quiet machine before tuning"
     assert first in said.splitlines()[0] and "tune --system" not in said, said
 
 

@@ -181,7 +181,7 @@ def test_a_path_that_was_faster_in_the_runs_before(checkout: Path, tmp_path: Pat
     more_nights(next(kept.rglob("*.parquet")), 5)
     done = validate_plain(checkout, "aged_path")
     assert (done.returncode, run_json(checkout)["verdict"]) == (0, "DEGRADED"), done.stdout + done.stderr
-    words = "GPU 2, device to host into NUMA node 1: 5.59 GB/s, worse than its own past: 5.87 GB/s (5 nights from 20"
+    words = "GPU 2, device to host into NUMA node 1: 5.59 GB/s, worse than its history: 5.87 GB/s (5 nights from 20"
     assert words in done.stdout
     latest = tmp_path / "state/reports/latest"
     report = json.loads((latest / "report.json").read_text())
@@ -328,8 +328,7 @@ def test_a_real_check_that_looks_at_nothing_is_never_green(checkout: Path) -> No
     assert done.returncode == 3, done.stdout
     assert "INDETERMINATE" in done.stdout
     if not inventory.gpu_pci_devices():
-        words = "the site file says partition 'a' has GPUs (feature gpu), but none answers"
-        assert words in done.stdout
+        assert "partition 'a' has GPUs" in done.stdout
 
 
 def test_a_reference_above_the_line_rate_is_told_before_measuring(checkout: Path) -> None:

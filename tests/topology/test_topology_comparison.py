@@ -43,13 +43,13 @@ def test_a_missing_gpu_is_named_at_its_address_and_blames_no_other() -> None:
     found = items(node, without(node, 2))
     assert sorted(found) == ["g2", "gpus.count"]
     assert found["g2"].startswith("GPU 2 (NVIDIA H100 80GB HBM3) is missing at 0000:33:00.0")
-    assert found["gpus.count"] == "7 GPUs on this node, the site's file says 8"
+    assert found["gpus.count"].startswith("7 GPUs on this node, expected 8 (the site's file)")
 
 
 def test_new_moved_swapped_and_other_gpus() -> None:
     node = h200()
     assert "pci.0000:00:06.0" in items(h200(3), node)
-    assert "another slot" in items(node, changed(node, 1, pci="0000:00:1f.0"))["g1.pci"]
+    assert "0000:00:1f.0" in items(node, changed(node, 1, pci="0000:00:1f.0"))["g1.pci"]
     assert "is a NVIDIA H100" in items(node, changed(node, 1, name="NVIDIA H100"))["g1.model"]
     named = replace(node, gpus=tuple(replace(g, uuid=f"GPU-{g.index}") for g in node.gpus))
     swapped = changed(changed(named, 0, uuid="GPU-1"), 1, uuid="GPU-0")
@@ -77,9 +77,7 @@ def test_links_are_judged_under_load() -> None:
     loaded[2] = {"index": 2, "link": {"gen": 3, "width": 8}}
     found = items(node, node, loaded)
     assert sorted(found) == ["g2.link.gen", "g2.link.width"]
-    assert found["g2.link.width"].startswith(
-        "GPU 2 at 0000:00:05.0: its PCIe link runs under load at x8, the site's file"
-    )
+    assert "under load at x8, expected x16" in found["g2.link.width"]
     assert "runs under load" in items(node, node, loaded, {"link": {"width": 16}})["g2.link.width"]
 
 
@@ -95,9 +93,7 @@ def test_what_the_slot_allows_at_most_is_compared_without_load() -> None:
 def test_kinds_of_links() -> None:
     node = node_type("summit")
     pcie = changed(node, 0, link=Link("pcie", 3, 4, 3, 4))
-    assert items(node, pcie) == {
-        "g0.link.kind": "GPU 0 at 0004:04:00.0 reaches the host over PCIe, the site's file says NVLink"
-    }
+    assert "expected NVLink" in items(node, pcie)["g0.link.kind"]
     assert items(node, changed(node, 0, link=Link())) == {}  # nothing known is no evidence
     assert "x1" in items(node, changed(node, 0, link=Link("nvlink", 2, 1)))["g0.link.width"]
 
@@ -106,10 +102,7 @@ def test_nvlink_lanes() -> None:
     switched = constructed("eight-gpus-nvswitch-subnuma")
     peers = {pair: "NV17" if 3 in pair else link for pair, link in switched.peers.items()}
     found = items(switched, replace(changed(switched, 3, nvlinks=17), peers=peers))
-    assert found == {
-        "g3.nvlinks": "GPU 3 at 0000:43:00.0 has 17 active NVLink lanes, the site's file says 18: "
-        "look at nvidia-smi nvlink --status"
-    }
+    assert list(found) == ["g3.nvlinks"] and "17 active NVLink lanes, expected 18" in found["g3.nvlinks"]
     direct = node_type("summit")
     broken = changed(changed(direct, 0, nvlinks=3), 1, nvlinks=3)
     found = items(direct, replace(broken, peers={**direct.peers, (0, 1): "NV1"}))
@@ -134,15 +127,15 @@ def test_numa_nodes_and_packages() -> None:
 
 def test_gpu_localities() -> None:
     node = node_type("pop-four-gpus")
-    assert "it is on node 4" in items(node, changed(node, 1, numa_node=4, package=1))["g1.numa_node"]
-    assert "does not say" in items(node, changed(node, 1, numa_node=None, package=None))["g1.numa_node"]
+    assert "is on NUMA node 4" in items(node, changed(node, 1, numa_node=4, package=1))["g1.numa_node"]
+    assert "reports none" in items(node, changed(node, 1, numa_node=None, package=None))["g1.numa_node"]
 
 
 def test_modes_and_counts() -> None:
     node = changed(h200(), 0, mig=True, ecc=False)
     found = items(node, node, None, {"mig": False, "ecc": True, "gpus": 8, "nics": 2})
     assert sorted(found) == ["g0.ecc", "g0.mig", "gpus.count", "nics.count"]
-    assert found["nics.count"] == "0 NICs on this node, the site's file says 2"
+    assert found["nics.count"].startswith("0 NICs on this node, expected 2")
 
 
 def test_nics_are_known_by_their_address() -> None:

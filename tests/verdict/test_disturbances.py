@@ -103,7 +103,7 @@ def test_a_slow_path_of_a_busy_machine_says_nothing_of_the_node_and_names_who_wa
     slow = found.metrics[0]
     assert (slow.verdict, slow.disturbance) == ("INDETERMINATE", "cpus")
     assert slow.reason is not None
-    assert "24.0 of 32 CPUs were busy with others' processes (stream of x 23.9)" in slow.reason
+    assert "24.0 of 32 CPUs" in slow.reason and "(stream of x 23.9)" in slow.reason
     assert "expected at least 52.7" in slow.reason
     assert word(found, "g0:n0") == "PASS"
     assert word(found, "g0:g1") == "FAIL"  # no CPU has a part in it
@@ -140,18 +140,18 @@ def on_gpu(gpu: int | None, pci: str = "0000:11:00.0") -> dict[str, Any]:
 def test_a_process_on_a_gpu_explains_figures_of_that_gpu(machine: dict[str, Any]) -> None:
     found = judged(document([lone("n0:g0", 35.0), lone("n0:g1", 35.0)], machine))
     assert [word(found, f"n0:g{i}") for i in (0, 1)] == ["INDETERMINATE", "FAIL"]
-    words = "others used GPU 0: python3 (pid 42); this is no evidence against the node: run again when python3 is gone"
-    assert any(words in reason for reason in found.reasons)
+    assert found.metrics[0].code == "figure.disturbed"
+    assert any("GPU 0: python3 (pid 42); " in reason for reason in found.reasons)
 
 
 def test_processes_of_one_program_are_named_once_without_their_path_with_their_user() -> None:
     one = {**on_gpu(0)["gpu_processes"][0], "name": "/opt/site/bin/train", "user": "alice"}
     machine = {"mean": {"others": 0.2, "own": 0.5}, "gpu_processes": [one, {**one, "pid": 43}]}
     (reason,) = judged(document([lone("n0:g0", 35.0)], machine)).reasons
-    assert "others used GPU 0: train of alice (pid 42, 43); " in reason
+    assert "GPU 0: train of alice (pid 42, 43); " in reason
     nameless = {**machine, "gpu_processes": [{**one, "name": ""}]}
     (reason,) = judged(document([lone("n0:g0", 35.0)], nameless)).reasons
-    assert "a process of alice (pid 42); this is no evidence against the node: run again when they have ended" in reason
+    assert "a process of alice (pid 42); " in reason and reason.endswith("run again when they have ended")
 
 
 def test_it_explains_those_behind_the_same_switch_too() -> None:
@@ -168,9 +168,7 @@ def test_wrong_data_and_errors_stand_on_a_busy_machine() -> None:
 def test_many_figures_of_one_disturbance_are_one_reason() -> None:
     found = judged(document([lone("n0:g0", 35.0), lone("n0:g1", 36.0), lone("g0:n0", 37.0)], BUSY))
     assert len(found.reasons) == 1
-    assert found.reasons[0].endswith(
-        "; this is no evidence against the node: run again when stream is gone (and 2 more figures)"
-    )
+    assert found.reasons[0].endswith("run again when stream is gone (and 2 more figures)")
 
 
 def test_of_several_looks_those_in_quiet_count() -> None:
@@ -192,7 +190,7 @@ def test_unrelated_paths_that_fall_together_on_a_shared_host_are_the_hosts() -> 
     found = judged(fallen(), host="shared")
     assert found.verdict == "INDETERMINATE"
     assert {m.disturbance for m in found.metrics if m.verdict == "INDETERMINATE"} == {"host"}
-    assert "share only the memory of NUMA node 0 fell together (n0:g0 by 28 %, n0:g1 by 28 %)" in found.reasons[0]
+    assert "(n0:g0 by 28 %, n0:g1 by 28 %)" in found.reasons[0]
 
 
 def test_a_lost_memory_channel_is_found_on_an_own_host() -> None:
@@ -310,8 +308,8 @@ def test_a_fault_in_half_of_the_visits_is_degraded_on_a_shared_host(gpus: int) -
     found = judged(come_and_go(gpus, 1), host="shared")
     words = {m.subject: m.verdict for m in found.metrics if m.quantity == "copy"}
     assert {subject for subject, verdict in words.items() if verdict == "DEGRADED"} == {"n0:g1", "g1:n0"}
-    assert "in 3 of 6 visits was below 53.8" in found.reasons[0]
-    assert "held theirs in the same rounds" in found.reasons[0]
+    assert "below 53.8 GB/s in 3 of 6 rounds" in found.reasons[0]
+    assert {m.code for m in found.metrics if m.verdict == "DEGRADED"} == {"figure.low_visits"}
 
 
 @pytest.mark.parametrize("faulty, noisy", [(None, False), (None, True)])
@@ -340,11 +338,11 @@ def test_on_an_own_host_steadiness_and_median_have_limits() -> None:
     mostly_low = [[53.9] * 6 if i % 3 else [55.5] * 6 for i in range(6)]
     found = judged(document([visited("n0:g0", mostly_low)], node=node(1)), host="own")
     assert found.verdict == "DEGRADED"
-    assert "steadiness 0.971, at least 0.98 on an own host" in found.reasons[0]
+    assert found.metrics[0].code == "figure.unsteady" and "steadiness 0.971" in found.reasons[0]
     lower = [[52.0] * 6 if i % 3 else [55.5] * 6 for i in range(6)]
     found = judged(document([visited("n0:g0", lower)], node=node(1)), host="own")
     assert found.verdict == "DEGRADED"
-    assert "in half of its samples at most 52.0, below its bound 52.7" in found.reasons[0]
+    assert found.metrics[0].code == "figure.median_below" and "52.0, below its bound 52.7" in found.reasons[0]
     assert judged(document([visited("n0:g0", lower)], node=node(1)), host="shared").verdict == "PASS"
 
 
@@ -371,7 +369,7 @@ def test_a_run_where_nothing_settled_has_one_reason() -> None:
     found = judged(document(results))
     assert found.verdict == "INDETERMINATE"
     assert len(found.reasons) == 1
-    assert found.reasons[0].startswith("none of the 2 figures settled")
+    assert found.reasons[0].startswith("none of the 2 figures ")
 
 
 @pytest.mark.parametrize("host, expected", [("own", "DEGRADED"), ("shared", "not judged")])
@@ -398,9 +396,9 @@ def counted(name: str, grown: int, seconds: float = 5.0) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "name, grown, verdict, words",
     [
-        ("pcie_replays", 0, "PASS", ""), ("pcie_replays", 1, "DEGRADED", "GPU 0: 1 PCIe replay while it was measured"),
+        ("pcie_replays", 0, "PASS", ""), ("pcie_replays", 1, "DEGRADED", "GPU 0: 1 PCIe replay "),
         ("pcie_replays", 80, "DEGRADED", "80 PCIe replays"), ("pcie_replays", 81, "FAIL", "81 PCIe replays"),
-        ("nvlink_replays", 3, "DEGRADED", "3 NVLink replays"), ("nvlink_recoveries", 2, "FAIL", "2 NVLink recoveries"),
+        ("nvlink_replays", 3, "DEGRADED", "3 NVLink replays"), ("nvlink_recoveries", 2, "FAIL", "2 times"),
         ("nvlink_crc_flit_errors", 20, "DEGRADED", "20 NVLink CRC flit errors"), ("nvlink_crc_flit_errors", 600, "FAIL", "600"),
         ("nvlink_crc_data_errors", 500, "PASS", ""), ("nvlink_ecc_data_errors", 900, "PASS", ""),
     ],
@@ -416,7 +414,7 @@ def test_replays_that_the_driver_counted_under_load_count_where_the_run_has_no_c
     under_load = [{"index": 0, "throttle": [], "replays": 3}]
     assert judged(document([lone("n0:g0", 55.5)], gpus_under_load=under_load)).verdict == "DEGRADED"
     found = judged(document([lone("n0:g0", 55.5)], counted("pcie_replays", 3), gpus_under_load=under_load))
-    assert [each.reason for each in found.findings] == ["GPU 0: 3 PCIe replays while it was measured"]
+    assert [(each.code, each.fields["errors"]) for each in found.findings] == [("pcie.replays", 3)]
 
 
 def test_a_counter_that_went_back_is_said_and_judged_neither_way() -> None:

@@ -97,7 +97,7 @@ def test_the_bounds_say_what_the_verdict_says(
 def test_hard_evidence_of_a_look_stands() -> None:
     wrong = [{"cell": "n0:g1", "reason": "GPU 1: wrong data", "code": "wrong_data"}]
     found = said(31.2, later(55.0, 55.0, failed=wrong))
-    assert found.verdict == "FAIL" and found.reasons[0] == "n0:g1: GPU 1: wrong data"
+    assert found.verdict == "FAIL" and found.findings[0].code == "cell.wrong_data"
     assert [finding.hard for finding in found.findings] == [True]
 
 
@@ -105,7 +105,7 @@ def test_running_again_takes_no_hard_evidence_back() -> None:
     wrong = [{"cell": "n0:g1", "reason": "GPU 1: wrong data", "code": "wrong_data"}]
     earlier = said(31.2, later(55.0, 55.0, failed=wrong))
     found = said(55.0, [], earlier)
-    assert found.verdict == "FAIL" and "before it was run again" in found.reasons[0]
+    assert found.verdict == "FAIL" and found.findings[0].fields["before"]
     assert len(said(55.0, [], found).findings) == 1
 
 
@@ -132,7 +132,7 @@ def test_an_early_verdict_without_looks_counts_as_one() -> None:
 def test_a_figure_that_failed_and_is_not_there_any_more_still_fails() -> None:
     earlier = said(31.2, later(31.0, 31.1))
     found = judge(None, {}, subject=SUBJECT, earlier=earlier)
-    assert found.verdict == "FAIL" and found.reasons[0].endswith("before it was run again") and needs_sanity(found)
+    assert found.verdict == "FAIL" and found.findings[0].code == "figure.failed_before" and needs_sanity(found)
     again = judge(None, {}, subject=SUBJECT, earlier=found)
     assert again.reasons == found.reasons
 

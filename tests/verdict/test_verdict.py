@@ -76,13 +76,15 @@ def test_all_good() -> None:
 def test_figures_beside_an_aggressor_are_never_green() -> None:
     found = judged(document({f"n0:g{i}": 55.5 for i in range(4)}, aggressor=["n0:g0"]))
     assert found["verdict"] == "INDETERMINATE"
-    assert found["reasons"] == ["measured beside an aggressor (n0:g0): the figures are not the node's own"]
+    assert [(each["code"], each["fields"]["cells"]) for each in found["findings"]] == [
+        ("document.aggressor", ["n0:g0"])
+    ]
 
 
 def test_an_interrupted_run_is_never_green() -> None:
     found = judged(document({f"n0:g{i}": 55.5 for i in range(4)}, interrupted=True))
     assert found["verdict"] == "INDETERMINATE"
-    assert "fewer visits than planned" in found["reasons"][0]
+    assert [each["code"] for each in found["findings"]] == ["program.interrupted"]
 
 
 def test_a_plateau_is_judged_and_the_median_stands_beside_it() -> None:
@@ -103,7 +105,7 @@ def test_a_cpu_that_costs_more_than_its_like_is_named() -> None:
     flow = {"flow": "n0:g0", "rate": {**rate(9.5), "unit": "us"}, "tried": tried}
     raw["results"].append({"quantity": "latency.copy", "cell": "n0:g0", "converged": True, "flows": [flow]})
     (finding,) = judged(measurement.document.from_raw(raw))["findings"]
-    assert finding["item"] == "cpu8" and "latency.copy of n0:g0: 14 us, 9.65 us with the others" in finding["reason"]
+    assert (finding["item"], finding["code"], finding["fields"]["time"]) == ("cpu8", "cpu.slow", 14.0)
 
 
 def test_a_slow_path_is_a_sentence() -> None:
@@ -174,7 +176,7 @@ def test_one_judged_figure_makes_a_check_judged() -> None:
     "note, word",
     [
         (Finding("history", NOT_JUDGED, "a file of the history cannot be read"), NOT_JUDGED),
-        (Finding("node", "PASS", "as the site's file says"), "PASS"),
+        (Finding("node", "PASS", "matches the file"), "PASS"),
         (Finding("g0.clocks", "DEGRADED", "held down"), "DEGRADED"),
     ],
 )
@@ -234,23 +236,23 @@ def test_a_figure_of_unverified_data_and_one_that_is_none() -> None:
 def test_failed_cells(code: str, word: str, hard: bool) -> None:
     found = judged(document({}, failed=[{"cell": "n0:g3", "reason": "the reason", "code": code}]))
     assert (found["verdict"], found["findings"][0]["hard"]) == (word, hard)
-    assert found["reasons"] == ["n0:g3: the reason"]
+    assert found["findings"][0]["code"] == f"cell.{code}" and found["reasons"][0].startswith("n0:g3: the reason")
 
 
 @pytest.mark.parametrize(
-    "load, word, hard, words",
+    "load, word, found",
     [
-        ({"uncorrected_errors": 0, "throttle": ["sw_power_cap"]}, NOT_JUDGED, None, None),
-        ({"uncorrected_errors": None, "throttle": []}, NOT_JUDGED, None, None),
-        ({"uncorrected_errors": 2}, "FAIL", True, "GPU 1: 2 uncorrected memory errors since its last reset"),
-        ({"throttle": ["hw_thermal"]}, "DEGRADED", False, "GPU 1: its hardware reduced the clocks while it was measured (hw_thermal)"),
+        ({"uncorrected_errors": 0, "throttle": ["sw_power_cap"]}, NOT_JUDGED, []),
+        ({"uncorrected_errors": None, "throttle": []}, NOT_JUDGED, []),
+        ({"uncorrected_errors": 2}, "FAIL", [("memory.uncorrectable", True, {"gpu": 1, "errors": 2})]),
+        ({"throttle": ["hw_thermal"]}, "DEGRADED", [("clocks.throttled", False, {"gpu": 1, "causes": ["hw_thermal"]})]),
     ],
 )  # fmt: skip
-def test_what_the_driver_said_under_load(load: dict[str, Any], word: str, hard: bool | None, words: str | None) -> None:
-    found = judged(document({}, gpus_under_load=[{"index": 1, **load}]))
-    assert found["verdict"] == word
-    assert [f["hard"] for f in found["findings"]] == ([] if hard is None else [hard])
-    assert found["reasons"] == ([] if words is None else [words])
+def test_what_the_driver_said_under_load(load: dict[str, Any], word: str, found: list[object]) -> None:
+    verdict = judged(document({}, gpus_under_load=[{"index": 1, **load}]))
+    assert verdict["verdict"] == word
+    assert [(f["code"], f["hard"], f["fields"]) for f in verdict["findings"]] == found
+    assert len(verdict["reasons"]) == len(found)
 
 
 @pytest.mark.parametrize(
@@ -264,21 +266,23 @@ def test_skipped_cells(code: str, word: str) -> None:
     assert found["verdict"] == word
     assert len(found["skipped"]) == 5
     if word != NOT_JUDGED:
-        what = "requested, and not measured" if code == "representative" else "not measured"
-        assert found["reasons"] == [f"{what}: n0:g0, n0:g1, n0:g2 and 2 more: GPU 3 is busy"]
+        assert [each["code"] for each in found["findings"]] == [
+            "cells.left_out" if code == "representative" else "cells.skipped"
+        ]
+        assert found["reasons"][0].endswith(": n0:g0, n0:g1, n0:g2 and 2 more: GPU 3 is busy")
 
 
 @pytest.mark.parametrize(
-    "known, kind, word, reason",
+    "known, kind, word, code",
     [
         (None, "measured", NOT_JUDGED, None),
-        (KnownPath("the site says NV18"), "measured", "INDETERMINATE", "not measured: g0:g1, g1:g0: no peer access (the site says NV18)"),
-        (KnownPath("the site says NV18", link=True), "measured", "FAIL", "not there: g0:g1, g1:g0: no peer access (the site says NV18)"),
+        (KnownPath("the site says NV18"), "measured", "INDETERMINATE", "cells.skipped"),
+        (KnownPath("the site says NV18", link=True), "measured", "FAIL", "link.missing"),
         (KnownPath("the site says NV18", link=True), "modelled", NOT_JUDGED, None),
     ],
 )  # fmt: skip
 def test_unsupported_is_expected_only_where_nobody_says_that_it_is_there(
-    known: KnownPath | None, kind: str, word: str, reason: str | None
+    known: KnownPath | None, kind: str, word: str, code: str | None
 ) -> None:
     skips = [{"cell": cell, "reason": "no peer access", "code": "unsupported"} for cell in ("g0:g1", "g1:g0")]
     exists = {} if known is None else {parse(cell): known for cell in ("g0:g1", "g1:g0")}
@@ -290,10 +294,10 @@ def test_unsupported_is_expected_only_where_nobody_says_that_it_is_there(
             acceptance=acceptance,
             asked=[parse("g1:g0")],
         )
-        nothing = ["nothing was measured: every cell was skipped; the first: no peer access"]
-        assert found["reasons"] == [reason] * (reason is not None) + nothing * (kind == "measured")
+        nothing = ["cells.all_skipped"] * (kind == "measured")
+        assert [each["code"] for each in found["findings"]] == [code] * (code is not None) + nothing
         assert found["verdict"] == ("INDETERMINATE" if word == NOT_JUDGED and kind == "measured" else word)
-        assert found["findings"][0]["hard"] == (word == "FAIL") if reason else True
+        assert found["findings"][0]["hard"] == (word == "FAIL") if code else True
 
 
 def test_only_links_that_were_denied_are_evidence() -> None:
@@ -387,8 +391,8 @@ def beside_past(measured: Metric, *values: float) -> dict[str, Any]:
 def test_worse_than_its_own_past() -> None:
     found = beside_past(metric("n0:g0", 50.0), 55.0, 55.1, 54.9, 55.0, 55.0)
     assert found["verdict"] == "DEGRADED"
-    words = "50.0 GB/s, worse than its own past: 55.0 GB/s (5 nights from 2026-11-01 on)"
-    assert words in found["reasons"][0]
+    assert found["metrics"][0]["code"] == "figure.worse_than_history"
+    assert "55.0 GB/s (5 nights from 2026-11-01 on)" in found["reasons"][0]
     assert found["metrics"][0]["baseline"] == {"median": 55.0, "n": 5, "since": "2026-11-01", "worse": "night"}
 
 

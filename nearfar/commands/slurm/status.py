@@ -19,7 +19,7 @@ _EPILOG = """examples:
   nearfar slurm status 'n[4,6-8]'      of several, one after the other
   nearfar slurm status --json          nearfar-slurm-status/1, for a script: docs/reference/slurm-status.md
 
-It needs no rights, and writes nothing. What was done, and by whom: nearfar slurm log. docs/guide/when-it-says.md has every word.
+It needs no rights, and writes nothing. What was done, and by whom: nearfar slurm log. docs/reference/messages.md has every cause.
 exit codes: 0 nothing waits for a person; 2 wrong use, or no such node; 3 something does (a node that is in use though it was found
 faulty, a drained one, stopped drains, a file that is not believed), slurmctld does not answer, or what there is could not be read
 """

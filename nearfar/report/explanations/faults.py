@@ -188,7 +188,7 @@ def _off(metric: JudgedMetric) -> tuple[float, str]:
         origin = metric.reference.origin
         return value / metric.reference.value - 1, _COMPARED_WITH.get(origin, f"its reference ({origin})")
     past = before.median if before is not None else value
-    return (value / past - 1 if past else 0.0), "its own past"
+    return (value / past - 1 if past else 0.0), "its history"
 
 
 def _name(metric: JudgedMetric) -> str:

@@ -58,7 +58,7 @@ def nothing(run: RunDirectory) -> str | None:
     _, count, unlimited = of_run(run)
     have = "figure has" if count == 1 else "figures have"
     makes = (
-        "and none can be made from this run, which others disturbed: run it again"
+        "and none can be made from this run, which other load disturbed: run it again"
         if too_disturbed(run)
         else f"{remedy(run)} makes them"
     )
@@ -82,7 +82,7 @@ def line(run: RunDirectory) -> str | None:
     have = "it has" if unjudged == 1 else "they have"
     counted = f"{plural(judged, 'figure')} judged, {unjudged} not: {have} no reference"
     if too_disturbed(run):
-        return f"{counted}; others disturbed {plural(disturbed(run), 'figure')}: run again on a quiet machine before tuning"
+        return f"{counted}; other load disturbed {plural(disturbed(run), 'figure')}: run again on a quiet machine before tuning"
     return f"{counted}; {remedy(run)} makes them from healthy runs"
 
 

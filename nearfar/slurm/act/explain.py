@@ -29,7 +29,7 @@ def all_nodes(view: ActView, policy: Policy, done: ActResult | None) -> str:
     if stopped:
         word = "would be" if done is None and view.past.stopped is None else "are"
         lines.append(
-            f"drains {word} stopped: {stopped}; nothing is drained until a person says: nearfar slurm allow-drains --because WORDS"
+            f"drains {word} stopped: {stopped}; nothing is drained until you type: nearfar slurm allow-drains --because WORDS"
         )
     if view.refused:
         more = "s were" if len(view.refused) > 1 else " was"
@@ -42,7 +42,7 @@ def all_nodes(view: ActView, policy: Policy, done: ActResult | None) -> str:
     )
     if unjudged:
         lines.append(
-            f"could not be judged, which never acts: {node_names.fold(unjudged)}; nearfar slurm status NODE says why"
+            f"could not be judged, and act does nothing for it: {node_names.fold(unjudged)}; see nearfar slurm status NODE"
         )
     return "\n".join(lines) or f"{policy.system}: nothing to do"
 

@@ -70,7 +70,9 @@ def held(decisions: Decisions, stopped: str | None) -> Iterator[HeldNodes]:
         by[each.held].append(each.node)
     if by[CAP]:
         yield HeldNodes(
-            CAP, tuple(by[CAP]), f"drains are stopped: {stopped}" if stopped else "act could not read that reason back"
+            CAP,
+            tuple(by[CAP]),
+            f"drains are stopped: {stopped}" if stopped else "act could not read its own reason back",
         )
     if by[FLOOR]:
         yield HeldNodes(FLOOR, tuple(by[FLOOR]), "too few nodes of their partition would be usable without them")

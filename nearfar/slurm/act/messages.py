@@ -6,7 +6,7 @@ from nearfar.base import NOT_JUDGED, Message
 
 _PAGE = "guide/slurm-act.md"
 _CLEAR = "nearfar slurm clear {subject} --because WORDS"
-_DEAD, _SEEN_TO = "[, and it does not answer ({state})]", "; once it is repaired or checked"
+_DEAD, _SEEN_TO = "[; it does not answer ({state})]", "; once it is repaired or checked"
 
 
 def _why(code: str, sentence: str, next: str = "", verdict: str = NOT_JUDGED) -> Message:
@@ -16,50 +16,55 @@ def _why(code: str, sentence: str, next: str = "", verdict: str = NOT_JUDGED) ->
 # fmt: off
 # Evidence.
 STANDS = _why("act.evidence", "{cause}")
-OBSERVED = _why("act.observed", "{check} is only observed")
-NOT_ALL_RAN = _why("act.not_all_ran", "not all that was to run did (run {run}): that never acts[; {cause}]", verdict="INDETERMINATE")
-NOT_JUDGEABLE = _why("act.could_not_judge", "{check} could not be judged (run {run}): that never acts[; {cause}]",
+OBSERVED = _why("act.observed", "act may only observe {check}")
+NOT_ALL_RAN = _why("act.not_all_ran", "run {run} did not run every check, and act does nothing for it[; {cause}]", verdict="INDETERMINATE")
+NOT_JUDGEABLE = _why("act.could_not_judge", "{check} could not be judged in run {run}, and act does nothing for it[; {cause}]",
                      verdict="INDETERMINATE")
-NO_FAIL = _why("act.no_fail", "no FAIL that counts")
-NOTHING_KNOWN = _why("act.nothing_known", "nothing to act on")
+NO_FAIL = _why("act.no_fail", "no FAIL to act on")
+NOTHING_KNOWN = _why("act.nothing_known", "no results")
 
 # The node as Slurm shows it.
 NO_SUCH_NODE = _why("act.no_such_node", "Slurm has no such node")
-UNREADABLE = _why("act.unreadable", "{objection}; nothing is done about it")
+UNREADABLE = _why("act.unreadable", "{objection}; act leaves it alone")
 NOT_DRAINED = _why("act.not_drained", "not drained: {objection}")
 NO_COMMENT = _why("act.no_comment", "no comment: {objection}")
-COMMENTED = _why("act.commented", "it has our comment already")
-KEEPS_COMMENT = _why("act.keeps_comment", "it keeps its comment until {check} passes")
+COMMENTED = _why("act.commented", "it already has a comment of act")
+KEEPS_COMMENT = _why("act.keeps_comment", "it keeps the comment of act until {check} passes")
 
 # What holds a drain.
-STOPPED = _why("act.drains_stopped", "held, drains are stopped ({cause}); a person allows them",
+STOPPED = _why("act.drains_stopped", "held, drains are stopped ({cause}); if the drained nodes are broken",
                "nearfar slurm allow-drains --because WORDS")
-TOO_FEW = _why("act.too_few_left", "held while it lasts: {cause}[; jobs on it may compute with {harm}]; to drain it all the same",
+TOO_FEW = _why("act.too_few_left", "held until more nodes are usable: {cause}[; jobs on it may compute with {harm}]; to drain it anyway",
                "scontrol update nodename={subject} state=drain reason={quoted}")
-UNREAD_REASON = _why("act.reason_not_read", "held, act could not read that reason back; drain it by hand")
-SHARED_HARD = _why("act.shared_hard", "held, a person decides: as on {nodes} of {tested} nodes at once; " + _CLEAR + ", or drain it")
-SHARED = _why("act.shared", "as on {nodes} of {tested} nodes at once: its reference, or the driver? nearfar tune --system {system}")
-FLOOR = _why("act.floor", "partition {partition}: {out} of {members} nodes are out already, {others} by others; at least {least} must stay")
+UNREAD_REASON = _why("act.reason_not_read", "held, act could not read its own reason back",
+                     "drain it by hand, and report this as a defect of nearfar")
+SHARED_HARD = _why("act.shared_hard",
+                   "held, you decide (on {nodes} of {tested} nodes at once; check the driver, the power and recent changes)",
+                   _CLEAR + ", or drain it")
+SHARED = _why("act.shared", "on {nodes} of {tested} nodes at once, so the reference or the driver is to blame; for an old reference",
+              "nearfar tune --system {system}")
+FLOOR = _why("act.floor",
+             "partition {partition}: {out} of {members} nodes are already out, {others} of them not by act; at least {least} must stay")
 CAP = _why("act.cap", "no more than {most}[ of the {members} nodes of partition {partition}] drained {when}")
 CAP_OF_ONE = _why("act.cap_of_one", "no more than {most} of the one node of partition {partition} drained {when}")
 
 # What a drained node waits for.
 PASSED = _why("act.passed", "{check} passed in run {run}", verdict="PASS")
-NOT_RUN = _why("act.not_run", "{check} has not been run since[, which takes {nodes} nodes]")
-NOT_COVERED = _why("act.not_covered", "{check} passed in run {run}, which did not judge {figure}")
-NOT_PASSED = _why("act.not_passed", "{check} said {verdict_of} in run {run}")
+NOT_RUN = _why("act.not_run", "{check} has not run since[, which takes {nodes} nodes]")
+NOT_COVERED = _why("act.not_covered", "{check} passed in run {run}, which did not judge {figure} (no reference, or a shorter run)")
+NOT_PASSED = _why("act.not_passed", "{check} was {verdict_of} in run {run}")
 STAYS = _why("act.stays_drained", "{cause}[; it does not answer ({state})][; nearfar slurm retest {retest}][ --beside {beside}]")
 STAYS_FOR = _why("act.stays_drained_for", "{cause}, but {other}")
 OTHER_REASON = _why(
     "act.reason_edited",
-    "its reason is not ours any more: '{reason}'[ (this log drained it with '{ours}')]: left alone" + _DEAD + _SEEN_TO,
+    "its reason is now '{reason}'[ (act wrote '{ours}')], and act leaves it alone" + _DEAD + _SEEN_TO,
     "scontrol update nodename={subject} state=resume, or nearfar slurm retest {subject} --accept-delivered {quoted}")
-REASON_UNKNOWN = _why("act.reason_unknown", "drained for a reason that the log does not know" + _DEAD + _SEEN_TO, _CLEAR)
+REASON_UNKNOWN = _why("act.reason_unknown", "drained for a reason that is not in the log" + _DEAD + _SEEN_TO, _CLEAR)
 FLAPS = _why("act.flaps", "flaps: {cause}" + _DEAD + _SEEN_TO, _CLEAR)
 OPEN = _why("act.hard_evidence", "hard evidence" + _DEAD + _SEEN_TO, _CLEAR)
-REBOOTED = _why("act.rebooted", "hard evidence, and it was rebooted since" + _DEAD + ": a full run that passes releases it",
+REBOOTED = _why("act.rebooted", "hard evidence, rebooted since" + _DEAD + "; a full run that passes releases it",
                 "nearfar slurm retest {subject}")
-DIED = _why("act.died", "{subject}: it does not answer any more ({state}) since it was drained by us: look at its console, power-cycle it; "
-            "it is still drained when it comes back", "nearfar slurm retest {subject}")
-UP_AGAIN = _why("act.up_again", "{subject}: it answers again[, and Slurm keeps it down ({state})]; it is drained by us as before",
+DIED = _why("act.died", "{subject}: stopped answering after act drained it ({state}), and stays drained",
+            "check its console, power-cycle it, then nearfar slurm retest {subject}")
+UP_AGAIN = _why("act.up_again", "{subject}: answers again[, but Slurm keeps it down ({state})], and is still drained by act",
                 "nearfar slurm retest {subject}")

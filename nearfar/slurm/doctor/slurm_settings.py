@@ -97,5 +97,5 @@ def _looks(site: InstalledSite) -> Iterator[DoctorAnswer]:
         if fresh:
             yield ok("looks of the nodes", f"{words}{plural(fresh, 'look')} left since")
         else:
-            how = f"look again in {minutes}; at once, on a node, as root: {by_hand}"
+            how = f"check again in {minutes}; at once, on a node, as root: {by_hand}"
             yield not_looked("looks of the nodes", f"{words}no look left since", how)

@@ -52,9 +52,7 @@ def _text_files(site: InstalledSite, folder: Path) -> DoctorAnswer:
     try:
         age = site.now - (folder / catalogue.FLEET).stat().st_mtime
     except OSError:
-        return problem(
-            about, f"{folder / catalogue.FLEET}: not there: act has written none yet", "look again in a while"
-        )
+        return problem(about, f"{folder / catalogue.FLEET}: not there: act has written none yet", "check again later")
     if age > _INTERVALS * 60 * site.options.every:
-        return problem(about, f"{folder / catalogue.FLEET}: {age / 60:.0f} minutes old", "look at the timer of act")
+        return problem(about, f"{folder / catalogue.FLEET}: {age / 60:.0f} minutes old", "check the timer of act")
     return ok(about, f"{folder}: that of act is {max(0.0, age) / 60:.0f} minutes old")

@@ -34,12 +34,12 @@ class SharedFault:
         if self.hard:
             what = f"{self.check} {_PARTS.get(self.metric, self.metric)}"
             return (
-                f"{what} is hard evidence on {len(self.nodes)} of {self.tested} nodes at once: look at the driver, at what was "
-                "changed, at the power; no node is drained for it, a person decides"
+                f"{what} is hard evidence on {len(self.nodes)} of {self.tested} nodes at once: check the driver, recent "
+                "changes and the power; no node is drained for it until you decide"
             )
         return (
-            f"{self.check} {self.metric} fails on {len(self.nodes)} of {self.tested} nodes at once: look at its reference or at "
-            f"the driver; no node is drained for it"
+            f"{self.check} {self.metric} fails on {len(self.nodes)} of {self.tested} nodes at once: check its reference or the "
+            f"driver; no node is drained for it"
         )
 
 

@@ -108,8 +108,8 @@ def _dead(name: str, state: NodeState) -> str:
     """What to do about a node that has died while it was drained by us. Slurm's RESUME takes the drain away, also of one that is
     down."""
     return (
-        f"it does not answer ({state.words}): look at its console, power-cycle it; when it is up: nearfar slurm retest {name}; "
-        "not scontrol's state=resume, which takes the drain away"
+        f"it does not answer ({state.words}): check its console, power-cycle it, then nearfar slurm retest {name}; "
+        "never scontrol's state=resume, which removes the drain"
     )
 
 

@@ -52,7 +52,7 @@ def lines(fleet: FleetStatus) -> Iterator[str]:
     if fleet.trouble is not None:
         yield from _trouble(fleet.trouble)
     if fleet.stopped is not None:
-        yield f"drains are stopped: {fleet.stopped}; a person allows them: nearfar slurm allow-drains --because WORDS"
+        yield f"drains are stopped: {fleet.stopped}; to allow them: nearfar slurm allow-drains --because WORDS"
     for one in fleet.shared:
         yield from _shared(one, fleet.system)
     yield from fleet.problems
@@ -78,11 +78,11 @@ def _shared(one: SharedByMany, system: str) -> Iterator[str]:
     names = shlex.quote(folded if len(folded) <= _LONGEST else "NODES")
     many = f"on {len(one.nodes)} of {one.tested} nodes at once"
     if one.hard:
-        yield f"held, you decide: {one.what}: hard evidence {many}: a driver, a change, the power?"
+        yield f"held, you decide: {one.what}: hard evidence {many}: check the driver, recent changes and the power"
         yield f"  it was not the nodes:  nearfar slurm clear {names} --because WORDS"
         yield f"  it is the nodes:       scontrol update nodename={names} state=drain reason=WORDS"
     else:
-        yield f"held, blamed on no node: {one.what} is slow {many}: its reference, or the driver?"
+        yield f"held, blamed on no node: {one.what} is slow {many}: check its reference or the driver"
         yield f"  its reference is old:  nearfar tune --system {system}   (docs/guide/driver-update.md)"
         yield f"  its cause is fixed:   nearfar slurm clear {names} --because WORDS"
 

@@ -48,8 +48,8 @@ class PairRounds:
         alone = pairing.together_alone(self.judged, self.verdicts)
         return [
             *(f"MPI between nodes was measured by {name}, because there is no OSU; {INSTALL}" for name in sorted(own)),
-            *(f"MPI between {pair.one} and {pair.other} alone is too slow or wrong, and both are well with others: look at "
-              "what lies between them" for pair in alone),
+            *(f"MPI between {pair.one} and {pair.other} alone is too slow or wrong, and both are well with others: check "
+              "the cable and the switch between them" for pair in alone),
         ]  # fmt: skip
 
     def pages(self, folder: Path) -> list[tuple[str, str]]:

@@ -23,7 +23,20 @@ from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.findings import reasons
 from nearfar.slurm.findings.log_summary import LogSummary
-from tests.slurm.act.test_decide import ABSENT, FOREIGN, NOW, OURS, POLICY, WRONG, cluster, drained, of, ran, state
+from tests.slurm.act.test_decide import (
+    ABSENT,
+    FOREIGN,
+    NOW,
+    OURS,
+    POLICY,
+    WRONG,
+    cluster,
+    code_of,
+    drained,
+    of,
+    ran,
+    state,
+)
 from tests.support.fake_slurm import FakeSlurm
 from tests.support.node_results import leave
 from tests.support.told import Told
@@ -40,11 +53,10 @@ def test_nodes_that_others_have_out_count() -> None:
     ours = {name: state(name, "DRAIN", reason=OURS) for name in ("n1", "n2")}
     nodes = cluster(20, **ours, **out("n3"), n4=state("n4", "DRAIN", reason=FOREIGN), n5=state("n5", "NOT_RESPONDING"))
     decided = decide([ran("n9", "r1", ABSENT)], nodes, ROOMY, LogSummary(), NOW)
-    why = "partition gpu: 5 of 20 nodes are out already, 3 by others; at least 15 must stay"
-    assert of(decided, "n9")[0] == NOTHING
-    assert of(decided, "n9")[1] == (
-        f"FAIL host_device g2 cell.absent run=r1: held while it lasts: {why}; to drain it all the same: scontrol update nodename=n9 "
-        "state=drain reason='nearfar: FAIL host_device g2 cell.absent run=r1'"
+    assert code_of(decided, "n9") == (NOTHING, "act.too_few_left")
+    assert "partition gpu: 5 of 20 nodes are already out, 3 of them" in of(decided, "n9")[1]
+    assert of(decided, "n9")[1].endswith(
+        "scontrol update nodename=n9 state=drain reason='nearfar: FAIL host_device g2 cell.absent run=r1'"
     )
     assert decided.held and decided.stop is None, "nothing is stopped until a person says"
     less = decide([ran("n9", "r1", ABSENT)], {**nodes, "n3": state("n3")}, ROOMY, LogSummary(), NOW)
@@ -54,7 +66,7 @@ def test_nodes_that_others_have_out_count() -> None:
 def test_wrong_data_is_told_loudly_and_stays_first() -> None:
     nodes = cluster(4, **out("n1"))
     decided = decide([ran("n2", "r1", WRONG)], nodes, ROOMY, LogSummary(), NOW)
-    assert "; jobs on it may compute with WRONG DATA; to drain it all the same: scontrol" in of(decided, "n2")[1]
+    assert "WRONG DATA" in of(decided, "n2")[1]
     worst = decide([ran("n2", "r1", WRONG), ran("n3", "r2", WRONG)], cluster(4), ROOMY, LogSummary(), NOW)
     assert [of(worst, name)[0] for name in ("n2", "n3")] == [DRAIN, NOTHING], "each drain takes one away"
 
@@ -73,7 +85,7 @@ def test_a_full_partition_holds_only_its_own_nodes() -> None:
 def test_drains_that_are_stopped_already_say_so() -> None:
     past = LogSummary(stopped="no more than 2 drained within a day")
     decided = decide([ran("n2", "r1", ABSENT)], cluster(4, **out("n1")), ROOMY, past, NOW)
-    assert "held, drains are stopped (no more than 2" in of(decided, "n2")[1] and decided.held
+    assert code_of(decided, "n2")[1] == "act.drains_stopped" and decided.held
 
 
 def test_who_is_drained_is_resumed_whatever_is_left() -> None:
@@ -175,13 +187,8 @@ def test_held_while_it_lasts_told_each_time_and_then_drained(
     for _ in range(2):
         assert cli.main(command) == 3
         told = capsys.readouterr().out
-        assert told.startswith(
-            "n2           held          FAIL host_device g2:n0 cell.wrong_data run=00000001: held while it lasts: "
-        )
-        assert (
-            "partition all: 1 of 4 nodes are out already, 1 by others; at least 3 must stay; jobs on it may compute with"
-            in told
-        )
+        assert told.startswith("n2           held          FAIL host_device g2:n0 cell.wrong_data run=00000001: held ")
+        assert "1 of 4 nodes" in told and "at least 3 must stay" in told
         assert not slurm.node("n2").drain
     assert cli.main([*command, "--json"]) == 3
     (node,) = json.loads(capsys.readouterr().out)["nodes"]
@@ -214,6 +221,4 @@ def test_drains_for_odd_figures_count_against_the_cap_in_all(tmp_path: Path, was
 def test_a_reason_that_cannot_be_read_back_drains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reasons, "read", lambda text: None)
     decided = decide([ran("n2", "r1", ABSENT)], cluster(4), ROOMY, LogSummary(), NOW)
-    assert (
-        of(decided, "n2")[0] == NOTHING and "could not read that reason back" in of(decided, "n2")[1] and decided.held
-    )
+    assert code_of(decided, "n2") == (NOTHING, "act.reason_not_read") and decided.held

@@ -234,7 +234,7 @@ def slip(site: Site) -> None:
     (stopped, "drains", "drains are stopped: too many → nearfar slurm status; they are really broken: nearfar slurm allow-drains"),
     (used_up, "drains", "no node more can be drained: no more than 1 of the 4 nodes of partition gpu drained within a day "
                         "(act, in use again: n3)"),
-    (used_up, "drains", "partition gpu: 2 of 4 nodes are out already, 2 by others; at least 3 must stay (DOWN: n2; alice: n4)"),
+    (used_up, "drains", "at least 3 must stay (DOWN: n2; alice: n4)"),
     (used_up, "dry walk", "for the same reason as drains"),
     (lambda site: (site.folder / "site").chmod(0o777), "health check as root", "others can write to it (mode 0777)"),
     (silent, "looks of the nodes", "n2: idle, and no look in"),

@@ -133,7 +133,7 @@ def test_forty_kills_lose_nothing(site: Site, tmp_path: Path, monkeypatch: pytes
         drains = bool(number % 4)
         killed(site, after=chance.uniform(0.0, 0.04 if drains else 0.25), in_a_drain=drains)
         seen = view.look(order, site.slurm)
-        would = {d.node for d in seen.decisions.nodes if d.action == DRAIN or "held, drains are stopped" in d.why}
+        would = {d.node for d in seen.decisions.nodes if d.action == DRAIN or d.cause.code == "act.drains_stopped"}
         kept = {name for name, state in seen.nodes.items() if state.drain and "nearfar: FAIL" in str(state.reason)}
         lost = set(found) - would - kept
         assert not lost, f"kill {number}: {lost} are in use and nothing is to be done about them; {site.log()[-6:]}"

@@ -71,7 +71,7 @@ def test_a_node_that_is_slow_with_two_partners_is_drained(results: Path) -> None
         "well with others"
     )
     observed = decided(results, Policy("vm"))["n4"]
-    assert (observed.action, observed.why.endswith("mpi_pairs is only observed")) == (NOTHING, True), "the default"
+    assert (observed.action, observed.cause.code) == (NOTHING, "act.observed"), "the default"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_blames_nobody(results: Path, rounds: Sequence[Mapping[str, Any]], 
     if said is None:
         assert found["n3"].action == found["n4"].action == DRAIN, "both are slow with two, of whom one is proven"
         return
-    assert found["n4"].action == NOTHING and "could not be judged" in found["n4"].why
+    assert (found["n4"].action, found["n4"].cause.code) == (NOTHING, "act.could_not_judge")
     assert words(results)["n4"][0] == "INDETERMINATE" and said in words(results)["n4"][1]
 
 
@@ -184,9 +184,8 @@ def test_it_is_resumed_by_the_same_figure_with_a_partner_that_is_well(results: P
     past = LogSummary({"n4": NOW - 7100}, {"n4": OurDrain(NOW - 7100, reason, "mpi_pairs", LATENCY, False)})
     stays = decided(results, past=past, n4=drained)["n4"]
     assert stays.action == NOTHING
-    assert stays.why.endswith(
-        "mpi_pairs has not been run since, which takes two nodes; nearfar slurm retest n4 --beside OTHER"
-    )
+    assert stays.cause.code == "act.stays_drained"
+    assert stays.why.endswith("; nearfar slurm retest n4 --beside OTHER")
     leave(results, "t", NOW - 60, [{"n1+n4": GOOD}])
     assert decided(results, past=past, n4=drained)["n4"].action == RESUME
 

@@ -126,9 +126,7 @@ def test_an_xid_between_two_looks_reaches_act(node: Path, capsys: pytest.Capture
     found = looked(node, capsys)
     assert (found["verdict"], findings(found)) == ("FAIL", [("g2.xid79", "FAIL", True)])
     assert found["findings"][0]["code"] == "xid.79"
-    assert (
-        found["findings"][0]["fields"]["pci"] == "0000:00:08.0" and "reboot the node" in found["findings"][0]["words"]
-    )
+    assert found["findings"][0]["fields"]["pci"] == "0000:00:08.0"
     after = looked(node, capsys)
     assert after["verdict"] == "PASS", "each line counts once"
     if os.geteuid() == 0:

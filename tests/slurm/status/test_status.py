@@ -83,7 +83,7 @@ def test_every_node_is_in_one_group(fleet: Fleet, capsys: pytest.CaptureFixture[
     assert found == {
         "n1": ("good", ""), "n10": ("good", ""),
         "n2": ("waits", "hard evidence; once it is repaired or checked: nearfar slurm clear n2 --because WORDS"),
-        "n3": ("to_test", "host_device_check has not been run since; nearfar slurm retest n3"),
+        "n3": ("to_test", "host_device_check has not run since; nearfar slurm retest n3"),
         "n4": ("others", "IDLE+DRAIN 'bad DIMM, ticket 12' by alice"),
         "n5": ("unjudged", "host_device_check: the GPU is busy"),
         "n6": ("suspect", "seen once: a second run has to confirm it"),
@@ -116,7 +116,7 @@ drained by us, waits for a person: 1
 
 drained by us, to be tested again: 1
   n3            FAIL host_device d2h g2 27.1<52.6 GB/s run=00030001, since WHEN
-                host_device_check has not been run since; nearfar slurm retest n3
+                host_device_check has not run since; nearfar slurm retest n3
 
 suspect: 2
   n6            FAIL host_device d2h g2 27.1<52.6 GB/s run=00060000

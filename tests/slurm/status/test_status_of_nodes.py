@@ -115,7 +115,7 @@ def test_many_whose_reason_was_changed_keep_their_tickets(fleet: Fleet, capsys: 
         fleet.slurm.drain(f"n{number}", f"nearfar: ticket {number}")
     fleet.run("status")
     said = capsys.readouterr().out
-    assert "(and alike on" not in said and said.count("its reason is not ours any more: 'nearfar: ticket ") == 12
+    assert "(and alike on" not in said and said.count("its reason is now 'nearfar: ticket ") == 12
 
 
 def test_long_words_end_at_a_semicolon(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,7 +125,7 @@ def test_long_words_end_at_a_semicolon(fleet: Fleet, capsys: pytest.CaptureFixtu
     capsys.readouterr()
     fleet.run("status")
     said = capsys.readouterr().out.splitlines()
-    assert "                a person allows them: nearfar slurm allow-drains --because WORDS" in said
+    assert "                if the drained nodes are broken: nearfar slurm allow-drains --because WORDS" in said
     assert max(map(len, said)) <= 130
 
 
@@ -140,8 +140,8 @@ def test_a_command_for_many_nodes_is_one_that_can_be_pasted(
     for name in ("n1", "n2"):
         leave(fleet.results, name, f"0000010{name[1]}", at=fleet.now - 60, wrong="wrong data")
     fleet.run("status")
-    [line] = [line for line in capsys.readouterr().out.splitlines() if "to drain it all the same: " in line]
-    words = shlex.split(line.partition("to drain it all the same: ")[2])
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "to drain it anyway: " in line]
+    words = shlex.split(line.partition("to drain it anyway: ")[2])
     assert words == ["scontrol", "update", "nodename=n[1-2]", "state=drain", "reason=WORDS"]
 
 

@@ -10,6 +10,10 @@ _PAGE = "reference/health.md"
 _COUNTERS, _PORTS, _XIDS = f"{_PAGE}#counters", f"{_PAGE}#infiniband", f"{_PAGE}#xids"
 _GPU = "GPU[ {gpu} at] {pci}"
 _SINCE = "since the last health check"
+_LOGGED = "[, {times} times][ ('{line}')][, logged {logged}]"
+_OF_PROGRAMS = " (an application error)"
+#: What the manual's page of messages shows in short.
+SHOWN_ONCE = {_GPU: "GPU …", _LOGGED: "", _OF_PROGRAMS: ""}
 
 
 def _message(code: str, verdict: str, what: str, next: str = "", hard: bool = False, page: str = _PAGE) -> Message:
@@ -26,8 +30,7 @@ def _port(code: str, verdict: str, what: str, next: str, page: str = _PORTS) -> 
 
 def _log(code: str, verdict: str, hard: bool, what: str, next: str, device: str = _GPU) -> Message:
     """A line of the kernel's log: how often it came, what the driver wrote, and when unless just now."""
-    sentence = f"{device}: {what}[, {{times}} times][ ('{{line}}')][, logged {{logged}}]"
-    return Message(code, verdict, sentence, next, hard, _XIDS)
+    return Message(code, verdict, f"{device}: {what}{_LOGGED}", next, hard, _XIDS)
 
 
 # fmt: off
@@ -35,15 +38,15 @@ SOURCE_TIMEOUT = _message("source.timeout", "INDETERMINATE", "the {subject} sour
                           "check whether the driver or a device hangs")
 SOURCE_ERROR = _message("source.error", "INDETERMINATE", "the {subject} source failed: {error}", "report this as a defect of nearfar")
 COUNTERS_RESET = _message(
-    "health.counters_reset", NOT_JUDGED, f"the {{counters}} counters[ of GPU {{gpu}}][ at {{pci}}][ of port {{port}}] went back {_SINCE} "
-    "(driver reload or reset); their growth in between is lost", page=_COUNTERS)
+    "health.counters_reset", NOT_JUDGED, f"the {{counters}} counters[ of GPU {{gpu}}][ at {{pci}}][ of port {{port}}] were reset {_SINCE} "
+    "(driver reload or reset); errors in between are not counted", page=_COUNTERS)
 
 XID = {
     number: _log(f"xid.{number}", *verdict(xid.kind),
-                 f"Xid {number}, {xid.words}{' (an application error)' if xid.kind == APPLICATION else ''}", xid.remedy)
+                 f"Xid {number}, {xid.words}{_OF_PROGRAMS if xid.kind == APPLICATION else ''}", xid.remedy)
     for number, xid in XIDS.items()
 }
-XID_OTHER = _log("xid.other", "DEGRADED", False, "Xid {number}, not in nearfar's table", "look it up in NVIDIA's Xid catalogue")
+XID_OTHER = _log("xid.other", "DEGRADED", False, "Xid {number}, not in nearfar's table", "see NVIDIA's Xid catalogue")
 _SXID, _SWITCH = "SXid {number}", "NVSwitch {switch} at {pci}"
 SXID_FATAL = _log("sxid.fatal", "FAIL", True, _SXID, "restart fabric manager and reset the GPUs, or reboot", _SWITCH)
 SXID_NONFATAL = _log("sxid.nonfatal", "DEGRADED", False, _SXID, "check the log of fabric manager", _SWITCH)
@@ -54,15 +57,16 @@ RECOVERY = {0: _log("recovery.none", NOT_JUDGED, False, "the driver no longer as
     for number, each in ACTIONS.items()
 }
 RECOVERY_OTHER = _log("recovery.other", "DEGRADED", False, "the driver asks for recovery action {action}",
-                      "look it up in NVML's documentation (nvmlDeviceGetGpuRecoveryAction)")
+                      "see nvmlDeviceGetGpuRecoveryAction in NVML's documentation")
 
 MEMORY_UNCORRECTABLE = _gpu("health.memory_uncorrectable", "FAIL", "{errors:#uncorrectable memory error} since its last reset",
                             "reset the GPU, or reboot", hard=True)
 ROW_REMAP_FAILED = _gpu("memory.row_remap_failed", "FAIL", "a bad memory row could not be remapped", "have the GPU replaced", hard=True)
-ROW_REMAP_PENDING = _gpu("memory.row_remap_pending", "DEGRADED", "a bad memory row or page will be replaced at its next reset",
+ROW_REMAP_PENDING = _gpu("memory.row_remap_pending", "DEGRADED", "a bad memory row or page waits for the next reset to be replaced",
                          "reset the GPU when no job needs it")
-ROWS_REMAPPED = _gpu("memory.rows_remapped", "DEGRADED", f"{{rows:#memory row}} remapped after {{cause}} errors {_SINCE}")
-ROWS_RESET = _gpu("memory.rows_reset", NOT_JUDGED, f"its count of remapped rows went back {_SINCE}",
+ROWS_REMAPPED = _gpu("memory.rows_remapped", "DEGRADED", f"{{rows:#memory row}} remapped after {{cause}} errors {_SINCE}",
+                     "reset the GPU when no job needs it")
+ROWS_RESET = _gpu("memory.rows_reset", NOT_JUDGED, f"its count of remapped rows decreased {_SINCE}",
                   "check whether the board was replaced", page=_COUNTERS)
 SRAM_THRESHOLD = _gpu("memory.sram_threshold", "FAIL", "more SRAM errors than NVIDIA allows", "have the GPU replaced", hard=True)
 PAGES_RETIRED = _gpu("memory.pages_retired", "FAIL", "{pages:#memory page} retired (limit: {limit})", "have the GPU replaced", hard=True)
@@ -82,11 +86,11 @@ PCIE_FATAL = _message("pcie.aer_fatal", "FAIL", _PCIE, "reboot; if it recurs, ch
 PCIE_UNCORRECTED = _message("pcie.aer_uncorrected", "DEGRADED", _PCIE, "check the kernel log")
 
 _SHARE, _AIR = f"[, {{share:.0%}} of the time {_SINCE}]", "check fans, airflow and coolant"
-THROTTLED_THERMAL = _gpu("clocks.throttled_thermal", "DEGRADED", f"the hardware lowers its clocks because of heat{_SHARE}", _AIR)
-THROTTLED_POWER = _gpu("clocks.throttled_power", "DEGRADED", f"an external power brake lowers its clocks{_SHARE}",
+THROTTLED_THERMAL = _gpu("clocks.throttled_thermal", "DEGRADED", f"its hardware lowers the clocks because of heat{_SHARE}", _AIR)
+THROTTLED_POWER = _gpu("clocks.throttled_power", "DEGRADED", f"an external power brake lowers the clocks{_SHARE}",
                        "check the power supplies")
-THROTTLED_HARDWARE = _gpu("clocks.throttled_hardware", "DEGRADED", "the hardware lowers its clocks", "check cooling and power")
-THROTTLED_SOFTWARE = _gpu("clocks.throttled_sw_thermal", "DEGRADED", f"the driver lowers its clocks because of heat{_SHARE}", _AIR)
+THROTTLED_HARDWARE = _gpu("clocks.throttled_hardware", "DEGRADED", "its hardware lowers the clocks", "check cooling and power")
+THROTTLED_SOFTWARE = _gpu("clocks.throttled_sw_thermal", "DEGRADED", f"the driver lowers the clocks because of heat{_SHARE}", _AIR)
 
 _STATE, _CABLE = " is {state}[ ({physical})]", "check the cable and the switch"
 PORT_DOWN = _port("infiniband.port_down", "FAIL", f"{_STATE}, but the system file lists it",
@@ -101,8 +105,8 @@ COUNTER_FULL = _port("infiniband.counter_full", NOT_JUDGED, ": counter {counter}
                      "reset it (perfquery -R)", _COUNTERS)
 
 _STATUS = "run systemctl status {subject}"
-DAEMON_ABSENT = _message("daemon.absent", "DEGRADED", "{subject} is enabled, but does not run", _STATUS)
-DAEMON_FAILED = _message("daemon.failed", "DEGRADED", "{subject} ran at an earlier health check, but does not run now", _STATUS)
+DAEMON_ABSENT = _message("daemon.absent", "DEGRADED", "{subject} is enabled but does not run", _STATUS)
+DAEMON_FAILED = _message("daemon.failed", "DEGRADED", "{subject} ran at an earlier health check but does not run now", _STATUS)
 PERSISTENCE_OFF = _gpu("persistence.off", "DEGRADED", "persistence mode was on at an earlier health check and is off now",
                        "check nvidia-persistenced")
 _REGISTRATION = "its registration with the NVLink fabric"
@@ -110,5 +114,5 @@ FABRIC_INCOMPLETE = _gpu("fabric.incomplete", "FAIL", f"{_REGISTRATION} is {{sta
 FABRIC_FAILED = _gpu("fabric.failed", "FAIL", f"{_REGISTRATION} failed (NVML status {{status}})", "check fabric manager")
 FABRIC_DEGRADED = _gpu("fabric.degraded", "DEGRADED", "its NVLink fabric reports {problems}", "check the log of fabric manager")
 JOBS_FAILED = _message(
-    "jobs.failed", "DEGRADED", "{count:#job} failed here while the driver logged errors ({jobs}); "
-    "within 24 h {total:#such job} of {users:#user}", "inspect the node")
+    "jobs.failed", "DEGRADED", "{count:#job} failed here while the driver logged errors ({jobs}), "
+    "{total:#such job} of {users:#user} within 24 h", "inspect the node")

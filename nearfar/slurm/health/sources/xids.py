@@ -1,17 +1,17 @@
-"""What the Xids of NVIDIA's driver say of a GPU: a table.
+"""A table of the Xids of NVIDIA's driver.
 
 Source of every entry: NVIDIA's Xid catalogue (https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, read
 2026-11-22), whose "resolution bucket (immediate action)" stands beside it; names as there and in ``nverror.h`` of
 github.com/NVIDIA/open-gpu-kernel-modules, without ``ROBUST_CHANNEL_``. ``kind`` is this pack's reading of it:
 
-* ``HARD``: the hardware did not do what it should, or the GPU is no use until it is reset: evidence that stands.
-* ``RESET``: it works, or may, and wants a reset or a reboot.
-* ``LOOK``: worth a look; nothing is lost by it.
-* ``APPLICATION``: a program's doing, or what follows from another Xid.
+* ``HARD``: the hardware failed, or the GPU is unusable until it is reset: hard evidence.
+* ``RESET``: it may work, but needs a reset or a reboot.
+* ``LOOK``: worth an inspection; nothing was lost.
+* ``APPLICATION``: caused by a program, or by another Xid.
 * ``NVLINK5``: ``HARD`` where the driver's own line says "Fatal", else ``LOOK``.
-* ``ACTION``: the line itself says what the GPU wants.
+* ``ACTION``: the line itself names the recovery action.
 
-An Xid that is not in the table, or that the catalogue calls unused, is told as unknown and drains nothing.
+An Xid that is not in the table, or that the catalogue calls unused, is reported as unknown and drains nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HARD, RESET, LOOK, APPLICATION, NVLINK5, ACTION = "hard", "reset", "look", "appl
 #: What to do, by the catalogue's bucket; empty: it has none.
 REMEDIES = {
     "RESET_GPU": "reset the GPU, or reboot; if it recurs, have it replaced",
-    "RESTART_BM": "reboot the node, cold if it can be; if it recurs, check slot, power and riser, or have the GPU replaced",
+    "RESTART_BM": "power-cycle the node; if it recurs, check slot, power and riser, or have the GPU replaced",
     "RESTART_VM": "restart the virtual machine",
     "WORKFLOW_XID_48": "reset the GPU, or reboot; if it recurs, have it replaced",
     "WORKFLOW_NVLINK_ERR": "reset the GPUs at both ends, or reboot; if it recurs, have the link inspected",
@@ -158,7 +158,7 @@ XIDS = {xid.number: xid for xid in _TABLE}
 
 @dataclass(frozen=True)
 class Action:
-    """What the driver says a GPU wants. ``name``: NVML's, in small letters."""
+    """A recovery action that the driver asks for. ``name``: NVML's, in lower case."""
 
     name: str
     kind: str
@@ -169,7 +169,7 @@ class Action:
 ACTIONS = {
     1: Action("gpu_reset", HARD, "reset the GPU"),
     2: Action("node_reboot", HARD, "reboot the node"),
-    3: Action("drain_p2p", RESET, "let no job use copies between GPUs, and reset the GPU"),
+    3: Action("drain_p2p", RESET, "keep jobs off copies between GPUs, and reset the GPU"),
     4: Action("drain_and_reset", HARD, "drain the node and reset the GPU"),
     5: Action("recover_imex_domain", LOOK, "recover the IMEX domain"),
     6: Action("bus_reset", HARD, "reset the GPU's bus, or reboot"),
