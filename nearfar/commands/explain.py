@@ -12,7 +12,7 @@ from nearfar.base import MESSAGES, Message, NearfarError, columns, did_you_mean
 
 #: The tables of messages.
 MODULES = (
-    "history.messages", "kernels.messages", "kit.messages", "mpi.messages", "question.messages", "site.messages",
+    "history.messages", "kernels.messages", "kit.messages", "mpi.messages", "question.messages", "report.messages", "site.messages",
     "slurm.act.messages", "slurm.health.messages", "slurm.health.sources.messages", "topology.messages",
     "verdict.messages",
 )  # fmt: skip

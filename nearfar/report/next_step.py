@@ -39,7 +39,9 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
         return _line(["tune", *named], "references of its healthy runs, which an acceptance needs, as a diff")
     if shown in ("FAIL", "INDETERMINATE"):
         broken = [case for case in run.missing_cases if case.get("problem")]
-        names = [check.name.partition("@")[0] for check in _of_word(run, shown)] + [str(case["check"]) for case in broken]
+        names = [check.name.partition("@")[0] for check in _of_word(run, shown)] + [
+            str(case["check"]) for case in broken
+        ]
         checks = list(dict.fromkeys(names))
         if shown == "FAIL":
             why = "after the repair: measures again what failed"

@@ -131,6 +131,10 @@ DISTURBED = Message(
     "figure.disturbed", "INDETERMINATE", "{figure}; {cause}; this is no evidence against the node", "run again {until}",
     page="method/disturbances.md",
 )  # fmt: skip
+FIGURES_DISTURBED = Message("figures.disturbed", "INDETERMINATE", "{cause} (and {more:#more figure})")
+NONE_SETTLED = Message(
+    "figures.unsettled", "INDETERMINATE", "none of the {figures} figures settled, so that none can be judged: {cause}"
+)  # fmt: skip
 UNSTEADY = Message(
     "figure.unsteady", "DEGRADED",
     "{figure}: reaches {plateau}, and in half of its samples at most {median}: steadiness {steadiness:.3f}, at least {least} on an own "

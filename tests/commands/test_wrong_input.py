@@ -157,9 +157,7 @@ def test_an_error_of_the_system_is_a_line_and_no_failed_node(
         (["kit", "--output", "/nosuch/k.tgz"], "--output /nosuch/k.tgz: there is no directory /nosuch"),
     ],
 )
-def test_an_unknown_word_is_named_in_one_line(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_word_is_named_in_one_line(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     try:
         code = cli.main(words)
     except SystemExit as end:

@@ -103,7 +103,7 @@ def test_a_cpu_that_costs_more_than_its_like_is_named() -> None:
     flow = {"flow": "n0:g0", "rate": {**rate(9.5), "unit": "us"}, "tried": tried}
     raw["results"].append({"quantity": "latency.copy", "cell": "n0:g0", "converged": True, "flows": [flow]})
     (finding,) = judged(measurement.document.from_raw(raw))["findings"]
-    assert finding["item"] == "cpu8" and "latency.copy of n0:g0: 14 us, 9.65 us with the others" in finding["reason"]
+    assert finding["subject"] == "cpu8" and "latency.copy of n0:g0: 14 us, 9.65 us with the others" in finding["reason"]
 
 
 def test_a_slow_path_is_a_sentence() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from nearfar.base import Finding
 from nearfar.base.errors import CouldNotJudge
 from nearfar.site.drain_policy import DrainSteps, Policy
 from nearfar.slurm.act import quarantine
@@ -30,7 +31,7 @@ from tests.support.fake_slurm import FakeSlurm
 from tests.support.private_slurm import PrivateSlurm, needed
 
 REASON = "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000002"
-SUSPECT = Suspect("n1", REASON, OurDrain(1.0, REASON, "host_device_check", None, False))
+SUSPECT = Suspect("n1", REASON, OurDrain(1.0, REASON, "host_device_check", Finding("g2", "FAIL", "", False)))
 POLICY = Policy("vm", frozenset({os.geteuid()}), default=DrainSteps("drain", "drain"))
 
 

@@ -63,7 +63,7 @@ class Log:
         return self.line("evidence", hours_ago, **log_line(Evidence(run, run.failures[0])))
 
     def drain(self, hours_ago: float, outcome: str = "done") -> Log:
-        more = {"reason": REASON, "check": "host_device_check", "what": None, "hard": True, "run": "r1"}
+        more = {"reason": REASON, "check": "host_device_check", "finding": WRONG.to_raw(), "run": "r1"}
         return self.line("drain", hours_ago, outcome, **more)
 
     @property
@@ -242,7 +242,7 @@ def test_a_health_check_that_finds_the_same_every_few_minutes() -> None:
 
 
 def test_findings_that_were_held_are_many_nodes_only_where_they_came_together() -> None:
-    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, item=f"g{i}"), hours_ago=400 * i) for i in (1, 2, 3)]
+    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, subject=f"g{i}"), hours_ago=400 * i) for i in (1, 2, 3)]
     apart = decide(absent, cluster(), POLICY, LogSummary(), NOW)
     assert apart.blamed == () and [d.action for d in apart.nodes].count(DRAIN) == 2
     together = [replace(run, started=at(400), ended=at(400)) for run in absent]
@@ -253,7 +253,7 @@ def test_findings_that_were_held_are_many_nodes_only_where_they_came_together() 
 
 def test_many_nodes_at_once_stay_many_when_some_have_been_seen_to() -> None:
     """Else a word about two of four would drain the other two, which the same driver made look sick."""
-    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, item=f"g{i}"), hours_ago=2) for i in (1, 2, 3, 4)]
+    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, subject=f"g{i}"), hours_ago=2) for i in (1, 2, 3, 4)]
     lines = [Entry("evidence", "done", at(1.5), f"e{i}", f"n{i}", log_line(Evidence(run, run.failures[0])))
              for i, run in enumerate(absent, 1)]  # fmt: skip
     lines += [Entry("clear", "done", at(1), f"c{i}", f"n{i}", {}) for i in (1, 2)]
@@ -318,7 +318,7 @@ def test_a_figure_that_was_slow_everywhere_does_not_shield_the_next_one(how: str
 
 def test_a_node_counts_once_against_the_cap_however_often_its_drain_was_begun() -> None:
     log = Log().evidence(FOUND, 49).drain(1, "begun")
-    wrong = ran("n2", "r2", replace(WRONG, item="g3:n0"))
+    wrong = ran("n2", "r2", replace(WRONG, subject="g3:n0"))
     policy = replace(POLICY, per_day=DrainCap(2, 1.0), in_all=DrainCap(2, 1.0))
     decisions = decide([wrong], cluster(), policy, reconciled(log.past, SlurmView(cluster(), lambda: None)), NOW)
     assert [d.node for d in decisions.nodes if d.action == DRAIN] == ["n1", "n2"] and decisions.stop is None

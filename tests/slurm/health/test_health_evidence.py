@@ -44,7 +44,7 @@ def test_a_source_that_hangs_costs_its_share_and_hides_nothing() -> None:
     seen = every_source.look(NOW, past, 0.5, sources)
     assert time.monotonic() - began < 10
     ended.set()
-    assert [(one.item, one.verdict) for one in seen.findings] == [
+    assert [(one.subject, one.verdict) for one in seen.findings] == [
         ("stuck", "INDETERMINATE"),
         ("broken", "INDETERMINATE"),
         ("x", "FAIL"),
@@ -127,14 +127,14 @@ def test_an_xid_between_two_looks_reaches_act(node: Path, capsys: pytest.Capture
     assert (found["verdict"], findings(found)) == ("FAIL", [("g2.xid79", "FAIL", True)])
     assert found["findings"][0]["code"] == "xid.79"
     assert (
-        found["findings"][0]["fields"]["pci"] == "0000:00:08.0" and "reboot the node" in found["findings"][0]["words"]
+        found["findings"][0]["fields"]["pci"] == "0000:00:08.0" and "reboot the node" in found["findings"][0]["reason"]
     )
     after = looked(node, capsys)
     assert after["verdict"] == "PASS", "each line counts once"
     if os.geteuid() == 0:
         gathered = gather(None, node / "health", "vm", frozenset(), time.time(), TimeRange(0.0))
         assert not gathered.refused
-        hard = [(f.item, f.code, f.hard) for run in gathered.runs for f in run.failures]
+        hard = [(f.subject, f.code, f.hard) for run in gathered.runs for f in run.failures]
         assert hard == [("g2.xid79", "xid.79", True)], "it is kept until act has read it"
 
 
