@@ -213,10 +213,10 @@ def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
                 links[state["index"]] = f"PCIe {link['gen']} ×{link['width']}"
         for finding in check.verdict.findings if check.verdict else ():
             cell, own = parsed(finding.subject), re.match(r"g(\d+)(?:\.|$)", finding.subject)
-            failed = cell is not None and finding.code.startswith("cell.") and finding.code != "cell.absent"
-            if finding.verdict in ORDER[:3] and (own or failed):
-                for gpu in [int(own[1])] if own else _gpus(cell):
-                    faults.setdefault(gpu, finding)
+            failed = finding.code.startswith("cell.") and finding.code != "cell.absent"
+            gpus = {int(own[1])} if own else _gpus(cell) if cell is not None and failed else set()
+            for gpu in gpus if finding.verdict in ORDER[:3] else ():
+                faults.setdefault(gpu, finding)
     return Findings(lanes, links, absent, faults, limits)
 
 

@@ -126,7 +126,9 @@ def _summed(findings: Sequence[Finding], judged: Sequence[JudgedMetric]) -> tupl
     """The verdict, and the reasons of what is not well, the worst first."""
     bad = [*(f for f in findings if f.verdict not in ("PASS", NOT_JUDGED)), *disturbances.reasons(judged)]
     ranked = sorted(bad, key=lambda finding: ORDER.index(finding.verdict))
-    return worst([each.verdict for each in (*findings, *judged)]), tuple(finding.reason for finding in ranked)
+    return worst([*(each.verdict for each in findings), *(each.verdict for each in judged)]), tuple(
+        finding.reason for finding in ranked
+    )
 
 
 def _comparable(past: Mapping[str, Baseline], metrics: Sequence[AnyMetric], host: str) -> Mapping[str, Baseline]:

@@ -110,7 +110,9 @@ def tried(place: Path, verdict: str, steps: int | None, after: bool, keeps: bool
     place.mkdir()
     slurm, log, process = Reserving(keeps), ActLog(place), Process(steps, after)
     measure = measured(verdict)
-    drain = log.begin("drain", time.time(), "n1", reason=REASON, check="host_device_check", what=None, hard=False)
+    drain = log.begin(
+        "drain", time.time(), "n1", reason=REASON, check="host_device_check", finding=SUSPECT.drained.finding.to_raw()
+    )
     log.end(drain, "done", time.time())
     try:
         quarantine.retest(

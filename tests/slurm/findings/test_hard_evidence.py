@@ -342,7 +342,12 @@ def test_what_health_found_is_answered_by_the_topology_check() -> None:
     absent = ran("n1", "h1", ABSENT, hours_ago=50, check=HEALTH)
     log = Log().evidence(absent, 49)
     log.line(
-        "drain", 48, reason="nearfar: FAIL health g2 cell.absent run=h1", check=HEALTH, what=None, hard=True, run="h1"
+        "drain",
+        48,
+        reason="nearfar: FAIL health g2 cell.absent run=h1",
+        check=HEALTH,
+        finding=ABSENT.to_raw(),
+        run="h1",
     ).line("clear", 5)
     node = state("n1", "DRAIN", reason="nearfar: FAIL health g2 cell.absent run=h1")
     assert decided(node, log.past, *full("r2", 2)) == (RESUME, "topology_check passed in run r2")
@@ -369,7 +374,12 @@ def test_what_is_found_again_after_a_resume_drains_again() -> None:
     looks = [ran("n1", f"h{i}", ABSENT, hours_ago=h, check=HEALTH) for i, h in enumerate((50, 21, 2))]
     log = Log().evidence(looks[0], 49)
     log.line(
-        "drain", 48, reason="nearfar: FAIL health g2 cell.absent run=h0", check=HEALTH, what=None, hard=True, run="h0"
+        "drain",
+        48,
+        reason="nearfar: FAIL health g2 cell.absent run=h0",
+        check=HEALTH,
+        finding=ABSENT.to_raw(),
+        run="h0",
     )
     node = replace(state("n1"), fields=busy(20))
     assert decided(node, log.past, *looks[:2])[0] == NOTHING, "during the repair"
@@ -381,7 +391,7 @@ def test_a_resume_closes_no_evidence_that_is_only_observed() -> None:
     policy = replace(POLICY, checks={"peer_check": DrainSteps("observe", "observe")})
     seen = ran("n1", "r5", WRONG, hours_ago=10, check="peer_check")
     log = Log().evidence(seen, 9)
-    log.line("drain", 8, reason=OURS, check="host_device_check", what="sole.g2_n0", hard=False, run="r0")
+    log.line("drain", 8, reason=OURS, check="host_device_check", finding=SLOW.to_raw(), run="r0")
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
     passed = ran("n1", "r6", passed=["sole.g2_n0"])
     assert of(decide([passed], nodes, policy, log.past, NOW), "n1")[0] == RESUME
@@ -391,7 +401,7 @@ def test_a_resume_closes_no_evidence_that_is_only_observed() -> None:
 
 def test_a_drained_node_with_other_open_evidence_waits_for_a_word_about_it() -> None:
     seen = ran("n1", "r5", WRONG, hours_ago=10, check="peer_check")
-    log = Log().line("drain", 12, reason=OURS, check="host_device_check", what="sole.g2_n0", hard=False, run="r0")
+    log = Log().line("drain", 12, reason=OURS, check="host_device_check", finding=SLOW.to_raw(), run="r0")
     log.evidence(seen, 9)
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
     with pytest.raises(NearfarError, match="hard evidence; once it is repaired or checked: nearfar slurm clear n1"):
