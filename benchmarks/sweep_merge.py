@@ -21,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar.base.verdicts import NOT_JUDGED, worst
+from nearfar.base.verdicts import NOT_JUDGED, Finding, worst
 from nearfar.slurm.results import figures_file, publish_result, result
 from nearfar.slurm.results.result import RunInfo
 from nearfar.slurm.sweep import merge
@@ -107,15 +107,17 @@ def fill(results: Path, nodes: list[str], source: Path, verdicts: dict[str, dict
         figures_file.write(place, (entry["folder"] for entry in mine["checks"]))
         mine["files"][figures_file.NAME] = (place / figures_file.NAME).stat().st_size
         mine["verdict"] = worst(entry["verdict"] for entry in mine["checks"])
-        mine["reason"] = next((f["words"] for e in mine["checks"] for f in e["findings"]), None)
+        mine["reason"] = next((f["reason"] for e in mine["checks"] for f in e["findings"]), None)
         (place / "result.json").unlink()
         (place / "result.json").write_text(json.dumps(mine))
 
 
 def _finding(metric: dict[str, Any]) -> dict[str, Any]:
-    return {"what": metric["name"], "verdict": metric["verdict"], "hard": False, "code": None, "cell": metric["subject"],
-            "class": metric["path_class"], "value": metric["value"], "limit": metric["reference"]["lowest"], "unit": metric["unit"],
-            "words": metric["reason"]}  # fmt: skip
+    fields = {"cell": metric["subject"], "class": metric["path_class"], "value": metric["value"], "limit": metric["reference"]["lowest"],
+              "unit": metric["unit"]}  # fmt: skip
+    return Finding(
+        metric["name"], metric["verdict"], metric["reason"], code=metric.get("code", ""), fields=fields
+    ).to_raw()
 
 
 def main() -> None:

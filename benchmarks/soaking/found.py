@@ -52,7 +52,9 @@ class Found:
         return f"{node}: a look without {gpu} (run {run}){', and one with it' if back else ''}", None
 
     def _look(self, node: str, run: str, gpu: str | None) -> None:
-        found = [] if gpu is None else [{"what": gpu, "verdict": "FAIL", "hard": True, "words": f"GPU {gpu} is absent"}]
+        found = (
+            [] if gpu is None else [{"subject": gpu, "verdict": "FAIL", "hard": True, "reason": f"GPU {gpu} is absent"}]
+        )
         look = {
             "schema": "nearfar-health/1", "run": run, "node": node, "hostname": node, "system": "vm", "partition": "gpu",
             "time": utc(time.time()), "boot": None, "seconds": 0.3, "verdict": "FAIL" if found else "PASS", "findings": found, "last": None,

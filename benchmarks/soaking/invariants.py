@@ -203,7 +203,7 @@ class Invariants:
             logged = [
                 line
                 for line in evidence
-                if line["node"] == found.node and line["check"] == found.check and line["what"] == found.what
+                if line["node"] == found.node and line["check"] == found.check and line["finding"]["subject"] == found.what
                 and (line["run"] == found.run or found.check == "health")
             ]  # fmt: skip
             excused = found.run in self._refused or self.truth.cleared(found) or self.truth.may_be_closed(found)

@@ -53,6 +53,6 @@ class kernel_penalty_check(node_check):
         if matrix is None:
             return document, [
                 *findings,
-                *(replace(each, item="matrix", verdict=NOT_JUDGED, hard=False) for each in said),
+                *(replace(each, subject="matrix", verdict=NOT_JUDGED, hard=False) for each in said),
             ]
         return measurement.merge([document, matrix]), findings

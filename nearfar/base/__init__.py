@@ -20,7 +20,7 @@ from .files import (
     write_atomically,
 )
 from .host_names import short_host_name
-from .messages import MESSAGES, Message, plural
+from .messages import MESSAGES, Message, of_several, plural
 from .node_lists import NodeListError, node_set, refuse_too_many
 from .places import reports_directory, state_directory
 from .process import Finished, find_program, run
@@ -79,6 +79,7 @@ __all__ = [
     "node_lists",
     "node_lock",
     "node_set",
+    "of_several",
     "own_site_directory",
     "passes",
     "place_in",

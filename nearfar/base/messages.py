@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .verdicts import Finding
@@ -59,10 +60,23 @@ class Message:
             subject, verdict or self.verdict, self.text(subject, fields), stands, self.code, plain(fields)
         )  # fmt: skip
 
-    def text(self, subject: str, fields: Mapping[str, Any]) -> str:
+    def text(self, subject: str | Sequence[str], fields: Mapping[str, Any]) -> str:
         """The sentence and what to do next. Raises ``KeyError`` for a field that is missing outside of ``[ ]``."""
         values = {**fields, "subject": subject}
         return _filled(f"{self.sentence}: {self.next}" if self.next else self.sentence, values)
+
+
+def of_several(findings: Sequence[Finding]) -> Finding:
+    """One for findings that differ in their subject alone, and names them all."""
+    first, subjects = findings[0], [each.subject for each in findings]
+    message = MESSAGES.get(first.code) if len(findings) > 1 else None
+    if message is None:
+        return first
+    with suppress(KeyError, TypeError, ValueError):  # another version's fields
+        cell = {"cell": subjects} if first.fields.get("cell") else {}
+        reason = message.text(subjects, {**first.fields, **cell})
+        return replace(first, reason=reason)
+    return first
 
 
 def plain(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,15 +21,27 @@ class Finding:
     """Something that is no figure: drift, an absent device, wrong data. ``hard``: it stands without a second run.
 
     One that is PASS says that something was compared and is well; a note that only informs is ``NOT_JUDGED``. It is made by the
-    ``Message`` of its ``code``, whose sentence with the ``fields`` (numbers, units, devices, bounds) is the ``reason``.
+    ``Message`` of its ``code``, whose sentence with the ``fields`` (numbers, units, devices, bounds) is the ``reason``. Files keep the
+    reason: it stays what the judge wrote, whichever version and whichever tables read it.
     """
 
-    item: str
+    subject: str
     verdict: str
     reason: str
     hard: bool = False
     code: str = ""
     fields: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_raw(cls, raw: Mapping[str, Any]) -> Finding:
+        """The finding that an object of a file describes, which conforms to the file's schema."""
+        return cls(
+            raw["subject"], raw["verdict"], raw["reason"], raw["hard"], raw.get("code", ""), raw.get("fields", {})
+        )
+
+    def to_raw(self) -> dict[str, Any]:
+        """The finding as every file has it."""
+        return {key: value for key, value in vars(self).items() if value or key not in ("code", "fields")}
 
 
 def worst(verdicts: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ TABLES = {
     "verdict": "Figures and documents", "topology": "Parts of a node", "site": "A node beside its site's files",
     "question": "Questions", "kernels": "Kernels", "mpi": "MPI", "history": "History", "kit": "Kits",
     "slurm.health.sources": "Evidence that needs no measuring", "slurm.health": "The health check", "slurm.act": "Drains",
+    "report": "Runs",
 }  # fmt: skip
 
 _EPILOG = """examples:
@@ -88,7 +89,10 @@ how often it came and when.
         table = _table(package)
         pages = dict.fromkeys(each.page for each in table if each.page)
         links = ", ".join(f"[{Path(page).name}](../{page})" for page in pages)
-        text += f"\n## {heading}\n\nMore: {links}.\n\n| code | verdict | message | next |\n|---|---|---|---|\n{''.join(_rows(table))}"
+        more = f"More: {links}.\n\n" if links else ""
+        text += (
+            f"\n## {heading}\n\n{more}| code | verdict | message | next |\n|---|---|---|---|\n{''.join(_rows(table))}"
+        )
     return text
 
 

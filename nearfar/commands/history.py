@@ -149,7 +149,7 @@ def _shifts(args: argparse.Namespace, store: History, question: RowFilter) -> in
     why = None if found.why is None else found.why.reason
     if args.json:
         about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system, "why": why}
-        told = [{"verdict": each.verdict, "reason": each.reason, "code": each.code} for each in found.findings]
+        told = [each.to_raw() for each in found.findings]
         print(
             json.dumps(
                 {**about, "shifts": text.shifts_as_json(found.shifts), "findings": told}, indent=1, ensure_ascii=False

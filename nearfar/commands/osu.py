@@ -138,7 +138,7 @@ def _table(text: str) -> str:
     mpi, version = document.raw["node"].get("software", {}).get("mpi"), document.raw["program"]["version"]
     lines = [f"{mpi or installed.on_path() or 'no MPI'}, OSU {version or 'was not run'}"]
     lines += columns([(metric.name, f"{metric.value:.3f}", metric.unit) for metric in metrics], right=[1])
-    lines += [f"{finding.item}: {finding.reason}" for finding in disturbances.findings(document)]
+    lines += [f"{finding.subject}: {finding.reason}" for finding in disturbances.findings(document)]
     lines += _reasons("failed", document.failed) + _reasons("skipped", document.skipped)
     return "".join(f"{line.rstrip()}\n" for line in lines)
 

@@ -47,7 +47,8 @@ def _figure(run: KernelRun, what: str, path_class: str, place: str, words: str) 
     named, asked = join_class(path_class, derived), _asked(run, what)
     return SubjectMetric(
         name=f"{named}.{place}.{asked}", subject=str(run.about), words=f"{run.words}: {words}", path_class=path_class,
-        **{**shared(SampleStatistics, rate), **shared(Conditions, result), "bytes": run.bytes}, value=rate.value, interval=rate.value_interval,
+        **{**shared(SampleStatistics, rate), **shared(Conditions, result), "bytes": run.bytes}, value=rate.value,
+        interval=rate.value_interval,
         quantity=quantity(run.kernel, what), rows=(f"{named}.{place}.{asked}", f"{named}.{asked}"), question=asked, derived=derived,
         gpus=_gpus(run), state=run.state,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from nearfar.topology import Node, behind_nvswitch
 
 from . import derived
 from .document import CELL_QUANTITIES, Document, Rate, Result
-from .metric import TAIL, Conditions, SampleStatistics, Metric, shared
+from .metric import TAIL, Conditions, Metric, SampleStatistics, shared
 
 
 def metrics(document: Document, expected: Node | None = None) -> list[Metric]:

@@ -52,7 +52,7 @@ def _run() -> Iterator[PrometheusMetric]:
     yield one(
         "finding",
         f"What was found in the last run, figures too: the worst {MOST_FINDINGS} of the node. Always 1.",
-        "check", "what", "verdict", "hard",
+        "check", "subject", "verdict", "hard",
     )  # fmt: skip
     worst = "without the label subject, the worst of its path class and direction"
     for side, words in _SIDES.items():
@@ -76,7 +76,7 @@ def _health() -> Iterator[PrometheusMetric]:
     yield one("verdict", "The verdict of the last look: 1 for the one that it is, else 0.", "verdict")
     yield one("findings", "How many things the last look found.", "verdict", "hard")
     yield one(
-        "finding", f"What the last look found: the first {MOST_FINDINGS}. Always 1.", "what", "verdict", "hard"
+        "finding", f"What the last look found: the first {MOST_FINDINGS}. Always 1.", "subject", "verdict", "hard"
     )  # fmt: skip
     yield one("notes", "How many things were worth a line and are no finding.")
     yield one("unread", "How many things could not be read.")
@@ -103,8 +103,8 @@ def _fleet() -> Iterator[PrometheusMetric]:
     yield one("fleet_open_findings", "Findings of a node that stand, by check.", "node", "check", "hard")
     yield one("fleet_hard_evidence", "Hard evidence that is open, on all nodes.")
     yield one("fleet_shared_faults", "Metrics that fail on many nodes at once, for which no node is blamed.")
-    words = "On how many nodes each of them is; what is without the parts' numbers."
-    yield one("fleet_shared_fault_nodes", words, "check", "what", "hard")
+    words = "On how many nodes each of them is; subject is without the parts' numbers."
+    yield one("fleet_shared_fault_nodes", words, "check", "subject", "hard")
     yield one("drains", "Drains that count against a cap.", "cap")
     yield one("drains_limit", "The most nodes that a cap allows.", "cap")
     yield one("partition_nodes", "The nodes of a partition.", "partition")

@@ -52,8 +52,10 @@ def page(folder: Path, whole: bool = False, node: str | None = None, level: str 
             made.add("nearfar_check_verdict", 1, **whose, check=check.name, verdict=check.word)
             if check.verdict is not None:
                 _add_check(made, check.verdict, whose, whole)
-        for (check_name, what, verdict, hard), _ in zip(_worst_first(each), range(MOST_FINDINGS)):
-            made.add("nearfar_finding", 1, **whose, check=check_name, what=what, verdict=verdict, hard=_word(hard))
+        for check_name, subject, verdict, hard in _worst_first(each)[:MOST_FINDINGS]:
+            made.add(
+                "nearfar_finding", 1, **whose, check=check_name, subject=subject, verdict=verdict, hard=_word(hard)
+            )
     return made
 
 
@@ -135,12 +137,12 @@ def _add_figure(made: MetricsPage, metric: JudgedMetric, whose: _Whose, check: s
 
 
 def _worst_first(node: NodeRun) -> list[tuple[str, str, str, bool]]:
-    """Check, what, verdict and whether it is hard of all that is not well, figures too."""
+    """Check, subject, verdict and whether it is hard of all that is not well, figures too."""
     found = []
     for check in node.checks:
         verdict = check.verdict
         if verdict is not None:
-            found += [(check.name, f.item, f.verdict, f.hard) for f in verdict.findings]
+            found += [(check.name, f.subject, f.verdict, f.hard) for f in verdict.findings]
             found += [(check.name, m.name, m.verdict, False) for m in verdict.metrics]
     bad = [one for one in found if one[2] in ORDER[:3]]
     return sorted(bad, key=lambda one: (ORDER.index(one[2]), not one[3]))

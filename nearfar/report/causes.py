@@ -12,6 +12,8 @@ from nearfar.report.explanations import Answer
 from nearfar.report.figures import plural
 from nearfar.verdict import CheckRecord, NodeRun, Verdict
 
+from . import messages
+
 #: What a reason is. ``ABSENT``: a device is not there; ``PART``: a part of the node is not as it should be; ``FIGURE``: a figure is
 #: out of bounds; ``GAP``: something was not measured; ``SHARED``: a GPU that figures out of bounds have in common; ``OTHER``: anything
 #: else, which nothing explains and which explains nothing.
@@ -23,24 +25,31 @@ _LEAST_SHARED = 3
 
 @dataclass(frozen=True)
 class VerdictReason:
-    """A sentence of a verdict, and what it speaks of. ``anchor`` is the place on the page, if the sentence has one; ``cells`` are
-    those it speaks of, ``devices`` the parts (``g2``, ``n0``) that a cause speaks of; ``why``: of a gap, what prevented measuring."""
+    """A finding of a run, and what it speaks of. ``anchor`` is its place on the page, if it has one; ``cells`` are those it speaks
+    of, ``devices`` the parts (``g2``, ``n0``) that a cause speaks of."""
 
-    verdict: str
-    text: str
+    finding: Finding
     node: NodeRun | None
     check: CheckRecord | None
     anchor: str | None = None
-    hard: bool = False
     kind: str = OTHER
     cells: tuple[str, ...] = ()
     devices: frozenset[str] = frozenset()
-    why: str = ""
 
     @property
     def shown(self) -> str:
         """The verdict's word on a page."""
-        return shown_verdict(self.verdict, self.node is not None and self.node.modelled)
+        return shown_verdict(self.finding.verdict, self.node is not None and self.node.modelled)
+
+    @property
+    def rank(self) -> int:
+        """The place of its verdict: the worst has the least."""
+        return ORDER.index(self.finding.verdict)
+
+    @property
+    def prevented_by(self) -> str:
+        """Of a gap, what prevented measuring; empty of all else."""
+        return str(self.finding.fields.get("cause", "")) if self.kind == GAP else ""
 
 
 @dataclass(frozen=True)
@@ -71,15 +80,15 @@ def of_finding(finding: Finding, verdict: Verdict) -> tuple[str, tuple[str, ...]
     known = {each.cell for each in (*verdict.failed, *verdict.skipped, *verdict.left_out)}
     cells = tuple(dict.fromkeys(cell for cell in finding.fields.get("cells", ()) if cell in known))
     absent = {each.cell for each in verdict.failed if each.code == "absent" and each.cell}
-    if finding.item == "missing":
+    if finding.subject == "missing":
         return GAP, verdict.missing, frozenset()
-    if finding.verdict == "FAIL" and finding.item in absent:
+    if finding.verdict == "FAIL" and finding.subject in absent:
         lone = {names for names in map(_gpus, absent) if len(names) == 1}
         gone = frozenset[str]().union(*lone) if lone else frozenset.intersection(*map(_gpus, absent))
-        return ABSENT, (finding.item,), gone & _gpus(finding.item)
-    if finding.verdict == "FAIL" and re.fullmatch(r"gpus(\.count)?|g\d+", finding.item):
-        return ABSENT, (), frozenset(re.findall(r"^g\d+$", finding.item))
-    accused = re.match(r"([gn]\d+)\.(?!clocks)", finding.item)
+        return ABSENT, (finding.subject,), gone & _gpus(finding.subject)
+    if finding.verdict == "FAIL" and re.fullmatch(r"gpus(\.count)?|g\d+", finding.subject):
+        return ABSENT, (), frozenset(re.findall(r"^g\d+$", finding.subject))
+    accused = re.match(r"([gn]\d+)\.(?!clocks)", finding.subject)
     if finding.verdict == "FAIL" and finding.hard and accused:
         return PART, (), frozenset({accused[1]})
     if finding.verdict == "INDETERMINATE" and finding.code.startswith(("cell.", "cells.")):
@@ -87,9 +96,13 @@ def of_finding(finding: Finding, verdict: Verdict) -> tuple[str, tuple[str, ...]
     return OTHER, cells, frozenset()
 
 
-def skipped_for(finding: Finding) -> str:
-    """What prevented measuring the cells that a finding names."""
-    return re.sub(r"^rank \d+ on \S+: ", "", str(finding.fields.get("cause", "")))
+def answered(groups: Sequence[ReasonGroup]) -> set[str]:
+    """The folders of the nodes of which a reason says what explains the slow figures."""
+    return {
+        g.cause.node.folder.name
+        for g in groups
+        if g.cause.node is not None and g.cause.finding.code == messages.PART_EXPLAINS.code
+    }
 
 
 def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None = None) -> list[ReasonGroup]:
@@ -117,8 +130,9 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
             if r.kind == FIGURE and r.node is not None and r.node.folder.name == folder and set(r.cells) <= answer.cells
         ]  # fmt: skip
         if explained:
-            worst = min(explained, key=lambda r: ORDER.index(r.verdict))
-            cause = replace(worst, text=answer.sentence, check=None, anchor=None, kind=PART)
+            worst = min(explained, key=lambda r: r.rank)
+            about = messages.PART_EXPLAINS.finding("", verdict=worst.finding.verdict, cause=answer.sentence)
+            cause = replace(worst, finding=about, check=None, anchor=None, kind=PART)
             left = [r for r in left if r not in explained]
             groups.append(ReasonGroup(cause, tuple(explained), worst))
     shared = _sharing_a_gpu(left)
@@ -126,8 +140,8 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
     groups += shared
     same: dict[tuple[str, str], list[VerdictReason]] = {}
     for reason in left:
-        if reason.kind == GAP and reason.why and reason.node is not None:
-            same.setdefault((reason.node.folder.name, reason.why), []).append(reason)
+        if reason.prevented_by and reason.node is not None:
+            same.setdefault((reason.node.folder.name, reason.prevented_by), []).append(reason)
     for alike in same.values():
         if len(alike) > 1:
             left = [r for r in left if r not in alike]
@@ -139,9 +153,9 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
 def _together(gaps: Sequence[VerdictReason]) -> VerdictReason:
     """What prevented measuring in several checks, as one."""
     checks = len({reason.check.name for reason in gaps if reason.check is not None})
-    worst = min(gaps, key=lambda r: ORDER.index(r.verdict))
-    text = f"{gaps[0].why}; {plural(checks, 'check')} could not measure all that was asked for, no evidence against the node"
-    return replace(worst, text=text, check=None)
+    worst = min(gaps, key=lambda r: r.rank)
+    about = messages.SAME_GAP.finding("", verdict=worst.finding.verdict, cause=worst.prevented_by, checks=checks)
+    return replace(worst, finding=about, check=None)
 
 
 def _sharing_a_gpu(left: Sequence[VerdictReason]) -> list[ReasonGroup]:
@@ -156,15 +170,10 @@ def _sharing_a_gpu(left: Sequence[VerdictReason]) -> list[ReasonGroup]:
             members = [r for r in mine if gpu in parts[id(r)]]
             if count < _LEAST_SHARED or len(frozenset.intersection(*(parts[id(r)] for r in members))) > 1:
                 break
-            worst = min(members, key=lambda r: ORDER.index(r.verdict))
+            worst = min(members, key=lambda r: r.rank)
             share = f"all {count}" if count == every else f"{count} of {every}"
-            cause = replace(
-                worst,
-                text=f"{share} figures out of bounds go through GPU {gpu[1:]}",
-                check=None,
-                anchor=None,
-                kind=SHARED,
-            )
+            about = messages.GPU_SHARED.finding(gpu, verdict=worst.finding.verdict, share=share, gpu=gpu[1:])
+            cause = replace(worst, finding=about, check=None, anchor=None, kind=SHARED)
             found.append(ReasonGroup(cause, tuple(members), worst))
             mine = [r for r in mine if r not in members]
     return found
@@ -173,7 +182,7 @@ def _sharing_a_gpu(left: Sequence[VerdictReason]) -> list[ReasonGroup]:
 def _rank(group: ReasonGroup) -> tuple[bool, int, bool, bool, bool]:
     cause = group.cause
     modelled = cause.node is not None and cause.node.modelled
-    return modelled, ORDER.index(cause.verdict), not cause.hard, cause.kind != ABSENT, not group.follows
+    return modelled, cause.rank, not cause.finding.hard, cause.kind != ABSENT, not group.follows
 
 
 def _with_absent_gpus(found: Sequence[VerdictReason]) -> list[VerdictReason]:
@@ -190,11 +199,11 @@ def _with_absent_gpus(found: Sequence[VerdictReason]) -> list[VerdictReason]:
 
 def _follows(reason: VerdictReason, cause: VerdictReason) -> bool:
     same = reason.node is not None and reason.node is cause.node
-    if not same or ORDER.index(reason.verdict) < ORDER.index(cause.verdict):
+    if not same or reason.rank < cause.rank:
         return False
     if reason.kind == ABSENT:
         return cause.kind == ABSENT and bool(reason.devices) and reason.devices <= cause.devices
-    if reason.hard or not reason.cells or reason.kind not in (FIGURE, GAP):
+    if reason.finding.hard or not reason.cells or reason.kind not in (FIGURE, GAP):
         return False
     if reason.kind == GAP and cause.kind != ABSENT:
         return False

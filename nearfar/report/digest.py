@@ -49,7 +49,7 @@ def _check(node: NodeRun, check: CheckRecord) -> dict[str, Any]:
         "verdict": check.word, "shown": shown_verdict(check.word, node.modelled), "problem": check.problem,
         "reasons": list(verdict.reasons) if verdict else [],
         "metrics": [_metric(metric) for metric in verdict.metrics] if verdict else [],
-        "findings": [dict(vars(finding)) for finding in verdict.findings] if verdict else [],
+        "findings": [finding.to_raw() for finding in verdict.findings] if verdict else [],
         "missing": list(verdict.missing) if verdict else [],
         "skipped": [{"cell": gap.cell, "reason": gap.reason, "code": gap.code} for gap in gaps],
         "document": f"{node.folder.name}/{check.name}/{measurement.DOCUMENT}" if check.document else None,

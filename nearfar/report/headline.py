@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from nearfar import question
-from nearfar.base import NOT_JUDGED, ORDER, Finding
+from nearfar.base import NOT_JUDGED, ORDER, Finding, of_several
 from nearfar.report.charts import cell_anchor, load_place
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import (
@@ -37,9 +36,10 @@ from nearfar.report.sections import (
     peers,
     size_curves,
 )
-from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
+from nearfar.verdict import CheckRecord, NodeRun, RunDirectory, disturbances
 
-from .causes import FIGURE, GAP, OTHER, SHARED, ReasonGroup, VerdictReason, grouped, of_finding, skipped_for
+from . import messages
+from .causes import FIGURE, OTHER, SHARED, ReasonGroup, VerdictReason, grouped, of_finding
 
 #: What a sweep judges of pairs of nodes stands among the checks of a node.
 _PAIRS = {"mpi_pairs": "MPI between nodes"}
@@ -77,7 +77,7 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
         or size_curves.line(found)
         or peers.line(found, expected_of)
         or many_gpus.line(found, node.node, expected_of)
-        or next((told.reason for told in check.verdict.findings if asked and told.item == asked.answer), None)
+        or next((told.reason for told in check.verdict.findings if asked and told.subject == asked.answer), None)
     )
     if said:
         return said
@@ -182,7 +182,7 @@ def _parts(check: CheckRecord, node: NodeRun) -> str:
         if links:
             words.append(" or ".join(links))
     drift = [f for f in findings if f.verdict not in ("PASS", NOT_JUDGED)]
-    notes = [f.reason.partition(";")[0] for f in findings if f.verdict == NOT_JUDGED]
+    notes = [f.reason for f in findings if f.verdict == NOT_JUDGED]
     compared = ["as expected"] if check.word == "PASS" else []
     words += [plural(len(drift), "finding")] if drift else notes[:1] or compared
     return ", ".join(words)
@@ -202,7 +202,7 @@ def _names(letter: str, numbers: list[int]) -> str:
 
 def reasons(run: RunDirectory, answers: Mapping[str, Answer] | None = None) -> list[ReasonGroup]:
     """Every reason of a run, with what follows from it; ``answers`` say what explains slow figures, by the nodes' folders."""
-    found = [VerdictReason("INDETERMINATE", missing_words(case), None, None) for case in run.missing_cases]
+    found = [VerdictReason(_missing(case), None, None) for case in run.missing_cases]
     for number_, node in enumerate(run.nodes):
         for check in node.checks:
             found += _check_reasons(node, check, anchor_prefix(number_, check))
@@ -211,9 +211,13 @@ def reasons(run: RunDirectory, answers: Mapping[str, Answer] | None = None) -> l
 
 def missing_words(case: dict[str, object]) -> str:
     """A case that should have run and did not, in a sentence."""
-    where = f" on {case['node']}" if case.get("node") else ""
-    why = f": {case['reason']}" if case.get("reason") else f" ({case.get('name')})"
-    return f"{title(str(case.get('check')))}{where} should have run and did not{why}"
+    return _missing(case).reason
+
+
+def _missing(case: dict[str, object]) -> Finding:
+    cause, check = case.get("reason"), title(str(case.get("check")))
+    named = None if cause else case.get("name")
+    return messages.CASE_MISSING.finding(check, node=case.get("node"), cause=cause, case=named)
 
 
 def not_asked(run: RunDirectory) -> list[str]:
@@ -233,55 +237,42 @@ def anchor_prefix(node_number: int, check: CheckRecord) -> str:
 
 def finding_anchor(prefix: str, position: int, finding: Finding) -> str:
     """The anchor of a check's finding: of the cell where it speaks of one, else its own."""
-    cell = parsed(finding.item)
+    cell = parsed(finding.subject)
     return cell_anchor(prefix, cell) if cell is not None else f"{prefix}.finding-{position}"
 
 
 def _check_reasons(node: NodeRun, check: CheckRecord, prefix: str) -> list[VerdictReason]:
-    lost = (
-        [VerdictReason("INDETERMINATE", f"{check.problem} ({node.name})", node, check, prefix)] if check.problem else []
-    )
+    """What is held against a check, the worst first."""
+    lost = [
+        VerdictReason(messages.CASE_LOST.finding(check.name, problem=check.problem, node=node.name), node, check, prefix)
+    ] if check.problem else []  # fmt: skip
     verdict = check.verdict
     if verdict is None:
         return lost
-    places: dict[str, VerdictReason] = {}
-    for figure in figures(check, prefix):
-        if figure.reason:
-            kind = FIGURE if figure.verdict in ("FAIL", "DEGRADED") and not figure.intermittent else OTHER
-            cell = () if figure.cell is None else (str(figure.cell),)
-            told = VerdictReason(figure.verdict, figure.full_reason, node, check, figure.anchor, kind=kind, cells=cell)
-            places.setdefault(figure.full_reason, told)
-    for position, finding in enumerate(verdict.findings):
-        anchor = finding_anchor(prefix, position, finding)
-        kind, cells, devices = of_finding(finding, verdict)
-        why = skipped_for(finding) if kind == GAP else ""
-        told = VerdictReason(
-            finding.verdict, finding.reason, node, check, anchor, finding.hard, kind, cells, devices, why
-        )
-        places.setdefault(finding.reason, told)
-    items = {finding.reason: finding.item for finding in verdict.findings}
     found = []
-    for members, words in _merged(verdict.reasons, items):
-        each = [places.get(text, VerdictReason(check.word, text, node, check, prefix)) for text in members]
-        about = tuple(dict.fromkeys(cell for one in each for cell in one.cells))
-        accused = frozenset(device for one in each for device in one.devices)
-        found.append(replace(each[0], text=words, cells=about, devices=accused))
-    return found + lost
+    for members in _alike(verdict.findings):
+        kinds, cells, devices = zip(*(of_finding(finding, verdict) for _, finding in members))
+        about = tuple(dict.fromkeys(cell for each in cells for cell in each))
+        finding, anchor = of_several([finding for _, finding in members]), finding_anchor(prefix, *members[0])
+        found.append(VerdictReason(finding, node, check, anchor, kinds[0], about, frozenset().union(*devices)))
+    shown = {figure.name: figure for figure in figures(check, prefix)}
+    for finding in disturbances.reasons(verdict.metrics):
+        figure = shown[finding.subject]
+        slow = finding.verdict in ("FAIL", "DEGRADED") and not figure.intermittent
+        about = () if figure.cell is None else (str(figure.cell),)
+        found.append(VerdictReason(finding, node, check, figure.anchor, FIGURE if slow else OTHER, about))
+    held = [each for each in found if each.finding.verdict in ORDER[:3]]
+    return [*sorted(held, key=lambda each: each.rank), *lost]
 
 
-def _merged(texts: Sequence[str], items: dict[str, str]) -> list[tuple[list[str], str]]:
-    """Sentences ``cell: why`` that share the why become one: (those sentences, the words for all)."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for text in texts:
-        item = items.get(text, "")
-        shared = bool(item) and text.startswith(f"{item}: ")
-        groups.setdefault(("shared", text[len(item) :]) if shared else ("own", text), []).append(text)
-    found = []
-    for (kind, rest), members in groups.items():
-        names = [items[text] for text in members] if kind == "shared" else []
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        found.append((members, f"{', '.join(names[:3])}{more}{rest}" if names else members[0]))
-    return found
+def _alike(findings: Sequence[Finding]) -> Iterable[list[tuple[int, Finding]]]:
+    """Findings with their positions, those together that differ in their subject alone."""
+    groups: dict[str, list[tuple[int, Finding]]] = {}
+    for position, each in enumerate(findings):
+        about = {key: value for key, value in each.fields.items() if key not in ("cell", "cells")}
+        what = (each.verdict, each.hard, each.code, about) if each.code else (each.verdict, each.hard, each.reason)
+        groups.setdefault(repr(what), []).append((position, each))
+    return groups.values()
 
 
 def modelled_notice(run: RunDirectory) -> str | None:
@@ -311,16 +302,16 @@ def lead(run: RunDirectory, found: list[ReasonGroup]) -> str:
         more = f" And {plural(len(measured) - 1, 'more reason')}." if len(measured) > 1 else ""
         first = measured[0]
         if first.worst is not None:
-            text = first.cause.text
+            text = first.cause.finding.reason
             shared = first.cause.kind == SHARED
             told = (
                 f"{text[0].upper()}{text[1:]}"
                 if shared
                 else f"What is slow is {text}{where(run, first)}; {first.words}"
             )
-            return f"{told}. The worst: {first.worst.text.rstrip('.')}.{more}"
+            return f"{told}. The worst: {first.worst.finding.reason.rstrip('.')}.{more}"
         follows = f"; {first.words}" if first.follows else ""
-        return f"{first.cause.text.rstrip('.')}{where(run, first)}{follows}.{more}"
+        return f"{first.cause.finding.reason.rstrip('.')}{where(run, first)}{follows}.{more}"
     if run.shown == "MODELLED":
         return _modelled_lead(run, found)
     nothing = coverage.nothing(run)

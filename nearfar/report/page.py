@@ -17,7 +17,7 @@ from nearfar.report.figures import wording
 from nearfar.report.sections import balance, provenance
 from nearfar.verdict import RunDirectory
 
-from .causes import VerdictReason
+from .causes import VerdictReason, answered
 from .headline import lead, missing_words, modelled_notice, not_asked, reasons, title
 from .next_step import next_command
 from .page_contents import section
@@ -27,7 +27,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     """The page of a run, one self-contained HTML document. ``explained`` is by the nodes' folders."""
     answers = {name: each.answer for name, each in explained.items() if each.answer is not None}
     found = reasons(run, answers)
-    causes = {group.cause.text for group in found if group.follows}
+    told = answered(found)
     faults = [str(fault) for fault in run.raw.get("degraded") or []]
     sections = [section(number, node, explained[node.folder.name], faults) for number, node in enumerate(run.nodes)]
     checks = [check for each in sections for check in each.checks]
@@ -50,7 +50,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "raw": run.raw,
         "sections": sections,
         "reasons": found,
-        "answered": {s.id for s in sections if s.explained.answer and s.explained.answer.sentence in causes},
+        "answered": {s.id for s in sections if s.run.folder.name in told},
         "href": href,
         "lead": lead(run, found),
         "notice": modelled_notice(run),

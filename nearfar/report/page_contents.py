@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from nearfar import question
-from nearfar.base import ORDER, shown_verdict
+from nearfar.base import ORDER, Finding, shown_verdict
+from nearfar.cells import Cell
 from nearfar.report.charts import (
     Matrix,
     core_share_matrices,
@@ -75,7 +77,7 @@ class CheckView:
     balances: list[Balance]
     contention: list[TextTable]
     kernels: KernelPart
-    findings: list[dict[str, Any]]
+    findings: list[tuple[str, Finding]]
     gaps: list[Gap]
     nothing: str | None
     problem: str | None
@@ -170,9 +172,9 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
         mpi=mpi_tables(found, check.document) + numa_pair_tables(found),
         contention=contention_tables(check.document), kernels=kernel_part(check.document),
         findings=[
-            {**vars(f), "anchor": finding_anchor(prefix, i, f)}
+            (finding_anchor(prefix, i, f), f)
             for i, f in enumerate(check.verdict.findings if check.verdict else ())
-            if parsed(f.item) is None  # a cell without a figure stands in its matrix, and among the gaps
+            if parsed(f.subject) is None  # a cell without a figure stands in its matrix, and among the gaps
         ],
         gaps=left_out, nothing=None if found else nothing(left_out), problem=check.problem, provenance=provenance.facts(check),
         files=provenance.files(node, check), stderr=provenance.stderr(check),
@@ -199,25 +201,27 @@ def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
             ends[place[0]] = LinkDirection(figure)
     links: dict[int, str] = {}
     absent: dict[int, str] = {}
-    faults: dict[int, tuple[str, str]] = {}
+    faults: dict[int, Finding] = {}
     for check in node.checks:
         for entry in check.verdict.failed if check.verdict else ():
             cell = parsed(entry.cell)
-            for gpu in {g for flow in cell.flows for g in flow.gpus} if cell else ():
-                if entry.code == "absent":
-                    absent.setdefault(gpu, entry.reason)
-                else:
-                    faults.setdefault(gpu, ("FAIL", entry.reason))
+            for gpu in _gpus(cell) if cell and entry.code == "absent" else ():
+                absent.setdefault(gpu, entry.reason)
         for state in check.document.get("gpus_under_load", []):
             link = state.get("link") or {}
             if link.get("gen") and link.get("width") and not _is_nvlink(node, state.get("index")):
                 links[state["index"]] = f"PCIe {link['gen']} ×{link['width']}"
         for finding in check.verdict.findings if check.verdict else ():
-            words, word = finding.item, finding.verdict
-            number = words[1:].partition(".")[0]
-            if words.startswith("g") and number.isdigit() and word in ("FAIL", "DEGRADED", "INDETERMINATE"):
-                faults.setdefault(int(number), (word, finding.reason))
+            cell, own = parsed(finding.subject), re.match(r"g(\d+)(?:\.|$)", finding.subject)
+            failed = finding.code.startswith("cell.") and finding.code != "cell.absent"
+            gpus = {int(own[1])} if own else _gpus(cell) if cell is not None and failed else set()
+            for gpu in gpus if finding.verdict in ORDER[:3] else ():
+                faults.setdefault(gpu, finding)
     return Findings(lanes, links, absent, faults, limits)
+
+
+def _gpus(cell: Cell) -> set[int]:
+    return {gpu for flow in cell.flows for gpu in flow.gpus}
 
 
 def _is_nvlink(node: NodeRun, index: Any) -> bool:

@@ -10,7 +10,7 @@ from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage, plural
 from nearfar.verdict import RunDirectory
 
-from .causes import ReasonGroup
+from .causes import ReasonGroup, answered
 from .headline import lead, modelled_notice, not_asked, reasons, short_name, where
 from .next_step import next_step
 from .terminal_rows import table
@@ -44,7 +44,7 @@ def summarise(
     more = _reason_lines(run, measured)
     notice = modelled_notice(run)
     after = [
-        *_answers(run, explained or {}, several, {group.cause.text for group in measured}),
+        *_answers(run, explained or {}, several, answered(measured)),
         *_provisional(run),
         *_disturbed(run),
         *(f"not asked  {words}" for words in not_asked(run)),
@@ -77,11 +77,11 @@ def _wrapped(text: str, width: int | None) -> list[str]:
 
 
 def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, told: set[str]) -> list[str]:
-    """A line for the first node with slow figures whose answer is not among the reasons (``told``): what explains them; of more
+    """A line for the first node with slow figures whose answer is not among the reasons (``told``: folders): what explains them; of more
     nodes the page tells."""
     lines = []
     for node in run.nodes:
-        if node.folder.name in explained and explained[node.folder.name].sentence not in told:
+        if node.folder.name in explained and node.folder.name not in told:
             what = ", ".join([*([node.name] if several else []), *(["modelled"] if node.modelled else [])])
             lines.append(f"  · {explained[node.folder.name].sentence}{f' ({what})' if what else ''}")
     more = len(lines) - 1
@@ -122,7 +122,9 @@ def _reason_lines(run: RunDirectory, found: list[ReasonGroup]) -> list[str]:
     """The reasons after the first, which the run's sentence has."""
     lines = []
     for group in found[1:]:
-        lines.append(f"  · {group.cause.text}{where(run, group)}" + (f"; {group.words}" if group.words else ""))
+        lines.append(
+            f"  · {group.cause.finding.reason}{where(run, group)}" + (f"; {group.words}" if group.words else "")
+        )
         if group.worst is not None:
-            lines.append(f"    {group.worst.text}")
+            lines.append(f"    {group.worst.finding.reason}")
     return lines

@@ -273,7 +273,7 @@ def remember(folder: Path) -> None:
         print(f"nearfar: {words}", file=sys.stderr, flush=True)
         return
     findings = (finding for each in found for finding in each.findings)
-    for words in dict.fromkeys(f.reason for f in findings if f.item == HISTORY):
+    for words in dict.fromkeys(f.reason for f in findings if f.subject == HISTORY):
         print(f"nearfar: {words}", file=sys.stderr, flush=True)
     try:
         history.record(folder)

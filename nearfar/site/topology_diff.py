@@ -51,7 +51,7 @@ def findings(
     why = not_compared(system, partition, node_type)
     if why is not None:
         word = "INDETERMINATE" if acceptance else NOT_JUDGED
-        sleepy = [d for d in compare(observed, observed, under_load) if ".link" in d.item]
+        sleepy = [d for d in compare(observed, observed, under_load) if ".link" in d.subject]
         return [
             messages.NOT_COMPARED.finding("topology", verdict=word, cause=why),
             *(replace(each, verdict="DEGRADED", hard=False) for each in sleepy),

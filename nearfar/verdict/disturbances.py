@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nearfar.base import plural
+from nearfar.base import NOT_JUDGED, Finding
 from nearfar.cells import Cell, Flow
 from nearfar.measurement import Document, GpuProcess, MachineUse, machine_uses
 from nearfar.topology import Node
 from nearfar.verdict.references import figure
 
-from .messages import DISTURBED, UNSETTLED
+from .messages import DISTURBED, FIGURES_DISTURBED, NONE_SETTLED, UNSETTLED
 from .verdict_types import JudgedMetric
 
 #: Others disturb above so many CPUs on the average of a run, and above this share of the machine's.
@@ -76,23 +76,21 @@ def apply(judged: Sequence[JudgedMetric], documents: Sequence[Document], host: s
     return [_explained(entry, found) for entry in judged]
 
 
-def reasons(judged: Sequence[JudgedMetric]) -> list[tuple[str, str]]:
-    """The figures' verdicts with their reasons, those of one disturbance as one, and of a run where nothing settled as one."""
-    one_by_one, said = [], []
+def reasons(judged: Sequence[JudgedMetric]) -> list[Finding]:
+    """What is held against figures: those of one disturbance as one, and of a run where nothing settled as one."""
+    said = []
     explained = [entry for entry in judged if _is_explained(entry)]
     for kind in dict.fromkeys(entry.disturbance for entry in explained):
         group = [entry for entry in explained if entry.disturbance == kind]
-        more = f" (and {plural(len(group) - 1, 'more figure')})" if len(group) > 1 else ""
-        said.append(("INDETERMINATE", f"{group[0].full_reason}{more}"))
+        several = FIGURES_DISTURBED.finding(group[0].name, cause=group[0].full_reason, more=len(group) - 1)
+        said.append(several if len(group) > 1 else group[0].finding)
     rest = [entry for entry in judged if not _is_explained(entry)]
     unsettled = [entry for entry in rest if _unsettled(entry)]
     bounded = [entry for entry in judged if entry.bounded]
     if len(unsettled) > 1 and len(unsettled) == len(bounded):
-        words = f"none of the {len(bounded)} figures converged, so none can be judged: {unsettled[0].reason}"
-        said.append(("INDETERMINATE", words))
+        said.append(NONE_SETTLED.finding(unsettled[0].name, figures=len(bounded), cause=unsettled[0].reason))
         rest = [entry for entry in rest if not _unsettled(entry)]
-    one_by_one = [(entry.verdict, entry.full_reason) for entry in rest]
-    return [*said, *one_by_one]
+    return [*said, *(entry.finding for entry in rest if entry.verdict not in ("PASS", NOT_JUDGED))]
 
 
 def of_other_checks(checks: Sequence[tuple[str, Sequence[JudgedMetric]]]) -> list[list[JudgedMetric]]:

@@ -144,9 +144,8 @@ def from_document(document: Document | None) -> list[Finding]:
         found.append(messages.INTERRUPTED.finding("program"))
     for failure in document.failed:
         message, soft = messages.FAILED.get(failure.code, messages.FAILED["other"]), failure.code in SOFT_FAILURES
-        cell = "" if failure.cell in failure.reason else failure.cell
         found.append(message.finding(
-            failure.cell or "program", verdict="INDETERMINATE" if soft else "FAIL", hard=not soft, cell=cell, error=failure.reason,
+            failure.cell or "program", verdict="INDETERMINATE" if soft else "FAIL", hard=not soft, cell=failure.cell, error=failure.reason,
             cells=[failure.cell] if failure.cell else [],
         ))  # fmt: skip
     for gpu in document.raw.get("gpus_under_load", []):

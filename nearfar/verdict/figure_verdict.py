@@ -84,7 +84,7 @@ def _verdict(metric: AnyMetric, reference: Reference | None, acceptance: bool, n
         return _finding(messages.BEYOND_USUAL, metric, reading=reading, expected=expected)
     if acceptance and not reference.accepts:
         return _finding(messages.LIKE_SIBLINGS if reference.origin == "siblings" else messages.NOT_BROKEN, metric)
-    return Finding(item=metric.name, verdict="PASS", reason="")
+    return Finding(subject=metric.name, verdict="PASS", reason="")
 
 
 def _finding(message: Message, metric: AnyMetric, verdict: str = "", **fields: Any) -> Finding:

@@ -127,10 +127,11 @@ def _with_metrics(verdict: Verdict, metrics: Sequence[JudgedMetric]) -> Verdict:
 
 def _summed(findings: Sequence[Finding], judged: Sequence[JudgedMetric]) -> tuple[str, tuple[str, ...]]:
     """The verdict, and the reasons of what is not well, the worst first."""
-    words = [(f.verdict, f.reason) for f in findings] + disturbances.reasons(judged)
-    ranked = sorted(words, key=lambda pair: ORDER.index(pair[0]))
-    reasons = tuple(reason for verdict, reason in ranked if verdict not in ("PASS", NOT_JUDGED))
-    return worst(verdict for verdict, _ in ranked), reasons
+    bad = [*(f for f in findings if f.verdict not in ("PASS", NOT_JUDGED)), *disturbances.reasons(judged)]
+    ranked = sorted(bad, key=lambda finding: ORDER.index(finding.verdict))
+    return worst([*(each.verdict for each in findings), *(each.verdict for each in judged)]), tuple(
+        finding.reason for finding in ranked
+    )
 
 
 def _comparable(past: Mapping[str, Baseline], metrics: Sequence[AnyMetric], host: str) -> Mapping[str, Baseline]:

@@ -41,11 +41,11 @@ class _Seen:
 
 def findings(later: Sequence[LaterLook], found: Sequence[Finding]) -> list[Finding]:
     """What failed while measuring again (wrong data, a lost device, counters of errors) and is not among the findings already."""
-    known = {(each.item, each.verdict) for each in found}
+    known = {(each.subject, each.verdict) for each in found}
     documents = [look.document for look in later]
     again = [each for one in documents for each in from_document(one) if each.verdict == "FAIL"]
     again += [each for one in documents for each in error_counters.findings(one) if each.verdict != NOT_JUDGED]
-    return list({each.item: each for each in again if (each.item, each.verdict) not in known}.values())
+    return list({each.subject: each for each in again if (each.subject, each.verdict) not in known}.values())
 
 
 def failed_before(earlier: Verdict | None, found: Sequence[Finding], metrics: Sequence[AnyMetric]) -> list[Finding]:
@@ -53,7 +53,7 @@ def failed_before(earlier: Verdict | None, found: Sequence[Finding], metrics: Se
     back. A figure that is among ``metrics`` is weighed with its earlier looks instead."""
     if earlier is None:
         return []
-    known = {(each.item, each.verdict) for each in found}
+    known = {(each.subject, each.verdict) for each in found}
     measured = {metric.name for metric in metrics}
     failed = [_said_before(each) for each in earlier.findings if each.verdict == "FAIL"]
     failed += [
@@ -61,14 +61,14 @@ def failed_before(earlier: Verdict | None, found: Sequence[Finding], metrics: Se
         for entry in earlier.metrics
         if entry.verdict == "FAIL" and entry.name not in measured
     ]
-    return [each for each in failed if (each.item, each.verdict) not in known]
+    return [each for each in failed if (each.subject, each.verdict) not in known]
 
 
 def _said_before(finding: Finding) -> Finding:
     if finding.fields.get("before"):
         return finding
     fields = {**finding.fields, "before": True}
-    return replace(finding, reason=FAILED_BEFORE.text(finding.item, {"reason": finding.reason}), fields=fields)
+    return replace(finding, reason=FAILED_BEFORE.text(finding.subject, {"reason": finding.reason}), fields=fields)
 
 
 def settle(

@@ -147,6 +147,10 @@ DISTURBED = Message(
     "figure.disturbed", "INDETERMINATE", "{figure}; {cause}; no evidence against the node", "run again {until}",
     page="method/disturbances.md",
 )  # fmt: skip
+FIGURES_DISTURBED = Message("figures.disturbed", "INDETERMINATE", "{cause} (and {more:#more figure})")
+NONE_SETTLED = Message(
+    "figures.unsettled", "INDETERMINATE", "none of the {figures} figures converged, so none can be judged: {cause}"
+)  # fmt: skip
 UNSTEADY = Message(
     "figure.unsteady", "DEGRADED",
     "{figure}: reaches {plateau}, but half of its samples are at most {median}: steadiness {steadiness:.3f}, expected at least {least} "

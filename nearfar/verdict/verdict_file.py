@@ -91,7 +91,7 @@ def from_raw(raw: Mapping[str, Any], path: Path) -> Verdict:
     return Verdict(
         **{key: raw[key] for key in ("check", "system", "partition", "environ", "node", "kind", "time", "verdict")},
         reasons=tuple(raw["reasons"]), metrics=tuple(map(_metric, raw["metrics"])),
-        findings=tuple(_made(Finding, {"code": "", "fields": {}, **each}) for each in raw["findings"]), missing=tuple(raw["missing"]),
+        findings=tuple(map(Finding.from_raw, raw["findings"])), missing=tuple(raw["missing"]),
         failed=_unmeasured(raw["failed"]), skipped=_unmeasured(raw["skipped"]), left_out=_unmeasured(raw["left_out"]),
         measurement=None if info is None else _made(MeasurementInfo, info, gpus=tuple(_made(MeasuredGpu, gpu) for gpu in info["gpus"])),
         references=tuple(raw["provenance"]["references"]), software=raw["provenance"]["software"], by_itself=raw.get("by_itself"),
@@ -108,7 +108,7 @@ def to_raw(verdict: Verdict) -> dict[str, Any]:
         **({} if verdict.by_itself is None else {"by_itself": verdict.by_itself}),
         "reasons": list(verdict.reasons),
         "metrics": [_raw_metric(metric) for metric in verdict.metrics],
-        "findings": [_raw_finding(finding) for finding in verdict.findings],
+        "findings": [finding.to_raw() for finding in verdict.findings],
         "missing": list(verdict.missing),
         **{key: [_raw_unmeasured(each) for each in getattr(verdict, key)] for key in ("failed", "skipped", "left_out")},
         "measurement": None if info is None else {**vars(info), "gpus": [dict(vars(gpu)) for gpu in info.gpus]},
@@ -189,10 +189,6 @@ def _unmeasured(entries: list[Mapping[str, Any]]) -> tuple[Unmeasured, ...]:
         _made(Unmeasured, entry, unknown=tuple((one["capacity"], one["why"]) for one in entry.get("unknown", ())))
         for entry in entries
     )
-
-
-def _raw_finding(finding: Finding) -> dict[str, Any]:
-    return {key: value for key, value in vars(finding).items() if value or key not in ("code", "fields")}
 
 
 def _raw_unmeasured(entry: Unmeasured) -> dict[str, Any]:

@@ -135,6 +135,34 @@ class JudgedMetric(BaseMetric):
         return f"{len(self.looks)} looks: {shown}{unit}, {how} beyond {where}"
 
     @property
+    def finding(self) -> Finding:
+        """Its verdict as a finding."""
+        fields = {
+            "cell": self.subject,
+            "class": self.class_in_name,
+            "value": self.value,
+            "limit": self._limit,
+            "unit": self.unit,
+        }
+        known = {key: value for key, value in fields.items() if value is not None}
+        return Finding(self.name, self.verdict, self.full_reason, code=self.code, fields=known)
+
+    @property
+    def _limit(self) -> float | None:
+        """The bound that it is outside of; None where it is inside or there is none."""
+        if self.verdict == "DEGRADED":
+            above, value = self.degraded_above, self.value
+            return above if above is not None and value is not None and value > above else self.degraded_below
+        reference, value = self.reference, self.value
+        if reference is None or value is None:
+            return None
+        bounds = ((reference.lowest, True), (reference.highest, False))
+        outside = (
+            bound for bound, below in bounds if bound is not None and (value < bound if below else value > bound)
+        )
+        return next(outside, None)
+
+    @property
     def bounded(self) -> bool:
         """Whether its reference has a bound; without one there is nothing to pass."""
         if self.reference is None:

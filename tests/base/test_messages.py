@@ -33,7 +33,7 @@ def test_a_sentence_is_filled(sentence: str, fields: dict[str, object], text: st
 
 def test_a_finding_has_what_its_message_says() -> None:
     found = message("{subject} is slow", "replace {part}").finding("GPU 3", part="it", cells=("a", "b"))
-    assert (found.item, found.verdict, found.hard, found.code) == ("GPU 3", "DEGRADED", False, "test.only")
+    assert (found.subject, found.verdict, found.hard, found.code) == ("GPU 3", "DEGRADED", False, "test.only")
     assert found.reason == "GPU 3 is slow: replace it"
     assert found.fields == {"part": "it", "cells": ["a", "b"]}
     assert message("x").finding("a", verdict="FAIL", hard=True).verdict == "FAIL"

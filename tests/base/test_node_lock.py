@@ -184,7 +184,7 @@ def test_a_program_that_was_not_started_is_indeterminate(tmp_path: Path) -> None
     (tmp_path / "out").touch()
     document, findings = case_files.read(tmp_path, tmp_path / "out", tmp_path / "err")
     assert document is None
-    assert [(f.item, f.verdict, f.hard) for f in findings] == [("program", "INDETERMINATE", False)]
+    assert [(f.subject, f.verdict, f.hard) for f in findings] == [("program", "INDETERMINATE", False)]
     assert findings[0].reason.startswith(f"another run measures on this node: pid {other.pid} of user"), findings
 
 

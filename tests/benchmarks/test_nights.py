@@ -40,7 +40,7 @@ def test_the_rule_itself_finds_as_many() -> None:
         for night in range(30):
             bad = source.random() < 0.2
             end = night * DAY
-            failures, passed = ((SLOW,), frozenset[str]()) if bad else ((), frozenset([SLOW.item]))
+            failures, passed = ((SLOW,), frozenset[str]()) if bad else ((), frozenset([SLOW.subject]))
             runs.append(CheckRun("n", "c", f"r{night}", end - 60, end, "FAIL" if bad else "PASS", failures, passed))
             if bad and any(each.stands for each in slow_figures(runs, policy, -DAY, end)):
                 found += 1

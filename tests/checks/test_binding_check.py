@@ -73,7 +73,7 @@ def test_verdicts(outcome: tuple[dict[str, dict[str, Any]], str], case: str) -> 
     assert case in found, said
     _, verdict, code = CASES[case]
     assert found[case]["verdict"] == verdict, found[case]["reasons"]
-    (finding,) = (each for each in found[case]["findings"] if each["item"] == "program/app")
+    (finding,) = (each for each in found[case]["findings"] if each["subject"] == "program/app")
     if code is None:
         assert "no input file" in finding["reason"]
     else:

@@ -72,7 +72,9 @@ def penalties(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[
 
 def findings(verdict: dict[str, Any], item: str) -> list[tuple[str, str, dict[str, Any]]]:
     return [
-        (each["verdict"], each["code"], each.get("fields", {})) for each in verdict["findings"] if each["item"] == item
+        (each["verdict"], each["code"], each.get("fields", {}))
+        for each in verdict["findings"]
+        if each["subject"] == item
     ]
 
 

@@ -86,7 +86,7 @@ def test_verdicts(outcome: dict[str, Any], partition: str) -> None:
 
 def test_one_node_is_a_note_and_device_buffers_a_remark(outcome: dict[str, Any]) -> None:
     judged = outcome["good"][1]
-    found = [(each["item"], each["verdict"], each["code"], each["hard"]) for each in judged["findings"]]
+    found = [(each["subject"], each["verdict"], each["code"], each["hard"]) for each in judged["findings"]]
     assert [each for each in found if each[0] != "root"] == [("nodes", NOT_JUDGED, "nodes.one", False)]
     assert {skip["code"] for skip in judged["skipped"]} == {"unsupported"}
     assert judged["provenance"]["software"]["mpi"] == "Open MPI 4.1.4"

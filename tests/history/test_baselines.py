@@ -85,7 +85,7 @@ def test_a_host_that_is_slow_again_and_again_is_told_of(tmp_path: Path, slow: li
     found = own.of_host(verdict_file.from_raw(json.loads(path.read_text()), path))
     assert bool(found) is told
     if told:
-        assert (found[0].item, found[0].verdict, found[0].hard) == ("host", "DEGRADED", False)
+        assert (found[0].subject, found[0].verdict, found[0].hard) == ("host", "DEGRADED", False)
         assert (found[0].code, found[0].fields) == ("host.slow", {"slow_days": 3, "days": 5})
 
 

@@ -68,7 +68,7 @@ def costly(tmp_path_factory: pytest.TempPathFactory) -> History:
 def test_what_a_driver_costs_is_a_finding_of_the_fleet(costly: History) -> None:
     found = fleet_findings.report(costly, nightly.SYSTEM, NOW)
     (one,) = found.findings
-    assert (one.item, one.verdict, one.hard) == ("fleet", "DEGRADED", False)
+    assert (one.subject, one.verdict, one.hard) == ("fleet", "DEGRADED", False)
     moved = one.fields["moved"]
     assert one.code == "software.worse" and {f"sole {way} −1.5 % on 5 of 5 nodes" for way in ("H2D", "D2H")} <= set(
         moved

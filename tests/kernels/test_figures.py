@@ -74,14 +74,14 @@ def test_a_gpu_below_its_like_is_degraded_and_the_throttle_reason_explains_it() 
     assert slow["device_local.g0.sgemm_today_rate"].verdict == "DEGRADED"
     assert "siblings" in reason and "clocks were reduced meanwhile (hw_thermal, sw_power_cap, at 900 MHz)" in reason
     assert all(metric.throttled == (metric.gpus == (0,)) for metric in found.metrics)
-    (clocks,) = [each for each in found.findings if each.item == "g0.clocks"]
+    (clocks,) = [each for each in found.findings if each.subject == "g0.clocks"]
     assert (clocks.verdict, clocks.fields["causes"]) == ("DEGRADED", ["hw_thermal"])
 
 
 def test_the_power_limit_is_where_a_matrix_product_runs() -> None:
     found = judged(made.document(X4, gemms(state={"throttle": ["sw_power_cap"]})))
     assert not any(metric.throttled for metric in found.metrics)
-    assert not [each for each in found.findings if each.item == "g0.clocks"]
+    assert not [each for each in found.findings if each.subject == "g0.clocks"]
 
 
 @pytest.mark.parametrize("errors, word", [({"corrected": 3}, "DEGRADED"), ({"uncorrected": 1, "corrected": 3}, "FAIL")])
@@ -91,7 +91,7 @@ def test_memory_errors_meanwhile_are_marked_and_judged(errors: dict[str, int], w
         "device_local.g0.sgemm_today_rate"
     ] == "memory_errors"
     assert {metric.disturbance for metric in found.metrics if metric.gpus != (0,)} == {None}
-    (memory,) = [each for each in found.findings if each.item == "g0.memory"]
+    (memory,) = [each for each in found.findings if each.subject == "g0.memory"]
     assert (memory.verdict, memory.fields["kernels"]) == (word, ["sgemm", "dgemm"])
 
 
@@ -105,9 +105,9 @@ def test_wrong_answers_fail() -> None:
 def test_a_missing_library_is_said_and_never_green() -> None:
     found = judged(made.document(X4, gemms(), skipped=left_out_bf16()))
     assert found.verdict == "INDETERMINATE" and any("cuBLAS of version 11" in reason for reason in found.reasons)
-    assert not [each for each in found.findings if each.item == "missing"], "its reason is known"
+    assert not [each for each in found.findings if each.subject == "missing"], "its reason is known"
     silent = judged(made.document(X4, gemms(), skipped=left_out_bf16((0, 1))))
-    (missing,) = [each for each in silent.findings if each.item == "missing"]
+    (missing,) = [each for each in silent.findings if each.subject == "missing"]
     assert missing.fields == {"kernels": ["g2.n0/bf16gemm", "g3.n0/bf16gemm"]}
 
 
@@ -131,7 +131,7 @@ def test_switches_of_the_tensor_cores_are_named() -> None:
     document = made.raw(X4, gemms(), skipped=left_out_bf16())
     document["node"]["software"] = {"tensor_modes": "NVIDIA_TF32_OVERRIDE=0"}
     found = judged(from_raw(document, "made by hand"))
-    (note,) = [each for each in found.findings if each.item == "tensor_modes"]
+    (note,) = [each for each in found.findings if each.subject == "tensor_modes"]
     assert (note.verdict, note.fields) == (NOT_JUDGED, {"modes": "NVIDIA_TF32_OVERRIDE=0"})
     assert found.software["tensor_modes"] == "NVIDIA_TF32_OVERRIDE=0"
 

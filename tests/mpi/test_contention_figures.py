@@ -104,7 +104,7 @@ def test_notes_say_what_no_penalty_says() -> None:
     document = measurement.document.from_raw(
         raw(*starved, skipped=skipped, contention={"oversubscribed": True, "roles": []})
     )
-    notes = {note.item: note for note in contention.findings(document)}
+    notes = {note.subject: note for note in contention.findings(document)}
     assert (notes["starved"].code, notes["starved"].verdict) == ("tasks.starved", NOT_JUDGED)
     assert notes["split"].fields == {"line": "one package"}
     assert notes["oversubscribed"].verdict == "INDETERMINATE", "threads that share cores prove nothing"

@@ -99,7 +99,7 @@ def test_host_memory_never_goes_by_the_name_of_a_gpu() -> None:
 )  # fmt: skip
 def test_the_gpus_binding_is_at_least_as_good(speedup: float, half: float, verdict: str) -> None:
     (finding,) = found(raw(speedup, half))
-    assert (finding.item, finding.verdict) == ("saxpy/gpu", verdict)
+    assert (finding.subject, finding.verdict) == ("saxpy/gpu", verdict)
     assert finding.fields["ratio"] == speedup
 
 

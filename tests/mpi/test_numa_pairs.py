@@ -139,7 +139,7 @@ def test_ranks_where_they_belong_are_no_finding() -> None:
 def test_ranks_that_were_elsewhere_prove_nothing(where: dict[str, Any], code: str, fields: dict[str, Any]) -> None:
     found = numa_pairs.findings(document(**where), KEENELAND)
     assert {finding.verdict for finding in found} == {"INDETERMINATE"}
-    assert ("n0-n1/pingpong_8B binding", code, fields) in [(each.item, each.code, each.fields) for each in found]
+    assert ("n0-n1/pingpong_8B binding", code, fields) in [(each.subject, each.code, each.fields) for each in found]
 
 
 def test_the_known_figures_are_those_of_a_document() -> None:

@@ -194,7 +194,7 @@ def test_bindings_are_held_against_the_expected_node(run: Any) -> None:
     swapped = json.loads(measurement.dump(found))
     swapped["mpi"]["ranks"][LATENCY] = swapped["mpi"]["ranks"][FAR]
     (wrong,) = bindings.findings(measurement.loads(json.dumps(swapped)), KEENELAND)
-    assert (wrong.item, wrong.code) == (f"{LATENCY} binding", "ranks.other_numa_nodes")
+    assert (wrong.subject, wrong.code) == (f"{LATENCY} binding", "ranks.other_numa_nodes")
     assert wrong.fields == {"numa_nodes": [0, 1]}
 
 
@@ -226,7 +226,7 @@ def test_the_document_of_two_h200s() -> None:
     """Device buffers of real GPUs: every benchmark has its figures, each rank saw its GPU, and nothing disturbed it."""
     found = measurement.load(Path(__file__).parents[1] / "data/h200-x2/osu.json")
     assert bindings.findings(found, found.node) == [] and not found.failed and not found.skipped
-    assert [note.item for note in disturbances.findings(found)] == ["repetitions"]
+    assert [note.subject for note in disturbances.findings(found)] == ["repetitions"]
     shown = {metric.name: metric for metric in figures(found)}
     assert {name.split(".")[1] for name in shown} == set(BENCHMARKS)
     assert shown["sole.osu_bw.D_D.g0_g1.peak"].value > 250 > shown["sole.osu_bw.D_H.g0.peak"].value

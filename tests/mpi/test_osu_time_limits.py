@@ -75,7 +75,7 @@ def test_iterations_are_told_where_they_were_cut(run: Any, monkeypatch: pytest.M
     found = run("good", LATENCY, budget=0.001)
     assert found.raw["mpi"]["iterations"][LATENCY] == time_limits.FEWEST
     (note,) = disturbances.findings(found)
-    assert (note.verdict, note.item) == (NOT_JUDGED, "repetitions") and note.fields["fewest"] == 20
+    assert (note.verdict, note.subject) == (NOT_JUDGED, "repetitions") and note.fields["fewest"] == 20
     longer = run("good", LATENCY)
     assert longer.raw["mpi"]["iterations"][LATENCY] > disturbances.ENOUGH and disturbances.findings(longer) == []
     assert run("good", LATENCY, budget=10.0).raw["mpi"]["iterations"] == {}

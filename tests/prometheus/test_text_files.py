@@ -53,7 +53,7 @@ def test_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [(labels, latency)] = found["nearfar_latency_seconds"]
     assert latency == 6.5e-6 and labels["quantity"] == "latency.copy"
     assert found["nearfar_latency_highest_seconds"][0][1] == 9e-6
-    assert [(labels["what"], labels["hard"]) for labels, _ in found["nearfar_finding"]] == [
+    assert [(labels["subject"], labels["hard"]) for labels, _ in found["nearfar_finding"]] == [
         ("g2", "yes"),
         ("near.n0_g1", "no"),
     ]
@@ -102,7 +102,7 @@ def test_what_is_modelled_is_no_metric(tmp_path: Path, capsys: pytest.CaptureFix
 def test_labels_that_hold_anything(tmp_path: Path) -> None:
     what = 'a "quoted" \\ one\nof two lines, ü, and ' + "long " * 100
     found = samples(run_metrics.page(made_runs.run(tmp_path / "run", what=what)).text())
-    assert found["nearfar_finding"][0][0]["what"] == what[:200]
+    assert found["nearfar_finding"][0][0]["subject"] == what[:200]
 
 
 def test_a_file_is_written_whole_and_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,8 +138,8 @@ def test_figures_that_are_none_and_series_that_come_twice() -> None:
 
 def look(**parts: Any) -> dict[str, Any]:
     found = [
-        {"what": "look", "verdict": "INDETERMINATE", "hard": False, "words": "w"},
-        {"what": "g2", "verdict": "FAIL", "hard": True, "words": "w"},
+        {"subject": "look", "verdict": "INDETERMINATE", "hard": False, "reason": "w"},
+        {"subject": "g2", "verdict": "FAIL", "hard": True, "reason": "w"},
     ]
     whole = {
         "schema": "nearfar-health/1", "run": "0badcafe", "node": "n1", "hostname": "n1.site", "system": None, "partition": "gpu",
@@ -154,7 +154,7 @@ def test_a_look(tmp_path: Path) -> None:
     node = {"node": "n1"}
     assert found["nearfar_health_timestamp_seconds"] == [(node, 1795165200.0)]
     assert found["nearfar_health_info"][0][0].keys() == {"node", "partition", "hostname", "version"}
-    assert [labels["what"] for labels, _ in found["nearfar_health_finding"]] == ["g2", "look"]
+    assert [labels["subject"] for labels, _ in found["nearfar_health_finding"]] == ["g2", "look"]
     assert [labels["verdict"] for labels, value in found["nearfar_health_verdict"] if value] == ["FAIL"]
     assert (found["nearfar_health_notes"], found["nearfar_health_unread"]) == ([(node, 1)], [(node, 2)])
     assert found["nearfar_health_source_duration_seconds"] == [({**node, "source": "pcie"}, 0.01)]
@@ -162,12 +162,12 @@ def test_a_look(tmp_path: Path) -> None:
 
 
 def test_a_look_with_thousands_of_findings_has_few_series() -> None:
-    many = [{"what": f"g{n}", "verdict": "DEGRADED", "hard": False, "words": "w"} for n in range(5000)]
-    bad = {"what": "memory", "verdict": "FAIL", "hard": True, "words": "w"}
+    many = [{"subject": f"g{n}", "verdict": "DEGRADED", "hard": False, "reason": "w"} for n in range(5000)]
+    bad = {"subject": "memory", "verdict": "FAIL", "hard": True, "reason": "w"}
     page = health_metrics.page(look(findings=[*many, bad]))
     found = samples(page.text())
     assert len(found["nearfar_health_finding"]) == catalogue.MOST_FINDINGS and page.series < 60
-    assert found["nearfar_health_finding"][0][0]["what"] == "memory", "the worst first"
+    assert found["nearfar_health_finding"][0][0]["subject"] == "memory", "the worst first"
 
 
 def test_the_catalogue_follows_prometheus_conventions() -> None:

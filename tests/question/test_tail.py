@@ -91,7 +91,7 @@ def judged(worst: float, host: str, row: tuple[float, float | None, float] | Non
         findings=CHECK.findings(document),
         host=host,
     )
-    slowest = next(each for each in made.findings if each.item == "slowest transfer")
+    slowest = next(each for each in made.findings if each.subject == "slowest transfer")
     assert slowest.fields["ratio"] == pytest.approx(max(worst, USUAL.worst_over_p50))
     return next(metric for metric in made.metrics if metric.name == "sole_tail_worst.n0_g1")
 

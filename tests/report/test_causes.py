@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from nearfar import report
+from nearfar.base import Finding
 from nearfar.report import causes, headline
 from nearfar.report.causes import ABSENT, FIGURE, GAP, OTHER, PART, VerdictReason, grouped
 from nearfar.report.explanations import Answer
@@ -20,12 +21,15 @@ NODE = SimpleNamespace(name="a", folder=Path("a"), modelled=False)
 OTHER_NODE = SimpleNamespace(name="b", folder=Path("b"), modelled=False)
 
 
-def reason(verdict, text, kind=OTHER, cells=(), devices=(), hard=False, node=NODE):
-    return VerdictReason(verdict, text, node, None, None, hard, kind, tuple(cells), frozenset(devices))
+def reason(verdict, text, kind=OTHER, cells=(), devices=(), hard=False, node=NODE, why=""):
+    fields = {"cause": why} if why else {}
+    return VerdictReason(
+        Finding("x", verdict, text, hard, fields=fields), node, None, None, kind, tuple(cells), frozenset(devices)
+    )
 
 
 def told(groups):
-    return [(group.cause.text, [each.text for each in group.follows]) for group in groups]
+    return [(group.cause.finding.reason, [each.finding.reason for each in group.follows]) for group in groups]
 
 
 ABSENT_GPU = reason("FAIL", "GPU 3 is absent", ABSENT, devices=["g3"], hard=True)
@@ -45,14 +49,14 @@ def test_an_absent_gpu_explains_what_could_not_be_measured_with_it():
 
 def test_what_prevented_several_checks_stands_once():
     hidden = [
-        replace(reason("INDETERMINATE", f"not measured: {cell}", GAP, [cell]), why="GPU 1 is hidden")
+        reason("INDETERMINATE", f"not measured: {cell}", GAP, [cell], why="GPU 1 is hidden")
         for cell in ("n0:g1", "g0:g1")
     ]
-    busy = replace(reason("INDETERMINATE", "not measured: n0:g2", GAP, ["n0:g2"]), why="GPU 2 is busy")
+    busy = reason("INDETERMINATE", "not measured: n0:g2", GAP, ["n0:g2"], why="GPU 2 is busy")
     elsewhere = replace(hidden[0], node=OTHER_NODE)
     groups = grouped([*hidden, busy, elsewhere])
-    assert groups[0].cause.text.startswith("GPU 1 is hidden; ")
-    assert "no evidence against the node" in groups[0].cause.text
+    cause = groups[0].cause.finding
+    assert (cause.code, cause.fields["cause"]) == ("checks.same_gap", "GPU 1 is hidden")
     assert [len(group.follows) for group in groups] == [2, 0, 0]
     assert groups[0].words == "and 2 reasons that follow from it"
 
@@ -60,7 +64,7 @@ def test_what_prevented_several_checks_stands_once():
 def test_an_absent_gpu_that_is_named_by_its_bus_address_is_the_one_that_programs_miss():
     named = reason("FAIL", "3 GPUs, expected 4: 0000:4b:00.0 is absent", ABSENT, hard=True)
     missed = reason("FAIL", "n0:g3: is not there", ABSENT, ["n0:g3"], ["g3"], hard=True)
-    assert told(grouped([missed, named])) == [(named.text, [missed.text])]
+    assert told(grouped([missed, named])) == [(named.finding.reason, [missed.finding.reason])]
 
 
 def test_a_narrow_link_explains_slowness_and_no_gap_nor_wrong_data():
@@ -84,7 +88,7 @@ def test_a_part_that_the_diagnosis_names_stands_before_its_figures():
     answer = Answer("explained by g2.h2d", frozenset({"n0:g2", "n0:g2+g2:n0"}))
     groups = grouped([*slow, rest], {"a": answer})
     assert told(groups) == [("explained by g2.h2d", ["a", "b"]), ("c", [])]
-    assert (groups[0].cause.verdict, groups[0].words) == ("FAIL", "and 2 figures that follow from it")
+    assert (groups[0].cause.finding.verdict, groups[0].words) == ("FAIL", "and 2 figures that follow from it")
     assert groups[0].worst is slow[0]
     # Without a part that is named nothing is folded away.
     assert told(grouped(slow, {"a": Answer("cannot be told")})) == [("a", []), ("b", [])]
@@ -94,7 +98,7 @@ def test_figures_out_of_bounds_that_share_one_gpu_stand_under_it():
     slow = [reason("FAIL" if n == 1 else "DEGRADED", f"n{n}:g9", FIGURE, [f"n{n}:g9"]) for n in range(4)]
     elsewhere = reason("DEGRADED", "g1:g2", FIGURE, ["g1:g2"])
     (shared, alone) = grouped([*slow, elsewhere])
-    assert (shared.cause.text, shared.cause.verdict, shared.words) == (
+    assert (shared.cause.finding.reason, shared.cause.finding.verdict, shared.words) == (
         "4 of 5 figures out of bounds go through GPU 9", "FAIL", "",
     )  # fmt: skip
     assert shared.worst is slow[1] and set(map(id, shared.follows)) == set(map(id, slow)) and alone.cause is elsewhere
@@ -107,7 +111,7 @@ def test_figures_out_of_bounds_that_share_one_gpu_stand_under_it():
 def test_gpus_that_are_absent_stand_before_a_package_that_is():
     package = reason("FAIL", "1 processor package, the site's file says 2", hard=True)
     gone = reason("FAIL", "none of the 16 GPUs is on the PCI bus", ABSENT, hard=True)
-    assert told(grouped([package, gone])) == [(gone.text, []), (package.text, [])]
+    assert told(grouped([package, gone])) == [(gone.finding.reason, []), (package.finding.reason, [])]
 
 
 @pytest.mark.parametrize("write", [synthetic.broken, lambda d: golden.write(d, slow={"g2:n0": 0.5, "n0:g2": 0.5})])

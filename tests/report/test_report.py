@@ -202,15 +202,15 @@ def test_a_broken_node_says_what_is_broken_worst_first(tmp_path: Path) -> None:
     folder = synthetic.broken(tmp_path)
     page = Page(report.build(folder))
     reasons = headline.reasons(run_directory.read(folder))
-    words = [group.cause.verdict for group in reasons]
+    words = [group.cause.finding.verdict for group in reasons]
     assert words == sorted(words, key=verdicts.ORDER.index)
     gone, narrow = reasons[:2]
-    assert gone.cause.hard and "GPU 3 (0000:4b:00.0) is absent" in gone.cause.text
+    assert gone.cause.finding.hard and "GPU 3 (0000:4b:00.0) is absent" in gone.cause.finding.reason
     (shared,) = gone.follows
-    assert shared.text == "n0:g3, g3:n0, n0:g3+g3:n0: GPU 3 (0000:4b:00.0) is not there"
+    assert shared.finding.reason == "n0:g3, g3:n0, n0:g3+g3:n0: GPU 3 (0000:4b:00.0) is not there"
     # The link at half of its width explains what is slow through it, and stands before it.
-    assert "PCIe width x8 under load" in narrow.cause.text
-    slow = next(r for r in narrow.follows if "27.1 GB/s" in r.text)
+    assert "PCIe width x8 under load" in narrow.cause.finding.reason
+    slow = next(r for r in narrow.follows if "27.1 GB/s" in r.finding.reason)
     assert "and 3 figures that follow from it" in page.text
     assert f"#{slow.anchor}" in page.links and slow.anchor in page.ids
     # The absent GPU has its row in each of the three maps, and its ghost in the drawing.
@@ -381,7 +381,7 @@ def test_a_run_in_which_nothing_was_held_against_anything(tmp_path: Path) -> Non
     folder = synthetic.one_gpu(tmp_path)
     for path in folder.glob("workstation/*/verdict.json"):
         metrics = [{**m, "reference": None, "verdict": "not judged"} for m in json.loads(path.read_text())["metrics"]]
-        notes = [{"item": "history", "verdict": "not judged", "reason": "its own past: no such file", "hard": False}]
+        notes = [{"subject": "history", "verdict": "not judged", "reason": "its own past: no such file", "hard": False}]
         change(path, metrics=metrics, verdict="not judged", reasons=[], findings=notes)
     change(folder / "run.json", verdict="not judged", exit_code=0)
     page = Page(report.build(folder))
@@ -432,7 +432,7 @@ def test_nothing_that_a_run_says_is_taken_for_markup(tmp_path: Path) -> None:
     for path in (folder / "h200-07").glob("*/verdict.json"):
         raw = json.loads(path.read_text())
         metrics = [{**m, "reason": evil, "path_class": evil, "question": evil} for m in raw["metrics"]]
-        findings = [{**f, "reason": evil, "item": evil} for f in raw["findings"]]
+        findings = [{**f, "reason": evil, "subject": evil} for f in raw["findings"]]
         change(path, node=evil, reasons=[evil], metrics=metrics, findings=findings, missing=[evil])
     node = json.loads((folder / "h200-07" / "node.json").read_text())
     gpus = [{**g, "name": evil, "uuid": evil} for g in node["gpus"]]

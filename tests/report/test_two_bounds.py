@@ -8,7 +8,7 @@ import pytest
 
 from nearfar.report.batch.distributions import Distributions
 from nearfar.report.figures import Figure, wording
-from nearfar.slurm.results import verdict_findings
+from nearfar.slurm.results import publish_result
 from nearfar.verdict import JudgedMetric
 from nearfar.verdict.verdict_types import FigureLook, JudgedReference
 from tests.support.verdicts import judged, judged_metric
@@ -56,8 +56,8 @@ def test_looks_stand_in_a_row() -> None:
 
 @pytest.mark.parametrize("metric, limit", [(SLOW, 54.3), (LATE, 6.6)])
 def test_the_bound_that_a_degraded_figure_is_beyond_goes_to_the_scheduler(metric: JudgedMetric, limit: float) -> None:
-    (found,) = verdict_findings.findings(judged("host_device_check", metric))
-    assert (found["verdict"], found["limit"]) == ("DEGRADED", limit)
+    (found,) = publish_result.findings(judged("host_device_check", metric))
+    assert (found.verdict, found.fields["limit"]) == ("DEGRADED", limit)
 
 
 def test_a_batch_keeps_both() -> None:

@@ -241,7 +241,7 @@ def test_drift_is_named(checkout: Path) -> None:
     done = validate(checkout, "--system", "fake", "--check", "topology_check")
     assert done.returncode == 1, done.stdout + done.stderr
     verdicts = expected_cases.verdicts((checkout.parent / "state/reports/latest").resolve())
-    assert any(finding.item == "gpus" and finding.hard for finding in verdicts[0].findings)
+    assert any(finding.subject == "gpus" and finding.hard for finding in verdicts[0].findings)
 
 
 def test_programs_that_cannot_be_built(checkout: Path) -> None:

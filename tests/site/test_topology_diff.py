@@ -35,7 +35,7 @@ def loaded(width: int) -> object:
 
 def found(system: System, observed: object, document: object = None, acceptance: bool = False) -> list[tuple[str, str]]:
     findings = topology_diff.findings(system, PARTITION, KEENELAND, NODE, observed, document, acceptance)
-    return [(f.item, f.verdict) for f in findings]
+    return [(f.subject, f.verdict) for f in findings]
 
 
 def test_one_cell_from_near_memory_loads_each_gpu() -> None:
@@ -51,7 +51,7 @@ def test_a_partition_that_says_nothing_of_its_nodes_is_compared_with_nothing() -
     """What is expected was then read from the very node, and always agrees."""
     silent, telling = Partition("gpu", features=("gpu",)), Partition("gpu", expect={"gpus": 3})
     (note,) = topology_diff.findings(REVIEWED, silent, None, NODE, NODE, None, False)
-    assert (note.item, note.verdict) == ("topology", NOT_JUDGED)
+    assert (note.subject, note.verdict) == ("topology", NOT_JUDGED)
     assert note.reason.endswith("does not say what 'gpu' should have: give it a node_type, or `expect`")
     words = [f.verdict for f in topology_diff.findings(REVIEWED, telling, None, NODE, NODE, None, False)]
     assert words == ["PASS", NOT_JUDGED], "compared as far as the file says, with a note"
@@ -60,7 +60,7 @@ def test_a_partition_that_says_nothing_of_its_nodes_is_compared_with_nothing() -
 def test_a_missing_gpu_is_hard_evidence() -> None:
     fewer = replace(NODE, gpus=NODE.gpus[:2])
     findings = topology_diff.findings(REVIEWED, PARTITION, KEENELAND, NODE, fewer, None, False)
-    assert ("g2", "FAIL") in [(f.item, f.verdict) for f in findings]
+    assert ("g2", "FAIL") in [(f.subject, f.verdict) for f in findings]
     assert all(f.hard for f in findings)
 
 

@@ -24,7 +24,7 @@ def without(node: Node, index: int) -> Node:
 
 def items(expected: Node, observed: Node, under_load: Any = None, expectation: Any = None) -> dict[str, str]:
     """Item -> sentence."""
-    return {d.item: d.reason for d in compare(expected, observed, under_load, expectation)}
+    return {d.subject: d.reason for d in compare(expected, observed, under_load, expectation)}
 
 
 def h200(count: int = 4) -> Node:

@@ -43,13 +43,13 @@ def without(node: Node, index: int) -> Node:
 
 def test_a_slow_link_is_its_own_gpus_though_one_before_it_is_gone() -> None:
     found = compare(NODE, without(NODE, 1), loads({index: 8 if index == 5 else 16 for index in range(8) if index != 1}))
-    assert [d.item for d in found if "link" in d.item] == ["g5.link.width"]
+    assert [d.subject for d in found if "link" in d.subject] == ["g5.link.width"]
 
 
 def test_a_link_whose_state_could_not_be_read_is_compared_by_what_it_can_do() -> None:
     observed = replace(NODE, gpus=MIXED.gpus)
     unread = {7: {"index": 7, "link": {"gen": None, "width": None}}}
-    assert [d.item for d in compare(NODE, observed, unread)] == ["g7.link.width"]
+    assert [d.subject for d in compare(NODE, observed, unread)] == ["g7.link.width"]
 
 
 def test_a_modelled_document_judges_no_real_node() -> None:
@@ -202,7 +202,7 @@ def test_each_figure_is_grouped_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_gpus_gone_is_one_sentence() -> None:
     (difference,) = compare(NODE, replace(NODE, gpus=()))
-    assert difference.item == "gpus"
+    assert difference.subject == "gpus"
     assert difference.reason.startswith(f"none of the {len(NODE.gpus)} GPUs is on the PCI bus")
 
 

@@ -105,7 +105,7 @@ def test_a_cpu_that_costs_more_than_its_like_is_named() -> None:
     flow = {"flow": "n0:g0", "rate": {**rate(9.5), "unit": "us"}, "tried": tried}
     raw["results"].append({"quantity": "latency.copy", "cell": "n0:g0", "converged": True, "flows": [flow]})
     (finding,) = judged(measurement.document.from_raw(raw))["findings"]
-    assert (finding["item"], finding["code"], finding["fields"]["time"]) == ("cpu8", "cpu.slow", 14.0)
+    assert (finding["subject"], finding["code"], finding["fields"]["time"]) == ("cpu8", "cpu.slow", 14.0)
 
 
 def test_a_slow_path_is_a_sentence() -> None:

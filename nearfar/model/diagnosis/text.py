@@ -59,7 +59,9 @@ def undetermined(diagnosis: Diagnosis) -> str:
 
 
 def _short(blames: Sequence[DegradedPart]) -> str:
-    return " and ".join(f"{b.part.name} at {b.factor:.3f} [{b.low:.3f}–{b.high:.3f}] of healthy" for b in blames)
+    return " and ".join(
+        f"{b.part.name} ({b.part.description}) at {b.factor:.3f} [{b.low:.3f}–{b.high:.3f}] of healthy" for b in blames
+    )
 
 
 def as_json(diagnosis: Diagnosis, kind: str, node_type: str, source: str) -> dict[str, Any]:

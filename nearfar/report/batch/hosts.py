@@ -134,7 +134,7 @@ def _findings(verdict: str, measured: list[NodeRun]) -> Iterable[tuple[str, str]
     for node in measured:
         for check in node.checks:
             if check.verdict is not None:
-                yield from ((check.name, each.item) for each in check.verdict.findings if each.verdict == verdict)
+                yield from ((check.name, each.subject) for each in check.verdict.findings if each.verdict == verdict)
                 yield from ((check.name, each.name) for each in check.verdict.metrics if each.verdict == verdict)
 
 

@@ -16,8 +16,7 @@ from .merged_document import merged
 
 @dataclass(frozen=True)
 class Answer:
-    """What explains a node's slow figures in a sentence, and the cells that parts it names explain (none: it names no part).
-    A part stands in it with its name and in words: ``g1.link (link between GPU 1 and its host, both directions)``."""
+    """What explains a node's slow figures in a sentence, and the cells that parts it names explain (none: it names no part)."""
 
     sentence: str
     cells: frozenset[str] = frozenset()
@@ -68,8 +67,5 @@ def answers(report: Mapping[str, Any]) -> dict[str, Answer]:
 
 def _answer(said: Mapping[str, Any]) -> Answer:
     """Out of ``diagnosis`` of ``report.json``."""
-    sentence, sets = str(said["sentence"]), said.get("sets") or []
-    for part in {part["part"]: part for parts in sets for part in parts}.values():
-        sentence = sentence.replace(f"{part['part']} at ", f"{part['part']} ({part['words']}) at ")
-    slow = said.get("slow") or [] if sets else []
-    return Answer(sentence, frozenset(str(one["cell"]) for one in slow if one["explained"]))
+    slow = said.get("slow") or [] if said.get("sets") else []
+    return Answer(str(said["sentence"]), frozenset(str(one["cell"]) for one in slow if one["explained"]))

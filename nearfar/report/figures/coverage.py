@@ -65,7 +65,7 @@ def nothing(run: RunDirectory) -> str | None:
     why = [f"{count} {have} no reference, {makes}"] if count else []
     why += [unlimited_words(unlimited)] if unlimited else []
     findings = [f for check in _measured(run) if check.verdict for f in check.verdict.findings]
-    why += dict.fromkeys(f.reason for f in findings if f.item == "topology")
+    why += dict.fromkeys(f.reason for f in findings if f.subject == "topology")
     return "; ".join(why) or "no check had anything to compare with"
 
 

@@ -211,13 +211,13 @@ class _Drawing:
             lines = [f"GPU {gpu.index}", f"{SIGNS['FAIL']} absent", "expected here"]
         else:
             self._lanes(gpu.index, middle, above, far)
-            verdict, sentence = self.findings.faults.get(gpu.index, ("", ""))
+            fault = self.findings.faults.get(gpu.index)
+            verdict = "" if fault is None else fault.verdict
             name = (gpu.name or "GPU").replace("NVIDIA ", "").replace("Tesla ", "")
             link = self.findings.links.get(gpu.index) or link_words(gpu.link, most=True)
             words = f"GPU {gpu.index}: {gpu.name or 'model unknown'} at {gpu.pci}, {link}"
-            group = element(
-                "g", element("title", f"{words}. {sentence}" if sentence else words), class_=f"gpu {verdict}".strip()
-            )
+            sentence = words if fault is None else f"{words}. {fault.reason}"
+            group = element("g", element("title", sentence), class_=f"gpu {verdict}".strip())
             head = f"GPU {gpu.index}" + (f" {SIGNS[verdict]}" if verdict else "")
             lines = [head, _cut(name, 17), "hidden from this process" if not gpu.visible else link]
         group.append(element("rect", x=x, y=top, width=GPU_WIDTH, height=DEVICE_HEIGHT, rx=5))
@@ -302,8 +302,8 @@ class _Drawing:
         words = ", ".join(parts) + "."
         for index, why in sorted(self.findings.absent.items()):
             words += f" GPU {index} is absent: {why}."
-        for index, (verdict, why) in sorted(self.findings.faults.items()):
-            words += f" GPU {index} {verdict}: {why}."
+        for index, fault in sorted(self.findings.faults.items()):
+            words += f" GPU {index} {fault.verdict}: {fault.reason}."
         return words
 
 

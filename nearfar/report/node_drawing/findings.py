@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from nearfar.base import Finding
 from nearfar.report.figures import Figure
 
 
@@ -32,6 +33,6 @@ class Findings:
     lanes: dict[int, dict[str, LinkDirection]] = field(default_factory=dict)
     links: dict[int, str] = field(default_factory=dict)
     absent: dict[int, str] = field(default_factory=dict)
-    faults: dict[int, tuple[str, str]] = field(default_factory=dict)  # (verdict, sentence)
+    faults: dict[int, Finding] = field(default_factory=dict)
     limits: Counter[str] = field(default_factory=Counter)
     uplinks: dict[str, UplinkRate] = field(default_factory=dict)

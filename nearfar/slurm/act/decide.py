@@ -139,11 +139,11 @@ def passed_since(node: str, runs: Sequence[CheckRun], drained: OurDrain, floor: 
     newest = max(later, key=lambda run: run.ended, default=None)
     if newest is None:
         return messages.NOT_RUN.finding(node, check=drained.check, nodes="two" if drained.check == MPI_PAIRS else None)
-    if newest.clears(drained.what):
+    if newest.clears(drained.figure):
         return messages.PASSED.finding(node, check=newest.check, run=newest.run)
     message = messages.NOT_COVERED if good(newest.verdict) else messages.NOT_PASSED
     return message.finding(
-        node, check=drained.check, run=newest.run, figure=drained.what, verdict_of=newest.verdict
+        node, check=drained.check, run=newest.run, figure=drained.figure, verdict_of=newest.verdict
     )  # fmt: skip
 
 

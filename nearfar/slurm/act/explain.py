@@ -89,7 +89,7 @@ def _evidence(view: ActView, name: str) -> list[dict[str, Any]]:
     """The open hard evidence of a node."""
     hard = view.decisions.hard.get(name)
     return [
-        {"check": e.found_by.check, "run": e.found_by.run, "what": e.finding.item, "code": e.finding.code or None,
-         "words": e.finding.reason, "known": second_text(e.found_by.known), "acted_on": e.stands, "why": e.why}
+        {"check": e.found_by.check, "run": e.found_by.run, "finding": e.finding.to_raw(),
+         "known": second_text(e.found_by.known), "acted_on": e.stands, "why": e.why}
         for e in (() if hard is None else hard.open)
     ]  # fmt: skip

@@ -31,10 +31,8 @@ def carry_out(decision: Decision, slurm: Slurm, log: ActLog) -> str | None:
     """
     more: dict[str, Any] = {"reason": decision.reason, "why": decision.why}
     if decision.evidence is not None:
-        found, finding = decision.evidence.found_by, decision.evidence.finding
-        figure = finding.item if "value" in finding.fields else None
-        more |= {"check": found.check, "what": figure, "hard": finding.hard, "run": found.run, "source": found.source,
-                 "words": finding.reason}  # fmt: skip
+        found, finding = decision.evidence.found_by, decision.evidence.finding.to_raw()
+        more |= {"check": found.check, "finding": finding, "run": found.run, "source": found.source}
     refusal = write(decision.action, decision.node, _write(decision), slurm, log, **more)
     return None if refusal is None else str(refusal)
 

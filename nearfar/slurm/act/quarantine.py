@@ -181,7 +181,7 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
             return _known(suspect), f"{why}: drained as before"
     still = next((e for e in suspect.open if hard_evidence.passed_fully(e, of_node) is None), None)
     if still is not None:
-        words = f"{why}, but no full run that passes covers {still.found_by.check} {still.finding.item}"
+        words = f"{why}, but no full run that passes covers {still.found_by.check} {still.finding.subject}"
         return _known(suspect), f"{words}: drained as before"
     return None, why
 
@@ -198,15 +198,15 @@ def _known(suspect: Suspect) -> dict[str, Any]:
     was = suspect.drained
     return {
         "reason": suspect.reason,
-        **({} if was is None else {"check": was.check, "what": was.what, "hard": was.hard}),
+        **({} if was is None else {"check": was.check}),
+        **({} if was is None or was.finding is None else {"finding": was.finding.to_raw()}),
     }
 
 
 def _found(worst: Evidence) -> dict[str, Any]:
-    reason = str(reason_of(worst))
-    what = worst.finding.item if "value" in worst.finding.fields else None
-    found = worst.found_by
-    return {"reason": reason, "check": found.check, "what": what, "hard": worst.finding.hard, "run": found.run}
+    return {
+        "reason": str(reason_of(worst)), "check": worst.found_by.check, "finding": worst.finding.to_raw(), "run": worst.found_by.run,
+    }  # fmt: skip
 
 
 def close(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from nearfar.base import NearfarError, utc_text
+from nearfar.base import Finding, NearfarError, utc_text
 from nearfar.slurm.act import DRAIN, view
 from nearfar.slurm.controller import NodeState, Slurm
 from nearfar.slurm.health import kept_looks
@@ -58,11 +58,11 @@ def ask(site: InstalledSite) -> Iterator[DoctorAnswer]:
 
 def _walk(site: InstalledSite) -> DoctorAnswer:
     nodes, node = _nodes(site)
-    words = "GPU 0 is absent (made up by nearfar slurm doctor)"
+    absent = Finding("g0", "FAIL", "GPU 0 is absent (made up by nearfar slurm doctor)", True, "gpu.missing")
     finding = {
         "schema": "nearfar-health/1", "run": _RUN, "node": node, "hostname": node, "time": utc_text(site.now), "boot": None,
         "seconds": 0.0, "verdict": "FAIL", "system": site.policy.system, "partition": None, "last": None,
-        "findings": [{"what": "g0", "verdict": "FAIL", "hard": True, "code": "gpu.missing", "words": words}],
+        "findings": [absent.to_raw()],
     }  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="nearfar-doctor-") as place:
         kept_looks.store(Path(place), finding, "set TMPDIR to a directory")

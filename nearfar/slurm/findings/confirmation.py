@@ -52,14 +52,14 @@ def _hard(newest_first: Sequence[CheckRun]) -> list[Evidence]:
         for finding in run.failures:
             if finding.hard:
                 words = run.confirmed or "hard evidence stands at once"
-                found.setdefault((finding.item, finding.code), Evidence(run, finding, stands=True, why=words))
+                found.setdefault((finding.subject, finding.code), Evidence(run, finding, stands=True, why=words))
     return list(found.values())
 
 
 def _speed(newest_first: Sequence[CheckRun], policy: Policy, now: float) -> list[Evidence]:
     """A figure whose newest judgement is FAIL; it stands if the run before that one judged it so too. What comes and goes stands
     by the nights on which it was slow, whatever was measured between them."""
-    names = {f.item for run in newest_first for f in run.failures if not f.hard}
+    names = {f.subject for run in newest_first for f in run.failures if not f.hard}
     found = []
     for name in sorted(names):
         judged = [(run, _of(run, name)) for run in newest_first if name in run.passed or _of(run, name) is not None]
@@ -107,7 +107,7 @@ def _by_nights(newest_first: Sequence[CheckRun], name: str, policy: Policy, now:
 
 
 def _of(run: CheckRun, name: str) -> Finding | None:
-    return next((f for f in run.failures if f.item == name and not f.hard), None)
+    return next((f for f in run.failures if f.subject == name and not f.hard), None)
 
 
 def _apart(earlier: CheckRun, later: CheckRun) -> bool:

@@ -53,12 +53,12 @@ class Evidence:
     @property
     def signature(self) -> tuple[str, str, str]:
         """What it has in common with the same finding of another run on the node: check, what was found, code of hard evidence."""
-        return self.found_by.check, self.finding.item, self.finding.code if self.finding.hard else ""
+        return self.found_by.check, self.finding.subject, self.finding.code if self.finding.hard else ""
 
     @property
     def metric(self) -> tuple[str, str, bool]:
         """What it has in common with other nodes' evidence: check, metric without the parts' numbers, whether it is hard."""
-        return self.found_by.check, general(self.finding.item), self.finding.hard
+        return self.found_by.check, general(self.finding.subject), self.finding.hard
 
     @property
     def severity(self) -> tuple[bool, float, str, str]:
@@ -68,7 +68,7 @@ class Evidence:
         if value is not None and limit:
             ratio = abs(value / limit)
             gap = ratio if ratio < 1 else 1 / ratio
-        return not finding.hard, gap, self.found_by.check, finding.item
+        return not finding.hard, gap, self.found_by.check, finding.subject
 
     @property
     def answered_until(self) -> float:

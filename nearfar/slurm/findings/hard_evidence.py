@@ -116,7 +116,7 @@ def _covers(these: Sequence[CheckRun], after: Iterable[CheckRun], one: Evidence)
     check = one.found_by.check
     if check == MPI_PAIRS:
         return any(run.check == MPI_PAIRS and good(run.verdict) for run in after)
-    cell = _cell(one.finding.fields.get("cell") or one.finding.item)
+    cell = _cell(one.finding.fields.get("cell") or one.finding.subject)
     if cell is not None:
         return any(cell in map(_cell, run.cells) for run in these)
     right = (check, covering_health() if check in (HEALTH, _QUICK) else check)

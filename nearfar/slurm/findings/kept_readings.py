@@ -151,7 +151,7 @@ def _dump(results: Path, kept: Mapping[str, _Kept]) -> str:
         if isinstance(value, frozenset):
             return sets.setdefault(value, len(sets))
         if isinstance(value, Finding):
-            return list(vars(value).values())
+            return value.to_raw()
         return [packed(one) for one in value] if isinstance(value, tuple) else value
 
     entries = {
@@ -186,8 +186,8 @@ def _kept(entry: Sequence[Any], sets: Sequence[frozenset[str]]) -> _Kept:
 
 
 def _check(
-    check: str, verdict: str, folder: str, words: str, failures: Sequence[Sequence[Any]], *numbers: int,
+    check: str, verdict: str, folder: str, words: str, failures: Sequence[Mapping[str, Any]], *numbers: int,
     sets: Sequence[frozenset[str]],
 ) -> CheckReading:  # fmt: skip
-    found = tuple(Finding(*finding) for finding in failures)
+    found = tuple(map(Finding.from_raw, failures))
     return CheckReading(check, verdict, folder, words, found, *(sets[number] for number in numbers))

@@ -26,6 +26,7 @@ _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 _LINES = "act-log-1"
 #: Of which types values are by action (None: it may be missing), where the schema of all actions does not say it.
 _OF_ACTION: Mapping[str, Mapping[str, tuple[type, ...]]] = {
+    "evidence": {"finding": (dict,)},
     "closed": {"passed": (int, float, type(None))},
     "quarantine": {"reservation": (str,), "nodes": (dict,)},
     "quarantine_over": {"reservation": (str,), "passed": (list, type(None))},

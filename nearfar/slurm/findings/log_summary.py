@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
+from nearfar.base import Finding
 from nearfar.site import HEALTH
-from nearfar.slurm.results import result
 
 from .check_run import CheckRun
 from .evidence import Evidence
@@ -26,14 +26,22 @@ _OF_SYSTEM = ("evidence", "held", "held_over")
 
 @dataclass(frozen=True)
 class OurDrain:
-    """A drain of ours: when, for what (``what`` None: no figure), and whether that was hard evidence (None: the log knows it
-    only by a person's word)."""
+    """A drain of ours: when, and for what (``finding`` None: the log knows it only by a person's word)."""
 
     at: float
     reason: str
     check: str
-    what: str | None
-    hard: bool | None
+    finding: Finding | None
+
+    @property
+    def figure(self) -> str | None:
+        """The name of the figure that it was drained for; None: for none, or it is not known."""
+        return self.finding.subject if self.finding is not None and "value" in self.finding.fields else None
+
+    @property
+    def hard(self) -> bool | None:
+        """Whether it was drained for hard evidence; None: not known."""
+        return None if self.finding is None else self.finding.hard
 
 
 @dataclass
@@ -225,12 +233,13 @@ def answered_key(node: str, one: Evidence) -> tuple[str, ...]:
 
 def _drained(entry: Entry) -> OurDrain:
     more = entry.more
-    return OurDrain(entry.at, str(more.get("reason")), str(more.get("check")), more.get("what"), more.get("hard"))
+    finding = Finding.from_raw(more["finding"]) if more.get("finding") else None
+    return OurDrain(entry.at, str(more.get("reason")), str(more.get("check")), finding)
 
 
 def _recorded(node: str, entry: Entry) -> Evidence:
     more = entry.more
-    finding = result.finding(more)
+    finding = Finding.from_raw(more["finding"])
     found = CheckRun(
         node=node, check=str(more.get("check")), run=str(more.get("run", "")), started=float(more.get("started", entry.at)),
         ended=float(more.get("ended", entry.at)), verdict="FAIL", failures=(finding,), parts=tuple(more.get("parts", ())),
@@ -241,10 +250,9 @@ def _recorded(node: str, entry: Entry) -> Evidence:
 
 def log_line(one: Evidence) -> dict[str, Any]:
     """What the log has to say of hard evidence."""
-    found, finding = one.found_by, one.finding
+    found = one.found_by
     return {
-        "check": found.check, "run": found.run, "what": finding.item, "code": finding.code or None, "hard": True,
-        "cell": finding.fields.get("cell"),
-        "words": finding.reason, "started": found.started, "ended": found.ended, "came": found.came, "parts": list(found.parts),
+        "check": found.check, "run": found.run, "finding": one.finding.to_raw(), "started": found.started, "ended": found.ended,
+        "came": found.came, "parts": list(found.parts),
         "confirmed": found.confirmed, "source": found.source,
     }  # fmt: skip

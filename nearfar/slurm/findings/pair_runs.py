@@ -7,11 +7,10 @@ confirming run of the first: another job, after the first was over, with another
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, Finding, good, worst
+from nearfar.base import CouldNotJudge, good, worst
 from nearfar.site import MPI_PAIRS
 from nearfar.slurm.results import Pair, result, results_directory
 from nearfar.slurm.sweep import SweepJob, pairing, sweep_file
@@ -20,20 +19,6 @@ from nearfar.slurm.trust import Trust
 from .check_run import CheckRun
 from .kept_readings import KeptReadings
 from .result_reading import ResultReading, is_between
-
-
-@dataclass(frozen=True)
-class MeasuredPair:
-    """One pair's result: its verdict, the FAILs between the two nodes, and the figures between them that are in their
-    bounds."""
-
-    run: str
-    started: float
-    ended: float
-    verdict: str
-    failures: tuple[Finding, ...]
-    passed: frozenset[str]
-    source: str
 
 
 def of_sweep(
@@ -90,17 +75,17 @@ def _latest(folder: Path, job: SweepJob) -> Path | None:
     return None
 
 
-def _measured(place: Path, one: ResultReading) -> MeasuredPair:
-    """A pair's result. A FAIL of what is not between the nodes is the business of each node's own run."""
+def _measured(place: Path, one: ResultReading) -> CheckRun:
+    """What a pair's result says of the path between its nodes. Other FAILs are the business of each node's own run."""
     failures = tuple(f for check in one.checks for f in check.failures if is_between(f.fields.get("cell")))
     word = one.verdict if one.verdict != "FAIL" or failures else "INDETERMINATE"
     if one.interrupted:
         word = worst([word, "INDETERMINATE"])
     passed = frozenset(name for check in one.checks for name in check.between)
-    return MeasuredPair(one.run, one.started, one.ended, word, failures, passed, str(place))
+    return CheckRun(one.name, MPI_PAIRS, one.run, one.started, one.ended, word, failures, passed, source=str(place))
 
 
-def _runs(rounds: Sequence[Mapping[Pair, MeasuredPair | None]]) -> Iterator[CheckRun]:
+def _runs(rounds: Sequence[Mapping[Pair, CheckRun | None]]) -> Iterator[CheckRun]:
     verdicts = [
         {pair: "INDETERMINATE" if one is None else one.verdict for pair, one in each.items()} for each in rounds
     ]
@@ -117,12 +102,12 @@ def _runs(rounds: Sequence[Mapping[Pair, MeasuredPair | None]]) -> Iterator[Chec
             yield _check_run(node, "INDETERMINATE", mine, judged.words)
 
 
-def _blamed(node: str, slow: Sequence[MeasuredPair], words: str) -> CheckRun:
+def _blamed(node: str, slow: Sequence[CheckRun], words: str) -> CheckRun:
     """``slow``: the node's failed pairs, the last of them with a partner that is proven."""
     last = slow[-1]
     for first in slow[:-1]:
-        known = {(f.item, f.hard and f.code) for f in first.failures}
-        alike = tuple(f for f in last.failures if (f.item, f.hard and f.code) in known)
+        known = {(f.subject, f.hard and f.code) for f in first.failures}
+        alike = tuple(f for f in last.failures if (f.subject, f.hard and f.code) in known)
         apart = first.ended <= last.started or last.ended <= first.started
         if alike and apart and first.run != last.run:
             confirmed = f"confirmed by run {first.run} with another partner; {words}"
@@ -130,7 +115,7 @@ def _blamed(node: str, slow: Sequence[MeasuredPair], words: str) -> CheckRun:
     return _check_run(node, "INDETERMINATE", slow, f"{words}, but no one figure in two runs, one after the other")
 
 
-def _check_run(node: str, verdict: str, these: Sequence[MeasuredPair], words: str, **more: Any) -> CheckRun:
+def _check_run(node: str, verdict: str, these: Sequence[CheckRun], words: str, **more: Any) -> CheckRun:
     last = these[-1]
     started, ended = min(one.started for one in these), max(one.ended for one in these)
     return CheckRun(

@@ -103,7 +103,7 @@ def reason(check: str, finding: Finding, run: str, part: str | None = None) -> D
 
 def part_of(blamed: Sequence[str], finding: Finding) -> str | None:
     """The first blamed part that a finding is about: one of its GPUs and NUMA nodes, or a link between others."""
-    about = set(_ENDPOINT.findall(finding.fields.get("cell") or finding.item))
+    about = set(_ENDPOINT.findall(finding.fields.get("cell") or finding.subject))
     for part in blamed:
         named = set(_ENDPOINT.findall(part))
         if not named or named & about:
@@ -116,15 +116,15 @@ def _subject(finding: Finding) -> list[str]:
     all else."""
     fields, path_class = finding.fields, finding.fields.get("class")
     if fields.get("value") is None:
-        return [finding.item, *([finding.code] if finding.code else [])]
+        return [finding.subject, *([finding.code] if finding.code else [])]
     try:
         cell = parse(fields.get("cell") or "")
     except NearfarError:
-        return [finding.item]
+        return [finding.subject]
     flow = cell.flows[0]
-    plain = cell.lone and flow.kind == "host" and not flow.options and finding.item.startswith(f"{path_class}.")
+    plain = cell.lone and flow.kind == "host" and not flow.options and finding.subject.startswith(f"{path_class}.")
     if not plain or path_class is None or "_latency" in path_class:
-        return [finding.item]
+        return [finding.subject]
     where = [] if path_class == "sole" else [f"n{flow.numa_node}"]
     return [str(flow.direction), f"g{flow.gpus[0]}", *where]
 

@@ -55,7 +55,7 @@ def blamed(
     failing: dict[tuple[str, str, bool], list[tuple[Evidence, str]]] = defaultdict(list)
     for node, these in found.items():
         for each in these:
-            if each.finding.code != WRONG_DATA and each.finding.item:
+            if each.finding.code != WRONG_DATA and each.finding.subject:
                 failing[each.metric].append((each, node))
     tested: dict[str, set[str]] = defaultdict(set)
     for run in runs:

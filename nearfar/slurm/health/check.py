@@ -159,7 +159,7 @@ def program(options: HealthOptions, as_json: bool = False) -> int:
 
 
 def _headline(finding: dict[str, Any]) -> str:
-    text = "; ".join(f["words"] for f in finding["findings"])
+    text = "; ".join(f["reason"] for f in finding["findings"])
     return f"{finding['node']}: {finding['verdict']}{': ' + text if text else ''}"
 
 
@@ -233,14 +233,7 @@ def _within(options: HealthOptions, node: str) -> dict[str, Any]:
 
 
 def _seen_nothing(options: HealthOptions, why: Finding) -> dict[str, Any]:
-    return {"system": options.system, "partition": options.partition, "findings": [_as_json(why)], "last": None}
-
-
-def _as_json(finding: Finding) -> dict[str, Any]:
-    return {
-        "what": finding.item, "verdict": finding.verdict, "hard": finding.hard, "words": finding.reason,
-        "code": finding.code, "fields": finding.fields,
-    }  # fmt: skip
+    return {"system": options.system, "partition": options.partition, "findings": [why.to_raw()], "last": None}
 
 
 def _child(options: HealthOptions, node: str, writing: int) -> NoReturn:
@@ -265,7 +258,7 @@ def _child(options: HealthOptions, node: str, writing: int) -> NoReturn:
             share = min(SHARE, options.limit / 4)
             asked = QUICK if options.quick else None
             seen = look(node, options.system, options.partition, options.results, say, past, share, asked)
-            answer = {**asdict(seen), "findings": [_as_json(one) for one in seen.findings]}
+            answer = {**asdict(seen), "findings": [one.to_raw() for one in seen.findings]}
         except Exception as error:  # a fault of ours must not leave an older finding in place
             answer = _seen_nothing(options, messages.ERROR.finding("look", error=f"{type(error).__name__}: {error}"))
         say(json.dumps(answer, ensure_ascii=False))

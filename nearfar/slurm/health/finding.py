@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge, Finding
-from nearfar.slurm.results import result
 from nearfar.slurm.trust import Trust
 
 from . import kept_looks
@@ -38,7 +37,12 @@ def read(path: Path, trust: Trust) -> HealthFinding:
     if kept and path.name != kept_looks.name(raw):
         raise CouldNotJudge(f"{path}: of run {raw['run']} at {raw['time']}, and not called so; not counted")
     return HealthFinding(
-        raw["run"], raw["node"], raw["system"], raw["time"], raw["verdict"], tuple(map(result.finding, raw["findings"]))
+        raw["run"],
+        raw["node"],
+        raw["system"],
+        raw["time"],
+        raw["verdict"],
+        tuple(map(Finding.from_raw, raw["findings"])),
     )
 
 

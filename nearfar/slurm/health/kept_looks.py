@@ -132,7 +132,7 @@ def is_look(file: str) -> bool:
 
 
 def _fails(finding: Mapping[str, Any]) -> frozenset[tuple[object, ...]]:
-    keys = ("what", "verdict", "hard", "code", "words")
+    keys = ("code", "subject", "verdict", "hard", "reason")
     return frozenset(
         tuple(one.get(key) for key in keys) for one in finding.get("findings", ()) if one.get("verdict") == "FAIL"
     )

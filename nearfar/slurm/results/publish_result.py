@@ -13,15 +13,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, NearfarError, cannot_write, copy_tree
-from nearfar.verdict import UNJUDGED, verdict_file
+from nearfar.base import ORDER, CouldNotJudge, Finding, NearfarError, cannot_write, copy_tree
+from nearfar.verdict import UNJUDGED, Verdict, verdict_file
 
 from . import figures_file
 from .result import RESULT, SCHEMA, RunInfo, verdict_of
-from .verdict_findings import findings
 
 #: What of a run directory stays where the node keeps its own files: ReFrame's stage and output.
 _LEFT_BEHIND = ("reframe",)
+#: Verdicts of what is not well.
+_BAD = ORDER[:3]
 _ELSEWHERE = "name another --results DIR"
 
 
@@ -131,14 +132,22 @@ def _check(path: Path) -> dict[str, Any] | None:
     if verdict is None or verdict.kind != "measured":
         return None
     return {"check": verdict.check, "verdict": verdict.verdict, "folder": f"{path.parent.parent.name}/{path.parent.name}",
-            "node_folder": path.parent.parent.name, "findings": findings(verdict)}  # fmt: skip
+            "node_folder": path.parent.parent.name, "findings": [each.to_raw() for each in findings(verdict)]}  # fmt: skip
+
+
+def findings(verdict: Verdict) -> list[Finding]:
+    """What a check's verdict holds against a node: a finding for each figure or observation that is not well, worst first and hard
+    ones before the others."""
+    figures = (metric.finding for metric in verdict.metrics if metric.verdict in _BAD)
+    found = [*(each for each in verdict.findings if each.verdict in _BAD), *figures]
+    return sorted(found, key=lambda finding: (ORDER.index(finding.verdict), not finding.hard))
 
 
 def _first_reason(verdict: str, checks: list[dict[str, Any]], missing: list[str]) -> str | None:
     found = [finding for entry in checks for finding in entry["findings"] if finding["verdict"] == verdict]
     # That nothing was judged says less of a node than anything else.
-    hard_first = sorted(found, key=lambda finding: (not finding["hard"], finding["what"] == UNJUDGED))
-    words = [str(finding["words"]) for finding in hard_first] + (missing if verdict == "INDETERMINATE" else [])
+    hard_first = sorted(found, key=lambda finding: (not finding["hard"], finding["subject"] == UNJUDGED))
+    words = [str(finding["reason"]) for finding in hard_first] + (missing if verdict == "INDETERMINATE" else [])
     nothing = "nothing of this node was judged" if verdict == "INDETERMINATE" else None
     return words[0] if words else nothing
 

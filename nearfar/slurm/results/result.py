@@ -218,9 +218,9 @@ def _check(
     _check_said(path, result, entry, verdict)
     if verdict.kind != "measured":
         raise CouldNotJudge(f"{path}: {verdict.kind}, not measured; not counted")
-    found = tuple(map(finding, entry["findings"]))
+    found = tuple(map(Finding.from_raw, entry["findings"]))
     figures, reason = columns(verdict.metrics), next(iter(verdict.reasons), None)
-    named = {finding.item for finding in found}
+    named = {finding.subject for finding in found}
     gpus = {metric.name: metric.gpus for metric in verdict.metrics if metric.name in named}
     boards = verdict.measurement.gpus if found and verdict.measurement else ()
     return CheckResult(
@@ -236,18 +236,3 @@ def _check_said(path: Path, result: dict[str, Any], entry: dict[str, Any], said:
         )
     if short_host_name(said.node) != short_host_name(result["hostname"]):
         raise CouldNotJudge(f"{path}: of {said.node}, in a result of {result['hostname']}; not counted")
-
-
-#: What of a finding is beside its fields in ``result.json`` and in the log of ``act``.
-FIGURE = ("cell", "class", "value", "limit", "unit")
-
-
-def finding(raw: Mapping[str, Any]) -> Finding:
-    """A finding of ``result.json``, of a health file, or of the log of ``act``. Early ones have the document's word for a cell that
-    failed (``wrong_data``) as their code, or none."""
-    code, fields = str(raw.get("code") or ""), dict(raw.get("fields") or {})
-    fields |= {key: raw[key] for key in FIGURE if raw.get(key) is not None}
-    code = code if "." in code or not code else f"cell.{code}"
-    return Finding(
-        str(raw.get("what") or ""), raw.get("verdict", "FAIL"), str(raw.get("words") or ""), bool(raw.get("hard", True)), code, fields
-    )  # fmt: skip

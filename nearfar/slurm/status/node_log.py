@@ -113,7 +113,7 @@ def _by(more: Any) -> str | None:
 def _why(first: Entry, last: Entry) -> str:
     more = first.more
     if first.action == "evidence":
-        return f"{more.get('check')}: {more.get('words')}"
+        return f"{more.get('check')}: {more['finding']['reason']}"
     if first.action == "release" and "reservation" in more:
         return "it passed its retest"
     if first.action == "retest":

@@ -98,6 +98,6 @@ def _past(view: ActView, name: str) -> list[str]:
     for each in () if hard is None else hard.closed:
         assert each.closed_by is not None
         lines.append(
-            f"  closed    {each.found_by.check} {each.finding.item}: repaired, and run {each.closed_by.run} passed"
+            f"  closed    {each.found_by.check} {each.finding.subject}: repaired, and run {each.closed_by.run} passed"
         )
     return lines

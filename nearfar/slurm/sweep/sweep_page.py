@@ -62,7 +62,7 @@ class SweepPage:
         if read is None:
             return BatchNode(one.name, one.verdict, one.reason)
         findings = tuple(
-            (check.check, finding.item) for check, finding in read.findings if finding.verdict == one.verdict
+            (check.check, finding.subject) for check, finding in read.findings if finding.verdict == one.verdict
         )
         between = {"mpi_pairs": one.pairs.verdict} if one.pairs else {}
         aside = [f"explained by {' and '.join(read.blamed)}"] if read.blamed else []
@@ -87,8 +87,8 @@ def suspect_boards(read: NodeResult, verdict: str) -> list[str]:
 
 
 def _gpus_of(check: CheckResult, finding: Finding) -> frozenset[int]:
-    named = re.findall(r"\bg(\d+)\b", finding.fields.get("cell") or finding.item)
-    return frozenset(check.gpus.get(finding.item) or map(int, named))
+    named = re.findall(r"\bg(\d+)\b", finding.fields.get("cell") or finding.subject)
+    return frozenset(check.gpus.get(finding.subject) or map(int, named))
 
 
 def _board(gpu: MeasuredGpu) -> str:

@@ -57,11 +57,9 @@ def slow_figures(seen: view.ActView, options: ActOptions) -> Iterator[tuple[str,
 
 
 def _finding(one: Evidence) -> dict[str, Any]:
-    found, finding = one.found_by, one.finding
+    found = one.found_by
     return {
-        "check": found.check, "run": found.run, "what": finding.item, "code": finding.code or None, "hard": finding.hard,
-        **{key: finding.fields.get(key) for key in ("value", "limit", "unit")}, "words": finding.reason, "why": one.why or None,
-        "source": found.source,
+        "check": found.check, "run": found.run, "finding": one.finding.to_raw(), "why": one.why or None, "source": found.source
     }  # fmt: skip
 
 
@@ -94,5 +92,5 @@ def drains_and_releases(entries: Sequence[Entry]) -> Iterator[HookEvent]:
 
 
 def _drain(entry: Entry, node: str, at: float) -> HookEvent:
-    keys = ("reason", "why", "check", "what", "hard", "run", "words", "source")
-    return HookEvent("on-drain", entry.id, node, at, {key: entry.more.get(key) for key in keys})
+    keys = ("reason", "why", "check", "finding", "run", "source")
+    return HookEvent("on-drain", entry.id, node, at, {key: entry.more[key] for key in keys if key in entry.more})

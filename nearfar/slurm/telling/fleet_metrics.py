@@ -75,7 +75,7 @@ def _add_nodes(made: MetricsPage, seen: view.ActView, options: ActOptions) -> No
     made.add("nearfar_fleet_hard_evidence", len(hard), system=system)
     made.add("nearfar_fleet_shared_faults", len(seen.decisions.blamed), system=system)
     for fault in seen.decisions.blamed:
-        about = {"check": fault.check, "what": fault.metric, "hard": "yes" if fault.hard else "no"}
+        about = {"check": fault.check, "subject": fault.metric, "hard": "yes" if fault.hard else "no"}
         made.add("nearfar_fleet_shared_fault_nodes", len(fault.nodes), system=system, **about)
     for name, looks in (("result", False), ("look", True)):
         newest = max((run.known for run in seen.runs if (run.check == HEALTH) is looks), default=None)

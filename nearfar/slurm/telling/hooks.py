@@ -13,9 +13,10 @@ import os
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from nearfar.base import NearfarError, cannot_write, utc_text
 from nearfar.site import SiteHooks, hook_problem
@@ -114,12 +115,18 @@ class HookRun:
 
 def _document(event: HookEvent, system: str, attempt: int) -> bytes:
     """``nearfar-hook/1`` (docs/reference/hooks.md)."""
-    more = {key: value[:_LONGEST] if isinstance(value, str) else value for key, value in event.more.items()}
     whole = {
         "schema": SCHEMA, "event": event.hook.removeprefix("on-"), "id": event.id, "attempt": attempt, "time": utc_text(event.at),
-        "system": system, "node": event.node, "host": socket.gethostname(), **more,
+        "system": system, "node": event.node, "host": socket.gethostname(), **_cut(event.more),
     }  # fmt: skip
     return (json.dumps(whole, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+
+
+def _cut(value: Any) -> Any:
+    """A value with its texts cut, those of its objects too."""
+    if isinstance(value, Mapping):
+        return {key: _cut(each) for key, each in value.items()}
+    return value[:_LONGEST] if isinstance(value, str) else value
 
 
 @contextmanager

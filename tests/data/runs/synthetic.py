@@ -418,19 +418,19 @@ def broken(directory: Path, hostname: str = "h200-07") -> Path:
     under_load.raw["gpus_under_load"][2].update(link={"gen": 5, "width": 8}, replays=1204)
     findings = [
         {
-            "item": "gpus.count",
+            "subject": "gpus.count",
             "verdict": "FAIL",
             "reason": "3 GPUs, expected 4: GPU 3 (0000:4b:00.0) is absent",
             "hard": True,
         },
         {
-            "item": "g2.link.width",
+            "subject": "g2.link.width",
             "verdict": "FAIL",
             "reason": "GPU 2 (0000:3b:00.0): PCIe width x8 under load, expected x16",
             "hard": True,
         },
         {
-            "item": "g1.throttle",
+            "subject": "g1.throttle",
             "verdict": "DEGRADED",
             "reason": "GPU 1 (0000:2b:00.0): throttled by its power cap during the test",
             "hard": False,
@@ -444,7 +444,14 @@ def broken(directory: Path, hostname: str = "h200-07") -> Path:
     for cell in ("n0:g3", "g3:n0", "n0:g3+g3:n0"):
         copies.raw["failed"].append({"cell": cell, "reason": "GPU 3 (0000:4b:00.0) is not there", "code": "absent"})
     findings = [
-        {"item": c["cell"], "verdict": "FAIL", "reason": f"{c['cell']}: {c['reason']}", "hard": True}
+        {
+            "subject": c["cell"],
+            "verdict": "FAIL",
+            "reason": f"{c['cell']}: {c['reason']}",
+            "hard": True,
+            "code": "cell.absent",
+            "fields": {"cell": c["cell"], "error": c["reason"], "cells": [c["cell"]]},
+        }
         for c in copies.raw["failed"]
     ]
     references = ["site/references/redwood.yaml"]

@@ -394,7 +394,7 @@ def test_health_findings_count_only_as_roots(site: Site, tmp_path: Path, capsys:
     health = tmp_path / "health"
     health.mkdir()
     for node in ("n1", "n2", "n3"):
-        finding = {"what": "g2", "verdict": "FAIL", "hard": True, "words": "GPU 2 is missing"}
+        finding = {"subject": "g2", "verdict": "FAIL", "hard": True, "reason": "GPU 2 is missing"}
         (health / f"{node}.json").write_text(json.dumps({
             "schema": "nearfar-health/1", "run": f"0000000{node[1]}", "node": "n3" if node == "n2" else node, "hostname": node,
             "system": "vm", "partition": "gpu", "time": utc(site.now - 60), "boot": None, "seconds": 0.3, "verdict": "FAIL",

@@ -76,7 +76,11 @@ def code_of(decisions: Decisions, node: str) -> tuple[str, str]:
 
 def drained(node: str, hours_ago: float, hard: bool = False, what: str | None = "sole.g2_n0") -> LogSummary:
     at = NOW - hours_ago * HOUR
-    return LogSummary({node: at}, {node: OurDrain(at, OURS, "host_device_check", what, hard)}, ((node, at),))
+    return LogSummary({node: at}, {node: OurDrain(at, OURS, "host_device_check", found(what, hard))}, ((node, at),))
+
+
+def found(figure: str | None, hard: bool = False) -> Finding:
+    return Finding(figure or "g2", "FAIL", "", hard, fields={} if figure is None else {"value": 27.1})
 
 
 def test_a_slow_figure_drains_once_another_run_was_as_slow() -> None:
@@ -97,7 +101,7 @@ def test_a_slow_figure_drains_once_another_run_was_as_slow() -> None:
         ([ran("n1", "r2", passed=["sole.g2_n0"], hours_ago=10)], "not confirmed: run r2"),
         ([ran("n1", "r3", SLOW, hours_ago=1)], "seen once"),  # the same run, found in two places
         ([replace(ran("n1", "r2", SLOW), started=NOW - HOUR - 30)], "seen once"),  # at the same time
-        ([ran("n1", "r2", replace(SLOW, item="sole.g1_n0"), hours_ago=10)], "seen once"),  # another figure
+        ([ran("n1", "r2", replace(SLOW, subject="sole.g1_n0"), hours_ago=10)], "seen once"),  # another figure
         ([ran("n2", "r2", SLOW, hours_ago=10)], "seen once"),
         ([ran("n1", "r2", SLOW, hours_ago=10, check="peer_check")], "seen once"),
         ([ran("n1", "r2", SLOW, hours_ago=8 * 24)], "too long ago"),
@@ -289,7 +293,7 @@ def test_a_drain_that_the_log_does_not_know() -> None:
     for past in (
         LogSummary(),
         replace(
-            drained("n1", 5), drained={"n1": OurDrain(NOW - 5 * HOUR, "another", "host_device_check", None, False)}
+            drained("n1", 5), drained={"n1": OurDrain(NOW - 5 * HOUR, "another", "host_device_check", found(None))}
         ),
     ):
         decisions = decide([ran("n1", "r1", passed=["sole.g2_n0"])], nodes, POLICY, past, NOW)
@@ -299,7 +303,7 @@ def test_a_drain_that_the_log_does_not_know() -> None:
 def test_a_persons_word_counts_from_its_own_moment_on() -> None:
     """A drain that the log knows only by that word is as old as it."""
     at = NOW - 3 * HOUR
-    known = {"n1": OurDrain(at, OURS, "host_device_check", None, None)}
+    known = {"n1": OurDrain(at, OURS, "host_device_check", None)}
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
     passed = ran("n1", "r1", passed=["sole.g2_n0"])
     assert (
@@ -315,7 +319,7 @@ def test_a_drain_of_ours_is_known_by_its_prefix_and_run_wherever_they_stand(reas
     nodes = cluster(n1=state("n1", "DRAIN", reason=reason))
     action = decide([ran("n1", "r1", passed=["sole.g2_n0"])], nodes, POLICY, drained("n1", 5), NOW).nodes[0]
     assert (action.action, action.reason) == (RESUME, reason), action
-    wrong = [ran(f"n{i}", f"r{i}", replace(WRONG, item=f"g{i}:n0")) for i in (2, 3)]
+    wrong = [ran(f"n{i}", f"r{i}", replace(WRONG, subject=f"g{i}:n0")) for i in (2, 3)]
     cap = decide(
         wrong, nodes, replace(POLICY, per_day=DrainCap(9, 1.0), in_all=DrainCap(2, 1.0)), drained("n1", 50), NOW
     )
@@ -333,7 +337,7 @@ def test_a_reason_that_somebody_changed_waits_for_a_person(reason: str) -> None:
 
 
 def test_many_nodes_with_the_same_metric_are_not_the_nodes() -> None:
-    figures = [replace(SLOW, item=f"sole.g{i}_n0") for i in (1, 2, 3)]
+    figures = [replace(SLOW, subject=f"sole.g{i}_n0") for i in (1, 2, 3)]
     runs = [ran(f"n{i}", f"{r}{i}", figures[i - 1], hours_ago=h) for i in (1, 2, 3) for r, h in (("a", 20), ("b", 1))]
     runs += [ran("n4", "r4", passed=["sole.g2_n0"]), ran("n5", "r5", ABSENT)]
     decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
@@ -343,7 +347,7 @@ def test_many_nodes_with_the_same_metric_are_not_the_nodes() -> None:
 
 def test_hard_evidence_on_many_nodes_is_held_for_a_person() -> None:
     """As after a driver's upgrade; a node that another FAIL drained stays so meanwhile."""
-    runs = [ran(f"n{i}", f"r{i}", replace(ABSENT, item=f"g{i}")) for i in (1, 2, 3)]
+    runs = [ran(f"n{i}", f"r{i}", replace(ABSENT, subject=f"g{i}")) for i in (1, 2, 3)]
     runs += [ran("n4", "r4", passed=["sole.g2_n0"])]
     decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
     assert code_of(decisions, "n1") == (NOTHING, "act.shared_hard")
@@ -353,7 +357,7 @@ def test_hard_evidence_on_many_nodes_is_held_for_a_person() -> None:
     assert decisions.stop is None and decisions.blamed[0].hard
     assert "on 3 of 4 nodes at once" in decisions.blamed[0].words
     before = replace(drained("n1", 3), since={})
-    passed = ran("n1", "r5", replace(ABSENT, item="g1"), hours_ago=0.5, passed=["sole.g2_n0"], verdict="PASS")
+    passed = ran("n1", "r5", replace(ABSENT, subject="g1"), hours_ago=0.5, passed=["sole.g2_n0"], verdict="PASS")
     still = decide([*runs, passed], cluster(n1=state("n1", "DRAIN", reason=OURS)), POLICY, before, NOW)
     assert (
         of(still, "n1")[0] == NOTHING
@@ -362,14 +366,14 @@ def test_hard_evidence_on_many_nodes_is_held_for_a_person() -> None:
 
 
 def test_wrong_data_is_never_held_and_only_capped() -> None:
-    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, item=f"g{i}:n0")) for i in range(1, 6)]
+    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, subject=f"g{i}:n0")) for i in range(1, 6)]
     decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
     assert [d.action for d in decisions.nodes] == [DRAIN, DRAIN, NOTHING, NOTHING, NOTHING]
     assert decisions.blamed == () and decisions.stop == "no more than 2 drained within a day"
 
 
 def test_what_comes_node_by_node_is_not_the_nodes_either() -> None:
-    runs = [ran(f"n{i}", f"r{i}", replace(ABSENT, item=f"g{i}"), hours_ago=10 - i) for i in (1, 2, 3)]
+    runs = [ran(f"n{i}", f"r{i}", replace(ABSENT, subject=f"g{i}"), hours_ago=10 - i) for i in (1, 2, 3)]
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS), n2=state("n2", "DRAIN", reason=OURS))
     past = LogSummary(
         {"n1": NOW - 8.5 * HOUR, "n2": NOW - 7.5 * HOUR}, drains=(("n1", NOW - 8.5 * HOUR), ("n2", NOW - 7.5 * HOUR))
@@ -380,7 +384,7 @@ def test_what_comes_node_by_node_is_not_the_nodes_either() -> None:
 
 
 def test_the_worst_come_first_under_the_cap_and_drains_stop() -> None:
-    kinds = [replace(WRONG, item=f"thing_{letter}") for letter in "abc"]
+    kinds = [replace(WRONG, subject=f"thing_{letter}") for letter in "abc"]
     runs = [ran(f"n{i}", f"r{i}", kind) for i, kind in enumerate(kinds, 1)]
     runs += [ran("n9", "r8", SLOW, hours_ago=9), ran("n9", "r9", SLOW)]
     decisions = decide(runs, cluster(), POLICY, LogSummary(), NOW)
@@ -394,7 +398,7 @@ def test_the_worst_come_first_under_the_cap_and_drains_stop() -> None:
 def test_the_share_of_a_partition_is_a_cap_too() -> None:
     nodes = {f"n{i}": replace(state(f"n{i}"), partitions=("big", "small") if i < 5 else ("big",)) for i in range(1, 21)}
     policy = replace(POLICY, per_day=DrainCap(8, 0.25), in_all=DrainCap(8, 0.5))
-    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, item=f"thing_{'abcdefgh'[i]}")) for i in (1, 2, 5, 6)]
+    runs = [ran(f"n{i}", f"r{i}", replace(WRONG, subject=f"thing_{'abcdefgh'[i]}")) for i in (1, 2, 5, 6)]
     decisions = decide(runs, nodes, policy, LogSummary(), NOW)
     assert [d.action for d in decisions.nodes] == [DRAIN, NOTHING, NOTHING, NOTHING]
     assert decisions.stop == "no more than 1 of the 4 nodes of partition small drained within a day"
@@ -414,18 +418,18 @@ FINDINGS = st.sampled_from(
     [
         SLOW,
         WRONG,
-        replace(SLOW, item="sole.n0_g1", fields={**SLOW.fields, "cell": "n0:g1"}),
-        replace(WRONG, item="g1", code="cell.absent"),
+        replace(SLOW, subject="sole.n0_g1", fields={**SLOW.fields, "cell": "n0:g1"}),
+        replace(WRONG, subject="g1", code="cell.absent"),
     ]
 )
 
 
 @st.composite
 def check_runs(draw: st.DrawFn) -> CheckRun:
-    failures = draw(st.lists(FINDINGS, max_size=2, unique_by=lambda found: found.item))
+    failures = draw(st.lists(FINDINGS, max_size=2, unique_by=lambda found: found.subject))
     verdict = "FAIL" if failures else draw(st.sampled_from(["PASS", "DEGRADED", "INDETERMINATE"]))
     passed = draw(st.lists(st.sampled_from(["sole.g2_n0", "sole.n0_g1"]), unique=True))
-    names = {f.item for f in failures}
+    names = {f.subject for f in failures}
     return ran(draw(st.sampled_from(NAMES)), draw(st.sampled_from("abcdef")), *failures, verdict=verdict,
               hours_ago=draw(st.sampled_from([0.1, 1, 5, 12, 30, 48])), passed=[p for p in passed if p not in names],
               check=draw(st.sampled_from(["host_device_check", "peer_check"])))  # fmt: skip
@@ -451,7 +455,7 @@ def pasts(draw: st.DrawFn) -> LogSummary:
         if draw(st.booleans()):
             at = NOW - draw(st.sampled_from([2.0, 20.0, 100.0])) * HOUR
             known[name] = OurDrain(
-                at, OURS, "host_device_check", draw(st.sampled_from([None, "sole.g2_n0"])), draw(st.booleans())
+                at, OURS, "host_device_check", found(draw(st.sampled_from([None, "sole.g2_n0"])), draw(st.booleans()))
             )
     cleared = {
         name: NOW - draw(st.sampled_from([1.0, 10.0, 200.0])) * HOUR
@@ -488,7 +492,9 @@ def test_what_always_holds(
             finding = decision.evidence.finding
             assert finding.verdict == "FAIL"
             check = decision.evidence.found_by.check
-            failing = {r.run for r in of_node if r.check == check and any(f.item == finding.item for f in r.failures)}
+            failing = {
+                r.run for r in of_node if r.check == check and any(f.subject == finding.subject for f in r.failures)
+            }
             assert finding.hard or len(failing) > 1, "drained for a speed that was seen once"
         if decision.action == RESUME:
             was = past.drained[decision.node]

@@ -87,7 +87,7 @@ class World:
             return
         for more, words in ((0, "GPU 2 is absent"), (30, "")):
             run, at = f"{self.count:04x}{more:04x}", self.now + more
-            found = [{"what": "g2", "verdict": "FAIL", "hard": True, "words": words}] if words else []
+            found = [{"subject": "g2", "verdict": "FAIL", "hard": True, "reason": words}] if words else []
             look: dict[str, Any] = {
                 "schema": "nearfar-health/1", "run": run, "node": node, "hostname": node, "system": "vm", "partition": "gpu",
                 "time": utc(at), "boot": None, "seconds": 0.3, "verdict": "FAIL" if words else "PASS", "findings": found, "last": None,

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from nearfar.base import Finding
 from nearfar.base.errors import CouldNotJudge
 from nearfar.site.drain_policy import DrainSteps, Policy
 from nearfar.slurm.act import quarantine
@@ -30,7 +31,7 @@ from tests.support.fake_slurm import FakeSlurm
 from tests.support.private_slurm import PrivateSlurm, needed
 
 REASON = "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000002"
-SUSPECT = Suspect("n1", REASON, OurDrain(1.0, REASON, "host_device_check", None, False))
+SUSPECT = Suspect("n1", REASON, OurDrain(1.0, REASON, "host_device_check", Finding("g2", "FAIL", "", False)))
 POLICY = Policy("vm", frozenset({os.geteuid()}), default=DrainSteps("drain", "drain"))
 
 
@@ -109,7 +110,9 @@ def tried(place: Path, verdict: str, steps: int | None, after: bool, keeps: bool
     place.mkdir()
     slurm, log, process = Reserving(keeps), ActLog(place), Process(steps, after)
     measure = measured(verdict)
-    drain = log.begin("drain", time.time(), "n1", reason=REASON, check="host_device_check", what=None, hard=False)
+    drain = log.begin(
+        "drain", time.time(), "n1", reason=REASON, check="host_device_check", finding=SUSPECT.drained.finding.to_raw()
+    )
     log.end(drain, "done", time.time())
     try:
         quarantine.retest(

@@ -216,7 +216,7 @@ def test_a_gpu_that_was_absent_for_one_look(site: Site, tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("health findings count as root's alone")
     health = tmp_path / "health"
-    gone = {"what": "g2", "verdict": "FAIL", "hard": True, "words": "GPU 2 is absent"}
+    gone = {"subject": "g2", "verdict": "FAIL", "hard": True, "reason": "GPU 2 is absent"}
     for minutes, findings in ((10, [gone]), (5, [])):
         look = {
             "schema": "nearfar-health/1", "run": f"000000{minutes:02}", "node": "n4", "hostname": "n4", "system": "vm", "partition": "gpu",

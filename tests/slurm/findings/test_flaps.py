@@ -16,10 +16,10 @@ from nearfar.slurm.findings import hard_evidence
 from nearfar.slurm.findings.flaps import Flaps
 from nearfar.slurm.findings.log import ActLog
 from nearfar.slurm.findings.log_summary import LogSummary, summarize
-from tests.slurm.act.test_decide import HOUR, NOW, OURS, POLICY, cluster, of, ran, state
+from tests.slurm.act.test_decide import HOUR, NOW, OURS, POLICY, SLOW, cluster, of, ran, state
 from tests.slurm.act.test_drain_caps import policy_of
 
-DRAIN_LINE = {"reason": OURS, "check": "host_device_check", "what": "sole.g2_n0", "hard": False}
+DRAIN_LINE = {"reason": OURS, "check": "host_device_check", "finding": SLOW.to_raw()}
 SINCE = "2027-01-15 05:00:00 UTC"  # three hours before NOW
 
 

@@ -129,7 +129,7 @@ def night(results: Path, run: str, days_ago: float, *figures: JudgedMetric, besi
 def standing(results: Path) -> tuple[list[tuple[str, str, bool]], list[CheckRun]]:
     found = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, TimeRange(0.0)).runs
     evidence = confirmation.fails(found, Policy("vm"), 0.0, NOW)
-    return [(e.found_by.check, e.finding.item, e.stands) for e in evidence], list(found)
+    return [(e.found_by.check, e.finding.subject, e.stands) for e in evidence], list(found)
 
 
 @pytest.mark.parametrize(("word", "stands"), [("host", False), ("cpus", True), (None, True)])

@@ -78,7 +78,7 @@ class Log:
         return self.line("evidence", hours_ago, **log_line(Evidence(run, run.failures[0])))
 
     def drain(self, hours_ago: float, outcome: str = "done") -> Log:
-        more = {"reason": REASON, "check": "host_device_check", "what": None, "hard": True, "run": "r1"}
+        more = {"reason": REASON, "check": "host_device_check", "finding": WRONG.to_raw(), "run": "r1"}
         return self.line("drain", hours_ago, outcome, **more)
 
     @property
@@ -259,7 +259,7 @@ def test_a_health_check_that_finds_the_same_every_few_minutes() -> None:
 
 
 def test_findings_that_were_held_are_many_nodes_only_where_they_came_together() -> None:
-    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, item=f"g{i}"), hours_ago=400 * i) for i in (1, 2, 3)]
+    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, subject=f"g{i}"), hours_ago=400 * i) for i in (1, 2, 3)]
     apart = decide(absent, cluster(), POLICY, LogSummary(), NOW)
     assert apart.blamed == () and [d.action for d in apart.nodes].count(DRAIN) == 2
     together = [replace(run, started=at(400), ended=at(400)) for run in absent]
@@ -270,7 +270,7 @@ def test_findings_that_were_held_are_many_nodes_only_where_they_came_together() 
 
 def test_many_nodes_at_once_stay_many_when_some_have_been_seen_to() -> None:
     """Else a word about two of four would drain the other two, which the same driver made look sick."""
-    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, item=f"g{i}"), hours_ago=2) for i in (1, 2, 3, 4)]
+    absent = [ran(f"n{i}", f"r{i}", replace(ABSENT, subject=f"g{i}"), hours_ago=2) for i in (1, 2, 3, 4)]
     lines = [Entry("evidence", "done", at(1.5), f"e{i}", f"n{i}", log_line(Evidence(run, run.failures[0])))
              for i, run in enumerate(absent, 1)]  # fmt: skip
     lines += [Entry("clear", "done", at(1), f"c{i}", f"n{i}", {}) for i in (1, 2)]
@@ -335,7 +335,7 @@ def test_a_figure_that_was_slow_everywhere_does_not_shield_the_next_one(how: str
 
 def test_a_node_counts_once_against_the_cap_however_often_its_drain_was_begun() -> None:
     log = Log().evidence(FOUND, 49).drain(1, "begun")
-    wrong = ran("n2", "r2", replace(WRONG, item="g3:n0"))
+    wrong = ran("n2", "r2", replace(WRONG, subject="g3:n0"))
     policy = replace(POLICY, per_day=DrainCap(2, 1.0), in_all=DrainCap(2, 1.0))
     decisions = decide([wrong], cluster(), policy, reconciled(log.past, SlurmView(cluster(), lambda: None)), NOW)
     assert [d.node for d in decisions.nodes if d.action == DRAIN] == ["n1", "n2"] and decisions.stop is None
@@ -362,7 +362,12 @@ def test_what_health_found_is_answered_by_the_topology_check() -> None:
     absent = ran("n1", "h1", ABSENT, hours_ago=50, check=HEALTH)
     log = Log().evidence(absent, 49)
     log.line(
-        "drain", 48, reason="nearfar: FAIL health g2 cell.absent run=h1", check=HEALTH, what=None, hard=True, run="h1"
+        "drain",
+        48,
+        reason="nearfar: FAIL health g2 cell.absent run=h1",
+        check=HEALTH,
+        finding=ABSENT.to_raw(),
+        run="h1",
     ).line("clear", 5)
     node = state("n1", "DRAIN", reason="nearfar: FAIL health g2 cell.absent run=h1")
     assert decided(node, log.past, *full("r2", 2)) == (RESUME, "topology_check passed in run r2")
@@ -389,7 +394,12 @@ def test_what_is_found_again_after_a_resume_drains_again() -> None:
     looks = [ran("n1", f"h{i}", ABSENT, hours_ago=h, check=HEALTH) for i, h in enumerate((50, 21, 2))]
     log = Log().evidence(looks[0], 49)
     log.line(
-        "drain", 48, reason="nearfar: FAIL health g2 cell.absent run=h0", check=HEALTH, what=None, hard=True, run="h0"
+        "drain",
+        48,
+        reason="nearfar: FAIL health g2 cell.absent run=h0",
+        check=HEALTH,
+        finding=ABSENT.to_raw(),
+        run="h0",
     )
     node = replace(state("n1"), fields=busy(20))
     assert decided(node, log.past, *looks[:2])[0] == NOTHING, "during the repair"
@@ -401,7 +411,7 @@ def test_a_resume_closes_no_evidence_that_is_only_observed() -> None:
     policy = replace(POLICY, checks={"peer_check": DrainSteps("observe", "observe")})
     seen = ran("n1", "r5", WRONG, hours_ago=10, check="peer_check")
     log = Log().evidence(seen, 9)
-    log.line("drain", 8, reason=OURS, check="host_device_check", what="sole.g2_n0", hard=False, run="r0")
+    log.line("drain", 8, reason=OURS, check="host_device_check", finding=SLOW.to_raw(), run="r0")
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
     passed = ran("n1", "r6", passed=["sole.g2_n0"])
     assert of(decide([passed], nodes, policy, log.past, NOW), "n1")[0] == RESUME
@@ -411,7 +421,7 @@ def test_a_resume_closes_no_evidence_that_is_only_observed() -> None:
 
 def test_a_drained_node_with_other_open_evidence_waits_for_a_word_about_it() -> None:
     seen = ran("n1", "r5", WRONG, hours_ago=10, check="peer_check")
-    log = Log().line("drain", 12, reason=OURS, check="host_device_check", what="sole.g2_n0", hard=False, run="r0")
+    log = Log().line("drain", 12, reason=OURS, check="host_device_check", finding=SLOW.to_raw(), run="r0")
     log.evidence(seen, 9)
     nodes = cluster(n1=state("n1", "DRAIN", reason=OURS))
     with pytest.raises(NearfarError, match="nearfar slurm clear n1"):

@@ -16,7 +16,11 @@ from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.findings.log import ActLog, Entry
 from nearfar.slurm.findings.log_summary import summarize
 
-REASON = {"reason": "nearfar: FAIL health g2 run=1", "check": "health", "what": None, "hard": True}
+REASON = {
+    "reason": "nearfar: FAIL health g2 run=1",
+    "check": "health",
+    "finding": {"subject": "g2", "verdict": "FAIL", "reason": "", "hard": True},
+}
 
 
 def test_what_was_begun_counts_as_done_unless_it_was_refused(tmp_path: Path) -> None:

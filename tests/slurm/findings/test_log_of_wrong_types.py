@@ -16,16 +16,16 @@ from nearfar.slurm.status.node_log import events
 from nearfar.slurm.telling.hook_memory import HookMemory
 from tests.support.fake_slurm import FakeSlurm
 
+GONE = {"subject": "g2", "verdict": "FAIL", "reason": "GPU 2 is missing", "hard": True}
 DRAIN = {
     "reason": "nearfar: FAIL health g2 run=1",
     "check": "health",
-    "what": None,
-    "hard": True,
+    "finding": GONE,
     "run": "1",
     "source": "/x",
 }
 EVIDENCE = {
-    "check": "health", "run": "1", "what": "g2", "code": None, "cell": None, "hard": True, "words": "GPU 2 is missing", "started": 1.0,
+    "check": "health", "run": "1", "finding": GONE, "started": 1.0,
     "ended": 2.0, "came": 3.0, "parts": ["g2"], "confirmed": "", "source": "/x", "system": "vm",
 }  # fmt: skip
 #: A line of each action.
@@ -39,7 +39,7 @@ LINES: tuple[tuple[str, str | None, dict[str, Any]], ...] = (
     ("resumed_by_others", "n1", {"since": 5.0}),
     ("rebooted", "n1", {"booted": 5.0}),
     ("died", "n1", {"state": "DOWN"}),
-    ("quarantine", None, {"reservation": "r", "nodes": {"n1": {"reason": "x", "check": "health", "what": None, "hard": True}}}),
+    ("quarantine", None, {"reservation": "r", "nodes": {"n1": {"reason": "x", "check": "health", "finding": GONE}}}),
     ("quarantine_over", None, {"reservation": "r", "passed": ["n1"]}),
     ("quarantine_end", None, {"reservation": "r"}),
     ("held", None, {"cause": "cap", "nodes": ["n1", "n2"], "why": "cap", "system": "vm"}),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from nearfar.base import Finding
 from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
 from nearfar.slurm.act.decide import DRAIN, NOTHING, RESUME, Decision, decide
 from nearfar.slurm.controller.node_state import NodeState
@@ -181,7 +182,8 @@ def test_it_is_resumed_by_the_same_figure_with_a_partner_that_is_well(results: P
     leave(results, "s", NOW - 7200, N4)
     reason = str(decided(results)["n4"].reason)
     drained = NodeState("n4", "IDLE", frozenset({"DRAIN"}), reason, partitions=("all",))
-    past = LogSummary({"n4": NOW - 7100}, {"n4": OurDrain(NOW - 7100, reason, "mpi_pairs", LATENCY, False)})
+    slow = Finding(LATENCY, "FAIL", "", fields={"value": 9.0})
+    past = LogSummary({"n4": NOW - 7100}, {"n4": OurDrain(NOW - 7100, reason, "mpi_pairs", slow)})
     stays = decided(results, past=past, n4=drained)["n4"]
     assert stays.action == NOTHING
     assert stays.cause.code == "act.stays_drained"

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from nearfar.base import Finding
 from nearfar.slurm.findings import reasons
-from nearfar.slurm.results import result
 
 FIGURE = st.floats(1e-3, 1e7)
 
@@ -29,32 +28,24 @@ def test_the_part_that_a_finding_is_about(blamed: list[str], cell: str, part: st
 WORDS = st.text(min_size=1, max_size=200)
 
 
-def low(**more: object) -> Finding:
-    about = {
-        "what": "sole.g2_n0",
-        "hard": False,
-        "cell": "g2:n0",
-        "class": "sole",
-        "value": 27.1,
-        "limit": 52.6,
-        "unit": "GB/s",
-    }
-    return result.finding({**about, **more})
+def low(subject: str = "sole.g2_n0", code: str = "", hard: bool = False, **more: object) -> Finding:
+    fields = {"cell": "g2:n0", "class": "sole", "value": 27.1, "limit": 52.6, "unit": "GB/s", **more}
+    return Finding(subject, "FAIL", "", hard, code, fields)
 
 
 @pytest.mark.parametrize(
     ("check", "finding", "part", "expected"),
     [
         ("host_device_check", low(), "g2.link", "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s g2.link run=8f3a"),
-        ("host_device_check", low(what="near.g2_n1", cell="g2:n1", **{"class": "near"}), None,
+        ("host_device_check", low(subject="near.g2_n1", cell="g2:n1", **{"class": "near"}), None,
          "nearfar: FAIL host_device d2h g2 n1 27.1<52.6 GB/s run=8f3a"),
-        ("latency_check", low(what="near_latency_chase.n0_g1", cell="n0:g1", **{"class": "near_latency_chase"}, value=1.562, limit=1.5619,
-                              unit="µs"), None, "nearfar: FAIL latency near_latency_chase.n0_g1 1.562>1.5619 us run=8f3a"),
-        ("peer_check", low(what="NV18.g0_g1", cell="g0:g1", **{"class": "NV18"}, value=1562.4, limit=1600.0), None,
+        ("latency_check", low(subject="near_latency_chase.n0_g1", cell="n0:g1", **{"class": "near_latency_chase"}, value=1.562,
+                              limit=1.5619, unit="µs"), None, "nearfar: FAIL latency near_latency_chase.n0_g1 1.562>1.5619 us run=8f3a"),
+        ("peer_check", low(subject="NV18.g0_g1", cell="g0:g1", **{"class": "NV18"}, value=1562.4, limit=1600.0), None,
          "nearfar: FAIL peer NV18.g0_g1 1562<1600 GB/s run=8f3a"),
-        ("load_balance_check", low(what="eff", cell="gpu", **{"class": "x"}, value=0.5, limit=0.93, unit="1"), "p0",
+        ("load_balance_check", low(subject="eff", cell="gpu", **{"class": "x"}, value=0.5, limit=0.93, unit="1"), "p0",
          "nearfar: FAIL load_balance eff 0.5<0.93 ratio p0 run=8f3a"),
-        ("topology_check", low(what="g2", code="absent", value=None, limit=None, hard=True), "g2.link",
+        ("topology_check", low(subject="g2", code="cell.absent", value=None, limit=None, hard=True), "g2.link",
          "nearfar: FAIL topology g2 cell.absent run=8f3a"),
     ],
 )  # fmt: skip
@@ -74,7 +65,9 @@ def test_every_reason_is_read_back(
     figures: tuple[float, float] | None, cell: str | None,
 ) -> None:  # fmt: skip
     value, limit = figures or (None, None)
-    finding = low(what=what, value=value, limit=limit, unit=unit[:12], code=code, cell=cell, **{"class": what[:3]})
+    finding = low(
+        subject=what, value=value, limit=limit, unit=unit[:12], code=code or "", cell=cell, **{"class": what[:3]}
+    )
     made = reasons.reason(check, finding, run, None if part is None else part[:20])
     text = str(made)
     assert reasons.read(text) == made, text

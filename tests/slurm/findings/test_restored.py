@@ -86,7 +86,7 @@ def test_a_look_of_after_a_persons_word(tmp_path: Path, lost: float | None) -> N
     options = replace(site.options(), health=health)
     list(clear.clear(options, ["n1"], "of before", site.slurm))  # type: ignore[arg-type]
     time.sleep(1.1)
-    absent = {"what": "g0", "verdict": "FAIL", "hard": True, "words": "GPU 0 is absent", "code": "absent"}
+    absent = {"subject": "g0", "verdict": "FAIL", "hard": True, "reason": "GPU 0 is absent", "code": "absent"}
     look = {
         "schema": "nearfar-health/1", "run": "0000000a", "node": "n1", "hostname": "n1", "time": utc_text(time.time()), "boot": None,
         "seconds": 0.1, "verdict": "FAIL", "system": "vm", "partition": None, "last": None, "findings": [absent],

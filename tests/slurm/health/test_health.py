@@ -59,11 +59,11 @@ def looked(folder: Path, *options: str) -> dict[str, Any]:
 
 
 def findings(found: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
-    return [(f["what"], f["verdict"], f["hard"]) for f in found["findings"]]
+    return [(f["subject"], f["verdict"], f["hard"]) for f in found["findings"]]
 
 
 def codes(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(f["what"], f["code"]) for f in found["findings"]]
+    return [(f["subject"], f["code"]) for f in found["findings"]]
 
 
 def test_a_node_as_the_site_describes_it(site: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_gpu_that_is_not_there(site: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(site / "n1.xml", without="08")))
     found = looked(site)
     assert findings(found) == [("gpus.count", "FAIL", True), ("g2", "FAIL", True)]
-    assert "GPU 2 (NVIDIA H200) is missing at 0000:00:08.0" in found["findings"][1]["words"]
+    assert "GPU 2 (NVIDIA H200) is missing at 0000:00:08.0" in found["findings"][1]["reason"]
 
 
 def test_prometheus_is_told_of_a_look(
@@ -94,7 +94,7 @@ def test_prometheus_is_told_of_a_look(
     looked(site, "--metrics", str(site / "elsewhere"))
     assert "elsewhere: no such directory" in capsys.readouterr().err, "and the look was written all the same"
     looked(site)
-    assert 'nearfar_health_finding{system="vm",node="n1",what="g2",verdict="FAIL",hard="yes"} 1' in file.read_text()
+    assert 'nearfar_health_finding{system="vm",node="n1",subject="g2",verdict="FAIL",hard="yes"} 1' in file.read_text()
 
 
 def test_a_gpu_that_is_back_before_act_comes(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def now(at: float = 1000.0, past: Seen | None = None, boot: str = "b", **more: A
 
 
 def found(seen: Seen) -> list[tuple[str, str, bool]]:
-    return [(one.item, one.verdict, one.hard) for one in seen.findings]
+    return [(one.subject, one.verdict, one.hard) for one in seen.findings]
 
 
 def fields(seen: Seen, code: str, pci: str) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def test_a_source_that_hangs_costs_its_share_and_hides_nothing() -> None:
     seen = every_source.look(NOW, past, 0.5, sources)
     assert time.monotonic() - began < 10
     ended.set()
-    assert [(one.item, one.verdict) for one in seen.findings] == [
+    assert [(one.subject, one.verdict) for one in seen.findings] == [
         ("stuck", "INDETERMINATE"),
         ("broken", "INDETERMINATE"),
         ("x", "FAIL"),
@@ -132,7 +132,7 @@ def test_an_xid_between_two_looks_reaches_act(node: Path, capsys: pytest.Capture
     if os.geteuid() == 0:
         gathered = gather(None, node / "health", "vm", frozenset(), time.time(), TimeRange(0.0))
         assert not gathered.refused
-        hard = [(f.item, f.code, f.hard) for run in gathered.runs for f in run.failures]
+        hard = [(f.subject, f.code, f.hard) for run in gathered.runs for f in run.failures]
         assert hard == [("g2.xid79", "xid.79", True)], "it is kept until act has read it"
 
 

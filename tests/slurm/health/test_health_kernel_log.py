@@ -44,7 +44,7 @@ def told(*messages: str, past: Mapping[str, Any] = NOTHING, **more: Any) -> Seen
 
 
 def found(seen: Seen) -> list[tuple[str, str, bool]]:
-    return [(one.item, one.verdict, one.hard) for one in seen.findings]
+    return [(one.subject, one.verdict, one.hard) for one in seen.findings]
 
 
 @pytest.mark.parametrize(

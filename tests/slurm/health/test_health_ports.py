@@ -26,7 +26,7 @@ def now(past: Seen | None = None, boot: str = "b", **more: Any) -> Now:
 
 
 def found(seen: Seen) -> list[tuple[str, str, bool]]:
-    return [(one.item, one.verdict, one.hard) for one in seen.findings]
+    return [(one.subject, one.verdict, one.hard) for one in seen.findings]
 
 
 def ports(*told: Port, past: Seen | None = None, **more: Any) -> Seen:

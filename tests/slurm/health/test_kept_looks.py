@@ -25,7 +25,7 @@ root_only = pytest.mark.skipif(os.geteuid() != 0, reason="health findings count 
 
 def look(run: str, *findings: tuple[str, str, bool, str], minutes: float = 0, node: str = "n1") -> dict[str, Any]:
     """What one look saw, so many minutes after the first."""
-    found = [dict(zip(("what", "verdict", "hard", "words"), each)) for each in findings]
+    found = [dict(zip(("subject", "verdict", "hard", "reason"), each)) for each in findings]
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(NOW - 3600 + 60 * minutes))
     verdict = "FAIL" if any(f["verdict"] == "FAIL" for f in found) else "PASS"
     return {"schema": "nearfar-health/1", "run": run, "node": node, "hostname": node, "system": "vm", "partition": "gpu",

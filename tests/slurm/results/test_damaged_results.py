@@ -45,7 +45,7 @@ def sparse(place: Path) -> None:
 
 
 def words(raw: dict[str, Any]) -> None:
-    raw["checks"][0]["findings"][0]["words"] = "half a letter \ud800"
+    raw["checks"][0]["findings"][0]["reason"] = "half a letter \ud800"
 
 
 DAMAGES: dict[str, Callable[[Path], None]] = {

@@ -19,10 +19,11 @@ from nearfar.slurm.telling import hook_process
 from tests.conftest import CHECKOUT
 
 EXAMPLES = CHECKOUT / "site" / "templates" / "slurm" / "hooks"
+WORDS = "GPU 2, device to host: 27.1 GB/s, expected at least 52.6"
 DRAIN = {
     "schema": "nearfar-hook/1", "event": "drain", "id": "b2a1b2b9", "attempt": 1, "time": "2026-11-21T20:11:59Z", "system": "vm",
     "node": "n2", "host": "admin1", "reason": "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=8f3a51c0", "why": "confirmed",
-    "words": "GPU 2, device to host: 27.1 GB/s, expected at least 52.6", "what": None,
+    "finding": {"subject": "sole.g2_n0", "verdict": "FAIL", "reason": WORDS, "hard": False}, "run": None,
 }  # fmt: skip
 FINDING = {**DRAIN, "event": "finding", "id": "00000001"}
 RELEASE = {**DRAIN, "event": "release", "id": "00000002", "by_act": True, "why": "it passed"}
@@ -89,12 +90,14 @@ def test_a_mail(tmp_path: Path, sendmail: Path) -> None:
     mail = email.message_from_bytes(sendmail.read_bytes(), policy=email.policy.default)
     assert mail["Subject"].strip() == "nearfar: drained n2: GPU 2, device to host: 27.1 GB/s, expected at least 52.6"
     assert (mail["To"], mail["Message-ID"]) == ("root", "<drain.b2a1b2b9.n2@admin1>")
-    assert "reason    nearfar: FAIL host_device" in mail.get_content() and "what" not in mail.get_content()
+    assert "reason    nearfar: FAIL host_device" in mail.get_content() and "run  " not in mail.get_content()
 
 
 def test_a_mail_whose_words_want_to_be_headers(tmp_path: Path, sendmail: Path) -> None:
     assert (
-        called(copied(tmp_path, "mail"), {**DRAIN, "words": "x\nBcc: all@example.org\n\n§ " + "y" * 500}).problem
+        called(
+            copied(tmp_path, "mail"), {**DRAIN, "finding": {"reason": "x\nBcc: all@example.org\n\n§ " + "y" * 500}}
+        ).problem
         is None
     )
     mail = email.message_from_bytes(sendmail.read_bytes(), policy=email.policy.default)
@@ -114,7 +117,7 @@ def test_a_web_hook(tmp_path: Path) -> None:
         assert (path, body, headers["Idempotency-Key"]) == ("/secret", DRAIN, "drain-b2a1b2b9")
         copied(tmp_path, "webhook", {"url": url, "field": "text"})
         called(program, DRAIN)
-        assert server.asked[1][2] == {"text": f"nearfar: n2: drain: {DRAIN['words']}"}
+        assert server.asked[1][2] == {"text": f"nearfar: n2: drain: {WORDS}"}
         server.code = 503
         done = called(program, DRAIN)
         assert (done.problem, done.said) == ("exit code 1", "the web hook answered 503")

@@ -165,7 +165,7 @@ def test_a_hook_that_closes_its_output_before_it_reads_gets_the_whole_document(s
 def test_texts_that_a_hook_is_told_are_cut(site: Told) -> None:
     leave(site.results, "n1", "00000001", at=site.now - 60, wrong="w" * 200_000)
     site.act()
-    assert [one["words"] for one in site.told("on-finding")] == ["w" * 2000]
+    assert [one["finding"]["reason"] for one in site.told("on-finding")] == ["w" * 2000]
 
 
 def test_what_a_hook_leaves_behind_in_a_session_of_its_own_is_not_waited_for(site: Told) -> None:

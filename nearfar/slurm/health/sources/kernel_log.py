@@ -46,11 +46,11 @@ def classify(
             continue
         found.append(replace(one, verdict="DEGRADED", hard=False) if first else one)
         if kind == RESET and not first:
-            wants_reset[one.item] = (one.code, one.fields)
+            wants_reset[one.subject] = (one.code, one.fields)
     waiting = {**(now.past.get("waiting") or {}), **wants_reset} if now.same_boot else wants_reset
     if waiting:
         fine = wants_nothing(now)
-        new = {one.item for one in found}
+        new = {one.subject for one in found}
         waiting = {
             item: (code, fields)
             for item, (code, fields) in waiting.items()

@@ -1,0 +1,13 @@
+"""What a page adds to the findings of a run: cases without a verdict, and what several findings have in common."""
+
+from __future__ import annotations
+
+from nearfar.base import Message
+
+# fmt: off
+CASE_MISSING = Message("case.missing", "INDETERMINATE", "{subject}[ on {node}] should have run and did not[: {cause}][ ({case})]")
+CASE_LOST = Message("case.no_verdict", "INDETERMINATE", "{problem} ({node})")
+PART_EXPLAINS = Message("figures.part_explains", "FAIL", "{cause}")
+GPU_SHARED = Message("figures.gpu_shared", "FAIL", "{share} figures out of bounds go through GPU {gpu}")
+SAME_GAP = Message("checks.same_gap", "INDETERMINATE",
+                   "{cause}; {checks:#check} could not measure all that was asked for, no evidence against the node")
