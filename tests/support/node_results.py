@@ -33,7 +33,7 @@ def leave(
     wrong. ``stale``: how a reference tuned with other software judged (empty: it is fresh); ``looks`` are all
     times that it was measured; ``beside``: verdicts of other checks of the run. Returns its place."""
     metrics = [] if speed is None else [_metric(speed, stale, looks)]
-    findings = [Finding("g2:n0", "FAIL", wrong, True)] if wrong else []
+    findings = [Finding("g2:n0", "FAIL", wrong, True, f"cell.{code}")] if wrong else []
     findings += [Finding("g2:n0", "INDETERMINATE", indeterminate)] if indeterminate else []
     found = [*(metric.verdict for metric in metrics), *(finding.verdict for finding in findings)]
     verdict = next((word for word in ("FAIL", "INDETERMINATE", "DEGRADED", "PASS") if word in found), "PASS")

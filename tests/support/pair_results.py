@@ -37,7 +37,7 @@ def verdict_of(
     host: str, metrics: Sequence[JudgedMetric], wrong: str = "", unclear: str = "", system: str = SYSTEM
 ) -> str:  # fmt: skip
     """The text of ``osu_check``'s ``verdict.json``."""
-    findings = [Finding(BETWEEN, "FAIL", wrong, True)] if wrong else []
+    findings = [Finding(BETWEEN, "FAIL", wrong, True, "cell.wrong_data")] if wrong else []
     findings += [Finding(BETWEEN, "INDETERMINATE", unclear)] if unclear else []
     words = [*(metric.verdict for metric in metrics), *(finding.verdict for finding in findings)]
     worst = next((word for word in ("FAIL", "INDETERMINATE") if word in words), "PASS")

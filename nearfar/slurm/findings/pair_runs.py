@@ -77,7 +77,7 @@ def _latest(folder: Path, job: SweepJob) -> Path | None:
 
 def _measured(place: Path, one: ResultReading) -> CheckRun:
     """What a pair's result says of the path between its nodes. Other FAILs are the business of each node's own run."""
-    failures = tuple(f for check in one.checks for f in check.failures if is_between(f.fields.get("cell")))
+    failures = tuple(f for check in one.checks for f in check.failures if is_between(f.fields.get("cell") or f.subject))
     word = one.verdict if one.verdict != "FAIL" or failures else "INDETERMINATE"
     if one.interrupted:
         word = worst([word, "INDETERMINATE"])

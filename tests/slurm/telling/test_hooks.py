@@ -29,12 +29,10 @@ def test_a_finding_a_drain_and_a_release_are_told_once_each(site: Told) -> None:
     assert site.act().problems == () and site.act().problems == ()
 
     [found], [drained] = site.told("on-finding"), site.told("on-drain")
-    assert found["schema"] == "nearfar-hook/1" and (found["event"], found["node"], found["hard"]) == (
-        "finding",
-        "n1",
-        False,
-    )
-    assert (found["value"], found["limit"], found["unit"], found["run"]) == (27.1, 52.6, "GB/s", "00000002")
+    assert (found["schema"], found["event"], found["node"]) == ("nearfar-hook/1", "finding", "n1")
+    fields = found["finding"]["fields"]
+    assert (fields["value"], fields["limit"], fields["unit"], found["run"]) == (27.1, 52.6, "GB/s", "00000002")
+    assert found["finding"]["hard"] is False and drained["finding"] == found["finding"]
     assert (drained["event"], drained["node"], drained["attempt"], drained["system"]) == ("drain", "n1", 1, "vm")
     assert drained["reason"] == "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000002"
     log = [json.loads(line) for line in (site.state / "log.jsonl").read_text().splitlines()]
