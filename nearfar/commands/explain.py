@@ -98,7 +98,7 @@ how often it came and when.
 
 def _rows(table: Sequence[Message]) -> Iterator[str]:
     """The lines of a table. Messages that differ only in the number of their code and what follows it share one."""
-    from nearfar.slurm.health.sources.messages import SHOWN_ONCE
+    from nearfar.slurm.health.sources import SHOWN_ONCE
 
     rows: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for each in table:

@@ -9,6 +9,7 @@ Needs: base, topology.
 from __future__ import annotations
 
 from .every_source import QUICK, SHARE, SOURCES, SourcesSeen, look
+from .messages import SHOWN_ONCE
 from .source import Now
 
-__all__ = ["QUICK", "SHARE", "SOURCES", "Now", "SourcesSeen", "look"]
+__all__ = ["QUICK", "SHARE", "SHOWN_ONCE", "SOURCES", "Now", "SourcesSeen", "look"]
