@@ -11,16 +11,19 @@ from .derived import quotient
 from .document import (
     CELL_QUANTITIES,
     SCHEMA,
+    Conditions,
     Document,
     FlowResult,
     Rate,
     Result,
+    SampleStatistics,
     Unmeasured,
     dump,
     figure_of,
     from_raw,
     load,
     loads,
+    shared,
     subject_key,
     verified_in,
     without_samples,
@@ -36,13 +39,10 @@ from .metric import (
     RATIO_UNIT,
     AnyMetric,
     BaseMetric,
-    Conditions,
     GpuState,
     Metric,
-    SampleStatistics,
     SubjectMetric,
     program_subject,
-    shared,
 )
 from .run_documents import DOCUMENT, DOCUMENTS_HELP, named_documents
 from .tail import Tail

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,7 +14,6 @@ from nearfar.base import CouldNotJudge, NearfarError, conforms, validator
 from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.topology import Node, node_from_document
 
-from .metric import Conditions, SampleStatistics, shared
 from .tail import Tail, tail_of
 
 SCHEMA_NAME = "nearfar-measurement"
@@ -23,6 +22,49 @@ _FILE = "measurement-2"
 
 #: Quantities whose subject is a cell; other subjects are kept as text in ``Result.subject`` alone.
 CELL_QUANTITIES = ("copy", "stream", "latency.copy", "latency.chase", "latency.launch", "tail")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleStatistics:
+    """What the samples of a figure say. A program's rate, a metric and a judged metric share these fields; values are in ``unit``."""
+
+    unit: str
+    #: How many samples there are; of a derived figure, those of the first figure that it is made of.
+    n: int | None = None
+    #: The least and the greatest sample.
+    least: float | None = None
+    most: float | None = None
+    #: In the order they were taken; empty where only their number is known.
+    samples: tuple[float, ...] = ()
+    #: What the path can do; None where the figure has no plateau (one visit, tasks that share a flow).
+    plateau: float | None = None
+    median: float | None = None
+    #: The median over the plateau (of times its inverse).
+    steadiness: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """How a figure was measured. A result of a document, a metric and a judged metric share these fields."""
+
+    #: The size of a transfer.
+    bytes: int | None = None
+    converged: bool = True
+    #: Whether the data that arrived was compared, and right; None: nothing was compared.
+    verified: bool | None = None
+    #: The capacities that limit a modelled figure.
+    limited_by: tuple[str, ...] = ()
+    #: Flows of other cells that ran in the same windows.
+    beside: tuple[Flow, ...] = ()
+    #: Measured again, alone, because the first figure was doubted.
+    remeasured: bool = False
+    #: Of a modelled figure, how it is known (``nearfar.model.prediction.Prediction``).
+    basis: str | None = None
+
+
+def shared(kind: type[Any], source: object) -> dict[str, Any]:
+    """The fields of a common base (``SampleStatistics``, ``Conditions``, ``BaseMetric``) as ``source`` has them."""
+    return {each.name: getattr(source, each.name) for each in fields(kind)}
 
 
 @dataclass(frozen=True, kw_only=True)

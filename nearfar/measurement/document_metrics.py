@@ -8,8 +8,8 @@ from nearfar.cells import Cell, Flow, cell_class, join_class, metric_name
 from nearfar.topology import Node, behind_nvswitch
 
 from . import derived
-from .document import CELL_QUANTITIES, Document, Rate, Result
-from .metric import TAIL, Conditions, Metric, SampleStatistics, shared
+from .document import CELL_QUANTITIES, Conditions, Document, Rate, Result, SampleStatistics, shared
+from .metric import TAIL, Metric
 
 
 def metrics(document: Document, expected: Node | None = None) -> list[Metric]:

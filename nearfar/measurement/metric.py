@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from nearfar.cells import Cell, Flow, join_class
 
 from .codes import HARDWARE_THROTTLES
+from .document import Conditions, SampleStatistics
 
 #: The quantity and unit of figures that are one rate over another.
 RATIO = "ratio"
@@ -30,44 +30,6 @@ MADE_OF_OTHERS = (RATIO, TASK, SIZE, TAIL)
 def program_subject(name: str) -> str:
     """``program/lammps``: the subject of a program of the site."""
     return f"program/{name}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class SampleStatistics:
-    """What the samples of a figure say. A program's rate, a metric and a judged metric share these fields; values are in ``unit``."""
-
-    unit: str
-    #: How many samples there are; of a derived figure, those of the first figure that it is made of.
-    n: int | None = None
-    #: The least and the greatest sample.
-    least: float | None = None
-    most: float | None = None
-    #: In the order they were taken; empty where only their number is known.
-    samples: tuple[float, ...] = ()
-    #: What the path can do; None where the figure has no plateau (one visit, tasks that share a flow).
-    plateau: float | None = None
-    median: float | None = None
-    #: The median over the plateau (of times its inverse).
-    steadiness: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Conditions:
-    """How a figure was measured. A result of a document, a metric and a judged metric share these fields."""
-
-    #: The size of a transfer.
-    bytes: int | None = None
-    converged: bool = True
-    #: Whether the data that arrived was compared, and right; None: nothing was compared.
-    verified: bool | None = None
-    #: The capacities that limit a modelled figure.
-    limited_by: tuple[str, ...] = ()
-    #: Flows of other cells that ran in the same windows.
-    beside: tuple[Flow, ...] = ()
-    #: Measured again, alone, because the first figure was doubted.
-    remeasured: bool = False
-    #: Of a modelled figure, how it is known (``nearfar.model.prediction.Prediction``).
-    basis: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,8 +112,3 @@ class SubjectMetric(BaseMetric):
 
 #: Any figure that is judged.
 AnyMetric = Metric | SubjectMetric
-
-
-def shared(kind: type[Any], source: object) -> dict[str, Any]:
-    """The fields of a common base (``SampleStatistics``, ``Conditions``, ``BaseMetric``) as ``source`` has them."""
-    return {each.name: getattr(source, each.name) for each in fields(kind)}
