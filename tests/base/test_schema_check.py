@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,9 @@ def test_never_yes_of_a_verdict_where_jsonschema_says_no(tmp_path: Path) -> None
     data["document"] = {**data["document"], "results": [], "node": {}}
     data["metrics"] = [one, {**two, "unknown": 1}, {**one, "interval": None}]
     quick, whole = conforms("verdict-2"), validator("verdict-2")
-    answers = [(quick(each), whole.is_valid(each)) for each in changed(data)]
+    answers = [(quick(each), whole.is_valid(each)) for each in islice(changed(data), None, None, 3)]
     assert (True, False) not in answers
-    assert answers.count((False, False)) > 500 and answers.count((True, True)) > 50
+    assert answers.count((False, False)) > 300 and answers.count((True, True)) > 50
 
 
 def test_never_yes_of_a_measurement_where_jsonschema_says_no() -> None:
@@ -71,8 +72,8 @@ def test_never_yes_of_a_measurement_where_jsonschema_says_no() -> None:
     data = modelled_document(node, [parse("n0:g0"), parse("n0:g1+g1:n0")])
     quick, whole = conforms("measurement-2"), validator("measurement-2")
     assert quick(data), "the common case needs no second look"
-    answers = [(quick(each), whole.is_valid(each)) for each in changed(data)]
-    assert (True, False) not in answers and answers.count((False, False)) > 500
+    answers = [(quick(each), whole.is_valid(each)) for each in islice(changed(data), None, None, 3)]
+    assert (True, False) not in answers and answers.count((False, False)) > 300
 
 
 def test_a_look_at_a_node_does_without_the_judge_and_without_jsonschema() -> None:
