@@ -38,7 +38,7 @@ class mpi_check(launched_check):
     @property
     def pairs(self):
         """The pairs of NUMA nodes that are asked for."""
-        return list(dict.fromkeys(numa_pairs.subject(each).pair for each in self.asked))
+        return list(dict.fromkeys(numa_pairs.subject(subject).pair for subject in self.asked))
 
     @property
     def ranks(self):

@@ -83,8 +83,8 @@ class osu_check(node_check):
 
     def command(self, cells):
         if self.programs.container is not None:
-            words = f"the environment '{self.current_environ.name}' is a container, and OSU needs the node's own MPI"
-            raise NearfarError(f"{words}: give osu_check's partition an environment with modules, a prefix or Spack")
+            problem = f"the environment '{self.current_environ.name}' is a container, and OSU needs the node's own MPI"
+            raise NearfarError(f"{problem}: give osu_check's partition an environment with modules, a prefix or Spack")
         command = [sys.executable, "-m", "nearfar", "osu", "--cases", str(cells), "--json", "--runs", str(self.runs)]
         command += ["--limit", f"{self.run_limit:g}", "--budget", f"{self.run_budget:g}"]
         command += ["--iterations", str(self.iterations)] if self.iterations else []

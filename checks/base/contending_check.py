@@ -25,5 +25,5 @@ class contending_check(launched_check):
     window = variable(float, value=0.15, loggable=True)
 
     def options(self):
-        words = ["--tasks", str(len(self.expected.gpus)), "--rounds", str(self.rounds)]
-        return [*words, "--window", f"{self.window:g}"]
+        argv = ["--tasks", str(len(self.expected.gpus)), "--rounds", str(self.rounds)]
+        return [*argv, "--window", f"{self.window:g}"]

@@ -53,11 +53,11 @@ class launched_check(node_check):
         launcher = self.job.launcher
         with self.users_errors():
             self.require_program()
-            words = self.launch_here() if self.runs_here else [*launcher.command(self.job), *launcher.options]
-            self.require_launcher(words[0])
+            argv = self.launch_here() if self.runs_here else [*launcher.command(self.job), *launcher.options]
+            self.require_launcher(argv[0])
         self.job.launcher = getlauncher("local")()
         at = self.executable_opts.index("--") + 1
-        self.executable_opts[at:at] = [shlex.quote(word) for word in words]
+        self.executable_opts[at:at] = [shlex.quote(part) for part in argv]
         for name, value in as_root.environment().items():
             self.env_vars[name] = value
         if self.unbound:
@@ -91,9 +91,9 @@ class launched_check(node_check):
         stderr = stage / str(self.stderr)
         document, findings = case_files.read(stage, stage / self.document_file, stderr)
         text = stderr.read_text(encoding="utf-8", errors="replace") if stderr.exists() else ""
-        said = case_files.own_words(text, self.question.program)
-        if document is None and said and not any(finding.hard for finding in findings):
-            findings = [question.messages.REFUSED.finding("program", line=said)]
+        line = case_files.own_words(text, self.question.program)
+        if document is None and line and not any(finding.hard for finding in findings):
+            findings = [question.messages.REFUSED.finding("program", line=line)]
         return document, [*findings, *as_root.notes(document), *self.who_died(document, text)]
 
     def who_died(self, document, text):

@@ -202,12 +202,12 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         if self.partition.modelled or not self.looks_again:
             return None
         figures = self.question.known_figures(self.expected, self.partition.features)
-        found = {name: each for name, each in self.references_of(figures, {}).items() if each is not None}
-        if all(each.lowest is None and each.highest is None for each in found.values()):
+        references = {name: ref for name, ref in self.references_of(figures, {}).items() if ref is not None}
+        if all(ref.lowest is None and ref.highest is None for ref in references.values()):
             return None
         whole = 0.0 if cells is not None else self.cell_limit * len(self.asked)
         plan = LookPlan(
-            self.question.name, self.expected, found, None if cells is None else str(cells), self.document_file,
+            self.question.name, self.expected, references, None if cells is None else str(cells), self.document_file,
             self.program_limit + whole, self.cell_limit, self.look_spacing,
         )  # fmt: skip
         plan.write(Path(self.stagedir))
@@ -284,13 +284,13 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     def find_references(self, stamp):
         """Set the figures' references; returns what is wrong with the site's."""
         self.references, unused = self.references_of(self.metrics, stamp), []
-        if any(each is not None and each.stale for each in self.references.values()):
+        if any(reference is not None and reference.stale for reference in self.references.values()):
             self.references = self.references_of(self.metrics, stamp, self.known_upgrade(stamp))
         models = sorted({gpu.name for gpu in self.expected.gpus if gpu.name})
         if self.kind == "measured":
             for check, names in self.judged_by(self.metrics).items():
-                found = {name: self.references[name] for name in names}
-                unused += unused_references.findings(self.reference_files, check, found, models)
+                own = {name: self.references[name] for name in names}
+                unused += unused_references.findings(self.reference_files, check, own, models)
         return unused
 
     def known_upgrade(self, stamp):
@@ -299,21 +299,21 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
 
     def judged_by(self, figures):
         """The names of figures by the check whose references judge them; the check itself is always among these."""
-        found = {self.name: []}
+        by_check = {self.name: []}
         for metric in figures:
-            found.setdefault(self.question.references_of(metric), []).append(metric.name)
-        return found
+            by_check.setdefault(self.question.references_of(metric), []).append(metric.name)
+        return by_check
 
     def references_of(self, figures, stamp, upgrade=None):
         """The references of figures by name; None where there is none. ``upgrade``: what is known of the software that ran."""
-        found = {}
+        resolved = {}
         for check, names in self.judged_by(figures).items():
-            mine = [metric for metric in figures if metric.name in set(names)]
-            found |= references.resolve(
-                mine, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
+            own = [metric for metric in figures if metric.name in set(names)]
+            resolved |= references.resolve(
+                own, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
                 ranges=self.ranges, upgrade=upgrade,
             )  # fmt: skip
-        return references.on_host(found, figures, self.partition.host_of(self.observed))
+        return references.on_host(resolved, figures, self.partition.host_of(self.observed))
 
     def find_past(self, document, judged):
         """The node's own healthy runs by metric, what they say of its host, and a note where they cannot be read: that fails nothing."""
@@ -321,12 +321,12 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             return {}, []
         observed = {} if self.observed is None else topology.node_to_document(self.observed)
         try:
-            found, host = own_past().of(judged, observed), own_past().of_host(judged)
+            past, host = own_past().of(judged, observed), own_past().of_host(judged)
             left_out = own_past().left_out()
         except NearfarError as error:
             return {}, [history.messages.UNREADABLE.finding(verdict.HISTORY, error=str(error))]
         notes = [history.messages.LEFT_OUT.finding(verdict.HISTORY, error=left_out)] if left_out else []
-        return found, [*host, *notes]
+        return past, [*host, *notes]
 
     @run_after("sanity")
     def say_what_is_modelled(self):

@@ -100,17 +100,17 @@ class programs(rfm.CompileOnlyRegressionTest):
         """The programs are where the build says, and the run keeps how they came."""
         if self._nothing_to_build:
             return True
-        found = self._from_spack() if self._through_spack else self._from_output()
-        self.folder = found.folder
-        if found.how != "container" and not os.path.isdir(self.folder):
-            raise SanityError(f"{found.words}: no such directory: {self.folder or 'none was named'}")
-        build_provenance.keep(case_files.run_directory(), self.current_partition.name, self.current_environ.name, found)
+        built = self._from_spack() if self._through_spack else self._from_output()
+        self.folder = built.folder
+        if built.how != "container" and not os.path.isdir(self.folder):
+            raise SanityError(f"{built.words}: no such directory: {self.folder or 'none was named'}")
+        build_provenance.keep(case_files.run_directory(), self.current_partition.name, self.current_environ.name, built)
         return True
 
     def _from_spack(self):
         self.path = self.solved.path
-        words = f"Spack {self.solved.lock.version}, environment {self.solved.folder}"
-        return BuildProvenance("spack", words, str(self.solved.programs), self.solved.lock.packages)
+        origin = f"Spack {self.solved.lock.version}, environment {self.solved.folder}"
+        return BuildProvenance("spack", origin, str(self.solved.programs), self.solved.lock.packages)
 
     def _from_output(self):
         folders = sn.extractall(r"^(/.*)$", self.build_stdout, 1).evaluate()

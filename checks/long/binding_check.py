@@ -31,10 +31,10 @@ class binding_check(node_check):
     def cells(self, node):
         programs = self.partition.programs
         # What starts and ends beside the runs: launchers, and a run that the budget ends.
-        self.cell_limit = max((float(each.get("budget", BUDGET)) for each in programs), default=0.0) + 60
-        return self.question.cells(node, tuple(each["name"] for each in programs))
+        self.cell_limit = max((float(program.get("budget", BUDGET)) for program in programs), default=0.0) + 60
+        return self.question.cells(node, tuple(program["name"] for program in programs))
 
     def command(self, cells):
         programs = Path(self.stagedir, "programs.json")
-        write_atomically(programs, json.dumps([dict(each) for each in self.partition.programs]))
+        write_atomically(programs, json.dumps([dict(program) for program in self.partition.programs]))
         return [sys.executable, "-m", "nearfar", "cost", "--programs", str(programs)]

@@ -40,8 +40,8 @@ class kernel_penalty_check(node_check):
             limit, wait = self.program_limit + 2.0 * len(cells), node_lock.wait()
             copy = self.program_command("--cells", str(file), "--json", program="nearfar-copy")
         supervisor = [sys.executable, "-m", "nearfar.base.supervise", "--limit", f"{limit:g}", "--wait", f"{wait:g}"]
-        words = shlex.join([*supervisor, "--", *copy])
-        self.prerun_cmds += [f"(mkdir -p {MATRIX} && cd {MATRIX} && {words} > document.json 2> stderr.txt)"]
+        line = shlex.join([*supervisor, "--", *copy])
+        self.prerun_cmds += [f"(mkdir -p {MATRIX} && cd {MATRIX} && {line} > document.json 2> stderr.txt)"]
         self.time_limit += wait + 2 * limit
 
     def read_document(self):
@@ -49,10 +49,10 @@ class kernel_penalty_check(node_check):
         folder = Path(self.stagedir, MATRIX)
         if document is None or not self.asked:
             return document, findings
-        matrix, said = case_files.read(folder, folder / "document.json", folder / "stderr.txt")
+        matrix, problems = case_files.read(folder, folder / "document.json", folder / "stderr.txt")
         if matrix is None:
             return document, [
                 *findings,
-                *(replace(each, subject="matrix", verdict=NOT_JUDGED, hard=False) for each in said),
+                *(replace(problem, subject="matrix", verdict=NOT_JUDGED, hard=False) for problem in problems),
             ]
         return measurement.merge([document, matrix]), findings

@@ -44,7 +44,7 @@ class ping_pong_check(launched_check):
 
     def command(self, cells):
         if self.programs.container is not None:
-            words = f"the environment '{self.current_environ.name}' is a container"
-            raise NearfarError(f"{words}, and ranks on two nodes need the nodes' own MPI: give the partition another")
+            problem = f"the environment '{self.current_environ.name}' is a container"
+            raise NearfarError(f"{problem}, and ranks on two nodes need the nodes' own MPI: give the partition another")
         options = ["--mpi-only", "--rounds", str(self.rounds), "--window", f"{self.window:g}"]
         return [str(Path(self.programs.folder, self.question.program)), f"--json={self.document_file}", *options]

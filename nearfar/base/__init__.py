@@ -37,6 +37,7 @@ from .site_file import (
     site_files,
     validator,
 )
+from .standard_streams import say
 from .tables import columns
 from .times import day_text, day_time, minute_text, name_text, second_text, utc_text, utc_time
 from .user_names import user_name
@@ -91,6 +92,7 @@ __all__ = [
     "refuse_too_many",
     "reports_directory",
     "run",
+    "say",
     "schema",
     "second_text",
     "short_host_name",

@@ -26,10 +26,10 @@ class Holder:
     @property
     def words(self) -> str:
         """Who it is, what it runs and since when: as much of it as this user may see."""
-        words = f"pid {self.pid}" if self.pid else "a process that cannot be seen from here"
-        words += "" if self.uid is None else f" of user {user_name(self.uid)}"
+        text = f"pid {self.pid}" if self.pid else "a process that cannot be seen from here"
+        text += "" if self.uid is None else f" of user {user_name(self.uid)}"
         command, since = _command(self.pid), _since(self.pid)
-        return f"{words}{f', `{command}`' if command else ''}{f', since {since}' if since else ''}"
+        return f"{text}{f', `{command}`' if command else ''}{f', since {since}' if since else ''}"
 
 
 def of(line: socket.socket) -> Holder:
@@ -44,18 +44,18 @@ def _command(pid: int) -> str:
         text = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
     except OSError:
         return ""
-    words = " ".join(_own_words(text.rstrip("\0").split("\0")))
-    words = "".join(letter if letter.isprintable() and letter != "`" else "?" for letter in words)
-    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"
+    shown = " ".join(_own_words(text.rstrip("\0").split("\0")))
+    shown = "".join(letter if letter.isprintable() and letter != "`" else "?" for letter in shown)
+    return shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 1]}…"
 
 
 #: What starts a program in its stead.
 _SUPERVISORS = (["nearfar.base.supervise"], ["nearfar.verdict.look_again"])
 
 
-def _own_words(words: Sequence[str]) -> list[str]:
+def _own_words(argv: Sequence[str]) -> list[str]:
     """A command as a person types it: without Python, and without the supervisor of a program."""
-    first, *rest = words
+    first, *rest = argv
     if os.path.basename(first).startswith("python"):
         while rest and rest[0].startswith("-") and rest[0] not in ("-m", "-c"):
             rest = rest[1:]

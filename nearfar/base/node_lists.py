@@ -30,13 +30,13 @@ def count(nodes: str) -> int:
     return total + brackets
 
 
-def _in_range(words: str) -> int:
-    found = _RANGE.fullmatch(words)
-    if found is None:
+def _in_range(text: str) -> int:
+    match = _RANGE.fullmatch(text)
+    if match is None:
         return 1
-    if len(found[2]) > _DIGITS:
+    if len(match[2]) > _DIGITS:
         return MOST + 1
-    first, last, step = (int(number[-_DIGITS:]) for number in (found[1], found[2], found[3] or "1"))
+    first, last, step = (int(number[-_DIGITS:]) for number in (match[1], match[2], match[3] or "1"))
     return max(1, (last - first) // max(1, step) + 1)
 
 

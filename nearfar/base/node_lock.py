@@ -12,7 +12,6 @@ import math
 import os
 import select
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from contextlib import contextmanager
 from . import lock_holder
 from .errors import CouldNotJudge, NearfarError
 from .lock_holder import Holder
+from .standard_streams import say
 
 #: Tells children that their run has the lock: ``<host>:<pid>`` of the holder.
 HELD = "NEARFAR_NODE_LOCK"
@@ -50,12 +50,8 @@ def wait() -> float:
     return seconds
 
 
-def _say(words: str) -> None:
-    print(f"nearfar: {words}", file=sys.stderr, flush=True)
-
-
 @contextmanager
-def held(limit: float, tell: Callable[[str], None] = _say) -> Iterator[None]:
+def held(limit: float, tell: Callable[[str], None] = say) -> Iterator[None]:
     """Hold this node's lock, unless the run that this process belongs to holds it already; wait at most ``limit`` seconds.
 
     ``tell`` gets a line where it has to be waited for. Raises ``CouldNotJudge`` with who holds it. Where the system refuses such
@@ -79,7 +75,7 @@ def held(limit: float, tell: Callable[[str], None] = _say) -> Iterator[None]:
 def _taken(limit: float, tell: Callable[[str], None]) -> socket.socket | None:
     """The lock; None where this run has it, or it cannot be had on this system."""
     end = time.monotonic() + limit
-    told = None
+    reported = None
     while True:
         try:
             lock = _bound()
@@ -92,7 +88,8 @@ def _taken(limit: float, tell: Callable[[str], None]) -> socket.socket | None:
             return lock
         with socket.socket(socket.AF_UNIX) as line:
             listens, holder = _holder(line)
-            if _is_this_run(holder):
+            # The variable alone may have come from another node, or outlived its run.
+            if holder.pid > 0 and os.environ.get(HELD) == f"{socket.gethostname()}:{holder.pid}":
                 return None
             left = end - time.monotonic()
             if not listens and left > -_BETWEEN:
@@ -103,9 +100,9 @@ def _taken(limit: float, tell: Callable[[str], None]) -> socket.socket | None:
                     f"another run measures on this node: {holder.words}; waited {limit:g} s and measured nothing: try again when it "
                     f"has ended, or wait longer: --wait SECONDS ({WAIT})"
                 )
-            if holder != told:
+            if holder != reported:
                 tell(f"another run measures on this node: {holder.words}; waiting up to {left:.0f} s")
-                told = holder
+                reported = holder
             if holder == _UNKNOWN:
                 time.sleep(min(_PAUSE, left))
             else:
@@ -141,8 +138,3 @@ def _holder(line: socket.socket) -> tuple[bool, Holder]:
         return False, _UNKNOWN
     except OSError:  # too many have asked this holder
         return True, _UNKNOWN
-
-
-def _is_this_run(holder: Holder) -> bool:
-    """The variable alone may have come from another node, or outlived its run."""
-    return holder.pid > 0 and os.environ.get(HELD) == f"{socket.gethostname()}:{holder.pid}"

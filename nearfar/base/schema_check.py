@@ -107,19 +107,19 @@ class _Tests:
             return _of(dict, self._additional(wanted, frozenset(node.get("properties", ()))), node)
         if key == "dependencies":
             needs = tuple(wanted.items())
-            return _of(dict, lambda value: all(set(more) <= value.keys() for one, more in needs if one in value), node)
+            return _of(dict, lambda value: all(set(more) <= value.keys() for key, more in needs if key in value), node)
         if key == "oneOf":
             tests = tuple(map(self.of, wanted))
             return lambda value: sum(test(value) for test in tests) == 1
         if key == "if":
-            asked, then, other = (self.of(node.get(one, {})) for one in ("if", "then", "else"))
+            asked, then, other = (self.of(node.get(first, {})) for first in ("if", "then", "else"))
             return lambda value: then(value) if asked(value) else other(value)
         raise NotImplementedError(f"JSON schema's '{key}'")
 
     def _items(self, items: Mapping[str, Any] | bool | Sequence[Mapping[str, Any]]) -> Test:
         if isinstance(items, list):
             tests = tuple(map(self.of, items))
-            return lambda value: all(test(one) for test, one in zip(tests, value, strict=False))
+            return lambda value: all(test(item) for test, item in zip(tests, value, strict=False))
         assert isinstance(items, (Mapping, bool))
         return self._many(items)
 
@@ -127,12 +127,12 @@ class _Tests:
         """Whether all values of a list or tuple keep to a node."""
         node = self._followed(node)
         types = _types(node["type"]) if "type" in node else frozenset[type]()
-        words = all(type(word) is str for word in node.get("enum", ()))
+        strings = all(type(choice) is str for choice in node.get("enum", ()))
         if not (
-            _AT_ONCE.union(_WORDS).issuperset(node) and words and isinstance(node.get("items", {}), (Mapping, bool))
+            _AT_ONCE.union(_WORDS).issuperset(node) and strings and isinstance(node.get("items", {}), (Mapping, bool))
         ):
-            each = self.of(node)
-            return lambda values: all(map(each, values))
+            of_each = self.of(node)
+            return lambda values: all(map(of_each, values))
         tests: list[Test] = [lambda values: types.issuperset(map(type, values))] if types else []
         if "enum" in node:
             allowed, text = frozenset(node["enum"]), frozenset({str})
@@ -158,7 +158,7 @@ class _Tests:
     def _objects(self, wanted: Mapping[str, Any], required: Iterable[str]) -> Test:
         """Whether all of some objects have the keys that they need, and right values: those with the same keys key by key."""
         needed = frozenset(required)
-        tests = {name: one for name, node in wanted.items() if (one := self._many(node)) is not _yes}
+        tests = {name: many for name, node in wanted.items() if (many := self._many(node)) is not _yes}
 
         def test(values: Any) -> bool:
             alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}

@@ -67,19 +67,19 @@ def own_site_directory() -> Path:
     return first
 
 
-def site_files(kind: str, directories: list[Path]) -> dict[str, Path]:
+def site_files(subfolder: str, directories: list[Path]) -> dict[str, Path]:
     """The files of ``systems``, ``nodes`` or ``references`` by name; of two with one name the earlier directory's
     counts."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for directory in directories:
-        folder = directory / kind
+        folder = directory / subfolder
         if os.path.isdir(folder) and not os.access(
             folder, os.R_OK | os.X_OK
         ):  # glob() would find nothing, and say nothing
             raise NearfarError(f"{folder}: no permission to read it")
         for path in sorted(folder.glob("*.yaml")):
-            found.setdefault(path.stem, path)
-    return found
+            files.setdefault(path.stem, path)
+    return files
 
 
 class SiteFile:
@@ -92,8 +92,8 @@ class SiteFile:
         try:
             source = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            words = f"cannot be read: {getattr(error, 'strerror', None) or error}"
-            raise SiteFileError(path, None, words) from None
+            message = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+            raise SiteFileError(path, None, message) from None
         text = _render(path, source, os.environ if environ is None else environ)
         self._template, self._rendered = source.split("\n"), text.split("\n")
         loader = _LOADER(text)
@@ -104,8 +104,8 @@ class SiteFile:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark is not None else 1
-            words = f"not YAML: {error.problem or error.context}"
-            raise self._refusal(line, words) from None
+            message = f"not YAML: {error.problem or error.context}"
+            raise self._refusal(line, message) from None
         except yaml.YAMLError as error:
             raise SiteFileError(path, None, f"not YAML: {error}") from None
         finally:
@@ -134,19 +134,19 @@ class SiteFile:
             self._lines[id(node)] = {key.value: (key.start_mark.line + 1, value) for key, value in node.value}
         return self._lines[id(node)]
 
-    def error(self, words: str, *steps: Step) -> SiteFileError:
+    def error(self, message: str, *steps: Step) -> SiteFileError:
         """A user's error that names this file and the line of the part that ``steps`` lead to."""
-        return self._refusal(self.line(*steps), words, steps)
+        return self._refusal(self.line(*steps), message, steps)
 
-    def _refusal(self, line: int, words: str, steps: tuple[Step, ...] = ()) -> SiteFileError:
+    def _refusal(self, line: int, message: str, steps: tuple[Step, ...] = ()) -> SiteFileError:
         """An error at a line of the rendered text: at the template's own line where that is the only one that reads so."""
         if len(self._template) == len(self._rendered):
-            return SiteFileError(self.path, line, words, "", steps)
+            return SiteFileError(self.path, line, message, "", steps)
         # A loop makes the rendered text longer than the file.
         text = self._rendered[line - 1] if line <= len(self._rendered) else ""
         if text.strip() and self._rendered.count(text) == 1 == self._template.count(text):
-            return SiteFileError(self.path, self._template.index(text) + 1, words, "", steps)
-        return SiteFileError(self.path, line, words, f" of the rendered text of {self.path.name}", steps)
+            return SiteFileError(self.path, self._template.index(text) + 1, message, "", steps)
+        return SiteFileError(self.path, line, message, f" of the rendered text of {self.path.name}", steps)
 
     def check(self, schema_name: str) -> None:
         """Check ``data`` against ``schemas/<schema_name>.json``; the first complaint is raised, with the nearest
@@ -156,18 +156,18 @@ class SiteFile:
 
     def problems(self, schema_name: str) -> list[SiteFileError]:
         """All that ``schemas/<schema_name>.json`` complains of, in the order of lines; what is missing comes last."""
-        found: dict[str, SiteFileError] = {}
+        errors: dict[str, SiteFileError] = {}
         if schema_name in self._sound or conforms(schema_name)(self.data):
             return []
         for problem in _by_line(validator(schema_name).iter_errors(self.data), self):
             steps = list(problem.absolute_path)
             place = ".".join(str(step) for step in steps)
-            for words, more in _explain(problem):
-                error = self.error(f"{place}: {words}" if place else words, *steps, *more)
-                found.setdefault(str(error), error)
-        if not found:
+            for message, more in _explain(problem):
+                error = self.error(f"{place}: {message}" if place else message, *steps, *more)
+                errors.setdefault(str(error), error)
+        if not errors:
             self._sound.add(schema_name)
-        return list(found.values())
+        return list(errors.values())
 
     def take_out(self, *steps: Step) -> bool:
         """Remove from ``data`` the last key on the way of ``steps``: never an item of a list, whose others keep their
@@ -199,8 +199,8 @@ class SiteFile:
             for key, value in node.value:
                 if key.value in seen and key.value != "<<":
                     line = key.start_mark.line + 1
-                    words = f"the key '{key.value}' is there twice; remove one"
-                    raise self._refusal(line, words)
+                    message = f"the key '{key.value}' is there twice; remove one"
+                    raise self._refusal(line, message)
                 seen.add(key.value)
                 self._refuse_repeated_keys(value, (*above, id(node)))
         elif isinstance(node, yaml.SequenceNode):
@@ -223,13 +223,13 @@ def _render(path: Path, source: str, environ: Mapping[str, str]) -> str:
         # Jinja2 rewrites its frames so that they carry the template's own lines.
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<template>"]
         line = frames[-1].lineno if frames else 1
-        words = str(error).replace("'dict object' has no attribute", "no environment variable")
+        message = str(error).replace("'dict object' has no attribute", "no environment variable")
         hint = (
             "; set it, or give a default: {{ env.get('NAME', '…') }}"
             if isinstance(error, jinja2.UndefinedError)
             else ""
         )
-        raise SiteFileError(path, line, f"template: {words}{hint}") from None
+        raise SiteFileError(path, line, f"template: {message}{hint}") from None
 
 
 @cache
@@ -266,11 +266,11 @@ def _explain(problem: Any) -> list[tuple[str, list[Step]]]:
     if problem.validator == "enum":
         return [(f"{_shown(problem.instance)} is not one of {', '.join(map(str, problem.validator_value))}"
                  f"{did_you_mean(str(problem.instance), [str(v) for v in problem.validator_value])}", [])]  # fmt: skip
-    words = problem.schema.get("errorMessage")
+    expected = problem.schema.get("errorMessage")
     if problem.validator in ("pattern", "propertyNames", "anyOf", "oneOf", "minItems", "maxItems", "not"):
-        words = words or problem.schema.get("description")
-    if words:
-        return [(f"{_shown(problem.instance)}: expected {words[0].lower()}{words[1:]}", [])]
+        expected = expected or problem.schema.get("description")
+    if expected:
+        return [(f"{_shown(problem.instance)}: expected {expected[0].lower()}{expected[1:]}", [])]
     return [(str(problem.message), [])]
 
 

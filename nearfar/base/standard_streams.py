@@ -27,6 +27,11 @@ class StandardOutput(io.FileIO):
             return len(data)
 
 
+def say(message: str) -> None:
+    """One line of nearfar's own on standard error."""
+    print(f"nearfar: {message}", file=sys.stderr, flush=True)
+
+
 def prepare() -> StandardOutput | None:
     """Open those of the three that are closed on ``/dev/null``, and put such streams in the place of ``sys.stdout`` and
     ``sys.stderr``; those that a caller has replaced stay. Gives that of standard output, None where it was replaced."""

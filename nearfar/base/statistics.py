@@ -53,10 +53,10 @@ def weighted_median(values: Sequence[float], weights: Sequence[float]) -> float:
 def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """The narrowest pair of order statistics that holds the median with ``CONFIDENCE``; None with fewer than six values."""
     n, ordered = len(values), sorted(values)
-    tail, found = 0.0, None
+    tail, interval = 0.0, None
     for k in range(n // 2):
         tail += math.comb(n, k) / 2**n
         if 1 - 2 * tail < CONFIDENCE:
             break
-        found = ordered[k], ordered[n - 1 - k]
-    return found
+        interval = ordered[k], ordered[n - 1 - k]
+    return interval

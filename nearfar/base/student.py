@@ -45,7 +45,7 @@ def _fraction(a: float, b: float, x: float) -> float:
     tiny = 1e-300
     c, d = 1.0, 1 - (a + b) * x / (a + 1)
     d = 1 / (d if abs(d) > tiny else tiny)
-    found = d
+    value = d
     for m in range(1, _STEPS):
         for step in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
@@ -53,7 +53,7 @@ def _fraction(a: float, b: float, x: float) -> float:
         ):
             d, c = 1 + step * d, 1 + step / c
             d, c = 1 / (d if abs(d) > tiny else tiny), c if abs(c) > tiny else tiny
-            found *= d * c
+            value *= d * c
         if abs(d * c - 1) < _EXACT:
             break
-    return found
+    return value

@@ -12,17 +12,17 @@ def wrong_side(node_type: NodeType) -> list[str]:
     node = node_type.node
     sentences = []
     for path in ("on_socket", "off_socket"):
-        found = [
+        paths = [
             (near.index, far.index, gpu.index)
             for gpu in node.gpus
             for near in node.host_numa_nodes
             for far in node.host_numa_nodes
             if host_class(node, near.index, gpu.index) == "near" and host_class(node, far.index, gpu.index) == path
         ]
-        words = [_change(node_type, *found[0], to_gpu) for to_gpu in (True, False)] if found else []
-        known = [word for word in words if word]
+        losses = [_change(node_type, *paths[0], to_gpu) for to_gpu in (True, False)] if paths else []
+        known = [loss for loss in losses if loss]
         if known:
-            near, far, gpu = found[0]
+            near, far, gpu = paths[0]
             sentences.append(
                 f"From the wrong side, {path} (n{far} in place of n{near} for g{gpu}): {', '.join(known)}."
             )

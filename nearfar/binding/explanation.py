@@ -37,10 +37,10 @@ def _where_devices_are(node: Node) -> list[str]:
         if package is not None and len(node.packages) > 1:
             place += f" (package {package})"
         homes.setdefault(place, []).append(device)
-    told = [
+    places = [
         f"{_and(devices)} {'are' if len(devices) > 1 else 'is'} attached to {place}" for place, devices in homes.items()
     ]
-    return [f"{node.hostname}: {'; '.join(told)}."] if told else []
+    return [f"{node.hostname}: {'; '.join(places)}."] if places else []
 
 
 def _left_out(node: Node, layout: Layout) -> list[str]:
@@ -73,17 +73,17 @@ def _ratio(node: Node, layout: Layout, placements: Sequence[Placement]) -> list[
             f"Ranks {_and(shared)} share cores with others, because there are too few; all of them are slower."
         )
     if layout.threads_per_rank is None and len(set(ranks.values())) > 1:
-        told = [
+        counts = [
             f"{len(cores_of(node, numa))} cores of n{numa} serve {count} rank{'s' if count > 1 else ''}"
             for numa, count in sorted(ranks.items())
         ]
         width = len(placements[0].cpus)
-        sentences.append(f"{', '.join(told)}: every rank gets {width}, so that all have as many.")
+        sentences.append(f"{', '.join(counts)}: every rank gets {width}, so that all have as many.")
     taken = {cpu for p in placements if not p.free for cpu in p.cpus}
     free = {n.index: sum(core[0] not in taken for core in cores_of(node, n.index)) for n in node.numa_nodes if n.cpus}
-    told = [f"{count} on n{numa}" for numa, count in free.items() if count]
-    if told and layout.threads_per_rank is None:
-        sentences.append(f"Cores without a rank: {_and(told)}.")
+    counts = [f"{count} on n{numa}" for numa, count in free.items() if count]
+    if counts and layout.threads_per_rank is None:
+        sentences.append(f"Cores without a rank: {_and(counts)}.")
     return sentences
 
 
@@ -158,6 +158,6 @@ def _threads(placements: Sequence[Placement]) -> list[str]:
     return [f"One hardware thread of each core; the others stay idle ({example})."]
 
 
-def _and(words: Iterable[object]) -> str:
-    listed = [str(word) for word in words]
+def _and(items: Iterable[object]) -> str:
+    listed = [str(word) for word in items]
     return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"

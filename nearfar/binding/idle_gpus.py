@@ -30,14 +30,14 @@ def idle_sentences(node: Node, gpus: Sequence[int]) -> list[str]:
     idle = [gpu.index for gpu in node.gpus if gpu.visible and gpu.index not in gpus]
     if not idle:
         return []
-    said = [f"{', '.join(f'g{index}' for index in idle)}: no rank."]
+    sentences = [f"{', '.join(f'g{index}' for index in idle)}: no rank."]
     better = spread_gpus(node, len(gpus))
     if _crowding(node, better) < _crowding(node, gpus):
         listed = ",".join(map(str, better))
-        said.append(
+        sentences.append(
             f"--gpus {listed} spreads {plural(len(gpus), 'GPU')} over the packages, then over NUMA nodes and PCIe bridges."
         )
-    return [" ".join(said)]
+    return [" ".join(sentences)]
 
 
 def _places(gpu: Gpu) -> tuple[Hashable, ...]:

@@ -131,9 +131,9 @@ def _network(placement: Placement) -> str:
     return placement.nic
 
 
-def _quoted_words(words: Iterable[str]) -> str:
+def _quoted_words(values: Iterable[str]) -> str:
     """The words of a bash array; quoted all of them, since a comma in a bare one looks like a mistake."""
-    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in values)
 
 
 def mask(numbers: Iterable[int]) -> str:

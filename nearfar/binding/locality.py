@@ -48,10 +48,10 @@ def memory_of(node: Node, numa: int) -> int:
 
     Raises ``NearfarError`` where the cpuset forbids that memory.
     """
-    found = nearest(node, numa, node.host_numa_nodes)
-    if not found:
+    memories = nearest(node, numa, node.host_numa_nodes)
+    if not memories:
         raise NearfarError(f"{node.hostname} shows no host memory: its topology is not complete")
-    index = found[0].index
+    index = memories[0].index
     if node.allowed_numa_nodes is not None and index not in node.allowed_numa_nodes:
         raise NearfarError(
             f"the cpuset of this job forbids the memory of n{index}, which a rank on n{numa} needs "
@@ -84,11 +84,11 @@ def nic_home(node: Node, nic: Nic) -> tuple[int, ...]:
 
 def named_nic(node: Node, name: str) -> Nic:
     """The NIC of that name. Raises ``NearfarError`` with the names that there are."""
-    found = next((nic for nic in node.nics if nic.name == name), None)
-    if found is None:
+    nic = next((nic for nic in node.nics if nic.name == name), None)
+    if nic is None:
         known = ", ".join(nic.name for nic in node.nics) or "none"
         raise NearfarError(f"{node.hostname} has no NIC {name}; it has: {known}")
-    return found
+    return nic
 
 
 def fabric_nics(node: Node) -> tuple[Nic, ...]:

@@ -23,7 +23,8 @@ def map_by(node: Node, placements: Sequence[Placement]) -> tuple[str, str]:
 
     It deals out whole cores, K ranks to each NUMA node that has CPUs, in hwloc's order of both.
     """
-    order = list(dict.fromkeys(_owner(node, cpu) for cpu in logical_cpus(node)))
+    owners = (next(numa.index for numa in node.numa_nodes if cpu in numa.cpus) for cpu in logical_cpus(node))
+    order = list(dict.fromkeys(owners))
     widths = {len(p.cpus) for p in placements}
     by_node = {numa: [p for p in placements if p.numa_node == numa] for numa in order}
     counts = {numa: len(inside) for numa, inside in by_node.items()}
@@ -36,8 +37,8 @@ def map_by(node: Node, placements: Sequence[Placement]) -> tuple[str, str]:
     if any(p.shared for p in placements):
         return "", "ranks share cores"
     if len(set(counts.values())) > 1:
-        words = ", ".join(f"{count} on n{numa}" for numa, count in counts.items())
-        return "", f"it deals out as many ranks to each NUMA node, and here are {words}"
+        listed = ", ".join(f"{count} on n{numa}" for numa, count in counts.items())
+        return "", f"it deals out as many ranks to each NUMA node, and here are {listed}"
     width = widths.pop()
     dealt = []
     for numa in order:
@@ -46,7 +47,3 @@ def map_by(node: Node, placements: Sequence[Placement]) -> tuple[str, str]:
     if dealt != [p.cpus for p in placements]:
         return "", "it deals out the ranks in another order"
     return f"-n {len(placements)} --map-by ppr:{counts[order[0]]}:numa:pe={width}", ""
-
-
-def _owner(node: Node, cpu: int) -> int:
-    return next(numa.index for numa in node.numa_nodes if cpu in numa.cpus)

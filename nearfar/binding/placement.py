@@ -62,7 +62,7 @@ def place(node: Node, layout: Layout) -> list[Placement]:
         layout = replace(layout, threads_per_rank=_threads_beside_free(node, layout))
     wishes = {rank.index: _wishes(node, layout, rank) for rank in ranks if rank.index not in free}
     pool = CorePool(node)
-    given = pool.allot([wish for each in wishes.values() for wish in each], layout.oversubscribe)
+    given = pool.allot([wish for requests in wishes.values() for wish in requests], layout.oversubscribe)
     uses = Counter(core for cores in given.values() for core in cores)
     placements = [
         _free(node, rank, layout.threads_per_rank)
@@ -134,13 +134,13 @@ def _gpu_ranks(node: Node, layout: Layout) -> list[_Rank]:
 
 def _gpus(node: Node, layout: Layout) -> list[Gpu]:
     if layout.gpus is None:
-        found = [gpu for gpu in node.gpus if gpu.visible]
-        if not found and node.gpus:
+        gpus = [gpu for gpu in node.gpus if gpu.visible]
+        if not gpus and node.gpus:
             raise NearfarError(f"none of the {len(node.gpus)} GPUs of {node.hostname} is visible to this process")
-        if not found:
+        if not gpus:
             why = f" ({node.gpus_unknown})" if node.gpus_unknown else ""
             raise NearfarError(f"{node.hostname} has no GPUs{why}: name the NUMA node of each rank, --numa-nodes 0,0")
-        return found
+        return gpus
     chosen = []
     for index in layout.gpus:
         gpu = node.gpu(index)
@@ -165,9 +165,9 @@ def _wishes(node: Node, layout: Layout, rank: _Rank) -> list[CoreRequest]:
     if layout.near == "gpu":
         return [beside_gpu]
     if rank.nic is None:
-        words = "the system does not say which is near" if fabric_nics(node) else "it shows no NIC"
+        why = "the system does not say which is near" if fabric_nics(node) else "it shows no NIC"
         raise NearfarError(
-            f"{node.hostname}: g{rank.gpu.index} has no NIC to be near to, {words}: place ranks near the GPU"
+            f"{node.hostname}: g{rank.gpu.index} has no NIC to be near to, {why}: place ranks near the GPU"
         )
     what = f"which {rank.nic.name} is attached to"
     if layout.near == "nic":

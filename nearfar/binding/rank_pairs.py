@@ -17,12 +17,12 @@ def pairs(node: Node) -> dict[str, tuple[int, int]]:
     node, ``same_package`` two NUMA nodes of one package, ``across_packages`` two packages.
     """
     usable = {n.index: n.package for n in node.numa_nodes if cores_of(node, n.index)}
-    found = {}
+    by_relation = {}
     twice = next((index for index in usable if len(cores_of(node, index)) > 1), None)
     if twice is not None:
-        found["same_numa_node"] = (twice, twice)
-    for one, package in usable.items():
+        by_relation["same_numa_node"] = (twice, twice)
+    for numa, package in usable.items():
         for other, elsewhere in usable.items():
-            if one < other and package is not None and elsewhere is not None:
-                found.setdefault("same_package" if package == elsewhere else "across_packages", (one, other))
-    return {relation: found[relation] for relation in RELATIONS if relation in found}
+            if numa < other and package is not None and elsewhere is not None:
+                by_relation.setdefault("same_package" if package == elsewhere else "across_packages", (numa, other))
+    return {relation: by_relation[relation] for relation in RELATIONS if relation in by_relation}

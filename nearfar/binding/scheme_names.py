@@ -29,7 +29,7 @@ STANDARD = ("default", "right", "wrong")
 
 def named(text: str) -> tuple[str, ...]:
     """The schemes that a comma-separated list asks for, each once. Raises ``NearfarError`` for one that is not known."""
-    found: list[str] = []
+    names: list[str] = []
     for word in (part.strip() for part in text.split(",")):
         for name in GROUPS.get(word, (word,)):
             if name not in SCHEMES and scheme_nodes(name) is None:
@@ -38,8 +38,8 @@ def named(text: str) -> tuple[str, ...]:
                     f"no such scheme: '{name}'{did_you_mean(name, known)}; it is one of {', '.join(known)}, or the NUMA node of "
                     f"each rank, such as 0-1-free"
                 )
-            found.append(name)
-    return tuple(dict.fromkeys(found))
+            names.append(name)
+    return tuple(dict.fromkeys(names))
 
 
 def numa_nodes(name: str) -> tuple[int | None, ...] | None:

@@ -30,18 +30,18 @@ def parse_numa_nodes(text: str) -> tuple[int | None, ...]:
     ``0,0,1`` and the scheme ``0-0-1`` are the same, as are ``0,1,free`` and ``0-1-free``. Two numbers that ascend are a range, as
     everywhere: ``0-3`` is ``0,1,2,3``. Raises ``NearfarError``.
     """
-    found: list[int | None] = []
+    numa_nodes: list[int | None] = []
     for part in text.split(","):
         pair = _ASCENDING.fullmatch(part)
         if pair and int(pair[1]) < int(pair[2]):
-            found += parse_cpu_list(part)
+            numa_nodes += parse_cpu_list(part)
         elif nodes := scheme_nodes(part):
-            found += nodes
+            numa_nodes += nodes
         else:
             raise NearfarError(
                 f"--numa-nodes {text}: expected numbers and ranges, such as 0,1 or 0-3, or a scheme such as 0-1-1 or 0-1-{FREE}"
             )
-    return tuple(found)
+    return tuple(numa_nodes)
 
 
 def scheme_of(placements: Sequence[Placement]) -> str | None:
@@ -55,14 +55,14 @@ def evidence(node_type: NodeType, placements: Sequence[Placement]) -> list[str]:
     """What was measured of this scheme and published of the node type, a sentence each: for it or against it."""
     scheme = scheme_of(placements)
     sentences = []
-    for found in node_type.published.get("schemes", ()):
-        best_first: list[str] = found["best_first"]
+    for published in node_type.published.get("schemes", ()):
+        best_first: list[str] = published["best_first"]
         if scheme not in best_first:
             continue
         best, worst = scheme == best_first[0], scheme == best_first[-1]
-        others = " and ".join(each for each in best_first if each != scheme)
+        others = " and ".join(name for name in best_first if name != scheme)
         rank = "the best" if best else "the worst" if worst else "neither best nor worst"
-        said = f"{found['what']} ({found['place']}): {scheme} was {rank} beside {others}; {found['difference']}."
+        result = f"{published['what']} ({published['place']}): {scheme} was {rank} beside {others}; {published['difference']}."
         side = "for this" if best else "against this"
-        sentences.append(f"Published evidence is {side}: {said}" + (f" {found['why']}." if worst else ""))
+        sentences.append(f"Published evidence is {side}: {result}" + (f" {published['why']}." if worst else ""))
     return sentences

@@ -90,7 +90,7 @@ def exchange_of(cell: Cell) -> Exchange | None:
         return None
     if len({flow.driver or flow.source for flow in flows}) < len(flows):
         return None
-    sources, destinations = ([end(flow).index for flow in flows] for end in (_source, _destination))
+    sources, destinations = [flow.source.index for flow in flows], [flow.destination.index for flow in flows]
     if len(set(sources)) == 1:
         return Exchange(ONE_TO_ALL, sources[0])
     if len(set(destinations)) == 1:
@@ -103,14 +103,6 @@ def exchange_of(cell: Cell) -> Exchange | None:
     if all((b, a) in ways for a, b in ways):
         return Exchange(PAIRS, pairs=tuple((a, b) for a, b in zip(sources, destinations) if a < b))
     return None
-
-
-def _source(flow: Flow) -> Endpoint:
-    return flow.source
-
-
-def _destination(flow: Flow) -> Endpoint:
-    return flow.destination
 
 
 def _of_many(cell: Cell) -> bool:

@@ -48,14 +48,14 @@ def latency_cells(node: Node) -> tuple[list[Cell], list[Skip]]:
         if len(gpus) == 1:
             gpu = node.gpu(gpus[0])
             who = first[gpu.package if gpu else None]
-            stands_for, words = (who,), f"GPU {who}'s (same package)"
+            stands_for, twin = (who,), f"GPU {who}'s (same package)"
         else:
             stands_for = pair_of[min(gpus), max(gpus)]
-            words = "g{}:g{} (same path class)".format(*stands_for)
+            twin = "g{}:g{} (same path class)".format(*stands_for)
         if stands_for == gpus:
             kept.append(cell)
         else:
-            skips.append(Skip(cell, f"represented by {words}", "representative"))
+            skips.append(Skip(cell, f"represented by {twin}", "representative"))
     return kept, skips
 
 

@@ -39,7 +39,7 @@ def represented(node: Node, cells: Iterable[Cell]) -> dict[Cell, int]:
     if not has_many(node):
         return {}
     first = first_of_each_package(node)
-    found = {}
+    representatives = {}
     for cell in cells:
         flow = cell.flows[0]
         (index,) = flow.gpus
@@ -47,5 +47,5 @@ def represented(node: Node, cells: Iterable[Cell]) -> dict[Cell, int]:
         if gpu is None or flow.numa_node is None or host_class(node, flow.numa_node, index) in _OWN:
             continue
         if first[gpu.package] != index:
-            found[cell] = first[gpu.package]
-    return found
+            representatives[cell] = first[gpu.package]
+    return representatives

@@ -38,7 +38,8 @@ def host_device_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
     for gpu in node.gpus:
         stands_for = _representatives(node, gpu, memories)
         for memory in node.host_numa_nodes:
-            three = _three_ways(node, memory, gpu)
+            down, up = two_ways(node, memory, gpu)
+            three = [Cell((down,)), Cell((up,)), Cell((down, up))]
             if not gpu.visible:
                 skips += [hidden(cell, gpu) for cell in three]
             elif memory not in memories:
@@ -101,11 +102,6 @@ def _not_allowed(memory: NumaNode) -> str:
     return f"NUMA node {memory.index}'s memory is not allowed by the cpuset"
 
 
-def _three_ways(node: Node, memory: NumaNode, gpu: Gpu) -> list[Cell]:
-    down, up = two_ways(node, memory, gpu)
-    return [Cell((down,)), Cell((up,)), Cell((down, up))]
-
-
 def two_ways(node: Node, memory: NumaNode, gpu: Gpu) -> tuple[Flow, Flow]:
     """The copies from a NUMA node's memory to a GPU and back, driven as ``driver_of`` says."""
     host, device, driver = Endpoint("n", memory.index), Endpoint("g", gpu.index), driver_of(node, memory)
@@ -164,6 +160,6 @@ def _representatives(node: Node, gpu: Gpu, memories: Iterable[NumaNode]) -> dict
     result = {}
     for m in memories:
         distance = None if gpu.numa_node is None else node.distances.get((gpu.numa_node, m.index))
-        kind = (m.package, host_class(node, m.index, gpu.index), distance)
-        result[m.index] = first.setdefault(kind, m.index)
+        group = (m.package, host_class(node, m.index, gpu.index), distance)
+        result[m.index] = first.setdefault(group, m.index)
     return result

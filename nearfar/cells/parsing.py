@@ -84,8 +84,8 @@ class _Parser:
             if self.at == len(self.text):
                 return Cell(tuple(flows))
             if not self.take("+"):
-                found = one_line(self.text[self.at])
-                raise self.fail(self.at, f"unexpected '{found}': after a flow comes '/', '+' or nothing")
+                rest = one_line(self.text[self.at])
+                raise self.fail(self.at, f"unexpected '{rest}': after a flow comes '/', '+' or nothing")
 
     def flow(self) -> Flow:
         start = self.at
@@ -100,15 +100,15 @@ class _Parser:
         return self.options(flow, self.driver(flow))
 
     def endpoint(self) -> Endpoint:
-        found = _ENDPOINT.match(self.text, self.at)
-        if not found:
+        match = _ENDPOINT.match(self.text, self.at)
+        if not match:
             raise self.fail(self.at, "expected an endpoint (n, g or c and a number)")
-        kind, digits = found.group()[0], found.group()[1:]
+        kind, digits = match.group()[0], match.group()[1:]
         if len(digits) > 4:
             raise self.fail(self.at, "an endpoint's number has at most 4 digits")
         if digits != "0" and digits.startswith("0"):
             raise self.fail(self.at, "an endpoint's number has no leading zero")
-        self.at = found.end()
+        self.at = match.end()
         return Endpoint(kind, int(digits))
 
     def driver(self, flow: Flow) -> Endpoint | None:
@@ -136,8 +136,8 @@ class _Parser:
             if name == "kernel" and (driver or chosen.keys() - {"cores"}):
                 raise self.fail(start, "a STREAM flow takes only a kernel, no '@' and no other option")
             if name in chosen:
-                said = {"tasks": "/xK", "cores": "the number of cores"}.get(name, f"/{name}")
-                raise self.fail(start, f"{said} is given twice")
+                written = {"tasks": "/xK", "cores": "the number of cores"}.get(name, f"/{name}")
+                raise self.fail(start, f"{written} is given twice")
             for pair in _EXCLUSIVE:
                 if name in pair and (pair[0] in chosen or pair[1] in chosen):
                     raise self.fail(start, f"/{pair[0]} and /{pair[1]} exclude each other")
@@ -153,11 +153,11 @@ class _Parser:
     def option(self, flow: Flow) -> tuple[str, str | int | bool]:
         """The next option as a field of ``Flow`` and its value."""
         start = self.at
-        found = _OPTION.match(self.text, start)
-        if not found:
+        match = _OPTION.match(self.text, start)
+        if not match:
             raise self.fail(start, "expected an option after '/'")
-        word = found.group()
-        self.at = found.end()
+        word = match.group()
+        self.at = match.end()
         is_tasks = re.fullmatch(r"x[0-9]+", word) is not None
         if is_tasks:
             digits = word[1:]

@@ -38,8 +38,8 @@ def peer_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
             if unseen is not None:
                 skips += [hidden(cell, unseen) for cell in of_pair]
             elif stands_for[pair] != pair:
-                one, other = stands_for[pair]
-                reason = f"represented by g{one}:g{other} (same path class)"
+                source, destination = stands_for[pair]
+                reason = f"represented by g{source}:g{destination} (same path class)"
                 skips += [Skip(cell, reason, "representative") for cell in of_pair]
             else:
                 cells += of_pair
@@ -62,8 +62,8 @@ def _staged(a: int, b: int) -> list[Cell]:
 
 
 def _ways(a: int, b: int) -> tuple[tuple[Endpoint, Endpoint], tuple[Endpoint, Endpoint]]:
-    one, other = Endpoint("g", a), Endpoint("g", b)
-    return (one, other), (other, one)
+    first, second = Endpoint("g", a), Endpoint("g", b)
+    return (first, second), (second, first)
 
 
 def _pairs(gpus: Iterable[Gpu]) -> list[tuple[Gpu, Gpu]]:

@@ -126,11 +126,11 @@ def _across(node: Node, packages: dict[int | None, list[Gpu]]) -> list[list[_Mem
 
 def _packages(node: Node) -> dict[int | None, list[Gpu]]:
     """The visible GPUs of each package, by number; None: where the system does not say."""
-    found: dict[int | None, list[Gpu]] = {}
+    by_package: dict[int | None, list[Gpu]] = {}
     for gpu in sorted(node.gpus, key=lambda gpu: (gpu.package is None, gpu.package or 0, gpu.index)):
         if gpu.visible:
-            found.setdefault(gpu.package, []).append(gpu)
-    return found
+            by_package.setdefault(gpu.package, []).append(gpu)
+    return by_package
 
 
 def _spread(node: Node) -> list[Gpu]:

@@ -75,8 +75,8 @@ def refuse_loaded(documents: Sequence[Document]) -> None:
     """Refuse what was measured while the program itself kept other paths busy: no figure of a healthy node."""
     for document in documents:
         if document.aggressors:
-            words = f"was measured while {', '.join(document.aggressors)} ran in the background (--aggressor)"
-            raise NearfarError(f"{document.source}: {words}: measure it again without")
+            problem = f"was measured while {', '.join(document.aggressors)} ran in the background (--aggressor)"
+            raise NearfarError(f"{document.source}: {problem}: measure it again without")
 
 
 def refuse_foreign_cells(documents: Sequence[Document]) -> None:
@@ -127,29 +127,29 @@ def _text(calibration: Calibration, document: Document) -> Iterator[str]:
         if capacity.value is not None and (capacity.read_weight, capacity.write_weight) != (1.0, 1.0):
             yield f"{name}: a byte read weighs {capacity.read_weight:.3f}, a byte written {capacity.write_weight:.3f}"
         if capacity.value is not None and capacity.read_share != 1.0:
-            words = "once it is full, a read beside a write of its own GPU has"
-            yield f"{name}: {words} {capacity.read_share:.2f} of what other flows have"
+            explanation = "once it is full, a read beside a write of its own GPU has"
+            yield f"{name}: {explanation} {capacity.read_share:.2f} of what other flows have"
         if capacity.value is not None and capacity.mixed_weight != 1.0:
             yield f"{name}: while GPUs both read and write it, a byte weighs {capacity.mixed_weight:.3f} of that"
     for calibrates, title in ((True, "cells that calibrate: residuals"), (False, "all other cells: predictions")):
-        found = [one for one in calibration.comparisons if one.calibrates == calibrates]
-        several = [one for one in found if not calibrates or not one.measured.cell.lone]
+        shown = [row for row in calibration.comparisons if row.calibrates == calibrates]
+        several = [row for row in shown if not calibrates or not row.measured.cell.lone]
         if several:
             yield ""
             yield f"{title} (measured, predicted, deviation, how unequally the flows share, limited by)"
-            yield from _indented([_row(one) for one in several])
-        if calibrates and len(several) < len(found):
-            worst = max((abs(one.deviation or 0.0) for one in found if one.measured.cell.lone), default=0.0)
-            yield f"{len(found) - len(several)} single flows: residuals up to {worst:.2%}"
-    yield from _agreement([one for one in calibration.comparisons if not one.calibrates])
+            yield from _indented([_row(row) for row in several])
+        if calibrates and len(several) < len(shown):
+            worst = max((abs(row.deviation or 0.0) for row in shown if row.measured.cell.lone), default=0.0)
+            yield f"{len(shown) - len(several)} single flows: residuals up to {worst:.2%}"
+    yield from _agreement([row for row in calibration.comparisons if not row.calibrates])
     for cell in calibration.unexplained:
         yield f"not explained: {cell}: some flow is held back by nothing known on its way"
 
 
 def _agreement(predictions: Sequence[Comparison]) -> Iterator[str]:
     """How many totals are near; those that are only the best case apart."""
-    firm = [one.deviation for one in predictions if one.deviation is not None and not one.hangs_on]
-    best = [one.deviation for one in predictions if one.deviation is not None and one.hangs_on]
+    firm = [row.deviation for row in predictions if row.deviation is not None and not row.hangs_on]
+    best = [row.deviation for row in predictions if row.deviation is not None and row.hangs_on]
     if firm:
         within = sum(abs(deviation) <= 0.10 for deviation in firm)
         yield f"{within} of {len(firm)} totals within 10 %, the worst {max(firm, key=abs):+.1%}"
@@ -157,16 +157,16 @@ def _agreement(predictions: Sequence[Comparison]) -> Iterator[str]:
         yield f"{len(best)} {'more only' if firm else 'totals, all'} at best: some capacity was never saturated"
 
 
-def _row(one: Comparison) -> tuple[str, ...]:
-    cell = str(one.measured.cell)
-    if one.predicted is None or one.deviation is None or one.shares is None:
-        return cell, f"{one.measured.total:.2f}", "unknown", "", "", ""
-    limits = ", ".join(one.limited_by)
-    if one.hangs_on:
-        limits += f" at best: {', '.join(one.hangs_on)} never saturated"
-    low, high = one.shares
-    shares = f"{low:.2f} to {high:.2f}" if len(one.predicted) > 1 else ""
-    return cell, f"{one.measured.total:.2f}", f"{sum(one.predicted):.2f}", f"{one.deviation:+.1%}", shares, limits
+def _row(row: Comparison) -> tuple[str, ...]:
+    cell = str(row.measured.cell)
+    if row.predicted is None or row.deviation is None or row.shares is None:
+        return cell, f"{row.measured.total:.2f}", "unknown", "", "", ""
+    limits = ", ".join(row.limited_by)
+    if row.hangs_on:
+        limits += f" at best: {', '.join(row.hangs_on)} never saturated"
+    low, high = row.shares
+    shares = f"{low:.2f} to {high:.2f}" if len(row.predicted) > 1 else ""
+    return cell, f"{row.measured.total:.2f}", f"{sum(row.predicted):.2f}", f"{row.deviation:+.1%}", shares, limits
 
 
 def _indented(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -180,7 +180,7 @@ def _yaml(calibration: Calibration, document: Document) -> Iterator[str]:
     yield "capacities:"
     for name, capacity in node_type.capacities.items():
         if capacity.value is None:
-            if not any(found == name or found.startswith(f"{name},") for found in calibration.estimates):
+            if not any(known == name or known.startswith(f"{name},") for known in calibration.estimates):
                 continue  # nothing measured crosses it
             yield f"  {name}: {{value: null, reason: {json.dumps(capacity.source, ensure_ascii=False)}}}"
             continue

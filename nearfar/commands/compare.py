@@ -54,15 +54,18 @@ def run(args: argparse.Namespace) -> int:
     for folder in (*before, *after):
         if (folder / "reframe-report.json").exists() and not (folder / "run.json").exists():
             raise NearfarError(f"{folder}: made by ReFrame itself, without run.json; nearfar report {folder} writes it")
-    found = compare.compare(before, after)
+    compared = compare.compare(before, after)
     if args.page is not None:
-        write_atomically(args.page, compare.page.render(found, args.at_most), "name another file with --page")
-    print(compare.document.text(found, args.at_most) if args.json else compare.text(found, args.all, args.at_most))
+        write_atomically(args.page, compare.page.render(compared, args.at_most), "name another file with --page")
+    text = (
+        compare.document.text(compared, args.at_most) if args.json else compare.text(compared, args.all, args.at_most)
+    )
+    print(text)
     if args.page is not None and not args.json:
         print(args.page)
-    if not found.tested:
+    if not compared.tested:
         return EXIT_COULD_NOT_JUDGE
-    return EXIT_FAILED if args.at_most is not None and found.beyond(args.at_most) else EXIT_GOOD
+    return EXIT_FAILED if args.at_most is not None and compared.beyond(args.at_most) else EXIT_GOOD
 
 
 def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
@@ -77,16 +80,16 @@ def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
     return _all(args.before), _all(args.after)
 
 
-def _all(words: Sequence[str]) -> list[Path]:
-    return [folder for word in words for folder in run_directories(word)]
+def _all(names: Sequence[str]) -> list[Path]:
+    return [folder for name in names for folder in run_directories(name)]
 
 
 def _bound(text: str) -> float:
     """``5%`` as 0.05, as argparse's ``type``."""
-    found = _PERCENT.fullmatch(text.strip())
-    if found is None:
+    match = _PERCENT.fullmatch(text.strip())
+    if match is None:
         raise argparse.ArgumentTypeError(f"'{text}': a part in per cent, as 5%")
-    value = float(found[1]) / 100
+    value = float(match[1]) / 100
     if not 0 < value <= 1:
         raise argparse.ArgumentTypeError(f"{text}: above 0 % and at most 100 %")
     return value

@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "medians of paired runs with intervals, every rank's binding read back. docs/guide/cost.md shows it."
     )
     parser.epilog = _EPILOG.format(
-        schemes="\n".join(f"  {name:<18} {words}" for name, words in scheme_names.SCHEMES.items())
+        schemes="\n".join(f"  {name:<18} {meaning}" for name, meaning in scheme_names.SCHEMES.items())
     )
     parser.set_defaults(command=None)
     what = parser.add_argument_group("what is compared")
@@ -156,10 +156,10 @@ class _Application(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: Any, name: Any = None
     ) -> None:
-        found = applications.load(value, site_directories())
+        application = applications.load(value, site_directories())
         own = {key: given for key, given in vars(namespace).items() if given != parser.get_default(key)}
-        parser.parse_args(_words(found.program), namespace)
-        vars(namespace).update(own, command=tuple(found.options["command"]), application=value)
+        parser.parse_args(_words(application.program), namespace)
+        vars(namespace).update(own, command=tuple(application.options["command"]), application=value)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -167,14 +167,14 @@ def run(args: argparse.Namespace) -> int:
     if args.programs is not None:
         return _programs_of_a_site(args.programs)
     node = inventory.observe()
-    found, subject = _measured(args, node)
+    measured, subject = _measured(args, node)
     if args.page is not None:
-        write_atomically(args.page, cost.page.render(found, subject), "name another file with --page")
+        write_atomically(args.page, cost.page.render(measured, subject), "name another file with --page")
         print(f"page: {args.page}", file=sys.stderr)
-    print(cost.document.text(found, subject) if args.json else cost.terminal.text(found, subject))
-    if found.interrupted:
+    print(cost.document.text(measured, subject) if args.json else cost.terminal.text(measured, subject))
+    if measured.interrupted:
         raise KeyboardInterrupt
-    return _exit_code(found)
+    return _exit_code(measured)
 
 
 def _measured(args: argparse.Namespace, node: Node) -> tuple[cost.Measured, cost.Subject]:
@@ -207,9 +207,9 @@ def _measured(args: argparse.Namespace, node: Node) -> tuple[cost.Measured, cost
     shown = _Progress()
     with node_lock.held(node_lock.wait()), tempfile.TemporaryDirectory(prefix="nearfar-cost-") as folder:
         case = cost.made_ready(args.inputs, args.prepare, args.read, Path(folder))
-        found = cost.measure(schemes, cost.Runner(program, starter, Path(folder), case), plan, shown.tell)
+        measured = cost.measure(schemes, cost.Runner(program, starter, Path(folder), case), plan, shown.tell)
     shown.clear()
-    return found, subject
+    return measured, subject
 
 
 def _programs_of_a_site(path: Path) -> int:
@@ -221,16 +221,16 @@ def _programs_of_a_site(path: Path) -> int:
     for entry in json.loads(path.read_text(encoding="utf-8")):
         name = entry.pop("name")
         try:
-            found, subject = _measured(parser.parse_args(_words(entry)), node)
+            measured, subject = _measured(parser.parse_args(_words(entry)), node)
         except NearfarError as error:
             failed.append({"cell": f"program/{name}", "code": "error", "reason": str(error)})
             continue
-        result = cost.measurement_document.result(name, found, subject)
+        result = cost.measurement_document.result(name, measured, subject)
         if result["flows"]:
             results.append(result)
         else:
             failed.append({"cell": result["cell"], "code": "error", "reason": f"{name}: {result['words']}"})
-        if found.interrupted:
+        if measured.interrupted:
             raise KeyboardInterrupt
     whole = cost.measurement_document.whole(node, results, failed, began, ["nearfar", *sys.argv[1:]])
     print(dump(whole), end="")
@@ -239,31 +239,31 @@ def _programs_of_a_site(path: Path) -> int:
 
 def _words(entry: dict[str, Any]) -> list[str]:
     """The command line that an entry stands for: its keys are the options' names."""
-    command, words = entry.pop("command"), []
+    command, argv = entry.pop("command"), []
     for key, value in entry.items():
         if value is False:
             continue
         option = f"--{key.replace('_', '-')}"
         if key == "prepare":
-            words += [f"{option}={each}" for each in value]
+            argv += [f"{option}={item}" for item in value]
         else:
-            words.append(
+            argv.append(
                 option if value is True else f"{option}={','.join(value) if isinstance(value, list) else value}"
             )
-    return [*words, "--", *command]
+    return [*argv, "--", *command]
 
 
-def _program(words: list[str], get: str | None) -> Path:
+def _program(argv: list[str], get: str | None) -> Path:
     """Its path; one that is named by a path is named by an absolute one from here on. ``get``: how it is got."""
-    if not words:
+    if not argv:
         raise NearfarError("no program: nearfar cost [OPTIONS] -- PROGRAM [ARGUMENT …]")
-    found = shutil.which(words[0])
-    if found is None:
+    path = shutil.which(argv[0])
+    if path is None:
         how = f"; {get}" if get else ""
-        raise NearfarError(f"{words[0]}: no such program, or it may not be executed{how}")
-    if os.sep in words[0]:
-        words[0] = os.path.abspath(found)
-    return Path(found)
+        raise NearfarError(f"{argv[0]}: no such program, or it may not be executed{how}")
+    if os.sep in argv[0]:
+        argv[0] = os.path.abspath(path)
+    return Path(path)
 
 
 def _reference(against: str | None, names: tuple[str, ...]) -> str:
@@ -274,8 +274,8 @@ def _reference(against: str | None, names: tuple[str, ...]) -> str:
     return against
 
 
-def _exit_code(found: cost.Measured) -> int:
-    return {True: EXIT_GOOD, False: EXIT_FAILED, None: EXIT_COULD_NOT_JUDGE}[cost.verdict.good(found)]
+def _exit_code(measured: cost.Measured) -> int:
+    return {True: EXIT_GOOD, False: EXIT_FAILED, None: EXIT_COULD_NOT_JUDGE}[cost.verdict.good(measured)]
 
 
 def _subject(
@@ -294,8 +294,8 @@ class _Progress:
         self._terminal = sys.stderr.isatty()
         self._last = 0.0
 
-    def tell(self, found: cost.Measured, scheme: str, block: int, seconds: float, left: float | None) -> None:
-        line = cost.terminal.progress(found, scheme, block, seconds, left)
+    def tell(self, measured: cost.Measured, scheme: str, block: int, seconds: float, left: float | None) -> None:
+        line = cost.terminal.progress(measured, scheme, block, seconds, left)
         if self._terminal:
             print(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)
         elif seconds == 0.0 or time.monotonic() - self._last > 60:
@@ -315,15 +315,15 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 def _percent(text: str) -> float:
     """``5%`` as 0.05, as argparse's ``type``."""
-    found = _PERCENT.fullmatch(text.strip())
-    if found is None or not 0 < float(found[1]) <= 1000:
+    match = _PERCENT.fullmatch(text.strip())
+    if match is None or not 0 < float(match[1]) <= 1000:
         raise argparse.ArgumentTypeError(f"'{text}': a part in per cent above 0, as 5%")
-    return float(found[1]) / 100
+    return float(match[1]) / 100
 
 
 def _seconds(text: str) -> float:
     """``20m`` as 1200.0, as argparse's ``type``."""
-    found = _TIME.fullmatch(text.strip())
-    if found is None or float(found[1]) <= 0:
+    match = _TIME.fullmatch(text.strip())
+    if match is None or float(match[1]) <= 0:
         raise argparse.ArgumentTypeError(f"'{text}': a time above 0, as 90s, 20m or 8h")
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(match[1]) * _SECONDS[match[2]]

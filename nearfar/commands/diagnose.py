@@ -78,8 +78,8 @@ def run(args: argparse.Namespace) -> int:
     refuse_loaded(healthy)
     refuse_foreign_cells([*documents, *healthy])
     document = merge(documents)
-    for one in healthy:
-        _refuse_unlike(one, document)
+    for run_document in healthy:
+        _refuse_unlike(run_document, document)
     node_type = node_type_for(args.node, document)
     runs = healthy_runs(document, healthy)
     gaps = gaps_of(document, runs.cells)
@@ -102,8 +102,8 @@ def _refuse_unlike(healthy: Document, document: Document) -> None:
     for gpu in healthy.node.gpus:
         own = document.node.gpu(gpu.index)
         if own is not None and own.name and gpu.name and own.name != gpu.name:
-            words = f"its g{gpu.index} is {gpu.name}, that of {document.source} {own.name}"
-            raise CouldNotJudge(f"{healthy.source}: {words}: a healthy run has the same GPUs")
+            difference = f"its g{gpu.index} is {gpu.name}, that of {document.source} {own.name}"
+            raise CouldNotJudge(f"{healthy.source}: {difference}: a healthy run has the same GPUs")
 
 
 def _diagnosis(node_type: NodeType, document: Document, runs: HealthyRuns, gaps: Gaps) -> Diagnosis:
@@ -113,14 +113,14 @@ def _diagnosis(node_type: NodeType, document: Document, runs: HealthyRuns, gaps:
     except CouldNotJudge:
         if gaps.exit_code == EXIT_GOOD:
             raise
-    return Diagnosis((), (), 0, {}, tuple(one.cell for one in measured_cells(document)))
+    return Diagnosis((), (), 0, {}, tuple(cell.cell for cell in measured_cells(document)))
 
 
 def _json(diagnosis: Diagnosis, gaps: Gaps, document: Document, node_type: str) -> dict[str, Any]:
-    found = as_json(diagnosis, document.kind, node_type, document.source)
-    said = _undecided(diagnosis) if diagnosis.undecided else found["sentence"]
-    answer = "; ".join([*gaps.lines, _nothing(diagnosis, gaps) or said])
-    return {**found, "sentence": answer, "aggressors": list(document.aggressors), **gaps.as_json()}
+    entry = as_json(diagnosis, document.kind, node_type, document.source)
+    sentence = _undecided(diagnosis) if diagnosis.undecided else entry["sentence"]
+    answer = "; ".join([*gaps.lines, _nothing(diagnosis, gaps) or sentence])
+    return {**entry, "sentence": answer, "aggressors": list(document.aggressors), **gaps.as_json()}
 
 
 def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]:
@@ -149,8 +149,8 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
         for rival in diagnosis.sets[1:]:
             yield "or, as likely (these cells do not tell them apart):"
             yield from _set(rival)
-    for one in diagnosis.unexplained[:_LISTED]:
-        yield f"not explained: {one.cell} at {one.ratio:.0%} of healthy"
+    for unexplained in diagnosis.unexplained[:_LISTED]:
+        yield f"not explained: {unexplained.cell} at {unexplained.ratio:.0%} of healthy"
     if len(diagnosis.unexplained) > _LISTED:
         yield f"and {len(diagnosis.unexplained) - _LISTED} more"
 

@@ -41,9 +41,9 @@ def run(args: argparse.Namespace) -> int:
         raise NearfarError(f"{args.code}: no such code{did_you_mean(args.code, list(known))}")
     chosen = list(known.values()) if args.code is None else [known[args.code]]
     if args.json:
-        print(json.dumps([vars(each) for each in chosen], indent=1, ensure_ascii=False))
+        print(json.dumps([vars(message) for message in chosen], indent=1, ensure_ascii=False))
     elif args.code is None:
-        print("\n".join(columns([(each.code, _severity(each), _shown(each.sentence)) for each in chosen])))
+        print("\n".join(columns([(message.code, _severity(message), _shown(message.sentence)) for message in chosen])))
     else:
         print("\n".join(_lines(chosen[0])))
     return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
@@ -20,6 +19,7 @@ from nearfar.base import (
     did_you_mean,
     minute_text,
     plural,
+    say,
     utc_text,
 )
 from nearfar.history import History, RowFilter, Series, fleet_findings, pl, series, text
@@ -81,11 +81,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Answer one question."""
     history.need_polars("no history can be read or written")
-    store = History(history.readable(), _say)
+    store = History(history.readable(), say)
     if args.record:
         return _record(args.record)
     if args.compact:
-        own = History(store.directory, _say, history.trusted(store.directory))
+        own = History(store.directory, say, history.trusted(store.directory))
         before, after = history.compact(own)
         print(
             f"{store.directory}: {before} files merged into {after}"
@@ -102,21 +102,19 @@ def run(args: argparse.Namespace) -> int:
         return _systems(args, store, question)
     if args.node is None and args.metric is None:
         return _overview(args, store, question)
-    found = _series(store, question)
-    told = [] if args.json else _notes(store, question, found)
+    shown = _series(store, question)
+    notes = [] if args.json else _notes(store, question, shown)
     if args.json:
         about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system}
-        print(json.dumps({**about, "series": text.as_json(found)}, indent=1, ensure_ascii=False))
+        print(json.dumps({**about, "series": text.as_json(shown)}, indent=1, ensure_ascii=False))
     else:
-        one = len(found) == 1 and args.node is not None
+        alone = len(shown) == 1 and args.node is not None
         print(
-            "\n".join([*(text.runs(found[0]) if one else text.table(found, None if args.all else MOST_LINES)), *told])
+            "\n".join(
+                [*(text.runs(shown[0]) if alone else text.table(shown, None if args.all else MOST_LINES)), *notes]
+            )
         )
     return EXIT_GOOD
-
-
-def _say(words: str) -> None:
-    print(f"nearfar: {words}", file=sys.stderr, flush=True)
 
 
 def _record(runs: Sequence[str]) -> int:
@@ -126,14 +124,14 @@ def _record(runs: Sequence[str]) -> int:
             raise NearfarError(f"{folder}: no run directory (run.json is not there)")
     left_out: list[str] = []
 
-    def say(words: str) -> None:
-        left_out.append(words)
-        _say(words)
+    def leave_out(message: str) -> None:
+        left_out.append(message)
+        say(message)
 
     for folder in folders:
-        kept = history.record(folder, say=say)
-    words = f"{plural(len(folders), 'run')} kept in {kept}"
-    print(f"{words}, but for what was left out (above)" if left_out else words)
+        kept = history.record(folder, say=leave_out)
+    summary = f"{plural(len(folders), 'run')} kept in {kept}"
+    print(f"{summary}, but for what was left out (above)" if left_out else summary)
     return EXIT_COULD_NOT_JUDGE if left_out else EXIT_GOOD
 
 
@@ -144,21 +142,23 @@ def _shifts(args: argparse.Namespace, store: History, question: RowFilter) -> in
         raise NearfarError(f"--{given[0]}: --shifts is of a whole system; leave it out")
     if question.system is None:
         raise NearfarError(f"--system: which one? There is history of {', '.join(store.systems())}")
-    own = History(store.directory, _say, history.trusted(store.directory))
-    found = fleet_findings.report(own, question.system)
-    why = None if found.why is None else found.why.reason
+    own = History(store.directory, say, history.trusted(store.directory))
+    report = fleet_findings.report(own, question.system)
+    why = None if report.why is None else report.why.reason
     if args.json:
         about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system, "why": why}
-        told = [each.to_raw() for each in found.findings]
+        findings = [note.to_raw() for note in report.findings]
         print(
             json.dumps(
-                {**about, "shifts": text.shifts_as_json(found.shifts), "findings": told}, indent=1, ensure_ascii=False
+                {**about, "shifts": text.shifts_as_json(report.shifts), "findings": findings},
+                indent=1,
+                ensure_ascii=False,
             )
         )
         return EXIT_GOOD
-    lines = text.shifts(found.shifts, None if args.all else MOST_LINES)
-    lines += [] if why is None else [f"no new shift: {why}" if found.shifts else f"no shift: {why}"]
-    lines += [f"{each.verdict}: the fleet: {each.reason}" for each in found.findings]
+    lines = text.shifts(report.shifts, None if args.all else MOST_LINES)
+    lines += [] if why is None else [f"no new shift: {why}" if report.shifts else f"no shift: {why}"]
+    lines += [f"{note.verdict}: the fleet: {note.reason}" for note in report.findings]
     print("\n".join(lines))
     return EXIT_GOOD
 
@@ -176,7 +176,7 @@ def _question(args: argparse.Namespace, store: History) -> RowFilter:
     systems = store.systems()
     if not systems:
         raise CouldNotJudge(f"{store.directory}: no history yet; every run of nearfar validate is kept there")
-    since = _since(args.since)
+    since = history.parse_since(args.since, datetime.now(timezone.utc))
     if args.system is None and len(systems) > 1:
         if args.node is None and args.metric is None:
             return RowFilter(None, check=args.check, since=since)
@@ -189,14 +189,6 @@ def _question(args: argparse.Namespace, store: History) -> RowFilter:
     if node is not None and node not in nodes:
         raise NearfarError(f"--node {args.node}: no history of it{_nearest(node, nodes)}")
     return RowFilter(system, None if node is None else (node,), args.check, args.metric, None, since)
-
-
-def _since(words: str | None) -> datetime | None:
-    now = datetime.now(timezone.utc)
-    try:
-        return None if words is None else history.parse_since(words, now)
-    except ValueError:
-        raise NearfarError(f"--since {words}: expected a day such as {day_text(now)}, or 24h, 30d, 12w") from None
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
@@ -213,10 +205,10 @@ def _series(store: History, question: RowFilter) -> list[Series]:
         rows = store.rows(as_row, series.COLUMNS)
     if rows.is_empty():
         raise _nothing(store, question)
-    found = series.from_rows(rows)
+    all_series = series.from_rows(rows)
     if question.nodes is not None and question.metric is None:
-        return sorted(found, key=lambda each: each.badness)
-    return series.worst_first(found)
+        return sorted(all_series, key=lambda s: s.badness)
+    return series.worst_first(all_series)
 
 
 def _nothing(store: History, question: RowFilter) -> NearfarError:
@@ -234,8 +226,8 @@ def _nothing(store: History, question: RowFilter) -> NearfarError:
     names = {*known["metric"], *(row for rows in known["rows"].to_list() for row in rows or ())}
     if question.metric is not None:
         if question.metric not in names:
-            words = f"--metric {question.metric}: no figure of that name"
-            return NearfarError(f"{words}{_nearest(question.metric, sorted(names))}")
+            problem = f"--metric {question.metric}: no figure of that name"
+            return NearfarError(f"{problem}{_nearest(question.metric, sorted(names))}")
         own = pl.col("rows").list.contains(question.metric) | (pl.col("metric") == question.metric)
         known = known.filter(own)
     if question.nodes is not None:
@@ -264,10 +256,10 @@ def _aggregates() -> tuple[pl.Expr, ...]:
 
 def _systems(args: argparse.Namespace, store: History, question: RowFilter) -> int:
     """Of several systems how much there is of each."""
-    found = store.aggregated(question, ["system"], pl.col("node").n_unique().alias("nodes"), *_aggregates())
-    if found.is_empty():
+    totals = store.aggregated(question, ["system"], pl.col("node").n_unique().alias("nodes"), *_aggregates())
+    if totals.is_empty():
         raise _nothing(store, question)
-    rows = found.to_dicts()
+    rows = totals.to_dicts()
     if args.json:
         print(json.dumps({"schema": _SCHEMA, "directory": str(store.directory), "systems": _as_json(rows)}, indent=1))
         return EXIT_GOOD
@@ -279,18 +271,18 @@ def _systems(args: argparse.Namespace, store: History, question: RowFilter) -> i
 
 
 def _overview(args: argparse.Namespace, store: History, question: RowFilter) -> int:
-    found = store.aggregated(question, ["node"], pl.col("metric").n_unique().alias("metrics"), *_aggregates())
-    if found.is_empty():
+    totals = store.aggregated(question, ["node"], pl.col("metric").n_unique().alias("metrics"), *_aggregates())
+    if totals.is_empty():
         raise _nothing(store, question)
     if args.json:
         print(json.dumps({"schema": _SCHEMA, "directory": str(store.directory), "system": question.system,
-                          "nodes": _as_json(found.to_dicts())}, indent=1))  # fmt: skip
+                          "nodes": _as_json(totals.to_dicts())}, indent=1))  # fmt: skip
         return EXIT_GOOD
     print(
-        f"{question.system}: {found['figures'].sum():,} figures of {len(found)} node{'s' if len(found) > 1 else ''} in {store.directory}"
+        f"{question.system}: {totals['figures'].sum():,} figures of {len(totals)} node{'s' if len(totals) > 1 else ''} in {store.directory}"
     )
     heads = ("node", "runs", "metrics", *_HOW_MUCH_HEADS)
-    rows = found.sort("fails", "last", descending=[True, False]).to_dicts()
+    rows = totals.sort("fails", "last", descending=[True, False]).to_dicts()
     lines = [(row["node"], str(row["runs"]), str(row["metrics"]), *_how_much(row)) for row in rows]
     print("\n".join(columns([heads, *(lines if args.all else lines[:MOST_LINES])], right=[1, 2])))
     if not args.all and len(rows) > MOST_LINES:
@@ -298,14 +290,14 @@ def _overview(args: argparse.Namespace, store: History, question: RowFilter) -> 
     return EXIT_GOOD
 
 
-def _notes(store: History, question: RowFilter, found: Sequence[Series]) -> list[str]:
+def _notes(store: History, question: RowFilter, shown: Sequence[Series]) -> list[str]:
     """What a reader would stumble over: clocks that were set back, a figure that is measured no more."""
     notes = []
-    for node in sorted({each.node for each in found if each.last.epoch}):
+    for node in sorted({s.node for s in shown if s.last.epoch}):
         notes.append(f"note: the clock of {node} was set back: its runs stand in the order in which they were recorded")
     if question.metric is not None and question.since is None:
-        checks = sorted({each.check for each in found})
-        last = max(each.last.started for each in found)
+        checks = sorted({s.check for s in shown})
+        last = max(s.last.started for s in shown)
         month = RowFilter(question.system, question.nodes, since=last)
         known = store.aggregated(month, ["check", "metric"], pl.col("started").max())
         later = known.filter(pl.col("check").is_in(checks) & (pl.col("started").dt.date() > last.date()))

@@ -46,16 +46,16 @@ def run(args: argparse.Namespace) -> int:
                 f"{path}: no site file; these are in systems/, nodes/, references/, gpus/, published/ and templates/"
             )
     looked = looked.within(wanted) if wanted else looked
-    found = lint.sorted_once(lint.strict(looked.complaints) if args.strict else looked.complaints)
+    complaints = lint.sorted_once(lint.strict(looked.complaints) if args.strict else looked.complaints)
     if args.json:
-        entries = [complaint.entry() for complaint in found]
+        entries = [complaint.entry() for complaint in complaints]
         document = {"schema": "nearfar-lint/1", "files": len(looked.files), "complaints": entries}
         print(json.dumps(document, indent=1, ensure_ascii=False))
     else:
-        for complaint in found:
+        for complaint in complaints:
             print(replace(complaint, file=_near(complaint.file)))
-        print(lint.summary(found, len(looked.files)))
-    return EXIT_WRONG_USE if any(complaint.level == lint.ERROR for complaint in found) else EXIT_GOOD
+        print(lint.summary(complaints, len(looked.files)))
+    return EXIT_WRONG_USE if any(complaint.level == lint.ERROR for complaint in complaints) else EXIT_GOOD
 
 
 def _with_papers(looked: lint.LintResult, directories: Sequence[Path]) -> lint.LintResult:
@@ -78,7 +78,7 @@ def chosen(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
         if not path.exists():
             raise NearfarError(f"{path}: no such file or directory")
         home = path if path.is_dir() else path.parent.parent
-        if not any(home == each or each in home.parents for each in directories):
+        if not any(home == directory or directory in home.parents for directory in directories):
             directories.insert(0, home)
         wanted.append(path)
     return directories, wanted

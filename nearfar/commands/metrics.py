@@ -34,9 +34,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print, or write."""
-    found = run_directories(args.run_directory)
-    if len(found) != 1:
-        raise NearfarError(f"{args.run_directory}: {len(found)} runs; name one, as the metrics are of a node's last")
-    made = run_metrics.page(found[0], args.all)
+    folders = run_directories(args.run_directory)
+    if len(folders) != 1:
+        raise NearfarError(f"{args.run_directory}: {len(folders)} runs; name one, as the metrics are of a node's last")
+    made = run_metrics.page(folders[0], args.all)
     print(made.text(), end="") if args.output is None else print(made.write(args.output, catalogue.RUN))
     return EXIT_GOOD

@@ -21,8 +21,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def of(args: argparse.Namespace) -> Path | None:
     """The directory, by the option or the environment; None: no file is wanted."""
-    found = directory(args.metrics)
-    return None if found is None else found.absolute()
+    chosen = directory(args.metrics)
+    return None if chosen is None else chosen.absolute()
 
 
 def write(args: argparse.Namespace, writer: Callable[[Path], object]) -> None:

@@ -95,16 +95,16 @@ def run(args: argparse.Namespace) -> int:
     options = Options(args.runs, args.limit, args.budget, args.iterations, args.device_buffers, nodes)
     try:
         with node_lock.held(node_lock.wait()):
-            found = measure(node, asked, options, ["nearfar", *sys.argv[1:]])
+            measured = measure(node, asked, options, ["nearfar", *sys.argv[1:]])
     except Interrupted as broken:
         _show(broken.document, args.json)
         raise
-    _show(found, args.json)
-    return _exit_code(found)
+    _show(measured, args.json)
+    return _exit_code(measured)
 
 
-def _show(found: dict[str, Any], as_json: bool) -> None:
-    text = dump(found)
+def _show(document: dict[str, Any], as_json: bool) -> None:
+    text = dump(document)
     sys.stdout.write(text if as_json else _table(text))
     sys.stdout.flush()
 
@@ -114,21 +114,21 @@ def _read(path: str) -> list[MpiCase]:
         lines = Path(path).read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise NearfarError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
-    found = []
+    cases = []
     for number, line in enumerate(lines, 1):
         try:
-            found += [parse(line.strip())] if line.strip() else []
+            cases += [parse(line.strip())] if line.strip() else []
         except NearfarError as error:
             raise NearfarError(f"{path}:{number}: {error}") from None
-    if not found:
+    if not cases:
         raise NearfarError(f"{path}: no case in it; nearfar osu --list prints those of this node")
-    return found
+    return cases
 
 
-def _exit_code(found: dict[str, Any]) -> int:
-    if found["failed"]:
+def _exit_code(document: dict[str, Any]) -> int:
+    if document["failed"]:
         return EXIT_FAILED
-    unexpected = any(skip["code"] not in EXPECTED_SKIPS for skip in found["skipped"])
+    unexpected = any(skip["code"] not in EXPECTED_SKIPS for skip in document["skipped"])
     return EXIT_COULD_NOT_JUDGE if unexpected else EXIT_GOOD
 
 
@@ -148,5 +148,5 @@ def _reasons(word: str, entries: Sequence[Any]) -> list[str]:
     cases: dict[str, list[str]] = {}
     for entry in entries:
         cases.setdefault(entry.reason, []).append(entry.cell)
-    more = {reason: f" and {len(found) - 3} more" if len(found) > 3 else "" for reason, found in cases.items()}
-    return [f"{word}: {', '.join(found[:3])}{more[reason]}: {reason}" for reason, found in cases.items()]
+    more = {reason: f" and {len(names) - 3} more" if len(names) > 3 else "" for reason, names in cases.items()}
+    return [f"{word}: {', '.join(names[:3])}{more[reason]}: {reason}" for reason, names in cases.items()]

@@ -100,10 +100,10 @@ def _print_table(cells: Sequence[Cell], node_type: NodeType) -> None:
 def _rows(cell: Cell, prediction: Prediction) -> list[tuple[str, str, str]]:
     best = f" {prediction.basis}" if prediction.basis in ("at best", "nominal", "input", "assumed") else ""
 
-    def row(words: str, rate: float | None, limits: Sequence[str], known: str = best) -> tuple[str, str, str]:
-        return words, "unknown" if rate is None else f"{rate:.2f}{known}", ", ".join(limits)
+    def row(label: str, rate: float | None, limits: Sequence[str], known: str = best) -> tuple[str, str, str]:
+        return label, "unknown" if rate is None else f"{rate:.2f}{known}", ", ".join(limits)
 
-    def each(flow: Flow, indent: str) -> tuple[str, str, str]:
+    def entry(flow: Flow, indent: str) -> tuple[str, str, str]:
         rate = prediction.flows[flow]
         tasks = f", {flow.tasks} × {rate / flow.tasks:.2f}" if flow.tasks > 1 and rate is not None else ""
         # Of the flows of a cell that was measured the sum is known.
@@ -111,5 +111,5 @@ def _rows(cell: Cell, prediction: Prediction) -> list[tuple[str, str, str]]:
         return row(f"{indent}{flow}{tasks}", rate, prediction.limits[flow], known)
 
     if cell.lone:
-        return [each(cell.flows[0], "")]
-    return [row(str(cell), prediction.total, ()), *(each(flow, "  ") for flow in cell.flows)]
+        return [entry(cell.flows[0], "")]
+    return [row(str(cell), prediction.total, ()), *(entry(flow, "  ") for flow in cell.flows)]

@@ -117,10 +117,10 @@ def _measure(args: argparse.Namespace, paper: Paper) -> tuple[int, Path]:
 
 
 def _folder(word: str) -> Path:
-    found = run_directories(word)
-    if len(found) > 1:
-        raise NearfarError(f"--run {word}: {len(found)} runs have such a name; name one, {found[-1]} is the last")
-    return found[0]
+    folders = run_directories(word)
+    if len(folders) > 1:
+        raise NearfarError(f"--run {word}: {len(folders)} runs have such a name; name one, {folders[-1]} is the last")
+    return folders[0]
 
 
 def _site(folder: Path) -> ThisSite:

@@ -16,11 +16,11 @@ def run_directories(word: str) -> list[Path]:
         if not latest.exists():
             raise NearfarError(f"{latest}: there is no run yet; ./validate makes one")
         return [latest.resolve()]
-    found = sorted(Path(path) for path in glob.glob(str(Path(word).expanduser()))) or sorted(
+    paths = sorted(Path(path) for path in glob.glob(str(Path(word).expanduser()))) or sorted(
         reports.glob(word.lstrip("/"))
     )
-    runs = [path for path in found if path.is_dir()]
-    if len(found) > 1:
+    runs = [path for path in paths if path.is_dir()]
+    if len(paths) > 1:
         # A pattern may catch files and folders beside the runs; a single name is taken at its word.
         runs = [path for path in runs if any((path / name).exists() for name in ("run.json", "reframe-report.json"))]
     if not runs:

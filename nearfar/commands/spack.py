@@ -28,19 +28,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     actions: Any = parser.add_subparsers(title="actions", dest="action", metavar="ACTION", required=True)
     does = "write what the system has as a packages.yaml"
-    found = actions.add_parser("externals", help=does, description=f"{does[0].upper()}{does[1:]}.")
-    found.add_argument("--into", metavar="DIR", type=Path, required=True, help="a folder such as site/systems/NAME")
-    found.add_argument("--mpi", metavar="NAME", default="openmpi", help="Spack's name of the MPI (default: openmpi)")
-    found.add_argument("--cuda-arch", metavar="LIST", help="also what packages with CUDA are built for, such as 90")
-    found.add_argument("--replace", action="store_true", help="write anew a packages.yaml that is there")
-    found.add_argument("--json", action="store_true", help="the answer as JSON")
+    action = actions.add_parser("externals", help=does, description=f"{does[0].upper()}{does[1:]}.")
+    action.add_argument("--into", metavar="DIR", type=Path, required=True, help="a folder such as site/systems/NAME")
+    action.add_argument("--mpi", metavar="NAME", default="openmpi", help="Spack's name of the MPI (default: openmpi)")
+    action.add_argument("--cuda-arch", metavar="LIST", help="also what packages with CUDA are built for, such as 90")
+    action.add_argument("--replace", action="store_true", help="write anew a packages.yaml that is there")
+    action.add_argument("--json", action="store_true", help="the answer as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the file."""
-    found = spack.find()
-    found.need_version()
-    answer = spack.externals.write(found, args.into.absolute(), args.mpi, args.cuda_arch, args.replace)
+    program = spack.find()
+    program.need_version()
+    answer = spack.externals.write(program, args.into.absolute(), args.mpi, args.cuda_arch, args.replace)
     if args.json:
         print(json.dumps({"file": str(answer.file), "found": answer.found, "missing": answer.missing}, indent=1))
         return EXIT_GOOD

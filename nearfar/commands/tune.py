@@ -17,7 +17,6 @@ from nearfar.base import (
     EXIT_GOOD,
     CouldNotJudge,
     NearfarError,
-    day_text,
     did_you_mean,
     file_lock,
     minute_text,
@@ -84,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     runs = None if args.runs is None else _runs(args.runs, known)
     how = TuneOptions(args.allow_looser, _command(args))
     now = datetime.now(timezone.utc)
-    found: list[tuple[Proposal, ChosenSamples]] = []
+    proposals: list[tuple[Proposal, ChosenSamples]] = []
     with contextlib.ExitStack() as held:
         for name, partitions in sorted(files.items()):
             today, into = _places(name, directories)
@@ -95,13 +94,13 @@ def run(args: argparse.Namespace) -> int:
             if chosen is None or not chosen.pools:
                 _nothing(name, chosen, partitions, store.directory, len(files))
                 continue
-            found.append((_proposal(today, into, chosen, partitions, directories, how), chosen))
-        new = {made.today.into: made.text for made, _ in found if made.tuned and made.diff}
+            proposals.append((_proposal(today, into, chosen, partitions, directories, how), chosen))
+        new = {made.today.into: made.text for made, _ in proposals if made.tuned and made.diff}
         _look_at(new, system, directories, args.apply)
         for path, text in new.items() if args.apply else ():
             write_atomically(path, text)
-    _show(args, found)
-    return EXIT_GOOD if any(made.tuned for made, _ in found) else EXIT_COULD_NOT_JUDGE
+    _show(args, proposals)
+    return EXIT_GOOD if any(made.tuned for made, _ in proposals) else EXIT_COULD_NOT_JUDGE
 
 
 def _look_at(new: Mapping[Path, str], system: System, directories: Sequence[Path], apply: bool) -> None:
@@ -113,48 +112,48 @@ def _look_at(new: Mapping[Path, str], system: System, directories: Sequence[Path
     errors = [str(complaint) for complaint in complaints if complaint.level == lint.ERROR]
     if not errors:
         return
-    words = f"with these references the site has {shown.counted(len(errors), 'error')}: fix the files by hand, then tune again"
+    advice = f"with these references the site has {shown.counted(len(errors), 'error')}: fix the files by hand, then tune again"
     if apply:
-        raise NearfarError("\nnearfar: ".join([*errors, f"nothing is written: {words}"]))
-    for each in (*errors, words):
-        _say(each)
+        raise NearfarError("\nnearfar: ".join([*errors, f"nothing is written: {advice}"]))
+    for line in (*errors, advice):
+        _say(line)
 
 
-def _show(args: argparse.Namespace, found: Sequence[tuple[Proposal, ChosenSamples]]) -> None:
+def _show(args: argparse.Namespace, proposals: Sequence[tuple[Proposal, ChosenSamples]]) -> None:
     if not args.json:
-        for made, chosen in found:
+        for made, chosen in proposals:
             shown.show(made, chosen, args.apply, _say)
         return
-    told = [shown.as_json(made, chosen, args.apply) for made, chosen in found]
-    document = {"schema": "nearfar-tune/1", "system": args.system, "files": told}
+    entries = [shown.as_json(made, chosen, args.apply) for made, chosen in proposals]
+    document = {"schema": "nearfar-tune/1", "system": args.system, "files": entries}
     print(json.dumps(document, indent=1, ensure_ascii=False))
 
 
 def _command(args: argparse.Namespace) -> list[str]:
     """What the provenance says that was typed."""
-    words = ["nearfar", "tune", "--system", args.system]
+    argv = ["nearfar", "tune", "--system", args.system]
     for option, values in (("--runs", args.runs), ("--since", [args.since]), ("--nodes", [args.nodes])):
-        words += [option, *values] if values and values[0] is not None else []
-    return words + (["--allow-looser"] if args.allow_looser else [])
+        argv += [option, *values] if values and values[0] is not None else []
+    return argv + (["--allow-looser"] if args.allow_looser else [])
 
 
-def _say(words: str) -> None:
-    print(f"nearfar: {cli.pasteable(words)}", file=sys.stderr, flush=True)
+def _say(message: str) -> None:
+    print(f"nearfar: {cli.pasteable(message)}", file=sys.stderr, flush=True)
 
 
 def _files(system: System) -> dict[str, list[Partition]]:
     """The names of the reference files of a system's real partitions."""
     if system.name == "local":
         return {"local": list(system.partitions.values())}
-    found: dict[str, list[Partition]] = {}
+    by_name: dict[str, list[Partition]] = {}
     for partition in system.partitions.values():
         if not partition.modelled:
-            found.setdefault(partition.references or system.name, []).append(partition)
-    if not found:
+            by_name.setdefault(partition.references or system.name, []).append(partition)
+    if not by_name:
         raise NearfarError(
             f"--system {system.name}: all its partitions are modelled, and nothing modelled tunes a reference"
         )
-    return found
+    return by_name
 
 
 def _system(name: str, directories: Sequence[Path]) -> System:
@@ -172,11 +171,7 @@ def _question(args: argparse.Namespace, store: History) -> RowFilter:
         raise CouldNotJudge(
             f"{store.directory}: no history of {args.system} (there is of {known}); every real run is kept there"
         )
-    now = datetime.now(timezone.utc)
-    try:
-        since = None if args.since is None else history.parse_since(args.since, now)
-    except ValueError:
-        raise NearfarError(f"--since {args.since}: expected a day such as {day_text(now)}, or 24h, 30d, 12w") from None
+    since = history.parse_since(args.since, datetime.now(timezone.utc))
     nodes = None if args.nodes is None else systems.expand(args.nodes, "--nodes")
     missing = sorted(set(nodes or ()) - set(store.nodes(args.system)))
     if missing:
@@ -192,9 +187,9 @@ def _known_runs(store: History, question: RowFilter) -> list[str]:
     def runs(asked: RowFilter) -> pl.DataFrame:
         return store.aggregated(asked, ["run"], pl.col("started").max()).sort("started", "run")
 
-    found = runs(question)
-    if not found.is_empty():
-        return list(found["run"])
+    names = runs(question)
+    if not names.is_empty():
+        return list(names["run"])
     asked = f"no run of {question.system}"
     asked += "" if question.nodes is None else " on these nodes"
     asked += "" if question.since is None else f" since {minute_text(question.since)} UTC"
@@ -212,15 +207,15 @@ def _known_runs(store: History, question: RowFilter) -> list[str]:
 
 def _runs(patterns: Sequence[str], known: list[str]) -> list[str]:
     """The runs that the patterns name."""
-    found: dict[str, None] = {}
+    chosen: dict[str, None] = {}
     for pattern in patterns:
         own = fnmatch.filter(known, Path(pattern).name)
         if not own:
             raise NearfarError(
                 f"--runs {pattern}: no such run in the history{did_you_mean(Path(pattern).name, known[-20:])}"
             )
-        found.update(dict.fromkeys(own))
-    return list(found)
+        chosen.update(dict.fromkeys(own))
+    return list(chosen)
 
 
 def _places(name: str, directories: Sequence[Path]) -> tuple[Path, Path]:
@@ -258,16 +253,16 @@ def _nothing(
     name: str, chosen: ChosenSamples | None, partitions: Sequence[Partition], directory: Path, files: int
 ) -> None:
     """Why nothing is left that a file could be tuned from; an error where it is the only one."""
-    words = f"{directory}: no figure that {name}.yaml could be tuned from"
+    message = f"{directory}: no figure that {name}.yaml could be tuned from"
     if chosen is None:
         names = ", ".join(partition.name for partition in partitions)
-        words += (
+        message += (
             f": the runs chosen have none of its partitions ({names}); choose others, or run nearfar validate there"
         )
     else:
         runs = shown.counted(len(chosen.runs), "run")
-        words += f": {runs}, none usable, because all was left out: {shown.left_out(chosen.left_out)}; "
-        words += "choose other runs, or measure again"
+        message += f": {runs}, none usable, because all was left out: {shown.left_out(chosen.left_out)}; "
+        message += "choose other runs, or measure again"
     if files == 1:
-        raise CouldNotJudge(words)
-    _say(words)
+        raise CouldNotJudge(message)
+    _say(message)

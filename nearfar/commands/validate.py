@@ -93,8 +93,8 @@ def run(args: argparse.Namespace) -> int:
         for case in cases:
             print(f"{case.name}{' (modelled)' if case.modelled else ''}{': ' + case.problem if case.problem else ''}")
         for entry in validation.unasked(request, system):
-            words = f"{entry['check']} would not be asked: {entry['reason']}; {entry['remedy']}"
-            print(f"nearfar: {cli.pasteable(words)}", file=sys.stderr)
+            message = f"{entry['check']} would not be asked: {entry['reason']}; {entry['remedy']}"
+            print(f"nearfar: {cli.pasteable(message)}", file=sys.stderr)
         return 0
     if args.build_only:
         for folder in validation.build(request):

@@ -28,6 +28,6 @@ __all__ = [
 ]
 
 
-def text(found: RunComparison, everything: bool = False, at_most: float | None = None) -> str:
+def text(comparison: RunComparison, everything: bool = False, at_most: float | None = None) -> str:
     """The comparison for a terminal; ``everything``: every pair of figures; ``at_most``: the bound on what is worse, as a part."""
-    return "\n".join(terminal.lines(found, everything, at_most))
+    return "\n".join(terminal.lines(comparison, everything, at_most))

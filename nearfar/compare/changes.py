@@ -94,7 +94,7 @@ def of_figure(
     """The change of one figure of one node (or from one node to another)."""
     sides = [_used(before), _used(after)]
     if min(len(used) for used, _ in sides) < SETTLED_BY_RUNS:
-        sides = [(_converged(used), doubts) for used, doubts in sides]
+        sides = [([figure for figure in used if figure.metric.converged] or used, doubts) for used, doubts in sides]
     values = [[_log(figure) for figure in used] for used, _ in sides]
     shown = [_side(used, len(all_of_them), doubts) for (used, doubts), all_of_them in zip(sides, (before, after))]
     metric = after[-1].metric
@@ -104,7 +104,7 @@ def of_figure(
     freedom = WEIGHT + runs - 2
     variance = (WEIGHT * assumed + own) / freedom
     deviation = math.sqrt(variance * (1 / len(values[0]) + 1 / len(values[1])))
-    doubts = list(dict.fromkeys(words for _, found in sides for words in found))
+    doubts = list(dict.fromkeys(doubt for _, doubts_of_side in sides for doubt in doubts_of_side))
     if not all(side.converged for side in shown) and min(side.runs for side in shown) < SETTLED_BY_RUNS:
         doubts.append("not converged")
     sizes = [figure.metric.bytes for used, _ in sides for figure in used if figure.metric.bytes]
@@ -132,14 +132,14 @@ def across_nodes(changes: Sequence[FigureChange]) -> FigureChange:
 def decided(changes: Sequence[FigureChange], budget: float = BUDGET) -> list[FigureChange]:
     """The same changes, with those marked that are significant: Holm's procedure over all that are tested."""
     order = sorted((i for i, change in enumerate(changes) if change.tested), key=lambda i: changes[i].chance)
-    found = list(changes)
+    judged = list(changes)
     holds = True
     for rank, position in enumerate(order):
         change = changes[position]
         holds = holds and change.chance <= budget / (len(order) - rank)
         least = math.expm1(student.quantile(budget / len(order), change.freedom) * change.deviation)
-        found[position] = replace(change, significant=holds, seen_from=least)
-    return found
+        judged[position] = replace(change, significant=holds, seen_from=least)
+    return judged
 
 
 def _used(figures: Sequence[RunFigure]) -> tuple[list[RunFigure], tuple[str, ...]]:
@@ -147,12 +147,7 @@ def _used(figures: Sequence[RunFigure]) -> tuple[list[RunFigure], tuple[str, ...
     good = [figure for figure in figures if not figure.doubts]
     if good:
         return good, ()
-    return list(figures), tuple(dict.fromkeys(words for figure in figures for words in figure.doubts))
-
-
-def _converged(figures: list[RunFigure]) -> list[RunFigure]:
-    """Those that converged; all where none did."""
-    return [figure for figure in figures if figure.metric.converged] or figures
+    return list(figures), tuple(dict.fromkeys(doubt for figure in figures for doubt in figure.doubts))
 
 
 def _side(used: Sequence[RunFigure], runs: int, doubts: tuple[str, ...]) -> SideValue:

@@ -25,7 +25,7 @@ _LONGEST_NAME = 56
 def chart(changes: Sequence[FigureChange], several: bool, at_most: float | None) -> Markup:
     """The drawing; ``several``: with the nodes' names; ``at_most``: the bound on what is worse, as a line, where it lies on the scale."""
     reach = max(max(map(abs, (*change.interval, change.change))) for change in changes)
-    step = next((each for each in _STEPS if each * _MOST_STEPS >= reach), _STEPS[-1])
+    step = next((width for width in _STEPS if width * _MOST_STEPS >= reach), _STEPS[-1])
     most = step * math.ceil(reach / step - 1e-9)
     height = TOP + ROW * len(changes) + 6
 
@@ -48,11 +48,11 @@ def chart(changes: Sequence[FigureChange], several: bool, at_most: float | None)
     for row, change in enumerate(changes):
         y = TOP + ROW * row + ROW / 2
         low, high = map(at, change.interval)
-        kind = words.mark(change) if change.significant else "chance"
+        css_class = words.mark(change) if change.significant else "chance"
         name = words.where(change, several)
         short = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
         root.append(text(_NAMES, y + 4, short, "name", "end"))
-        root.append(element("line", x1=low, x2=high, y1=y, y2=y, class_=f"interval {kind}"))
-        root.append(element("circle", cx=at(change.change), cy=y, r=4.2, class_=f"change {kind}"))
+        root.append(element("line", x1=low, x2=high, y1=y, y2=y, class_=f"interval {css_class}"))
+        root.append(element("circle", cx=at(change.change), cy=y, r=4.2, class_=f"change {css_class}"))
         root.append(text(_RIGHT + 12, y + 4, words.part(change.change), "value", None))
     return markup(root)

@@ -56,8 +56,8 @@ class RunComparison:
     @property
     def significant(self) -> list[FigureChange]:
         """What is more than chance, the worst first; the better ones at the end, the greatest first."""
-        found = [change for change in self.changes if change.significant]
-        return sorted(found, key=lambda each: (not each.worse, -badness(each) if each.worse else badness(each)))
+        shown = [change for change in self.changes if change.significant]
+        return sorted(shown, key=lambda c: (not c.worse, -badness(c) if c.worse else badness(c)))
 
     def beyond(self, bound: float) -> list[FigureChange]:
         """What is significantly worse, by more than ``bound`` (0.05: 5 %)."""
@@ -78,55 +78,55 @@ def compare(before: Sequence[Path], after: Sequence[Path]) -> RunComparison:
     sides.refuse_common(first, second)
     pairs, notes = _node_pairs(first, second)
     notes += _about_runs(first, second)
-    found: list[FigureChange] = []
+    paired_changes: list[FigureChange] = []
     only: list[OnlyOne] = []
     different: list[ChangedSetting] = []
     unlike: list[str] = []
-    for one, other in pairs:
-        paired, alone, said = _figures(one, other)
-        found += paired
+    for earlier, later in pairs:
+        paired, alone, remarks = _figures(earlier, later)
+        paired_changes += paired
         only += alone
-        different += settings.changed(other.name, one, other)
-        place = f"{other.name}: " if len(pairs) > 1 else ""
-        unlike += [f"{place}{note}" for note in said]
-        notes += [f"{place}{note}" for note in (*said, *settings.moved_boards(one, other))]
-    if not found:
+        different += settings.changed(later.name, earlier, later)
+        place = f"{later.name}: " if len(pairs) > 1 else ""
+        unlike += [f"{place}{note}" for note in remarks]
+        notes += [f"{place}{note}" for note in (*remarks, *settings.moved_boards(earlier, later))]
+    if not paired_changes:
         why = unlike[0] if unlike else f"no figure is on both sides; {_instead(first, second)}"
         raise CouldNotJudge(f"nothing could be compared: {why}")
-    if any(one.of == "software" and one.what.startswith("nearfar") for one in different):
+    if any(earlier.of == "software" and earlier.what.startswith("nearfar") for earlier in different):
         notes.append("the programs that measured are of different versions: a part of what changed may be theirs")
     if len(pairs) >= LEAST_NODES:
-        found = [*_across(found), *found]
-    names = tuple((one.name, other.name) for one, other in pairs)
+        paired_changes = [*_across(paired_changes), *paired_changes]
+    names = tuple((earlier.name, later.name) for earlier, later in pairs)
     return RunComparison(
-        first, second, names, tuple(changes.decided(found)), tuple(different), tuple(only), tuple(notes)
+        first, second, names, tuple(changes.decided(paired_changes)), tuple(different), tuple(only), tuple(notes)
     )
 
 
 def _node_pairs(before: Side, after: Side) -> tuple[list[tuple[NodeSide, NodeSide]], list[str]]:
     """Nodes by their name; two that are called otherwise where each side has one."""
-    pairs = [(node, other) for node in before.nodes if (other := after.node(node.name)) is not None]
+    pairs = [(node, later) for node in before.nodes if (later := after.node(node.name)) is not None]
     if not pairs and len(before.nodes) == len(after.nodes) == 1:
-        one, other = before.nodes[0], after.nodes[0]
-        return [(one, other)], [f"two nodes are compared: {one.name} before, {other.name} after"]
+        earlier, later = before.nodes[0], after.nodes[0]
+        return [(earlier, later)], [f"two nodes are compared: {earlier.name} before, {later.name} after"]
     if not pairs:
         names = [", ".join(node.name for node in side.nodes) for side in (before, after)]
         raise NearfarError(
             f"no node is on both sides ({names[0]}; {names[1]}): name one node's folder on each side to compare two nodes"
         )
     notes = []
-    for words, own, others in (("before", before, after), ("after", after, before)):
+    for label, own, others in (("before", before, after), ("after", after, before)):
         alone = [node.name for node in own.nodes if others.node(node.name) is None]
         if alone:
-            notes.append(f"only {words}, and left out: {_some(alone)}")
+            notes.append(f"only {label}, and left out: {_some(alone)}")
     return pairs, notes
 
 
 def _about_runs(before: Side, after: Side) -> list[str]:
     notes = []
-    for words, side in (("before", before), ("after", after)):
+    for label, side in (("before", before), ("after", after)):
         if side.modelled:
-            notes.append(f"{words}: {_some(side.modelled)} is modelled, not measured, and left out")
+            notes.append(f"{label}: {_some(side.modelled)} is modelled, not measured, and left out")
     systems = [sorted({str(run.raw["system"]) for run in side.runs}) for side in (before, after)]
     if systems[0] != systems[1]:
         notes.append(f"different systems: {', '.join(systems[0])} before, {', '.join(systems[1])} after")
@@ -141,7 +141,7 @@ def _figures(before: NodeSide, after: NodeSide) -> tuple[list[FigureChange], lis
             continue
         units = [sorted({figure.metric.unit for figure in own[key]}) for own in (first, second)]
         if units[0] != units[1] or len(units[0]) > 1:
-            was, now = (" and ".join(each) for each in units)
+            was, now = (" and ".join(unit) for unit in units)
             notes.append(f"{key[0]} {key[1]} is not compared: {was} before, {now} after")
             continue
         paired.append(changes.of_figure((before.name, after.name), key[0], first[key], second[key]))
@@ -183,10 +183,10 @@ def _why(other: NodeSide, check: str, metric: JudgedMetric) -> str:
     return next(iter(reasons), "not measured there")
 
 
-def _across(found: Sequence[FigureChange]) -> list[FigureChange]:
+def _across(figure_changes: Sequence[FigureChange]) -> list[FigureChange]:
     """Each figure over all nodes that have it without doubt."""
     groups: dict[tuple[str, str, str], list[FigureChange]] = {}
-    for change in found:
+    for change in figure_changes:
         if change.tested:
             groups.setdefault((change.check, change.metric.name, change.metric.unit), []).append(change)
     return [changes.across_nodes(group) for group in groups.values() if len(group) >= LEAST_NODES]

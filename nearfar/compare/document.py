@@ -18,32 +18,32 @@ from .spreads import ASSUMED, WEIGHT
 SCHEMA = "nearfar-compare/1"
 
 
-def document(found: RunComparison, at_most: float | None) -> dict[str, Any]:
+def document(comparison: RunComparison, at_most: float | None) -> dict[str, Any]:
     """The comparison as JSON objects; ``at_most`` is the bound on what is worse, as a part."""
     return {
         "schema": SCHEMA,
         "program": {"name": "nearfar compare", "version": nearfar.__version__},
         "made": utc_text(),
-        "answer": words.answer(found),
-        "before": _side(found.before),
-        "after": _side(found.after),
-        "nodes": [list(pair) for pair in found.nodes],
+        "answer": words.answer(comparison),
+        "before": _side(comparison.before),
+        "after": _side(comparison.after),
+        "nodes": [list(pair) for pair in comparison.nodes],
         "budget": {
-            "chance": BUDGET, "method": "Holm", "tested": len(found.tested), "significant": len(found.significant),
+            "chance": BUDGET, "method": "Holm", "tested": len(comparison.tested), "significant": len(comparison.significant),
             "assumed_spread": ASSUMED, "assumed_weight": WEIGHT,
         },
         "at_most": at_most,
-        "beyond": None if at_most is None else [_key(change) for change in found.beyond(at_most)],
-        "changed": [dict(vars(one)) for one in found.settings],
-        "figures": [_figure(change) for change in found.changes],
-        "only": [{**vars(one), "names": list(one.names)} for one in found.only_one],
-        "notes": list(found.notes),
+        "beyond": None if at_most is None else [_key(change) for change in comparison.beyond(at_most)],
+        "changed": [dict(vars(entry)) for entry in comparison.settings],
+        "figures": [_figure(change) for change in comparison.changes],
+        "only": [{**vars(entry), "names": list(entry.names)} for entry in comparison.only_one],
+        "notes": list(comparison.notes),
     }  # fmt: skip
 
 
-def text(found: RunComparison, at_most: float | None = None) -> str:
+def text(comparison: RunComparison, at_most: float | None = None) -> str:
     """The document as JSON text."""
-    return json.dumps(document(found, at_most), indent=1, ensure_ascii=False, allow_nan=False)
+    return json.dumps(document(comparison, at_most), indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def _side(side: Side) -> dict[str, Any]:

@@ -22,36 +22,36 @@ _DRAWN = 40
 MOST_ROWS = 3000
 
 
-def render(found: RunComparison, at_most: float | None) -> str:
+def render(comparison: RunComparison, at_most: float | None) -> str:
     """The page, one self-contained HTML document; ``at_most`` is the bound on what is worse, as a part."""
-    several = len(found.nodes) > 1
-    whole = len(found.changes) <= MOST_ROWS
-    shown = [change for change in found.changes if whole or change.across or change.significant]
+    several = len(comparison.nodes) > 1
+    whole = len(comparison.changes) <= MOST_ROWS
+    shown = [change for change in comparison.changes if whole or change.across or change.significant]
     return rendered("compare.html", {
-        "found": found, "words": words, "several": several, "at_most": at_most, "answer": words.answer(found),
-        "against": None if at_most is None else words.against(found, at_most),
-        "worse_than_allowed": at_most is not None and bool(found.beyond(at_most)),
-        "drawing": chart(drawn, several, at_most) if (drawn := _drawn(found)) else "",
-        "shown": shown, "checks": list(dict.fromkeys(change.check for change in shown)), "stamps": _stamps(found),
-        "commands": {"before": _commands(found.before), "after": _commands(found.after)}, "command": provenance.command,
+        "found": comparison, "words": words, "several": several, "at_most": at_most, "answer": words.answer(comparison),
+        "against": None if at_most is None else words.against(comparison, at_most),
+        "worse_than_allowed": at_most is not None and bool(comparison.beyond(at_most)),
+        "drawing": chart(drawn, several, at_most) if (drawn := _drawn(comparison)) else "",
+        "shown": shown, "checks": list(dict.fromkeys(change.check for change in shown)), "stamps": _stamps(comparison),
+        "commands": {"before": _commands(comparison.before), "after": _commands(comparison.after)}, "command": provenance.command,
         "budget": BUDGET, "plural": plural, "unit_words": unit_words, "version": nearfar.__version__, "made": second_text(),
     })  # fmt: skip
 
 
-def _drawn(found: RunComparison) -> Sequence[FigureChange]:
+def _drawn(comparison: RunComparison) -> Sequence[FigureChange]:
     """What is significant; where nothing is, what was tested."""
-    return (found.significant or [change for change in found.tested if not change.across])[:_DRAWN]
+    return (comparison.significant or [change for change in comparison.tested if not change.across])[:_DRAWN]
 
 
-def _stamps(found: RunComparison) -> list[tuple[str, str, str, str, str]]:
+def _stamps(comparison: RunComparison) -> list[tuple[str, str, str, str, str]]:
     """Node, part, what, and its values on both sides."""
     rows = []
-    for before, after in found.nodes:
-        sides = [found.before.node(before), found.after.node(after)]
+    for before, after in comparison.nodes:
+        sides = [comparison.before.node(before), comparison.after.node(after)]
         first, second = ({} if side is None else settings.stamps(side) for side in sides)
         for part, what in {**first, **second}:
-            one, other = (", then ".join(each.get((part, what), ())) or "not said" for each in (first, second))
-            rows.append((after, part, what, one, other))
+            earlier, later = (", then ".join(stamps.get((part, what), ())) or "not said" for stamps in (first, second))
+            rows.append((after, part, what, earlier, later))
     return rows
 
 

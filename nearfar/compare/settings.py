@@ -30,27 +30,27 @@ class ChangedSetting:
 
 def stamps(node: NodeSide) -> dict[tuple[str, str], tuple[str, ...]]:
     """Part and what is said of it, with its value; several, in their order, where runs of the side differ."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
+    values_by_name: dict[tuple[str, str], dict[str, None]] = {}
     for part, what, value in _facts(node):
         if value is not None and value != "":
-            found.setdefault((part, what), {})[str(value)] = None
-    return {key: tuple(values) for key, values in found.items()}
+            values_by_name.setdefault((part, what), {})[str(value)] = None
+    return {key: tuple(values) for key, values in values_by_name.items()}
 
 
 def changed(name: str, before: NodeSide, after: NodeSide) -> list[ChangedSetting]:
     """What differs, in the order of the stamps. What one side alone says is a change where it is a part, not where nobody looked;
     of sizes and places (not of software and boards) a value that both sides have is none."""
     first, second = stamps(before), stamps(after)
-    found = []
+    settings = []
     for part, what in {**first, **second}:
-        one, other = first.get((part, what), ()), second.get((part, what), ())
+        earlier, later = first.get((part, what), ()), second.get((part, what), ())
         exact = part == "software" or what in _PARTS[:2]
-        known = bool(one and other) or what in _PARTS
-        if known and one != other and (exact or not set(one) & set(other)):
-            found.append(
-                ChangedSetting(name, part, what, *(", then ".join(values) or _NONE for values in (one, other)))
+        known = bool(earlier and later) or what in _PARTS
+        if known and earlier != later and (exact or not set(earlier) & set(later)):
+            settings.append(
+                ChangedSetting(name, part, what, *(", then ".join(values) or _NONE for values in (earlier, later)))
             )
-    return found
+    return settings
 
 
 def moved_boards(before: NodeSide, after: NodeSide) -> list[str]:

@@ -28,7 +28,7 @@ class RunFigure:
             ("throttled", metric.throttled), ("disturbed", metric.disturbance is not None),
             ("not verified", metric.verified is False),
         )  # fmt: skip
-        return tuple(words for words, holds in known if holds)
+        return tuple(doubt for doubt, holds in known if holds)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def refuse_common(before: Side, after: Side) -> None:
 
 def figures(node: NodeSide) -> dict[tuple[str, str], list[RunFigure]]:
     """The figures of a node by check and name, over its runs; what is no positive number is left out."""
-    found: dict[tuple[str, str], list[RunFigure]] = {}
+    by_name: dict[tuple[str, str], list[RunFigure]] = {}
     for run in node.runs:
         for check in run.checks:
             verdict = check.verdict
@@ -100,8 +100,8 @@ def figures(node: NodeSide) -> dict[tuple[str, str], list[RunFigure]]:
             quick = verdict.measurement is not None and verdict.measurement.quick
             for metric in verdict.metrics:
                 if metric.value is not None and math.isfinite(metric.value) and metric.value > 0:
-                    found.setdefault((base_name(check), metric.name), []).append(RunFigure(metric, quick))
-    return found
+                    by_name.setdefault((base_name(check), metric.name), []).append(RunFigure(metric, quick))
+    return by_name
 
 
 def base_name(check: CheckRecord) -> str:
@@ -147,6 +147,6 @@ def _refuse_twice(runs: Iterable[RunDirectory]) -> None:
             for identity in identities:
                 if identity in places:
                     again = isinstance(identity, Path)
-                    words = "is named twice" if again else f"is the same run as {places[identity]}"
-                    raise NearfarError(f"{run.folder}: {words}; a run is compared with another")
+                    problem = "is named twice" if again else f"is the same run as {places[identity]}"
+                    raise NearfarError(f"{run.folder}: {problem}; a run is compared with another")
                 places[identity] = run.folder

@@ -15,39 +15,39 @@ from .comparison import RunComparison
 WIDTH = 100
 
 
-def lines(found: RunComparison, everything: bool = False, at_most: float | None = None) -> list[str]:
+def lines(comparison: RunComparison, everything: bool = False, at_most: float | None = None) -> list[str]:
     """The answer first, then what changed beside the figures, the significant ones, and what could not be compared;
     ``everything``: every pair of figures too; ``at_most``: the bound on what is worse, as a part."""
-    said = _wrapped(words.answer(found))
+    shown_lines = _wrapped(words.answer(comparison))
     if at_most is not None:
-        said += _wrapped(words.against(found, at_most))
-    said.append("")
-    for label, side in (("before", found.before), ("after", found.after)):
-        said += _wrapped(f"{label:<7} {words.side(side)}")
-    said += [line for note in found.notes for line in _wrapped(f"note    {note}")]
-    said += ["", *_settings(found)]
-    shown = [c for c in found.changes if not c.across or c.significant] if everything else found.significant
-    said += _tables(shown, found)
-    return [_plain(line) for line in [*said, "", *_counts(found), *_only(found)]]
+        shown_lines += _wrapped(words.against(comparison, at_most))
+    shown_lines.append("")
+    for label, side in (("before", comparison.before), ("after", comparison.after)):
+        shown_lines += _wrapped(f"{label:<7} {words.side(side)}")
+    shown_lines += [line for note in comparison.notes for line in _wrapped(f"note    {note}")]
+    shown_lines += ["", *_settings(comparison)]
+    shown = [c for c in comparison.changes if not c.across or c.significant] if everything else comparison.significant
+    shown_lines += _tables(shown, comparison)
+    return [_plain(line) for line in [*shown_lines, "", *_counts(comparison), *_only(comparison)]]
 
 
-def _settings(found: RunComparison) -> list[str]:
-    if not found.settings:
+def _settings(comparison: RunComparison) -> list[str]:
+    if not comparison.settings:
         return ["changed beside the figures: nothing that the runs' files say"]
-    said = ["changed beside the figures"]
-    for one, nodes in words.by_nodes(found, found.settings):
-        of = "" if one.of in ("software", "node") else f"{one.of} "
+    lines = ["changed beside the figures"]
+    for setting, nodes in words.by_nodes(comparison, comparison.settings):
+        of = "" if setting.of in ("software", "node") else f"{setting.of} "
         place = f"{nodes}: " if nodes else ""
-        short = f"  {place}{of}{one.what}: {one.before} → {one.after}"
-        long = [f"  {place}{of}{one.what}:", *_wrapped(f"    {one.before}"), *_wrapped(f"  → {one.after}")]
-        said += [short] if len(short) <= WIDTH else long
-    return said
+        short = f"  {place}{of}{setting.what}: {setting.before} → {setting.after}"
+        long = [f"  {place}{of}{setting.what}:", *_wrapped(f"    {setting.before}"), *_wrapped(f"  → {setting.after}")]
+        lines += [short] if len(short) <= WIDTH else long
+    return lines
 
 
-def _tables(shown: Sequence[FigureChange], found: RunComparison) -> list[str]:
-    several = len(found.nodes) > 1
+def _tables(shown: Sequence[FigureChange], comparison: RunComparison) -> list[str]:
+    several = len(comparison.nodes) > 1
     checks = list(dict.fromkeys(change.check for change in shown))
-    said = []
+    lines = []
     for check in checks:
         rows = [["", "before", "after", "change", "95 % interval", ""]]
         for change in shown:
@@ -57,8 +57,8 @@ def _tables(shown: Sequence[FigureChange], found: RunComparison) -> list[str]:
                     f"  {words.name(change, several)}", words.value(change.before, change.metric.unit), after,
                     words.part(change.change), words.interval(change), words.mark(change),
                 ])  # fmt: skip
-        said += ["", words.heading(check), *columns(_fitted(rows), right=(1, 3, 4))]
-    return said
+        lines += ["", words.heading(check), *columns(_fitted(rows), right=(1, 3, 4))]
+    return lines
 
 
 def _fitted(rows: list[list[str]]) -> list[list[str]]:
@@ -68,43 +68,43 @@ def _fitted(rows: list[list[str]]) -> list[list[str]]:
     return [[row[0] if len(row[0]) <= most else f"{row[0][: most - 1]}…", *row[1:]] for row in rows]
 
 
-def _counts(found: RunComparison) -> list[str]:
-    tested, significant = found.tested, found.significant
+def _counts(comparison: RunComparison) -> list[str]:
+    tested, significant = comparison.tested, comparison.significant
     worse = sum(change.worse for change in significant)
-    said = [
+    paragraphs = [
         f"{plural(len(tested), 'figure')} compared: {worse} slower, {len(significant) - worse} faster, "
         f"{len(tested) - len(significant)} within chance (Holm, {BUDGET * 100:.0f} % for all together)"
     ]
-    if found.doubtful:
-        said.append(f"{plural(len(found.doubtful), 'more figure')} cannot tell: {words.doubts(found)}")
-    uncounted = sum(not change.counted for change in found.changes)
+    if comparison.doubtful:
+        paragraphs.append(f"{plural(len(comparison.doubtful), 'more figure')} cannot tell: {words.doubts(comparison)}")
+    uncounted = sum(not change.counted for change in comparison.changes)
     if uncounted:
-        said.append(
+        paragraphs.append(
             f"{plural(uncounted, 'ratio or share', 'ratios and shares')} derived from other figures: not counted"
         )
     if tested:
-        said.append(f"a change would have been seen from: {words.seen_from(found)}")
-    said.append(words.assumption(found))
-    return [line for each in said for line in _wrapped(each)]
+        paragraphs.append(f"a change would have been seen from: {words.seen_from(comparison)}")
+    paragraphs.append(words.assumption(comparison))
+    return [line for paragraph in paragraphs for line in _wrapped(paragraph)]
 
 
-def _only(found: RunComparison) -> list[str]:
-    said = []
-    for one, nodes in words.by_nodes(found, found.only_one):
+def _only(comparison: RunComparison) -> list[str]:
+    lines = []
+    for only, nodes in words.by_nodes(comparison, comparison.only_one):
         place = f" of {nodes}" if nodes else ""
-        said += _wrapped(f"only {one.side}: {plural(len(one.names), 'figure')} of {one.check}{place}: {one.why}")
-    return said
+        lines += _wrapped(f"only {only.side}: {plural(len(only.names), 'figure')} of {only.check}{place}: {only.why}")
+    return lines
 
 
 def _wrapped(line: str) -> list[str]:
     """The line in lines that fit, no number parted from its unit; what follows the first is indented."""
-    found, rest = [], line.replace(" %", "\u00a0%")
+    wrapped, rest = [], line.replace(" %", "\u00a0%")
     while len(rest) > WIDTH:
         cut = rest.rfind(" ", 12, WIDTH)
         cut = WIDTH if cut < 0 else cut
-        found.append(rest[:cut])
+        wrapped.append(rest[:cut])
         rest = f"        {rest[cut:].strip()}"
-    return [each.replace("\u00a0", " ") for each in (*found, rest)]
+    return [part.replace("\u00a0", " ") for part in (*wrapped, rest)]
 
 
 def _plain(line: str) -> str:

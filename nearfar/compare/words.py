@@ -78,72 +78,72 @@ def interval(change: FigureChange) -> str:
     return f"{percent(low).removesuffix(' %')} to {percent(high)}"
 
 
-def answer(found: RunComparison) -> str:
+def answer(comparison: RunComparison) -> str:
     """The comparison in one line."""
-    tested = plural(len(found.tested), "figure")
-    worse = [change for change in found.significant if change.worse]
-    better = [change for change in found.significant if not change.worse]
-    several = len(found.nodes) > 1
-    if not found.tested:
-        count = plural(len(found.doubtful), "figure")
+    tested = plural(len(comparison.tested), "figure")
+    worse = [change for change in comparison.significant if change.worse]
+    better = [change for change in comparison.significant if not change.worse]
+    several = len(comparison.nodes) > 1
+    if not comparison.tested:
+        count = plural(len(comparison.doubtful), "figure")
         why = (
-            f"none of {count} is without doubt ({doubts(found)})"
-            if found.doubtful
+            f"none of {count} is without doubt ({doubts(comparison)})"
+            if comparison.doubtful
             else "only ratios and shares are on both sides"
         )
         return f"nothing can be told: {why}"
     if not worse and not better:
         return f"no change that is more than chance in {tested}"
-    said: list[str] = []
-    for label, each in (("slower", worse), ("faster", better)):
-        if each:
-            most = max(each, key=lambda change: abs(change.change))
-            of = str(len(found.tested)) if said else tested
-            up_to = "up to " if len(each) > 1 else ""
-            said.append(f"{label}: {len(each)} of {of}, {up_to}{part(most.change)} ({where(most, several)})")
-    return "; ".join(said)
+    parts: list[str] = []
+    for label, changes in (("slower", worse), ("faster", better)):
+        if changes:
+            most = max(changes, key=lambda change: abs(change.change))
+            of = str(len(comparison.tested)) if parts else tested
+            up_to = "up to " if len(changes) > 1 else ""
+            parts.append(f"{label}: {len(changes)} of {of}, {up_to}{part(most.change)} ({where(most, several)})")
+    return "; ".join(parts)
 
 
-def against(found: RunComparison, at_most: float) -> str:
+def against(comparison: RunComparison, at_most: float) -> str:
     """What is slower by more than the bound, and how many figures could not have shown it, in one line."""
-    beyond = found.beyond(at_most)
-    blind = sum(change.seen_from is not None and change.seen_from > at_most for change in found.tested)
-    said = f"{plural(len(beyond), 'figure')} slower" if beyond else "nothing is slower"
-    said += f" by more than {at_most * 100:g} %"
-    told = [f"{plural(blind, 'figure')} would show only greater changes"] if blind else []
-    told += [f"{plural(len(found.doubtful), 'figure')} cannot tell"] if found.doubtful else []
-    return f"{said}; {', '.join(told)}" if told else said
+    beyond = comparison.beyond(at_most)
+    blind = sum(change.seen_from is not None and change.seen_from > at_most for change in comparison.tested)
+    slower = f"{plural(len(beyond), 'figure')} slower" if beyond else "nothing is slower"
+    slower += f" by more than {at_most * 100:g} %"
+    unsure = [f"{plural(blind, 'figure')} would show only greater changes"] if blind else []
+    unsure += [f"{plural(len(comparison.doubtful), 'figure')} cannot tell"] if comparison.doubtful else []
+    return f"{slower}; {', '.join(unsure)}" if unsure else slower
 
 
-def doubts(found: RunComparison) -> str:
+def doubts(comparison: RunComparison) -> str:
     """Why figures could not be told, with counts: ``disturbed by others 12, not converged 3``."""
     counts: dict[str, int] = {}
-    for change in found.doubtful:
-        for words in change.doubts:
-            counts[words] = counts.get(words, 0) + 1
-    said = ", ".join(f"{words} {count}" for words, count in sorted(counts.items(), key=lambda each: -each[1]))
-    few = "not converged" in counts and min(len(found.before.runs), len(found.after.runs)) < SETTLED_BY_RUNS
-    return said + (f"; what did not converge counts from {SETTLED_BY_RUNS} runs a side on" if few else "")
+    for change in comparison.doubtful:
+        for doubt in change.doubts:
+            counts[doubt] = counts.get(doubt, 0) + 1
+    counted = ", ".join(f"{doubt} {count}" for doubt, count in sorted(counts.items(), key=lambda item: -item[1]))
+    few = "not converged" in counts and min(len(comparison.before.runs), len(comparison.after.runs)) < SETTLED_BY_RUNS
+    return counted + (f"; what did not converge counts from {SETTLED_BY_RUNS} runs a side on" if few else "")
 
 
-def seen_from(found: RunComparison) -> str:
+def seen_from(comparison: RunComparison) -> str:
     """From which change on a figure would have been found, by kind: ``copies alone 1.7 %, host memory 18 %``."""
-    kinds: dict[str, list[float]] = {}
-    for change in found.tested:
+    smallest_by_kind: dict[str, list[float]] = {}
+    for change in comparison.tested:
         if change.seen_from is not None and not change.across:
-            kinds.setdefault(change.kind, []).append(change.seen_from)
-    middles = {kind: sorted(values)[len(values) // 2] * 100 for kind, values in kinds.items()}
+            smallest_by_kind.setdefault(change.kind, []).append(change.seen_from)
+    middles = {kind: sorted(values)[len(values) // 2] * 100 for kind, values in smallest_by_kind.items()}
     return ", ".join(f"{WORDS[kind]} {value:.{0 if value >= 10 else 1}f} %" for kind, value in middles.items())
 
 
-def side(one: Side) -> str:
+def side(runs_side: Side) -> str:
     """``5 runs of vm, 2026-11-22 20:21 to 20:23``."""
-    times = sorted({str(run.raw["started"]) for run in one.runs if run.raw.get("started")})
+    times = sorted({str(run.raw["started"]) for run in runs_side.runs if run.raw.get("started")})
     first, last = (_minute(time) for time in (times[0], times[-1])) if times else ("time unknown", "time unknown")
     if first[:11] == last[:11]:
         last = last[11:] if last != first else first
-    nodes = some([node.name for node in one.nodes])
-    return f"{plural(len(one.runs), 'run')} of {nodes}, {first}{f' to {last}' if last != first else ''} UTC"
+    nodes = some([node.name for node in runs_side.nodes])
+    return f"{plural(len(runs_side.runs), 'run')} of {nodes}, {first}{f' to {last}' if last != first else ''} UTC"
 
 
 def some(names: Sequence[str]) -> str:
@@ -159,16 +159,16 @@ def _minute(text: str) -> str:
         return text
 
 
-def by_nodes(found: RunComparison, entries: Sequence[_OfNode]) -> list[tuple[_OfNode, str]]:
+def by_nodes(comparison: RunComparison, entries: Sequence[_OfNode]) -> list[tuple[_OfNode, str]]:
     """Entries that are alike but for their node as one, each with its nodes in words: ``all 12 nodes``, ``gpu001, gpu002``; empty
     where one node is compared."""
     groups: dict[_OfNode, list[str]] = {}
     for entry in entries:
         groups.setdefault(replace(entry, node=""), []).append(entry.node)
-    if len(found.nodes) == 1:
+    if len(comparison.nodes) == 1:
         return [(entry, "") for entry in groups]
     return [
-        (entry, f"all {len(nodes)} nodes" if len(nodes) == len(found.nodes) else some(nodes))
+        (entry, f"all {len(nodes)} nodes" if len(nodes) == len(comparison.nodes) else some(nodes))
         for entry, nodes in groups.items()
     ]
 
@@ -192,10 +192,10 @@ def mark(change: FigureChange) -> str:
     return change.doubts[0] if change.doubts else ""
 
 
-def assumption(found: RunComparison) -> str:
+def assumption(comparison: RunComparison) -> str:
     """How much figures were assumed to differ from run to run."""
-    kinds = list(dict.fromkeys(change.kind for change in found.tested if not change.across))
-    said = ", ".join(f"{WORDS[kind]} {ASSUMED[kind] * 100:g} %" for kind in kinds)
-    several = max(len(found.before.runs), len(found.after.runs)) > 1
+    kinds = list(dict.fromkeys(change.kind for change in comparison.tested if not change.across))
+    spreads = ", ".join(f"{WORDS[kind]} {ASSUMED[kind] * 100:g} %" for kind in kinds)
+    several = max(len(comparison.before.runs), len(comparison.after.runs)) > 1
     weight = f", as {WEIGHT} runs' worth beside the spread of these runs" if several else ""
-    return f"assumed spread from run to run (standard deviation), at most{weight}: {said}" if said else ""
+    return f"assumed spread from run to run (standard deviation), at most{weight}: {spreads}" if spreads else ""

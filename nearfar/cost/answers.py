@@ -12,52 +12,52 @@ _NAMED = 3
 
 def answer_in(output: str, expression: re.Pattern[str]) -> str | None:
     """What an expression captures of a run's output, all of it; None where it matches nothing."""
-    found = [
+    matches = [
         "\t".join(filter(None, match.groups())) if match.re.groups else match[0]
         for match in expression.finditer(output)
     ]
-    return "\n".join(" ".join(text.split()) for text in found) if found else None
+    return "\n".join(" ".join(text.split()) for text in matches) if matches else None
 
 
-def alike(one: str, other: str, within: float) -> bool:
+def alike(answer: str, other: str, within: float) -> bool:
     """Whether two answers are the same: their words, and their numbers within a part of the greater one."""
-    if one == other:
+    if answer == other:
         return True
-    words, others = one.split(), other.split()
-    return len(words) == len(others) and all(_near(a, b, within) for a, b in zip(words, others))
+    parts, others = answer.split(), other.split()
+    return len(parts) == len(others) and all(_near(a, b, within) for a, b in zip(parts, others))
 
 
-def _near(one: str, other: str, within: float) -> bool:
-    if one == other:
+def _near(number: str, other: str, within: float) -> bool:
+    if number == other:
         return True
     try:
-        return math.isclose(float(one), float(other), rel_tol=within)
+        return math.isclose(float(number), float(other), rel_tol=within)
     except ValueError:
         return False
 
 
 def difference(answers: Mapping[str, Sequence[str | None]], within: float) -> str | None:
     """How the answers differ, by scheme; None where all are alike, or no run has one."""
-    missing = [name for name, found in answers.items() if any(each is None for each in found)]
+    missing = [name for name, given in answers.items() if any(text is None for text in given)]
     if missing:
         return f"no answer in the output of {', '.join(missing)}: --same matches nothing there"
-    kinds = {
-        name: _kinds([each for each in found if each is not None], within) for name, found in answers.items() if found
+    distinct = {
+        name: _kinds([text for text in given if text is not None], within) for name, given in answers.items() if given
     }
-    if not kinds:
+    if not distinct:
         return None
-    told = "; ".join(f"{name} {' and '.join(found[:_NAMED])}" for name, found in kinds.items())
-    if any(len(found) > 1 for found in kinds.values()):
-        return f"the answer changes from run to run: {told}"
-    first = next(iter(kinds.values()))[0]
-    if all(alike(first, found[0], within) for found in kinds.values()):
+    listed = "; ".join(f"{name} {' and '.join(given[:_NAMED])}" for name, given in distinct.items())
+    if any(len(given) > 1 for given in distinct.values()):
+        return f"the answer changes from run to run: {listed}"
+    first = next(iter(distinct.values()))[0]
+    if all(alike(first, given[0], within) for given in distinct.values()):
         return None
-    return f"the answer changes with the binding: {told}"
+    return f"the answer changes with the binding: {listed}"
 
 
-def _kinds(found: Sequence[str], within: float) -> list[str]:
-    kinds: list[str] = []
-    for each in found:
-        if not any(alike(each, kind, within) for kind in kinds):
-            kinds.append(each)
-    return kinds
+def _kinds(answers: Sequence[str], within: float) -> list[str]:
+    distinct: list[str] = []
+    for answer in answers:
+        if not any(alike(answer, other, within) for other in distinct):
+            distinct.append(answer)
+    return distinct

@@ -62,15 +62,15 @@ def made_ready(inputs: Path | None, prepare: Sequence[str], read: str | None, fo
 
 def _run(command: str, case: Path) -> None:
     try:
-        words = shlex.split(command)
+        argv = shlex.split(command)
     except ValueError as error:
         raise NearfarError(f"--prepare '{command}': {error}") from None
-    if not words:
+    if not argv:
         raise NearfarError("--prepare: an empty command")
-    done = process.run(words, _PREPARE, cwd=case)
+    done = process.run(argv, _PREPARE, cwd=case)
     if done.timed_out:
         raise CouldNotJudge(f"--prepare '{command}': did not end within {_PREPARE:.0f} s")
     if done.returncode:
-        said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        last = f": {said[-1][:_SHOWN]}" if said else ""
+        lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        last = f": {lines[-1][:_SHOWN]}" if lines else ""
         raise CouldNotJudge(f"--prepare '{command}': ended with exit code {done.returncode}{last}")

@@ -18,16 +18,16 @@ from .words import Subject
 SCHEMA = "nearfar-cost/1"
 
 
-def document(found: Measured, subject: Subject) -> dict[str, Any]:
+def document(measured: Measured, subject: Subject) -> dict[str, Any]:
     """The measurement as JSON objects; parts are of 1, times in seconds, CPUs as Linux lists."""
-    plan, figure = found.plan, found.plan.figure
+    plan, figure = measured.plan, measured.plan.figure
     return {
         "schema": SCHEMA,
         "program": {"name": "nearfar cost", "version": nearfar.__version__},
         "made": utc_text(),
-        "answer": words.answer(found),
-        "next": words.next_step(found, subject),
-        "good": verdict.good(found),
+        "answer": words.answer(measured),
+        "next": words.next_step(measured, subject),
+        "good": verdict.good(measured),
         "command": list(subject.program),
         "launcher": {"name": subject.launcher_name, "words": subject.launcher},
         "node": {"hostname": subject.host, "numa_nodes": subject.numa_nodes, "gpus": subject.gpus},
@@ -38,54 +38,57 @@ def document(found: Measured, subject: Subject) -> dict[str, Any]:
         },
         "same": {
             "expression": plan.answer.pattern if plan.answer is not None else None, "within": plan.answer_within,
-            "difference": words.answers(found),
+            "difference": words.answers(measured),
         },
         "expect": plan.expected.pattern if plan.expected is not None else None,
         "plan": {
             "reference": plan.reference, "judged": list(plan.judged), "at_most": plan.at_most, "runs": plan.runs, "budget": plan.budget,
             "warm_up": plan.warm_up, "resolution": plan.resolution, "seed": plan.seed, "chance": CHANCE,
         },
-        "seconds": found.seconds,
-        "ended": found.ended,
-        "interrupted": found.interrupted,
-        "schemes": [_scheme(found, each) for each in found.schemes],
-        "notes": words.notes(found),
+        "seconds": measured.seconds,
+        "ended": measured.ended,
+        "interrupted": measured.interrupted,
+        "schemes": [_scheme(measured, scheme) for scheme in measured.schemes],
+        "notes": words.notes(measured),
     }  # fmt: skip
 
 
-def text(found: Measured, subject: Subject) -> str:
+def text(measured: Measured, subject: Subject) -> str:
     """The document as JSON text."""
-    return json.dumps(document(found, subject), indent=1, ensure_ascii=False, allow_nan=False)
+    return json.dumps(document(measured, subject), indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def _scheme(found: Measured, each: SchemeRuns) -> dict[str, Any]:
-    values = list(each.values.values())
-    penalty = found.penalty(each) if each.same_as is None else None
+def _scheme(measured: Measured, scheme: SchemeRuns) -> dict[str, Any]:
+    values = list(scheme.values.values())
+    penalty = measured.penalty(scheme) if scheme.same_as is None else None
     return {
-        "name": each.name, "words": each.scheme.words, "ranks": each.scheme.ranks, "same_as": each.same_as, "left_out": each.left_out,
-        "median": statistics.median(values) if values else None, "penalty": None if penalty is None else _penalty(found, each, penalty),
-        "binds_itself": words.moved(each), "bindings": [_binding(one) for one in each.bindings], "runs": [_run(run) for run in each.runs],
+        "name": scheme.name, "words": scheme.scheme.words, "ranks": scheme.scheme.ranks,
+        "same_as": scheme.same_as, "left_out": scheme.left_out,
+        "median": statistics.median(values) if values else None,
+        "penalty": None if penalty is None else _penalty(measured, scheme, penalty),
+        "binds_itself": words.moved(scheme), "bindings": [_binding(binding) for binding in scheme.bindings],
+        "runs": [_run(run) for run in scheme.runs],
     }  # fmt: skip
 
 
-def _penalty(found: Measured, each: SchemeRuns, penalty: Penalty) -> dict[str, Any]:
+def _penalty(measured: Measured, scheme: SchemeRuns, penalty: Penalty) -> dict[str, Any]:
     interval = None if penalty.interval is None else list(penalty.interval)
     return {
         "value": penalty.value, "interval": interval, "pairs": penalty.pairs, "least": penalty.least, "most": penalty.most,
-        "state": words.state(found, each), "settled": found.settled(each),
+        "state": words.state(measured, scheme), "settled": measured.settled(scheme),
     }  # fmt: skip
 
 
 def _run(run: Run) -> dict[str, Any]:
     return {
         "block": run.block, "began": run.began, "seconds": run.seconds, "value": run.value, "problem": run.problem, "answer": run.answer,
-        "left": list(run.left), "bindings": [_binding(one) for one in run.bindings],
+        "left": list(run.left), "bindings": [_binding(binding) for binding in run.bindings],
     }  # fmt: skip
 
 
-def _binding(one: RankBinding) -> dict[str, Any]:
+def _binding(binding: RankBinding) -> dict[str, Any]:
     return {
-        "rank": one.rank, "cpus": format_cpu_list(one.cpus), "policy": one.policy, "memory": list(one.memory),
-        "memory_allowed": one.memory_allowed, "gpus": one.gpus, "running": format_cpu_list(one.running), "moved": one.moved,
-        "unbound": one.unbound,
+        "rank": binding.rank, "cpus": format_cpu_list(binding.cpus), "policy": binding.policy, "memory": list(binding.memory),
+        "memory_allowed": binding.memory_allowed, "gpus": binding.gpus, "running": format_cpu_list(binding.running), "moved": binding.moved,
+        "unbound": binding.unbound,
     }  # fmt: skip

@@ -54,18 +54,18 @@ class FigureOfMerit:
         """The figure of a run with this output, which took so many seconds."""
         if self.expression is None:
             return Reading(seconds)
-        found = [match for match in self.expression.finditer(output) if match[0]]
-        if not found:
+        matches = [match for match in self.expression.finditer(output) if match[0]]
+        if not matches:
             return Reading(None, f"'{self.expression.pattern}' matches nothing in its output")
-        texts = [_number_of(match) for match in found]
+        texts = [_number_of(match) for match in matches]
         if self.take is None and len(set(texts)) > 1:
             several = ", ".join(str(text) for text in texts[:4])
             return Reading(
                 None,
-                f"{len(found)} figures in its output ({several}{', …' if len(found) > 4 else ''}): say which, --take last",
+                f"{len(matches)} figures in its output ({several}{', …' if len(matches) > 4 else ''}): say which, --take last",
             )
         values = []
-        for text, match in zip(texts, found):
+        for text, match in zip(texts, matches):
             value = _value(text)
             if value is None:
                 where = "" if match.re.groups else "; put ( ) around the number"
@@ -91,18 +91,18 @@ def figure_of_merit(expression: str | None, take: str | None, less_is_better: bo
 
 def _speaks_of_time(expression: str) -> bool:
     """Whether what an expression finds is a time by its words: ``Loop time of (\\S+)``, not ``(\\S+) timesteps/s``."""
-    words = re.findall(r"[a-z]+(?:/[a-z]*)?", re.sub(r"\\.", " ", expression.lower()))
-    rates = [word for word in words if "/" in word]
-    if rates or "per" in words:
-        return any(word.startswith(_TIME_EACH) for word in rates)
-    return not _TIMES.isdisjoint(words)
+    parts = re.findall(r"[a-z]+(?:/[a-z]*)?", re.sub(r"\\.", " ", expression.lower()))
+    rates = [part for part in parts if "/" in part]
+    if rates or "per" in parts:
+        return any(part.startswith(_TIME_EACH) for part in rates)
+    return not _TIMES.isdisjoint(parts)
 
 
 def _number_of(match: re.Match[str]) -> str | None:
     if match.re.groups:
         return match[1]
-    found = _NUMBER.search(match[0])
-    return found[0] if found else None
+    number = _NUMBER.search(match[0])
+    return number[0] if number else None
 
 
 def _value(text: str | None) -> float | None:

@@ -78,9 +78,9 @@ def launcher(name: str | None, program: Path, ranks: int, options: Sequence[str]
             raise NearfarError("--launcher-options belong to a launcher: name it with --launcher")
         return Launcher("none")
     if name is None:
-        found = installed.mpi_of(program)
-        family = next(key for key, kind in _KINDS.items() if kind == found.kind)
-        return Launcher(family, found, tuple(options), oversubscribe)
+        mpi = installed.mpi_of(program)
+        family = next(key for key, taken in _KINDS.items() if taken == mpi.kind)
+        return Launcher(family, mpi, tuple(options), oversubscribe)
     return Launcher(name, _named(name), tuple(options), oversubscribe)
 
 
@@ -91,11 +91,11 @@ def _named(name: str) -> installed.Mpi:
         path = shutil.which(word)
         if path is None:
             continue
-        kind, version = installed.identify(path)
-        if kind == "slurm" and name == "srun":
+        mpi, version = installed.identify(path)
+        if mpi == "slurm" and name == "srun":
             return installed.Mpi("slurm", version, path, "srun", "")
-        if kind is not None and kind != "slurm" and ("openmpi" if kind == "openmpi" else "mpich") == name:
-            return installed.Mpi(kind, version, path, _KINDS[name], "")
+        if mpi is not None and mpi != "slurm" and ("openmpi" if mpi == "openmpi" else "mpich") == name:
+            return installed.Mpi(mpi, version, path, _KINDS[name], "")
         seen.append(f"{path} is of another MPI")
     what = "; ".join(seen) or f"none of {', '.join(_PROGRAMS[name])} is on PATH"
     raise CouldNotJudge(f"--launcher {name}: {what}: load its module, or install it (Debian: {_PACKAGES[name]})")

@@ -58,7 +58,7 @@ def layout_of(
         return _listed(node, job, right, wished)
     if name == "interleaved":
         memory = tuple(numa.index for numa in node.host_numa_nodes)
-        return replace(right, places=tuple(_remembering(node, each, "interleave", memory) for each in right.places))
+        return replace(right, places=tuple(_remembering(node, place, "interleave", memory) for place in right.places))
     if name == "wrong":
         name = "far-far" if any(right.devices) else "near-far"
     if name in ("near-near", "near-far", "far-near", "far-far"):
@@ -73,14 +73,14 @@ def visible(node: Node, job: Job) -> list[Gpu]:
     """The GPUs that get ranks. Raises ``NearfarError`` for one that is not there or that is hidden."""
     if job.gpus is None:
         return [gpu for gpu in node.gpus if gpu.visible]
-    found = []
+    gpus = []
     for index in job.gpus:
         gpu = node.gpu(index)
         if gpu is None or not gpu.visible:
-            known = ", ".join(f"g{each.index}" for each in node.gpus if each.visible) or "none"
+            known = ", ".join(f"g{gpu.index}" for gpu in node.gpus if gpu.visible) or "none"
             raise NearfarError(f"{node.hostname} has no GPU g{index} that this process may use; it has: {known}")
-        found.append(gpu)
-    return found
+        gpus.append(gpu)
+    return gpus
 
 
 def bind_words(node: Node, job: Job) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ def bind_words(node: Node, job: Job) -> tuple[str, ...]:
     width = ("--threads-per-rank", str(_width(right)), *(("--oversubscribe",) if job.oversubscribe else ()))
     if not any(right.devices):
         return "--numa-nodes", ",".join(map(str, right.homes)), *width
-    gpus = list(dict.fromkeys(gpu.index for mine in right.devices for gpu in mine))
+    gpus = list(dict.fromkeys(gpu.index for devices in right.devices for gpu in devices))
     named = () if gpus == [gpu.index for gpu in node.gpus] else ("--gpus", ",".join(map(str, gpus)))
     return *named, "--ranks-per-gpu", str(job.ranks // len(gpus)), *width
 
@@ -107,12 +107,12 @@ def _right(node: Node, job: Job) -> PlacedRanks:
             f"{job.ranks} ranks on {len(gpus)} GPUs: as many on each are needed: name the GPUs with --gpus, or "
             f"--no-gpus for a program of the host"
         )
-    each = max(1, job.ranks // len(gpus))
+    per_gpu = max(1, job.ranks // len(gpus))
     taken = tuple(gpu.index for gpu in gpus[: job.ranks])
     placements = place(
-        node, Layout(ranks_per_gpu=each, threads_per_rank=job.threads, gpus=taken, oversubscribe=job.oversubscribe)
+        node, Layout(ranks_per_gpu=per_gpu, threads_per_rank=job.threads, gpus=taken, oversubscribe=job.oversubscribe)
     )
-    devices = [(gpu,) for gpu in gpus[: job.ranks] for _ in range(each)]
+    devices = [(gpu,) for gpu in gpus[: job.ranks] for _ in range(per_gpu)]
     homes = [_home_of(node, placement, gpu) for placement, (gpu,) in zip(placements, devices)]
     return _of(node, job, placements, homes, devices)
 
@@ -147,8 +147,8 @@ def _of(
     devices: Sequence[tuple[Gpu, ...]],
 ) -> PlacedRanks:
     places = []
-    for placement, mine in zip(placements, devices):
-        bound = RankPlace(placement.cpus, gpus=_seen(node, job, mine))
+    for placement, gpus in zip(placements, devices):
+        bound = RankPlace(placement.cpus, gpus=_seen(node, job, gpus))
         places.append(_remembering(node, bound, "bind", placement.memory_nodes))
     return PlacedRanks(tuple(places), tuple(homes), tuple(devices))
 
@@ -160,25 +160,25 @@ def _remembering(node: Node, place: RankPlace, policy: str, memory: tuple[int, .
     return replace(place, policy=policy, memory=tuple(sorted(memory)))
 
 
-def _seen(node: Node, job: Job, mine: Sequence[Gpu]) -> str | None:
+def _seen(node: Node, job: Job, gpus: Sequence[Gpu]) -> str | None:
     """CUDA_VISIBLE_DEVICES of a rank: its own GPUs. One rank that is not told which sees what it always sees."""
-    if not mine or job.all_gpus or (job.ranks == 1 and job.gpus is None):
+    if not gpus or job.all_gpus or (job.ranks == 1 and job.gpus is None):
         return None
-    by_uuid = any(not gpu.visible for gpu in node.gpus) and all(gpu.uuid for gpu in mine)
-    return ",".join(str(gpu.uuid if by_uuid else gpu.index) for gpu in mine)
+    by_uuid = any(not gpu.visible for gpu in node.gpus) and all(gpu.uuid for gpu in gpus)
+    return ",".join(str(gpu.uuid if by_uuid else gpu.index) for gpu in gpus)
 
 
 def _width(right: PlacedRanks) -> int:
     """Cores of a rank: the same under every scheme."""
-    return max(len(each.cpus or ()) for each in right.places)
+    return max(len(place.cpus or ()) for place in right.places)
 
 
 def _listed(node: Node, job: Job, right: PlacedRanks, wished: Sequence[int | None]) -> PlacedRanks:
     bound = [numa for numa in wished if numa is not None]
     given = iter(_placed(node, job, bound, [()] * len(bound), _width(right)).places if bound else ())
     places = []
-    for numa, mine in zip(wished, right.places):
-        places.append(replace(next(given), gpus=mine.gpus) if numa is not None else RankPlace(gpus=mine.gpus))
+    for numa, near in zip(wished, right.places):
+        places.append(replace(next(given), gpus=near.gpus) if numa is not None else RankPlace(gpus=near.gpus))
     return replace(right, places=tuple(places))
 
 
@@ -197,9 +197,9 @@ def _sides(node: Node, job: Job, right: PlacedRanks, far_cores: bool, far_memory
     cores = [_far_or_same(node, home, memory=False) if far_cores else home for home in right.homes]
     kept = _placed(node, job, cores, right.devices, _width(right)).places if far_cores else right.places
     places = []
-    for home, each, near in zip(right.homes, kept, right.places):
+    for home, own, near in zip(right.homes, kept, right.places):
         memory = _far_or_same(node, memory_of(node, home), memory=True) if far_memory else memory_of(node, home)
-        places.append(_remembering(node, replace(each, gpus=near.gpus), "bind", (memory,)))
+        places.append(_remembering(node, replace(own, gpus=near.gpus), "bind", (memory,)))
     return replace(right, places=tuple(places))
 
 
@@ -211,7 +211,7 @@ def _far_or_same(node: Node, home: int, memory: bool) -> int:
 
 
 def _shuffled(node: Node, job: Job, right: PlacedRanks) -> PlacedRanks:
-    gpus = list(dict.fromkeys(gpu for mine in right.devices for gpu in mine))
+    gpus = list(dict.fromkeys(gpu for own in right.devices for gpu in own))
     if job.all_gpus or len(gpus) < 2:
         gpus = visible(node, job)
     if len(gpus) < 2:
@@ -219,9 +219,9 @@ def _shuffled(node: Node, job: Job, right: PlacedRanks) -> PlacedRanks:
     turned = dict(zip(gpus, reversed(gpus)))
     if job.all_gpus or job.ranks == 1:
         order = ",".join(str(gpu.index) for gpu in reversed(gpus))
-        return replace(right, places=tuple(replace(each, gpus=order) for each in right.places))
-    devices = tuple(tuple(turned[gpu] for gpu in mine) for mine in right.devices)
-    places = [replace(each, gpus=_seen(node, job, mine)) for each, mine in zip(right.places, devices)]
+        return replace(right, places=tuple(replace(place, gpus=order) for place in right.places))
+    devices = tuple(tuple(turned[gpu] for gpu in own) for own in right.devices)
+    places = [replace(place, gpus=_seen(node, job, own)) for place, own in zip(right.places, devices)]
     return replace(right, places=tuple(places), devices=devices)
 
 

@@ -19,7 +19,7 @@ _LOOK = 0.02
 def processes(token: str) -> dict[int, str]:
     """The living processes of a run: number and name. Those of other users, and what has emptied its environment, are not seen."""
     mark = f"{TOKEN}={token}".encode()
-    found = {}
+    names = {}
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit():
             continue
@@ -29,10 +29,10 @@ def processes(token: str) -> dict[int, str]:
                 continue
             # A process that has ended and is not yet waited for has an empty environment.
             if mark in (folder / "environ").read_bytes().split(b"\0"):
-                found[int(entry.name)] = (folder / "comm").read_text().strip()
+                names[int(entry.name)] = (folder / "comm").read_text().strip()
         except OSError:  # gone meanwhile, or closed to us
             continue
-    return found
+    return names
 
 
 def end(token: str, grace: float) -> tuple[str, ...]:
@@ -54,12 +54,12 @@ def end(token: str, grace: float) -> tuple[str, ...]:
     return tuple(sorted(behind.values()))
 
 
-def _others(found: dict[int, str]) -> dict[int, str]:
-    return {number: name for number, name in found.items() if name != WATCHER}
+def _others(names: dict[int, str]) -> dict[int, str]:
+    return {number: name for number, name in names.items() if name != WATCHER}
 
 
-def _tell(found: dict[int, str], what: signal.Signals) -> None:
-    for number in found:
+def _tell(numbers: dict[int, str], what: signal.Signals) -> None:
+    for number in numbers:
         try:
             os.kill(number, what)
         except (ProcessLookupError, PermissionError):

@@ -93,8 +93,8 @@ class Measured:
 
     def of(self, name: str) -> SchemeRuns:
         """A scheme by name, or the one that ran in its place."""
-        found = next(each for each in self.schemes if each.name == name)
-        return self.of(found.same_as) if found.same_as is not None else found
+        scheme = next(each for each in self.schemes if each.name == name)
+        return self.of(scheme.same_as) if scheme.same_as is not None else scheme
 
     @property
     def reference(self) -> SchemeRuns:
@@ -104,28 +104,28 @@ class Measured:
     @property
     def compared(self) -> list[SchemeRuns]:
         """Those that were run and are not the reference."""
-        return [each for each in self.schemes if each.same_as is None and each is not self.reference]
+        return [scheme for scheme in self.schemes if scheme.same_as is None and scheme is not self.reference]
 
     def ratios(self, scheme: SchemeRuns) -> list[float]:
         """What each pair of a scheme and the reference costs, as parts, by block."""
-        mine, other = scheme.values, self.reference.values
-        blocks, less = sorted(mine.keys() & other.keys()), self.plan.figure.less_is_better
-        return [pairs.penalty([other[b]], [mine[b]], less).value for b in blocks]
+        values, other = scheme.values, self.reference.values
+        blocks, less = sorted(values.keys() & other.keys()), self.plan.figure.less_is_better
+        return [pairs.penalty([other[b]], [values[b]], less).value for b in blocks]
 
     def penalty(self, scheme: SchemeRuns) -> Penalty | None:
         """What a scheme costs against the reference; None without a pair of runs."""
-        mine, other = scheme.values, self.reference.values
-        blocks = sorted(mine.keys() & other.keys())
+        values, other = scheme.values, self.reference.values
+        blocks = sorted(values.keys() & other.keys())
         if not blocks or scheme is self.reference:
             return None
-        return pairs.penalty([other[b] for b in blocks], [mine[b] for b in blocks], self.plan.figure.less_is_better)
+        return pairs.penalty([other[b] for b in blocks], [values[b] for b in blocks], self.plan.figure.less_is_better)
 
     def settled(self, scheme: SchemeRuns) -> bool:
         """Whether more runs of it would change no answer."""
-        found = self.penalty(scheme)
-        if found is None:
+        penalty = self.penalty(scheme)
+        if penalty is None:
             return False
-        differs = found.above(0.0) is not None or found.within(self.plan.resolution)
+        differs = penalty.above(0.0) is not None or penalty.within(self.plan.resolution)
         if self.plan.at_most is None or scheme.name not in {self.of(name).name for name in self.plan.judged}:
             return differs
-        return found.above(self.plan.at_most) is not None
+        return penalty.above(self.plan.at_most) is not None

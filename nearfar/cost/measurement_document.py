@@ -16,11 +16,11 @@ from .measured import Measured
 from .words import Subject
 
 
-def result(name: str, found: Measured, subject: Subject) -> dict[str, Any]:
+def result(name: str, measured: Measured, subject: Subject) -> dict[str, Any]:
     """One program: a flow for each scheme that was compared, its rate how many times the reference's time (or figure) it takes."""
     flows = []
-    for each in found.compared:
-        penalty = found.penalty(each)
+    for scheme in measured.compared:
+        penalty = measured.penalty(scheme)
         if penalty is None:
             continue
         rate: dict[str, Any] = {
@@ -32,13 +32,13 @@ def result(name: str, found: Measured, subject: Subject) -> dict[str, Any]:
         }
         if penalty.interval is not None:
             rate["ci"] = [1 + penalty.interval[0], 1 + penalty.interval[1]]
-        flows.append({"flow": each.name, "rate": rate})
-    against = words.against(found)
-    said = f"{words.answer(found)}{f'; {against}' if against else ''}"
+        flows.append({"flow": scheme.name, "rate": rate})
+    against = words.against(measured)
+    message = f"{words.answer(measured)}{f'; {against}' if against else ''}"
     return {
         "quantity": PROGRAM, "cell": program_subject(name), "verified": None, "flows": flows,
-        "converged": all(found.settled(each) for each in found.compared if each.active), "reference": found.reference.name,
-        "at_most": found.plan.at_most, "good": verdict.good(found), "words": said, "cost": document.document(found, subject),
+        "converged": all(measured.settled(scheme) for scheme in measured.compared if scheme.active), "reference": measured.reference.name,
+        "at_most": measured.plan.at_most, "good": verdict.good(measured), "words": message, "cost": document.document(measured, subject),
     }  # fmt: skip
 
 

@@ -30,31 +30,31 @@ def measure(schemes: Sequence[Scheme], runner: Runner, plan: Plan, tell: Tell | 
 
     Raises ``CouldNotJudge`` where the ranks are not on this machine, or the reference cannot be had.
     """
-    found = Measured(plan, [SchemeRuns(scheme, left_out=scheme.left_out or None) for scheme in schemes])
+    measured = Measured(plan, [SchemeRuns(scheme, left_out=scheme.left_out or None) for scheme in schemes])
     began = time.monotonic()
     try:
-        probe(found, runner)
-        if found.reference.left_out is not None:
-            found.ended = f"{found.reference.name}: {found.reference.left_out}"
-        elif not any(each.active for each in found.compared):
-            found.ended = "no two schemes differ on this machine"
+        probe(measured, runner)
+        if measured.reference.left_out is not None:
+            measured.ended = f"{measured.reference.name}: {measured.reference.left_out}"
+        elif not any(runs.active for runs in measured.compared):
+            measured.ended = "no two schemes differ on this machine"
         else:
-            found.ended = _Blocks(found, runner, began, tell).run()
+            measured.ended = _Blocks(measured, runner, began, tell).run()
     except KeyboardInterrupt:
-        found.interrupted, found.ended = True, "interrupted"
-    found.seconds = time.monotonic() - began
-    return found
+        measured.interrupted, measured.ended = True, "interrupted"
+    measured.seconds = time.monotonic() - began
+    return measured
 
 
-def probe(found: Measured, runner: Runner) -> None:
+def probe(measured: Measured, runner: Runner) -> None:
     """Read every scheme's binding back, without the program; schemes that are the same are run once."""
-    for each in found.schemes:
-        if each.left_out is not None:
+    for scheme in measured.schemes:
+        if scheme.left_out is not None:
             continue
-        done = runner.probe(each.scheme, _PROBE)
-        each.bindings = done.bindings
+        done = runner.probe(scheme.scheme, _PROBE)
+        scheme.bindings = done.bindings
         if done.problem is not None:
-            each.left_out = f"cannot be started: {done.problem}"
+            scheme.left_out = f"cannot be started: {done.problem}"
             continue
         hosts = {binding.host for binding in done.bindings}
         if hosts != {_host()}:
@@ -63,17 +63,17 @@ def probe(found: Measured, runner: Runner) -> None:
                 f"the node itself, as in a batch job"
             )
         # The reference gives its name to those that are the same.
-        order = sorted(found.schemes, key=lambda other: other.name != found.plan.reference)
+        order = sorted(measured.schemes, key=lambda other: other.name != measured.plan.reference)
         for other in order:
             if (
-                other is not each
+                other is not scheme
                 and other.bindings
                 and other.active
-                and effect(other.bindings) == effect(each.bindings)
+                and effect(other.bindings) == effect(scheme.bindings)
             ):
-                loser, winner = (other, each) if each.name == found.plan.reference else (each, other)
+                loser, winner = (other, scheme) if scheme.name == measured.plan.reference else (scheme, other)
                 loser.same_as = winner.name
-                for third in found.schemes:
+                for third in measured.schemes:
                     if third.same_as == loser.name:
                         third.same_as = winner.name
                 break
@@ -87,7 +87,7 @@ def _host() -> str:
 
 def effect(bindings: Sequence[RankBinding]) -> tuple[object, ...]:
     """What tells one binding in effect from another."""
-    return tuple((each.cpus, *_memory(each), each.gpus) for each in bindings)
+    return tuple((binding.cpus, *_memory(binding), binding.gpus) for binding in bindings)
 
 
 def _memory(binding: RankBinding) -> tuple[object, ...]:
@@ -100,10 +100,10 @@ def _memory(binding: RankBinding) -> tuple[object, ...]:
 class _Blocks:
     """Runs block after block."""
 
-    def __init__(self, found: Measured, runner: Runner, began: float, tell: Tell | None) -> None:
-        self.found, self.runner, self.plan = found, runner, found.plan
+    def __init__(self, measured: Measured, runner: Runner, began: float, tell: Tell | None) -> None:
+        self.found, self.runner, self.plan = measured, runner, measured.plan
         self.began, self.tell = began, tell
-        self.random = random.Random(found.plan.seed)
+        self.random = random.Random(measured.plan.seed)
 
     def run(self) -> str:
         """Until all is settled, or no more may be run; returns why it stopped."""
@@ -115,7 +115,7 @@ class _Blocks:
             stop = self._block(block)
             if stop is not None:
                 return stop
-            if all(self.found.settled(each) for each in self._asked()):
+            if all(self.found.settled(scheme) for scheme in self._asked()):
                 return (
                     "every difference is settled"
                     if self.plan.at_most is None
@@ -125,28 +125,28 @@ class _Blocks:
 
     def _asked(self) -> list[SchemeRuns]:
         """The schemes that have to be settled: with a bound those that it speaks of."""
-        active = [each for each in self.found.compared if each.active]
+        active = [runs for runs in self.found.compared if runs.active]
         judged = {self.found.of(name).name for name in self.plan.judged}
-        return [each for each in active if each.name in judged] or active if self.plan.at_most is not None else active
+        return [runs for runs in active if runs.name in judged] or active if self.plan.at_most is not None else active
 
     def _block(self, block: int) -> str | None:
         """One run of every scheme that is not settled, and of the reference; returns why no further one may follow."""
         reference = self.found.reference
-        open_ones = [each for each in self.found.compared if each.active and not self.found.settled(each)]
+        open_ones = [scheme for scheme in self.found.compared if scheme.active and not self.found.settled(scheme)]
         order = [reference, *open_ones]
         self.random.shuffle(order)
-        needed = sum(self._expected(each) or 0.0 for each in order)
+        needed = sum(self._expected(scheme) or 0.0 for scheme in order)
         if self._left() < needed:
             return self._over
-        for each in order:
-            if not each.active:
+        for scheme in order:
+            if not scheme.active:
                 continue
-            stop = self._one(each, block)
+            stop = self._one(scheme, block)
             if stop is not None:
                 return stop
         if not reference.active:
             return f"{reference.name}, which the others are compared with, {reference.left_out}"
-        return None if any(each.active for each in open_ones) else "no scheme is left to be compared"
+        return None if any(scheme.active for scheme in open_ones) else "no scheme is left to be compared"
 
     @property
     def _over(self) -> str:
@@ -159,31 +159,31 @@ class _Blocks:
         times = [run.seconds for run in scheme.runs if run.problem is None]
         return statistics.median(times) if times else None
 
-    def _one(self, each: SchemeRuns, block: int) -> str | None:
+    def _one(self, scheme: SchemeRuns, block: int) -> str | None:
         limit = self._left()
         if limit <= 0:
             return self._over
         began = time.monotonic() - self.began
-        self._say(each, block, 0.0)
-        ended = self.runner.run(each.scheme, limit, lambda seconds: self._say(each, block, seconds))
-        run = self._counted(each, block, began, ended)
-        each.runs.append(run)
+        self._say(scheme, block, 0.0)
+        ended = self.runner.run(scheme.scheme, limit, lambda seconds: self._say(scheme, block, seconds))
+        run = self._counted(scheme, block, began, ended)
+        scheme.runs.append(run)
         if ended.ended_early:
-            return self._too_long(each, ended.seconds)
-        first = block == 0 or not each.values
-        if run.problem is not None and (first or len(each.failures) >= MOST_FAILURES):
-            each.left_out = run.problem
+            return self._too_long(scheme, ended.seconds)
+        first = block == 0 or not scheme.values
+        if run.problem is not None and (first or len(scheme.failures) >= MOST_FAILURES):
+            scheme.left_out = run.problem
         return None
 
-    def _too_long(self, each: SchemeRuns, seconds: float) -> str:
-        if self._expected(each) is None:
+    def _too_long(self, scheme: SchemeRuns, seconds: float) -> str:
+        if self._expected(scheme) is None:
             return (
-                f"a run of {each.name} did not end within the {seconds:.0f} s that were left of the budget: give it more (--budget 8h), "
+                f"a run of {scheme.name} did not end within the {seconds:.0f} s that were left of the budget: give it more (--budget 8h), "
                 f"or the program less to do"
             )
         return self._over
 
-    def _counted(self, each: SchemeRuns, block: int, began: float, ended: Ended) -> Run:
+    def _counted(self, scheme: SchemeRuns, block: int, began: float, ended: Ended) -> Run:
         answer = None if self.plan.answer is None else answer_in(ended.output, self.plan.answer)
         problem, value = ended.problem, None
         if problem is None and self.plan.expected is not None and not self.plan.expected.search(ended.output):
@@ -191,21 +191,21 @@ class _Blocks:
         if problem is None:
             reading = self.plan.figure.read(ended.output, ended.seconds)
             value, problem = reading.value, reading.problem
-        return Run(each.name, block, began, ended.seconds, value, problem, answer, ended.bindings, ended.left)
+        return Run(scheme.name, block, began, ended.seconds, value, problem, answer, ended.bindings, ended.left)
 
-    def _say(self, each: SchemeRuns, block: int, seconds: float) -> None:
+    def _say(self, scheme: SchemeRuns, block: int, seconds: float) -> None:
         if self.tell is not None:
-            self.tell(self.found, each.name, block, seconds, self._remaining(each, block, seconds))
+            self.tell(self.found, scheme.name, block, seconds, self._remaining(scheme, block, seconds))
 
-    def _remaining(self, each: SchemeRuns, block: int, seconds: float) -> float | None:
+    def _remaining(self, scheme: SchemeRuns, block: int, seconds: float) -> float | None:
         """Seconds until the earliest block after which all may be settled, or the budget; None where no run has ended."""
-        running = [one for one in [self.found.reference, *self.found.compared] if one.active]
-        known = [self._expected(one) for one in running]
+        running = [other for other in [self.found.reference, *self.found.compared] if other.active]
+        known = [self._expected(other) for other in running]
         times = [time for time in known if time is not None]
         if not times:
             return None
         each_block = sum(time if time is not None else statistics.median(times) for time in known)
         target = max(pairs.LEAST_PAIRS, block)
         blocks = min(target, self.plan.runs) - block + (self.plan.warm_up if block == 0 else 0)
-        done = sum(run.seconds for one in running for run in one.runs if run.block == block) + seconds
+        done = sum(run.seconds for other in running for run in other.runs if run.block == block) + seconds
         return max(0.0, min(self._left(), (blocks + 1) * each_block - done))

@@ -50,7 +50,7 @@ class Penalty:
 
 def penalty(reference: Sequence[float], scheme: Sequence[float], less_is_better: bool) -> Penalty:
     """The penalty of a scheme: figures of both by block, in the same order, all above 0. Raises ``ValueError`` for no pair."""
-    ratios = sorted(mine / other for other, mine in zip(reference, scheme, strict=True))
+    ratios = sorted(own / other for other, own in zip(reference, scheme, strict=True))
     if not less_is_better:
         ratios.reverse()
     turn = 1 if less_is_better else -1
@@ -78,7 +78,7 @@ def _boundaries() -> tuple[int | None, ...]:
     the median is within what may be spent."""
     alive = {0: 1.0}
     gone = 0.0
-    found: list[int | None] = [None] * (MOST_PAIRS + 1)
+    boundaries: list[int | None] = [None] * (MOST_PAIRS + 1)
     for pairs in range(1, MOST_PAIRS + 1):
         after: dict[int, float] = {}
         for above, chance in alive.items():
@@ -91,8 +91,8 @@ def _boundaries() -> tuple[int | None, ...]:
             if gone + crossing > spent(pairs) + _EXACT:
                 break
             best = k
-        found[pairs] = best
+        boundaries[pairs] = best
         if best is not None:
             gone += sum(chance for above, chance in alive.items() if above <= best or above >= pairs - best)
             alive = {above: chance for above, chance in alive.items() if best < above < pairs - best}
-    return tuple(found)
+    return tuple(boundaries)

@@ -123,15 +123,15 @@ class Runner:
         where = None if probe else self._case.copied(own / "case")
         seconds, code, early, left = _ran(command, environment, out, err, where, limit, tick, token)
         written = self._case.written(where)
-        said = "".join(_tail(each) for each in (out, written, err) if each is not None and each.is_file())
+        output = "".join(_tail(stream) for stream in (out, written, err) if stream is not None and stream.is_file())
         bindings = _bindings(plan, scheme.ranks, wait=not probe)
         shutil.rmtree(own, ignore_errors=True)
         problem = None
         if early:
             problem = f"did not end within {limit:.0f} s, and was ended"
         elif code != 0:
-            problem = _failure(code, said, bindings)
-        return Ended(seconds, said, bindings, problem, early, left)
+            problem = _failure(code, output, bindings)
+        return Ended(seconds, output, bindings, problem, early, left)
 
 
 def _ran(
@@ -223,7 +223,7 @@ def write_plan(path: Path, scheme: Scheme, lone: bool = False, probe: bool = Fal
 def _planned(scheme: Scheme) -> list[RankPlan]:
     if scheme.places is None:
         return [RankPlan()] * scheme.ranks
-    found = []
+    plans = []
     for place in scheme.places:
         environment: dict[str, str] = {}
         if place.gpus is not None:
@@ -232,8 +232,8 @@ def _planned(scheme: Scheme) -> list[RankPlan]:
             # As the launch lines of nearfar bind have it.
             places = ",".join(f"{{{cpu}}}" for cpu in place.cpus)
             environment.update(OMP_NUM_THREADS=str(len(place.cpus)), OMP_PLACES=places, OMP_PROC_BIND="close")
-        found.append(RankPlan(place.cpus, place.policy, place.memory, environment=environment))
-    return found
+        plans.append(RankPlan(place.cpus, place.policy, place.memory, environment=environment))
+    return plans
 
 
 def _tail(path: Path) -> str:
@@ -250,38 +250,38 @@ def _bindings(plan: Path, ranks: int, wait: bool) -> tuple[RankBinding, ...]:
         if time.monotonic() >= until or all(map(rank_files.ended, lines)):
             # Of several looks the last counts.
             return tuple(
-                _binding(rank, {key: value for line in each for key, value in line.items()})
-                for rank, each in enumerate(lines)
+                _binding(rank, {key: value for line in entries for key, value in line.items()})
+                for rank, entries in enumerate(lines)
             )
         time.sleep(0.005)
 
 
-def _binding(rank: int, said: dict[str, object]) -> RankBinding:
+def _binding(rank: int, report: dict[str, object]) -> RankBinding:
     def numbers(key: str) -> tuple[int, ...]:
-        value = said.get(key)
+        value = report.get(key)
         return tuple(value) if isinstance(value, list) else ()
 
-    gpus, unbound = said.get("gpus"), said.get("unbound")
+    gpus, unbound = report.get("gpus"), report.get("unbound")
     return RankBinding(
-        rank, str(said.get("host", "")), numbers("cpus"), str(said.get("policy", "")), numbers("memory"),
-        str(said.get("memory_allowed", "")), None if gpus is None else str(gpus), numbers("running"),
+        rank, str(report.get("host", "")), numbers("cpus"), str(report.get("policy", "")), numbers("memory"),
+        str(report.get("memory_allowed", "")), None if gpus is None else str(gpus), numbers("running"),
         None if unbound is None else str(unbound),
     )  # fmt: skip
 
 
-def _failure(code: int, said: str, bindings: Sequence[RankBinding]) -> str:
-    unbound = next((each.unbound for each in bindings if each.unbound), None)
+def _failure(code: int, output: str, bindings: Sequence[RankBinding]) -> str:
+    unbound = next((binding.unbound for binding in bindings if binding.unbound), None)
     if unbound:
         return unbound
-    died = death(said, {})
+    died = death(output, {})
     if died is not None:
         how = died.words
     elif code < 0:
         how = f"was ended by signal {-code} ({signal.Signals(-code).name})"
     else:
         how = f"ended with exit code {code}"
-    lines = [line.strip() for line in said.splitlines() if line.strip() and not set(line.strip()) <= set("-=*")]
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not set(line.strip()) <= set("-=*")]
     last = f": {lines[-1][:160]}" if lines and died is None else ""
-    if any(word in said.lower() for word in _TERMINAL):
+    if any(word in output.lower() for word in _TERMINAL):
         last += " (it has no terminal and no input here: start it in its batch mode)"
     return how + last

@@ -31,10 +31,10 @@ def schemes_on(node: Node, names: Sequence[str], job: Job) -> list[Scheme]:
     """The schemes on this node, in the order of the names. One that the node cannot have is left out with the reason; ``right`` that
     it cannot have raises ``NearfarError``, as the ranks do not fit at all."""
     right = layout_of(node, "right", job)
-    found = []
+    schemes = []
     for name in names:
         if name == "default":
-            found.append(Scheme(name, job.ranks))
+            schemes.append(Scheme(name, job.ranks))
             continue
         try:
             places = (
@@ -43,7 +43,7 @@ def schemes_on(node: Node, names: Sequence[str], job: Job) -> list[Scheme]:
                 else layout_of(node, name, job, scheme_names.numa_nodes(name), right).places
             )
         except NearfarError as error:
-            found.append(Scheme(name, job.ranks, None, str(error)))
+            schemes.append(Scheme(name, job.ranks, None, str(error)))
             continue
-        found.append(Scheme(name, len(places), places))
-    return found
+        schemes.append(Scheme(name, len(places), places))
+    return schemes

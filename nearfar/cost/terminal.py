@@ -9,62 +9,63 @@ from .measured import Measured, SchemeRuns
 from .words import Subject
 
 
-def text(found: Measured, subject: Subject) -> str:
+def text(measured: Measured, subject: Subject) -> str:
     """The answer first, then a table, the bindings in effect, and what to do next as the last line."""
-    said = [words.answer(found)]
-    if (against := words.against(found)) is not None:
-        said.append(against)
-    said += [
+    page = [words.answer(measured)]
+    if (against := words.against(measured)) is not None:
+        page.append(against)
+    page += [
         "",
         f"program  {subject.words}",
-        f"figure   {found.plan.figure.words}",
-        f"ended    {found.ended}, after {found.seconds:.0f} s",
+        f"figure   {measured.plan.figure.words}",
+        f"ended    {measured.ended}, after {measured.seconds:.0f} s",
     ]
-    said += ["", *columns(_table(found), right=(1, 2, 3, 4))]
-    if any(each.bindings for each in found.schemes):
-        said += ["", "binding in effect"]
-    for each in found.schemes:
-        if each.bindings and each.same_as is None:
-            lines = words.bindings(each)
-            said += [f"  {each.name}", *(f"    {line}" for line in lines)]
-    notes = words.notes(found)
-    said += ["", *notes] if notes else []
-    said += ["", words.next_step(found, subject)]
-    return "\n".join(_plain(line) for line in said)
+    page += ["", *columns(_table(measured), right=(1, 2, 3, 4))]
+    if any(scheme.bindings for scheme in measured.schemes):
+        page += ["", "binding in effect"]
+    for scheme in measured.schemes:
+        if scheme.bindings and scheme.same_as is None:
+            lines = words.bindings(scheme)
+            page += [f"  {scheme.name}", *(f"    {line}" for line in lines)]
+    notes = words.notes(measured)
+    page += ["", *notes] if notes else []
+    page += ["", words.next_step(measured, subject)]
+    return "\n".join(_plain(line) for line in page)
 
 
-def _table(found: Measured) -> list[list[str]]:
+def _table(measured: Measured) -> list[list[str]]:
     rows = [["scheme", "median", "costs", "95 % interval", "runs", ""]]
-    order = [found.reference, *(each for each in found.schemes if each is not found.reference)]
-    return rows + [_row(found, each) for each in order]
+    order = [measured.reference, *(scheme for scheme in measured.schemes if scheme is not measured.reference)]
+    return rows + [_row(measured, scheme) for scheme in order]
 
 
-def _row(found: Measured, each: SchemeRuns) -> list[str]:
-    if each.same_as is not None:
-        return [each.name, "", "", "", "", f"as {each.same_as}"]
-    values = list(each.values.values())
+def _row(measured: Measured, scheme: SchemeRuns) -> list[str]:
+    if scheme.same_as is not None:
+        return [scheme.name, "", "", "", "", f"as {scheme.same_as}"]
+    values = list(scheme.values.values())
     middle = words.number(statistics.median(values)) if values else "–"
-    if each is found.reference:
-        return [each.name, middle, "", "", str(len(values)), "the others are compared with it"]
-    penalty = found.penalty(each)
+    if scheme is measured.reference:
+        return [scheme.name, middle, "", "", str(len(values)), "the others are compared with it"]
+    penalty = measured.penalty(scheme)
     if penalty is None:
-        return [each.name, middle, "–", "–", str(len(values)), "left out" if each.left_out else "not run"]
+        return [scheme.name, middle, "–", "–", str(len(values)), "left out" if scheme.left_out else "not run"]
     interval = "–" if penalty.interval is None else words.span(*penalty.interval)
-    return [each.name, middle, words.percent(penalty.value), interval, str(len(values)), words.state(found, each)]
+    state = words.state(measured, scheme)
+    return [scheme.name, middle, words.percent(penalty.value), interval, str(len(values)), state]
 
 
-def runs(found: Measured) -> int:
+def runs(measured: Measured) -> int:
     """Runs in all, with warm-up."""
-    return sum(len(each.runs) for each in found.schemes)
+    return sum(len(scheme.runs) for scheme in measured.schemes)
 
 
-def progress(found: Measured, scheme: str, block: int, seconds: float, left: float | None) -> str:
+def progress(measured: Measured, scheme: str, block: int, seconds: float, left: float | None) -> str:
     """One line for a run that is under way: ``wrong, run 3: 12 s; about 4 min left``."""
     which = "warm-up" if block == 0 else f"run {block}"
     remaining = (
-        "" if left is None else f"; about {_about(left)} left, at most {_about(max(0.0, found.plan.budget))} in all"
+        "" if left is None else f"; about {_about(left)} left, at most {_about(max(0.0, measured.plan.budget))} in all"
     )
-    return f"{scheme}, {which}: {seconds:.0f} s ({plural(runs(found), 'run')} made){remaining}"
+    return f"{scheme}, {which}: {seconds:.0f} s ({plural(runs(measured), 'run')} made){remaining}"
 
 
 def _about(seconds: float) -> str:

@@ -47,10 +47,10 @@ class OwnPast:
             return {}
         if (system, node) not in self._read:
             history = History(self._place, self._left_out.append, trusted(self._place))
-            found = node_rows.of_node(history, system, node, self._now)
+            node_figures = node_rows.of_node(history, system, node, self._now)
             # The runs of today are the same night as this one.
-            found = found.filter(pl.col("started").dt.date() != self._now.date())
-            self._read[system, node] = found.partition_by("check", as_dict=True)
+            node_figures = node_figures.filter(pl.col("started").dt.date() != self._now.date())
+            self._read[system, node] = node_figures.partition_by("check", as_dict=True)
         before, now = self._read[system, node].get((verdict.check,)), rows.of_verdict(verdict, observed)
         return {} if before is None or not now else _alike(before, now, fleet_shift.read(self._place, system))
 
@@ -64,9 +64,9 @@ class OwnPast:
         question = RowFilter(
             verdict.system, (rows.short_name(verdict.node),), since=self._since, newest=node_rows.FILES
         )
-        found = History(self._place, self._left_out.append, trusted(self._place)).rows(question, ("disturbance",))
+        recent_rows = History(self._place, self._left_out.append, trusted(self._place)).rows(question, ("disturbance",))
         slow = {self._now.date(): True}
-        for started, disturbance in found.select("started", "disturbance").iter_rows():
+        for started, disturbance in recent_rows.select("started", "disturbance").iter_rows():
             slow[started.date()] = slow.get(started.date(), False) or disturbance == disturbances.HOST
         last = sorted(slow)[-HOST_DAYS:]
         count = sum(slow[day] for day in last)
@@ -76,9 +76,9 @@ class OwnPast:
 
     def left_out(self) -> str | None:
         """What could not be read since the last time this was asked, in a line; None where all was."""
-        told, self._left_out[:] = list(self._left_out), []
-        more = f"; and {len(told) - 1} more" if len(told) > 1 else ""
-        return f"{told[0]}{more}" if told else None
+        problems, self._left_out[:] = list(self._left_out), []
+        more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
+        return f"{problems[0]}{more}" if problems else None
 
     def _recorded(self, system: str) -> bool:
         """Whether the history has anything of a system."""
@@ -111,23 +111,22 @@ def _alike(before: pl.DataFrame, now: Sequence[Mapping[str, Any]], shifts: Seque
     by_row: dict[tuple[Any, ...], list[FleetShift]] = {}
     for shift in shifts:
         by_row.setdefault((shift.check, shift.row, shift.gpu_model), []).append(shift)
-    found = {}
+    baselines = {}
     for metric, software, kept in nights.iter_rows():
         row = by_metric[metric]
         stamp = {name: row[name] for name in SOFTWARE if row[name] is not None} | {"mps": row["mps"] or "off"}
         own = by_row.get((row["check"], row["rows"][-1] if row["rows"] else None, row["gpu_model"]), [])
-        past = _past(
-            CarryOver(stamp, own), [tuple(each.values()) for each in software], [Night(**night) for night in kept]
-        )
+        versions = [tuple(stack.values()) for stack in software]
+        past = _past(CarryOver(stamp, own), versions, [Night(**night) for night in kept])
         if past is not None:
-            found[str(metric)] = past
-    return found
+            baselines[str(metric)] = past
+    return baselines
 
 
 def _past(carry: CarryOver, software: Sequence[tuple[str | None, ...]], nights: Sequence[Night]) -> Baseline | None:
     """The past of the nights that the software of now, or a shift, lets compare."""
-    known = {each: carry.stamp(dict(zip(SOFTWARE, each))) for each in set(software)}
-    stamps = [known[each] for each in software]
+    known = {versions: carry.stamp(dict(zip(SOFTWARE, versions))) for versions in set(software)}
+    stamps = [known[versions] for versions in software]
     carried = [carry.of(stamp) for stamp in stamps]
     kept = [night._replace(value=night.value * by.factor) for night, by in zip(nights, carried) if by is not None]
     doubt = max((by.doubt for by in carried if by is not None), default=0.0)
@@ -135,8 +134,8 @@ def _past(carry: CarryOver, software: Sequence[tuple[str | None, ...]], nights: 
     if past is None:
         return None
     others = dict.fromkeys(stamp for stamp in reversed(stamps) if stamp != carry.now)
-    told = [stamp for stamp in others if carry.of(stamp) is not None or len(past.values) < baseline.NIGHTS]
-    return replace(past, note=carry.words(told[0])) if told else past
+    notable = [stamp for stamp in others if carry.of(stamp) is not None or len(past.values) < baseline.NIGHTS]
+    return replace(past, note=carry.words(notable[0])) if notable else past
 
 
 def _same_boards() -> pl.Expr:

@@ -45,15 +45,15 @@ class CarryOver:
 
     def _walked(self) -> dict[Stamp, Carry]:
         """By the least number of shifts."""
-        found = {self.now: Carry(1.0, 0.0)}
+        carries = {self.now: Carry(1.0, 0.0)}
         waiting = deque([self.now])
         while waiting:
             here = waiting.popleft()
             for there, step in self._ways.get(here, ()):
-                if there not in found:
-                    found[there] = Carry(found[here].factor * step.factor, found[here].doubt + step.doubt)
+                if there not in carries:
+                    carries[there] = Carry(carries[here].factor * step.factor, carries[here].doubt + step.doubt)
                     waiting.append(there)
-        return found
+        return carries
 
     def words(self, stamp: Stamp) -> str:
         """What became of figures with other software: ``driver 580 -> 590: -1.5 % as the fleet``."""

@@ -52,11 +52,9 @@ def _members(month: Path, history: History) -> list[Path]:
 
 
 def _is_small(path: Path) -> bool:
-    return not path.name.startswith(COMPACTED) or _height(path) < SMALL
-
-
-def _height(path: Path) -> int:
-    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+    if not path.name.startswith(COMPACTED):
+        return True
+    return bool(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item() < SMALL)
 
 
 def _merge(month: Path, members: Sequence[Path]) -> int:

@@ -74,12 +74,12 @@ def report(store: History, system: str, now: datetime | None = None) -> FleetRep
     Raises ``NearfarError`` for a broken file of the site, a history that cannot be read or written, and without polars.
     """
     now = now or _now()
-    found = fleet_shift.of_system(store, system, now)
-    if found.shifts:
-        fleet_shift.write(store.directory, system, found.shifts)
+    system_shifts = fleet_shift.of_system(store, system, now)
+    if system_shifts.shifts:
+        fleet_shift.write(store.directory, system, system_shifts.shifts)
     files, days = _of_site(system)
-    told = findings(system, found, files, running(store, system, now), now, days)
-    return FleetReport(system, found.shifts, tuple(told), found.why)
+    reported = findings(system, system_shifts, files, running(store, system, now), now, days)
+    return FleetReport(system, system_shifts.shifts, tuple(reported), system_shifts.why)
 
 
 def _now() -> datetime:
@@ -119,8 +119,8 @@ def findings(
     shifts = known.shifts
     rows = [(file, row, file.stamp(row)) for file in files for row in file.rows()]
     changes: dict[tuple[str, str], _Change] = {}
-    for software in {tuple(sorted(each.items())): each for each in nodes.values()}.values():
-        those = {node for node, each in nodes.items() if each == software}
+    for software in {tuple(sorted(versions.items())): versions for versions in nodes.values()}.values():
+        those = {node for node, versions in nodes.items() if versions == software}
         for file, row, then in rows:
             apart = software_changes.changes(then, software)
             if not apart:
@@ -161,17 +161,17 @@ def _finding(system: str, change: _Change, of: int, why: Finding | None) -> Find
     if not change.rows:
         return messages.EFFECT_UNKNOWN.finding(FLEET, cause=why and why.reason, **fields)
     certain = sorted(
-        (each for each in change.rows.values() if not each.moved.low <= 0 <= each.moved.high),
-        key=lambda each: -abs(each.moved.part),
+        (moved_row for moved_row in change.rows.values() if not moved_row.moved.low <= 0 <= moved_row.moved.high),
+        key=lambda moved_row: -abs(moved_row.moved.part),
     )
     if not certain:
         return messages.NO_EFFECT.finding(FLEET, **fields)
-    worse = [each for each in certain if each.worse]
+    worse = [moved_row for moved_row in certain if moved_row.worse]
     message = messages.WORSE if worse else messages.MOVED
-    return message.finding(FLEET, moved=[_row_words(each) for each in worse or certain], **fields)
+    return message.finding(FLEET, moved=[_row_words(moved_row) for moved_row in worse or certain], **fields)
 
 
-def _row_words(each: _MovedRow) -> str:
+def _row_words(moved_row: _MovedRow) -> str:
     """``near H2D −1.5 % on 43 of 45 nodes``."""
-    name = " ".join(_WAYS.get(word, word) for part in each.row.name.split(".") for word in part.split("_"))
-    return f"{name} {software_changes.signed_percent(each.moved.part)} on {each.moved.seen} of {each.moved.nodes} nodes"
+    name = " ".join(_WAYS.get(word, word) for part in moved_row.row.name.split(".") for word in part.split("_"))
+    return f"{name} {software_changes.signed_percent(moved_row.moved.part)} on {moved_row.moved.seen} of {moved_row.moved.nodes} nodes"

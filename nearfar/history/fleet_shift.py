@@ -90,8 +90,8 @@ class FleetShift:
 def changed_words(before: Mapping[str, str], after: Mapping[str, str]) -> str:
     """What differs between two software stamps: ``driver 580.95 -> 590.12``."""
     names = [name for name in SOFTWARE if before.get(name) != after.get(name)]
-    words = (f"{_NAMED.get(n, n)} {before.get(n, 'unknown')} -> {after.get(n, 'unknown')}" for n in names)
-    return ", ".join(words)
+    changes = (f"{_NAMED.get(n, n)} {before.get(n, 'unknown')} -> {after.get(n, 'unknown')}" for n in names)
+    return ", ".join(changes)
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def of_system(store: History, system: str, now: datetime | None = None) -> Syste
     first = pl.col("first").min().over("node", "program", pl.col("mpi").is_null())
     later = seen.filter(pl.col("first") > first)
     nodes = seen["node"].n_unique()
-    kept = [each for each in read(store.directory, system) if each.first_seen >= day_text(now - KEPT)]
+    kept = [shift for shift in read(store.directory, system) if shift.first_seen >= day_text(now - KEPT)]
     if later.is_empty():
         message = messages.ONE_SOFTWARE if nodes else messages.NO_FIGURE
         return SystemShifts(tuple(kept), message.finding(system, nodes=nodes, since=day_text(now - SPAN)))
@@ -169,10 +169,10 @@ def of_system(store: History, system: str, now: datetime | None = None) -> Syste
     # Nodes lie one after another in the history, and the figures of a whole fleet are much at once.
     parts = [_ratios(store, system, part) for part in changed.iter_slices(NODES)]
     since = seen.group_by("program", *SOFTWARE).agg(pl.col("first").min().alias("first_seen"))
-    found, most = _shifts(pl.concat(parts), since)
-    recent = {_key(each) for each in found}
-    whole = (*found, *(each for each in kept if _key(each) not in recent))
-    return SystemShifts(whole, None if found else _too_few(system, nodes, most))
+    shifts, most = _shifts(pl.concat(parts), since)
+    recent = {_key(shift) for shift in shifts}
+    whole = (*shifts, *(shift for shift in kept if _key(shift) not in recent))
+    return SystemShifts(whole, None if shifts else _too_few(system, nodes, most))
 
 
 def _too_few(system: str, nodes: int, both: int) -> Finding:
@@ -225,31 +225,31 @@ def _shifts(ratios: pl.DataFrame, since: pl.DataFrame) -> tuple[list[FleetShift]
         .agg("ratios", pl.col("first_seen").min())
         .sort("check", "row", "gpu_model", "first_seen")
     )
-    found = []
+    shifts = []
     most = 0
-    for each in pairs.iter_rows(named=True):
-        most = max(most, len(each["ratios"]))
-        change = estimate(((1.0,), ratios) for ratios in each["ratios"])
+    for pair in pairs.iter_rows(named=True):
+        most = max(most, len(pair["ratios"]))
+        change = estimate(((1.0,), ratios) for ratios in pair["ratios"])
         if change is not None:
             before, after = (
-                {n: v for n, v in each[which].items() if v is not None} for which in ("before", "software")
+                {n: v for n, v in pair[which].items() if v is not None} for which in ("before", "software")
             )
-            found.append(FleetShift(
-                each["check"], each["row"], each["gpu_model"], before, after, **vars(change), first_seen=day_text(each["first_seen"]),
-                unit=each["unit"],
+            shifts.append(FleetShift(
+                pair["check"], pair["row"], pair["gpu_model"], before, after, **vars(change), first_seen=day_text(pair["first_seen"]),
+                unit=pair["unit"],
             ))  # fmt: skip
-    return found, most
+    return shifts, most
 
 
 def _key(shift: FleetShift) -> tuple[object, ...]:
-    return shift.check, shift.row, shift.gpu_model, *(frozenset(each.items()) for each in (shift.before, shift.after))
+    return shift.check, shift.row, shift.gpu_model, *(frozenset(side.items()) for side in (shift.before, shift.after))
 
 
 def write(place: Path, system: str, shifts: Sequence[FleetShift]) -> Path:
     """Keep the shifts of a system beside its rows in the history ``place``; returns the file. Raises ``CouldNotJudge`` where that is
     impossible."""
-    found = [{**vars(each), "before": dict(each.before), "after": dict(each.after)} for each in shifts]
-    raw = {"schema": SCHEMA, "system": system, "time": utc_text(), "shifts": found}
+    entries = [{**vars(shift), "before": dict(shift.before), "after": dict(shift.after)} for shift in shifts]
+    raw = {"schema": SCHEMA, "system": system, "time": utc_text(), "shifts": entries}
     path = _path(place, system)
     write_atomically(path, json.dumps(raw, indent=1, ensure_ascii=False, allow_nan=False) + "\n", ELSEWHERE)
     return path
@@ -268,7 +268,7 @@ def read(place: Path, system: str) -> tuple[FleetShift, ...]:
     if owner not in trusted(place) or not isinstance(raw, dict) or (raw.get("schema"), raw.get("system")) != about:
         return ()
     try:
-        return tuple(_shift(each) for each in raw["shifts"])
+        return tuple(_shift(entry) for entry in raw["shifts"])
     except (AttributeError, KeyError, TypeError, ValueError):
         return ()
 

@@ -40,17 +40,17 @@ def of_node(history: History, system: str, node: str, now: datetime) -> pl.DataF
     kept = _kept(history, system, node)
     since = now - SPAN
     if kept is None:
-        found = _counted(history.rows(RowFilter(system, (node,)), COLUMNS))
-        kept = _first_nights(found)
-        found = found.filter(pl.col("started") >= since)
+        figures = _counted(history.rows(RowFilter(system, (node,)), COLUMNS))
+        kept = _first_nights(figures)
+        figures = figures.filter(pl.col("started") >= since)
     else:
-        found = _counted(history.rows(RowFilter(system, (node,), since=since, newest=FILES), COLUMNS))
-    found = pl.concat([kept, found.select(COLUMNS)]).unique(["source", "metric"], maintain_order=True)
+        figures = _counted(history.rows(RowFilter(system, (node,), since=since, newest=FILES), COLUMNS))
+    figures = pl.concat([kept, figures.select(COLUMNS)]).unique(["source", "metric"], maintain_order=True)
     # A night that is still to come was a wrong clock's.
-    found = found.filter(
+    figures = figures.filter(
         pl.col("sequence") > _ended(history, system, node), pl.col("started") <= now + timedelta(days=1)
     )
-    return in_order(found)
+    return in_order(figures)
 
 
 def _first_nights(rows: pl.DataFrame) -> pl.DataFrame:
@@ -101,7 +101,7 @@ def _kept(history: History, system: str, node: str) -> pl.DataFrame | None:
             if os.fstat(stream.fileno()).st_uid not in trusted(history.directory):
                 return None
             rows = pl.read_parquet(io.BytesIO(stream.read()))
-        rows = rows.select(pl.col(name).cast(kind) for name, kind in schema.items())
+        rows = rows.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
     except (OSError, pl.exceptions.PolarsError):
         return None
     # Names of nodes that differ may have one name of a file.

@@ -33,32 +33,32 @@ def record(run_directory: Path, destination: Path | None = None, say: Say | None
     (default: a line on standard error) and left out; so is all that is modelled, without a word. Raises
     ``CouldNotJudge`` where the history cannot be written.
     """
-    told = say or _say
+    report = say or _say
     history = directory() if destination is None else destination
-    for folder in sorted(each for each in run_directory.iterdir() if each.is_dir()):
-        found = _of_node(folder, run_directory.name, told)
-        if found:
-            _write(history, found)
-            _keep_baselines(history, found[0]["system"], found[0]["node"], told)
+    for folder in sorted(entry for entry in run_directory.iterdir() if entry.is_dir()):
+        figures = _of_node(folder, run_directory.name, report)
+        if figures:
+            _write(history, figures)
+            _keep_baselines(history, figures[0]["system"], figures[0]["node"], report)
     return history
 
 
-def _say(words: str) -> None:
-    print(f"nearfar: history: {words}", file=sys.stderr, flush=True)
+def _say(message: str) -> None:
+    print(f"nearfar: history: {message}", file=sys.stderr, flush=True)
 
 
 def _of_node(folder: Path, run: str, say: Say) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    figures: list[dict[str, Any]] = []
     observed = _observed(folder / "node.json")
     for check in sorted(path.parent for path in folder.glob("*/verdict.json")):
         try:
-            found += rows.of_check(check, observed, run)
+            figures += rows.of_check(check, observed, run)
         except CouldNotJudge as error:
             say(f"left out: {error}")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             say(f"left out: {check}: not what a verdict or document holds ({type(error).__name__}: {error})")
     # A program without CUDA does not say which driver there was; it is the node's.
-    return [_with_driver(row, found) for row in found]
+    return [_with_driver(row, figures) for row in figures]
 
 
 def _with_driver(row: dict[str, Any], beside: list[dict[str, Any]]) -> dict[str, Any]:
@@ -76,9 +76,9 @@ def _observed(path: Path) -> Mapping[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _write(history: Path, found: list[dict[str, Any]]) -> None:
-    first = min(found, key=lambda row: row["started"])
-    digest = sha256("".join(sorted({row["source"] for row in found})).encode()).hexdigest()[:12]
+def _write(history: Path, figures: list[dict[str, Any]]) -> None:
+    first = min(figures, key=lambda row: row["started"])
+    digest = sha256("".join(sorted({row["source"] for row in figures})).encode()).hexdigest()[:12]
     system = history / VERSION / f"system={word(first['system'])}"
     name = f"{word(first['node'])}.{name_text(first['started'])}.{digest}.parquet"
     path = system / f"month={first['started']:%Y-%m}" / name
@@ -88,7 +88,7 @@ def _write(history: Path, found: list[dict[str, Any]]) -> None:
         "sequence": _next(history, first["system"], first["node"]),
         "recorded": datetime.now(timezone.utc),
     }
-    columns = {key: [stamp.get(key, row.get(key)) for row in found] for key in row_schema()}
+    columns = {key: [stamp.get(key, row.get(key)) for row in figures] for key in row_schema()}
     frame = pl.DataFrame(columns, schema=row_schema())
     content = io.BytesIO()
     frame.write_parquet(content, compression="zstd")
@@ -98,7 +98,7 @@ def _write(history: Path, found: list[dict[str, Any]]) -> None:
 def _keep_baselines(place: Path, system: str, node: str, say: Say) -> None:
     """The rows are kept already: what goes wrong here is told, and made good by the next recording."""
     try:
-        node_rows.keep(History(place, lambda words: None, trusted(place)), system, node, datetime.now(timezone.utc))
+        node_rows.keep(History(place, lambda _: None, trusted(place)), system, node, datetime.now(timezone.utc))
     except (CouldNotJudge, pl.exceptions.PolarsError) as error:
         say(f"the baselines of {node} are not kept: {str(error).splitlines()[0]}")
 

@@ -33,10 +33,10 @@ def of_check(folder: Path, observed: Mapping[str, Any], run: str) -> list[dict[s
     if verdict.measurement.kind != "measured":
         raise CouldNotJudge(f"{path}: is measured, and its document {verdict.measurement.kind}")
     _refuse_another_node(folder, verdict)
-    found = of_verdict(verdict, observed)
+    figures = of_verdict(verdict, observed)
     started = time_of(verdict.measurement.started or verdict.time, path)
     source = sha256(_content(path)).hexdigest()[:16]
-    return [{**row, "source": source, "started": started, "run": run} for row in found]
+    return [{**row, "source": source, "started": started, "run": run} for row in figures]
 
 
 def of_verdict(verdict: Verdict, observed: Mapping[str, Any]) -> list[dict[str, Any]]:

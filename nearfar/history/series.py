@@ -111,7 +111,7 @@ class Series:
 
 def from_rows(rows: pl.DataFrame) -> list[Series]:
     """The series of rows that ``History.rows`` gave, in the order in which their figures first stand there."""
-    found = []
+    series = []
     for (node, check, metric, unit), own in rows.group_by("node", "check", "metric", "unit", maintain_order=True):
         columns = own.select(
             "started",
@@ -124,13 +124,13 @@ def from_rows(rows: pl.DataFrame) -> list[Series]:
             pl.col("intermittent").fill_null(False),
             "disturbance",
         ).rows()
-        found.append(Series(str(node), str(check), str(metric), str(unit), tuple(Point(*each) for each in columns)))
-    return found
+        series.append(Series(str(node), str(check), str(metric), str(unit), tuple(Point(*point) for point in columns)))
+    return series
 
 
-def worst_first(found: Iterable[Series]) -> list[Series]:
+def worst_first(series: Iterable[Series]) -> list[Series]:
     """By their medians, of one figure on many nodes: the least rate, the longest time first."""
-    return sorted(found, key=lambda each: -each.median if each.unit in LESS_IS_BETTER else each.median)
+    return sorted(series, key=lambda s: -s.median if s.unit in LESS_IS_BETTER else s.median)
 
 
 def sparkline(values: Sequence[float], least: float, most: float, width: int = 30) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, day_time
+from nearfar.base import CouldNotJudge, NearfarError, day_text, day_time
 
 from .lazy_polars import pl
 from .places import COMPACTED, VERSION, word
@@ -78,11 +78,11 @@ class History:
         system = "*" if question.system is None else word(question.system)
         names = None if question.nodes is None else {word(node) for node in question.nodes}
         least = "" if question.since is None else f"month={question.since:%Y-%m}"
-        found: list[Path] = []
+        paths: list[Path] = []
         for month in sorted(base.glob(f"system={system}/month=*")):
             if month.name >= least:
-                found += (path for path in month.glob("*.parquet") if _may_hold(path, names))
-        return sorted(path for path in _newest(found, question.newest) if self._is_whole(path))
+                paths += (path for path in month.glob("*.parquet") if _may_hold(path, names))
+        return sorted(path for path in _newest(paths, question.newest) if self._is_whole(path))
 
     def _is_whole(self, path: Path) -> bool:
         """Whether a file is Parquet to its end; one that vanished meanwhile was compacted."""
@@ -118,7 +118,9 @@ class History:
         later (``epoch`` counts those times). Raises ``CouldNotJudge`` where the files cannot be read.
         """
         wanted = list(dict.fromkeys([*_KEYS, *(row_schema() if columns is None else columns)]))
-        return in_order(_once(self._answered(question, lambda files: _read(files, question.predicate, wanted))))
+        rows = self._answered(question, lambda files: _read(files, question.predicate, wanted))
+        rows = rows.sort("sequence", "recorded").unique(["source", "metric"], keep="first", maintain_order=True)
+        return in_order(rows)
 
     def nodes(self, system: str) -> list[str]:
         """The nodes of a system that have rows."""
@@ -159,16 +161,16 @@ class History:
 
     def unreadable(self, files: Sequence[Path]) -> set[Path]:
         """The files that are there and are no history; each is told of."""
-        found = set()
+        broken = set()
         for path in files:
             try:
                 _read([path], pl.lit(True), list(row_schema()), limit=1)
             except FileNotFoundError:
                 continue
             except (OSError, pl.exceptions.PolarsError) as error:
-                found.add(path)
+                broken.add(path)
                 self.leave_out(path, f"not a file of the history ({str(error).splitlines()[0]})")
-        return found
+        return broken
 
 
 def trusted(directory: Path) -> frozenset[int]:
@@ -208,10 +210,6 @@ def scan(files: Sequence[Path]) -> pl.LazyFrame:
     )
 
 
-def _once(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.sort("sequence", "recorded").unique(["source", "metric"], keep="first", maintain_order=True)
-
-
 def in_order(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows by node, in the order of ``epoch`` (added) and time; see ``History.rows``."""
     recordings = rows.select("node", "source", "sequence", "recorded").unique("source")
@@ -221,9 +219,13 @@ def in_order(rows: pl.DataFrame) -> pl.DataFrame:
     return ordered.sort("node", "epoch", "started", "sequence", "check", "metric")
 
 
-def parse_since(text: str, now: datetime) -> datetime:
-    """``2026-11-01``, or a span back from now: ``30d``, ``12w``, ``24h``. Raises ``ValueError`` for anything else."""
+def parse_since(text: str | None, now: datetime) -> datetime | None:
+    """The time that ``--since`` names: a day, ``2026-11-01``, or a span back from now, ``30d``, ``12w``, ``24h``. Raises
+    ``NearfarError`` for anything else."""
+    if text is None:
+        return None
     span = re.fullmatch(r"(\d{1,5})([hdw])", text)
-    if span:
-        return now - timedelta(hours=int(span.group(1)) * {"h": 1, "d": 24, "w": 168}[span.group(2)])
-    return day_time(text)
+    try:
+        return now - timedelta(hours=int(span[1]) * {"h": 1, "d": 24, "w": 168}[span[2]]) if span else day_time(text)
+    except ValueError:
+        raise NearfarError(f"--since {text}: expected a day such as {day_text(now)}, or 24h, 30d, 12w") from None

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nearfar.base import columns, day_text, minute_text, utc_text
+from nearfar.base import columns, day_text, minute_text, plural, utc_text
 from nearfar.verdict.references import figure, software_changes
 
 from .fleet_shift import FleetShift
 from .series import DISTURBED, Point, Series, sparkline
 
 
-def table(found: Sequence[Series], most: int | None) -> list[str]:
+def table(series: Sequence[Series], most: int | None) -> list[str]:
     """A line for each series, ``most`` of them, with what they have in common above."""
-    shown = list(found[:most])
-    common = {name: {getattr(each, name) for each in shown} for name in ("node", "check", "metric", "unit")}
+    shown = list(series[:most])
+    common = {name: {getattr(s, name) for s in shown} for name in ("node", "check", "metric", "unit")}
     keys = [name for name in ("node", "check", "metric") if len(common[name]) > 1] or ["node"]
     title = ", ".join(next(iter(common[name])) for name in ("metric", "check", "node") if name not in keys)
-    first, last = (pick(p.started for each in found for p in each.points) for pick in (min, max))
+    first, last = (pick(p.started for s in series for p in s.points) for pick in (min, max))
     units = f", {_unit(shown[0].unit)}" if len(common["unit"]) == 1 else ""
     lines = [f"{f'{title}{units}: ' if title else ''}{day_text(first)} to {day_text(last)}, the worst first"]
     rows = [(*keys, "runs", "median", "interval", "last", "verdict", "")]
     # Of one figure all lines have one scale; of several each has its own.
-    every = [value for each in shown for value in each.values]
+    every = [value for s in shown for value in s.values]
     scale = (min(every), max(every)) if len(common["metric"]) == 1 and len(shown) > 1 else None
-    for each in shown:
-        low, high = each.interval
+    for s in shown:
+        low, high = s.interval
         rows.append((
-            *(str(getattr(each, key)) for key in keys), str(len(each.points)), figure(each.median, each.unit),
-            f"{figure(low, each.unit)} – {figure(high, each.unit)}", figure(each.last.value, each.unit),
-            f"{each.last.verdict}{each.last.mark}{_how_often(each)}", sparkline(each.values, *(scale or _scale(each))),
+            *(str(getattr(s, key)) for key in keys), str(len(s.points)), figure(s.median, s.unit),
+            f"{figure(low, s.unit)} – {figure(high, s.unit)}", figure(s.last.value, s.unit),
+            f"{s.last.verdict}{s.last.mark}{_how_often(s)}", sparkline(s.values, *(scale or _scale(s))),
         ))  # fmt: skip
     lines += columns(rows, right=[len(keys), len(keys) + 1, len(keys) + 3])
-    if len(found) > len(shown):
-        lines.append(f"… and {len(found) - len(shown)} more (--all)")
-    return lines + _legend([each.last for each in shown])
+    if len(series) > len(shown):
+        lines.append(f"… and {len(series) - len(shown)} more (--all)")
+    return lines + _legend([s.last for s in shown])
 
 
 def _legend(points: Sequence[Point]) -> list[str]:
@@ -43,62 +43,64 @@ def _legend(points: Sequence[Point]) -> list[str]:
     return [f"* disturbed: {'; '.join(DISTURBED.get(kind, kind) for kind in kinds)}"] if kinds else []
 
 
-def _how_often(one: Series) -> str:
+def _how_often(series: Series) -> str:
     """In how many runs a figure was intermittent; nothing where it never was."""
-    return f", intermittent in {one.intermittent} of {len(one.points)}" if one.intermittent else ""
+    return f", intermittent in {series.intermittent} of {len(series.points)}" if series.intermittent else ""
 
 
-def _scale(one: Series) -> tuple[float, float]:
+def _scale(series: Series) -> tuple[float, float]:
     """From the least to the most, and wide enough that mere noise stays flat."""
-    return min(*one.values, 0.97 * one.median), max(*one.values, 1.01 * one.median)
+    return min(*series.values, 0.97 * series.median), max(*series.values, 1.01 * series.median)
 
 
 def _unit(unit: str) -> str:
     return "a ratio" if unit == "1" else "µs" if unit == "us" else unit
 
 
-def runs(one: Series) -> list[str]:
+def runs(series: Series) -> list[str]:
     """One figure of one node, run by run."""
-    low, high = one.interval
+    low, high = series.interval
+    unit, count = series.unit, plural(len(series.points), "run")
     lines = [
-        f"{one.metric} ({one.check}) of {one.node}, {_unit(one.unit)}: median {figure(one.median, one.unit)}, "
-        f"{figure(low, one.unit)} to {figure(high, one.unit)}, {len(one.points)} run{'s' if len(one.points) > 1 else ''}{_how_often(one)}",
-        sparkline(one.values, *_scale(one), 60),
+        f"{series.metric} ({series.check}) of {series.node}, {_unit(unit)}: median {figure(series.median, unit)}, "
+        f"{figure(low, unit)} to {figure(high, unit)}, {count}{_how_often(series)}",
+        sparkline(series.values, *_scale(series), 60),
     ]
     rows = []
-    for point in one.points:
-        interval = "" if point.low is None or point.high is None else (
-            f"{figure(point.low, one.unit)} – {figure(point.high, one.unit)}")  # fmt: skip
-        rows.append((minute_text(point.started), figure(point.value, one.unit), interval, point.words, point.run))
-    return lines + columns(rows, right=[1]) + _legend(one.points)
+    for point in series.points:
+        bounds = (point.low, point.high)
+        interval = "" if None in bounds else " – ".join(figure(bound, unit) for bound in bounds if bound is not None)
+        rows.append((minute_text(point.started), figure(point.value, unit), interval, point.words, point.run))
+    return lines + columns(rows, right=[1]) + _legend(series.points)
 
 
-def shifts(found: Sequence[FleetShift], most: int | None) -> list[str]:
+def shifts(moved: Sequence[FleetShift], most: int | None) -> list[str]:
     """A line for each row that moved with new software, ``most`` of them, the greatest change first."""
-    shown = sorted(found, key=lambda each: (each.first_seen, abs(each.part)), reverse=True)[:most]
+    shown = sorted(moved, key=lambda shift: (shift.first_seen, abs(shift.part)), reverse=True)[:most]
     rows = [("since", "software", "check", "row", "GPU", "change", "interval", "nodes")]
-    for each in shown:
+    for shift in shown:
+        part, low, high = (software_changes.signed_percent(value) for value in (shift.part, shift.low, shift.high))
         rows.append((
-            each.first_seen, each.changed, each.check, each.row, each.gpu_model or "-", software_changes.signed_percent(each.part),
-            f"{software_changes.signed_percent(each.low)} to {software_changes.signed_percent(each.high)}", f"{each.seen} of {each.nodes}",
+            shift.first_seen, shift.changed, shift.check, shift.row, shift.gpu_model or "-", part, f"{low} to {high}",
+            f"{shift.seen} of {shift.nodes}",
         ))  # fmt: skip
     lines = columns(rows, right=[5]) if shown else []
-    return [*lines, *([f"… and {len(found) - len(shown)} more (--all)"] if len(found) > len(shown) else [])]
+    return [*lines, *([f"… and {len(moved) - len(shown)} more (--all)"] if len(moved) > len(shown) else [])]
 
 
-def shifts_as_json(found: Sequence[FleetShift]) -> list[dict[str, object]]:
+def shifts_as_json(fleet_shifts: Sequence[FleetShift]) -> list[dict[str, object]]:
     """The shifts as plain values."""
-    return [{**vars(each), "before": dict(each.before), "after": dict(each.after)} for each in found]
+    return [{**vars(shift), "before": dict(shift.before), "after": dict(shift.after)} for shift in fleet_shifts]
 
 
-def as_json(found: Sequence[Series]) -> list[dict[str, object]]:
+def as_json(series: Sequence[Series]) -> list[dict[str, object]]:
     """The series as plain values."""
     return [
         {
-            "node": each.node, "check": each.check, "metric": each.metric, "unit": each.unit,
-            "n": len(each.points), "median": each.median, "interval": list(each.interval), "last": each.last.value,
-            "verdict": each.last.verdict, "clock_set_back": bool(each.last.epoch),
-            "points": [{**point._asdict(), "started": utc_text(point.started)} for point in each.points],
+            "node": s.node, "check": s.check, "metric": s.metric, "unit": s.unit,
+            "n": len(s.points), "median": s.median, "interval": list(s.interval), "last": s.last.value,
+            "verdict": s.last.verdict, "clock_set_back": bool(s.last.epoch),
+            "points": [{**point._asdict(), "started": utc_text(point.started)} for point in s.points],
         }
-        for each in found
+        for s in series
     ]  # fmt: skip

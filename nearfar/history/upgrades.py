@@ -42,10 +42,10 @@ def _own_first_seen(place: Path, runs: RowFilter, software: Mapping[str, str]) -
     same = [pl.col(key) == str(software[key]) for key in SOFTWARE if software.get(key) is not None]
     if not same:
         return None
-    found = History(place, lambda _: None, trusted(place)).aggregated(
+    starts = History(place, lambda _: None, trusted(place)).aggregated(
         runs, ["node", "started"], pl.col("same").all(), made={"same": pl.all_horizontal(same)}
     )
     first = None
-    for started, own in found.sort("started").select("started", "same").iter_rows():
+    for started, own in starts.sort("started").select("started", "same").iter_rows():
         first = None if own is False else first or (started.date() if own else None)
     return first

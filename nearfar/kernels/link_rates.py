@@ -31,7 +31,7 @@ def cells_of(node: Node) -> list[Cell]:
 
 def of_document(document: Document) -> dict[tuple[int, int, str], Rate]:
     """The host-device matrix of a document: its lone copies between page-locked host memory and GPUs, of the largest size."""
-    found: dict[tuple[int, int, str], tuple[int, Rate]] = {}
+    rates: dict[tuple[int, int, str], tuple[int, Rate]] = {}
     for result in document.results:
         if result.quantity != "copy" or result.cell is None or not result.cell.lone:
             continue
@@ -39,9 +39,9 @@ def of_document(document: Document) -> dict[tuple[int, int, str], Rate]:
         if flow.kind != "host" or flow.options or flow.numa_node is None:
             continue
         key, size = (flow.gpus[0], flow.numa_node, str(flow.direction)), result.bytes or 0
-        if key not in found or size > found[key][0]:
-            found[key] = size, result.flows[0].rate
-    return {key: rate for key, (_, rate) in found.items()}
+        if key not in rates or size > rates[key][0]:
+            rates[key] = size, result.flows[0].rate
+    return {key: rate for key, (_, rate) in rates.items()}
 
 
 def slowdown(rates: LinkRates, near: KernelSubject, other: KernelSubject, way: str) -> Slowdown | None:
@@ -52,6 +52,6 @@ def slowdown(rates: LinkRates, near: KernelSubject, other: KernelSubject, way: s
     if fast is None or slow is None or not slow.value:
         return None
     (fast_low, fast_high), (slow_low, slow_high) = (
-        each.value_interval or (each.value, each.value) for each in (fast, slow)
+        rate.value_interval or (rate.value, rate.value) for rate in (fast, slow)
     )
     return Slowdown(fast.value / slow.value, fast_low / slow_high, fast_high / slow_low)

@@ -46,7 +46,7 @@ class KernelRun:
 
 def runs(document: Document) -> list[KernelRun]:
     """Every kernel of a document, in its order."""
-    found: dict[tuple[Any, ...], dict[str, Result]] = {}
+    by_run: dict[tuple[Any, ...], dict[str, Result]] = {}
     raws: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for result, raw in zip(document.results, document.raw["results"]):
         parts, about = parts_of(result.quantity), subject(result.subject)
@@ -54,9 +54,9 @@ def runs(document: Document) -> list[KernelRun]:
             continue
         kernel, what, on_host = parts
         key = kernel, on_host, about, str(raw.get("size") or ""), result.bytes
-        found.setdefault(key, {})[what] = result
+        by_run.setdefault(key, {})[what] = result
         raws.setdefault(key, []).append(raw)
-    return [_run(key, results, raws[key]) for key, results in found.items()]
+    return [_run(key, results, raws[key]) for key, results in by_run.items()]
 
 
 def _run(key: tuple[Any, ...], results: dict[str, Result], raws: list[Mapping[str, Any]]) -> KernelRun:
@@ -80,6 +80,6 @@ def _state(states: list[Mapping[str, Any]], errors: list[Mapping[str, Any]]) -> 
     return GpuState(
         throttle=tuple(dict.fromkeys(str(reason) for state in states for reason in state.get("throttle") or [])),
         clock=first("sm_clock_mhz"), power=first("power_w"), temperature=first("temperature_c"),
-        corrected=max((int(each.get("corrected") or 0) for each in errors), default=0),
-        uncorrected=max((int(each.get("uncorrected") or 0) for each in errors), default=0),
+        corrected=max((int(entry.get("corrected") or 0) for entry in errors), default=0),
+        uncorrected=max((int(entry.get("uncorrected") or 0) for entry in errors), default=0),
     )  # fmt: skip

@@ -58,5 +58,5 @@ def quantities(kernels: Iterable[str]) -> tuple[str, ...]:
 
 def parts_of(text: str) -> tuple[str, str, bool] | None:
     """``kernel.host.triad.rate`` as (``triad``, ``rate``, True: computed by cores); None for another program's."""
-    found = _QUANTITY.fullmatch(text)
-    return None if found is None else (found["kernel"], found["what"], found["host"] is not None)
+    match = _QUANTITY.fullmatch(text)
+    return None if match is None else (match["kernel"], match["what"], match["host"] is not None)

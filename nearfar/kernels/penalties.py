@@ -48,7 +48,7 @@ def of_document(document: Document, node: Node, matrix: Document | None = None) 
     """Those of every GPU, kernel, size and path class but the near one, by the classes of ``node``. ``matrix``: the document with the
     host-device matrix, where it is another."""
     rates = link_rates.of_document(document if matrix is None else matrix)
-    return [each for group in _alike(runs(document)) for each in _of_group(group, node, rates)]
+    return [penalty for group in _alike(runs(document)) for penalty in _of_group(group, node, rates)]
 
 
 def _alike(every: Iterable[KernelRun]) -> list[list[KernelRun]]:
@@ -63,15 +63,15 @@ def _of_group(group: list[KernelRun], node: Node, rates: LinkRates) -> list[Kern
     near = next((run for run in group if run.about.path_class(node) in NEAR), None)
     if near is None:
         return []
-    found = []
+    found_penalties = []
     for run in group:
         path_class = run.about.path_class(node)
         if path_class in NEAR:
             continue
         for what in ("total", "overlapped"):
             penalty = _penalty(near, run, path_class, what, rates)
-            found += [] if penalty is None else [penalty]
-    return found
+            found_penalties += [] if penalty is None else [penalty]
+    return found_penalties
 
 
 def _penalty(near: KernelRun, other: KernelRun, path_class: str, what: str, rates: LinkRates) -> KernelPenalty | None:

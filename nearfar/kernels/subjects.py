@@ -54,12 +54,12 @@ class KernelSubject:
 
 def subject(text: str) -> KernelSubject | None:
     """``g0.n1``, ``g0.n1/wrong``; None for what is no subject of a kernel."""
-    found = _SUBJECT.fullmatch(text)
+    match = _SUBJECT.fullmatch(text)
     return (
         None
-        if found is None
+        if match is None
         else KernelSubject(
-            None if found["gpu"] is None else int(found["gpu"]), int(found["numa"]), found["binding"] or ""
+            None if match["gpu"] is None else int(match["gpu"]), int(match["numa"]), match["binding"] or ""
         )
     )
 

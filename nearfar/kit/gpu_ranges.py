@@ -21,13 +21,13 @@ NAME = "healthy.yaml"
 def write(folder: Path, result: KitResult, node: str) -> Path | None:
     """Write the entry of a run whose figures all passed, with the least and the greatest of each row that is a property of the GPU's model;
     returns the file, None where there is none to write: GPUs of several models, something failed, or no such figure."""
-    found = ranges(folder)
+    by_row = ranges(folder)
     models = sorted({gpu.name for gpu in result.node.gpus if gpu.name})
-    if not found or len(models) != 1:
+    if not by_row or len(models) != 1:
         return None
     machine = {True: "virtual machine", False: "bare metal", None: "not said"}[result.virtual_machine]
     entry = {
-        "figures": {row: [round(low, 2), round(high, 2)] for row, (low, high) in found.items()},
+        "figures": {row: [round(low, 2), round(high, 2)] for row, (low, high) in by_row.items()},
         "n": 1, "machine": machine, "product": f"{len(result.node.gpus)} × {models[0]}" + (f", {result.product}" if result.product else ""),
         "source": "measured with nearfar", "command": f"kit/run of nearfar {result.raw['kit']}", "date": day_text(result.started),
     }  # fmt: skip
@@ -41,15 +41,15 @@ def write(folder: Path, result: KitResult, node: str) -> Path | None:
 def ranges(folder: Path) -> Mapping[str, tuple[float, float]]:
     """The least and the greatest figure of each row, in its unit; nothing where any figure of the run did not pass."""
     verdicts = [check.verdict for node in run_directory.read(folder).nodes for check in node.checks if check.verdict]
-    figures = [metric for found in verdicts for metric in found.metrics]
-    if not all(passes(found.verdict) for found in verdicts):
+    figures = [metric for verdict in verdicts for metric in verdict.metrics]
+    if not all(passes(verdict.verdict) for verdict in verdicts):
         return {}
     values: dict[str, list[float]] = {}
     for metric in figures:
         row = next((row for row in metric.rows if is_model_row(row)), None)
         if row is not None and _counts(metric):
             values.setdefault(row, []).append(float(metric.value or 0.0))
-    return {row: (min(each), max(each)) for row, each in sorted(values.items())}
+    return {row: (min(samples), max(samples)) for row, samples in sorted(values.items())}
 
 
 def _counts(metric: JudgedMetric) -> bool:

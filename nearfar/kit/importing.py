@@ -121,11 +121,11 @@ def _site(result: KitResult, wanted: str | None, name: str) -> _Site:
     models = expectations.gpu_models(directories)
     if system is None:
         features = ("gpu",) if observed.gpus else ()
-        words = "a node that a kit measured, which no system file claims"
-        partition = Partition("default", words, features=features, references=SYSTEM)
-        found = System(name=SYSTEM, partitions={"default": partition}, description=words)
-        return _Site(found, partition, observed, partition.expected_node(None, observed, models))
-    mine = sorted(gpu.name or "" for gpu in observed.gpus)
+        description = "a node that a kit measured, which no system file claims"
+        partition = Partition("default", description, features=features, references=SYSTEM)
+        system = System(name=SYSTEM, partitions={"default": partition}, description=description)
+        return _Site(system, partition, observed, partition.expected_node(None, observed, models))
+    own = sorted(gpu.name or "" for gpu in observed.gpus)
     others = []
     for partition in system.partitions.values():
         if partition.modelled:
@@ -133,12 +133,12 @@ def _site(result: KitResult, wanted: str | None, name: str) -> _Site:
         node_type = partition.load_node_type(directories)
         node = partition.expected_node(node_type, observed, models)
         theirs = sorted(gpu.name or "" for gpu in node.gpus)
-        if mine == theirs or node_type is None:
+        if own == theirs or node_type is None:
             return _Site(system, partition, observed, node)
         others.append(f"{partition.name}: {_counted(theirs)}")
-    words = "; ".join(others) or "none of its partitions is measured"
+    description = "; ".join(others) or "none of its partitions is measured"
     raise NearfarError(
-        f"the node has {_counted(mine)}, and the system '{system.name}' has others ({words}): --system {SYSTEM} judges it by "
+        f"the node has {_counted(own)}, and the system '{system.name}' has others ({description}): --system {SYSTEM} judges it by "
         f"no site's references"
     )
 
@@ -156,15 +156,15 @@ def _judge(asked: Question, case: KitCase, result: KitResult, site: _Site, name:
     """The verdict on one check: what the kit asked is what had to be answered."""
     directories = site_directories()
     node_type = site.partition.load_node_type(directories)
-    found = references.for_partition(site.partition.references, node_type, directories)
+    files = references.for_partition(site.partition.references, node_type, directories)
     document = None if case.document is None else _named(case.document, name)
     figures = [] if document is None else asked.figures(document, site.expected)
     software = {} if document is None else document.raw["node"].get("software", {})
     resolved: dict[str, references.Reference | None] = {}
     for check in dict.fromkeys(asked.references_of(metric) for metric in figures):
-        mine = [metric for metric in figures if asked.references_of(metric) == check]
+        own = [metric for metric in figures if asked.references_of(metric) == check]
         resolved |= references.resolve(
-            mine, check, found, site.expected, node_type=node_type, stamp=software,
+            own, check, files, site.expected, node_type=node_type, stamp=software,
             ranges=references.model_ranges.read(directories),
         )  # fmt: skip
     host = site.partition.host_of(site.node)

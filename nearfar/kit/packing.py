@@ -97,10 +97,10 @@ def _program(folder: Path, name: str) -> Path:
 
 def _lstopo(folder: Path) -> Path:
     beside = folder / LSTOPO
-    found = beside if beside.is_file() else process.find_program(LSTOPO)
-    if found is None:
+    program = beside if beside.is_file() else process.find_program(LSTOPO)
+    if program is None:
         raise NearfarError(f"no {LSTOPO} in {folder} or on the PATH; install hwloc 2: ./validate --setup-only")
-    return Path(found)
+    return Path(program)
 
 
 def _libraries(folder: Path, programs: list[Path]) -> list[Path]:
@@ -108,19 +108,19 @@ def _libraries(folder: Path, programs: list[Path]) -> list[Path]:
     beside = sorted(path for path in folder.glob("lib*.so*") if path.is_file())
     if beside:
         return beside
-    found: dict[str, Path] = {}
+    libraries: dict[str, Path] = {}
     for program in programs:
-        said = process.run(["ldd", str(program)], _SECONDS).stdout
-        for name, path in re.findall(r"^\s*(\S+) => (/\S+)", said, re.M):
+        output = process.run(["ldd", str(program)], _SECONDS).stdout
+        for name, path in re.findall(r"^\s*(\S+) => (/\S+)", output, re.M):
             if not _GLIBC.fullmatch(name):
-                found[name] = Path(path)
-    return [found[name].with_name(name) for name in sorted(found)]
+                libraries[name] = Path(path)
+    return [libraries[name].with_name(name) for name in sorted(libraries)]
 
 
 def _cuda(program: Path, libraries: list[Path]) -> str:
     folders = ":".join(sorted({str(path.parent) for path in libraries}))
-    said = process.run([str(program), "--version"], _SECONDS, env={"LD_LIBRARY_PATH": folders}).stdout
-    match = re.search(r"\(CUDA ([\d.]+)\)", said)
+    output = process.run([str(program), "--version"], _SECONDS, env={"LD_LIBRARY_PATH": folders}).stdout
+    match = re.search(r"\(CUDA ([\d.]+)\)", output)
     return match[1] if match else ""
 
 

@@ -92,14 +92,14 @@ def read(path: Path) -> KitResult:
     if started > datetime.now(timezone.utc) + _CLOCKS:
         raise _refused(path, f"it was measured in the future ({raw['started']})")
     cases = tuple(_case(path, contents, entry) for entry in raw["cases"])
-    found = {name.split("/")[1] for name in contents if name.startswith("checks/")}
-    if found != {case.check for case in cases} or len(found) != len(cases):
+    measured_checks = {name.split("/")[1] for name in contents if name.startswith("checks/")}
+    if measured_checks != {case.check for case in cases} or len(measured_checks) != len(cases):
         raise _refused(path, f"{_RESULT} does not list the same checks as are in the file")
     node = _node(path, cases)
     for case in cases:
         _check_case(path, case, raw, started, node)
-    words = {name.removeprefix("words/"): content for name, content in contents.items() if name.startswith("words/")}
-    result = KitResult(path, digest, raw, started, cases, node, _topology(path, contents, node), words)
+    texts = {name.removeprefix("words/"): content for name, content in contents.items() if name.startswith("words/")}
+    result = KitResult(path, digest, raw, started, cases, node, _topology(path, contents, node), texts)
     _refuse_markup(path, [result.product])
     return result
 
@@ -144,11 +144,11 @@ def _check_sums(path: Path, contents: dict[str, bytes]) -> None:
     if _SUMS not in contents:
         raise _refused(path, f"no {_SUMS} in it: it is not what a kit leaves")
     lines = contents.pop(_SUMS).decode("ascii", "replace").splitlines()
-    said = {match[2]: match[1] for match in map(_SUM.fullmatch, lines) if match}
-    if len(said) != len(lines) or said.keys() != contents.keys():
+    listed = {match[2]: match[1] for match in map(_SUM.fullmatch, lines) if match}
+    if len(listed) != len(lines) or listed.keys() != contents.keys():
         raise _refused(path, f"{_SUMS} does not list what is in it: it was edited, or cut short")
     for name, content in sorted(contents.items()):
-        if sha256(content).hexdigest() != said[name]:
+        if sha256(content).hexdigest() != listed[name]:
             raise _refused(path, f"{name} is not as the kit wrote it (its checksum differs)")
 
 
@@ -182,8 +182,8 @@ def _case(path: Path, contents: Mapping[str, bytes], entry: Mapping[str, Any]) -
         except UnicodeDecodeError:
             raise _refused(path, f"{place}/{measurement.DOCUMENT} is no UTF-8") from None
     asked = tuple(contents.get(f"{place}/cells.txt", b"").decode("ascii", "replace").split())
-    said = contents.get(f"{place}/stderr.txt", b"")
-    return KitCase(entry["check"], entry["program"], entry["exit"], entry["seconds"], asked, document, said)
+    stderr = contents.get(f"{place}/stderr.txt", b"")
+    return KitCase(entry["check"], entry["program"], entry["exit"], entry["seconds"], asked, document, stderr)
 
 
 def _node(path: Path, cases: tuple[KitCase, ...]) -> Node:
@@ -208,7 +208,7 @@ def _node(path: Path, cases: tuple[KitCase, ...]) -> Node:
 
 def _numa_nodes(node: Node) -> tuple[NumaNode, ...]:
     """The NUMA nodes without the size of their memory, which a virtual machine's host changes while it runs."""
-    return tuple(replace(each, memory=0) for each in node.numa_nodes)
+    return tuple(replace(memory, memory=0) for memory in node.numa_nodes)
 
 
 def _refuse_markup(path: Path, texts: Sequence[str | None]) -> None:

@@ -102,7 +102,7 @@ def ceiling(metric: Metric, node: Node) -> Ceiling | None:
     link = nominal_link(gpu)
     flows: Sequence[Flow] = metric.cell.flows if metric.total or metric.flow is None else [metric.flow]
     known = [link_ceiling(link, flow.direction) for flow in flows] if link.kind in _KINDS else []
-    together = sum(one for one in known if one is not None)
+    together = sum(rate for rate in known if rate is not None)
     if not known or None in known:
         return None
     return Ceiling(together, f"{link_text(link)} carries {together:.1f} GB/s of payload")
@@ -140,8 +140,8 @@ def _of_exchange(metric: Metric, node: Node) -> Ceiling | None:
         lanes = f"GPU {exchange.hub}'s lanes to the switch, {link_text(link)},"
         return Ceiling(value, f"{lanes} carry {value:.1f} GB/s of payload")
     together = len(metric.cell.flows) if metric.total else 1
-    words = f"{'' if together == 1 else f'{together} × '}{link_text(link)}"
-    return Ceiling(value * together, f"{words} carries {value * together:.1f} GB/s of payload")
+    carrier = f"{'' if together == 1 else f'{together} × '}{link_text(link)}"
+    return Ceiling(value * together, f"{carrier} carries {value * together:.1f} GB/s of payload")
 
 
 def link_text(link: Link) -> str:

@@ -6,8 +6,8 @@ The variables are set for those launches alone, never for a user's own.
 from __future__ import annotations
 
 import os
-import sys
 
+from nearfar import base
 from nearfar.base import Finding
 from nearfar.measurement import Document
 
@@ -27,7 +27,7 @@ def environment() -> dict[str, str]:
 
 def say() -> None:
     """Tell on standard error that ranks are started as root."""
-    print(f"nearfar: {messages.AS_ROOT.text('root', {})}", file=sys.stderr, flush=True)
+    base.say(messages.AS_ROOT.text("root", {}))
 
 
 def notes(document: Document | None) -> list[Finding]:

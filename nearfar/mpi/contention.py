@@ -60,8 +60,8 @@ class ContentionSubject:
 
 def subject(text: str) -> ContentionSubject | None:
     """``within.per_task.4.pingpong_8B``; None for what is not of this program."""
-    found = _SUBJECT.fullmatch(text)
-    return None if found is None else ContentionSubject(found[1], found[2], int(found[3]), found[4])
+    match = _SUBJECT.fullmatch(text)
+    return None if match is None else ContentionSubject(match[1], match[2], int(match[3]), match[4])
 
 
 def results(document: Mapping[str, Any]) -> Iterator[tuple[ContentionSubject, Mapping[str, Any]]]:
@@ -94,9 +94,9 @@ def too_few_cores(node: Node) -> Finding | None:
     return messages.FEW_CORES.finding("cells", cores=cores(node), gpus=len(node.gpus)) if node.gpus else None
 
 
-def subjects(words: Sequence[str], counts: Sequence[int], place: str = "within") -> list[str]:
+def subjects(sides: Sequence[str], counts: Sequence[int], place: str = "within") -> list[str]:
     """The subjects of a run on one host (``across``: on several), of each arrangement with each number of movers."""
-    return [f"{place}.{word}.{count}.{traffic}" for count in counts for word in words for traffic in TRAFFICS]
+    return [f"{place}.{side}.{count}.{traffic}" for count in counts for side in sides for traffic in TRAFFICS]
 
 
 def quantities(subject: str) -> tuple[str, ...]:
@@ -109,29 +109,29 @@ def quantities(subject: str) -> tuple[str, ...]:
 
 def figures(document: Document) -> list[SubjectMetric]:
     """What MPI loses beside the tasks and the tasks beside MPI, as penalties; of MPI alone its latencies and bandwidths."""
-    found: list[SubjectMetric] = []
+    metrics: list[SubjectMetric] = []
     for about, result in results(document.raw):
         quantity = str(result["quantity"])
         if quantity in ALONE:
             what = "latency" if result["total"]["unit"] == "us" else "bandwidth"
-            found.append(_figure(about, result, result["total"], what, what, quantity))
+            metrics.append(_figure(about, result, result["total"], what, what, quantity))
             continue
         side = "mpi" if quantity.startswith("contention.mpi.") else quantity.split(".")[1]
         what = quantity.rpartition(".")[2]
         owner = "MPI's" if side == "mpi" else "the GPUs'" if side == "gpu" else "STREAM's"
-        for key, (suffix, words) in _PENALTIES.items():
+        for key, (suffix, text) in _PENALTIES.items():
             if key in result:
-                found.append(
-                    _figure(about, result, result[key], f"{side}.{what}_{suffix}", f"{owner} {what}, {words}", RATIO)
+                metrics.append(
+                    _figure(about, result, result[key], f"{side}.{what}_{suffix}", f"{owner} {what}, {text}", RATIO)
                 )
-    return found
+    return metrics
 
 
 def _figure(
-    about: ContentionSubject, result: Mapping[str, Any], rate: Mapping[str, Any], what: str, words: str, quantity: str
+    about: ContentionSubject, result: Mapping[str, Any], rate: Mapping[str, Any], what: str, text: str, quantity: str
 ) -> SubjectMetric:
     return SubjectMetric(
-        name=f"{result['cell']}.{what}", subject=str(result["cell"]), words=f"{about.words}: {words}",
+        name=f"{result['cell']}.{what}", subject=str(result["cell"]), words=f"{about.words}: {text}",
         **figure_of(rate), path_class=about.place, quantity=quantity, converged=bool(result["converged"]),
         verified=verified_in(result), bytes=result.get("bytes"),
         question=f"{str(result['cell']).removeprefix(f'{about.place}.')}.{what}",

@@ -50,12 +50,12 @@ def what_of(quantity: str) -> str | None:
 
 def results(document: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
     """The results of a raw document by (binding, what)."""
-    found = {}
+    by_quantity = {}
     for result in document.get("results") or []:
-        what, (kind, _, binding) = what_of(str(result.get("quantity"))), str(result.get("cell")).partition("/")
-        if what is not None and kind == "saxpy":
-            found[binding, what] = result
-    return found
+        what, (program, _, binding) = what_of(str(result.get("quantity"))), str(result.get("cell")).partition("/")
+        if what is not None and program == "saxpy":
+            by_quantity[binding, what] = result
+    return by_quantity
 
 
 def figures(document: Document) -> list[SubjectMetric]:
@@ -64,32 +64,32 @@ def figures(document: Document) -> list[SubjectMetric]:
 
     Those of the GPUs' binding are to be judged, the others explain.
     """
-    found: list[SubjectMetric] = []
+    metrics: list[SubjectMetric] = []
     for (binding, what), result in results(document.raw).items():
         if what in _EFFICIENCIES:
-            words = f"{_EFFICIENCIES[what]} of all ranks, {BINDINGS.get(binding, binding)}"
-            found.append(_figure(result, what, binding, result["flows"][0]["rate"], words))
+            description = f"{_EFFICIENCIES[what]} of all ranks, {BINDINGS.get(binding, binding)}"
+            metrics.append(_figure(result, what, binding, result["flows"][0]["rate"], description))
         elif what in _RATES:
-            found += _over_ranks(result, what, binding)
+            metrics += _over_ranks(result, what, binding)
         elif what == "transfer_imbalance":
             most = max(result["flows"], key=lambda part: float(part["rate"]["median"]))
-            words = f"transfers of {_rank(most)} over the mean of all, {BINDINGS.get(binding, binding)}"
-            found.append(_figure(result, what, binding, most["rate"], words, explains=True))
+            description = f"transfers of {_rank(most)} over the mean of all, {BINDINGS.get(binding, binding)}"
+            metrics.append(_figure(result, what, binding, most["rate"], description, explains=True))
         elif what == "speedup":
             for part in result["flows"]:
-                words = f"speed-up of the GPUs' binding over {BINDINGS.get(part['flow'], part['flow'])}"
+                description = f"speed-up of the GPUs' binding over {BINDINGS.get(part['flow'], part['flow'])}"
                 over = f"{binding}.over_{part['flow']}"
-                found.append(_figure(result, what, over, part["rate"], words, explains=True))
-    return found
+                metrics.append(_figure(result, what, over, part["rate"], description, explains=True))
+    return metrics
 
 
 def _figure(
-    result: Mapping[str, Any], what: str, name: str, rate: Mapping[str, Any], words: str, explains: bool = False
+    result: Mapping[str, Any], what: str, name: str, rate: Mapping[str, Any], description: str, explains: bool = False
 ) -> SubjectMetric:
     quantity = str(result["quantity"])
     binding = str(result["cell"]).partition("/")[2]
     return SubjectMetric(
-        name=f"{quantity[: -len(what)]}{name}.{what}", subject=str(result["cell"]), words=words, path_class=binding,
+        name=f"{quantity[: -len(what)]}{name}.{what}", subject=str(result["cell"]), words=description, path_class=binding,
         **figure_of(rate), quantity=RATIO if explains or binding != "gpu" else quantity, converged=bool(result["converged"]),
         verified=verified_in(result), question=f"{name.removeprefix(f'{binding}.')}.{what}",
     )  # fmt: skip

@@ -91,18 +91,18 @@ def _end(node: Node, index: int) -> str:
 
 def subject(text: str) -> PairSubject | None:
     """``n0-n1/pingpong_8B``; None for what is not of such a run."""
-    found = _SUBJECT.fullmatch(text)
-    return None if found is None else PairSubject(NumaPair(int(found[1]), int(found[2])), found[3])
+    match = _SUBJECT.fullmatch(text)
+    return None if match is None else PairSubject(NumaPair(int(match[1]), int(match[2])), match[3])
 
 
 def pairs_of(node: Node) -> list[NumaPair]:
     """The first pair of each relation that the node has, and the cores beside its GPUs, two GPUs at a time: an odd one with the
     first. Two ranks have a core each; what the cpuset hides is not asked for."""
-    found = [NumaPair(*each) for each in pairs(node).values()]
+    pairs_found = [NumaPair(*couple) for couple in pairs(node).values()]
     homes = [gpu.numa_node for gpu in node.gpus if gpu.numa_node is not None]
     couples = zip(homes[::2], [*homes[1::2], *homes[:1]])
-    found += [NumaPair(*sorted(each)) for each in couples if _have_cores(node, each)]
-    return list(dict.fromkeys(found))
+    pairs_found += [NumaPair(*sorted(couple)) for couple in couples if _have_cores(node, couple)]
+    return list(dict.fromkeys(pairs_found))
 
 
 def _have_cores(node: Node, homes: tuple[int, int]) -> bool:
@@ -131,17 +131,17 @@ def figures(document: Document, node: Node) -> list[SubjectMetric]:
     """Latencies and bandwidths by the path class that ``node`` gives a pair, and of other classes what they are over those of one
     NUMA node. ``node``: the expected one."""
     before = [*_mpi_prefixes(document), ""]
-    found = [_figure(about, result, node, before) for about, result in results(document.raw)]
+    metrics = [_figure(about, result, node, before) for about, result in results(document.raw)]
     right: dict[str, SubjectMetric] = {}
-    for metric in found:
+    for metric in metrics:
         if metric.path_class == RIGHT:
             right.setdefault(_traffic(metric), metric)
     ratios = [
         _ratio(metric, right[_traffic(metric)], before)
-        for metric in found
+        for metric in metrics
         if metric.path_class != RIGHT and _traffic(metric) in right and right[_traffic(metric)].value > 0
     ]
-    return [*found, *ratios]
+    return [*metrics, *ratios]
 
 
 def _figure(about: PairSubject, result: Mapping[str, Any], node: Node, before: Sequence[str]) -> SubjectMetric:
@@ -175,9 +175,9 @@ def _rows(path_class: str, question: str, traffic: str, before: Sequence[str]) -
 
 
 def _mpi_prefixes(document: Document) -> list[str]:
-    words = str((document.raw.get("mpi") or {}).get("library") or "")
+    library = str((document.raw.get("mpi") or {}).get("library") or "")
     for name, pattern in _LIBRARIES:
-        if version := pattern.search(words):
+        if version := pattern.search(library):
             return [f"{name}_{re.sub(r'[^A-Za-z0-9]', '_', version[1])}.", f"{name}."]
     return []
 

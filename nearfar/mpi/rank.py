@@ -86,14 +86,14 @@ def say(path: str, **words: object) -> None:
 def threads(process: int) -> Iterator[str]:
     """The threads of a process and of all that it started but this one, as ``PID/task/TID``; nothing where it is gone."""
     try:
-        found = os.listdir(f"/proc/{process}/task")
+        names = os.listdir(f"/proc/{process}/task")
     except OSError:
         return
-    for thread in found:
+    for thread in names:
         yield f"{process}/task/{thread}"
         try:
-            with open(f"/proc/{process}/task/{thread}/children") as words:
-                children = words.read().split()
+            with open(f"/proc/{process}/task/{thread}/children") as children_file:
+                children = children_file.read().split()
         except OSError:
             continue
         for child in map(int, children):
@@ -123,8 +123,8 @@ def cpus_of(process: int, family: bool) -> list[int]:
 def waited_for_core(process: int) -> float | None:
     """Which part of its time a process was ready and another ran on its core; None where the kernel does not say."""
     try:
-        with open(f"/proc/{process}/schedstat") as words:
-            ran, waited = map(int, words.read().split()[:2])
+        with open(f"/proc/{process}/schedstat") as schedstat:
+            ran, waited = map(int, schedstat.read().split()[:2])
     except (OSError, ValueError):
         return None
     return waited / (ran + waited) if ran + waited else None
@@ -172,7 +172,7 @@ def watch(parent: int, path: str, bound: list[int], plan: dict[str, object]) -> 
     say(path, ended=True, waited=waited)
 
 
-def watched(path: str, mine: Sequence[int] | None, everywhere: set[int], plan: dict[str, object]) -> None:
+def watched(path: str, cpus: Sequence[int] | None, everywhere: set[int], plan: dict[str, object]) -> None:
     """Start the watcher of this process, off its own CPUs where there are others."""
     parent, bound = os.getpid(), sorted(os.sched_getaffinity(0))
     if os.fork() != 0:
@@ -183,7 +183,7 @@ def watched(path: str, mine: Sequence[int] | None, everywhere: set[int], plan: d
         for stream in (0, 1, 2):
             os.dup2(null, stream)
         os.closerange(3, 4096)
-        elsewhere = everywhere - set(mine or ())
+        elsewhere = everywhere - set(cpus or ())
         if elsewhere:
             os.sched_setaffinity(0, elsewhere)
         watch(parent, path, bound, plan)
@@ -191,9 +191,9 @@ def watched(path: str, mine: Sequence[int] | None, everywhere: set[int], plan: d
         os._exit(0)
 
 
-def bind(mine: dict[str, object], everywhere: set[int]) -> str | None:
+def bind(place: dict[str, object], everywhere: set[int]) -> str | None:
     """Put this process where the plan says; returns why that could not be, None where it is there."""
-    cpus, policy, memory = mine["cpus"], mine["policy"], mine["memory"]
+    cpus, policy, memory = place["cpus"], place["policy"], place["memory"]
     assert isinstance(memory, list)
     if isinstance(cpus, list):
         try:
@@ -204,7 +204,7 @@ def bind(mine: dict[str, object], everywhere: set[int]) -> str | None:
             return f"CPUs {','.join(map(str, cpus))} are not all there, or outside the cpuset"
     if isinstance(policy, str):
         refused = set_memory(policy, memory)
-        if refused and not mine["must"]:
+        if refused and not place["must"]:
             return None  # as in containers; what is in effect is written down
         if refused:
             return f"the memory of NUMA nodes {','.join(map(str, memory))} cannot be had ({policy}): {refused}"
@@ -226,15 +226,15 @@ def main(arguments: Sequence[str]) -> int:
     if rank >= len(plan["ranks"]):
         print(f"nearfar: rank {rank} of a plan of {len(plan['ranks'])} ranks", file=sys.stderr)
         return EXIT_UNBOUND
-    mine, path = plan["ranks"][rank], f"{plan_file}.{rank}"
+    place, path = plan["ranks"][rank], f"{plan_file}.{rank}"
     everywhere = os.sched_getaffinity(0)
-    problem = bind(mine, everywhere)
+    problem = bind(place, everywhere)
     if problem is not None:
-        said = f"rank {rank} on {os.uname().nodename}: {problem}"
-        say(path, unbound=said)
-        print(f"nearfar: {said}", file=sys.stderr)
+        message = f"rank {rank} on {os.uname().nodename}: {problem}"
+        say(path, unbound=message)
+        print(f"nearfar: {message}", file=sys.stderr)
         return EXIT_UNBOUND
-    os.environ.update(mine["environment"])
+    os.environ.update(place["environment"])
     policy, nodes = memory_in_effect()
     say(
         path, rank=rank, pid=os.getpid(), host=os.uname().nodename, cpus=sorted(os.sched_getaffinity(0)), policy=policy, memory=nodes,
@@ -242,7 +242,7 @@ def main(arguments: Sequence[str]) -> int:
     )  # fmt: skip
     if plan["probe"]:
         return 0
-    watched(path, mine["cpus"], everywhere, plan)
+    watched(path, place["cpus"], everywhere, plan)
     # A launcher that dies takes its ranks along.
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     try:

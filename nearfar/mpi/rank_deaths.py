@@ -32,21 +32,21 @@ def death(text: str, processes: Mapping[int, int]) -> RankDeath | None:
     """The first death that a launcher tells of (Open MPI, Hydra, srun); None where it tells of none. ``processes`` are the
     ranks by process number, which is all that Hydra says."""
     for pattern in _DEATHS:
-        found = pattern.search(text)
-        if found is None:
+        match = pattern.search(text)
+        if match is None:
             continue
-        words = found.groupdict()
-        known = processes.get(int(words.get("pid") or 0))
-        rank = int(words["rank"]) if words.get("rank") else known
-        return RankDeath(rank, words.get("host") or "", _how(words, text))
+        groups = match.groupdict()
+        known = processes.get(int(groups.get("pid") or 0))
+        rank = int(groups["rank"]) if groups.get("rank") else known
+        return RankDeath(rank, groups.get("host") or "", _how(groups, text))
     return None
 
 
-def _how(words: Mapping[str, str | None], text: str) -> str:
-    if words.get("signal"):
-        return f"was ended by signal {words['signal']}"
-    if words.get("word"):
-        return f"was ended ({words['word']})"
+def _how(groups: Mapping[str, str | None], text: str) -> str:
+    if groups.get("signal"):
+        return f"was ended by signal {groups['signal']}"
+    if groups.get("word"):
+        return f"was ended ({groups['word']})"
     # Hydra calls a signal's number an exit code, and says below that it was a signal.
-    by_signal = f"(signal {words['code']})" in text
-    return f"was ended by signal {words['code']}" if by_signal else f"ended with exit code {words['code']}"
+    by_signal = f"(signal {groups['code']})" in text
+    return f"was ended by signal {groups['code']}" if by_signal else f"ended with exit code {groups['code']}"

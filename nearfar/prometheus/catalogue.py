@@ -38,86 +38,86 @@ def _metrics() -> Iterator[PrometheusMetric]:
 
 
 def _run() -> Iterator[PrometheusMetric]:
-    def one(name: str, words: str, *labels: str) -> PrometheusMetric:
-        return PrometheusMetric(f"nearfar_{name}", words, (*_NODE, *labels), RUN)
+    def row(name: str, text: str, *labels: str) -> PrometheusMetric:
+        return PrometheusMetric(f"nearfar_{name}", text, (*_NODE, *labels), RUN)
 
-    yield one("run_info", "The node's last run. Always 1.", "level", "hostname", "version", "driver", "gpu")
-    yield one("run_start_timestamp_seconds", "When the node's last run began, in seconds since 1970.")
-    yield one("run_duration_seconds", "How long the node's last run took.")
-    yield one("run_interrupted", "1: the node's last run was ended before it was through.")
-    yield one("run_verdict", "The verdict of the node's last run: 1 for the one that it is, else 0.", "verdict")
-    yield one("check_verdict", "The verdict of each check of the last run, as a label. Always 1.", "check", "verdict")
-    yield one("figures", "How many figures of a check have a verdict.", "check", "verdict")
-    yield one("findings", "How many things that are no figure were found in the last run.", "check", "verdict", "hard")
-    yield one(
+    yield row("run_info", "The node's last run. Always 1.", "level", "hostname", "version", "driver", "gpu")
+    yield row("run_start_timestamp_seconds", "When the node's last run began, in seconds since 1970.")
+    yield row("run_duration_seconds", "How long the node's last run took.")
+    yield row("run_interrupted", "1: the node's last run was ended before it was through.")
+    yield row("run_verdict", "The verdict of the node's last run: 1 for the one that it is, else 0.", "verdict")
+    yield row("check_verdict", "The verdict of each check of the last run, as a label. Always 1.", "check", "verdict")
+    yield row("figures", "How many figures of a check have a verdict.", "check", "verdict")
+    yield row("findings", "How many things that are no figure were found in the last run.", "check", "verdict", "hard")
+    yield row(
         "finding",
         f"What was found in the last run, figures too: the worst {MOST_FINDINGS} of the node. Always 1.",
         "check", "subject", "verdict", "hard",
     )  # fmt: skip
     worst = "without the label subject, the worst of its path class and direction"
-    for side, words in _SIDES.items():
+    for side, prefix in _SIDES.items():
         rate, latency = f"rate_{side}bytes_per_second", f"latency_{side}seconds"
-        yield PrometheusMetric(f"nearfar_{rate}", f"{words}the rate of a path; {worst}.", _FIGURE, RUN)
-        yield PrometheusMetric(f"nearfar_{latency}", f"{words}the latency of a path; {worst}.", _FIGURE, RUN)
-    for side, words in _SIDES.items():
+        yield PrometheusMetric(f"nearfar_{rate}", f"{prefix}the rate of a path; {worst}.", _FIGURE, RUN)
+        yield PrometheusMetric(f"nearfar_{latency}", f"{prefix}the latency of a path; {worst}.", _FIGURE, RUN)
+    for side, prefix in _SIDES.items():
         yield PrometheusMetric(
-            f"nearfar_share_{side}ratio", f"{words}a ratio of figures; only with --all.", _FIGURE, RUN
+            f"nearfar_share_{side}ratio", f"{prefix}a ratio of figures; only with --all.", _FIGURE, RUN
         )
-        yield PrometheusMetric(f"nearfar_size_{side}bytes", f"{words}a size; only with --all.", _FIGURE, RUN)
+        yield PrometheusMetric(f"nearfar_size_{side}bytes", f"{prefix}a size; only with --all.", _FIGURE, RUN)
 
 
 def _health() -> Iterator[PrometheusMetric]:
-    def one(name: str, words: str, *labels: str) -> PrometheusMetric:
-        return PrometheusMetric(f"nearfar_health_{name}", words, (*_NODE, *labels), HEALTH)
+    def row(name: str, text: str, *labels: str) -> PrometheusMetric:
+        return PrometheusMetric(f"nearfar_health_{name}", text, (*_NODE, *labels), HEALTH)
 
-    yield one("info", "The node's last look. Always 1.", "partition", "hostname", "version")
-    yield one("timestamp_seconds", "When the node was looked at last, in seconds since 1970.")
-    yield one("duration_seconds", "How long the last look took.")
-    yield one("verdict", "The verdict of the last look: 1 for the one that it is, else 0.", "verdict")
-    yield one("findings", "How many things the last look found.", "verdict", "hard")
-    yield one(
+    yield row("info", "The node's last look. Always 1.", "partition", "hostname", "version")
+    yield row("timestamp_seconds", "When the node was looked at last, in seconds since 1970.")
+    yield row("duration_seconds", "How long the last look took.")
+    yield row("verdict", "The verdict of the last look: 1 for the one that it is, else 0.", "verdict")
+    yield row("findings", "How many things the last look found.", "verdict", "hard")
+    yield row(
         "finding", f"What the last look found: the first {MOST_FINDINGS}. Always 1.", "subject", "verdict", "hard"
     )  # fmt: skip
-    yield one("notes", "How many things were worth a line and are no finding.")
-    yield one("unread", "How many things could not be read.")
-    yield one("source_duration_seconds", "How long each source of evidence took.", "source")
-    yield one(
+    yield row("notes", "How many things were worth a line and are no finding.")
+    yield row("unread", "How many things could not be read.")
+    yield row("source_duration_seconds", "How long each source of evidence took.", "source")
+    yield row(
         "last_run_end_timestamp_seconds", "When the last run that the look knows of ended, in seconds since 1970."
     )
 
 
 def _fleet() -> Iterator[PrometheusMetric]:
-    def one(name: str, words: str, *labels: str) -> PrometheusMetric:
-        return PrometheusMetric(f"nearfar_{name}", words, ("system", *labels), FLEET)
+    def row(name: str, text: str, *labels: str) -> PrometheusMetric:
+        return PrometheusMetric(f"nearfar_{name}", text, ("system", *labels), FLEET)
 
-    yield one("act_info", "The last nearfar slurm act that came to its end. Always 1.", "version")
-    yield one("act_last_run_timestamp_seconds", "When act came to its end last, in seconds since 1970.")
-    yield one("act_last_run_duration_seconds", "How long the last act took, without hooks.")
-    yield one("act_actions", "What the last act did, by action.", "action")
-    yield one("act_problems", "What the last act could not do: nodes refused, retests whose end is not known.")
-    yield one("act_refused_files", "Results and findings that the last act did not believe.")
-    yield one("act_wrong_clocks", "Nodes whose clock is off, as the last act saw it.")
-    yield one("fleet_nodes", "The nodes by state, the group of nearfar slurm status; each is counted once.", "state")
-    yield one("fleet_node", "Each node that is not good, with its state as a label. Always 1.", "node", "state")
-    yield one("fleet_dead_nodes", "Nodes drained by nearfar that are down and do not answer.")
-    yield one("fleet_open_findings", "Findings of a node that stand, by check.", "node", "check", "hard")
-    yield one("fleet_hard_evidence", "Hard evidence that is open, on all nodes.")
-    yield one("fleet_shared_faults", "Metrics that fail on many nodes at once, for which no node is blamed.")
-    words = "On how many nodes each of them is; subject is without the parts' numbers."
-    yield one("fleet_shared_fault_nodes", words, "check", "subject", "hard")
-    yield one("drains", "Drains that count against a cap.", "cap")
-    yield one("drains_limit", "The most nodes that a cap allows.", "cap")
-    yield one("partition_nodes", "The nodes of a partition.", "partition")
-    yield one("partition_usable_nodes", "Those that are neither down nor drained, by whomever.", "partition")
-    yield one("partition_usable_least_nodes", "The nodes that have to stay usable.", "partition")
-    yield one("partition_drains", "Drains in a partition that count against a cap.", "partition", "cap")
-    yield one("partition_drains_limit", "The most nodes of a partition that a cap allows.", "partition", "cap")
-    yield one("drains_held", "Nodes whose drain is held, by what holds it.", "by")
-    yield one("drains_stopped", "1: drains are stopped until a person allows them.")
-    yield one("fleet_last_result_timestamp_seconds", "When the newest result of a node came, in seconds since 1970.")
-    yield one("fleet_last_look_timestamp_seconds", "When the newest look at a node came, in seconds since 1970.")
-    yield one("sweep_start_timestamp_seconds", "When the newest sweep began, in seconds since 1970.", "sweep", "level")
-    yield one("hook_events_waiting", "Events that a hook has not been told yet.", "hook")
+    yield row("act_info", "The last nearfar slurm act that came to its end. Always 1.", "version")
+    yield row("act_last_run_timestamp_seconds", "When act came to its end last, in seconds since 1970.")
+    yield row("act_last_run_duration_seconds", "How long the last act took, without hooks.")
+    yield row("act_actions", "What the last act did, by action.", "action")
+    yield row("act_problems", "What the last act could not do: nodes refused, retests whose end is not known.")
+    yield row("act_refused_files", "Results and findings that the last act did not believe.")
+    yield row("act_wrong_clocks", "Nodes whose clock is off, as the last act saw it.")
+    yield row("fleet_nodes", "The nodes by state, the group of nearfar slurm status; each is counted once.", "state")
+    yield row("fleet_node", "Each node that is not good, with its state as a label. Always 1.", "node", "state")
+    yield row("fleet_dead_nodes", "Nodes drained by nearfar that are down and do not answer.")
+    yield row("fleet_open_findings", "Findings of a node that stand, by check.", "node", "check", "hard")
+    yield row("fleet_hard_evidence", "Hard evidence that is open, on all nodes.")
+    yield row("fleet_shared_faults", "Metrics that fail on many nodes at once, for which no node is blamed.")
+    text = "On how many nodes each of them is; subject is without the parts' numbers."
+    yield row("fleet_shared_fault_nodes", text, "check", "subject", "hard")
+    yield row("drains", "Drains that count against a cap.", "cap")
+    yield row("drains_limit", "The most nodes that a cap allows.", "cap")
+    yield row("partition_nodes", "The nodes of a partition.", "partition")
+    yield row("partition_usable_nodes", "Those that are neither down nor drained, by whomever.", "partition")
+    yield row("partition_usable_least_nodes", "The nodes that have to stay usable.", "partition")
+    yield row("partition_drains", "Drains in a partition that count against a cap.", "partition", "cap")
+    yield row("partition_drains_limit", "The most nodes of a partition that a cap allows.", "partition", "cap")
+    yield row("drains_held", "Nodes whose drain is held, by what holds it.", "by")
+    yield row("drains_stopped", "1: drains are stopped until a person allows them.")
+    yield row("fleet_last_result_timestamp_seconds", "When the newest result of a node came, in seconds since 1970.")
+    yield row("fleet_last_look_timestamp_seconds", "When the newest look at a node came, in seconds since 1970.")
+    yield row("sweep_start_timestamp_seconds", "When the newest sweep began, in seconds since 1970.", "sweep", "level")
+    yield row("hook_events_waiting", "Events that a hook has not been told yet.", "hook")
 
 
 #: By name, in the order of the files.

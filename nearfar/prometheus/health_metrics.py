@@ -25,11 +25,11 @@ def page(finding: Mapping[str, Any]) -> MetricsPage:
     made.add("nearfar_health_timestamp_seconds", utc_time(finding["time"]).timestamp(), **whose)
     made.add("nearfar_health_duration_seconds", finding["seconds"], **whose)
     made.one_of("nearfar_health_verdict", VERDICTS, finding["verdict"], **whose)
-    found = [Finding.from_raw(one) for one in finding["findings"]]
-    for (verdict, hard), count in Counter((one.verdict, _word(one.hard)) for one in found).items():
+    findings = [Finding.from_raw(entry) for entry in finding["findings"]]
+    for (verdict, hard), count in Counter((entry.verdict, _word(entry.hard)) for entry in findings).items():
         made.add("nearfar_health_findings", count, **whose, verdict=verdict, hard=hard)
-    for one in sorted(found, key=lambda one: (VERDICTS.index(one.verdict), not one.hard))[:MOST_FINDINGS]:
-        labels = {"subject": one.subject, "verdict": one.verdict, "hard": _word(one.hard)}
+    for entry in sorted(findings, key=lambda entry: (VERDICTS.index(entry.verdict), not entry.hard))[:MOST_FINDINGS]:
+        labels = {"subject": entry.subject, "verdict": entry.verdict, "hard": _word(entry.hard)}
         made.add("nearfar_health_finding", 1, **whose, **labels)
     made.add("nearfar_health_notes", len(finding.get("notes", ())), **whose)
     made.add("nearfar_health_unread", len(finding.get("unread", ())), **whose)

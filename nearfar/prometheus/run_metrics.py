@@ -38,21 +38,21 @@ def page(folder: Path, whole: bool = False, node: str | None = None, level: str 
     Raises ``NearfarError`` for what is no run, ``CouldNotJudge`` for a run in which nothing was measured.
     """
     run = run_directory.read(folder)
-    nodes = [each for each in run.nodes if not each.modelled]
+    nodes = [run_node for run_node in run.nodes if not run_node.modelled]
     if not nodes:
         raise CouldNotJudge(f"{folder}: nothing was measured; what is modelled is no metric")
     handed_over = verdict_file.load_object(folder / _RESULT) or {}
     made = MetricsPage()
-    for each in nodes:
+    for run_node in nodes:
         given = (node or handed_over.get("node")) if len(nodes) == 1 else None
-        name = str(given or short_host_name(each.name))
-        whose = {"system": each.system, "node": name}
-        _add_run(made, run, each, whose, level or handed_over.get("pack"))
-        for check in each.checks:
+        name = str(given or short_host_name(run_node.name))
+        whose = {"system": run_node.system, "node": name}
+        _add_run(made, run, run_node, whose, level or handed_over.get("pack"))
+        for check in run_node.checks:
             made.add("nearfar_check_verdict", 1, **whose, check=check.name, verdict=check.word)
             if check.verdict is not None:
                 _add_check(made, check.verdict, whose, whole)
-        for check_name, subject, verdict, hard in _worst_first(each)[:MOST_FINDINGS]:
+        for check_name, subject, verdict, hard in _worst_first(run_node)[:MOST_FINDINGS]:
             made.add(
                 "nearfar_finding", 1, **whose, check=check_name, subject=subject, verdict=verdict, hard=_word(hard)
             )
@@ -85,14 +85,14 @@ def _add_run(made: MetricsPage, run: RunDirectory, node: NodeRun, whose: _Whose,
 def _gpu(verdicts: Sequence[Verdict]) -> str | None:
     """The model of the node's first GPU."""
     measured = (verdict.measurement for verdict in verdicts if verdict.measurement is not None)
-    return next((gpu.name for each in measured for gpu in each.gpus if gpu.name), None)
+    return next((gpu.name for node in measured for gpu in node.gpus if gpu.name), None)
 
 
 def _add_check(made: MetricsPage, verdict: Verdict, whose: _Whose, whole: bool) -> None:
     for word, count in Counter(metric.verdict for metric in verdict.metrics).items():
         made.add("nearfar_figures", count, **whose, check=verdict.check, verdict=word)
-    found = Counter((f.verdict, _word(f.hard)) for f in verdict.findings if f.verdict in ORDER[:3])
-    for (word, hard), count in found.items():
+    counts = Counter((f.verdict, _word(f.hard)) for f in verdict.findings if f.verdict in ORDER[:3])
+    for (word, hard), count in counts.items():
         made.add("nearfar_findings", count, **whose, check=verdict.check, verdict=word, hard=hard)
     for metric in verdict.metrics if whole else _worst_of_groups(verdict.metrics):
         _add_figure(made, metric, whose, verdict.check, whole)
@@ -138,14 +138,14 @@ def _add_figure(made: MetricsPage, metric: JudgedMetric, whose: _Whose, check: s
 
 def _worst_first(node: NodeRun) -> list[tuple[str, str, str, bool]]:
     """Check, subject, verdict and whether it is hard of all that is not well, figures too."""
-    found = []
+    entries = []
     for check in node.checks:
         verdict = check.verdict
         if verdict is not None:
-            found += [(check.name, f.subject, f.verdict, f.hard) for f in verdict.findings]
-            found += [(check.name, m.name, m.verdict, False) for m in verdict.metrics]
-    bad = [one for one in found if one[2] in ORDER[:3]]
-    return sorted(bad, key=lambda one: (ORDER.index(one[2]), not one[3]))
+            entries += [(check.name, f.subject, f.verdict, f.hard) for f in verdict.findings]
+            entries += [(check.name, m.name, m.verdict, False) for m in verdict.metrics]
+    bad = [entry for entry in entries if entry[2] in ORDER[:3]]
+    return sorted(bad, key=lambda entry: (ORDER.index(entry[2]), not entry[3]))
 
 
 def _word(hard: bool) -> str:

@@ -36,11 +36,11 @@ def _figure(result: Mapping[str, Any], part: Mapping[str, Any]) -> SubjectMetric
 
 def findings(document: Document | None) -> list[Finding]:
     """Whether each program's launcher binds as well as the site asks (``at_most``); a note where it asks nothing."""
-    found = []
+    findings = []
     for result in [] if document is None else _results(document):
         message = messages.BINDING_COST if result.get("at_most") is None else _MESSAGES[result.get("good")]
-        found.append(message.finding(str(result["cell"]), **_fields(result)))
-    return found
+        findings.append(message.finding(str(result["cell"]), **_fields(result)))
+    return findings
 
 
 def _fields(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _fields(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _results(document: Document) -> list[Mapping[str, Any]]:
-    return [each for each in document.raw.get("results") or [] if each["quantity"] == PROGRAM]
+    return [result for result in document.raw.get("results") or [] if result["quantity"] == PROGRAM]
 
 
 QUESTION = Question(

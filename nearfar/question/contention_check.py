@@ -25,12 +25,12 @@ def subjects(node: Node, fill: bool = True) -> tuple[list[str], list[Skip]]:
     """A pair of ranks for each task, and with ``fill`` pairs on all cores that are left."""
     movers = len(node.gpus)
     pairs = (contention.ranks(node, movers, fill) - movers) // 2
-    words = ["per_task"] if movers and pairs >= movers else []
+    sides = ["per_task"] if movers and pairs >= movers else []
     if pairs > movers > 0:
-        words.append("all_cores")
+        sides.append("all_cores")
     elif 0 < pairs < movers:
-        words.append("pairs")
-    return contention.subjects(words, [movers]), []
+        sides.append("pairs")
+    return contention.subjects(sides, [movers]), []
 
 
 def every_subject(node: Node) -> list[str]:
@@ -40,8 +40,8 @@ def every_subject(node: Node) -> list[str]:
 
 def misspelt(row: str) -> str | None:
     """What of a row's name no figure of any node can have; None if a node could have it."""
-    words = row.split(".")
-    rest = [word for word in words if not word.isdigit()]
+    fields = row.split(".")
+    rest = [field for field in fields if not field.isdigit()]
     if len(rest) != 5:
         return "a row is within.ARRANGEMENT.MESSAGES.FIGURE, such as within.per_task.pingpong_8B.mpi.latency_penalty"
     return first_unknown([
@@ -59,11 +59,11 @@ def synthetic(subjects: Iterable[str], node: Node) -> Document:
             results.append(of_mpi_alone(subject, latency))
             continue
         mpi = contention.MPI_LATENCY if latency else contention.MPI_BANDWIDTH
-        kinds = ("penalty", "tail_penalty", "polled_penalty") if latency else ("penalty", "polled_penalty")
-        for quantity, penalties in ((mpi, kinds), (contention.MOVED[0], ("penalty",))):
-            one = {"unit": "1", "median": 1.0}
+        suffixes = ("penalty", "tail_penalty", "polled_penalty") if latency else ("penalty", "polled_penalty")
+        for quantity, penalties in ((mpi, suffixes), (contention.MOVED[0], ("penalty",))):
+            rate = {"unit": "1", "median": 1.0}
             result = {"quantity": quantity, "cell": subject, "converged": True, "verified": True, "flows": []}
-            results.append({**result, **dict.fromkeys(penalties, one)})
+            results.append({**result, **dict.fromkeys(penalties, rate)})
     return synthetic_documents.document({"results": results}, node)
 
 

@@ -28,8 +28,8 @@ def subjects(node: Node, bindings: str = "default,gpu") -> tuple[list[str], list
 
 def misspelt(row: str) -> str | None:
     """What of a row's name no figure of any node can have; None if a node could have it."""
-    words = row.split(".")
-    rest = [word for word in words if word != "host"]
+    fields = row.split(".")
+    rest = [field for field in fields if field != "host"]
     if len(rest) not in (3, 4) or rest[0] != "saxpy":
         return "a row is saxpy.BINDING.FIGURE, such as saxpy.gpu.load_balance"
     between = ["least", "mean", "greatest", *(f"over_{binding}" for binding in BINDINGS)]
@@ -43,13 +43,13 @@ def synthetic(node: Node, features: Collection[str]) -> Document:
     whats = ("load_balance", "communication_efficiency", "parallel_efficiency", "transfer_imbalance", *units)
     entries = [(binding, what, "rank0") for binding in load_balance.BINDINGS for what in whats]
     entries += [("gpu", "speedup", other) for other in load_balance.BINDINGS if other != "gpu"]
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    results: dict[tuple[str, str], dict[str, Any]] = {}
     for binding, what, flow in entries:
-        result = found.setdefault((binding, what), {
+        result = results.setdefault((binding, what), {
             "quantity": f"saxpy.{what}", "cell": load_balance.subject(binding), "converged": True, "verified": True, "flows": [],
         })  # fmt: skip
         result["flows"].append({"flow": flow, "rate": {"unit": units.get(what, "1"), "median": 1.0}})
-    return synthetic_documents.document({"results": list(found.values())}, node)
+    return synthetic_documents.document({"results": list(results.values())}, node)
 
 
 QUESTION = Question(

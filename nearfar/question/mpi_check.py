@@ -23,12 +23,12 @@ def subjects(node: Node) -> tuple[list[str], list[Skip]]:
 
 def misspelt(row: str) -> str | None:
     """What of a row's name no figure of any node can have; None if a node could have it."""
-    words = row.split(".")
-    rest = [word for word in words if not re.fullmatch(r"n\d+_n\d+", word)]
+    fields = row.split(".")
+    rest = [field for field in fields if not re.fullmatch(r"n\d+_n\d+", field)]
     if len(rest) not in (2, 3):
         return "a row is PLACEMENT.MESSAGES, such as same_numa_node.pingpong_8B"
     known = [*WITHIN, numa_pairs.UNKNOWN]
-    known += [f"{each}_{numa_pairs.OVER}" for each in known if each != numa_pairs.RIGHT]
+    known += [f"{ratio}_{numa_pairs.OVER}" for ratio in known if ratio != numa_pairs.RIGHT]
     parts: list[tuple[str, Iterable[str], str]] = [(rest[0].partition("_")[0], MPIS, "MPI")] if len(rest) == 3 else []
     return first_unknown([*parts, (rest[-2], known, "placement"), (rest[-1], TRAFFICS, "kind of messages")])
 

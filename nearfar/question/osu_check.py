@@ -40,18 +40,18 @@ def synthetic(node: Node, features: Collection[str]) -> Document:
 
 def misspelt(row: str) -> str | None:
     """What of a row's name no figure of any node can have; None if a node could have it."""
-    words = row.split(".")
-    at = next((place for place, word in enumerate(words) if word.startswith("osu_")), None)
-    if at is None or not 0 < at <= 2 or len(words) < at + 3:
+    fields = row.split(".")
+    at = next((place for place, field in enumerate(fields) if field.startswith("osu_")), None)
+    if at is None or not 0 < at <= 2 or len(fields) < at + 3:
         return "a row is PLACEMENT.BENCHMARK.BUFFERS….SIZE, such as near.osu_bw.D_D.peak"
     parts: list[tuple[str, Iterable[str], str]] = [
-        (words[at - 1], _OSU_CLASSES, "placement"), (words[at], BENCHMARKS, "benchmark"),
-        (words[at + 1], _BUFFERS, "pair of buffers"),
+        (fields[at - 1], _OSU_CLASSES, "placement"), (fields[at], BENCHMARKS, "benchmark"),
+        (fields[at + 1], _BUFFERS, "pair of buffers"),
     ]  # fmt: skip
     if at == 2:
-        parts.append((words[0].partition("_")[0], MPIS, "MPI"))
-    if not re.fullmatch(r"\d+B", words[-1]):
-        parts.append((words[-1], _LABELS, "message size"))
+        parts.append((fields[0].partition("_")[0], MPIS, "MPI"))
+    if not re.fullmatch(r"\d+B", fields[-1]):
+        parts.append((fields[-1], _LABELS, "message size"))
     return first_unknown(parts)
 
 

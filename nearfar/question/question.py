@@ -121,7 +121,7 @@ class Question:
         every = {*features, *could}
         if self.fits(system, partition, features) or not self.fits(system, partition, every):
             return ()
-        return tuple(each for each in could if not self.fits(system, partition, every - {each}))
+        return tuple(feature for feature in could if not self.fits(system, partition, every - {feature}))
 
     def references_of(self, metric: AnyMetric) -> str:
         """The check whose references judge a figure."""
@@ -147,7 +147,7 @@ class Question:
         """Every figure that each of the cells can have by itself; where nothing asked is a cell, every figure on the node."""
         from . import synthetic_documents
 
-        cells = [each for each in asked if isinstance(each, Cell)]
+        cells = [cell for cell in asked if isinstance(cell, Cell)]
         if not cells:
             return [] if self.judged_as is not None else self.known_figures(node, features)
         return [m for cell in cells for m in metrics(synthetic_documents.of_cells([cell], node, self.quantities))]

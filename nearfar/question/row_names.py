@@ -24,21 +24,21 @@ _TASKS = re.compile(r"x[0-9]{1,2}")
 
 def of_cells(row: str) -> str | None:
     """What of a row's name no figure of cells can have, with the nearest word; None if a node could have it."""
-    words = row.split(".")
-    path_class = split_class(words[0])[0]
+    parts = row.split(".")
+    path_class = split_class(parts[0])[0]
     if path_class not in CLASSES and not _LANES.fullmatch(path_class):
         whole = [f"{name}_{derived}" for name in ("on_socket", "off_socket") for derived in DERIVED[:1]]
-        return f"'{words[0]}' is not a path class{_nearest(words[0], [*CLASSES, 'NV18', *whole])}"
-    if len(words) == 1:
+        return f"'{parts[0]}' is not a path class{_nearest(parts[0], [*CLASSES, 'NV18', *whole])}"
+    if len(parts) == 1:
         return "a row is CLASS.FIGURE, such as near.h2d"
-    if re.match(r"[ngc]\d", words[1]):
+    if re.match(r"[ngc]\d", parts[1]):
         try:
             parse_metric_name(row)
         except NearfarError as error:
-            return f"'{'.'.join(words[1:])}' is no cell's name, such as n0_g0: {str(error).partition(': ')[2]}"
+            return f"'{'.'.join(parts[1:])}' is no cell's name, such as n0_g0: {str(error).partition(': ')[2]}"
         return None
     return next(
-        (f"'{w}' is part of no figure{_nearest(w, _BEHIND)}" for w in words[1:] if not _known_behind(w)), None
+        (f"'{w}' is part of no figure{_nearest(w, _BEHIND)}" for w in parts[1:] if not _known_behind(w)), None
     )  # fmt: skip
 
 

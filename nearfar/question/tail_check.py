@@ -17,12 +17,10 @@ def the_worst(document: Document | None) -> list[Finding]:
     """A note of the slowest transfer of all paths, held against the median of its own path, and when it was; before it that all
     arrived, where each path was verified."""
     results = [] if document is None else document.results
-    tails = [
-        (each.tail, each.cell, each.verified) for each in results if each.tail is not None and each.cell is not None
-    ]
+    tails = [(r.tail, r.cell, r.verified) for r in results if r.tail is not None and r.cell is not None]
     if not tails:
         return []
-    tail, cell, _ = max(tails, key=lambda each: each[0].worst_over_p50)
+    tail, cell, _ = max(tails, key=lambda r: r[0].worst_over_p50)
     worst = messages.SLOWEST_TRANSFER.finding(
         SLOWEST, path=cells.pretty(cell), transfers=tail.count, ratio=tail.worst_over_p50, seconds=tail.worst_at, sample=tail.worst_visit
     )  # fmt: skip

@@ -15,8 +15,8 @@ def subjects(node: Node) -> tuple[list[str], list[Skip]]:
     movers = len(node.gpus)
     if contention.cores(node) < 4 * movers:
         return [], []
-    words = ["together", "split"] if len(node.packages) > 1 else ["together"]
-    return contention.subjects(words, range(1, movers + 1)), []
+    sides = ["together", "split"] if len(node.packages) > 1 else ["together"]
+    return contention.subjects(sides, range(1, movers + 1)), []
 
 
 def every_subject(node: Node) -> list[str]:

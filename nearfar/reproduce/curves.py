@@ -27,23 +27,20 @@ class Curve:
     drawing: Markup
 
 
-def curves(one: RowBeside, site: ThisSite | None) -> Iterator[Curve]:
+def curves(beside: RowBeside, site: ThisSite | None) -> Iterator[Curve]:
     """The curves of a row; none where its figures are no curve."""
-    yield from _ramps(one)
+    yield from _ramps(beside)
     if site is None:
         return
-    for record in site.records(one.row):
-        for found in size_curves_of(figures(record, ""), record.document):
-            if "GPU" not in found.title:  # the papers' curves are of host memory and a GPU
-                yield Curve(f"{site.name}, over the size of a transfer: {found.title}", found.curve)
+    for record in site.records(beside.row):
+        for titled in size_curves_of(figures(record, ""), record.document):
+            if "GPU" not in titled.title:  # the papers' curves are of host memory and a GPU
+                yield Curve(f"{site.name}, over the size of a transfer: {titled.title}", titled.curve)
 
 
-def _ramps(one: RowBeside) -> Iterator[Curve]:
-    steps = [(step, figure) for figure in one.figures if (step := _step(figure)) is not None]
-    if (
-        max((len({gpus for (way, gpus), _ in steps if way == each}) for each in ("h2d", "d2h", "both")), default=0)
-        < _STEPS
-    ):
+def _ramps(beside: RowBeside) -> Iterator[Curve]:
+    steps = [(step, figure) for figure in beside.figures if (step := _step(figure)) is not None]
+    if _longest(steps) < _STEPS:
         return
     yield Curve(
         "published; hollow: the model",
@@ -55,7 +52,7 @@ def _ramps(one: RowBeside) -> Iterator[Curve]:
 
 def _longest(steps: list[tuple[tuple[str, int], FigureBeside]]) -> int:
     """The most numbers of GPUs that one way has."""
-    return max((len({gpus for (way, gpus), _ in steps if way == each}) for each in ("h2d", "d2h", "both")), default=0)
+    return max((len({gpus for (way, gpus), _ in steps if way == side}) for side in ("h2d", "d2h", "both")), default=0)
 
 
 def _totals(
@@ -65,9 +62,9 @@ def _totals(
 ) -> Markup:
     series: dict[str, list[tuple[int, float, float | None]]] = {}
     for (way, gpus), figure in steps:
-        found = value(figure)
-        if found is not None:
-            series.setdefault(way, []).append((gpus, found, expected(figure)))
+        total = value(figure)
+        if total is not None:
+            series.setdefault(way, []).append((gpus, total, expected(figure)))
     return drawn.totals(series)
 
 

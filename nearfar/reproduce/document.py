@@ -39,7 +39,7 @@ def as_json(paper: Paper, rows: Sequence[RowBeside], site: ThisSite | None) -> d
         "title": paper.title,
         "node": None if site is None else site.name,
         "run": None if site is None else str(site.run.folder.parent),
-        "rows": [_row(each) for each in rows],
+        "rows": [_row(row) for row in rows],
     }
 
 
@@ -48,23 +48,23 @@ def text(paper: Paper, rows: Sequence[RowBeside], site: ThisSite | None) -> str:
     return json.dumps(as_json(paper, rows, site), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _row(one: RowBeside) -> dict[str, Any]:
-    row = one.row
+def _row(beside: RowBeside) -> dict[str, Any]:
+    row = beside.row
     return {
         "id": row.id, "papers": list(row.papers), "place": row.place, "kind": row.kind, "what": row.what, "state": row.state,
         "values": list(row.values), **{key: value for key in _OPTIONAL if (value := getattr(row, key))},
-        "checks": [{"check": check, "verdict": verdict, "words": line} for check, verdict, line in one.said],
-        "model_says": one.model_says or None, "site_says": one.site_says or None, "because": one.site_because or None,
-        "figures": [_figure(figure, row) for figure in one.figures],
+        "checks": [{"check": check, "verdict": verdict, "words": line} for check, verdict, line in beside.said],
+        "model_says": beside.model_says or None, "site_says": beside.site_says or None, "because": beside.site_because or None,
+        "figures": [_figure(figure, row) for figure in beside.figures],
     }  # fmt: skip
 
 
 def _figure(figure: FigureBeside, row: PaperRow) -> dict[str, Any]:
-    said = figure.published
+    source = figure.published
     return {
-        "name": said.name, "cell": str(said.asked) if said.asked.cells else None,
-        "metric": str(said.asked) if said.asked.metric else None, "against": str(said.against) if said.against else None,
-        "published": said.value, "tolerance": said.tolerance, "modelled": figure.modelled, "basis": figure.basis or None,
+        "name": source.name, "cell": str(source.asked) if source.asked.cells else None,
+        "metric": str(source.asked) if source.asked.metric else None, "against": str(source.against) if source.against else None,
+        "published": source.value, "tolerance": source.tolerance, "modelled": figure.modelled, "basis": figure.basis or None,
         "measured": figure.measured, "of": figure.site.what or None, "compared": figure.compared and figure.measured is not None,
         "difference": figure.difference, "words": words.difference(figure, row) or None, "because": figure.site.because or None,
     }  # fmt: skip

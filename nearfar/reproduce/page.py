@@ -40,8 +40,8 @@ class NodeView:
     @property
     def wide(self) -> bool:
         """Whether it needs the page's whole width."""
-        found = re.search(r'viewBox="0 0 (\d+)', self.drawing)
-        return found is not None and int(found[1]) > _WIDE
+        match = re.search(r'viewBox="0 0 (\d+)', self.drawing)
+        return match is not None and int(match[1]) > _WIDE
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,14 @@ def render(
     paper: Paper, rows: Sequence[RowBeside], site: ThisSite | None, directories: Sequence[Path], command: str
 ) -> str:
     """The page, one self-contained HTML document; ``command`` makes it again."""
-    asked = [one for one in rows if one.row.command]
-    with_figures = [one for one in asked if one.figures]
-    views = [RowView(one, scale_end(one.figures), tuple(curves(one, site))) for one in with_figures]
+    asked = [r for r in rows if r.row.command]
+    with_figures = [r for r in asked if r.figures]
+    views = [RowView(r, scale_end(r.figures), tuple(curves(r, site))) for r in with_figures]
     return rendered("reproduce.html", {
         "paper": paper, "rows": list(rows), "views": views, "site": site, "words": words, "title": title, "signs": SIGNS,
-        "plain": [one for one in asked if not one.figures], "not_asked": [one for one in rows if not one.row.command],
-        "in_part": [one for one in asked if one.row.lacks], "nodes": _nodes(paper, site, directories), "strip": strip, "axis": axis,
-        "compared": any(figure.compared for one in rows for figure in one.figures), "command": command,
+        "plain": [r for r in asked if not r.figures], "not_asked": [r for r in rows if not r.row.command],
+        "in_part": [r for r in asked if r.row.lacks], "nodes": _nodes(paper, site, directories), "strip": strip, "axis": axis,
+        "compared": any(figure.compared for r in rows for figure in r.figures), "command": command,
         "version": nearfar.__version__, "made": second_text(),
     })  # fmt: skip
 
@@ -73,11 +73,11 @@ def _nodes(paper: Paper, site: ThisSite | None, directories: Sequence[Path]) -> 
     """The node types that the paper speaks of, most rows first, then this site's node."""
     names = [row.node_type for row in paper.rows if row.node_type and row.paper == paper.name]
     ordered = sorted(dict.fromkeys(names), key=lambda name: -names.count(name))
-    found = [_view(load_node_type(name, directories)) for name in ordered]
+    views = [_view(load_node_type(name, directories)) for name in ordered]
     if site is not None and site.node is not None:
         about = "; ".join(filter(None, [site.node.product or "", parts(site.node)]))
-        found.append(NodeView(site.name, about, draw(site.node, Findings(), "node-here"), True))
-    return found
+        views.append(NodeView(site.name, about, draw(site.node, Findings(), "node-here"), True))
+    return views
 
 
 def _view(node_type: NodeType) -> NodeView:

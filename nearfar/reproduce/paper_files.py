@@ -62,10 +62,8 @@ class PaperRow:
     @property
     def checks(self) -> tuple[str, ...]:
         """The checks that measure it: its counterpart, then those that its command names."""
-        words = self.command.split()
-        named = (
-            words[words.index("--check") + 1 :] if words[:2] == ["nearfar", "validate"] and "--check" in words else []
-        )
+        argv = self.command.split()
+        named = argv[argv.index("--check") + 1 :] if argv[:2] == ["nearfar", "validate"] and "--check" in argv else []
         return tuple(dict.fromkeys([*([self.check] if self.check else []), *named]))
 
     @property
@@ -88,16 +86,16 @@ def papers(directories: Sequence[Path]) -> dict[str, Paper]:
     titles: dict[str, str] = {}
     rows: list[PaperRow] = []
     files: dict[int, SiteFile] = {}
-    found = [SiteFile(path) for path in site_files("published", list(directories)).values()]
-    for file in found:
+    paper_files = [SiteFile(path) for path in site_files("published", list(directories)).values()]
+    for file in paper_files:
         file.check("published-1")
         if file.data["paper"] != file.path.stem:
             raise file.error(f"paper: '{file.data['paper']}' in a file called {file.path.name}: use one name", "paper")
         titles[file.path.stem] = file.data["title"]
-    for file in found:
+    for file in paper_files:
         for row in _rows(file, titles):
             other = files.setdefault(row.id, file)
-            if other is not file or row.id in [each.id for each in rows]:
+            if other is not file or row.id in [known_row.id for known_row in rows]:
                 raise file.error(
                     f"row {row.id} stands in {other.path.name} already: give each row a number of its own", "rows"
                 )
@@ -183,7 +181,7 @@ def _fault_of_figures(entry: Mapping[str, Any]) -> str | None:
         if text is not None and which not in ("", *CHOOSING):
             return f"metrics: '{text}': a pattern of names, after nothing or one of {', '.join(CHOOSING)}"
     cells = [*entry.get("cells", ()), *(entry.get("against", ()) if "cells" in entry else ())]
-    for text in (each for one in cells if one is not None for each in ([one] if isinstance(one, str) else one)):
+    for text in (text for cell in cells if cell is not None for text in ([cell] if isinstance(cell, str) else cell)):
         try:
             parse(text)
         except CellError as error:

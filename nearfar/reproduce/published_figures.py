@@ -65,7 +65,7 @@ def figures(entry: Mapping[str, Any]) -> tuple[PublishedFigure, ...]:
     values: Sequence[float | None] = entry.get("values") or [None] * len(entry.get("cells", ()))
     # A table whose source names a spread is printed with as many decimals throughout.
     most = max((_decimals(value) for value in values if value is not None), default=0)
-    found = []
+    listed = []
     for place, value in enumerate(values):
         own = {key: entry[key][place] for key in OF_VALUES if key in entry}
         by_name = "metrics" in entry
@@ -73,8 +73,8 @@ def figures(entry: Mapping[str, Any]) -> tuple[PublishedFigure, ...]:
         name = own.get("names") or ", ".join(map(pretty, asked.cells)) or str(asked)
         against = _asked(own.get("against"), by_name)
         decimals = 0 if value is None else most if "tolerance" in entry else _decimals(value)
-        found.append(PublishedFigure(name, value, asked, against, _tolerance(value, entry.get("tolerance")), decimals))
-    return tuple(found)
+        listed.append(PublishedFigure(name, value, asked, against, _tolerance(value, entry.get("tolerance")), decimals))
+    return tuple(listed)
 
 
 def _asked(entry: Any, by_name: bool) -> Asked:

@@ -90,15 +90,15 @@ def _row(row: PaperRow, node_type: NodeType | None, site: ThisSite | None, model
         figures.append(FigureBeside(figure, modelled, basis, answer, alike))
     if site is None:
         return RowBeside(row, tuple(figures), model_says)
-    said = tuple((record.name, record.word, check_line(record, site.run)) for record in site.records(row))
+    check_lines = tuple((record.name, record.word, check_line(record, site.run)) for record in site.records(row))
     site_says = here(row, site.node)
-    because = _because(row, figures, said)
-    if not (because or said or site_says or model_says):
+    because = _because(row, figures, check_lines)
+    if not (because or check_lines or site_says or model_says):
         because = f"{' '.join(row.command.split()[:2])} measures nothing"
-    return RowBeside(row, tuple(figures), model_says, said, site_says, because)
+    return RowBeside(row, tuple(figures), model_says, check_lines, site_says, because)
 
 
-def _because(row: PaperRow, figures: Sequence[FigureBeside], said: Sequence[tuple[str, str, str]]) -> str:
+def _because(row: PaperRow, figures: Sequence[FigureBeside], check_lines: Sequence[tuple[str, str, str]]) -> str:
     """Why this site has nothing of a row; empty where it has something."""
     if not row.command:
         return row.not_asked
@@ -107,7 +107,7 @@ def _because(row: PaperRow, figures: Sequence[FigureBeside], said: Sequence[tupl
     reasons = list(dict.fromkeys(figure.site.because for figure in figures if figure.site.because))
     if reasons:
         return "; ".join(reasons)
-    ran = {check for check, _, _ in said}
+    ran = {check for check, _, _ in check_lines}
     not_run = [check for check in row.checks if check not in ran]
     return f"this run did not ask {' and '.join(not_run)}" if not_run else ""
 
@@ -116,24 +116,24 @@ def _modelled(figure: PublishedFigure, node_type: NodeType) -> tuple[float | Non
     """The model's value in the figure's unit, and how certain it is."""
     if not figure.asked.cells:
         return None, ""
-    one = _total(figure.asked, node_type)
-    if one is None:
+    total = _total(figure.asked, node_type)
+    if total is None:
         return None, ""
     if not figure.against:
-        said = figure.value
-        differs = said is not None and not math.isclose(one[0], said, rel_tol=_SAME)
-        return one[0], ANOTHER_INPUT if one[1] == "input" and differs else one[1]
+        published = figure.value
+        differs = published is not None and not math.isclose(total[0], published, rel_tol=_SAME)
+        return total[0], ANOTHER_INPUT if total[1] == "input" and differs else total[1]
     other = _total(figure.against, node_type)
     if other is None or not other[0]:
         return None, ""
-    basis = max(one[1], other[1], key=_BASES.index)
-    return (1 - one[0] / other[0]) * 100, "of inputs" if basis == "input" else basis
+    basis = max(total[1], other[1], key=_BASES.index)
+    return (1 - total[0] / other[0]) * 100, "of inputs" if basis == "input" else basis
 
 
 def _total(asked: Asked, node_type: NodeType) -> tuple[float, str] | None:
-    found = [_prediction(cell, node_type) for cell in asked.cells]
-    known = [(each.total, each.basis) for each in found if each is not None and each.total is not None]
-    if not known or len(known) < len(found):
+    predictions = [_prediction(cell, node_type) for cell in asked.cells]
+    known = [(p.total, p.basis) for p in predictions if p is not None and p.total is not None]
+    if not known or len(known) < len(predictions):
         return None
     return sum(total for total, _ in known), max((basis for _, basis in known), key=_BASES.index)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -22,9 +21,9 @@ _ENDS = (1, 2, 4, 5, 6, 8, 10)
 def scale_end(figures: Sequence[FigureBeside]) -> float:
     """Where the scale of a row's figures ends, which begins at 0; 0 where there is nothing to draw."""
     most = 0.0
-    for one in figures:
-        said = one.published.value or 0.0
-        most = max(most, said + (one.published.tolerance or 0.0), one.modelled or 0.0, one.measured or 0.0)
+    for figure in figures:
+        value = figure.published.value or 0.0
+        most = max(most, value + (figure.published.tolerance or 0.0), figure.modelled or 0.0, figure.measured or 0.0)
     if most <= 0:
         return 0.0
     unit = 10.0 ** math.floor(math.log10(most))
@@ -37,13 +36,13 @@ def axis(end: float, unit: str) -> Markup:
         "svg", class_="strip", viewBox=f"0 0 {WIDTH} {HEIGHT}", width=WIDTH, height=HEIGHT, aria_hidden="true"
     )
     for part, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
-        words = f"{end * part:g}" + (f" {unit}" if part == 1.0 else "")
+        label = f"{end * part:g}" + (f" {unit}" if part == 1.0 else "")
         x = _at(end * part, end) + (-3 if part == 0 else 3 if part == 1 else 0)
-        root.append(text(x, 14, words, "scale", anchor))
+        root.append(text(x, 14, label, "scale", anchor))
     return markup(root)
 
 
-def strip(one: FigureBeside, end: float) -> Markup:
+def strip(figure: FigureBeside, end: float) -> Markup:
     """The values of a figure on the scale from 0 to ``end``."""
     root = element(
         "svg", class_="strip", viewBox=f"0 0 {WIDTH} {HEIGHT}", width=WIDTH, height=HEIGHT, aria_hidden="true"
@@ -52,21 +51,18 @@ def strip(one: FigureBeside, end: float) -> Markup:
         x = _at(end * part, end)
         root.append(element("line", x1=x, x2=x, y1=0, y2=HEIGHT, class_="grid"))
     root.append(element("line", x1=_at(0, end), x2=_at(end, end), y1=_MIDDLE, y2=_MIDDLE, class_="track"))
-    said, around = one.published.value, one.published.tolerance or 0.0
-    if said is not None:
-        low, high = _at(said - around, end), _at(said + around, end)
+    value, around = figure.published.value, figure.published.tolerance or 0.0
+    if value is not None:
+        low, high = _at(value - around, end), _at(value + around, end)
         root.append(element("rect", x=low, y=3, width=max(1.0, high - low), height=HEIGHT - 6, class_="tolerance"))
-    if one.measured is not None:
-        root.append(element("circle", cx=_at(one.measured, end), cy=_MIDDLE, r=5, class_="here"))
-    if said is not None:
-        root.append(element("line", x1=_at(said, end), x2=_at(said, end), y1=1, y2=HEIGHT - 1, class_="published"))
-    if one.modelled is not None:
-        root.append(_diamond(_at(one.modelled, end)))
+    if figure.measured is not None:
+        root.append(element("circle", cx=_at(figure.measured, end), cy=_MIDDLE, r=5, class_="here"))
+    if value is not None:
+        root.append(element("line", x1=_at(value, end), x2=_at(value, end), y1=1, y2=HEIGHT - 1, class_="published"))
+    if figure.modelled is not None:
+        x, top = _at(figure.modelled, end), _MIDDLE - 5.5
+        root.append(element("path", d=f"M{x:.1f} {top} l5.5 5.5 l-5.5 5.5 l-5.5 -5.5 z", class_="model"))
     return markup(root)
-
-
-def _diamond(x: float) -> ET.Element:
-    return element("path", d=f"M{x:.1f} {_MIDDLE - 5.5} l5.5 5.5 l-5.5 5.5 l-5.5 -5.5 z", class_="model")
 
 
 def _at(value: float, end: float) -> float:

@@ -18,58 +18,60 @@ _LONGEST_NAME = 44
 
 def lines(paper: Paper, rows: Sequence[RowBeside], site: ThisSite | None) -> list[str]:
     """Every row, in lines."""
-    found = [f"{paper.name}: {paper.title}", words.counts(list(rows))]
+    lines = [f"{paper.name}: {paper.title}", words.counts(list(rows))]
     if site is not None:
-        found.append(f"this site: {site.name}; {words.site_counts(list(rows))}")
-        if not any(figure.compared for each in rows for figure in each.figures):
-            found.append(
+        lines.append(f"this site: {site.name}; {words.site_counts(list(rows))}")
+        if not any(figure.compared for row in rows for figure in row.figures):
+            lines.append(
                 "it is of another kind than the paper's nodes: paths of the same sort stand beside, and rates are not compared"
             )
-    for each in rows:
-        found += ["", *_row(each, site is not None)]
-    return found + _meanings(rows)
+    for row in rows:
+        lines += ["", *_row(row, site is not None)]
+    return lines + _meanings(rows)
 
 
 def _meanings(rows: Sequence[RowBeside]) -> list[str]:
     """What the words of the column "the model" mean, of those that stand there."""
-    used = {figure.basis for each in rows for figure in each.figures if figure.modelled is not None}
-    told = [f'  "{word}": {meaning}' for word, meaning in words.OF_THE_MODEL.items() if word in used]
-    return ["", "the model", *told, "  without such a word: its own answer, beside what was published"] if told else []
+    used = {figure.basis for row in rows for figure in row.figures if figure.modelled is not None}
+    lines = [f'  "{word}": {meaning}' for word, meaning in words.OF_THE_MODEL.items() if word in used]
+    rest = "  without such a word: its own answer, beside what was published"
+    return ["", "the model", *lines, rest] if lines else []
 
 
-def _row(each: RowBeside, measured: bool) -> Iterator[str]:
-    row = each.row
+def _row(shown: RowBeside, measured: bool) -> Iterator[str]:
+    row = shown.row
     yield f"{row.id}. {row.place}: {row.what}"
-    if each.figures:
-        yield from (f"   {line}" for line in columns(_figures(each, measured), right=[1, 2, 3] if measured else [1, 2]))
+    if shown.figures:
+        table = columns(_figures(shown, measured), right=[1, 2, 3] if measured else [1, 2])
+        yield from (f"   {line}" for line in table)
     if row.impossible:
         yield f"   cannot be as printed: {row.impossible}"
     if row.remark:
         yield f"   note: {row.remark}"
-    if each.model_says:
-        yield f"   the model: {each.model_says}"
-    if each.site_says:
-        yield f"   this site: {each.site_says}"
-    for check, verdict, line in each.said:
+    if shown.model_says:
+        yield f"   the model: {shown.model_says}"
+    if shown.site_says:
+        yield f"   this site: {shown.site_says}"
+    for check, verdict, line in shown.said:
         yield f"   this site: {check}: {verdict}: {line}"
-    if each.site_because and row.command:
-        yield f"   not asked here, because {each.site_because}"
+    if shown.site_because and row.command:
+        yield f"   not asked here, because {shown.site_because}"
     yield f"   {_asked(row)}"
 
 
-def _figures(each: RowBeside, measured: bool) -> list[tuple[str, ...]]:
-    unit = each.row.unit
+def _figures(row: RowBeside, measured: bool) -> list[tuple[str, ...]]:
+    unit = row.row.unit
     table: list[tuple[str, ...]] = [
         (words.unit(unit) or "figure", "published", "modelled", "this site", "the model", "this site beside it")
     ]
-    for figure in each.figures:
+    for figure in row.figures:
         name = figure.published.name
         numbers = [
             words.published(figure.published),
             words.modelled(figure, unit),
             words.amount(figure.measured, unit),
         ]
-        beside = words.difference(figure, each.row) if each.measured else ""
+        beside = words.difference(figure, row.row) if row.measured else ""
         table.append(
             (
                 name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…",
@@ -91,8 +93,8 @@ def list_lines(known: Mapping[str, Paper]) -> list[str]:
     """The papers with the number of their rows by state, and each row once."""
     listed = listing(known)
     table: list[tuple[str, ...]] = [("paper", "rows", *STATES, "title")]
-    for name, one in listed["papers"].items():
-        table.append((name, str(one["rows"]), *(str(one[state]) for state in STATES), one["title"]))
+    for name, paper in listed["papers"].items():
+        table.append((name, str(paper["rows"]), *(str(paper[state]) for state in STATES), paper["title"]))
     table.append(("each row once", str(listed["rows"]), *(str(listed[state]) for state in STATES), ""))
     return columns(table, right=[1, 2, 3, 4])
 

@@ -58,9 +58,9 @@ class ThisSite:
         """Whether it has the GPUs of a node type, by model and number; without GPUs in either, as many NUMA nodes and packages."""
         if self.node is None or node_type is None:
             return False
-        mine, theirs = (sorted(str(gpu.name) for gpu in node.gpus) for node in (self.node, node_type.node))
-        if mine or theirs:
-            return mine == theirs
+        own, theirs = (sorted(str(gpu.name) for gpu in node.gpus) for node in (self.node, node_type.node))
+        if own or theirs:
+            return own == theirs
         return _parts(self.node) == _parts(node_type.node) and self.node.product == node_type.node.product
 
     def records(self, row: PaperRow) -> list[CheckRecord]:
@@ -73,14 +73,14 @@ class ThisSite:
             return SiteFigure(because="")
         alike = self.is_of_kind(node_type)
         theirs = None if alike or node_type is None else node_type.node
-        one = self._asked(figure.asked, row, theirs)
-        if one.value is None or not figure.against:
-            percent = row.unit == "percent" and figure.asked.metric is not None and one.value is not None
-            return SiteFigure(one.value * 100, one.what) if percent and one.value is not None else one
+        asked = self._asked(figure.asked, row, theirs)
+        if asked.value is None or not figure.against:
+            percent = row.unit == "percent" and figure.asked.metric is not None and asked.value is not None
+            return SiteFigure(asked.value * 100, asked.what) if percent and asked.value is not None else asked
         other = self._asked(figure.against, row, theirs)
         if not other.value:
             return SiteFigure(because=other.because or f"{other.what} is nothing")
-        return SiteFigure((1 - one.value / other.value) * 100, f"{one.what} below {other.what}")
+        return SiteFigure((1 - asked.value / other.value) * 100, f"{asked.what} below {other.what}")
 
     def _asked(self, asked: Asked, row: PaperRow, theirs: Node | None) -> SiteFigure:
         if asked.metric is not None:
@@ -94,18 +94,18 @@ class ThisSite:
         return SiteFigure(sum(part.value or 0.0 for part in parts), what)
 
     def _by_name(self, wanted: MetricPattern, row: PaperRow) -> SiteFigure:
-        found = [
+        named = [
             m for record in self.records(row) for m in _metrics(record) if fnmatch.fnmatchcase(m.name, wanted.pattern)
         ]
-        values = [metric.value for metric in found if metric.value is not None]
+        values = [metric.value for metric in named if metric.value is not None]
         if wanted.which == SHARE and values:
-            values = [metric.value / metric.ceiling for metric in found if metric.value is not None and metric.ceiling]
+            values = [metric.value / metric.ceiling for metric in named if metric.value is not None and metric.ceiling]
             if not values:
                 return SiteFigure(because=_NO_PEAK)
         if not values:
             return SiteFigure(because=self._one_numa_node(wanted.pattern) or self._why(row, None))
         chosen = _CHOSEN.get(wanted.which, median)(values)
-        of = found[0].name if len(values) == 1 else f"{wanted.which or 'median'} of {plural(len(values), 'figure')}"
+        of = named[0].name if len(values) == 1 else f"{wanted.which or 'median'} of {plural(len(values), 'figure')}"
         return SiteFigure(chosen, of)
 
     def _one_numa_node(self, pattern: str) -> str:
@@ -124,22 +124,22 @@ class ThisSite:
             if metric.value is not None and (own := metric.cell) is not None
         ]
         if theirs is None:
-            found = [(own, value) for own, value in whole if own == cell]
+            matching = [(own, value) for own, value in whole if own == cell]
         elif self.node is None:
             return SiteFigure(because="the run does not say what its node is")
         else:
             packages = len(self.node.packages)
             wanted = _sort(cell, theirs, packages)
-            found = [(own, value) for own, value in whole if _sort(own, self.node, packages) == wanted]
-        if not found:
+            matching = [(own, value) for own, value in whole if _sort(own, self.node, packages) == wanted]
+        if not matching:
             return SiteFigure(because=self._why(row, cell, theirs))
-        cells = list(dict.fromkeys(own for own, _ in found))
+        cells = list(dict.fromkeys(own for own, _ in matching))
         what = (
             ", ".join(map(pretty, cells))
             if len(cells) <= _NAMED
             else f"median of {len(cells)} cells like {pretty(cells[0])}"
         )
-        return SiteFigure(median(value for _, value in found), what)
+        return SiteFigure(median(value for _, value in matching), what)
 
     def _why(self, row: PaperRow, cell: Cell | None, theirs: Node | None = None) -> str:
         """Why the run has no counterpart of a cell, or of figures by name."""
@@ -154,9 +154,9 @@ class ThisSite:
         not_run = [name for name in row.checks if name not in self._records]
         if not_run:
             return f"this run did not ask {not_run[0]}"
-        said = next((words for record in records for words in _reasons(record, cell)), None)
-        if said is not None:
-            return said
+        reason = next((text for record in records for text in _reasons(record, cell)), None)
+        if reason is not None:
+            return reason
         unfinished = next((record.problem for record in records if record.problem), None)
         if unfinished is not None:
             return unfinished
@@ -214,8 +214,8 @@ def _class(node: Node, flow: Flow) -> str:
         source, destination = (node.gpu(index) for index in flow.gpus)
         packages = {gpu.package for gpu in (source, destination) if gpu is not None}
         return "beside" if len(packages) == 1 else "across"
-    found = flow_class(node, flow)
-    return _SOLE.get(found, found)
+    path_class = flow_class(node, flow)
+    return _SOLE.get(path_class, path_class)
 
 
 def _sort(cell: Cell, node: Node, most_packages: int) -> _Sort:
@@ -231,7 +231,7 @@ def _sort(cell: Cell, node: Node, most_packages: int) -> _Sort:
             driver = flow_class(node, Flow(flow.driver, flow.destination)) if flow.direction == "h2d" else "other"
         flows.append((flow.kind, flow.direction, _class(node, flow), flow.options, driver))
     gpus = {gpu for flow in cell.flows for gpu in flow.gpus}
-    packages = {found.package for gpu in gpus if (found := node.gpu(gpu)) is not None}
+    packages = {device.package for gpu in gpus if (device := node.gpu(gpu)) is not None}
     memories = {flow.numa_node for flow in cell.flows if flow.kind == "stream"}
     return (*sorted(flows), len(gpus), min(len(packages), max(1, most_packages)), len(memories))
 

@@ -21,29 +21,29 @@ _RANKS = 4
 
 def by_model(row: PaperRow, directories: Sequence[Path]) -> str:
     """What ``nearfar predict --node TYPE CELL …`` of a row answers; empty where its command is another."""
-    words = shlex.split(row.command)
-    if words[:3] != ["nearfar", "predict", "--node"]:
+    argv = shlex.split(row.command)
+    if argv[:3] != ["nearfar", "predict", "--node"]:
         return ""
-    said = []
-    for text in words[4:]:
+    answers = []
+    for text in argv[4:]:
         try:
-            found = predict(parse(text), load_node_type(words[3], directories))
+            model = predict(parse(text), load_node_type(argv[3], directories))
         except NearfarError as error:
             return str(error)
-        if found.total is not None:
-            limits = f", limited by {', '.join(found.limited_by)}" if found.limited_by else ""
-            said.append(f"{words[3]}, {pretty(parse(text))}: {number(found.total)} GB/s, {found.basis}{limits}")
-    return "; ".join(said)
+        if model.total is not None:
+            limits = f", limited by {', '.join(model.limited_by)}" if model.limited_by else ""
+            answers.append(f"{argv[3]}, {pretty(parse(text))}: {number(model.total)} GB/s, {model.basis}{limits}")
+    return "; ".join(answers)
 
 
 def here(row: PaperRow, node: Node | None) -> str:
     """What ``nearfar detect`` and ``nearfar bind`` of a row say of this site's node; empty where its command is another."""
-    words = shlex.split(row.command)
-    if node is None or words[:1] != ["nearfar"]:
+    argv = shlex.split(row.command)
+    if node is None or argv[:1] != ["nearfar"]:
         return ""
-    if words[1] == "detect":
+    if argv[1] == "detect":
         return parts(node)
-    if words[1] != "bind":
+    if argv[1] != "bind":
         return ""
     if not node.gpus:
         return "no GPU: there is no rank to put beside one"

@@ -48,12 +48,12 @@ def amount(value: float | None, of: str) -> str:
     return number(value, of)
 
 
-def modelled(one: FigureBeside, of: str) -> str:
+def modelled(figure: FigureBeside, of: str) -> str:
     """The model's figure in the unit ``of``, with no fewer decimals than the published one beside it."""
-    decimals = one.published.decimals
-    if one.modelled is None or of == "percent" or decimals < _FINE:
-        return amount(one.modelled, of)
-    return f"{one.modelled:.{decimals}f}"
+    decimals = figure.published.decimals
+    if figure.modelled is None or of == "percent" or decimals < _FINE:
+        return amount(figure.modelled, of)
+    return f"{figure.modelled:.{decimals}f}"
 
 
 def tolerance(figure: PublishedFigure, row: PaperRow) -> str:
@@ -63,33 +63,33 @@ def tolerance(figure: PublishedFigure, row: PaperRow) -> str:
     return f"±{row.tolerance:g} %" if row.tolerance is not None else f"±{figure.tolerance:g} (last digit)"
 
 
-def difference(one: FigureBeside, row: PaperRow) -> str:
+def difference(figure: FigureBeside, row: PaperRow) -> str:
     """This site's figure beside the published one: ``as published``, ``4.2 % below the paper's``, ``1.9 times the paper's``; why there is
     none; empty where no run was named."""
-    said, here = one.published.value, one.measured
+    value, here = figure.published.value, figure.measured
     if here is None:
-        return one.site.because
-    if said is None or one.published.tolerance is None:
+        return figure.site.because
+    if value is None or figure.published.tolerance is None:
         return "no number is published"
-    if abs(here - said) <= one.published.tolerance:
-        return "as published" if one.compared else "as much as the paper's"
+    if abs(here - value) <= figure.published.tolerance:
+        return "as published" if figure.compared else "as much as the paper's"
     if row.unit == "percent":
-        return _in_points(said, here, bool(one.published.against))
-    if here <= 0 or said <= 0:
+        return _in_points(value, here, bool(figure.published.against))
+    if here <= 0 or value <= 0:
         return ""
-    if here / said >= _TIMES or said / here >= _TIMES:
-        return _times(here / said)
-    return f"{abs(here / said - 1) * 100:.1f} % {'above' if here > said else 'below'} the paper's"
+    if here / value >= _TIMES or value / here >= _TIMES:
+        return _times(here / value)
+    return f"{abs(here / value - 1) * 100:.1f} % {'above' if here > value else 'below'} the paper's"
 
 
-def _in_points(said: float, here: float, loss: bool) -> str:
+def _in_points(value: float, here: float, loss: bool) -> str:
     if loss and here < _NOTHING:
         return "next to nothing is lost here"
-    points = abs(here - said)
-    words = f"{points:.{0 if points >= 10 else 1}f} points {'more' if here > said else 'less'}"
-    if here > 0 and (here / said >= _TIMES or said / here >= _TIMES):
-        words += f": {_times(here / said)}"
-    return words
+    points = abs(here - value)
+    text = f"{points:.{0 if points >= 10 else 1}f} points {'more' if here > value else 'less'}"
+    if here > 0 and (here / value >= _TIMES or value / here >= _TIMES):
+        text += f": {_times(here / value)}"
+    return text
 
 
 def _times(ratio: float) -> str:
@@ -98,19 +98,19 @@ def _times(ratio: float) -> str:
     return f"{round(ratio, 1 - math.floor(math.log10(ratio))):.{digits}f} times the paper's"
 
 
-def model(one: FigureBeside, of: str) -> str:
+def model(figure: FigureBeside, of: str) -> str:
     """The model's figure beside the published one, both in the unit ``of``: ``input``, ``as published``, ``+5.6 %, at best``,
     ``1.1 points less``."""
-    said = one.published.value
-    if one.modelled is None:
+    value = figure.published.value
+    if figure.modelled is None:
         return ""
-    if one.basis in ("input", "of inputs") or said is None or one.published.tolerance is None:
-        return one.basis
-    certain = "" if one.basis == "predicted" else f", {one.basis}"
+    if figure.basis in ("input", "of inputs") or value is None or figure.published.tolerance is None:
+        return figure.basis
+    certain = "" if figure.basis == "predicted" else f", {figure.basis}"
     # What is only at best so much agrees with nothing.
-    if one.basis not in ("at best", "nominal") and abs(one.modelled - said) <= one.published.tolerance:
+    if figure.basis not in ("at best", "nominal") and abs(figure.modelled - value) <= figure.published.tolerance:
         return f"as published{certain}"
-    apart = _in_points(said, one.modelled, False) if of == "percent" else percent(one.modelled / said - 1)
+    apart = _in_points(value, figure.modelled, False) if of == "percent" else percent(figure.modelled / value - 1)
     return f"{apart}{certain}"
 
 
@@ -121,44 +121,44 @@ def state(row: PaperRow) -> str:
 
 def counts(rows: list[RowBeside]) -> str:
     """``22 rows: 13 asked, 4 asked in part, 5 not asked``."""
-    each = [(name, sum(one.row.state == name for one in rows)) for name in STATES]
-    return f"{plural(len(rows), 'row')}: " + ", ".join(f"{count} {_OF_STATES[name]}" for name, count in each)
+    by_state = [(name, sum(row.row.state == name for row in rows)) for name in STATES]
+    return f"{plural(len(rows), 'row')}: " + ", ".join(f"{count} {_OF_STATES[name]}" for name, count in by_state)
 
 
 def site_counts(rows: list[RowBeside]) -> str:
     """How many of the published figures have a counterpart on this site, and how many of those are as published."""
-    figures = [(figure, one.row) for one in rows for figure in one.figures if figure.published.value is not None]
-    found = [(figure, row) for figure, row in figures if figure.measured is not None]
-    compared = [figure for figure, _ in found if figure.compared]
-    if not found:
+    figures = [(figure, r.row) for r in rows for figure in r.figures if figure.published.value is not None]
+    measured = [(figure, row) for figure, row in figures if figure.measured is not None]
+    compared = [figure for figure, _ in measured if figure.compared]
+    if not measured:
         return f"none of the {plural(len(figures), 'published figure')} has a counterpart here"
-    words = f"{len(found)} of {plural(len(figures), 'published figure')} {'has' if len(found) == 1 else 'have'} a counterpart here"
+    text = f"{len(measured)} of {plural(len(figures), 'published figure')} {'has' if len(measured) == 1 else 'have'} a counterpart here"
     if not compared:
-        return words
+        return text
     same = sum(_within(figure) for figure in compared)
-    return f"{words}; {same} of {len(compared)} on a node of the paper's kind are as published"
+    return f"{text}; {same} of {len(compared)} on a node of the paper's kind are as published"
 
 
-def _within(one: FigureBeside) -> bool:
-    said, here, around = one.published.value, one.measured, one.published.tolerance
-    return None not in (said, here, around) and abs(float(here or 0) - float(said or 0)) <= float(around or 0)
+def _within(figure: FigureBeside) -> bool:
+    value, here, around = figure.published.value, figure.measured, figure.published.tolerance
+    return None not in (value, here, around) and abs(float(here or 0) - float(value or 0)) <= float(around or 0)
 
 
 def stands_out(rows: list[RowBeside], most: int = 8) -> list[str]:
     """What a reader wants to know first: losses and other percentages beside the paper's, then what differs on a node of its kind."""
     sentences = []
-    for one in rows:
-        for figure in one.figures:
-            said, here = figure.published.value, figure.measured
-            if said is None or here is None or _within(figure):
+    for beside in rows:
+        for figure in beside.figures:
+            value, here = figure.published.value, figure.measured
+            if value is None or here is None or _within(figure):
                 continue
-            if one.row.unit == "percent" or (figure.compared and abs(here / said - 1) >= _SLIGHT):
-                of = unit(one.row.unit)
-                values = f"{amount(here, one.row.unit)} {of} here, {published(figure.published)} {of} published"
+            if beside.row.unit == "percent" or (figure.compared and abs(here / value - 1) >= _SLIGHT):
+                of = unit(beside.row.unit)
+                values = f"{amount(here, beside.row.unit)} {of} here, {published(figure.published)} {of} published"
                 sentences.append(
                     (
-                        one.row.unit != "percent",
-                        f"{one.row.place}, {figure.published.name}: {values}: {difference(figure, one.row)}",
+                        beside.row.unit != "percent",
+                        f"{beside.row.place}, {figure.published.name}: {values}: {difference(figure, beside.row)}",
                     )
                 )
-    return [words for _, words in sorted(sentences, key=lambda each: each[0])][:most]
+    return [sentence for _, sentence in sorted(sentences, key=lambda entry: entry[0])][:most]

@@ -129,10 +129,10 @@ def missing(cases: Sequence[ExpectedCase], those_that_ran: Sequence[RanCase]) ->
 
 def verdicts(folder: Path) -> list[Verdict]:
     """The verdicts of a run, of every node and check."""
-    found = map(verdict_file.read, sorted(path.parent for path in folder.glob(f"*/*/{verdict_file.NAME}")))
-    return [verdict for verdict in found if verdict is not None]
+    read_verdicts = map(verdict_file.read, sorted(path.parent for path in folder.glob(f"*/*/{verdict_file.NAME}")))
+    return [verdict for verdict in read_verdicts if verdict is not None]
 
 
-def belongs(one: Verdict | RanCase, case: ExpectedCase) -> bool:
+def belongs(result: Verdict | RanCase, case: ExpectedCase) -> bool:
     """Whether a verdict, or a case that ran, is of an expected one."""
-    return all(getattr(one, key) == getattr(case, key) for key in ("check", "system", "partition", "environ"))
+    return all(getattr(result, key) == getattr(case, key) for key in ("check", "system", "partition", "environ"))

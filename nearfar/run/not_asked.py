@@ -16,11 +16,11 @@ def brought(system: str, partition: str, features: Sequence[str]) -> list[str]:
     """Lines that name the checks a partition is not asked for want of a feature of MPI, and the line of the system's file that
     brings them. The second's line has the first's feature too: what has the benchmarks has an MPI."""
     lines, having = [], list(features)
-    for feature, words in _SAYS.items():
+    for feature, requirement in _SAYS.items():
         names = [check.name for check in asked_at(ACCEPT) if check.lacks(system, partition, having, (feature,))]
         having.append(feature)
         if names:
-            lines.append(f"not asked: {', '.join(names)}; where the nodes have {words}, this line of the partition '{partition}' "
+            lines.append(f"not asked: {', '.join(names)}; where the nodes have {requirement}, this line of the partition '{partition}' "
                          f"brings {'it' if len(names) == 1 else 'them'}: features: [{', '.join(having)}]")  # fmt: skip
     return lines
 
@@ -31,9 +31,9 @@ def entries(checks: Iterable[Question], system: System) -> list[dict[str, Any]]:
     Of a system that a file describes there are none: the file says by its features what it asks for.
     """
     return [
-        {"check": check.name, "title": check.title, "reason": "; ".join(words), "remedy": check.remedy}
+        {"check": check.name, "title": check.title, "reason": "; ".join(reasons), "remedy": check.remedy}
         for check in checks
-        if (words := _lacking(check, system))
+        if (reasons := _lacking(check, system))
     ]
 
 

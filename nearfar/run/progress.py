@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from nearfar.base import NOT_JUDGED
+from nearfar.base import NOT_JUDGED, say
 from nearfar.verdict import Verdict
 
 from .earlier_seconds import CaseKey
@@ -36,10 +36,6 @@ class RunProgress:
         self._places = len({(c.partition, c.environ) for c in cases if not c.modelled})
         self._folder = folder
 
-    def say(self, words: str) -> None:
-        """One line of the pack's own."""
-        print(f"nearfar: {words}", file=sys.stderr, flush=True)
-
     def reframe_said(self, line: str) -> None:
         """One line of ReFrame's standard output."""
         if self._verbose:
@@ -52,7 +48,7 @@ class RunProgress:
         case = self._cases.get(key)
         if case is None:
             if status == "FAIL":
-                self.say(f"{check} failed: nothing can be measured with it")
+                say(f"{check} failed: nothing can be measured with it")
             return
         on = (
             f" on the modelled {case.node}" if case.modelled else f" @{partition}+{environ}" if self._places > 1 else ""
@@ -60,10 +56,10 @@ class RunProgress:
         if status == "RUN":
             self._begun[key] = time.monotonic()
             if sys.stderr.isatty():
-                self.say(f"[{len(self._took) + 1}/{len(self._cases)}] {check}{on} ...{self._left()}")
+                say(f"[{len(self._took) + 1}/{len(self._cases)}] {check}{on} ...{self._left()}")
             return
         self._took[key] = time.monotonic() - self._begun.get(key, time.monotonic())
-        self.say(f"[{len(self._took)}/{len(self._cases)}] {check}{on}: {self._word(case, status)}{self._left()}")
+        say(f"[{len(self._took)}/{len(self._cases)}] {check}{on}: {self._word(case, status)}{self._left()}")
 
     def _left(self) -> str:
         """``; about 12 s left`` for all cases that have not ended; nothing where nothing tells, or none is left."""
@@ -71,9 +67,9 @@ class RunProgress:
         beside = [max(0.0, took - self._earlier[key]) for key, took in self._took.items() if key in self._earlier]
         more = sum(beside) / len(beside) if beside else 0.0
         mean = sum(self._took.values()) / len(self._took) if self._took else None
-        each = [self._earlier[key] + more if key in self._earlier else mean for key in rest]
-        known = [seconds for seconds in each if seconds is not None]
-        if not known or len(known) < len(each):
+        durations = [self._earlier[key] + more if key in self._earlier else mean for key in rest]
+        known = [seconds for seconds in durations if seconds is not None]
+        if not known or len(known) < len(durations):
             return ""
         left = sum(known)
         return f"; about {round(left)} s left" if left < 100 else f"; about {round(left / 60)} min left"

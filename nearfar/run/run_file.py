@@ -40,10 +40,10 @@ def adopt(folder: Path) -> None:
         return
     names = {question.name for question in questions()}
     ran = [case for case in expected_cases.ran(report) if case.check in names]
-    found = expected_cases.verdicts(folder)
-    if not ran or not found:
+    verdicts = expected_cases.verdicts(folder)
+    if not ran or not verdicts:
         return
-    modelled = {(v.check, v.partition) for v in found if v.kind == "modelled"}
+    modelled = {(v.check, v.partition) for v in verdicts if v.kind == "modelled"}
     cases = [
         ExpectedCase(r.check, r.system, r.partition, r.environ, (r.check, r.partition) in modelled, r.node, r.check)
         for r in {(r.check, r.system, r.partition, r.environ): r for r in ran}.values()
@@ -60,16 +60,16 @@ def adopt(folder: Path) -> None:
 
 
 def account(
-    folder: Path, cases: Sequence[ExpectedCase], about: Mapping[str, Any], started: float, seconds: float, said: str,
+    folder: Path, cases: Sequence[ExpectedCase], about: Mapping[str, Any], started: float, seconds: float, text: str,
     must_judge: bool = False, ran: Sequence[RanCase] | None = None,
 ) -> str:  # fmt: skip
     """Count, merge and write ``run.json``; returns the run's verdict. ``ran``: what ran (None: as ReFrame's report has it)."""
     interrupted = bool(about["interrupted"])
     ran = expected_cases.ran(folder / "reframe-report.json") if ran is None else ran
-    missing = [{**case.entry(), "reason": _why(case, said, interrupted)} for case in expected_cases.missing(cases, ran)]
-    found = _of_each_node(folder)
-    missing += _without_verdict(cases, ran, found)
-    verdict = merged(cases, found, bool(missing), must_judge)
+    missing = [{**case.entry(), "reason": _why(case, text, interrupted)} for case in expected_cases.missing(cases, ran)]
+    verdicts = _of_each_node(folder)
+    missing += _without_verdict(cases, ran, verdicts)
+    verdict = merged(cases, verdicts, bool(missing), must_judge)
     programs = sum(case.seconds for case in ran)
     builds = sum(case.build_seconds for case in ran)
     summary = {
@@ -84,7 +84,7 @@ def account(
             {case.partition if about["system"] == "local" else about["system"] for case in cases if case.modelled}
         ),
         "expected_cases": [case.entry() for case in cases],
-        "ran_cases": [_entry(case) for case in ran if any(case.check == each.check for each in cases)],
+        "ran_cases": [_entry(case) for case in ran if any(case.check == expected.check for expected in cases)],
         "missing_cases": missing,
         "not_asked": list(about.get("not_asked", ())),
         **({"degraded": about["degraded"]} if about.get("degraded") else {}),
@@ -103,44 +103,44 @@ def account(
 
 def _of_each_node(folder: Path) -> list[Verdict]:
     """The verdicts of all nodes and checks; what a node's other checks change is written into its ``verdict.json``."""
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     for node in sorted({path.parent.parent for path in folder.glob(f"*/*/{verdict_file.NAME}")}):
         by_path = {
-            path: one for path in sorted(node.glob(f"*/{verdict_file.NAME}")) if (one := verdict_file.read(path.parent))
+            path: raw for path in sorted(node.glob(f"*/{verdict_file.NAME}")) if (raw := verdict_file.read(path.parent))
         }
-        for (path, one), final in zip(by_path.items(), of_one_run(list(by_path.values()))):
-            if final is not one:
+        for (path, raw), final in zip(by_path.items(), of_one_run(list(by_path.values()))):
+            if final is not raw:
                 files.write_atomically(path, verdict_file.dump(final))
-            found.append(final)
-    return found
+            verdicts.append(final)
+    return verdicts
 
 
 def _entry(case: RanCase) -> dict[str, Any]:
     return {"name": f"{case.check} @{case.system}:{case.partition}+{case.environ}", **vars(case)}
 
 
-def _why(case: ExpectedCase, said: str, interrupted: bool) -> str:
+def _why(case: ExpectedCase, text: str, interrupted: bool) -> str:
     """Why a case did not run: what its file, the build or ReFrame says."""
     if interrupted:
         return "the run was interrupted"
     if case.problem is not None:
         return case.problem
-    lines = said.splitlines()
+    lines = text.splitlines()
     file = Path(case.where).name
     skipped = next((line for line in lines if "skipping" in line and file in line), None)
     if skipped is not None:
         return skipped[skipped.index("skipping") :].rstrip(":")
     errors = [line for line in lines if re.match(r"^(ERROR: |[A-Za-z.]*Error\b|nearfar: )", line)]
-    frames = re.findall(r'^\s+File "(.*)", line (\d+)', said, re.MULTILINE)
+    frames = re.findall(r'^\s+File "(.*)", line (\d+)', text, re.MULTILINE)
     ours = [f"{path}:{line}" for path, line in frames if path.startswith((str(places.PACKAGE), str(places.CHECKS)))]
     return f"{ours[-1] if ours else case.where}: ReFrame did not run it{': ' + errors[-1] if errors else ''}"
 
 
 def _failed_build(case: ExpectedCase, ran: Sequence[RanCase]) -> str | None:
     """What the build of a case's programs died of, if it did."""
-    for each in ran:
-        if each.check == "programs" and each.partition == case.partition and each.result == "fail":
-            return f"the programs could not be built: {_first_line(each.reason)}"
+    for build in ran:
+        if build.check == "programs" and build.partition == case.partition and build.result == "fail":
+            return f"the programs could not be built: {_first_line(build.reason)}"
     return None
 
 
@@ -149,7 +149,7 @@ def _first_line(text: str) -> str:
 
 
 def _without_verdict(
-    cases: Sequence[ExpectedCase], ran: Sequence[RanCase], found: Sequence[Verdict]
+    cases: Sequence[ExpectedCase], ran: Sequence[RanCase], verdicts: Sequence[Verdict]
 ) -> list[dict[str, Any]]:
     """The cases that ran and were not judged, or whose failure is ReFrame's own: no verdict about a node, and never
     green."""
@@ -162,26 +162,26 @@ def _without_verdict(
             # What a modelled node lacks is no loss; on a real one a check that looked at nothing is never green.
             left += [] if case.modelled else [{**case.entry(), "reason": f"skipped: {_first_line(result.reason)}"}]
             continue
-        mine = [v.verdict for v in found if expected_cases.belongs(v, case)]
+        own = [v.verdict for v in verdicts if expected_cases.belongs(v, case)]
         repeats = sum(expected_cases.belongs(r, case) and r.result != "skip" for r in ran)
-        if len(mine) < repeats or (result.result == "fail" and passes(worst(mine))):
+        if len(own) < repeats or (result.result == "fail" and passes(worst(own))):
             died = f"ReFrame: {_first_line(result.reason)}" if result.reason else "it left no verdict"
             reason = _failed_build(case, ran) or died
             left.append({**case.entry(), "reason": reason})
     return left
 
 
-def merged(cases: Sequence[ExpectedCase], found: Sequence[Verdict], missing: bool, must_judge: bool = False) -> str:
+def merged(cases: Sequence[ExpectedCase], verdicts: Sequence[Verdict], missing: bool, must_judge: bool = False) -> str:
     """The run's verdict: the worst of what was really measured; INDETERMINATE where a case is missing or was not
     judged, and where nothing of it was though something had to be (``must_judge``).
 
     What a modelled node shows counts for nothing: a run of modelled partitions alone is not judged (shown as MODELLED)
     where every case ran.
     """
-    words = ["INDETERMINATE"] if missing else []
+    without_result = ["INDETERMINATE"] if missing else []
     real = [case for case in cases if not case.modelled]
-    judged = [v.verdict for v in found for case in real if expected_cases.belongs(v, case)]
+    judged = [v.verdict for v in verdicts for case in real if expected_cases.belongs(v, case)]
     if cases and not real:
-        return worst(words)
-    verdict = worst([*words, *judged]) if judged else "INDETERMINATE"
+        return worst(without_result)
+    verdict = worst([*without_result, *judged]) if judged else "INDETERMINATE"
     return "INDETERMINATE" if must_judge and verdict == NOT_JUDGED else verdict

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, plural
+from nearfar.base import CouldNotJudge, plural, say
 from nearfar.question import Question, named
 from nearfar.site import System
 
@@ -33,17 +32,17 @@ def run(
     """Run those of ``checks`` that this machine can answer; the exit code and the run directory. What is left out, and how long the
     rest took before, is said on standard error. Raises ``CouldNotJudge`` where it can answer none."""
     request = validation.Request(system=system, report_directory=report_directory, wait=wait, command=command)
-    found = validation.chosen_system(request)
-    left_out = {name: why for name in checks if (why := cannot(named(name), found))}
+    chosen = validation.chosen_system(request)
+    left_out = {name: why for name in checks if (why := cannot(named(name), chosen))}
     asked = tuple(name for name in checks if name not in left_out)
     for why in dict.fromkeys(left_out.values()):
-        names = ", ".join(name for name, each in left_out.items() if each == why)
-        _say(f"not asked: {names}: {why}")
+        names = ", ".join(name for name, reason in left_out.items() if reason == why)
+        say(f"not asked: {names}: {why}")
     if not asked:
         raise CouldNotJudge(
             f"nothing of what is asked for can be measured here: {'; '.join(dict.fromkeys(left_out.values()))}"
         )
-    _say(f"{plural(len(asked), 'check')}: {', '.join(asked)}; {_time(asked, found)}")
+    say(f"{plural(len(asked), 'check')}: {', '.join(asked)}; {_time(asked, chosen)}")
     return validation.run(replace(request, checks=asked))
 
 
@@ -66,7 +65,3 @@ def _time(checks: Sequence[str], system: System) -> str:
         return "no earlier run here says how long they take"
     rest = f"; of {plural(len(checks) - len(known), 'check')} it is not known" if len(known) < len(checks) else ""
     return f"about {max(1, round(sum(known)))} s, as when they last ran here{rest}"
-
-
-def _say(words: str) -> None:
-    print(f"nearfar: {words}", file=sys.stderr, flush=True)

@@ -21,6 +21,7 @@ from nearfar.base import (
     node_lock,
     places,
     process,
+    say,
     site_directories,
 )
 from nearfar.model.diagnosis import degraded_by
@@ -107,8 +108,8 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
         if request.checks and not any(case.check == check.name for case in cases):
             has = "; ".join(f"{p.name}: {', '.join(p.features) or 'no feature'}" for p in system.partitions.values())
             wants = " or ".join(f"'{spec}'" for spec in check.systems)
-            words = f"no partition of '{system.name}' has what it asks for ({wants}; partitions: {has})"
-            raise CouldNotJudge(f"--check {check.name}: {words}{'; ' if check.remedy else ''}{check.remedy}")
+            problem = f"no partition of '{system.name}' has what it asks for ({wants}; partitions: {has})"
+            raise CouldNotJudge(f"--check {check.name}: {problem}{'; ' if check.remedy else ''}{check.remedy}")
     if request.quick and chosen and not cases:
         raise CouldNotJudge(f"--quick looks at GPUs alone, and no partition of '{system.name}' has any: leave it out")
     if not ready and any(system.environments[case.environ].built_here and not case.modelled for case in cases):
@@ -117,8 +118,8 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
         _refuse_faults(request.degrade, system, cases)
     if (request.acceptance or request.must_judge) and cases and all(case.modelled for case in cases):
         models = ", ".join(sorted({str(case.node) for case in cases}))
-        words = f"it would run on a modelled node alone ({models})"
-        raise CouldNotJudge(f"nothing of what is asked for can be measured here: {words}")
+        problem = f"it would run on a modelled node alone ({models})"
+        raise CouldNotJudge(f"nothing of what is asked for can be measured here: {problem}")
     return system, cases
 
 
@@ -155,7 +156,7 @@ def run(request: Request) -> tuple[int, Path]:
     system, cases = plan(request)
     _install(system, cases)
     if another := _of_another(request, system, cases):
-        print(f"nearfar: {another}", file=sys.stderr, flush=True)
+        say(another)
     with contextlib.ExitStack() as stack:
         if any(not case.modelled and system.partitions[case.partition].scheduler == "local" for case in cases):
             stack.enter_context(node_lock.held(node_lock.wait()))
@@ -192,7 +193,7 @@ def _measured(request: Request, system: System, cases: Sequence[ExpectedCase]) -
     try:
         done = _reframe(request, system, folder, progress)
     except KeyboardInterrupt:
-        progress.say("interrupted; the programs are ended")
+        say("interrupted; the programs are ended")
         _finish(request, system, cases, folder, started, "", interrupted=True)
         raise
     return _finish(request, system, cases, folder, started, done.stdout + done.stderr), folder
@@ -211,9 +212,9 @@ def _install(system: System, cases: Sequence[ExpectedCase]) -> list[Path]:
     places = {(c.partition, c.environ) for c in cases if system.environments[c.environ].spack and not c.modelled}
     folders = []
     for partition, environ in sorted(places):
-        found = spack.find()
-        made = spack.solve(found, system.environments[environ], system.partitions[partition].features, system.name)
-        spack.install(found, made)
+        program = spack.find()
+        made = spack.solve(program, system.environments[environ], system.partitions[partition].features, system.name)
+        spack.install(program, made)
         folders.append(made.programs)
     return folders
 
@@ -242,7 +243,7 @@ def _finish(
     cases: Sequence[ExpectedCase],
     folder: Path,
     started: float,
-    said: str,
+    output: str,
     interrupted: bool = False,
 ) -> int:
     """Write ``run.json`` and the page; returns the exit code."""
@@ -255,7 +256,7 @@ def _finish(
         "degraded": list(request.degrade),
     }
     must_judge = request.acceptance or request.must_judge
-    verdict = account(folder, cases, about, started, time.time() - started, said, must_judge)
+    verdict = account(folder, cases, about, started, time.time() - started, output, must_judge)
     if not _of_another(request, system, cases):
         remember(folder)
     _report(folder, request, interrupted)
@@ -264,21 +265,20 @@ def _finish(
 
 def remember(folder: Path) -> None:
     """Keep the figures in the history. One that cannot be read or written costs a line, not the verdict."""
-    found = expected_cases.verdicts(folder)
-    if all(each.kind != "measured" for each in found):
+    verdicts = expected_cases.verdicts(folder)
+    if all(verdict.kind != "measured" for verdict in verdicts):
         return
     missing = history.no_polars()
     if missing is not None:
-        words = f"no history is kept, and nothing compared with the node's past: {missing}"
-        print(f"nearfar: {words}", file=sys.stderr, flush=True)
+        say(f"no history is kept, and nothing compared with the node's past: {missing}")
         return
-    findings = (finding for each in found for finding in each.findings)
-    for words in dict.fromkeys(f.reason for f in findings if f.subject == HISTORY):
-        print(f"nearfar: {words}", file=sys.stderr, flush=True)
+    findings = (finding for verdict in verdicts for finding in verdict.findings)
+    for message in dict.fromkeys(f.reason for f in findings if f.subject == HISTORY):
+        say(message)
     try:
         history.record(folder)
     except CouldNotJudge as error:
-        print(f"nearfar: not kept in the history: {error}", file=sys.stderr, flush=True)
+        say(f"not kept in the history: {error}")
 
 
 def _report(folder: Path, request: Request, interrupted: bool) -> None:

@@ -74,7 +74,7 @@ def programs(
 ) -> tuple[dict[str, Any], ...]:
     """The ``programs`` of a partition, at ``steps`` of its system's file: those that name an application with all that its file says
     and they do not. Each has its ``name`` and its ``command``."""
-    found: list[dict[str, Any]] = []
+    listed: list[dict[str, Any]] = []
     for index, entry in enumerate(entries):
         place = (*steps, index)
         _check(file, entry, *place)
@@ -85,18 +85,18 @@ def programs(
         for key in ("name", "command"):
             if key not in whole:
                 raise file.error(f"the key '{key}' is missing, or application: that names a file", *place)
-        if whole["name"] in [each["name"] for each in found]:
+        if whole["name"] in [program["name"] for program in listed]:
             raise file.error(f"two programs called '{whole['name']}'; give one a name of its own", *place)
-        found.append(whole)
-    return tuple(found)
+        listed.append(whole)
+    return tuple(listed)
 
 
 def _of(file: SiteFile, entry: Mapping[str, Any], applications: Mapping[str, Path], *steps: Step) -> dict[str, Any]:
     name = entry["application"]
     if name not in applications:
         hint = did_you_mean(name, list(applications))
-        words = f"unknown application '{name}'{hint}; applications are files of site/applications/"
-        raise file.error(words, *steps, "application")
+        message = f"unknown application '{name}'{hint}; applications are files of site/applications/"
+        raise file.error(message, *steps, "application")
     return from_file(SiteFile(applications[name])).program
 
 

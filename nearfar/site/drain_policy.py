@@ -134,7 +134,8 @@ def of_system(file: SiteFile, checks: Sequence[str] | None = None) -> Policy:
         share = _left_by(given.get("in_all", Policy.in_all))
         given["available"] = AvailableFloor(**{"share": share, **data["cap"]["available"]})
     if "flaps" in data:
-        given["flaps"] = _flaps(data["flaps"])
+        within = seconds(data["flaps"]["within"]) if "within" in data["flaps"] else FlapRule.within
+        given["flaps"] = FlapRule(data["flaps"].get("drains", FlapRule.drains), within)
     given["hooks"] = SiteHooks.of(data)
     steps = {name: step_of(value) for name, value in data.get("checks", {}).items()}
     return Policy(system=file.data["system"], checks=steps, **given)
@@ -150,8 +151,8 @@ def problems(file: SiteFile, checks: Sequence[str] | None) -> Iterator[SiteFileE
             yield file.error(f"act: no check is called '{name}'{did_you_mean(name, known)}", "act", "checks", name)
     rule = NightRule(**data.get("intermittent", {}))
     if rule.nights > rule.of:
-        words = f"act: intermittent: {rule.nights} of {rule.of} nights is impossible; nights is the smaller of the two"
-        yield file.error(words, "act", "intermittent")
+        fault = f"act: intermittent: {rule.nights} of {rule.of} nights is impossible; nights is the smaller of the two"
+        yield file.error(fault, "act", "intermittent")
     caps = {"per_day": Policy.per_day, "in_all": Policy.in_all, **_caps(data)}
     if caps["per_day"].nodes > caps["in_all"].nodes or caps["per_day"].share > caps["in_all"].share:
         yield file.error("act: cap: more a day than in all; per_day is the smaller of the two", "act", "cap", "per_day")
@@ -161,8 +162,8 @@ def strangers(file: SiteFile) -> Iterator[SiteFileError]:
     """The trusted users that this host does not know."""
     for index, name in enumerate((file.data.get("act") or {}).get("trusted", ())):
         if _user(name) is None:
-            words = f"act: trusted: no user '{name}' on this host; name one, or its number"
-            yield file.error(words, "act", "trusted", index)
+            message = f"act: trusted: no user '{name}' on this host; name one, or its number"
+            yield file.error(message, "act", "trusted", index)
 
 
 def unusable_hooks(file: SiteFile) -> Iterator[SiteFileError]:
@@ -190,9 +191,9 @@ def unreached(file: SiteFile) -> Iterator[SiteFileError]:
         )
 
 
-def seconds(words: str) -> float:
+def seconds(duration: str) -> float:
     """``1d12h`` in seconds."""
-    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"(\d+)([mhd])", words))
+    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"(\d+)([mhd])", duration))
 
 
 def step_of(value: str | Mapping[str, str]) -> DrainSteps:
@@ -212,11 +213,6 @@ def _share(value: Mapping[str, Any], default: DrainCap) -> DrainCap:
 def _left_by(in_all: DrainCap) -> float:
     """The share of a partition that is left where as many nodes are out by others as may be drained."""
     return max(0.0, 1 - 2 * in_all.share)
-
-
-def _flaps(value: Mapping[str, Any]) -> FlapRule:
-    within = seconds(value["within"]) if "within" in value else FlapRule.within
-    return FlapRule(value.get("drains", FlapRule.drains), within)
 
 
 def _user(name: str | int) -> int | None:

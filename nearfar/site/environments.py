@@ -86,7 +86,7 @@ def read(entry: Mapping[str, Any]) -> Environment:
         container=None if container is None else Container(
             container["runtime"], container["image"], container["programs"], tuple(container.get("options", ())),
         ),
-        cuda_arch=tuple(str(each) for each in entry.get("cuda_arch", ())),
+        cuda_arch=tuple(str(capability) for capability in entry.get("cuda_arch", ())),
         reframe={key: value for key, value in entry.items() if key not in own},
     )  # fmt: skip
 

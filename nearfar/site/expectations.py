@@ -34,30 +34,30 @@ def gpu_models(directories: list[Path]) -> dict[str, Mapping[str, Any]]:
 def filled(node: Node, models: Mapping[str, Mapping[str, Any]]) -> Node:
     """A node type's GPUs with what their model says, where the node type says nothing."""
 
-    def one(gpu: Gpu) -> Gpu:
-        words = models.get(gpu.name or "", {})
-        link = words.get("link", {})
+    def filled_gpu(gpu: Gpu) -> Gpu:
+        known_of_model = models.get(gpu.name or "", {})
+        link = known_of_model.get("link", {})
         if link and link["kind"] == gpu.link.kind:
             known = replace(gpu.link, gen=gpu.link.gen or link["gen"], width=gpu.link.width or link["width"])
             gpu = replace(gpu, link=known)
-        lanes = words.get("nvlinks") if gpu.nvlinks is None else gpu.nvlinks
-        generation = gpu.nvlink_generation or words.get("nvlink_generation")
+        lanes = known_of_model.get("nvlinks") if gpu.nvlinks is None else gpu.nvlinks
+        generation = gpu.nvlink_generation or known_of_model.get("nvlink_generation")
         return replace(gpu, nvlinks=lanes, nvlink_generation=generation)
 
-    return replace(node, gpus=tuple(one(gpu) for gpu in node.gpus))
+    return replace(node, gpus=tuple(filled_gpu(gpu) for gpu in node.gpus))
 
 
 def overlaid(node: Node, expect: Mapping[str, Any]) -> Node:
     """A node with what is expected of its GPUs' links and models laid over it; the rest is the comparison's to read."""
 
-    words = expect.get("link", {})
+    expected = expect.get("link", {})
 
     def link(gpu: Gpu) -> Link:
-        if not words:
+        if not expected:
             return gpu.link
-        gen = words.get("gen", gpu.link.max_gen or gpu.link.gen)
-        width = words.get("width", gpu.link.max_width or gpu.link.width)
-        kind = words.get("kind", gpu.link.kind)
+        gen = expected.get("gen", gpu.link.max_gen or gpu.link.gen)
+        width = expected.get("width", gpu.link.max_width or gpu.link.width)
+        kind = expected.get("kind", gpu.link.kind)
         return replace(gpu.link, kind=kind, gen=gen, width=width, max_gen=gen, max_width=width)
 
     model = expect.get("gpu_model")

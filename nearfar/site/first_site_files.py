@@ -213,6 +213,6 @@ def _same(node: Node, value_of: Callable[[Gpu], Any]) -> Any:
     return values[0] if values and all(value == values[0] for value in values) else None
 
 
-def _text(words: str) -> str:
+def _text(text: str) -> str:
     """A YAML string; braces of Jinja2 in a machine's own words must stay words."""
-    return json.dumps(words.replace("{", "(").replace("}", ")"), ensure_ascii=False)
+    return json.dumps(text.replace("{", "(").replace("}", ")"), ensure_ascii=False)

@@ -54,13 +54,13 @@ def hook_problem(program: str, users: Collection[int]) -> HookProblem | None:
         return HookProblem(program, "not a file", "name a program")
     if not status.st_mode & 0o111:
         return HookProblem(program, "not executable", f"chmod 0755 {program}")
-    for place, found in owners:
-        if found.st_uid not in users:
-            flaw = f"belongs to user {found.st_uid}, not to root or to who runs act"
+    for place, owner in owners:
+        if owner.st_uid not in users:
+            flaw = f"belongs to user {owner.st_uid}, not to root or to who runs act"
             return HookProblem(str(place), flaw, f"chown root {place}")
-        sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
-        if found.st_mode & 0o022 and not sticky and not stat.S_ISLNK(found.st_mode):
-            flaw = f"others can write to it (mode {stat.S_IMODE(found.st_mode):04o})"
+        sticky = stat.S_ISDIR(owner.st_mode) and owner.st_mode & stat.S_ISVTX
+        if owner.st_mode & 0o022 and not sticky and not stat.S_ISLNK(owner.st_mode):
+            flaw = f"others can write to it (mode {stat.S_IMODE(owner.st_mode):04o})"
             return HookProblem(str(place), flaw, f"chmod go-w {place}")
     if not os.access(real, os.X_OK):
         return HookProblem(program, "this user may not execute it", f"chmod 0755 {program}")

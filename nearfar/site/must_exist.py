@@ -27,14 +27,14 @@ Links = Mapping[tuple[int, int], KnownPath]
 
 def cells(asked: Iterable[Cell], node: Node, links: Links) -> dict[Cell, KnownPath]:
     """The cells that the expected node must have: every flow of them is one of its paths."""
-    found = {}
+    known_cells = {}
     for cell in asked:
         flows = [_flow(flow, node, links) for flow in cell.flows]
-        known = [each for each in flows if each is not None]
+        known = [path for path in flows if path is not None]
         if len(known) == len(flows):
-            who = "; ".join(dict.fromkeys(each.who for each in known))
-            found[cell] = KnownPath(who, all(each.link for each in known))
-    return found
+            who = "; ".join(dict.fromkeys(path.who for path in known))
+            known_cells[cell] = KnownPath(who, all(path.link for path in known))
+    return known_cells
 
 
 def links(
@@ -57,7 +57,7 @@ def links(
     named = {} if node_type is None else _joined(node_type.node)
     seen = named or _joined(node)
     everywhere = not seen or (not named and _switched(node, seen))
-    found = {}
+    paths = {}
     for a, b in combinations(sorted(gpu.index for gpu in node.gpus), 2):
         pair = (a, b)
         lanes = expected if expected is not None else _least(_of_type(node_type, gpu) for gpu in pair)
@@ -65,29 +65,29 @@ def links(
         if lanes == 0 or not (everywhere or pair in seen):
             continue
         if pair in named and node_type is not None:
-            found[pair] = KnownPath(f"{node_type.file} joins GPUs by {named[pair]}", evidence)
+            paths[pair] = KnownPath(f"{node_type.file} joins GPUs by {named[pair]}", evidence)
         elif lanes:
-            found[pair] = KnownPath(f"{where} gives each GPU {lanes} NVLink lanes", evidence)
+            paths[pair] = KnownPath(f"{where} gives each GPU {lanes} NVLink lanes", evidence)
         elif modelled:
-            words = f"site/gpus gives each {_model(node, a)} {modelled} NVLink lanes"
-            found[pair] = KnownPath(f"{words}; `expect: {{nvlinks: 0}}` in the system's file says that there are none")
+            source = f"site/gpus gives each {_model(node, a)} {modelled} NVLink lanes"
+            paths[pair] = KnownPath(f"{source}; `expect: {{nvlinks: 0}}` in the system's file says that there are none")
         elif pair in seen:
-            found[pair] = KnownPath(f"the driver shows {seen[pair]} between GPUs")
-    return found
+            paths[pair] = KnownPath(f"the driver shows {seen[pair]} between GPUs")
+    return paths
 
 
 def rows(
     figures: Iterable[AnyMetric], check_of: Callable[[AnyMetric], str], files: Sequence[ReferenceFile], node: Node
 ) -> dict[Cell | str, KnownPath]:
     """What the references of the site have a value for, of the figures that a check can have on the expected ``node``."""
-    found: dict[Cell | str, KnownPath] = {}
+    known_paths: dict[Cell | str, KnownPath] = {}
     for metric in figures:
         for file in files:
             row = file.row(check_of(metric), model_of(metric, node), row_keys(metric))
             if row is not None:
                 subject = metric.subject if isinstance(metric, SubjectMetric) else metric.cell
-                found.setdefault(subject, KnownPath(f"{row.file}:{row.line} has a value for it"))
-    return found
+                known_paths.setdefault(subject, KnownPath(f"{row.file}:{row.line} has a value for it"))
+    return known_paths
 
 
 def _flow(flow: Flow, node: Node, links: Links) -> KnownPath | None:
@@ -138,4 +138,4 @@ def _model(node: Node, index: int) -> str:
 def _least(lanes: Iterable[int | None]) -> int | None:
     """Of both GPUs of a pair; None where one is not known."""
     known = list(lanes)
-    return None if None in known else min(each for each in known if each is not None)
+    return None if None in known else min(count for count in known if count is not None)

@@ -167,7 +167,7 @@ def _environments(file: SiteFile) -> dict[str, Environment]:
     known = environments.shipped()
     entries = file.data.get("environments", [])
     for index, entry in enumerate(entries):
-        if entry["name"] in [each["name"] for each in entries[:index]]:
+        if entry["name"] in [other["name"] for other in entries[:index]]:
             raise file.error(f"two environments called '{entry['name']}'", "environments", index, "name")
         wrong = environments.contradiction(entry)
         if wrong is not None:
@@ -228,20 +228,20 @@ def claims(hostname: str, product: str | None, systems: Mapping[str, System]) ->
     short = short_host_name(hostname)
     by_name = [s for s in systems.values() if any(h in node_set(p) for p in s.hosts for h in (hostname, short))]
     by_product = [s for s in systems.values() if product and s.product == product]
-    for found, what in ((by_name, f"host {hostname}"), (by_product, f"product '{product}'")):
-        if len(found) > 1:
-            files = " and ".join(str(s.file) for s in found)
-            raise NearfarError(f"{what} is claimed by {files}; take it out of one, or set NEARFAR_SYSTEM")
-        if found:
-            return found[0]
+    for claiming, subject in ((by_name, f"host {hostname}"), (by_product, f"product '{product}'")):
+        if len(claiming) > 1:
+            files = " and ".join(str(s.file) for s in claiming)
+            raise NearfarError(f"{subject} is claimed by {files}; take it out of one, or set NEARFAR_SYSTEM")
+        if claiming:
+            return claiming[0]
     return None
 
 
-def shared_hosts(one: System, other: System) -> str:
+def shared_hosts(system: System, other: System) -> str:
     """The hosts that both name, in bracket form; empty where there are none."""
-    if not one.hosts or not other.hosts:
+    if not system.hosts or not other.hosts:
         return ""
-    return str(node_set(",".join(one.hosts)) & node_set(",".join(other.hosts)))
+    return str(node_set(",".join(system.hosts)) & node_set(",".join(other.hosts)))
 
 
 def dmi_product() -> str | None:
@@ -269,8 +269,8 @@ def local_system(gpus: bool, systems: Mapping[str, System], lacks: Mapping[str, 
                 name=STAND_IN, description=f"{stand_in.description} (modelled)", node_type=model.node_type,
                 features=model.features, environs=model.environs, expect=model.expect, references=model.references,
             )  # fmt: skip
-    words = "this machine, which no system file claims"
-    return System(name="local", partitions=partitions, description=words, lacks=lacks or {})
+    description = "this machine, which no system file claims"
+    return System(name="local", partitions=partitions, description=description, lacks=lacks or {})
 
 
 @dataclass(frozen=True)
@@ -321,11 +321,11 @@ def within_job(system: System, partition: str) -> System:
         raise NearfarError(
             f"{JOB_PARTITION}: system '{system.name}' has no partition '{partition}'{did_you_mean(partition, names)}"
         )
-    found = system.partitions[partition]
+    whole = system.partitions[partition]
     # What takes two nodes is asked in a job that has them.
     alone = os.environ.get("SLURM_JOB_NUM_NODES", "1") == "1"
-    features = tuple(name for name in found.features if not (alone and name == "two_nodes"))
-    here = replace(found, scheduler="local", launcher="local", features=features)
+    features = tuple(name for name in whole.features if not (alone and name == "two_nodes"))
+    here = replace(whole, scheduler="local", launcher="local", features=features)
     return replace(system, partitions={partition: here})
 
 

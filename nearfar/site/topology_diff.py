@@ -51,23 +51,23 @@ def findings(
     why = not_compared(system, partition, node_type)
     if why is not None:
         word = "INDETERMINATE" if acceptance else NOT_JUDGED
-        sleepy = [d for d in compare(observed, observed, under_load) if ".link" in d.subject]
+        sleepy = [difference for difference in compare(observed, observed, under_load) if ".link" in difference.subject]
         return [
             messages.NOT_COMPARED.finding("topology", verdict=word, cause=why),
-            *(replace(each, verdict="DEGRADED", hard=False) for each in sleepy),
+            *(replace(difference, verdict="DEGRADED", hard=False) for difference in sleepy),
         ]
-    found = compare(expected, observed, under_load, partition.expectation(node_type))
-    found = found or [messages.AS_EXPECTED.finding("node", file=str(system.file))]
+    differences = compare(expected, observed, under_load, partition.expectation(node_type))
+    differences = differences or [messages.AS_EXPECTED.finding("node", file=str(system.file))]
     verdict = "INDETERMINATE" if acceptance else NOT_JUDGED
     if node_type is None:
         # The rest of what is expected was read from this very node, and always agrees.
-        found.append(
+        differences.append(
             messages.PARTLY_COMPARED.finding(
                 "topology", verdict=verdict, file=str(system.file), partition=partition.name
             )
         )
     blind = [] if document is None else _not_seen(expected, under_load)
-    return found + ([messages.LINKS_NOT_SEEN.finding("topology", verdict=verdict, gpus=blind)] if blind else [])
+    return differences + ([messages.LINKS_NOT_SEEN.finding("topology", verdict=verdict, gpus=blind)] if blind else [])
 
 
 def another_node(document: Document, observed: Node) -> list[Finding]:
@@ -82,8 +82,8 @@ def another_node(document: Document, observed: Node) -> list[Finding]:
     return [messages.OTHER_GPUS.finding("document", **hosts, gpus=strange)]
 
 
-def _same(one: str | None, other: str | None) -> bool:
-    return one is None or other is None or one == other
+def _same(uuid: str | None, other: str | None) -> bool:
+    return uuid is None or other is None or uuid == other
 
 
 def _not_seen(expected: Node, under_load: Mapping[int, Mapping[str, Any]]) -> list[int]:

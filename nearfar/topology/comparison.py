@@ -141,8 +141,8 @@ class _Comparison:
         for mode, what, on in (("mig", "MIG mode", present.mig), ("ecc", "ECC", present.ecc)):
             expected = self.expectation.get(mode, getattr(wanted, mode))
             if expected is not None and on is not None and on != expected:
-                said = {"expected": _on(expected), "found": _on(on)}
-                self._differ(f"{name}.{mode}", messages.GPU_MODE, **board, mode=what, **said)
+                fields = {"expected": _on(expected), "found": _on(on)}
+                self._differ(f"{name}.{mode}", messages.GPU_MODE, **board, mode=what, **fields)
 
     def _locality(self, name: str, board: _Board, wanted: Gpu, present: Gpu) -> None:
         numa = wanted.numa_node
@@ -157,8 +157,8 @@ class _Comparison:
         if present.link.kind != should.kind:
             # A link of which nothing is known shows the default kind, and is no evidence.
             if present.link != Link(speed=present.link.speed):
-                said = {"expected": _LINKS[should.kind], "found": _LINKS[present.link.kind]}
-                self._differ(f"{name}.link.kind", messages.LINK_KIND, **board, **said)
+                fields = {"expected": _LINKS[should.kind], "found": _LINKS[present.link.kind]}
+                self._differ(f"{name}.link.kind", messages.LINK_KIND, **board, **fields)
             return
         # One in another slot was not loaded: the programs asked for the expected address.
         loaded = self.loaded.get(wanted.index, {}) if wanted.pci == present.pci else {}
@@ -214,8 +214,8 @@ class _Comparison:
             if present is None:
                 self._differ(wanted.name, messages.NIC_MISSING, **name)
             elif wanted.numa_node is not None and present.numa_node not in (None, wanted.numa_node):
-                said = {"expected": wanted.numa_node, "found": present.numa_node}
-                self._differ(f"{wanted.name}.numa_node", messages.NIC_NUMA_NODE, **name, **said)
+                fields = {"expected": wanted.numa_node, "found": present.numa_node}
+                self._differ(f"{wanted.name}.numa_node", messages.NIC_NUMA_NODE, **name, **fields)
 
 
 def _nominal(link: Link) -> Link:

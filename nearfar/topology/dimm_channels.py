@@ -47,15 +47,15 @@ def memory_peaks(node: Node, devices: Sequence[MemoryDevice]) -> dict[int, float
     present = [device for device in devices if device.size != 0 and device.volatile]
     _check(node, present)
     by_package = _by_package(node, devices, present)
-    numa = [each for each in node.host_numa_nodes if each.cpus]
+    numa = [memory for memory in node.host_numa_nodes if memory.cpus]
     if len(numa) != len(node.host_numa_nodes):
         raise UnknownPeakError("some host memory has no CPUs of its own, and what kind it is nobody says")
     if len(numa) == 1:
         return {numa[0].index: sum(map(sum, by_package.values()))}
-    found: dict[int, float] = {}
+    peaks: dict[int, float] = {}
     for package, nodes in groupby(sorted(numa, key=_package), key=_package):
-        found |= _shared(by_package.get(package, []), list(nodes))
-    return found
+        peaks |= _shared(by_package.get(package, []), list(nodes))
+    return peaks
 
 
 def with_peaks_of(node: Node, observed: Node | None) -> Node:
@@ -71,8 +71,8 @@ def channels_in_words(node: Node, devices: Sequence[MemoryDevice]) -> str:
     """``16 channels of DDR5-4800``, of DIMMs of which ``memory_peaks`` is known."""
     present = [device for device in devices if device.size != 0 and device.volatile]
     count = sum(map(len, _by_package(node, devices, present).values()))
-    kinds = dict.fromkeys(f"{device.kind}-{device.speed}" for device in present)
-    return f"{count} channel{'' if count == 1 else 's'} of {' and '.join(kinds)}"
+    types = dict.fromkeys(f"{device.kind}-{device.speed}" for device in present)
+    return f"{count} channel{'' if count == 1 else 's'} of {' and '.join(types)}"
 
 
 def _check(node: Node, present: Sequence[MemoryDevice]) -> None:
@@ -91,8 +91,8 @@ def _check(node: Node, present: Sequence[MemoryDevice]) -> None:
         if not least <= device.speed <= most:
             raise UnknownPeakError(f"{name} is set to {device.speed} MT/s, which no {device.kind} is")
         if device.rated is not None and device.rated in (2 * device.speed, 2 * device.speed + 1):
-            words = f"{name} is set to {device.speed}, half of its {device.rated} MT/s"
-            raise UnknownPeakError(f"{words}: the clock and not the transfers, or really so slow")
+            problem = f"{name} is set to {device.speed}, half of its {device.rated} MT/s"
+            raise UnknownPeakError(f"{problem}: the clock and not the transfers, or really so slow")
         if device.width != _WIDTH:
             raise UnknownPeakError(f"{name} has {device.width or 'an unknown number of'} bits of data, not {_WIDTH}")
     memory = sum(numa.memory for numa in node.host_numa_nodes)
@@ -115,15 +115,15 @@ def _by_package(
     for device, (package, channel) in zip(present, places, strict=True):
         rate = (device.speed or 0) * _WIDTH / 8 / 1000
         channels.setdefault((numbers[package], channel), []).append(rate)
-    found: dict[int | None, list[float]] = {}
+    rates_by_package: dict[int | None, list[float]] = {}
     for (number, channel), rates in channels.items():
         if len(rates) > _MOST_DIMMS:
             raise UnknownPeakError(f"the DIMMs' places name {len(rates)} DIMMs of one channel ({channel})")
-        found.setdefault(number, []).append(min(rates))
-    most = max(map(len, found.values()))
+        rates_by_package.setdefault(number, []).append(min(rates))
+    most = max(map(len, rates_by_package.values()))
     if most > _MOST_CHANNELS:
         raise UnknownPeakError(f"the DIMMs' places name {most} channels of one package")
-    return found
+    return rates_by_package
 
 
 def _numbers(
@@ -135,9 +135,9 @@ def _numbers(
         return dict.fromkeys(named, indices[0] if indices else None)
     # Empty slots name the packages that have no memory.
     every = _places(devices)
-    for words in ({package for package, _ in every} if every else set(), set(named)):
-        ordered = sorted((word for word in words if word is not None), key=int)
-        if len(ordered) == len(indices) == len(words):
+    for names in ({package for package, _ in every} if every else set(), set(named)):
+        ordered = sorted((name for name in names if name is not None), key=int)
+        if len(ordered) == len(indices) == len(names):
             return dict(zip(ordered, indices))
     raise UnknownPeakError(
         f"the DIMMs' places name {len(set(named))} packages or nodes, and there are {len(indices)} packages"
@@ -148,9 +148,9 @@ def _places(devices: Sequence[MemoryDevice]) -> list[tuple[str | None, str]] | N
     """Package and channel of each device by the first pattern that all places of one field have; None where there is none."""
     for pattern in _PLACES:
         for field in ("bank", "locator"):
-            found = [pattern.fullmatch(getattr(device, field)) for device in devices]
-            if found and all(found):
-                return [(each.groupdict().get("package"), each["channel"].upper()) for each in found if each]
+            matches = [pattern.fullmatch(getattr(device, field)) for device in devices]
+            if matches and all(matches):
+                return [(match.groupdict().get("package"), match["channel"].upper()) for match in matches if match]
     return None
 
 

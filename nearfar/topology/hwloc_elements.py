@@ -38,10 +38,10 @@ def distances(root: ElementTree.Element, known: set[int]) -> dict[tuple[int, int
 
 def numbers(matrix: ElementTree.Element, tag: str) -> list[int]:
     """The numbers of a matrix's elements called ``tag``."""
-    found = [parse_number(word) for element in matrix.findall(tag) for word in (element.text or "").split()]
-    if None in found:
+    values = [parse_number(word) for element in matrix.findall(tag) for word in (element.text or "").split()]
+    if None in values:
         raise NearfarError(f"hwloc XML: <{tag}> of the distances holds something that is not a number")
-    return [each for each in found if each is not None]
+    return [value for value in values if value is not None]
 
 
 def infos(element: ElementTree.Element) -> dict[str, str]:
@@ -60,10 +60,10 @@ def number(element: ElementTree.Element, name: str, default: int) -> int:
     text = element.get(name)
     if text is None:
         return default
-    found = parse_number(text)
-    if found is None:
+    value = parse_number(text)
+    if value is None:
         raise NearfarError(f'hwloc XML: {element.get("type")} has {name}="{text}", which is not a number')
-    return found
+    return value
 
 
 def no_repeats(values: Sequence[int | str], what: str) -> None:

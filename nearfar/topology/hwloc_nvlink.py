@@ -31,15 +31,15 @@ def nvlinks_from_distances(root: ElementTree.Element, gpus: tuple[Gpu, ...]) -> 
     to_switch: dict[int, int] = {}
     to_host: dict[int, int] = {}
     for (a, b), rate in bandwidth.items():
-        one, other = ends.get(a), ends.get(b)
-        if a == b or not rate or not isinstance(one, int):
+        end, other_end = ends.get(a), ends.get(b)
+        if a == b or not rate or not isinstance(end, int):
             continue
-        if isinstance(other, int):
-            between[one, other] = rate
-        elif other == "host":
-            to_host[one] = to_host.get(one, 0) + rate
+        if isinstance(other_end, int):
+            between[end, other_end] = rate
+        elif other_end == "host":
+            to_host[end] = to_host.get(end, 0) + rate
         else:
-            to_switch[one] = to_switch.get(one, 0) + rate
+            to_switch[end] = to_switch.get(end, 0) + rate
     peers = {(a, b): f"NV{_lanes(rate)}" for (a, b), rate in sorted(between.items()) if a < b}
     for first, second in combinations(sorted(to_switch), 2):
         lanes = min(_lanes(to_switch[first]), _lanes(to_switch[second]))
@@ -83,10 +83,10 @@ def _ends(root: ElementTree.Element, gpus: tuple[Gpu, ...]) -> dict[str, int | s
     by_pci = {g.pci: g.index for g in gpus}
     ends: dict[str, int | str] = {}
     for element in root.iter("object"):
-        kind, name = element.get("type"), element.get("gp_index", "")
-        if kind == "Package":
+        element_type, name = element.get("type"), element.get("gp_index", "")
+        if element_type == "Package":
             ends[name] = "host"
-        elif kind == "PCIDev":
+        elif element_type == "PCIDev":
             end = by_pci.get(normal_bus_id(element.get("pci_busid", "")), "switch")
             ends.update((inner.get("gp_index", ""), end) for inner in element.iter("object"))
     return ends

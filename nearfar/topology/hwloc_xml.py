@@ -124,21 +124,21 @@ class _XmlReader:
         stack = [(self.machine, _Place(cpus=whole))]
         while stack:
             element, place = stack.pop()
-            kind = element.get("type", "")
-            if kind == "NUMANode":
+            element_type = element.get("type", "")
+            if element_type == "NUMANode":
                 self.numa.append((element, number(element, "os_index", len(self.numa)), place))
-            elif kind == "PCIDev":
+            elif element_type == "PCIDev":
                 self._device(element, place)
-            elif kind == "Bridge":
+            elif element_type == "Bridge":
                 place = _below_bridge(element, place)
             else:
                 cpus = bitmap(element, "cpuset")
                 place = replace(place, cpus=place.cpus if cpus is None else cpus)
-                if kind == "Package":
+                if element_type == "Package":
                     index = number(element, "os_index", len(self.packages))
                     self.packages.append(Package(index, tuple(sorted(place.cpus or ()))))
                     place = replace(place, package=index)
-                elif kind == "Core" and cpus is not None and len(cpus) > 1:
+                elif element_type == "Core" and cpus is not None and len(cpus) > 1:
                     self.cores.append(tuple(sorted(cpus)))
             stack.extend((child, place) for child in reversed(element.findall("object")))
         self._whole()
@@ -200,9 +200,9 @@ class _XmlReader:
         return (numa.index if numa else None), (numa.package if package is None and numa else package)
 
     def _gpus(self) -> tuple[Gpu, ...]:
-        found = sorted((d for d in self.devices if d.is_gpu), key=lambda d: bus_order(d.pci))
+        devices = sorted((d for d in self.devices if d.is_gpu), key=lambda d: bus_order(d.pci))
         gpus = []
-        for index, device in enumerate(found):
+        for index, device in enumerate(devices):
             numa_node, package = self._locality(device.place)
             kilobytes = parse_number(device.infos.get("CUDAGlobalMemorySize", ""))
             gpus.append(
@@ -237,9 +237,9 @@ class _XmlReader:
         names: dict[bool, str] = {}
         for child in device.element.iter("object"):
             if child.get("type") == "OSDev":
-                kind = number(child, "osdev_type", -1)
-                fabric = bool(kind & _OPENFABRICS_V3) if self.newest else kind == _OPENFABRICS_V2
-                if fabric or (bool(kind & _NETWORK_V3) if self.newest else kind == _NETWORK_V2):
+                device_type = number(child, "osdev_type", -1)
+                fabric = bool(device_type & _OPENFABRICS_V3) if self.newest else device_type == _OPENFABRICS_V2
+                if fabric or (bool(device_type & _NETWORK_V3) if self.newest else device_type == _NETWORK_V2):
                     names.setdefault(fabric, child.get("name", device.pci))
         return names.get(True) or names.get(False)
 
@@ -270,8 +270,8 @@ class _XmlReader:
     def _coherent_links(self, gpus: tuple[Gpu, ...], numa_nodes: tuple[NumaNode, ...]) -> tuple[Gpu, ...]:
         """GPU memory that is a NUMA node is reached over a coherent link: NVLink 2 on POWER9, C2C on Arm. The GPUs
         whose PCI configuration space POWER9 closes are on NVLink too."""
-        kinds = {"ppc64le": Link("nvlink", gen=2, max_gen=2), "aarch64": Link("c2c")}
-        link = kinds.get(self.infos.get("Architecture", ""))
+        by_architecture = {"ppc64le": Link("nvlink", gen=2, max_gen=2), "aarch64": Link("c2c")}
+        link = by_architecture.get(self.infos.get("Architecture", ""))
         coherent = {g.pci for g in gpus for n in numa_nodes if n.gpu == g.index}
         if link and link.kind == "nvlink":
             coherent |= {d.pci for d in self.devices if d.is_gpu and d.vendor == "0000"}

@@ -35,10 +35,10 @@ def host_class(node: Node, numa: int, gpu: int) -> str:
 
 def peer_class(node: Node, a: int, b: int) -> str:
     """The class of the path between two GPUs: ``NV<lanes>``, else by their place in the PCI tree."""
-    one, other = _gpu(node, a), _gpu(node, b)
+    gpu, peer = _gpu(node, a), _gpu(node, b)
     if a == b:
         raise NearfarError(f"GPU {a} and itself are no pair")
-    return node.peers.get((min(a, b), max(a, b))) or _device_class(node, one, other)
+    return node.peers.get((min(a, b), max(a, b))) or _device_class(node, gpu, peer)
 
 
 def nic_class(node: Node, gpu: int, nic_name: str) -> str:

@@ -50,7 +50,7 @@ def memory_devices(table: bytes) -> tuple[MemoryDevice, ...]:
     Raises ``NearfarError`` for what is no such table: a structure shorter than its header, or one that the table cuts off.
     """
     return tuple(
-        _device(formatted, strings) for kind, formatted, strings in _structures(table) if kind == _MEMORY_DEVICE
+        _device(formatted, strings) for code, formatted, strings in _structures(table) if code == _MEMORY_DEVICE
     )
 
 
@@ -58,7 +58,7 @@ def _structures(table: bytes) -> Iterator[tuple[int, bytes, list[str]]]:
     """Type, formatted area and strings of each structure, up to the one that ends the table."""
     at = 0
     while at + _HEADER <= len(table):
-        kind, length = table[at], table[at + 1]
+        code, length = table[at], table[at + 1]
         if length < _HEADER:
             raise NearfarError(f"no SMBIOS table: at byte {at} a structure of {length} bytes")
         end = table.find(b"\0\0", at + length)
@@ -66,20 +66,20 @@ def _structures(table: bytes) -> Iterator[tuple[int, bytes, list[str]]]:
             raise NearfarError(f"no whole SMBIOS table: the structure at byte {at} is cut off")
         # Each string ends with a zero, and one more ends them all; without any string there are two.
         strings = table[at + length : end].split(b"\0")
-        yield kind, table[at : at + length], [each.decode("latin-1").strip() for each in strings]
-        if kind == _END:
+        yield code, table[at : at + length], [text.decode("latin-1").strip() for text in strings]
+        if code == _END:
             return
         at = end + 2
 
 
 def _device(area: bytes, strings: list[str]) -> MemoryDevice:
     technology = _number(area, 0x28, 1)
-    kind = _number(area, 0x12, 1)
+    code = _number(area, 0x12, 1)
     return MemoryDevice(
         locator=_string(area, 0x10, strings),
         bank=_string(area, 0x11, strings),
         size=_size(area),
-        kind="" if kind is None else _KINDS.get(kind, f"0x{kind:02X}"),
+        kind="" if code is None else _KINDS.get(code, f"0x{code:02X}"),
         width=_known(_number(area, 0x0A, 2), 0xFFFF),
         speed=_speed(area, 0x20, 0x58),
         rated=_speed(area, 0x15, 0x54),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nearfar.base import columns
 
 from .bitmaps import format_cpu_list
-from .parts import Gpu, Link, Nic, Node, NumaNode
+from .parts import Gpu, Link, Node, NumaNode
 from .path_classes import host_class, nic_class, peer_class, shared_uplinks
 from .unlike_links import unlike_links
 
@@ -34,15 +34,15 @@ def draw(node: Node) -> str:
 
 def describe_link(link: Link) -> str:
     """A link in a few words: ``PCIe 5 x16 (now 1 x16)``, ``NVLink 2 x3``, ``C2C``."""
-    kind = {"pcie": "PCIe", "nvlink": "NVLink", "c2c": "C2C"}[link.kind]
+    name = {"pcie": "PCIe", "nvlink": "NVLink", "c2c": "C2C"}[link.kind]
     most, now = _state(link.max_gen, link.max_width), _state(link.gen, link.width)
     if most:
-        return f"{kind} {most}" + (f" (now {now})" if now and now != most else "")
+        return f"{name} {most}" + (f" (now {now})" if now and now != most else "")
     if now:
-        return f"{kind} {now} now"
+        return f"{name} {now} now"
     if link.speed:
-        return f"{kind} {link.speed:.1f} GB/s"
-    return kind if link.kind != "pcie" else "PCIe, link not known"
+        return f"{name} {link.speed:.1f} GB/s"
+    return name if link.kind != "pcie" else "PCIe, link not known"
 
 
 def _state(gen: int | None, width: int | None) -> str:
@@ -86,7 +86,8 @@ def _numa_line(node: Node, numa: NumaNode) -> str:
 
 def _devices(node: Node, numa: int | None, package: int | None) -> list[str]:
     rows = [_gpu_row(gpu) for gpu in node.gpus if (gpu.numa_node, gpu.package) == (numa, package)]
-    rows += [_nic_row(nic) for nic in node.nics if (nic.numa_node, nic.package) == (numa, package)]
+    nics = (nic for nic in node.nics if (nic.numa_node, nic.package) == (numa, package))
+    rows += [[nic.name, nic.pci, "NIC", describe_link(nic.link), ""] for nic in nics]
     return columns(rows)
 
 
@@ -103,10 +104,6 @@ def _gpu_row(gpu: Gpu) -> list[str]:
     ]
     shown = ", ".join(remark for remark in remarks if remark)
     return [f"g{gpu.index}", gpu.pci, gpu.name or "GPU", describe_link(gpu.link), shown]
-
-
-def _nic_row(nic: Nic) -> list[str]:
-    return [nic.name, nic.pci, "NIC", describe_link(nic.link), ""]
 
 
 def _host_table(node: Node) -> list[str]:

@@ -18,16 +18,16 @@ _MEASURES: tuple[tuple[str, Callable[[Link], float | None]], ...] = (
 
 def unlike_links(node: Node) -> list[str]:
     """A sentence for each GPU that has less than the most of its model in this node; none where nothing is known of a link."""
-    return [words for gpu in node.gpus if (words := _of(gpu, node)) is not None]
+    return [sentence for gpu in node.gpus if (sentence := _of(gpu, node)) is not None]
 
 
 def _of(gpu: Gpu, node: Node) -> str | None:
     like = [other for other in node.gpus if other.name == gpu.name and other.link.kind == gpu.link.kind]
-    for words, measure in _MEASURES:
+    for template, measure in _MEASURES:
         own = measure(gpu.link)
         most = max((known for other in like if (known := measure(other.link)) is not None), default=None)
         if own is not None and most is not None and own < most:
-            has, others = words.format(own), words.format(most)
+            has, others = template.format(own), template.format(most)
             model = f" of model {gpu.name}" if gpu.name else ""
             return (
                 f"g{gpu.index} ({gpu.pci}): its link to the host is {has}, of other GPUs{model} in this node {others}"

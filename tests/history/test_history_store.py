@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from nearfar import history
-from nearfar.base.errors import CouldNotJudge
+from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.base.files import file_lock
 from nearfar.history import History, RowFilter, compaction, parse_since, record, schema
 from tests.data.runs import nightly
@@ -172,7 +172,7 @@ def test_since() -> None:
     assert parse_since("2026-11-01", now) == datetime(2026, 11, 1, tzinfo=timezone.utc)
     assert parse_since("30d", now) == now - timedelta(days=30)
     for bad in ("yesterday", "30", "2026-13-01", "1e9d"):
-        with pytest.raises(ValueError):
+        with pytest.raises(NearfarError):
             parse_since(bad, now)
 
 

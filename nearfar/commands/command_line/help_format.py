@@ -28,10 +28,10 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
             example = re.match(r"( +\S.*?) {2,}(\S.*)$", lines[0])
             if example and len(indent + lines[0]) > width:
                 deeper = indent + " " * 8
-                words = textwrap.fill(
+                text = textwrap.fill(
                     example[2], width, initial_indent=deeper, subsequent_indent=deeper, break_on_hyphens=False
                 )
-                return f"{indent}{example[1]}\n{words}"
+                return f"{indent}{example[1]}\n{text}"
             return indent + lines[0]
         return textwrap.fill(
             " ".join(lines),

@@ -30,12 +30,12 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line and exit with 2."""
         known = [name for name in self._option_string_actions if name.startswith("--")]
-        words = self._words if self._subparsers is None else ()  # else a command's own options are among them
-        for word in words:
-            name = word.partition("=")[0]
+        arguments = self._words if self._subparsers is None else ()  # else a command's own options are among them
+        for argument in arguments:
+            name = argument.partition("=")[0]
             if name == "--":
                 break
-            if name.startswith("--") and not any(each.startswith(name) for each in known):
+            if name.startswith("--") and not any(option.startswith(name) for option in known):
                 message = f"unknown option {name}{did_you_mean(name, known, else_all=False)}"
                 break
         self.exit(EXIT_WRONG_USE, f"{self.prog}: {message}; --help shows examples\n")

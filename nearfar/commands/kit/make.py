@@ -46,8 +46,8 @@ def run(args: argparse.Namespace) -> int:
         if args.programs is not None:
             raise NearfarError("--programs is for a kit; --with-pack holds sources")
         file = offline_pack.write(args.output)
-        told = {"file": str(file), "size": file.stat().st_size}
-        print(json.dumps(told) if args.json else f"{file}: {file.stat().st_size / 2**20:.1f} MiB")
+        made = {"file": str(file), "size": file.stat().st_size}
+        print(json.dumps(made) if args.json else f"{file}: {file.stat().st_size / 2**20:.1f} MiB")
         return 0
     programs = args.programs or places.programs_directory()
     packed = pack(programs, args.output)

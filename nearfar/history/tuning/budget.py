@@ -34,7 +34,7 @@ def chances(figures: int) -> Chances:
 
 def figures_of_a_node(pools: Iterable[Pool]) -> int:
     """How many figures the node with the most has."""
-    metrics = Counter(node for pool in pools for node, _ in {(each.node, each.metric) for each in pool.figures})
+    metrics = Counter(node for pool in pools for node, _ in {(figure.node, figure.metric) for figure in pool.figures})
     return max(metrics.values(), default=0)
 
 

@@ -13,9 +13,9 @@ _NAMED = 5
 
 def expressions(reason: pl.Expr) -> tuple[pl.Expr, ...]:
     """For an aggregation: ``disturbed``, the latest runs with their nodes, and ``disturbances``, how many runs of nodes there are."""
-    each = pl.struct("run", "node", reason.alias("reason"), "disturbance")
+    disturbed = pl.struct("run", "node", reason.alias("reason"), "disturbance")
     return (
-        each.unique().sort(descending=True).head(_NAMED).alias("disturbed"),
+        disturbed.unique().sort(descending=True).head(_NAMED).alias("disturbed"),
         pl.struct("run", "node").n_unique().alias("disturbances"),
     )
 
@@ -26,9 +26,9 @@ def words(groups: Iterable[Mapping[str, Any]]) -> str | None:
     total = 0
     for group in groups:
         total += group["disturbances"]
-        for each in group["disturbed"]:
-            own = whys.setdefault((each["run"], each["node"]), [])
-            why = _why(each["reason"], each["disturbance"])
+        for entry in group["disturbed"]:
+            own = whys.setdefault((entry["run"], entry["node"]), [])
+            why = _why(entry["reason"], entry["disturbance"])
             own += [] if why in own else [why]
     if not whys:
         return None
@@ -37,5 +37,5 @@ def words(groups: Iterable[Mapping[str, Any]]) -> str | None:
     return "; ".join(f"{run} of {node}: {', '.join(whys[run, node])}" for run, node in latest) + more
 
 
-def _why(reason: str, kind: str | None) -> str:
-    return reason if reason == "with clocks held down" else series.DISTURBED.get(kind or "", reason)
+def _why(reason: str, disturbance: str | None) -> str:
+    return reason if reason == "with clocks held down" else series.DISTURBED.get(disturbance or "", reason)

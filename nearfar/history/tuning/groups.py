@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from nearfar.base import places, statistics
-from nearfar.verdict.references import figure
+from nearfar.verdict.references import with_unit
 
 from . import modes
 from .samples import Pool
@@ -28,21 +28,21 @@ def apart(pool: Pool, most_bad: float) -> tuple[frozenset[str], str | None]:
         return frozenset(), torn
     nodes = pool.nodes
     names = list(nodes)
-    found = _split(list(nodes.values()), pool.kind)
-    if found is not None:
-        low, high = found.low, found.high
+    split = _split(list(nodes.values()), pool.kind)
+    if split is not None:
+        low, high = split.low, split.high
         bad = high if pool.less_is_better else low
         if len(bad) <= most_bad * len(names):
             return frozenset(names[i] for i in bad), None
-        return frozenset(), _told("nodes", [((node, ""), value) for node, value in nodes.items()], found, pool.unit)
+        return frozenset(), _told("nodes", [((node, ""), value) for node, value in nodes.items()], split, pool.unit)
     # Of GPUs of one class some may sit in a slower slot: a group with metrics of its own on all nodes.
     middle = statistics.median(nodes.values())
-    within = [((each.node, each.metric), each.median / nodes[each.node] * middle) for each in pool.figures]
-    found = _split([value for _, value in within], pool.kind)
-    if found is not None:
-        metrics = [{within[i][0][1] for i in group} for group in (found.low, found.high)]
+    within = [((figure.node, figure.metric), figure.median / nodes[figure.node] * middle) for figure in pool.figures]
+    split = _split([value for _, value in within], pool.kind)
+    if split is not None:
+        metrics = [{within[i][0][1] for i in group} for group in (split.low, split.high)]
         if not metrics[0] & metrics[1]:
-            return frozenset(), _told("figures", within, found, pool.unit)
+            return frozenset(), _told("figures", within, split, pool.unit)
     return frozenset(), None
 
 
@@ -61,11 +61,11 @@ def _table() -> Mapping[str, Any]:
 
 def _split(values: Sequence[float], kind: str) -> modes.TwoGroups | None:
     """Two groups, if the values are clearly of two, whose middles are far enough from each other."""
-    found = modes.split(values)
-    if found is None or found.ratio <= critical_gap(len(values)):
+    groups = modes.split(values)
+    if groups is None or groups.ratio <= critical_gap(len(values)):
         return None
-    low, high = (statistics.median(values[i] for i in group) for group in (found.low, found.high))
-    return found if high - low >= APART[kind] * statistics.median(values) else None
+    low, high = (statistics.median(values[i] for i in group) for group in (groups.low, groups.high))
+    return groups if high - low >= APART[kind] * statistics.median(values) else None
 
 
 def _torn(pool: Pool) -> str | None:
@@ -79,28 +79,24 @@ def _torn(pool: Pool) -> str | None:
         parted = (low * high) ** 0.5
         groups = []
         for own in ({n: v for n, v in nodes.items() if v < parted}, {n: v for n, v in nodes.items() if v >= parted}):
-            groups.append(f"{_listed(sorted(own))} at {_amount(statistics.median(own.values()), pool.unit)}")
+            groups.append(f"{_listed(sorted(own))} at {with_unit(statistics.median(own.values()), pool.unit)}")
         return f"two groups of nodes: {'; '.join(groups)}"
     for node in nodes:
-        own_values = sorted(value for each in pool.figures if each.node == node for value in each.values)
+        own_values = sorted(value for figure in pool.figures if figure.node == node for value in figure.values)
         below, above = own_values[(len(own_values) - 1) // 2], own_values[len(own_values) // 2]
         if above > factor * below:
-            ends = f"{_amount(below, pool.unit)} and {_amount(above, pool.unit)}"
+            ends = f"{with_unit(below, pool.unit)} and {with_unit(above, pool.unit)}"
             return f"two groups of figures: half of those of {node} lie below, half above {ends}"
     return None
 
 
-def _told(what: str, named: Sequence[tuple[tuple[str, str], float]], found: modes.TwoGroups, unit: str) -> str:
+def _told(what: str, named: Sequence[tuple[tuple[str, str], float]], split: modes.TwoGroups, unit: str) -> str:
     groups = []
-    for positions, others in ((found.low, found.high), (found.high, found.low)):
-        middle = _amount(statistics.median(named[i][1] for i in positions), unit)
+    for positions, others in ((split.low, split.high), (split.high, split.low)):
+        middle = with_unit(statistics.median(named[i][1] for i in positions), unit)
         names = _named([named[i][0] for i in positions], [named[i][0] for i in others])
         groups.append(f"{names} at {middle}")
     return f"two groups of {what}: {'; '.join(groups)}"
-
-
-def _amount(value: float, unit: str) -> str:
-    return f"{figure(value, unit)}{'' if unit == '1' else f' {unit}'}"
 
 
 def _named(group: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]]) -> str:
@@ -112,6 +108,6 @@ def _named(group: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]]) 
     return _listed([" ".join(names) for names in group])
 
 
-def _listed(words: Sequence[str]) -> str:
-    shown = ", ".join(words[:4])
-    return f"{shown} and {len(words) - 4} more" if len(words) > 4 else shown
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:4])
+    return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown

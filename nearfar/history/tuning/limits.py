@@ -84,15 +84,15 @@ class Refusal:
 
 def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
     """The limits of a pool's hosts. The middle has four digits."""
-    entered = sum(len(each.values) for each in pool.figures)
+    entered = sum(len(figure.values) for figure in pool.figures)
     if pool.unreliable > disturbances.MOST_UNRELIABLE * (entered + pool.unreliable):
         count = f"{pool.unreliable} of its {entered + pool.unreliable} figures"
         runs = "" if pool.disturbed is None else f" ({pool.disturbed})"
         if pool.beyond is not None:
-            words = f"cannot be ({pool.beyond}){f' or are unreliable{runs}' if runs else ''}"
-            return Refusal(f"{count} {words}; nobody knows what the others are worth")
-        words = "were disturbed, not verified, or had clocks held down"
-        return Refusal(f"{count} {words}{runs}; the others are the best of them")
+            reason = f"cannot be ({pool.beyond}){f' or are unreliable{runs}' if runs else ''}"
+            return Refusal(f"{count} {reason}; nobody knows what the others are worth")
+        reason = "were disturbed, not verified, or had clocks held down"
+        return Refusal(f"{count} {reason}{runs}; the others are the best of them")
     bad, why = groups.apart(pool, MOST_BAD)
     if why is not None:
         return Refusal(why)
@@ -102,30 +102,30 @@ def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
 def _healthy(pool: Pool, bad: frozenset[str], chances: Chances) -> list[NodeFigure]:
     """The figures that the limits are made from: those of no ``bad`` host that lie within the FAIL limit of the others. All of
     them where that would leave out more than a few hosts."""
-    every = [each for each in pool.figures if each.node not in bad]
-    middle = statistics.median(each.median for each in every)
-    slack, away = SLACK[pool.kind], {id(each): abs(each.median / middle - 1) for each in every}
+    every = [figure for figure in pool.figures if figure.node not in bad]
+    middle = statistics.median(figure.median for figure in every)
+    slack, away = SLACK[pool.kind], {id(figure): abs(figure.median / middle - 1) for figure in every}
     robust = statistics.SIGMA_PER_MAD * statistics.median(away.values())
-    assumed, n = spread.ASSUMED[pool.kind], len({each.node for each in every})
+    assumed, n = spread.ASSUMED[pool.kind], len({figure.node for figure in every})
     joined = math.hypot(assumed * math.sqrt(spread.ASSUMED_WEIGHT / (spread.ASSUMED_WEIGHT + n)), robust)
-    kept = [each for each in every if away[id(each)] <= max(slack, _FAR * joined)]
+    kept = [figure for figure in every if away[id(figure)] <= max(slack, _FAR * joined)]
     for _ in range(_ROUNDS):
-        middle, found = _spread(pool, kept)
-        most = max(slack, _factor(found, kept, chances.degraded, _TRUSTED) * found.deviation)
-        again = [each for each in every if abs(each.median / middle - 1) <= most]
+        middle, spread_of_kept = _spread(pool, kept)
+        most = max(slack, _factor(spread_of_kept, kept, chances.degraded, _TRUSTED) * spread_of_kept.deviation)
+        again = [figure for figure in every if abs(figure.median / middle - 1) <= most]
         if again == kept:
             break
         kept = again
-    left = {each.node for each in kept}
-    lost = {each.node for each in pool.figures} - left
+    left = {figure.node for figure in kept}
+    lost = {figure.node for figure in pool.figures} - left
     return kept if len(lost) <= MOST_BAD * (len(left) + len(lost)) else list(pool.figures)
 
 
 def _spread(pool: Pool, figures: Sequence[NodeFigure]) -> tuple[float, spread.Spread]:
     """The middle of the hosts, and the spread of their figures about it."""
     hosts: dict[str, list[float]] = {}
-    for each in figures:
-        hosts.setdefault(each.node, []).append(each.median)
+    for f in figures:
+        hosts.setdefault(f.node, []).append(f.median)
     middle = statistics.median(statistics.median(own) for own in hosts.values())
     sign = 1 if pool.less_is_better else -1
 
@@ -133,7 +133,7 @@ def _spread(pool: Pool, figures: Sequence[NodeFigure]) -> tuple[float, spread.Sp
         return sign * (value / middle - 1)
 
     return middle, spread.estimate(
-        [spread.HostFigure(each.node, worse(each.median), [worse(value) for value in each.values], own(each, middle)) for each in figures],
+        [spread.HostFigure(f.node, worse(f.median), [worse(value) for value in f.values], own(f, middle)) for f in figures],
         pool.kind,
     )  # fmt: skip
 
@@ -143,22 +143,22 @@ def own(figure: NodeFigure, middle: float) -> float | None:
     return statistics.median(figure.errors) / middle if figure.errors else None
 
 
-def _factor(found: spread.Spread, figures: Sequence[NodeFigure], p: float, trusted: int = 0) -> float:
-    n = len({each.node for each in figures})
-    return tail.factor(p, found.freedom + trusted, found.skewness) * math.sqrt(1 + 1 / n)
+def _factor(estimated: spread.Spread, figures: Sequence[NodeFigure], p: float, trusted: int = 0) -> float:
+    n = len({figure.node for figure in figures})
+    return tail.factor(p, estimated.freedom + trusted, estimated.skewness) * math.sqrt(1 + 1 / n)
 
 
 def _of(pool: Pool, healthy: Sequence[NodeFigure], chances: Chances) -> TunedLimit:
-    middle, found = _spread(pool, healthy)
+    middle, estimated = _spread(pool, healthy)
     value = float(f"{middle:.4g}")
     sign, slack, n = (1 if pool.less_is_better else -1), SLACK[pool.kind], len({each.node for each in healthy})
-    k = _factor(found, healthy, chances.fail)
-    worst = max(sign * (each.median / value - 1) for each in healthy) + found.run
-    part = max(slack, k * found.deviation, worst)
-    inner = max(slack, _factor(found, healthy, chances.degraded, _TRUSTED) * found.deviation)
+    k = _factor(estimated, healthy, chances.fail)
+    worst = max(sign * (each.median / value - 1) for each in healthy) + estimated.run
+    part = max(slack, k * estimated.deviation, worst)
+    inner = max(slack, _factor(estimated, healthy, chances.degraded, _TRUSTED) * estimated.deviation)
     if pool.kind == "worst":
         part, inner = max(part, LEAST_FAIL / value - 1), min(inner, max(0.0, OUTLIER / value - 1))
-    settled = max(slack, tail.settled(chances.fail, found.least_skewness) * found.deviation, worst)
+    settled = max(slack, tail.settled(chances.fail, estimated.least_skewness) * estimated.deviation, worst)
     described = settled > USEFUL[pool.kind]
     broken = _broken(pool, value)
     # What is certainly broken is FAIL even where healthy figures lie far apart; a figure that may be healthy is not.
@@ -170,7 +170,7 @@ def _of(pool: Pool, healthy: Sequence[NodeFigure], chances: Chances) -> TunedLim
     outside = sorted({each.node for each in pool.figures if sign * (each.median / value - 1) > inner})
     return TunedLimit(
         value, None if fail is None else value * (1 + sign * fail), None if fail is None or inner >= fail else value * (1 + sign * inner),
-        round(k, 2), found.deviation, n, pool.unit, part > USEFUL[pool.kind] and not described, described, tuple(outside),
+        round(k, 2), estimated.deviation, n, pool.unit, part > USEFUL[pool.kind] and not described, described, tuple(outside),
     )  # fmt: skip
 
 
@@ -181,21 +181,21 @@ def _broken(pool: Pool, value: float) -> float:
     return BROKEN_PERCENTILE - 1 if pool.kind == "percentile" else BROKEN[pool.less_is_better]
 
 
-def row(place: RowPlace, found: TunedLimit, less_is_better: bool) -> ReferenceRow:
+def row(place: RowPlace, limit: TunedLimit, less_is_better: bool) -> ReferenceRow:
     """The row of a reference file, with what its provenance says of it."""
-    bound = _part(found.bound, found.value, less_is_better)
+    bound = _part(limit.bound, limit.value, less_is_better)
     about: dict[str, Any] = {
-        "n": found.n,
-        "k": found.k,
-        "spread": round(found.spread, 5),
-        "provisional": found.provisional,
+        "n": limit.n,
+        "k": limit.k,
+        "spread": round(limit.spread, 5),
+        "provisional": limit.provisional,
     }
-    if found.described:
+    if limit.described:
         about["described"] = True
-    if found.degraded is not None:
-        about["degraded"] = _part(found.degraded, found.value, less_is_better)
+    if limit.degraded is not None:
+        about["degraded"] = _part(limit.degraded, limit.value, less_is_better)
     lower, upper = (None, bound) if less_is_better else (bound, None)
-    return ReferenceRow(*place, found.value, lower, upper, found.unit, about)
+    return ReferenceRow(*place, limit.value, lower, upper, limit.unit, about)
 
 
 def _part(bound: float | None, value: float, less_is_better: bool) -> float | None:

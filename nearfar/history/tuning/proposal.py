@@ -81,34 +81,34 @@ def propose(
     figures = figures_of_a_node(chosen.pools) + sum(place not in places for place in today.rows)
     allowed = chances(figures)
     for place, pool in places.items():
-        found = _impossible(pool) or limits.limit(pool, allowed)
-        if isinstance(found, Refusal):
-            refused[place] = found.why
+        limit = _impossible(pool) or limits.limit(pool, allowed)
+        if isinstance(limit, Refusal):
+            refused[place] = limit.why
             continue
-        row = limits.row(place, found, pool.less_is_better)
+        row = limits.row(place, limit, pool.less_is_better)
         change = _change(place, today, chosen)
         apart = None if how.allow_looser and not change else _looser(row, _of_today(place, today, published))
         if apart is not None and change:
             now, then = apart
             looser.setdefault(change, {})[place] = now / then - 1
         elif apart is not None:
-            worded = [figure(each, row.unit) for each in apart]
+            worded = [figure(value, row.unit) for value in apart]
             kept[place] = f"{worded[0]} would be looser than today's {worded[1]}"
             continue
-        tuned[place], rows[place] = found, row
+        tuned[place], rows[place] = limit, row
     text = today.text
     if tuned:
         rows = {place: row if place in tuned else _of_before(row, today) for place, row in rows.items()}
         text = reference_text.text(today.head, _about(chosen, rows.values(), how, figures), rows.values())
         for node_type in node_types:
             reference_text.check(text, rows).check_line_rates(fastest_links(node_type.node))
-    spent = budget({places[place]: found for place, found in tuned.items()}, figures)
+    spent = budget({places[place]: limit for place, limit in tuned.items()}, figures)
     return Proposal(today, text, tuned, refused, kept, spent, looser)
 
 
 def _places(pools: Sequence[Pool], today: CurrentFile) -> tuple[dict[RowPlace, Pool], dict[RowPlace, str]]:
     """The place of each pool, and why some have none."""
-    found: dict[RowPlace, Pool] = {}
+    placed: dict[RowPlace, Pool] = {}
     refused: dict[RowPlace, str] = {}
     for check in dict.fromkeys(pool.check for pool in pools):
         own = [pool for pool in pools if pool.check == check]
@@ -123,14 +123,14 @@ def _places(pools: Sequence[Pool], today: CurrentFile) -> tuple[dict[RowPlace, P
                     else "today's rows of this check have no $index: remove them"
                 )
                 refused[place] = why
-            elif place in found:
-                types = sorted({pool.node_type or "none", found[place].node_type or "none"})
-                units = sorted({pool.unit, found[place].unit})
+            elif place in placed:
+                types = sorted({pool.node_type or "none", placed[place].node_type or "none"})
+                units = sorted({pool.unit, placed[place].unit})
                 what = f"node types ({', '.join(types)})" if len(units) == 1 else f"units ({', '.join(units)})"
                 refused[place] = f"of two {what}: give each partition its own file with `references:`"
             else:
-                found[place] = pool
-    return {place: pool for place, pool in found.items() if place not in refused}, refused
+                placed[place] = pool
+    return {place: pool for place, pool in placed.items() if place not in refused}, refused
 
 
 def _impossible(pool: Pool) -> Refusal | None:
@@ -199,8 +199,8 @@ def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions
     return {
         "date": day_text(chosen.last),
         "first": day_text(chosen.first),
-        "n": min(each["n"] for each in own),
-        **({"provisional": True} if any(each.get("provisional") for each in own) else {}),
+        "n": min(about["n"] for about in own),
+        **({"provisional": True} if any(about.get("provisional") for about in own) else {}),
         "stamp": dict(chosen.stamp),
         "budget": {"node_nights": NODE_NIGHTS, "fail": FAIL, "degraded": DEGRADED, "figures": figures},
         "runs": [*runs, f"and {left} earlier"] if left else runs,
@@ -210,7 +210,7 @@ def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions
 
 def places_by_reason(refused: Mapping[RowPlace, str]) -> dict[str, list[str]]:
     """Places with the same reason together."""
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for place, why in refused.items():
-        found.setdefault(why, []).append(place_key(place))
-    return found
+        by_reason.setdefault(why, []).append(place_key(place))
+    return by_reason

@@ -53,8 +53,8 @@ def read(path: Path, into: Path | None = None) -> CurrentFile:
     file = ReferenceFile(path, known_checks())
     text = path.read_text(encoding="utf-8")
     if file.origin != "tuned":
-        words = "holds published values; name another file with `references:` in the system's partition"
-        raise NearfarError(f"{path}: {words}")
+        refusal = "holds published values; name another file with `references:` in the system's partition"
+        raise NearfarError(f"{path}: {refusal}")
     if any(mark in text for mark in ("{{", "{%", "{#")) or "<<:" in text:
         raise NearfarError(f"{path}: is a template or has anchors, which tune would lose; name another file")
     head = "".join(line for line in text.splitlines(keepends=True)[: _comment_lines(text)])

@@ -125,7 +125,7 @@ def choose(
     boards = store.aggregated(
         question, ["node", "run"], pl.col("gpu_uuid").drop_nulls().unique().alias("boards"), where=wanted
     )
-    host = hosts.by_name((name, _boards(found)) for name, _, found in boards.iter_rows())
+    host = hosts.by_name((name, _boards(joined)) for name, _, joined in boards.iter_rows())
     usable = [row for row in stamps.to_dicts() if row["reason"] is None]
     ahead = tuple(sorted(row["node"] for row in stamps.to_dicts() if row["latest"] > now + AHEAD))
     # Nodes without a driver have no version of it to differ in.
@@ -157,7 +157,7 @@ def choose(
     entered = [row for row in usable if row["driver"] is None or tuple(row[key] for key in STAMP) == chosen]
     return ChosenSamples(
         pools=tuple(whole),
-        runs=tuple(sorted({run for found in figures["runs"].to_list() for run in found})),
+        runs=tuple(sorted({run for joined in figures["runs"].to_list() for run in joined})),
         first=min((row["first"] for row in entered if row["first"] is not None), default=now),
         last=max((row["last"] for row in entered if row["last"] is not None), default=now),
         stamp={key: value for key, value in zip(STAMP, chosen) if value is not None},
@@ -170,7 +170,7 @@ def choose(
 
 def _boards(joined: Iterable[str]) -> frozenset[str]:
     """The UUIDs of the boards that figures name, some of them several at once."""
-    return frozenset(one for each in joined for one in each.split("+") if one != "?")
+    return frozenset(board for names in joined for board in names.split("+") if board != "?")
 
 
 def _sifted(figures: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -228,19 +228,19 @@ def _reason() -> pl.Expr:
 
 def _nothing(stamps: pl.DataFrame, ahead: tuple[str, ...]) -> ChosenSamples:
     left_out = dict(stamps.group_by("reason").agg(pl.col("count").sum()).rows())
-    runs = {run for found in stamps["runs"].to_list() for run in found}
+    runs = {run for names in stamps["runs"].to_list() for run in names}
     moment = max(stamps["latest"].to_list())
     return ChosenSamples((), tuple(sorted(runs)), moment, moment, {}, left_out, 0, ahead)
 
 
 def _left_out(stamps: pl.DataFrame, newest: Sequence[str | None]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for row in stamps.to_dicts():
         other = row["driver"] is not None and tuple(row[key] for key in STAMP) != tuple(newest)
         reason = "of other software" if other else row["reason"]
         if reason is not None:
-            found[reason] = found.get(reason, 0) + row["count"]
-    return found
+            counts[reason] = counts.get(reason, 0) + row["count"]
+    return counts
 
 
 def _key(figure: Mapping[str, Any], types: Mapping[str, str]) -> tuple[object, ...]:
@@ -253,10 +253,10 @@ def _key(figure: Mapping[str, Any], types: Mapping[str, str]) -> tuple[object, .
 def _by_pool(
     figures: Iterable[Mapping[str, Any]], types: Mapping[str, str]
 ) -> dict[tuple[object, ...], list[Mapping[str, Any]]]:
-    found: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
+    pools: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     for figure in figures:
-        found.setdefault(_key(figure, types), []).append(figure)
-    return found
+        pools.setdefault(_key(figure, types), []).append(figure)
+    return pools
 
 
 def _pools(
@@ -313,20 +313,20 @@ def _pool(
     return Pool(
         check=str(check), model=None if model is None else str(model), row=str(row), unit=str(unit), kind=kind_of(first),
         indexed=first["gpus"] is not None, node_type=str(node_type), ceiling=max(ceilings, default=None),
-        unreliable=sum(each["count"] for each in unreliable), beyond=next((f["why"] for f in figures if "why" in f), None),
-        figures=_figures(figures), disturbed=disturbed_runs.words(each for each in unreliable if "disturbed" in each),
+        unreliable=sum(group["count"] for group in unreliable), beyond=next((f["why"] for f in figures if "why" in f), None),
+        figures=_figures(figures), disturbed=disturbed_runs.words(group for group in unreliable if "disturbed" in group),
     )  # fmt: skip
 
 
 def _figures(figures: Sequence[Mapping[str, Any]]) -> tuple[NodeFigure, ...]:
     """The figures of each host, those of all its names together."""
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    by_figure: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for figure in figures:
         if figure["value"]:
-            found.setdefault((str(figure["host"]), str(figure["metric"])), []).append(figure)
+            by_figure.setdefault((str(figure["host"]), str(figure["metric"])), []).append(figure)
     made = []
-    for (host, metric), own in found.items():
-        values, lows, highs = ([each for figure in own for each in figure[name]] for name in ("value", "low", "high"))
+    for (host, metric), own in by_figure.items():
+        values, lows, highs = ([v for figure in own for v in figure[name]] for name in ("value", "low", "high"))
         widths = [high - low for low, high in zip(lows, highs) if low is not None and high is not None]
         known = len(widths) == len(values) and min(widths) > 0
         errors = tuple(width / _WIDE for width in widths) if known else ()

@@ -64,7 +64,8 @@ def estimate(figures: Sequence[HostFigure], kind: str) -> Spread:
     n, count, runs = len(hosts), len(figures), sum(len(figure.runs) for figure in figures)
     means = {host: fmean(own) for host, own in hosts.items()}
     weight = ASSUMED_WEIGHT + n - 1
-    between = (ASSUMED_WEIGHT * ASSUMED[kind] ** 2 + _squares(list(means.values()))) / weight
+    middle = fmean(means.values())
+    between = (ASSUMED_WEIGHT * ASSUMED[kind] ** 2 + sum((mean - middle) ** 2 for mean in means.values())) / weight
     among = _ratio(sum((value - means[host]) ** 2 for host, own in hosts.items() for value in own), count - n)
     own_runs, run_freedom = _of_runs(figures)
     measured = (n - 1) / weight
@@ -84,18 +85,13 @@ def _of_runs(figures: Sequence[HostFigure]) -> tuple[float, float]:
     residuals = [run - figure.middle for figure in figures if len(figure.runs) > 1 for run in figure.runs]
     freedom = len(residuals) - sum(len(figure.runs) > 1 for figure in figures)
     # A figure's middle run has none of its own.
-    moved = [abs(each) for each in residuals if each]
+    moved = [abs(residual) for residual in residuals if residual]
     most = max(_RESOLUTION, statistics.SIGMA_PER_MAD * statistics.median(moved) if moved else 0.0)
-    squares = sum(min(abs(each), _WILD * most) ** 2 for each in residuals)
+    squares = sum(min(abs(residual), _WILD * most) ** 2 for residual in residuals)
     owns = [figure.own**2 for figure in figures if figure.own is not None]
-    told = INTERVAL_WEIGHT if owns else 0
-    squares += told * (statistics.median(owns) if owns else 0.0)
-    return _ratio(squares, freedom + told), freedom + told
-
-
-def _squares(values: Sequence[float]) -> float:
-    middle = fmean(values)
-    return sum((value - middle) ** 2 for value in values)
+    weight = INTERVAL_WEIGHT if owns else 0
+    squares += weight * (statistics.median(owns) if owns else 0.0)
+    return _ratio(squares, freedom + weight), freedom + weight
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -109,14 +105,14 @@ def _skewness(values: Sequence[float], independent: float) -> tuple[float, float
     """
     n, middle = len(values), fmean(values)
     second, third = (sum((value - middle) ** power for value in values) / n for power in (2, 3))
-    found = third / second**1.5 if second > _RESOLUTION**2 else 0.0
+    measured = third / second**1.5 if second > _RESOLUTION**2 else 0.0
     if independent > 3:
-        found *= math.sqrt(independent * (independent - 1)) / (independent - 2)
+        measured *= math.sqrt(independent * (independent - 1)) / (independent - 2)
         unsure = math.sqrt(6 / independent)
-        found += CAUTION * unsure * min(1.0, max(0.0, found / unsure - 1))
+        measured += CAUTION * unsure * min(1.0, max(0.0, measured / unsure - 1))
 
     def held(assumed: float) -> float:
-        joined = (independent * found + SKEWNESS_WEIGHT * assumed) / (independent + SKEWNESS_WEIGHT)
+        joined = (independent * measured + SKEWNESS_WEIGHT * assumed) / (independent + SKEWNESS_WEIGHT)
         return min(MOST_SKEWNESS, max(0.0, joined))
 
     return held(ASSUMED_SKEWNESS), held(0.0)

@@ -41,18 +41,18 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
         for why, places in places_by_reason(reasons).items():
             more = f" and {len(places) - 3} more" if len(places) > 3 else ""
             say(f"{word}: {', '.join(places[:3])}{more}: {why}")
-    for words in _looser(made):
-        say(words)
+    for line in _looser(made):
+        say(line)
     for place, limit in made.tuned.items():
         say(f"{place_key(place)}: {_bounds(limit)}")
-    for words in _kinds(list(made.tuned.values())):
-        say(words)
+    for line in _kinds(list(made.tuned.values())):
+        say(line)
     if made.diff and made.today.comments_lost:
         say(f"{made.today.path}: {counted(made.today.comments_lost, 'comment line')} below its head are not kept")
     sys.stdout.write(made.diff)
     sys.stdout.flush()
-    for words in _budget(made):
-        say(words)
+    for line in _budget(made):
+        say(line)
     if made.diff and made.today.shadowed is not None:
         say(
             f"{path}: a new file, which {'stands' if applied else 'will stand'} before {made.today.shadowed}; that one is then not read"
@@ -84,24 +84,24 @@ def _looser(made: Proposal) -> list[str]:
 
 def _bounds(limit: TunedLimit) -> str:
     """``n = 3, spread 0.5 %: FAIL below 52.1, DEGRADED below 54.3; provisional``."""
-    words = f"n = {limit.n}, spread {100 * limit.spread:.2g} %"
+    text = f"n = {limit.n}, spread {100 * limit.spread:.2g} %"
     if limit.bound is None:
-        return f"{words}: too noisy for any limit"
+        return f"{text}: too noisy for any limit"
     side = "above" if limit.bound > limit.value else "below"
-    words += f": FAIL {side} {figure(limit.bound, limit.unit)}"
-    words += "" if limit.degraded is None else f", DEGRADED {side} {figure(limit.degraded, limit.unit)}"
-    return words + ("; provisional" if limit.provisional else "; described" if limit.described else "")
+    text += f": FAIL {side} {figure(limit.bound, limit.unit)}"
+    text += "" if limit.degraded is None else f", DEGRADED {side} {figure(limit.degraded, limit.unit)}"
+    return text + ("; provisional" if limit.provisional else "; described" if limit.described else "")
 
 
 def _kinds(limits: Sequence[TunedLimit]) -> list[str]:
     """How many limits are good enough to tell a fault, and how many are not, and why."""
-    described, provisional = (sum(getattr(each, kind) for each in limits) for kind in ("described", "provisional"))
+    described, provisional = (sum(getattr(limit, label) for limit in limits) for label in ("described", "provisional"))
     settled = len(limits) - described - provisional
     lines = (
         [f"{counted(settled, 'row')} of {len(limits)} with a FAIL limit near enough to tell a fault"] if limits else []
     )
     if provisional:
-        hosts = {each.n for each in limits if each.provisional}
+        hosts = {limit.n for limit in limits if limit.provisional}
         lines.append(
             f"{counted(provisional, 'row')} provisional: their limits are wide because {_range(hosts)} "
             f"{'is' if hosts == {1} else 'are'} few; measure more hosts and tune again"

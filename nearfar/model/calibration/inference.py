@@ -45,8 +45,8 @@ class Estimate:
 
 def infer(cells: Sequence[MeasuredCell], blank: NodeType) -> tuple[dict[str, Estimate], list[Cell]]:
     """The capacities by name, and the cells in which nothing known holds some flow back."""
-    asks = {one.cell: asked(one.cell, blank) for one in cells}
-    carried = {one.cell: used(asks[one.cell], dict(zip(one.cell.flows, one.rates))) for one in cells}
+    asks = {cell.cell: asked(cell.cell, blank) for cell in cells}
+    carried = {cell.cell: used(asks[cell.cell], dict(zip(cell.cell.flows, cell.rates))) for cell in cells}
     _refuse_contradictions(cells, blank)
     most: dict[str, float] = {}
     for amounts in carried.values():
@@ -54,23 +54,23 @@ def infer(cells: Sequence[MeasuredCell], blank: NodeType) -> tuple[dict[str, Est
             most[name] = max(most.get(name, 0.0), amount)
     suspects: list[tuple[MeasuredCell, tuple[str, ...]]] = []
     unexplained: list[Cell] = []
-    for one in cells:
-        for flow in one.cell.flows:
-            whole = _whole_memory(one, flow, most)
-            carried[one.cell].update((memory, one.total) for memory in whole)
-            found = _suspects(flow, asks[one.cell], carried[one.cell], most) + whole
-            if found:
-                suspects.append((one, found))
-            elif one.cell.lone or pair_of_opposites(one.cell):
-                own = own_name(flow) if one.cell.lone else str(one.cell)
-                most[own] = carried[one.cell][own] = one.total
-                suspects.append((one, (own,)))
-            elif one.cell not in unexplained:
-                unexplained.append(one.cell)
-        if pair_of_opposites(one.cell) and not any(name in blank.capacities for name in asks[one.cell]):
+    for cell in cells:
+        for flow in cell.cell.flows:
+            whole = _whole_memory(cell, flow, most)
+            carried[cell.cell].update((memory, cell.total) for memory in whole)
+            names = _suspects(flow, asks[cell.cell], carried[cell.cell], most) + whole
+            if names:
+                suspects.append((cell, names))
+            elif cell.cell.lone or pair_of_opposites(cell.cell):
+                own = own_name(flow) if cell.cell.lone else str(cell.cell)
+                most[own] = carried[cell.cell][own] = cell.total
+                suspects.append((cell, (own,)))
+            elif cell.cell not in unexplained:
+                unexplained.append(cell.cell)
+        if pair_of_opposites(cell.cell) and not any(name in blank.capacities for name in asks[cell.cell]):
             # GPUs that are linked directly: both directions at once have a figure of their own.
-            most[str(one.cell)] = carried[one.cell][str(one.cell)] = one.total
-            suspects.append((one, (str(one.cell),)))
+            most[str(cell.cell)] = carried[cell.cell][str(cell.cell)] = cell.total
+            suspects.append((cell, (str(cell.cell),)))
     return _estimates(suspects, carried, most), unexplained
 
 
@@ -90,12 +90,12 @@ def _suspects(
     )
 
 
-def _whole_memory(one: MeasuredCell, flow: Flow, most: Mapping[str, float]) -> tuple[str, ...]:
+def _whole_memory(cell: MeasuredCell, flow: Flow, most: Mapping[str, float]) -> tuple[str, ...]:
     """The memory of a flow that is beside others back, where all together are all that STREAM has from it."""
     memory = f"n{flow.numa_node}.{STREAMED}"
     whole = most.get(memory, math.inf)
-    alone = all(other.kind == "host" and other.numa_node == flow.numa_node for other in one.cell.flows)
-    fills = len({f.direction for f in one.cell.flows}) > 1 and one.total >= (1 - FULL_WITHIN) * whole
+    alone = all(other.kind == "host" and other.numa_node == flow.numa_node for other in cell.cell.flows)
+    fills = len({f.direction for f in cell.cell.flows}) > 1 and cell.total >= (1 - FULL_WITHIN) * whole
     return (memory,) if alone and fills else ()
 
 
@@ -105,46 +105,46 @@ def _estimates(
     most: Mapping[str, float],
 ) -> dict[str, Estimate]:
     seen_full = {names[0] for _, names in suspects if len(names) == 1}
-    found: dict[str, Estimate] = {}
+    estimates: dict[str, Estimate] = {}
     for name in sorted(seen_full):
-        witnesses = [one for one, names in suspects if names == (name,)]
-        found[name] = _interval(name, witnesses, carried)
+        witnesses = [measured for measured, names in suspects if names == (name,)]
+        estimates[name] = _interval(name, witnesses, carried)
     for name, amount in most.items():
-        if name in found:
+        if name in estimates:
             continue
-        sets = [(one, names) for one, names in suspects if name in names and not seen_full & set(names)]
+        sets = [(measured, names) for measured, names in suspects if name in names and not seen_full & set(names)]
         if sets:
             members = tuple(sorted({other for _, names in sets for other in names}))
-            evidence = tuple(dict.fromkeys(one.cell for one, _ in sets))
-            found[name] = Estimate(name, CLASS, None, amount, None, members, evidence)
+            evidence = tuple(dict.fromkeys(measured.cell for measured, _ in sets))
+            estimates[name] = Estimate(name, CLASS, None, amount, None, members, evidence)
         else:
             evidence = tuple(cell for cell, amounts in carried.items() if amounts.get(name) == amount)
-            found[name] = Estimate(name, AT_LEAST, None, amount, None, (), evidence)
-    return found
+            estimates[name] = Estimate(name, AT_LEAST, None, amount, None, (), evidence)
+    return estimates
 
 
 def _interval(name: str, witnesses: Sequence[MeasuredCell], carried: Mapping[Cell, Mapping[str, float]]) -> Estimate:
     """The median of what the cells ask that it alone holds back; from the lowest end of their intervals to the highest."""
     amounts: dict[Cell, tuple[float, float, float]] = {}
-    for one in witnesses:
-        amount = carried[one.cell][name]
-        low, high = one.interval
-        amounts[one.cell] = amount, amount * low / one.total, amount * high / one.total
+    for cell in witnesses:
+        amount = carried[cell.cell][name]
+        low, high = cell.interval
+        amounts[cell.cell] = amount, amount * low / cell.total, amount * high / cell.total
     middles, lows, highs = zip(*amounts.values())
     return Estimate(name, KNOWN, statistics.median(middles), min(lows), max(highs), (), tuple(amounts))
 
 
 def _refuse_contradictions(cells: Sequence[MeasuredCell], blank: NodeType) -> None:
     """Refuse rates that no node can have: above the link's line rate, or far above the same flow's alone."""
-    alone = {one.cell.flows[0]: one for one in cells if one.cell.lone}
-    for one in cells:
-        for flow, rate, (low, _) in zip(one.cell.flows, one.rates, one.intervals):
+    alone = {cell.cell.flows[0]: cell for cell in cells if cell.cell.lone}
+    for cell in cells:
+        for flow, rate, (low, _) in zip(cell.cell.flows, cell.rates, cell.intervals):
             lone = alone.get(flow)
             if lone is not None and low > lone.interval[1] * (1 + CONTRADICTION):
-                words = f"{flow} carries {rate:.2f} GB/s in {one.cell} but {lone.total:.2f} alone"
-                raise CouldNotJudge(f"contradictory figures: {words}: measure them again, in one run")
+                problem = f"{flow} carries {rate:.2f} GB/s in {cell.cell} but {lone.total:.2f} alone"
+                raise CouldNotJudge(f"contradictory figures: {problem}: measure them again, in one run")
             gpu = blank.node.gpu(flow.gpus[0]) if flow.kind == "host" else None
             line = line_rate(gpu.link) if gpu is not None else None
             if line is not None and low > line:
-                words = f"{flow} carries {rate:.2f} GB/s in {one.cell}, above its link's line rate of {line:.2f}"
-                raise CouldNotJudge(f"contradictory figures: {words}: wrong data, or a wrong link in the node type")
+                problem = f"{flow} carries {rate:.2f} GB/s in {cell.cell}, above its link's line rate of {line:.2f}"
+                raise CouldNotJudge(f"contradictory figures: {problem}: wrong data, or a wrong link in the node type")

@@ -17,15 +17,15 @@ def asked(cell: Cell, blank: NodeType) -> dict[str, dict[Flow, float]]:
     ``blank`` is a node type without values. Capacities that are a flow's own (``n0:g3``) go by its name.
     """
     compiled = CompiledCell(cell, blank)
-    found: dict[str, dict[Flow, float]] = {}
+    weights: dict[str, dict[Flow, float]] = {}
     for name, crossing in compiled.weights.items():
         if name not in blank.capacities and ":" not in name:
             continue  # how flows between GPUs share their way, where nothing describes it
         for place, weight in crossing:
             flow = cell.flows[place]
             for exact, share in _exactly(name, flow):
-                found.setdefault(exact, {})[flow] = weight * share
-    return found
+                weights.setdefault(exact, {})[flow] = weight * share
+    return weights
 
 
 def own_name(flow: Flow) -> str:

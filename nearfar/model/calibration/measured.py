@@ -29,10 +29,10 @@ def measured_cells(document: Document, alone: bool = False) -> list[MeasuredCell
     ``alone``: without cells that a quick look measured beside others. These share nothing with each other, and have
     what they have alone but for half a per cent: near enough to find a fault by, not to make a capacity of.
     """
-    found = (
+    cells = (
         _measured(cell, r) for cell, r in _chosen(document).items() if not (alone and _in_quick_company(document, r))
     )
-    return [one for one in found if one is not None]
+    return [measured for measured in cells if measured is not None]
 
 
 def beside_others(document: Document) -> list[Cell]:

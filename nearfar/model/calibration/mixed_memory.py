@@ -17,8 +17,8 @@ _ALONE = 0.98
 
 def fullest_both(cells: Sequence[MeasuredCell], memory: int) -> MeasuredCell | None:
     """The cell in which most GPUs read and write that memory, each both ways, and at least two; None where there is none."""
-    found = [one for one in cells if len(one.cell.flows) >= 4 and _both_ways(one.cell, memory)]
-    return max(found, key=lambda one: len(one.cell.flows), default=None)
+    candidates = [cell for cell in cells if len(cell.cell.flows) >= 4 and _both_ways(cell.cell, memory)]
+    return max(candidates, key=lambda cell: len(cell.cell.flows), default=None)
 
 
 def with_both_ways(calibrated: NodeType, cells: Sequence[MeasuredCell]) -> tuple[NodeType, list[Cell]]:
@@ -26,16 +26,16 @@ def with_both_ways(calibrated: NodeType, cells: Sequence[MeasuredCell]) -> tuple
 
     A cell tells them where the memory is predicted to be full and the writes have less than alone.
     """
-    alone = {one.cell.flows[0]: one.total for one in cells if one.cell.lone}
+    alone = {cell.cell.flows[0]: cell.total for cell in cells if cell.cell.lone}
     capacities = dict(calibrated.capacities)
     used: list[Cell] = []
     for memory in calibrated.node.host_numa_nodes:
         name = f"n{memory.index}.memory"
-        one, capacity = fullest_both(cells, memory.index), capacities[name]
+        cell, capacity = fullest_both(cells, memory.index), capacities[name]
         # What the DIMMs carry at most is no figure of this memory.
-        if one is None or capacity.value is None or name not in predict(one.cell, calibrated).limited_by:
+        if cell is None or capacity.value is None or name not in predict(cell.cell, calibrated).limited_by:
             continue
-        rates = dict(zip(one.cell.flows, one.rates))
+        rates = dict(zip(cell.cell.flows, cell.rates))
         writes = {flow.gpus[0]: flow for flow in rates if flow.direction == "d2h"}
         if any(rates[write] > _ALONE * alone.get(write, 0) for write in writes.values()):
             continue
@@ -44,7 +44,7 @@ def with_both_ways(calibrated: NodeType, cells: Sequence[MeasuredCell]) -> tuple
         asked = capacity.read_weight * sum(rates[read] for read in reads)
         asked += capacity.write_weight * sum(rates[write] for write in writes.values())
         capacities[name] = replace(capacity, read_share=min(1.0, share), mixed_weight=capacity.value / asked)
-        used.append(one.cell)
+        used.append(cell.cell)
     return replace(calibrated, capacities=capacities), used
 
 

@@ -67,16 +67,16 @@ def calibrate(node_type: NodeType, cells: Sequence[MeasuredCell]) -> Calibration
 
     Refuses (``CouldNotJudge``) contradictory figures, and those among which no lone flow is.
     """
-    for one in cells:
-        check_endpoints(node_type.node, one.cell, f"node type {node_type.name}")
-    if not any(one.cell.lone for one in cells):
+    for cell in cells:
+        check_endpoints(node_type.node, cell.cell, f"node type {node_type.name}")
+    if not any(cell.cell.lone for cell in cells):
         raise CouldNotJudge("nothing to calibrate from: no figure of a flow alone; measure n0:g0 and the like")
     blank = without_values(node_type)
-    inputs = set(choose([one.cell for one in cells], blank))
-    estimates, unexplained = infer([one for one in cells if one.cell in inputs], blank)
+    inputs = set(choose([cell.cell for cell in cells], blank))
+    estimates, unexplained = infer([cell for cell in cells if cell.cell in inputs], blank)
     calibrated, divided = with_both_ways(_with_values(blank, estimates, cells), cells)
     inputs.update(divided)
-    comparisons = tuple(_compare(one, calibrated, estimates, one.cell in inputs) for one in cells)
+    comparisons = tuple(_compare(cell, calibrated, estimates, cell.cell in inputs) for cell in cells)
     return Calibration(calibrated, estimates, comparisons, tuple(unexplained))
 
 
@@ -107,17 +107,17 @@ def _with_values(blank: NodeType, estimates: dict[str, Estimate], cells: Sequenc
     uplinks = [e for name, e in estimates.items() if e.kind == CLASS and re.fullmatch(r"switch:.*\.both", name)]
     behind_uplinks = {cell for estimate in uplinks for cell in estimate.cells}
     stream: dict[tuple[int, int], dict[str, float]] = {}
-    for one in cells:
-        flow = one.cell.flows[0]
-        if one.cell.lone and flow.kind == "stream" and flow.kernel and flow.cores is None:
-            stream.setdefault((flow.source.index, flow.destination.index), {})[flow.kernel] = one.total
-            caps.pop(one.cell, None)
-        elif one.cell.lone and one.cell in undecided:
+    for measured in cells:
+        flow = measured.cell.flows[0]
+        if measured.cell.lone and flow.kind == "stream" and flow.kernel and flow.cores is None:
+            stream.setdefault((flow.source.index, flow.destination.index), {})[flow.kernel] = measured.total
+            caps.pop(measured.cell, None)
+        elif measured.cell.lone and measured.cell in undecided:
             # Whichever of the class it is: alone the flow carries this.
-            caps[one.cell] = Capacity(str(one.cell), one.total, source=_SOURCE)
-        elif pair_of_opposites(one.cell) and one.cell in behind_uplinks:
+            caps[measured.cell] = Capacity(str(measured.cell), measured.total, source=_SOURCE)
+        elif pair_of_opposites(measured.cell) and measured.cell in behind_uplinks:
             # Both ways at once the link and the uplink that it shares: together they carry this.
-            caps[one.cell] = Capacity(str(one.cell), one.total, source=_SOURCE)
+            caps[measured.cell] = Capacity(str(measured.cell), measured.total, source=_SOURCE)
     for memory in blank.node.host_numa_nodes:
         capacities[f"n{memory.index}.memory"] = _memory(blank, memory.index, estimates)
     return replace(blank, capacities=capacities, caps=caps, stream=stream)
@@ -136,8 +136,8 @@ def _memory(blank: NodeType, index: int, estimates: dict[str, Estimate]) -> Capa
     streamed = estimates.get(stem + STREAMED)
     value = streamed.value or streamed.low if streamed is not None else max(full.values(), default=None)
     if value is None:
-        found = [e for what in (READ, WRITTEN) if (e := estimates.get(stem + what)) is not None]
-        return replace(capacity, source=estimate_text(max(found, key=lambda e: e.low)) if found else "not measured")
+        seen = [e for what in (READ, WRITTEN) if (e := estimates.get(stem + what)) is not None]
+        return replace(capacity, source=estimate_text(max(seen, key=lambda e: e.low)) if seen else "not measured")
 
     def weight(what: str) -> float:
         least = estimates.get(stem + what)
@@ -157,15 +157,15 @@ def estimate_text(estimate: Estimate) -> str:
     return f"at least {estimate.low:.2f} GB/s; these cells do not distinguish it from {others}"
 
 
-def _compare(one: MeasuredCell, calibrated: NodeType, estimates: dict[str, Estimate], calibrates: bool) -> Comparison:
-    compiled = CompiledCell(one.cell, calibrated)
+def _compare(cell: MeasuredCell, calibrated: NodeType, estimates: dict[str, Estimate], calibrates: bool) -> Comparison:
+    compiled = CompiledCell(cell.cell, calibrated)
     crossed = compiled.capacities.values()
     known = {**known_values(calibrated), **{c.name: c.value for c in crossed if c.value is not None}}
     # What nobody knows carries at best what the hardware can.
     values = {**{c.name: c.peak for c in crossed if c.peak is not None}, **known}
     rates = compiled.rates(values)
     if not all(map(math.isfinite, rates)):
-        return Comparison(one, None, (), (), calibrates)
+        return Comparison(cell, None, (), (), calibrates)
     full = [
         name
         for name in compiled.weights
@@ -175,9 +175,9 @@ def _compare(one: MeasuredCell, calibrated: NodeType, estimates: dict[str, Estim
         name
         for name in compiled.weights
         if name not in known
-        and compiled.used(name, rates) > _least(name, one.cell.flows, estimates) * (1 + _FULL_WITHIN)
+        and compiled.used(name, rates) > _least(name, cell.cell.flows, estimates) * (1 + _FULL_WITHIN)
     ]
-    return Comparison(one, tuple(rates), tuple(full), tuple(hangs), calibrates)
+    return Comparison(cell, tuple(rates), tuple(full), tuple(hangs), calibrates)
 
 
 def _least(name: str, flows: Sequence[Flow], estimates: dict[str, Estimate]) -> float:

@@ -34,22 +34,22 @@ def as_json(calibration: Calibration, kind: str, source: str) -> dict[str, Any]:
             for name, c in calibration.node_type.capacities.items()
             if name.endswith(".memory") and c.value is not None
         },
-        "cells": [_comparison(one) for one in calibration.comparisons],
+        "cells": [_comparison(row) for row in calibration.comparisons],
         "unexplained": [str(cell) for cell in calibration.unexplained],
     }
 
 
-def _comparison(one: Comparison) -> dict[str, Any]:
+def _comparison(row: Comparison) -> dict[str, Any]:
     return {
-        "cell": str(one.measured.cell),
-        "calibrates": one.calibrates,
-        "measured": one.measured.total,
-        "predicted": None if one.predicted is None else sum(one.predicted),
-        "deviation": one.deviation,
+        "cell": str(row.measured.cell),
+        "calibrates": row.calibrates,
+        "measured": row.measured.total,
+        "predicted": None if row.predicted is None else sum(row.predicted),
+        "deviation": row.deviation,
         "flows": [
-            {"flow": str(flow), "measured": rate, "predicted": None if one.predicted is None else one.predicted[place]}
-            for place, (flow, rate) in enumerate(zip(one.measured.cell.flows, one.measured.rates))
+            {"flow": str(flow), "measured": rate, "predicted": None if row.predicted is None else row.predicted[place]}
+            for place, (flow, rate) in enumerate(zip(row.measured.cell.flows, row.measured.rates))
         ],
-        "limited_by": list(one.limited_by),
-        "never_seen_full": list(one.hangs_on),
+        "limited_by": list(row.limited_by),
+        "never_seen_full": list(row.hangs_on),
     }

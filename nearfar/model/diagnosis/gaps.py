@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,63 +32,60 @@ class Gaps:
     @property
     def exit_code(self) -> int:
         """1 with hard evidence against the node, 3 where measuring failed or was prevented, else 0."""
-        if self.unverified or any(one.code not in SOFT_FAILURES for one in self.failed):
+        if self.unverified or any(cell.code not in SOFT_FAILURES for cell in self.failed):
             return EXIT_FAILED
         return EXIT_COULD_NOT_JUDGE if self.failed or self.prevented else EXIT_GOOD
 
     @property
     def lines(self) -> list[str]:
         """Each kind of gap in a line, the worst first."""
-        found = [f"{_counted(cells)} failed: {self._told(cells)}" for cells in _alike(self.failed)]
+        lines = [f"{_counted(cells)} failed: {self._told(cells)}" for cells in _alike(self.failed)]
         if self.unverified:
-            found.append(f"{cells_text(len(self.unverified))} with wrong data on arrival: {_named(self.unverified)}")
-        found += [f"{_counted(cells)} not measured: {self._told(cells)}" for cells in _alike(self.prevented)]
+            lines.append(f"{cells_text(len(self.unverified))} with wrong data on arrival: {_named(self.unverified)}")
+        lines += [f"{_counted(cells)} not measured: {self._told(cells)}" for cells in _alike(self.prevented)]
         if self.missing:
-            found.append(f"{cells_text(len(self.missing))} of the healthy run not measured: {_named(self.missing)}")
-        return found
+            lines.append(f"{cells_text(len(self.missing))} of the healthy run not measured: {_named(self.missing)}")
+        return lines
 
     def as_json(self) -> dict[str, Any]:
         """The keys of ``nearfar-diagnosis/1`` that tell of gaps."""
         return {
-            "failed": [vars(one) for one in self.failed],
+            "failed": [vars(cell) for cell in self.failed],
             "unverified": list(self.unverified),
-            "skipped": [vars(one) for one in self.prevented],
+            "skipped": [vars(cell) for cell in self.prevented],
             "missing": list(self.missing),
         }
 
     def _told(self, alike: Sequence[Unmeasured]) -> str:
         """The GPU that all the cells share, the code, the cells and the first one's reason."""
-        shared = [_gpus(one.cell) for one in alike]
+        shared = [_gpus(cell.cell) for cell in alike]
         common = set.intersection(*shared)
         gpu = self.node.gpu(common.pop()) if len(common) == 1 else None
         where = "" if gpu is None else f"g{gpu.index} ({gpu.pci}) "
-        cells = [one.cell for one in alike if one.cell]
+        cells = [cell.cell for cell in alike if cell.cell]
         return f"{where}{alike[0].code}: {f'{_named(cells)}: ' if cells else ''}{alike[0].reason}"
 
 
 def gaps_of(document: Document, healthy_run: Iterable[MeasuredCell]) -> Gaps:
     """The gaps of a document beside the cells of healthy runs."""
-    told = {subject_key(text) for text in (*(r.subject for r in document.results), *_subjects(document))}
-    missing = dict.fromkeys(one.cell for one in healthy_run if one.cell not in told)
+    unmeasured = (cell.cell for cell in (*document.failed, *document.skipped))
+    reported = {subject_key(text) for text in (*(r.subject for r in document.results), *unmeasured)}
+    missing = dict.fromkeys(cell.cell for cell in healthy_run if cell.cell not in reported)
     return Gaps(
         document.node,
         document.failed,
         tuple(dict.fromkeys(result.subject for result in document.results if result.verified is False)),
-        tuple(one for one in document.skipped if one.code not in EXPECTED_SKIPS),
+        tuple(cell for cell in document.skipped if cell.code not in EXPECTED_SKIPS),
         tuple(map(str, missing)),
     )
-
-
-def _subjects(document: Document) -> Iterator[str]:
-    yield from (one.cell for one in (*document.failed, *document.skipped))
 
 
 def _alike(cells: Sequence[Unmeasured]) -> list[list[Unmeasured]]:
     """The cells of one code, and where one GPU alone is in them of one GPU, together."""
     groups: dict[object, list[Unmeasured]] = {}
-    for one in cells:
-        gpus = _gpus(one.cell)
-        groups.setdefault((one.code, min(gpus) if len(gpus) == 1 else None, not one.cell), []).append(one)
+    for cell in cells:
+        gpus = _gpus(cell.cell)
+        groups.setdefault((cell.code, min(gpus) if len(gpus) == 1 else None, not cell.cell), []).append(cell)
     return list(groups.values())
 
 

@@ -53,36 +53,36 @@ def from_runs(runs: HealthyRuns) -> dict[Cell, Healthy]:
     for machine in runs.others:
         for cell, same in _by_cell(machine).items():
             elsewhere.setdefault(cell, []).append(_middle(same))
-    found = {}
+    healthy = {}
     for cell, machines in elsewhere.items():
         floor = MACHINE_TO_MACHINE[min(len(machines), len(MACHINE_TO_MACHINE)) - 1]
-        found[cell] = _of_runs(cell, machines, "machines", floor)
+        healthy[cell] = _of_runs(cell, machines, "machines", floor)
     own = {cell: _of_runs(cell, same, "run", RUN_TO_RUN) for cell, same in _by_cell(runs.own).items()}
-    return {**found, **own}
+    return {**healthy, **own}
 
 
 def _by_cell(cells: Sequence[MeasuredCell]) -> dict[Cell, list[MeasuredCell]]:
-    found: dict[Cell, list[MeasuredCell]] = {}
-    for one in cells:
-        found.setdefault(one.cell, []).append(one)
-    return found
+    by_cell: dict[Cell, list[MeasuredCell]] = {}
+    for cell in cells:
+        by_cell.setdefault(cell.cell, []).append(cell)
+    return by_cell
 
 
 def _middle(runs: Sequence[MeasuredCell]) -> MeasuredCell:
     """A machine's run with the middle total, so that it counts once however often it was measured."""
-    return sorted(runs, key=lambda one: one.total)[len(runs) // 2]
+    return sorted(runs, key=lambda run: run.total)[len(runs) // 2]
 
 
 def _of_runs(cell: Cell, runs: Sequence[MeasuredCell], origin: str, floor: float) -> Healthy:
     rates: list[float] = []
     deviations: list[float] = []
     for flow in cell.flows:
-        places = [one.cell.flows.index(flow) for one in runs]
-        values = [one.rates[place] for one, place in zip(runs, places)]
-        own = [spread(one.rates[place], one.intervals[place]) for one, place in zip(runs, places)]
+        places = [run.cell.flows.index(flow) for run in runs]
+        values = [run.rates[place] for run, place in zip(runs, places)]
+        own = [spread(run.rates[place], run.intervals[place]) for run, place in zip(runs, places)]
         rates.append(statistics.median(values))
         deviations.append(max(floor, _between(values, own)))
-    total = _between([one.total for one in runs], [spread(one.total, one.interval) for one in runs])
+    total = _between([run.total for run in runs], [spread(run.total, run.interval) for run in runs])
     return Healthy(tuple(rates), tuple(deviations), max(floor, total), origin)
 
 
@@ -112,58 +112,58 @@ def from_siblings(cells: Sequence[MeasuredCell], node_type: NodeType) -> dict[Ce
     Where the node type predicts all of them, siblings that it expects to differ are compared by what they have of
     their prediction. A part that slows all siblings alike cannot be seen so.
     """
-    predicted = {cell: one.rates for cell, one in from_prediction(cells, node_type).items()}
+    predicted = {cell: expected.rates for cell, expected in from_prediction(cells, node_type).items()}
     groups: dict[object, list[tuple[float, float | None]]] = {}
     witnesses: dict[object, set[Cell]] = {}
-    for one in cells:
-        beside = predicted.get(one.cell, (None,) * len(one.rates))
-        for flow, rate, expected in zip(one.cell.flows, one.rates, beside):
-            kind = _kind(node_type, one.cell, flow)
+    for cell in cells:
+        beside = predicted.get(cell.cell, (None,) * len(cell.rates))
+        for flow, rate, expected in zip(cell.cell.flows, cell.rates, beside):
+            kind = _kind(node_type, cell.cell, flow)
             groups.setdefault(kind, []).append((rate, expected))
-            witnesses.setdefault(kind, set()).add(one.cell)
-    found = {}
-    for one in cells:
-        kinds = [_kind(node_type, one.cell, flow) for flow in one.cell.flows]
+            witnesses.setdefault(kind, set()).add(cell.cell)
+    healthy = {}
+    for cell in cells:
+        kinds = [_kind(node_type, cell.cell, flow) for flow in cell.cell.flows]
         if all(len(witnesses[kind]) >= _LEAST_SIBLINGS for kind in kinds):
             alike = [groups[kind] for kind in kinds]
-            beside = predicted.get(one.cell, (None,) * len(one.rates))
+            beside = predicted.get(cell.cell, (None,) * len(cell.rates))
             both = [_of_siblings(group, expected) for group, expected in zip(alike, beside)]
             deviations = tuple(sigma for _, sigma in both)
-            found[one.cell] = Healthy(tuple(rate for rate, _ in both), deviations, max(deviations), "siblings")
-    return found
+            healthy[cell.cell] = Healthy(tuple(rate for rate, _ in both), deviations, max(deviations), "siblings")
+    return healthy
 
 
 def from_prediction(cells: Sequence[MeasuredCell], node_type: NodeType) -> dict[Cell, Healthy]:
     """What the node type's own capacities predict; cells that depend on unknown ones are left out."""
     if not any(capacity.value for capacity in (*node_type.capacities.values(), *node_type.caps.values())):
         return {}  # a measured node's own: nothing is known, and of many GPUs that takes long to find out
-    found = {}
-    for one in cells:
-        prediction = predict(one.cell, node_type)
+    healthy = {}
+    for cell in cells:
+        prediction = predict(cell.cell, node_type)
         rates = [rate for rate in prediction.flows.values() if rate is not None]
-        if not prediction.unknown and len(rates) == len(one.rates):
-            found[one.cell] = Healthy(tuple(rates), (_MISFIT,) * len(rates), _MISFIT, "prediction")
-    return found
+        if not prediction.unknown and len(rates) == len(cell.rates):
+            healthy[cell.cell] = Healthy(tuple(rates), (_MISFIT,) * len(rates), _MISFIT, "prediction")
+    return healthy
 
 
-def sigmas(one: MeasuredCell, healthy: Healthy) -> list[float]:
+def sigmas(cell: MeasuredCell, healthy: Healthy) -> list[float]:
     """The standard deviations of the cell's figures (the total's first, where there are several flows)."""
     flows = [
         math.hypot(spread(rate, interval), sigma)
-        for rate, interval, sigma in zip(one.rates, one.intervals, healthy.sigmas)
+        for rate, interval, sigma in zip(cell.rates, cell.intervals, healthy.sigmas)
     ]
-    return flows if one.cell.lone else [math.hypot(spread(one.total, one.interval), healthy.total_sigma), *flows]
+    return flows if cell.cell.lone else [math.hypot(spread(cell.total, cell.interval), healthy.total_sigma), *flows]
 
 
 def as_measured(healthy: Mapping[Cell, Healthy]) -> list[MeasuredCell]:
     """Healthy figures as if measured, to calibrate from."""
-    found = []
-    for cell, one in healthy.items():
-        intervals = tuple((r * (1 - 2 * s), r * (1 + 2 * s)) for r, s in zip(one.rates, one.sigmas))
-        total = sum(one.rates)
-        around = total * (1 - 2 * one.total_sigma), total * (1 + 2 * one.total_sigma)
-        found.append(MeasuredCell(cell, one.rates, intervals, total, around))
-    return found
+    cells = []
+    for cell, expected in healthy.items():
+        intervals = tuple((r * (1 - 2 * s), r * (1 + 2 * s)) for r, s in zip(expected.rates, expected.sigmas))
+        total = sum(expected.rates)
+        around = total * (1 - 2 * expected.total_sigma), total * (1 + 2 * expected.total_sigma)
+        cells.append(MeasuredCell(cell, expected.rates, intervals, total, around))
+    return cells
 
 
 def _of_siblings(group: Sequence[tuple[float, float | None]], expected: float | None) -> tuple[float, float]:
@@ -178,10 +178,11 @@ def _of_siblings(group: Sequence[tuple[float, float | None]], expected: float | 
 def _kind(node_type: NodeType, cell: Cell, flow: Flow) -> object:
     """What siblings have in common: the flow's path, options and hardware, and those of all flows beside it."""
 
-    def path(one: Flow) -> tuple[object, ...]:
-        gpus = [node_type.node.gpu(index) for index in one.gpus]
+    def path(flow: Flow) -> tuple[object, ...]:
+        gpus = [node_type.node.gpu(index) for index in flow.gpus]
         hardware = tuple((gpu.name, gpu.link.max_gen, gpu.link.max_width) for gpu in gpus if gpu is not None)
-        return one.kind, one.direction, one.options, flow_class(node_type.node, one), one.driver is None, str(hardware)
+        path_class = flow_class(node_type.node, flow)
+        return flow.kind, flow.direction, flow.options, path_class, flow.driver is None, str(hardware)
 
     beside = sorted(map(str, map(path, cell.flows)))
     shape = len({flow.numa_node for flow in cell.flows}), len({gpu for flow in cell.flows for gpu in flow.gpus})

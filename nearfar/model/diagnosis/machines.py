@@ -19,24 +19,24 @@ class HealthyRuns:
     @property
     def cells(self) -> list[MeasuredCell]:
         """All of them."""
-        return [*self.own, *(one for machine in self.others for one in machine)]
+        return [*self.own, *(cell for machine in self.others for cell in machine)]
 
 
 def healthy_runs(document: Document, healthy: Sequence[Document]) -> HealthyRuns:
     """The cells of ``healthy`` by machine. The own one has the document's host name and its GPUs' UUIDs; a document that says no
     UUID (STREAM needs none) is of the machine that alone among them has its host name. What is not known is another's."""
     machines: list[list[Document]] = []
-    for one in sorted(healthy, key=lambda one: not _boards(one)):
-        alike = [machine for machine in machines if _same(machine[0], one)]
+    for run in sorted(healthy, key=lambda run: not _boards(run)):
+        alike = [machine for machine in machines if _same(machine[0], run)]
         if len(alike) == 1:
-            alike[0].append(one)
+            alike[0].append(run)
         else:
-            machines.append([one])
+            machines.append([run])
     own = [machine for machine in machines if _is(document, machine[0])]
     others = [machine for machine in machines if machine not in own]
     return HealthyRuns(
-        tuple(cell for machine in own for one in machine for cell in measured_cells(one)),
-        tuple(tuple(cell for one in machine for cell in measured_cells(one)) for machine in others),
+        tuple(cell for machine in own for run in machine for cell in measured_cells(run)),
+        tuple(tuple(cell for run in machine for cell in measured_cells(run)) for machine in others),
     )
 
 
@@ -46,14 +46,14 @@ def _is(document: Document, other: Document) -> bool:
     return known and _same(document, other)
 
 
-def _same(one: Document, other: Document) -> bool:
+def _same(document: Document, other: Document) -> bool:
     """Whether nothing says that two documents are of two machines: host name, the boards that both know."""
-    mine, theirs = _boards(one), _boards(other)
-    shared = mine.keys() & theirs.keys()
+    boards, other_boards = _boards(document), _boards(other)
+    shared = boards.keys() & other_boards.keys()
     return (
-        one.node.hostname == other.node.hostname
-        and all(mine[index] == theirs[index] for index in shared)
-        and bool(shared or not mine or not theirs)
+        document.node.hostname == other.node.hostname
+        and all(boards[index] == other_boards[index] for index in shared)
+        and bool(shared or not boards or not other_boards)
     )
 
 

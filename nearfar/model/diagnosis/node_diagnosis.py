@@ -100,7 +100,7 @@ class Diagnosis:
     @property
     def unexplained(self) -> tuple[SlowCell, ...]:
         """The bad cells that no blamed part explains."""
-        return tuple(one for one in self.bad if not one.explained)
+        return tuple(cell for cell in self.bad if not cell.explained)
 
 
 def diagnose(
@@ -116,10 +116,10 @@ def diagnose(
     node type predicts.
     """
     runs = healthy_run if isinstance(healthy_run, HealthyRuns) else HealthyRuns(tuple(healthy_run))
-    for one in (*cells, *runs.cells):
-        check_endpoints(node_type.node, one.cell, f"node type {node_type.name}")
+    for measured in (*cells, *runs.cells):
+        check_endpoints(node_type.node, measured.cell, f"node type {node_type.name}")
     healthy = from_runs(runs) if runs.cells else {**from_itself(cells, node_type), **(tuned or {})}
-    compared = [one for one in cells if one.cell in healthy]
+    compared = [measured for measured in cells if measured.cell in healthy]
     if not compared:
         raise CouldNotJudge(
             "no figure has a healthy one to compare it with: give nearfar diagnose a healthy run (--healthy) or a node type with capacities"
@@ -127,32 +127,32 @@ def diagnose(
     model = with_host_peers(_model(node_type, healthy))
     known = known_values(model)
     compared = [
-        one
-        for one in compared
-        if _is_slow(one, healthy[one.cell]) or _follows(model, known, healthy[one.cell], one.cell)
+        measured
+        for measured in compared
+        if _is_slow(measured, healthy[measured.cell]) or _follows(model, known, healthy[measured.cell], measured.cell)
     ]
-    uncertainties = {one.cell: sigmas(one, healthy[one.cell]) for one in compared}
-    responses = Responses(model, [one.cell for one in compared], parts_of(model), sigmas=uncertainties)
-    by_cell = {one.cell: one for one in compared}
+    uncertainties = {measured.cell: sigmas(measured, healthy[measured.cell]) for measured in compared}
+    responses = Responses(model, [measured.cell for measured in compared], parts_of(model), sigmas=uncertainties)
+    by_cell = {measured.cell: measured for measured in compared}
     observed = [
         log for cell in responses.cells for log in log_ratios(by_cell[cell.cell].rates, healthy[cell.cell].rates)
     ]
     search = Search(responses)
-    found = search.find(observed)
-    best = found.best
+    fits_found = search.find(observed)
+    best = fits_found.best
     bad = _bad(responses, observed, search, best)
-    explained = sum(one.explained for one in bad)
+    explained = sum(measured.explained for measured in bad)
     only_siblings = all(healthy[cell.cell].origin == "siblings" for cell in responses.cells)
-    if not explained or ((only_siblings or found.rivals) and explained <= _LEAST_EXPLAINED * len(bad)):
+    if not explained or ((only_siblings or fits_found.rivals) and explained <= _LEAST_EXPLAINED * len(bad)):
         # It would be a compromise between figures that nothing explains, or that differ by design.
         best = replace(best, parts=(), factors=(), intervals=())
-        bad = [replace(one, explained=False) for one in bad]
-    fits = (best, *found.rivals) if best.parts else ()
+        bad = [replace(measured, explained=False) for measured in bad]
+    fits = (best, *fits_found.rivals) if best.parts else ()
     sets = tuple(_blames(responses, fit) for fit in fits)
     sure = [_certain_parts(fit, blames) for fit, blames in zip(fits, sets)]
     certain = all(fit.parts for fit in sure)
     if not certain:
-        bad = [replace(one, explained=False) for one in bad]
+        bad = [replace(measured, explained=False) for measured in bad]
     elif sure and sure[0] != best:
         bad = _bad(responses, observed, search, sure[0])
     return Diagnosis(
@@ -160,7 +160,7 @@ def diagnose(
         bad=tuple(bad),
         compared=len(responses.cells),
         origins=Counter(healthy[cell.cell].origin for cell in responses.cells),
-        left_out=tuple(one.cell for one in cells if one.cell not in by_cell or one.cell in responses.left_out),
+        left_out=tuple(m.cell for m in cells if m.cell not in by_cell or m.cell in responses.left_out),
         undetermined=() if certain else sets,
         lowest=None if bad else _lowest(responses, observed),
     )
@@ -195,16 +195,16 @@ def _model(node_type: NodeType, healthy: Mapping[Cell, Healthy]) -> NodeType:
     """The node type as healthy figures calibrate it; what they do not say stays as it is."""
     if not any(cell.lone for cell in healthy):
         return node_type
-    found = calibrate(node_type, as_measured(healthy)).node_type
+    calibrated = calibrate(node_type, as_measured(healthy)).node_type
     capacities = {
         name: node_type.capacities.get(name, capacity) if capacity.value is None else capacity
-        for name, capacity in found.capacities.items()
+        for name, capacity in calibrated.capacities.items()
     }
-    return replace(found, capacities=capacities, caps={**node_type.caps, **found.caps})
+    return replace(calibrated, capacities=capacities, caps={**node_type.caps, **calibrated.caps})
 
 
-def _is_slow(one: MeasuredCell, healthy: Healthy) -> bool:
-    return any(rate < (1 - BAD_PART) * well for rate, well in zip(one.rates, healthy.rates))
+def _is_slow(measured: MeasuredCell, healthy: Healthy) -> bool:
+    return any(rate < (1 - BAD_PART) * well for rate, well in zip(measured.rates, healthy.rates))
 
 
 def _follows(model: NodeType, known: Mapping[str, float], healthy: Healthy, cell: Cell) -> bool:
@@ -228,20 +228,20 @@ def _blames(responses: Responses, fit: Fit) -> tuple[DegradedPart, ...]:
 def _bad(responses: Responses, observed: Sequence[float], search: Search, fit: Fit) -> list[SlowCell]:
     """The cells with a figure far below healthy, and whether the parts of ``fit`` explain them."""
     predicted, left = search.predicted(fit), search.residuals(observed, fit)
-    found = []
+    slow = []
     for cell, place in zip(responses.cells, responses.place):
         at = slice(place.start, place.stop)
         deviations = responses.sigmas[at]
         rows = list(zip(_own(observed[at]), _own(predicted[at]), _own_deviations(deviations)))
-        bad = [(log, said) for log, said, sigma in rows if log < -BAD_SIGMAS * sigma and log < -BAD_PART]
+        bad = [(log, expected) for log, expected, sigma in rows if log < -BAD_SIGMAS * sigma and log < -BAD_PART]
         if bad:
             near = all(
-                abs(z) < BAD_SIGMAS or abs(y - said) < BAD_PART
-                for z, y, said in zip(left[at], observed[at], predicted[at])
+                abs(z) < BAD_SIGMAS or abs(y - expected) < BAD_PART
+                for z, y, expected in zip(left[at], observed[at], predicted[at])
             )
-            most = all(said <= _MOSTLY * log for log, said in bad)
-            found.append(SlowCell(cell.cell, math.exp(min(log for log, _ in bad)), near and most))
-    return found
+            most = all(expected <= _MOSTLY * log for log, expected in bad)
+            slow.append(SlowCell(cell.cell, math.exp(min(log for log, _ in bad)), near and most))
+    return slow
 
 
 def _own(logs: Sequence[float]) -> list[float]:

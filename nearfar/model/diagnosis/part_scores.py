@@ -82,12 +82,12 @@ class PartScores:
     def kernel(self, part: int, step: int) -> tuple[list[float], float]:
         """The weights of a part\'s figures at a step of the grid, and what their variances add to the score."""
         key = part, bucket(step)
-        found = self._kernels.get(key)
-        if found is None:
+        kernel = self._kernels.get(key)
+        if kernel is None:
             variance = self.variance(part, key[1])
             logs = sum(math.log(v / n) for v, n in zip(variance, self.noise[part]))
-            found = self._kernels[key] = [1 / v for v in variance], logs
-        return found
+            kernel = self._kernels[key] = [1 / v for v in variance], logs
+        return kernel
 
     def variance(self, part: int, step: int) -> list[float]:
         """The variance of each of a part\'s figures with the part degraded by so many steps."""

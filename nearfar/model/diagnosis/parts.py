@@ -44,32 +44,32 @@ def parts_of(node_type: NodeType) -> list[Part]:
     A GPU's link as a whole and each of its directions; a NUMA node's memory; the link between two packages, a PCI bridge's
     uplink and a GPU's lanes to an NVLink switch, as a whole and each direction; a pair of GPUs.
     """
-    found: dict[str, tuple[list[str], str]] = {}
+    by_name: dict[str, tuple[list[str], str]] = {}
 
-    def add(name: str, capacity: str, words: str) -> None:
-        found.setdefault(name, ([], words))[0].append(capacity)
+    def add(name: str, capacity: str, description: str) -> None:
+        by_name.setdefault(name, ([], description))[0].append(capacity)
 
     for name in node_type.capacities:
-        for pattern, whole, words in _WHOLE:
+        for pattern, whole, description in _WHOLE:
             match = re.fullmatch(pattern, name)
             if match:
-                add(whole.format(match[1]), name, words.format(match[1]))
+                add(whole.format(match[1]), name, description.format(match[1]))
         packages = re.fullmatch(r"p(\d+)-p(\d+)", name)
         if packages:
             a, b = sorted(map(int, packages.groups()))
             add(f"p{a}-p{b}.link", name, f"link between packages {a} and {b}, both directions")
         # What a GPU's link carries of copies between GPUs goes with the link's direction.
         way = link_of(name) or name
-        for pattern, words in _ONE_WAY:
+        for pattern, description in _ONE_WAY:
             match = re.fullmatch(pattern, way)
             if match:
-                add(way, name, words.format(*match.groups()))
+                add(way, name, description.format(*match.groups()))
     for cell, cap in node_type.caps.items():
         if {flow.kind for flow in cell.flows} == {"peer"} and len({frozenset(flow.gpus) for flow in cell.flows}) == 1:
             a, b = sorted(cell.flows[0].gpus)
             if not any(flow.staged for flow in cell.flows):
                 add(f"g{a}-g{b}.link", cap.name, f"link between GPUs {a} and {b}, both directions")
-    return [Part(name, tuple(names), words) for name, (names, words) in found.items()]
+    return [Part(name, tuple(names), description) for name, (names, description) in by_name.items()]
 
 
 def parts_seen(parts: Iterable[Part], crossed: Collection[str]) -> list[Part]:
@@ -87,8 +87,8 @@ def parts_seen(parts: Iterable[Part], crossed: Collection[str]) -> list[Part]:
 def _named(part: Part, seen: tuple[str, ...]) -> Part:
     """A pair of GPUs of which one direction was measured alone says so."""
     one_way = len(seen) < len(part.capacities) and len(seen) == 1 and "both directions" in part.description
-    words = part.description.replace("both directions", f"measured in one direction alone ({seen[0]})")
-    return replace(part, capacities=seen, description=words if one_way else part.description)
+    description = part.description.replace("both directions", f"measured in one direction alone ({seen[0]})")
+    return replace(part, capacities=seen, description=description if one_way else part.description)
 
 
 def degraded_by(faults: Iterable[str], node_type: NodeType) -> dict[str, float]:
@@ -107,8 +107,8 @@ def _factor(text: str) -> tuple[str, float]:
 
 def _by_capacity(name: str, factor: float, node_type: NodeType) -> Iterator[tuple[str, float]]:
     """The factor of each capacity that a part's name stands for; any other name is a capacity's own."""
-    values = {one.name: one.value for one in (*node_type.capacities.values(), *node_type.caps.values())}
-    part = next((one for one in parts_of(node_type) if one.name == name), None)
+    values = {item.name: item.value for item in (*node_type.capacities.values(), *node_type.caps.values())}
+    part = next((item for item in parts_of(node_type) if item.name == name), None)
     known = [capacity for capacity in (part.capacities if part else ()) if values[capacity] is not None]
     # Of a part that nobody knows anything of, the first says why it cannot be degraded.
     for capacity in known or (part.capacities[:1] if part else (name,)):

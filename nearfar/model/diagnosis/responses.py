@@ -111,14 +111,14 @@ class Responses:
 
     def response(self, part: int, step: int) -> list[float]:
         """The log-ratios of ``figures[part]`` at a step of the grid."""
-        found = self._responses.get((part, step))
-        if found is None:
+        response = self._responses.get((part, step))
+        if response is None:
             values = self.degraded({part: math.exp(-STEP * step)})
-            found = [
+            response = [
                 log for i in self.touched[part] for log in log_ratios(self.cells[i].rates(values), self.healthy[i])
             ]
-            self._responses[part, step] = found
-        return found
+            self._responses[part, step] = response
+        return response
 
     def variance(self, part: int, step: int) -> list[float]:
         """The variance of ``figures[part]`` around the response: of the noise, and of the model's misfit.
@@ -126,11 +126,11 @@ class Responses:
         It is the same for all steps with the same ``bucket``.
         """
         step = _STANDS_FOR[min(step, STEPS - 1)]
-        found = self._variances.get((part, step))
-        if found is None:
+        variance = self._variances.get((part, step))
+        if variance is None:
             factors = {part: math.exp(-STEP * step)}
             nominal = self.response(part, step)
-            found = [self.sigmas[figure] ** 2 for figure in self.figures[part]]
+            variance = [self.sigmas[figure] ** 2 for figure in self.figures[part]]
             for values, speeds, healthy in self._ensemble:
                 other = self.degraded(factors, values)
                 logs = [
@@ -138,18 +138,18 @@ class Responses:
                     for i in self.touched[part]
                     for log in log_ratios(self.cells[i].rates(other, speeds[i]), healthy[i])
                 ]
-                found = [v + (a - b) ** 2 / len(self._ensemble) for v, a, b in zip(found, logs, nominal)]
-            self._variances[part, step] = found
-        return found
+                variance = [v + (a - b) ** 2 / len(self._ensemble) for v, a, b in zip(variance, logs, nominal)]
+            self._variances[part, step] = variance
+        return variance
 
     def degraded(self, factors: Mapping[int, float], values: Mapping[str, float] | None = None) -> dict[str, float]:
         """The capacities with parts multiplied by factors; an unknown one from the most that is asked of it."""
-        found = dict(self.values if values is None else values)
+        degraded = dict(self.values if values is None else values)
         for part, factor in factors.items():
             for name in self.parts[part].capacities:
-                if name in found or name in self._scale:
-                    found[name] = found.get(name, self._scale.get(name, math.inf)) * factor
-        return found
+                if name in degraded or name in self._scale:
+                    degraded[name] = degraded.get(name, self._scale.get(name, math.inf)) * factor
+        return degraded
 
     def worth(self, part: int) -> dict[str, tuple[float, bool]]:
         """The part's capacities on a healthy node, GB/s, and whether that is known; else the most that cells ask."""

@@ -84,15 +84,15 @@ class Search:
         r = self.responses
         whole = sum(cell_scores)
         bounds = sorted((whole - sum(cell_scores[i] for i in r.touched[p]), p) for p in range(len(r.parts)))
-        found: list[Fit] = []
+        fits: list[Fit] = []
         lowest = limit
         for bound, part in bounds:
             if bound < lowest + APART and r.figures[part]:
                 fit = self._single(observed, bound, part, _PROMISING * (whole - lowest) + _LEAST_GAIN)
                 if fit is not None and fit.factors[0] <= SLIGHT and fit.score < lowest + APART:
-                    found.append(fit)
+                    fits.append(fit)
                     lowest = min(lowest, fit.score)
-        return sorted((fit for fit in found if fit.score < lowest + APART), key=lambda fit: fit.score)
+        return sorted((fit for fit in fits if fit.score < lowest + APART), key=lambda fit: fit.score)
 
     def doubles(
         self,
@@ -122,19 +122,19 @@ class Search:
                     bound += self._lone_bound(observed, a, b, lone)
                     if bound < limit:
                         waiting.append((bound, a, b))
-        found: list[Fit] = []
+        fits: list[Fit] = []
         for bound, a, b in sorted(waiting):
             if bound > limit + APART:
                 break
             fit = self._double(observed, cell_scores, whole, a, b, lone)
             if max(fit.factors) > SLIGHT:
                 continue
-            if fit.score < limit + (APART if found else 0):
-                found.append(fit)
+            if fit.score < limit + (APART if fits else 0):
+                fits.append(fit)
                 if first:
-                    return found
+                    return fits
             limit = min(limit, fit.score)
-        return sorted((fit for fit in found if fit.score < limit + APART), key=lambda fit: fit.score)
+        return sorted((fit for fit in fits if fit.score < limit + APART), key=lambda fit: fit.score)
 
     def rival_pairs(
         self, observed: Sequence[float], cell_scores: Sequence[float], limit: float, truth: frozenset[int]
@@ -146,11 +146,11 @@ class Search:
         """The log-ratios of all figures with these parts degraded."""
         r = self.responses
         cells = sorted({i for part in fit.parts for i in r.touched[part]})
-        found = [0.0] * len(r.sigmas)
+        ratios = [0.0] * len(r.sigmas)
         logs = r.logs(r.degraded(dict(zip(fit.parts, fit.factors))), cells)
         for figure, log in zip([figure for i in cells for figure in r.place[i]], logs):
-            found[figure] = log
-        return found
+            ratios[figure] = log
+        return ratios
 
     def residuals(self, observed: Sequence[float], fit: Fit) -> list[float]:
         """What the fit leaves of each figure, in standard deviations."""
@@ -195,8 +195,8 @@ class Search:
 
     def _nested(self, a: int, b: int) -> bool:
         """A part and one that it holds are no pair: the larger with the smaller degraded further is left out."""
-        one, other = set(self.responses.parts[a].capacities), set(self.responses.parts[b].capacities)
-        return one < other or other < one
+        capacities, other_capacities = set(self.responses.parts[a].capacities), set(self.responses.parts[b].capacities)
+        return capacities < other_capacities or other_capacities < capacities
 
     def _lone_fit(self, observed: Sequence[float], part: int) -> float:
         """The step at which the part explains best the lone flows that cross it; 0 where there are none."""
@@ -251,9 +251,9 @@ class Search:
         best: tuple[float, float, float, list[float]] = (math.inf, 0.0, 0.0, [])
         starts = {(lone[a] or 8.0, lone[b] or 8.0), (self._alone(observed, a), self._alone(observed, b))}
         for x, z in sorted(starts):
-            found = self._descend(y, figures, union, a, b, x, z)
-            if found[0] < best[0]:
-                best = found
+            candidate = self._descend(y, figures, union, a, b, x, z)
+            if candidate[0] < best[0]:
+                best = candidate
         score, x, z, curvature = best
         intervals = tuple(around(step, steep) for step, steep in zip((x, z), curvature))
         return Fit((a, b), (math.exp(-STEP * x), math.exp(-STEP * z)), intervals, outside + score)

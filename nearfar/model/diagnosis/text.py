@@ -98,5 +98,5 @@ def as_json(diagnosis: Diagnosis, kind: str, node_type: str, source: str) -> dic
             "ratio": diagnosis.lowest.ratio,
             "slow_below": diagnosis.lowest.bad_below,
         },
-        "slow": [{"cell": str(one.cell), "ratio": one.ratio, "explained": one.explained} for one in diagnosis.bad],
+        "slow": [{"cell": str(slow.cell), "ratio": slow.ratio, "explained": slow.explained} for slow in diagnosis.bad],
     }

@@ -59,22 +59,22 @@ class Capacity:
 def implied_capacities(node: Node, uplinks: Mapping[str, Link] | None = None) -> dict[str, Capacity]:
     """Every capacity that the node's topology implies, with no value; links, shared uplinks (``uplinks``: their links, by bridge),
     host memory and NVLink lanes of GPUs with their ceiling as the peak, or with what is nominal where the peak is not known."""
-    found: list[Capacity] = []
+    capacities: list[Capacity] = []
     for gpu in node.gpus:
-        found += _of_link(f"g{gpu.index}", ("h2d", "d2h"), gpu.link)
-    found += [Capacity(f"g{gpu.index}.memory") for gpu in node.gpus]
-    found += [Capacity(f"n{memory.index}.memory", peak=memory.peak) for memory in node.host_numa_nodes]
+        capacities += _of_link(f"g{gpu.index}", ("h2d", "d2h"), gpu.link)
+    capacities += [Capacity(f"g{gpu.index}.memory") for gpu in node.gpus]
+    capacities += [Capacity(f"n{memory.index}.memory", peak=memory.peak) for memory in node.host_numa_nodes]
     packages = [package.index for package in node.packages]
-    found += [Capacity(f"p{a}-p{b}") for a in packages for b in packages if a != b]
+    capacities += [Capacity(f"p{a}-p{b}") for a in packages for b in packages if a != b]
     for pci, gpus in switches(node).items():
         below = [gpu.link for gpu in node.gpus if gpu.index in gpus]
-        found += _of_uplink(f"switch:{pci}", (uplinks or {}).get(pci), below)
-    found += [
+        capacities += _of_uplink(f"switch:{pci}", (uplinks or {}).get(pci), below)
+    capacities += [
         Capacity(f"g{gpu}.{way}", peak=lanes_ceiling(node, gpu))
         for gpu in behind_nvswitch(node)
         for way in ("out", "in")
     ]
-    return {capacity.name: capacity for capacity in found}
+    return {capacity.name: capacity for capacity in capacities}
 
 
 def switches(node: Node) -> dict[str, tuple[int, ...]]:
@@ -104,9 +104,9 @@ def _of_uplink(name: str, link: Link | None, below: Sequence[Link]) -> Iterator[
     if link is not None:
         yield from _of_link(name, ("down", "up"), link)
         return
-    like = [{each.name: each.best for each in _of_link(name, ("down", "up"), one)} for one in below]
+    like = [{best.name: best.best for best in _of_link(name, ("down", "up"), link)} for link in below]
     for way in ("down", "up"):
-        known = [each for one in like if (each := one[f"{name}.{way}"]) is not None]
+        known = [best for link in like if (best := link[f"{name}.{way}"]) is not None]
         nominal = max(known, default=None)
         yield Capacity(f"{name}.{way}", nominal=nominal, nominal_words="" if nominal is None else _AS_BELOW)
     yield Capacity(f"{name}.both")

@@ -72,7 +72,7 @@ class CompiledCell:
             return rates
         pace = list(speeds or [1.0] * len(self.flows))
         for name in full:
-            pace = [one * other for one, other in zip(pace, self._uneven[name])]
+            pace = [own * other for own, other in zip(pace, self._uneven[name])]
         return self._shared(values, pace)
 
     def _shared(self, values: Mapping[str, float], speeds: Sequence[float] | None) -> list[float]:

@@ -26,14 +26,14 @@ def with_nominal_rates(
     a file of a GPU model that cannot be read.
     """
     rates = _nominal_rates(directories) if node.gpus else {}
-    found = dict(capacities)
+    named = dict(capacities)
     for gpu in node.gpus:
-        rate, words = rates.get(gpu.name or "", (None, ""))
-        memory = found[name_of(gpu.index)]
+        rate, source_words = rates.get(gpu.name or "", (None, ""))
+        memory = named[name_of(gpu.index)]
         if rate is not None and memory.best is None:
             source = memory.source if memory.value is not None else "no figure of this node type is given"
-            found[memory.name] = replace(memory, nominal=rate, nominal_words=words, source=source)
-    return found
+            named[memory.name] = replace(memory, nominal=rate, nominal_words=source_words, source=source)
+    return named
 
 
 def _nominal_rates(directories: Sequence[Path]) -> dict[str, tuple[float, str]]:

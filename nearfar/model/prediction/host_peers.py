@@ -47,14 +47,14 @@ def capacities(node_type: NodeType) -> dict[str, Capacity]:
             below_a_switch = flow_class(node_type.node, flow) in ("PIX", "PXB")
             for name in ways_of(flow):
                 best.setdefault(name, []).append((below_a_switch, cap.value))
-    found = {}
+    by_name = {}
     for name, values in best.items():
         below_a_switch, value = max(values)
         link = node_type.capacities.get(link_of(name) or "")
         if not below_a_switch and link is not None:
             value = max(value, link.value or 0.0)
-        found[name] = Capacity(name, value, source="the GPU's link to the host")
-    return found
+        by_name[name] = Capacity(name, value, source="the GPU's link to the host")
+    return by_name
 
 
 def with_them(node_type: NodeType) -> NodeType:

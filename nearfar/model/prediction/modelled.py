@@ -67,8 +67,8 @@ def _skip(cell: Cell, prediction: Prediction) -> dict[str, Any]:
     names: dict[str, list[str]] = {}
     for capacity in prediction.unknown:
         names.setdefault(capacity.source, []).append(capacity.name)
-    told = (f"{', '.join(n)} {'is' if len(n) == 1 else 'are'} not known: {why}" for why, n in names.items())
-    return {"cell": str(cell), "reason": "; ".join(told), "code": "unsupported", "unknown": _unknown(prediction)}
+    reasons = (f"{', '.join(n)} {'is' if len(n) == 1 else 'are'} not known: {why}" for why, n in names.items())
+    return {"cell": str(cell), "reason": "; ".join(reasons), "code": "unsupported", "unknown": _unknown(prediction)}
 
 
 def _unknown(prediction: Prediction) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nearfar.cells import Cell, Flow, flow_class
-from nearfar.topology import Gpu
 
 from .ceilings import line_rate
 from .node_types import NodeType
@@ -18,12 +17,12 @@ def most_of(cell: Cell, node_type: NodeType, memories: Mapping[str, float]) -> f
     """
     most: dict[str, float] = {}
     for flow in cell.flows:
-        found = list(_limits(flow, node_type, memories))
-        known = [limit for _, limit in found if limit is not None]
-        if not found or len(known) < len(found):
+        limits = list(_limits(flow, node_type, memories))
+        known = [limit for _, limit in limits if limit is not None]
+        if not limits or len(known) < len(limits):
             return None
         # Flows that cross one part share it: it counts once.
-        part, limit = min(found, key=lambda each: each[1] or 0.0)
+        part, limit = min(limits, key=lambda entry: entry[1] or 0.0)
         most[part] = limit or 0.0
     return sum(most.values())
 
@@ -37,7 +36,8 @@ def _limits(flow: Flow, node_type: NodeType, memories: Mapping[str, float]) -> I
     elif flow.kind == "host":
         yield f"g{flow.gpus[0]}.{flow.direction}", line_rate(gpus[0].link)
     elif flow.kind in ("local", "gpu_stream") and flow.source == flow.destination:
-        memory = _memory_of(gpus[0], node_type, memories)
+        peak = node_type.capacities[f"g{flow.gpus[0]}.memory"].peak
+        memory = memories.get(gpus[0].name or "") if peak is None else peak
         # A copy reads and writes.
         yield f"g{flow.gpus[0]}", memory if memory is None or flow.kernel else memory / 2
     elif flow.kind == "gpu_stream" and flow.destination.kind == "n":
@@ -46,8 +46,3 @@ def _limits(flow: Flow, node_type: NodeType, memories: Mapping[str, float]) -> I
     elif flow.kind == "peer" and (flow.staged or not flow_class(node_type.node, flow).startswith("NV")):
         for gpu, way in zip(gpus, ("d2h", "h2d")):
             yield f"g{gpu.index}.{way}", line_rate(gpu.link)
-
-
-def _memory_of(gpu: Gpu, node_type: NodeType, memories: Mapping[str, float]) -> float | None:
-    own = node_type.capacities[f"g{gpu.index}.memory"].peak
-    return memories.get(gpu.name or "") if own is None else own

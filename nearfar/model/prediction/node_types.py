@@ -53,8 +53,8 @@ def load_node_type(name: str, site_dirs: Sequence[Path]) -> NodeType:
     if name not in files:
         hint = did_you_mean(name, list(files))
         raise NearfarError(f"unknown node type '{name}'{hint}: node types are files of site/nodes/")
-    found = from_file(SiteFile(files[name]))
-    return replace(found, capacities=with_nominal_rates(found.capacities, found.node, site_dirs))
+    node_type = from_file(SiteFile(files[name]))
+    return replace(node_type, capacities=with_nominal_rates(node_type.capacities, node_type.node, site_dirs))
 
 
 def from_file(file: SiteFile) -> NodeType:
@@ -63,8 +63,8 @@ def from_file(file: SiteFile) -> NodeType:
     data = file.data
     name = file.path.stem
     if data["node_type"] != name:
-        words = f"node_type: '{data['node_type']}' in a file called {name}.yaml: use one name for both"
-        raise file.error(words, "node_type")
+        message = f"node_type: '{data['node_type']}' in a file called {name}.yaml: use one name for both"
+        raise file.error(message, "node_type")
     _check_finite(file)
     node = _node(file)
     uplinks = {key[len("switch:") :]: _link(entry) for key, entry in data.get("links", {}).items() if key[0] == "s"}
@@ -187,8 +187,8 @@ def _capacity(name: str, entry: Mapping[str, Any]) -> Capacity:
 def _cap(file: SiteFile, node: Node, key: str) -> tuple[Cell, Capacity]:
     cell = _known_cell(file, node, key, "caps", key)
     if any(plain(flow) != flow for flow in cell.flows):
-        words = "a cap takes no '@', /huge, /xK or /threads: they do not change what a path carries"
-        raise file.error(words, "caps", key)
+        message = "a cap takes no '@', /huge, /xK or /threads: they do not change what a path carries"
+        raise file.error(message, "caps", key)
     return cell, _capacity(str(cell), file.data["caps"][key])
 
 
@@ -201,10 +201,10 @@ def _stream(file: SiteFile, node: Node, key: str) -> tuple[tuple[int, int], Mapp
 
 def _published(file: SiteFile, node: Node) -> Mapping[str, Any]:
     """What was published beyond references; its cells are those of the node."""
-    found: Mapping[str, Any] = file.data.get("published", {})
-    for place, entry in enumerate(found.get("cells", [])):
+    published: Mapping[str, Any] = file.data.get("published", {})
+    for place, entry in enumerate(published.get("cells", [])):
         _known_cell(file, node, entry["cell"], "published", "cells", place)
-    return found
+    return published
 
 
 def _known_cell(file: SiteFile, node: Node, text: str, section: str, *key: Step) -> Cell:

@@ -95,18 +95,18 @@ def _basis(
     # STREAM with figures of its own does not depend on what the memory is assumed to carry.
     measured = streams and all((flow.source.index, flow.destination.index) in node_type.stream for flow in cell.flows)
     limits = {constraint.name for constraint in full}
-    if not measured and any(one.assumed and one.name in limits for one in crossed):
+    if not measured and any(c.assumed and c.name in limits for c in crossed):
         return "assumed"
     if streams:
         # Each memory has STREAM of its own; how two kernels share one is the model's answer.
         return "input" if len({flow.destination for flow in cell.flows}) == len(cell.flows) else "predicted"
     pair = len(cell.flows) == 2 and cell.flows[0].source == cell.flows[1].destination
-    if any(one.source == _FAULT for one in crossed):
+    if any(c.source == _FAULT for c in crossed):
         return "predicted"
-    own = [one for one in crossed if one.value is not None and math.isclose(one.value, total, rel_tol=1e-6)]
+    own = [c for c in crossed if c.value is not None and math.isclose(c.value, total, rel_tol=1e-6)]
     if not own or not (cell.lone or (pair and cell.flows[0].destination == cell.flows[1].source)):
         return "predicted"
-    return "input" if any(one.published or one.source in CALIBRATED for one in own) else "assumed"
+    return "input" if any(c.published or c.source in CALIBRATED for c in own) else "assumed"
 
 
 def read_speeds(flows: Sequence[Flow], full: Iterable[Capacity]) -> dict[Flow, float]:
@@ -147,8 +147,8 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
         if capacity is None:
             known = [c.name for c in capacities.values() if c.value is not None]
             cells = f", and {len(caps)} cells by name ({next(iter(caps))} …)" if caps else ""
-            words = f"'{name}' is not a capacity of node type {node_type.name}"
-            raise NearfarError(f"{words}; known: {', '.join(known) or 'none'}{cells}")
+            problem = f"'{name}' is not a capacity of node type {node_type.name}"
+            raise NearfarError(f"{problem}; known: {', '.join(known) or 'none'}{cells}")
         if capacity.value is None:
             section = "capacities" if cell is None else "caps"
             raise NearfarError(

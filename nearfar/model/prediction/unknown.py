@@ -35,20 +35,16 @@ def _keys(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[str]:
     """The keys that would say most: links of which generation or width is not known, then capacities, then caps; one example each."""
     gpus = {gpu.index: gpu for gpu in node_type.node.gpus}
     crossed = {int(name[1:]) for c in unknown if (name := c.name.partition(".")[0])[:1] == "g" and name[1:].isdigit()}
-    vague = [index for index in sorted(crossed) if _vague(gpus[index].link.gen, gpus[index].link.width)]
+    vague = [index for index in sorted(crossed) if None in (gpus[index].link.gen, gpus[index].link.width)]
     if vague:
         kind = gpus[vague[0]].link.kind
         yield f"links: {{g{vague[0]}: {{kind: {kind}, gen: …, width: …}}}}{_more(len(vague))}"
     names = list(dict.fromkeys(c.told_by or c.name for c in unknown))
     caps = [name for name in names if _is_cell(name)]
     shared = [name for name in names if name not in caps]
-    for section, found in (("capacities", shared), ("caps", caps)):
-        if found:
-            yield f"{section}: {{{found[0]}: {{value: …, source: …}}}}{_more(len(found))}"
-
-
-def _vague(generation: int | None, width: int | None) -> bool:
-    return generation is None or width is None
+    for section, named in (("capacities", shared), ("caps", caps)):
+        if named:
+            yield f"{section}: {{{named[0]}: {{value: …, source: …}}}}{_more(len(named))}"
 
 
 def _more(count: int) -> str:

@@ -18,14 +18,14 @@ def findings(document: Document | None, node: Node) -> list[Finding]:
     if document is None:
         return []
     ranks: Mapping[str, Any] = (document.raw.get("mpi") or {}).get("ranks") or {}
-    found = []
+    possible = []
     for subject in dict.fromkeys(result.subject for result in document.results):
         item = f"{subject} binding"
         try:
-            found.append(_wrong(item, parse(subject), ranks.get(subject) or [], node))
+            possible.append(_wrong(item, parse(subject), ranks.get(subject) or [], node))
         except NearfarError as error:
-            found.append(messages.UNKNOWN_CASE.finding(item, error=str(error)))
-    return [finding for finding in found if finding]
+            possible.append(messages.UNKNOWN_CASE.finding(item, error=str(error)))
+    return [finding for finding in possible if finding]
 
 
 def _wrong(item: str, case: MpiCase, ranks: Sequence[Mapping[str, Any]], node: Node) -> Finding | None:
@@ -46,8 +46,8 @@ def _wrong(item: str, case: MpiCase, ranks: Sequence[Mapping[str, Any]], node: N
 
 def _not_within(item: str, case: MpiCase, homes: Sequence[NumaNode]) -> Finding | None:
     first, second = homes[0], homes[-1]
-    found = WITHIN[0] if first == second else WITHIN[1] if first.package == second.package else WITHIN[2]
-    if found == case.placement and len({home.index for home in homes}) <= 2:
+    placement = WITHIN[0] if first == second else WITHIN[1] if first.package == second.package else WITHIN[2]
+    if placement == case.placement and len({home.index for home in homes}) <= 2:
         return None
     return messages.OTHER_NUMA_NODES.finding(item, numa_nodes=[home.index for home in homes])
 
@@ -55,15 +55,15 @@ def _not_within(item: str, case: MpiCase, homes: Sequence[NumaNode]) -> Finding 
 def _not_beside(
     item: str, case: MpiCase, ranks: Sequence[Mapping[str, Any]], homes: Sequence[NumaNode], node: Node
 ) -> Finding | None:
-    nic = next((each for each in node.nics if each.name == case.nic), None)
+    nic = next((other for other in node.nics if other.name == case.nic), None)
     for rank, home in zip(ranks, homes):
         gpu = node.gpu(int(rank["gpu"])) if rank.get("gpu") is not None else None
         device = nic or gpu
         if device is None:
             return messages.UNKNOWN_DEVICE.finding(item, rank=rank.get("rank"))
-        found = relation(node, home, device.numa_node)
-        if found != case.placement:
+        placement = relation(node, home, device.numa_node)
+        if placement != case.placement:
             return messages.OTHER_PLACEMENT.finding(
-                item, rank=rank.get("rank"), numa_node=home.index, relation=(found or "unknown").replace("_", " ")
+                item, rank=rank.get("rank"), numa_node=home.index, relation=(placement or "unknown").replace("_", " ")
             )
     return None

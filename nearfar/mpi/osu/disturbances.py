@@ -25,11 +25,11 @@ def findings(document: Document | None) -> list[Finding]:
     """Figures of busy cores are not the node's own: INDETERMINATE; that repetitions were cut is a note."""
     raw = {} if document is None else document.raw
     shared = busy(raw)
-    found = []
+    notes = []
     if shared:
-        found.append(messages.BUSY_CORES.finding("cores", cases=list(shared), waited=max(shared.values())))
+        notes.append(messages.BUSY_CORES.finding("cores", cases=list(shared), waited=max(shared.values())))
     made: dict[str, int] = (raw.get("mpi") or {}).get("iterations") or {}
     cut = {case: repeats for case, repeats in made.items() if repeats < ENOUGH}
     if cut:
-        found.append(messages.FEWER_REPETITIONS.finding("repetitions", cases=list(cut), fewest=min(cut.values())))
-    return found
+        notes.append(messages.FEWER_REPETITIONS.finding("repetitions", cases=list(cut), fewest=min(cut.values())))
+    return notes

@@ -39,13 +39,13 @@ def forcing(nic: str) -> dict[str, str]:
 
 def used(text: str) -> tuple[str, ...]:
     """The NICs of all endpoints in a run's output, without their ports; empty where nobody said."""
-    found = [
+    names = [
         match["device"].partition(":")[0]
         for line in _ENDPOINT.findall(text)
         for match in _TRANSPORT.finditer(line)
         if match["transport"] not in _LOCAL
     ]
-    return tuple(sorted(set(found)))
+    return tuple(sorted(set(names)))
 
 
 def sent(root: Path = Path("/")) -> dict[str, int]:
@@ -53,17 +53,17 @@ def sent(root: Path = Path("/")) -> dict[str, int]:
 
     Interfaces without a device (loopback, bonds, bridges) are none: they count what their NICs count.
     """
-    found: dict[str, int] = {}
+    counters: dict[str, int] = {}
     for counter, factor in (("infiniband/*/ports/*/counters/port_xmit_data", _WORD), ("net/*/statistics/tx_bytes", 1)):
         for file in root.glob(f"sys/class/{counter}"):
             name = file.relative_to(root / "sys/class").parts[1]
             if counter.startswith("net/") and not file.parents[1].joinpath("device").exists():
                 continue
             try:
-                found[name] = found.get(name, 0) + int(file.read_text()) * factor
+                counters[name] = counters.get(name, 0) + int(file.read_text()) * factor
             except (OSError, ValueError):
                 continue
-    return found
+    return counters
 
 
 def which(text: str, before: Mapping[str, int], after: Mapping[str, int]) -> tuple[str, ...]:
@@ -80,8 +80,8 @@ def which(text: str, before: Mapping[str, int], after: Mapping[str, int]) -> tup
 def not_forced(nic: str, nics: tuple[str, ...]) -> str | None:
     """Why the figures may not be that NIC's, in a sentence; None where it alone was used."""
     if not nics:
-        words = "the MPI did not say which NIC it used (no endpoint of UCX in its output), and no NIC's counter moved"
-        return f"{words}: that it was {nic} is not proven"
+        unknown = "the MPI did not say which NIC it used (no endpoint of UCX in its output), and no NIC's counter moved"
+        return f"{unknown}: that it was {nic} is not proven"
     if nics != (nic,):
         return f"{nic} was forced, and the MPI used {', '.join(nics)}"
     return None

@@ -75,13 +75,13 @@ def _places(folder: str, env: Mapping[str, str]) -> Iterator[Path]:
     named = env.get("NEARFAR_OSU")
     for prefix in [Path(named)] if named else []:
         for top in (prefix / _LIBEXEC, prefix / "mpi", prefix / "c" / "mpi", prefix):
-            yield from (top / each for each in _FOLDERS[folder])
+            yield from (top / subfolder for subfolder in _FOLDERS[folder])
         yield prefix
     if named:
         return  # what the site names is what it gets
     for entry in filter(None, env.get("PATH", "").split(os.pathsep)):
         yield Path(entry)
-        yield from (Path(entry).parent / _LIBEXEC / each for each in _FOLDERS[folder])
+        yield from (Path(entry).parent / _LIBEXEC / subfolder for subfolder in _FOLDERS[folder])
 
 
 def complaint(environment: Mapping[str, str] | None = None) -> str:
@@ -99,21 +99,21 @@ def lacking(environment: Mapping[str, str] | None = None) -> dict[str, str]:
     ``NearfarError`` where ``NEARFAR_OSU`` names a folder without OSU.
     """
     env = os.environ if environment is None else environment
-    found = {}
+    missing = {}
     if find("osu_latency", "pt2pt", env) is None:
         if env.get("NEARFAR_OSU"):
             raise NearfarError(f"{complaint(env)}; fix or unset the variable")
-        found["mpi"] = "there is no osu_latency on the PATH"
+        missing["mpi"] = "there is no osu_latency on the PATH"
     elif not env.get("NEARFAR_MPIRUN") and not _any_of(("mpirun", "mpiexec", "srun"), env):
-        found["mpi"] = "there is no mpirun, mpiexec or srun on the PATH"
+        missing["mpi"] = "there is no mpirun, mpiexec or srun on the PATH"
     for program in ("mpirun", "mpicxx"):
         if not _any_of((program,), env):
-            found["ranks"] = f"there is no {program} on the PATH"
-    return found
+            missing["ranks"] = f"there is no {program} on the PATH"
+    return missing
 
 
 def _any_of(programs: Iterable[str], env: Mapping[str, str]) -> bool:
-    return any(shutil.which(each, path=env.get("PATH")) for each in programs)
+    return any(shutil.which(program, path=env.get("PATH")) for program in programs)
 
 
 def mpi_of(program: Path, environment: Mapping[str, str] | None = None) -> Mpi:
@@ -126,13 +126,13 @@ def mpi_of(program: Path, environment: Mapping[str, str] | None = None) -> Mpi:
     library, implementation = _linkage(program)
     seen = []
     for launcher in _launchers(library, implementation, env):
-        kind, version = identify(launcher)
-        if kind == "slurm":
+        mpi, version = identify(launcher)
+        if mpi == "slurm":
             return Mpi(implementation or "mpich", "", launcher, "srun", library)
-        if kind is not None and (implementation is None or _same(kind, implementation)):
-            known = implementation if implementation in ("craympich",) else kind
-            return Mpi(known, version, launcher, "openmpi" if kind == "openmpi" else "hydra", library)
-        seen.append(f"{launcher} is {NAMES.get(kind or '', 'of no known MPI')}")
+        if mpi is not None and (implementation is None or _same(mpi, implementation)):
+            known = implementation if implementation in ("craympich",) else mpi
+            return Mpi(known, version, launcher, "openmpi" if mpi == "openmpi" else "hydra", library)
+        seen.append(f"{launcher} is {NAMES.get(mpi or '', 'of no known MPI')}")
     linked = f"{program} is linked with {NAMES.get(implementation or '', 'an unknown MPI')} ({library})"
     raise CouldNotJudge(
         f"{linked} and {'; '.join(seen) or 'no mpirun is on the PATH'}: load the MPI that it was built with, or set NEARFAR_MPIRUN"
@@ -143,8 +143,8 @@ def on_path(environment: Mapping[str, str] | None = None) -> str:
     """The MPI whose launcher is found first, ``Open MPI 4.1.4``, whatever programs there are for it; empty: there is none."""
     env = os.environ if environment is None else environment
     try:
-        found = (identify(launcher) for launcher in _launchers("", None, env))
-        return next((f"{NAMES[kind]} {version}" for kind, version in found if kind and kind != "slurm"), "")
+        identified = (identify(launcher) for launcher in _launchers("", None, env))
+        return next((f"{NAMES[mpi]} {version}" for mpi, version in identified if mpi and mpi != "slurm"), "")
     except CouldNotJudge:
         return ""
 
@@ -176,19 +176,19 @@ def _linkage(program: Path) -> tuple[str, str | None]:
 def _launchers(library: str, implementation: str | None, env: Mapping[str, str]) -> Iterator[str]:
     named = env.get("NEARFAR_MPIRUN")
     if named:
-        found = shutil.which(named, path=env.get("PATH"))
-        if found is None:
+        program = shutil.which(named, path=env.get("PATH"))
+        if program is None:
             raise CouldNotJudge(f"NEARFAR_MPIRUN={named}: no such program; fix or unset the variable")
-        yield found
+        yield program
         return
     names = ["mpirun", *([f"mpirun.{implementation}"] if implementation else []), "mpiexec"]
     prefixes = [str(parent / "bin") for parent in Path(library).parents[:4]] if os.path.isabs(library) else []
     for path in (os.pathsep.join(prefixes), env.get("PATH", "")):
         for name in names:
-            found = shutil.which(name, path=path) if path else None
-            if found:
+            program = shutil.which(name, path=path) if path else None
+            if program:
                 # Open MPI takes its prefix from how it is called, and refuses the /bin that is a link to /usr/bin.
-                yield str(Path(found).parent.resolve() / name)
+                yield str(Path(program).parent.resolve() / name)
     if env.get("SLURM_JOB_ID") and (srun := shutil.which("srun", path=env.get("PATH"))):
         yield srun
 
@@ -197,9 +197,9 @@ def identify(launcher: str) -> tuple[str | None, str]:
     """Whose launcher a program is (``openmpi``, ``mpich``, ``slurm``, …; None where nobody knows), and its version."""
     text = _output([launcher, "--version"])
     for kind, pattern in _VERSIONS:
-        found = pattern.search(text)
-        if found:
-            return kind, found[1]
+        match = pattern.search(text)
+        if match:
+            return kind, match[1]
     return None, ""
 
 

@@ -60,24 +60,24 @@ class LauncherRun:
     def failure(self) -> str | None:
         """Why it gave nothing, in a sentence; None where it ended well."""
         done = self.finished
-        unbound = next((each.unbound for each in self.ranks if each.unbound), None)
+        unbound = next((rank.unbound for rank in self.ranks if rank.unbound), None)
         if unbound:
             return unbound
         if done.timed_out:
             return f"did not end within {self.limit:g} s, and was ended with all its ranks{self._early}"
         if done.returncode == 0:
             return None
-        processes = {each.pid: each.rank for each in self.ranks if each.pid is not None}
+        processes = {rank.pid: rank.rank for rank in self.ranks if rank.pid is not None}
         died = death(done.stderr + done.stdout, processes)
         if died is not None:
             return died.words + self._others
-        said = _last_words(done)
-        return f"ended with exit code {done.returncode}" + (f": {said}" if said else "")
+        last_line = _last_words(done)
+        return f"ended with exit code {done.returncode}" + (f": {last_line}" if last_line else "")
 
     @property
     def _early(self) -> str:
         """The rank that ended long before the others did, which then waited for it."""
-        ended = sorted((each.ended, each.rank) for each in self.ranks if each.ended is not None)
+        ended = sorted((rank.ended, rank.rank) for rank in self.ranks if rank.ended is not None)
         if len(ended) < 2 or ended[1][0] - ended[0][0] < _LONG_BEFORE:
             return ""
         return f"; rank {ended[0][1]} had ended {ended[1][0] - ended[0][0]:.0f} s before the others"
@@ -85,7 +85,7 @@ class LauncherRun:
     @property
     def _others(self) -> str:
         """How long the others lived on after the first rank's end."""
-        ends = sorted(each.ended for each in self.ranks if each.ended is not None)
+        ends = sorted(rank.ended for rank in self.ranks if rank.ended is not None)
         if len(ends) < len(self.ranks) or len(ends) < 2:
             return ""
         return f"; the others ended within {max(0.1, ends[-1] - ends[0]):.1f} s"
@@ -120,20 +120,20 @@ class Starter:
 def words(mpi: Mpi, count: int, nodes: Sequence[str] = ()) -> list[str]:
     """The launcher's words for ``count`` ranks that it binds to nothing, divided among ``nodes`` (none: this machine)."""
     hosts = max(1, len(nodes))
-    each = count // hosts
+    per_host = count // hosts
     if mpi.kind == "srun":
         where = ["-w", ",".join(nodes)] if nodes else []
-        cpus = ["-c", str(max(1, len(os.sched_getaffinity(0)) // each))]
+        cpus = ["-c", str(max(1, len(os.sched_getaffinity(0)) // per_host))]
         options = ["--kill-on-bad-exit=1", "--cpu-bind=none", "--mem-bind=none", "--overlap", "--ntasks-per-node"]
-        return [mpi.launcher, "-N", str(hosts), "-n", str(count), *options, str(each), *cpus, *where]
+        return [mpi.launcher, "-N", str(hosts), "-n", str(count), *options, str(per_host), *cpus, *where]
     if mpi.kind == "hydra":
-        where = ["-hosts", ",".join(nodes), "-ppn", str(each)] if nodes else []
+        where = ["-hosts", ",".join(nodes), "-ppn", str(per_host)] if nodes else []
         unbound = [] if mpi.implementation == "intelmpi" else ["-bind-to", "none"]
         return [mpi.launcher, *unbound, *where, "-n", str(count)]
     # Slots are the scheduler's tasks, of which a job of one process has one; that ranks share no core is asserted.
     many = ["--oversubscribe"] if mpi.version.startswith(("1.", "2.", "3.", "4.")) else []
     many = many or ["--map-by", ":OVERSUBSCRIBE"]
-    where = ["--host", ",".join(f"{host}:{each}" for host in nodes)] if nodes else []
+    where = ["--host", ",".join(f"{host}:{per_host}" for host in nodes)] if nodes else []
     return [mpi.launcher, "--bind-to", "none", *many, *where, "--mca", "mpi_yield_when_idle", "0", "-n", str(count)]
 
 
@@ -160,7 +160,7 @@ def _accounts(plan: Path, ranks: Sequence[Rank]) -> tuple[RankAccount, ...]:
     while True:
         lines = [rank_files.lines_of(plan, rank.rank) for rank in ranks]
         if time.monotonic() > until or all(map(rank_files.ended, lines)):
-            return tuple(_account(rank, each) for rank, each in zip(ranks, lines))
+            return tuple(_account(rank, entries) for rank, entries in zip(ranks, lines))
         time.sleep(0.01)
 
 
@@ -220,7 +220,7 @@ def _last_words(done: process.Finished) -> str:
     """The first line that is no frame of a launcher's message: what the program said."""
     for text in (done.stderr, done.stdout):
         for line in text.splitlines():
-            words = line.strip()
-            if words and not re.fullmatch(r"[-=*\s]+", words) and not words.startswith(("#", "Primary job", "Usage:")):
-                return words[:160]
+            last = line.strip()
+            if last and not re.fullmatch(r"[-=*\s]+", last) and not last.startswith(("#", "Primary job", "Usage:")):
+                return last[:160]
     return ""

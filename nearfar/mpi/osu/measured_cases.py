@@ -62,7 +62,7 @@ def document(
     command: Sequence[str],
 ) -> dict[str, Any]:
     """Everything that is known, with the software that it depends on. ``started``: seconds since 1970."""
-    version = next((shown.version for found in ready for shown in found.tables), "")
+    version = next((shown.version for measured in ready for shown in measured.tables), "")
     described = node_to_document(node)
     stamp = {"mpi": mpi.name if mpi else "", "osu": version}
     described["software"] = {**described.get("software", {}), **{key: value for key, value in stamp.items() if value}}
@@ -72,37 +72,37 @@ def document(
         "started": utc_text(started),
         "seconds": round(time.time() - started, 3),
         "node": described,
-        "results": [result for found in ready for result in _results(found)],
+        "results": [result for measured in ready for result in _results(measured)],
         "skipped": list(skipped), "failed": list(failed),
         "mpi": {
             "implementation": mpi.implementation if mpi else None,
             "version": mpi.version if mpi else None,
             "launcher": mpi.launcher if mpi else None,
             "library": mpi.library if mpi else None,
-            "ranks": {str(found.case): [_rank(*pair) for pair in zip(found.ranks, found.accounts)] for found in ready},
-            "nics": {str(found.case): list(found.nics) for found in ready if found.nics},
-            "iterations": {str(found.case): found.iterations for found in ready if found.iterations},
-            "waited": {str(found.case): round(found.waited, 3) for found in ready},
+            "ranks": {str(measured.case): [_rank(*pair) for pair in zip(measured.ranks, measured.accounts)] for measured in ready},
+            "nics": {str(measured.case): list(measured.nics) for measured in ready if measured.nics},
+            "iterations": {str(measured.case): measured.iterations for measured in ready if measured.iterations},
+            "waited": {str(measured.case): round(measured.waited, 3) for measured in ready},
         },
     }  # fmt: skip
 
 
-def _results(found: MeasuredCase) -> list[dict[str, Any]]:
+def _results(measured: MeasuredCase) -> list[dict[str, Any]]:
     """One result for each quantity and size."""
-    benchmark = BENCHMARKS[found.case.benchmark]
+    benchmark = BENCHMARKS[measured.case.benchmark]
     where: Mapping[str, Any] = {
-        "cpus": format_cpu_list({cpu for each in found.accounts for cpu in each.cpus}),
-        "memory_nodes": sorted({node for each in found.accounts for node in each.memory or ()}),
+        "cpus": format_cpu_list({cpu for account in measured.accounts for cpu in account.cpus}),
+        "memory_nodes": sorted({node for account in measured.accounts for node in account.memory or ()}),
     }
     made = []
     for _, quantity, unit, _ in benchmark.columns:
-        curves = [table.values(shown, benchmark, quantity) for shown in found.tables]
+        curves = [table.values(shown, benchmark, quantity) for shown in measured.tables]
         for size in sorted(set.intersection(*map(set, curves))):
             samples = [curve[size] for curve in curves]
             made.append({
-                "quantity": quantity, "cell": str(found.case), "bytes": size, "converged": agree(samples),
-                "verified": True if found.validated else None,
-                "flows": [{"flow": str(found.case), "rate": rate(samples, unit), **where}],
+                "quantity": quantity, "cell": str(measured.case), "bytes": size, "converged": agree(samples),
+                "verified": True if measured.validated else None,
+                "flows": [{"flow": str(measured.case), "rate": rate(samples, unit), **where}],
             })  # fmt: skip
     return made
 

@@ -47,7 +47,7 @@ def measure(node: Node, cases: Sequence[MpiCase], options: Options, command: Seq
     """The measurement document of all cases, as JSON objects; where it is interrupted, ``Interrupted`` has what was measured."""
     session = _Session(node, options)
     started = time.time()
-    ready = [found for case in cases if (found := session.prepared(case)) is not None]
+    ready = [prepared for case in cases if (prepared := session.prepared(case)) is not None]
     try:
         _rounds(session, ready, options)
     except KeyboardInterrupt:
@@ -57,13 +57,13 @@ def measure(node: Node, cases: Sequence[MpiCase], options: Options, command: Seq
 
 def _rounds(session: _Session, ready: list[MeasuredCase], options: Options) -> None:
     for number in range(options.runs + 1):
-        for found in list(ready):
-            if number and options.runs < LEAST_RUNS and found.agreed:
+        for case in list(ready):
+            if number and options.runs < LEAST_RUNS and case.agreed:
                 continue
-            what = f"run {number} of {options.runs}" if number else "validation" if found.support.validates else "trial"
-            print(f"{found.case}: {what}", file=sys.stderr, flush=True)
-            if not session.run(found, trial=number == 0):
-                ready.remove(found)
+            what = f"run {number} of {options.runs}" if number else "validation" if case.support.validates else "trial"
+            print(f"{case.case}: {what}", file=sys.stderr, flush=True)
+            if not session.run(case, trial=number == 0):
+                ready.remove(case)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -103,10 +103,10 @@ class _Session:
 
     def broken_off(self, ready: Sequence[MeasuredCase]) -> list[MeasuredCase]:
         """Those that have a figure when measuring is interrupted; the others are among the skipped."""
-        for found in ready:
-            if not found.tables:
-                self.skipped.append({"cell": str(found.case), "reason": "interrupted", "code": "interrupted"})
-        return [found for found in ready if found.tables]
+        for case in ready:
+            if not case.tables:
+                self.skipped.append({"cell": str(case.case), "reason": "interrupted", "code": "interrupted"})
+        return [case for case in ready if case.tables]
 
     def _prepare(self, case: MpiCase) -> MeasuredCase:
         benchmark = BENCHMARKS[case.benchmark]
@@ -150,20 +150,21 @@ class _Session:
         assert self.mpi is not None
         return Starter(self.mpi, self.options.hosts, self.options.limit)
 
-    def run(self, found: MeasuredCase, trial: bool) -> bool:
+    def run(self, measured: MeasuredCase, trial: bool) -> bool:
         """One run of a case; False where it failed, and then it is among the failed. A trial validates, if OSU can, and
         says how often the other runs may repeat."""
-        case, benchmark = found.case, BENCHMARKS[found.case.benchmark]
+        case, benchmark = measured.case, BENCHMARKS[measured.case.benchmark]
         extra = fabric.forcing(case.nic) if case.nic is not None else {}
-        command = [str(found.program), *self._arguments(found, benchmark, trial)]
+        command = [str(measured.program), *self._arguments(measured, benchmark, trial)]
         before = fabric.sent()
-        run = self._starter().run(command, found.ranks, extra)
+        run = self._starter().run(command, measured.ranks, extra)
         if case.nic is not None:
-            found.nics = fabric.which(run.finished.stdout + run.finished.stderr, before, fabric.sent())
-        least = benchmark.least if found.support.ranges else None
-        trouble = self._trouble(found, run, benchmark, least, trial)
+            measured.nics = fabric.which(run.finished.stdout + run.finished.stderr, before, fabric.sent())
+        least = benchmark.least if measured.support.ranges else None
+        trouble = self._trouble(measured, run, benchmark, least, trial)
         if trouble is not None:
-            self._fail(case, trouble[0], trouble[1] + self._hint(trouble[1]))
+            code, reason = trouble
+            self.failed.append({"cell": str(case), "reason": reason + self._hint(reason), "code": code})
         return trouble is None
 
     def _hint(self, reason: str) -> str:
@@ -173,19 +174,19 @@ class _Session:
             return ""
         return "; srun and this MPI speak of different process managers: set SLURM_MPI_TYPE (srun --mpi=list)"
 
-    def _arguments(self, found: MeasuredCase, benchmark: Benchmark, trial: bool) -> list[str]:
-        words = found.support.sizes(benchmark.least, LARGEST)
-        iterations = self.options.iterations or found.iterations
+    def _arguments(self, measured: MeasuredCase, benchmark: Benchmark, trial: bool) -> list[str]:
+        argv = measured.support.sizes(benchmark.least, LARGEST)
+        iterations = self.options.iterations or measured.iterations
         if trial:
-            words += found.support.trial(benchmark.reduces)
+            argv += measured.support.trial(benchmark.reduces)
         elif iterations is not None:
-            words += ["-i", str(iterations), "-x", str(max(1, iterations // 10))]
-        if found.case.on_devices:
-            words += ["-d", "cuda", *(found.case.buffers if benchmark.folder == "pt2pt" else ())]
-        return words
+            argv += ["-i", str(iterations), "-x", str(max(1, iterations // 10))]
+        if measured.case.on_devices:
+            argv += ["-d", "cuda", *(measured.case.buffers if benchmark.folder == "pt2pt" else ())]
+        return argv
 
     def _trouble(
-        self, found: MeasuredCase, run: LauncherRun, benchmark: Benchmark, least: int | None, trial: bool
+        self, measured: MeasuredCase, run: LauncherRun, benchmark: Benchmark, least: int | None, trial: bool
     ) -> tuple[str, str] | None:
         """Code and reason of what is wrong with a run; else its table is kept."""
         try:
@@ -199,30 +200,27 @@ class _Session:
             return ("error", run.failure or str(error)) if run.failure else ("error", str(error))
         if run.failure is not None:
             return "error", run.failure
-        wrong = launch.misplaced(found.ranks, run.ranks)
+        wrong = launch.misplaced(measured.ranks, run.ranks)
         if wrong is not None:
             return "placement", wrong
         try:
             table.check(shown, benchmark, first, LARGEST)
-            _check_buffers(shown, found.case)
+            _check_buffers(shown, measured.case)
         except BadTable as error:
             return "error", str(error)
-        if found.case.nic is not None:
-            unproven = fabric.not_forced(found.case.nic, found.nics)
+        if measured.case.nic is not None:
+            unproven = fabric.not_forced(measured.case.nic, measured.nics)
             if unproven is not None:
                 return "placement", unproven
-        found.accounts = run.ranks
+        measured.accounts = run.ranks
         if trial:
-            found.validated = found.support.validates
+            measured.validated = measured.support.validates
             if self.options.iterations is None and self.options.budget > 0:
-                found.iterations = budget.fitting(benchmark, shown, self.options.budget)
+                measured.iterations = budget.fitting(benchmark, shown, self.options.budget)
         else:
-            found.tables.append(shown)
-            found.waited = max([found.waited, *(rank.waited or 0.0 for rank in run.ranks)])
+            measured.tables.append(shown)
+            measured.waited = max([measured.waited, *(rank.waited or 0.0 for rank in run.ranks)])
         return None
-
-    def _fail(self, case: MpiCase, code: str, reason: str) -> None:
-        self.failed.append({"cell": str(case), "reason": reason, "code": code})
 
     def document(self, ready: Sequence[MeasuredCase], started: float, command: Sequence[str]) -> dict[str, Any]:
         """The document of what was measured until now."""
@@ -240,5 +238,5 @@ def _started_with(program: Path) -> Mpi:
 def _check_buffers(shown: OsuTable, case: MpiCase) -> None:
     if case.on_devices and BENCHMARKS[case.benchmark].says_cuda and "CUDA" not in (shown.accelerator or ""):
         raise BadTable(f"{case}: the benchmark measured host memory, not the GPUs'")
-    if shown.buffers is not None and tuple(re.sub("^M", "", each) for each in shown.buffers) != case.buffers:
+    if shown.buffers is not None and tuple(re.sub("^M", "", buffer) for buffer in shown.buffers) != case.buffers:
         raise BadTable(f"{case}: the benchmark's buffers were {'-'.join(shown.buffers)}")

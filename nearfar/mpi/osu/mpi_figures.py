@@ -41,30 +41,30 @@ _BUFFERS = {"H": "host", "D": "device"}
 
 def curves(document: Document) -> dict[tuple[MpiCase, str], dict[int, Result]]:
     """The results by case and quantity, each by message size in bytes."""
-    found: dict[tuple[MpiCase, str], dict[int, Result]] = {}
+    by_case: dict[tuple[MpiCase, str], dict[int, Result]] = {}
     for result in document.results:
         if result.cell is None and result.quantity.startswith("mpi.") and result.rate is not None:
             try:
                 case = parse(result.subject)
             except NearfarError:
                 continue  # another program's subject
-            found.setdefault((case, result.quantity), {})[result.bytes or 0] = result
-    return found
+            by_case.setdefault((case, result.quantity), {})[result.bytes or 0] = result
+    return by_case
 
 
 def figures(document: Document) -> list[SubjectMetric]:
     """The document's MPI figures, then the ratios of wrong over right placement."""
     mpi = document.raw.get("mpi") or {}
-    words = (str(mpi.get("implementation") or ""), str(mpi.get("version") or ""))
+    names = (str(mpi.get("implementation") or ""), str(mpi.get("version") or ""))
     shared = disturbances.busy(document.raw)
-    found: dict[tuple[MpiCase, str, str], SubjectMetric] = {}
+    metrics: dict[tuple[MpiCase, str, str], SubjectMetric] = {}
     for (case, quantity), curve in curves(document).items():
         for label, result in _chosen(quantity, curve):
             assert result.rate is not None
-            found[case, quantity, label] = _figure(
-                case, quantity, label, result, result.rate, words, result.subject in shared
+            metrics[case, quantity, label] = _figure(
+                case, quantity, label, result, result.rate, names, result.subject in shared
             )
-    return [*found.values(), *_ratios(found, words)]
+    return [*metrics.values(), *_ratios(metrics, names)]
 
 
 def _chosen(quantity: str, curve: Mapping[int, Result]) -> Iterable[tuple[str, Result]]:
@@ -83,9 +83,10 @@ def _figure(
     case: MpiCase, quantity: str, label: str, result: Result, rate: Rate, mpi: tuple[str, str], contended: bool
 ) -> SubjectMetric:  # fmt: skip
     asked = _question(case, quantity, label)
+    size = "its peak" if label == PEAK else re.sub(r"^(\d+)", r"\1 ", label)
     return SubjectMetric(
         **shared(SampleStatistics, rate), **shared(Conditions, result), name=f"{case.placement}.{asked}", subject=str(case),
-        words=f"{_words(case, quantity)}, {_label_words(label)}", path_class=case.placement, value=rate.median, interval=rate.ci,
+        words=f"{_words(case, quantity)}, {size}", path_class=case.placement, value=rate.median, interval=rate.ci,
         quantity=quantity, rows=_rows(case.placement, case, quantity, label, mpi), question=asked, contended=contended,
     )  # fmt: skip
 
@@ -111,15 +112,15 @@ def is_message_rate(question: str) -> bool:
 
 def _rows(path_class: str, case: MpiCase, quantity: str, label: str, mpi: tuple[str, str]) -> tuple[str, ...]:
     """The references' rows: of this MPI's version, of this MPI, of any; each for this device, then for any."""
-    name, anywhere = (f"{path_class}.{_question(one, quantity, label)}" for one in (case, replace(case, device="")))
+    name, anywhere = (f"{path_class}.{_question(asked, quantity, label)}" for asked in (case, replace(case, device="")))
     implementation, version = mpi[0], re.sub(r"[^A-Za-z0-9]", "_", mpi[1])
     before = ([f"{implementation}_{version}.", f"{implementation}."] if implementation else []) + [""]
     return tuple(dict.fromkeys(f"{prefix}{row}" for prefix in before for row in (name, anywhere)))
 
 
-def _ratios(found: Mapping[tuple[MpiCase, str, str], SubjectMetric], mpi: tuple[str, str]) -> Iterable[SubjectMetric]:
-    for (case, quantity, label), wrong in found.items():
-        right = found.get((case.right, quantity, label)) if case.right is not None else None
+def _ratios(metrics: Mapping[tuple[MpiCase, str, str], SubjectMetric], mpi: tuple[str, str]) -> Iterable[SubjectMetric]:
+    for (case, quantity, label), wrong in metrics.items():
+        right = metrics.get((case.right, quantity, label)) if case.right is not None else None
         if case.right is None or right is None or right.value <= 0:
             continue
         over = OVER[RIGHT[case.placement]]
@@ -145,7 +146,3 @@ def _words(case: MpiCase, quantity: str) -> str:
     )
     rate = " message rate" if quantity == "mpi.message_rate" else ""
     return f"{case.benchmark}{rate}, {buffers}{ranks}{device}, {_PLACES[case.placement]}"
-
-
-def _label_words(label: str) -> str:
-    return "its peak" if label == PEAK else re.sub(r"^(\d+)", r"\1 ", label)

@@ -38,9 +38,9 @@ def layout(node: Node, case: MpiCase) -> list[Rank]:
     numa = _numa_nodes(node, case, gpus)[:here]
     placements = _placements(node, numa)
     return [
-        Rank(host * here + i, host, each.cpus, numa[i], each.memory_nodes, gpus[i] if gpus else None)
+        Rank(host * here + i, host, placement.cpus, numa[i], placement.memory_nodes, gpus[i] if gpus else None)
         for host in range(hosts)
-        for i, each in enumerate(placements)
+        for i, placement in enumerate(placements)
     ]
 
 
@@ -57,14 +57,14 @@ def _gpus(node: Node, case: MpiCase) -> list[Gpu]:
     if not case.on_devices:
         return []
     named = list(case.gpus) or [gpu.index for gpu in node.gpus]
-    found = []
+    gpus = []
     for index in named:
         gpu = node.gpu(index)
         if gpu is None or not gpu.visible:
             raise NearfarError(f"GPU {index} is {'absent' if gpu is None else 'hidden from this process'}")
-        found.append(gpu)
+        gpus.append(gpu)
     # A rank with its buffer in host memory still opens a device: the other rank's.
-    return found * 2 if len(found) == 1 else found
+    return gpus * 2 if len(gpus) == 1 else gpus
 
 
 def _numa_nodes(node: Node, case: MpiCase, gpus: list[Gpu]) -> list[int]:
@@ -74,18 +74,18 @@ def _numa_nodes(node: Node, case: MpiCase, gpus: list[Gpu]) -> list[int]:
             raise NearfarError(f"{case.ranks} ranks and {len(gpus)} GPUs: one GPU a rank is needed")
         return [_beside(node, gpu.numa_node, case.placement, f"GPU {gpu.index}") for gpu in gpus]
     if case.nic is not None:
-        nic = next((each for each in node.nics if each.name == case.nic), None)
+        nic = next((other for other in node.nics if other.name == case.nic), None)
         if nic is None:
             raise NearfarError(f"NIC {case.nic} is absent")
         return [_beside(node, nic.numa_node, case.placement, case.nic)] * case.ranks
     if case.placement not in WITHIN:
         raise NearfarError(f"{case}: '{case.placement}' speaks of a device, and the case names none")
     # What the cpuset hides is named as hidden, not as a placement that the node does not have.
-    found = pairs(node).get(case.placement) or pairs(replace(node, allowed_cpus=None)).get(case.placement)
-    if found is None:
+    pair = pairs(node).get(case.placement) or pairs(replace(node, allowed_cpus=None)).get(case.placement)
+    if pair is None:
         raise NearfarError(f"this node has no two cores in the placement {case.placement.replace('_', ' ')}")
     first = case.ranks // 2
-    return [found[0]] * first + [found[1]] * (case.ranks - first)
+    return [pair[0]] * first + [pair[1]] * (case.ranks - first)
 
 
 def _beside(node: Node, home: int | None, placement: str, device: str) -> int:

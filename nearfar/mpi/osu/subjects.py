@@ -59,8 +59,8 @@ class MpiCase:
     @property
     def gpus(self) -> tuple[int, ...]:
         """The GPUs that it names, in the order of the ranks that have one."""
-        found = _GPUS.fullmatch(self.device)
-        return tuple(int(each) for each in found.groups() if each is not None) if found and self.on_devices else ()
+        match = _GPUS.fullmatch(self.device)
+        return tuple(int(n) for n in match.groups() if n is not None) if match and self.on_devices else ()
 
     @property
     def nic(self) -> str | None:
@@ -80,16 +80,16 @@ _SHOWN = 80
 
 def parse(text: str) -> MpiCase:
     """The case that ``str(case)`` wrote. Raises ``NearfarError``."""
-    found = _SUBJECT.fullmatch(text)
-    benchmark = BENCHMARKS.get(found["benchmark"]) if found else None
-    if found is None or benchmark is None or found["placement"] not in (*WITHIN, *BESIDE):
+    match = _SUBJECT.fullmatch(text)
+    benchmark = BENCHMARKS.get(match["benchmark"]) if match else None
+    if match is None or benchmark is None or match["placement"] not in (*WITHIN, *BESIDE):
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
         raise NearfarError(f"'{shown}' is no MPI case such as osu_latency/H-H/same_numa_node")
-    if benchmark.pair != (found["ranks"] is None) or (found["ranks"] or "2") in ("0", "1"):
+    if benchmark.pair != (match["ranks"] is None) or (match["ranks"] or "2") in ("0", "1"):
         many = "takes two ranks" if benchmark.pair else "needs a number of ranks such as /x4"
         raise NearfarError(f"'{text}': {benchmark.name} {many}")
-    buffers = (found["source"], found["sink"])
-    return MpiCase(benchmark.name, buffers, found["placement"], int(found["ranks"] or 2), found["device"] or "")
+    buffers = (match["source"], match["sink"])
+    return MpiCase(benchmark.name, buffers, match["placement"], int(match["ranks"] or 2), match["device"] or "")
 
 
 def cases(node: Node, *, nodes: int = 1, benchmarks: Sequence[str] = (), ranks: int | None = None) -> list[MpiCase]:
@@ -99,13 +99,13 @@ def cases(node: Node, *, nodes: int = 1, benchmarks: Sequence[str] = (), ranks: 
     for name in names:
         if name not in BENCHMARKS:
             raise NearfarError(f"'{name}' is none of the benchmarks {', '.join(BENCHMARKS)}")
-    found = [*_within(node, names, ranks), *_on_devices(node, names)]
-    return found + (list(_between(node, names, ranks)) if nodes > 1 else [])
+    on_node = [*_within(node, names, ranks), *_on_devices(node, names)]
+    return on_node + (list(_between(node, names, ranks)) if nodes > 1 else [])
 
 
 def default_ranks(node: Node) -> int:
     """Ranks that fit on the cores of every NUMA node: a power of two from 2 to ``MOST_RANKS``."""
-    least = min((len(cores_of(node, each.index)) for each in with_cores(node)), default=2)
+    least = min((len(cores_of(node, numa.index)) for numa in with_cores(node)), default=2)
     count = 2
     while count * 2 <= min(least, MOST_RANKS):
         count *= 2
@@ -114,7 +114,7 @@ def default_ranks(node: Node) -> int:
 
 def with_cores(node: Node) -> list[NumaNode]:
     """The NUMA nodes that have both host memory and CPUs."""
-    return [each for each in node.host_numa_nodes if each.cpus]
+    return [numa for numa in node.host_numa_nodes if numa.cpus]
 
 
 def relation(node: Node, numa: NumaNode, home: int | None) -> str | None:
@@ -133,7 +133,7 @@ def relation(node: Node, numa: NumaNode, home: int | None) -> str | None:
 
 def beside(node: Node, home: int | None, placement: str) -> NumaNode | None:
     """The first NUMA node from which a device on NUMA node ``home`` is ``placement``."""
-    return next((each for each in with_cores(node) if relation(node, each, home) == placement), None)
+    return next((numa for numa in with_cores(node) if relation(node, numa, home) == placement), None)
 
 
 def _within(node: Node, names: Sequence[str], ranks: int | None) -> Iterator[MpiCase]:

@@ -35,13 +35,13 @@ class OsuSupport:
     def trial(self, reduces: bool) -> list[str]:
         """The options of a short run, which validates where it can. Reductions of characters overflow, and OSU then calls
         sound data wrong; of floats they do not."""
-        words = ["-i", "3", "-x", "1"]
+        options = ["-i", "3", "-x", "1"]
         if not self.validates:
-            return words
-        words += ["-c"]
-        words += ["-u", "0"] if "u" in self.options else []
-        words += ["-W", "4"] if "W" in self.options else []
-        return words + (["-T", "mpi_float"] if reduces and "T" in self.options else [])
+            return options
+        options += ["-c"]
+        options += ["-u", "0"] if "u" in self.options else []
+        options += ["-W", "4"] if "W" in self.options else []
+        return options + (["-T", "mpi_float"] if reduces and "T" in self.options else [])
 
 
 def read_help(text: str) -> OsuSupport:

@@ -64,10 +64,10 @@ def parse(text: str) -> OsuTable:
     for line in text.splitlines():
         line = _LOG.sub("", line)
         title = title or _TITLE.match(line)
-        found = _PAIRS.match(line)
-        pairs = int(found[1]) if found else pairs
-        found = _BUFFERS.match(line)
-        buffers = (found[1], found[2]) if found else buffers
+        match = _PAIRS.match(line)
+        pairs = int(match[1]) if match else pairs
+        match = _BUFFERS.match(line)
+        buffers = (match[1], match[2]) if match else buffers
         if line.startswith("# Size"):
             if heading is not None:
                 raise BadTable("two tables in one output: every rank printed one, or an option asks for several")
@@ -90,28 +90,28 @@ def parse(text: str) -> OsuTable:
 
 
 def _columns(heading: str) -> tuple[str, ...]:
-    words = heading[len("# Size") :]
-    unknown = _COLUMN.sub("", words).strip()
+    titles = heading[len("# Size") :]
+    unknown = _COLUMN.sub("", titles).strip()
     if unknown:
         raise BadTable(f"a column that no known OSU prints: '{unknown}'")
-    return tuple(found[0] for found in _COLUMN.finditer(words))
+    return tuple(match[0] for match in _COLUMN.finditer(titles))
 
 
-def _values(size: int, words: Sequence[str], columns: tuple[str, ...]) -> tuple[dict[str, float], bool]:
-    if len(words) != len(columns):
-        raise BadTable(f"half a table: the row of {size} B has {len(words)} of {len(columns)} figures")
+def _values(size: int, fields: Sequence[str], columns: tuple[str, ...]) -> tuple[dict[str, float], bool]:
+    if len(fields) != len(columns):
+        raise BadTable(f"half a table: the row of {size} B has {len(fields)} of {len(columns)} figures")
     values: dict[str, float] = {}
     passed = True
-    for column, word in zip(columns, words):
+    for column, field in zip(columns, fields):
         if column == _VALIDATION:
-            passed = word == "Pass"
+            passed = field == "Pass"
             continue
         try:
-            values[column] = float(word)
+            values[column] = float(field)
         except ValueError:
-            raise BadTable(f"{size} B: '{word}' is no figure ({column})") from None
+            raise BadTable(f"{size} B: '{field}' is no figure ({column})") from None
         if not math.isfinite(values[column]) or values[column] < 0:
-            raise BadTable(f"{size} B: {word} is no figure ({column})")
+            raise BadTable(f"{size} B: {field} is no figure ({column})")
     return values, passed
 
 
@@ -122,10 +122,10 @@ def _first_words(text: str) -> str:
 
 def sizes(least: int, most: int) -> list[int]:
     """The sizes that OSU goes through: doubling, with 1 after 0."""
-    found = [least]
-    while (size := found[-1] * 2 or 1) <= most:
-        found.append(size)
-    return found
+    powers = [least]
+    while (size := powers[-1] * 2 or 1) <= most:
+        powers.append(size)
+    return powers
 
 
 def check(table: OsuTable, benchmark: Benchmark, least: int, most: int) -> None:
@@ -147,9 +147,9 @@ def check(table: OsuTable, benchmark: Benchmark, least: int, most: int) -> None:
             raise BadTable(f"{most} B: 0 is no figure ({quantity})")
 
 
-def _listed(found: Sequence[int]) -> str:
-    shown = ", ".join(f"{size} B" for size in found[:3])
-    return shown + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+def _listed(sizes: Sequence[int]) -> str:
+    shown = ", ".join(f"{size} B" for size in sizes[:3])
+    return shown + (f" and {len(sizes) - 3} more" if len(sizes) > 3 else "")
 
 
 def values(table: OsuTable, benchmark: Benchmark, quantity: str) -> dict[int, float]:
@@ -159,5 +159,5 @@ def values(table: OsuTable, benchmark: Benchmark, quantity: str) -> dict[int, fl
     column = next((column for column in table.columns if column in headings), None)
     if column is None:
         raise BadTable(f"no column '{headings[-1]}': it has {', '.join(table.columns) or 'none'}")
-    found = {size: row[column] * factor for size, row in sorted(table.rows.items())}
-    return {size: value for size, value in found.items() if value > 0 or "MB/s" not in column}
+    by_size = {size: row[column] * factor for size, row in sorted(table.rows.items())}
+    return {size: value for size, value in by_size.items() if value > 0 or "MB/s" not in column}

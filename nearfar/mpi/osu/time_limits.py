@@ -22,8 +22,8 @@ _WINDOW = 64
 def seconds(benchmark: Benchmark, trial: OsuTable, iterations: int | None = None) -> float:
     """What a run takes, by a trial's figures: with so many repetitions of each size, or (None) with OSU's own."""
     small, large = benchmark.repeats if iterations is None else (iterations, iterations)
-    each = _each(benchmark, trial)
-    return _WARM * sum(once * (small if size <= SMALL else large) for size, once in each.items())
+    by_size = _each(benchmark, trial)
+    return _WARM * sum(once * (small if size <= SMALL else large) for size, once in by_size.items())
 
 
 def fitting(benchmark: Benchmark, trial: OsuTable, budget: float) -> int | None:

@@ -19,12 +19,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, NearfarError, cannot_write, file_lock, make_directory, write_atomically
+from nearfar.base import CouldNotJudge, NearfarError, cannot_write, file_lock, make_directory, say, write_atomically
 from nearfar.site import Environment
 
 from . import externals, lockfile
 from .manifest import Manifest, manifest, sources
-from .program import Spack, say
+from .program import Spack
 
 #: Seconds that one installation waits for another of the same environment.
 _WAIT = 4 * 3600.0
@@ -138,11 +138,11 @@ def _look(spack: Spack, into: Path, cuda: bool) -> None:
     mpi = os.environ.get("NEARFAR_SPACK_MPI") or "openmpi"
     missing = externals.write(spack, into, mpi, replace=True).missing
     if mpi in missing:
-        words = "install one or load its module; NEARFAR_SPACK_MPI=mpich names another (docs/guide/spack.md)"
-        raise NearfarError(f"Spack finds no {mpi} on this machine: {words}")
+        remedy = "install one or load its module; NEARFAR_SPACK_MPI=mpich names another (docs/guide/spack.md)"
+        raise NearfarError(f"Spack finds no {mpi} on this machine: {remedy}")
     if cuda and "cuda" in missing:
-        words = "load its module or set CUDA_HOME; NEARFAR_CUDA=none leaves the GPUs out"
-        raise NearfarError(f"Spack finds no CUDA on this machine: {words}")
+        remedy = "load its module or set CUDA_HOME; NEARFAR_CUDA=none leaves the GPUs out"
+        raise NearfarError(f"Spack finds no CUDA on this machine: {remedy}")
     for name in missing:
         if name != "cuda":
             say(f"Spack finds no {name} on this machine, and builds it")
@@ -167,5 +167,5 @@ def _copy_sources(target: Path) -> bool:
 
 def _files(top: Path) -> set[Path]:
     """The files below ``top`` but for the recipe; links that Spack leaves (``build-…``) are not followed."""
-    found = {path.relative_to(top) for path in top.rglob("*") if path.is_file()}
-    return {path for path in found if path.parts[0] != "spack_repo"}
+    paths = {path.relative_to(top) for path in top.rglob("*") if path.is_file()}
+    return {path for path in paths if path.parts[0] != "spack_repo"}

@@ -17,9 +17,9 @@ from typing import Any
 
 import yaml
 
-from nearfar.base import NearfarError, find_program, make_directory, run, write_atomically
+from nearfar.base import NearfarError, find_program, make_directory, run, say, write_atomically
 
-from .program import Spack, say
+from .program import Spack
 
 #: Taken as they are: Spack would build them against nothing of the site's.
 NAMED = ("hwloc", "cuda")
@@ -61,7 +61,7 @@ def write(
     packages["mpi"] = {"buildable": False}
     known = {**known, **packages}
     missing = [name for name in (mpi, *NAMED, "numactl") if not known.get(name, {}).get("externals")]
-    found = {
+    specs = {
         name: [f"{e['spec']} in {e.get('prefix') or e.get('modules')}" for e in entry["externals"]]
         for name, entry in packages.items()
         if entry.get("externals")
@@ -70,7 +70,7 @@ def write(
         packages["all"] = {"variants": [f"cuda_arch={cuda_arch}"]}
     text = yaml.safe_dump({"packages": packages}, sort_keys=True)
     write_atomically(file, _HEADER.format(host=os.uname().nodename) + text, _ELSEWHERE)
-    return Externals(file, found, missing)
+    return Externals(file, specs, missing)
 
 
 def _detected(spack: Spack, mpi: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -93,9 +93,9 @@ def _detected(spack: Spack, mpi: str) -> tuple[dict[str, Any], dict[str, Any]]:
             say(f"spack {' '.join(arguments)}")
             spack.run(arguments, f"`spack {' '.join(arguments[:2])}` failed", env=env)
         file = Path(folder) / "packages.yaml"
-        found = _packages(file.read_text(encoding="utf-8")) if file.exists() else {}
+        packages = _packages(file.read_text(encoding="utf-8")) if file.exists() else {}
         known = spack.run(["config", "get", "packages"], "Spack's configuration cannot be read", env=env)
-        return found, _packages(known.stdout)
+        return packages, _packages(known.stdout)
 
 
 def _packages(text: str) -> dict[str, Any]:

@@ -51,11 +51,11 @@ def failed(what: str, output: str, log: Path | None = None) -> NearfarError:
     """
     build = re.search(r"See build log for details:\s+(/\S+)", output)
     kept = f" (log: {build[1] if build else log})" if build or log else ""
-    for kind, known in ((NearfarError, _MISSING), (CouldNotJudge, _FAILED)):
-        for pattern, words in known:
-            found = re.search(pattern, output)
-            if found:
-                return kind(f"{what}: {words.replace('{}', found[found.lastindex or 0])}{kept}")
+    for error_type, known in ((NearfarError, _MISSING), (CouldNotJudge, _FAILED)):
+        for pattern, message in known:
+            match = re.search(pattern, output)
+            if match:
+                return error_type(f"{what}: {message.replace('{}', match[match.lastindex or 0])}{kept}")
     errors = [line.removeprefix("==> ").strip() for line in output.splitlines() if line.startswith("==> Error")]
     last = errors[0] if errors else (output.strip().splitlines() or ["it said nothing"])[-1]
     return CouldNotJudge(f"{what}: {last}{kept}")

@@ -91,6 +91,6 @@ def _site(system: str) -> Path | None:
         folders = (directory.absolute() / "systems" / system for directory in site_directories())
         return next((folder for folder in folders if any(folder.glob("*.yaml"))), None)
     if not Path(named).is_dir():
-        words = f"`nearfar spack externals --into {named}` makes and fills it"
-        raise NearfarError(f"NEARFAR_SPACK_SITE={named}: no such directory; {words}")
+        remedy = f"`nearfar spack externals --into {named}` makes and fills it"
+        raise NearfarError(f"NEARFAR_SPACK_SITE={named}: no such directory; {remedy}")
     return Path(named).absolute()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nearfar.base import Finished, NearfarError, run, write_atomically
+from nearfar.base import Finished, NearfarError, run, say, write_atomically
 
 from .failures import failed
 
@@ -26,11 +25,6 @@ _CLONE = (
 )
 #: Seconds between two lines that tell that a command still runs.
 _TELL = 60.0
-
-
-def say(words: str) -> None:
-    """One progress line on standard error."""
-    print(f"nearfar: {words}", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -55,9 +49,9 @@ class Spack:
         where it fails: ``problem`` and why; all that Spack said is then in ``log``. Every minute that it takes is told.
         """
         changed = {**self.environ, "SPACK_ENV": None, "PYTHONUNBUFFERED": "1", **(env or {})}
-        mine = {name: value for name, value in changed.items() if value is not None}
+        variables = {name: value for name, value in changed.items() if value is not None}
         with _told_each_minute(" ".join(arguments[2:] if arguments[0] == "-e" else arguments)):
-            done = run([str(self.program), *arguments], None, env=mine, on_stdout=tell, on_stderr=tell)
+            done = run([str(self.program), *arguments], None, env=variables, on_stdout=tell, on_stderr=tell)
         if done.returncode != 0:
             if log is not None:
                 write_atomically(log, f"$ {self.program} {' '.join(arguments)}\n{done.stdout}{done.stderr}")
@@ -67,15 +61,15 @@ class Spack:
     def need_version(self) -> str:
         """Its version. Raises ``NearfarError`` where it does not start or is older than ``LEAST_VERSION``."""
         asked = run([str(self.program), "--version"], 120.0, env=self.environ)
-        found = re.search(r"^(\d+)\.(\d+)\S*", asked.stdout, re.MULTILINE)
-        if asked.returncode != 0 or found is None:
-            said = asked.last_line or asked.stdout.strip()
-            raise NearfarError(f"{self.program}: `spack --version` does not answer: {said}")
-        if (int(found[1]), int(found[2])) < LEAST_VERSION:
+        match = re.search(r"^(\d+)\.(\d+)\S*", asked.stdout, re.MULTILINE)
+        if asked.returncode != 0 or match is None:
+            last_line = asked.last_line or asked.stdout.strip()
+            raise NearfarError(f"{self.program}: `spack --version` does not answer: {last_line}")
+        if (int(match[1]), int(match[2])) < LEAST_VERSION:
             raise NearfarError(
-                f"{self.program} is Spack {found[0]}: nearfar needs {_LEAST} or newer; set SPACK_ROOT to one"
+                f"{self.program} is Spack {match[0]}: nearfar needs {_LEAST} or newer; set SPACK_ROOT to one"
             )
-        return found[0]
+        return match[0]
 
 
 @contextmanager
@@ -105,8 +99,8 @@ def find(environ: Mapping[str, str] | None = None) -> Spack:
         if not os.access(program, os.X_OK):
             raise NearfarError(f"SPACK_ROOT={root}: no bin/spack there; correct or unset the variable")
         return Spack(program, env)
-    found = shutil.which("spack", path=env.get("PATH", ""))
-    if found is None:
-        words = "no Spack: neither SPACK_ROOT nor the PATH has one; nearfar needs Spack"
-        raise NearfarError(f"{words} {_LEAST} or newer, which this line brings: {_CLONE}")
-    return Spack(Path(found).absolute(), env)
+    on_path = shutil.which("spack", path=env.get("PATH", ""))
+    if on_path is None:
+        problem = "no Spack: neither SPACK_ROOT nor the PATH has one; nearfar needs Spack"
+        raise NearfarError(f"{problem} {_LEAST} or newer, which this line brings: {_CLONE}")
+    return Spack(Path(on_path).absolute(), env)

@@ -16,9 +16,9 @@ LESS_IS_BETTER = ("us", "ms", "s", "B")
 def complaints(table: ReferenceTable) -> Iterator[Complaint]:
     """What is odd about the bounds of each row."""
     for row in table.rows.values():
-        words = _of_bounds(row)
-        if words is not None:
-            yield table.complaint(WARNING, "bounds", words, row)
+        fault = _of_bounds(row)
+        if fault is not None:
+            yield table.complaint(WARNING, "bounds", fault, row)
 
 
 def _of_bounds(row: ReferenceRow) -> str | None:

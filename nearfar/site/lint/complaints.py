@@ -67,5 +67,5 @@ def summary(complaints: Iterable[Complaint], files: int) -> str:
     counts = dict.fromkeys(LEVELS, 0)
     for complaint in complaints:
         counts[complaint.level] += 1
-    told = [f"{n} {level}{'s' if n != 1 and level != INFO else ''}" for level, n in counts.items() if n]
-    return f"{', '.join(told) or 'nothing to complain of'} in {files} file{'s' if files != 1 else ''}"
+    counted = [f"{n} {level}{'s' if n != 1 and level != INFO else ''}" for level, n in counts.items() if n]
+    return f"{', '.join(counted) or 'nothing to complain of'} in {files} file{'s' if files != 1 else ''}"

@@ -20,9 +20,9 @@ _NEAR = ("near", "local")
 def complaints(table: ReferenceTable) -> Iterator[Complaint]:
     """What is odd about rows beside each other."""
     for row in table.rows.values():
-        for words in (_far_above_near(table, row), _ratio_of_others(table, row), _sum(table, row)):
-            if words is not None:
-                yield table.complaint(WARNING, "contradiction", words, row)
+        for contradiction in (_far_above_near(table, row), _ratio_of_others(table, row), _sum(table, row)):
+            if contradiction is not None:
+                yield table.complaint(WARNING, "contradiction", contradiction, row)
 
 
 def _far_above_near(table: ReferenceTable, row: ReferenceRow) -> str | None:
@@ -35,8 +35,8 @@ def _far_above_near(table: ReferenceTable, row: ReferenceRow) -> str | None:
         over = row.value / near.value
         better = 1 / over if row.unit in LESS_IS_BETTER else over
         if better > 1 + _tolerance(near):
-            words = "faster than" if row.unit in LESS_IS_BETTER else "above"
-            return f"{row.value:g} {row.unit} is {words} {near.name}, {near.value:g}; swapped?"
+            comparison = "faster than" if row.unit in LESS_IS_BETTER else "above"
+            return f"{row.value:g} {row.unit} is {comparison} {near.name}, {near.value:g}; swapped?"
     return None
 
 
@@ -61,7 +61,7 @@ def _sum(table: ReferenceTable, row: ReferenceRow) -> str | None:
     first = row.name.partition(".")[0]
     directions = [table.rows.get(f"{first}.{direction}") for direction in ("h2d", "d2h")]
     written = table.rows.get(f"{first}.write")
-    singles = [each.value for each in (directions if any(directions) else [written]) if each is not None]
+    singles = [row.value for row in (directions if any(directions) else [written]) if row is not None]
     if not singles:
         return None
     most = sum(singles) if len(singles) == 2 else 2 * singles[0]

@@ -28,13 +28,8 @@ def complaints(read: ReadFile[System], checks: Mapping[str, Question]) -> Iterat
         yield Complaint(file.path, problem.line or 1, WARNING, "act", problem.words, problem.where)
     real = [partition for partition in system.partitions.values() if not partition.modelled]
     if not real:
-        yield at(
-            file,
-            WARNING,
-            "act",
-            "act: never applies: all partitions are modelled, and modelled results are never acted on",
-            "act",
-        )
+        message = "act: never applies: all partitions are modelled, and modelled results are never acted on"
+        yield at(file, WARNING, "act", message, "act")
         return
     slips = {problem.steps for problem in unknown}
     for name in data.get("checks", {}):
@@ -48,8 +43,8 @@ def _of_check(
     step, steps = file.data["act"]["checks"][name], ("act", "checks", name)
     figures = (name in checks and checks[name].has_figures) or name == drain_policy.MPI_PAIRS
     if isinstance(step, dict) and not figures and step.get("speed", "observe") != "observe":
-        words = f"act: {name}: speed: never applies: it judges no figure, only evidence"
-        yield at(file, WARNING, "act", words, *steps, "speed")
+        message = f"act: {name}: speed: never applies: it judges no figure, only evidence"
+        yield at(file, WARNING, "act", message, *steps, "speed")
     if drain_policy.step_of(step) == drain_policy.DrainSteps():
         return  # it is only observed
     why = _never(system, real, name, checks)
@@ -67,7 +62,7 @@ def _never(system: System, real: Sequence[Partition], name: str, checks: Mapping
     check = checks[name]
     if not check.levels:
         return "no sweep runs it"
-    if not any(check.fits(system.name, each.name, each.features) for each in real):
+    if not any(check.fits(system.name, partition.name, partition.features) for partition in real):
         wants = " or ".join(f"'{spec}'" for spec in check.systems)
         return f"no partition of '{system.name}' has what it requires ({wants})"
     return None

@@ -51,13 +51,13 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Lin
     for kind in SCHEMAS:
         reading.add(kind)
     checks, today = known_checks(), today or datetime.date.today()
-    found = [
+    complaints = [
         *reading.complaints, *of_systems(reading, checks.values()), *of_node_types(reading),
-        *(each for read in reading.systems.values() for each in drain_policies.complaints(read, checks)),
+        *(complaint for read in reading.systems.values() for complaint in drain_policies.complaints(read, checks)),
         *of_references(reading, checks, today), *gpu_models.complaints(reading.gpus, today), *templates.complaints(directories),
         *partitions.shadows(directories, SCHEMAS), *unread(directories, (*SCHEMAS, "published", "templates")),
     ]  # fmt: skip
-    return LintResult(tuple(sorted_once(found)), (*reading.files, *templates.files(directories)))
+    return LintResult(tuple(sorted_once(complaints)), (*reading.files, *templates.files(directories)))
 
 
 def known_checks() -> dict[str, Question]:
@@ -95,20 +95,20 @@ def of_references(reading: SiteContents, checks: Mapping[str, Question], today: 
                 read.file.path, 1, WARNING, "dead", "unused: no partition names it, and no node type has this name"
             )
         tables = list(rows.tables(read.value, used, checks))
-        yield from (each for each in tables if isinstance(each, Complaint))
-        mine = [each for each in tables if isinstance(each, ReferenceTable)]
-        alive = {row.line for table in mine for row in table.rows.values() if not rows.dead(table, row)}
-        for table in mine:
+        yield from (table for table in tables if isinstance(table, Complaint))
+        read_tables = [table for table in tables if isinstance(table, ReferenceTable)]
+        alive = {row.line for table in read_tables for row in table.rows.values() if not rows.dead(table, row)}
+        for table in read_tables:
             yield from of_table(table, alive, reading.gpu_memories)
 
 
 def of_table(table: ReferenceTable, alive: Collection[int], memories: Mapping[str, float]) -> Iterator[Complaint]:
     """What is wrong with the rows of one check and one GPU model; a row that nothing uses has no further fault. ``alive``
     are the lines of rows that some check has."""
-    found = list(rows.complaints(table, alive))
-    values = [c for c in line_rates.complaints(table, memories) if c.line not in {other.line for other in found}]
-    yield from (*found, *values)
-    silent = {complaint.line for complaint in (*found, *values)}
+    of_rows = list(rows.complaints(table, alive))
+    values = [c for c in line_rates.complaints(table, memories) if c.line not in {other.line for other in of_rows}]
+    yield from (*of_rows, *values)
+    silent = {complaint.line for complaint in (*of_rows, *values)}
     for complaint in (*bounds.complaints(table), *contradictions.complaints(table)):
         # Beside a value that is wrong others seem to contradict it.
         if complaint.line not in silent and not (values and complaint.rule == "contradiction"):

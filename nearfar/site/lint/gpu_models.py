@@ -90,19 +90,19 @@ def _impossible(file: SiteFile) -> Iterator[Complaint]:
     """Values that no GPU has."""
     expect, memory = file.data["expect"], file.data.get("memory")
     link = expect.get("link", {})
-    words = of_link(link)
-    if words:
-        yield at(file, ERROR, "impossible", f"link: {words}", "expect", "link", "width")
+    fault = of_link(link)
+    if fault:
+        yield at(file, ERROR, "impossible", f"link: {fault}", "expect", "link", "width")
     lanes, generation = expect.get("nvlinks", 0), expect.get("nvlink_generation")
-    words = of_lanes(lanes, generation)
-    if words:
-        yield at(file, ERROR, "impossible", f"nvlinks: {words}", "expect", "nvlinks")
+    fault = of_lanes(lanes, generation)
+    if fault:
+        yield at(file, ERROR, "impossible", f"nvlinks: {fault}", "expect", "nvlinks")
     elif lanes > BRIDGED_LANES and any("pcie" in model.lower() for model in file.data["gpu_models"]):
-        words = f"nvlinks: {lanes}, but bridges between PCIe cards have {BRIDGED_LANES} lanes at most; those of the SXM card?"
-        yield at(file, ERROR, "impossible", words, "expect", "nvlinks")
-    words = "" if memory is None else of_memory(memory["bandwidth"])
-    if words:
-        yield at(file, ERROR, "impossible", f"memory: {words}", "memory", "bandwidth")
+        fault = f"nvlinks: {lanes}, but bridges between PCIe cards have {BRIDGED_LANES} lanes at most; those of the SXM card?"
+        yield at(file, ERROR, "impossible", fault, "expect", "nvlinks")
+    fault = "" if memory is None else of_memory(memory["bandwidth"])
+    if fault:
+        yield at(file, ERROR, "impossible", f"memory: {fault}", "memory", "bandwidth")
 
 
 def _of_healthy(file: SiteFile, today: datetime.date) -> Iterator[Complaint]:
@@ -113,10 +113,10 @@ def _of_healthy(file: SiteFile, today: datetime.date) -> Iterator[Complaint]:
         for row, (low, _) in entry["figures"].items():
             most = model_ranges.carries(file, row)
             if math.isfinite(most) and low < link_limits.BROKEN * most:
-                words = (
+                message = (
                     f"{row}: {low:g} GB/s is below half of what its link carries, {most:.1f}: no healthy one is so slow"
                 )
-                yield at(file, WARNING, "magnitude", words, "healthy", place, "figures", row)
+                yield at(file, WARNING, "magnitude", message, "healthy", place, "figures", row)
 
 
 def _no_day(text: str, today: datetime.date) -> str | None:

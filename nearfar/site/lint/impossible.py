@@ -37,21 +37,21 @@ def complaints(
 ) -> Iterator[Complaint]:
     """What of a node type cannot be; ``memories``: nominal rates of GPUs' memory, GB/s, by model."""
     yield from _of_lanes(node_type, file, models)
-    for name, words in _of_uplinks(node_type, file.data.get("links", {})):
-        yield at(file, ERROR, "impossible", words, "capacities", name)
-    for name, words in _of_memory_peaks(node_type):
-        yield at(file, ERROR, "impossible", words, "capacities", name)
+    for name, fault in _of_uplinks(node_type, file.data.get("links", {})):
+        yield at(file, ERROR, "impossible", fault, "capacities", name)
+    for name, fault in _of_memory_peaks(node_type):
+        yield at(file, ERROR, "impossible", fault, "capacities", name)
     yield from _of_stream(node_type, file)
     for cell, cap in node_type.caps.items():
-        words = _of_cap(cell, cap, node_type.node, node_type.gpu_model, models) or _above(
+        fault = _of_cap(cell, cap, node_type.node, node_type.gpu_model, models) or _above(
             cell, cap.value or cap.peak, node_type, memories
         )
-        if words:
-            yield at(file, ERROR, "impossible", f"{cell}: {words}", "caps", str(cell))
+        if fault:
+            yield at(file, ERROR, "impossible", f"{cell}: {fault}", "caps", str(cell))
     for place, entry in enumerate(node_type.published.get("cells", [])):
-        words = _above(parse(entry["cell"]), entry.get("value"), node_type, memories)
-        if words:
-            yield at(file, ERROR, "impossible", f"{entry['cell']}: {words}", "published", "cells", place)
+        fault = _above(parse(entry["cell"]), entry.get("value"), node_type, memories)
+        if fault:
+            yield at(file, ERROR, "impossible", f"{entry['cell']}: {fault}", "published", "cells", place)
     yield from _of_latencies(file)
     yield from _of_what_is_not_published(file)
 
@@ -69,8 +69,8 @@ def _of_lanes(node_type: NodeType, file: SiteFile, models: _Models) -> Iterator[
     for gpu in node_type.node.gpus:
         most = lanes_of(gpu.name, models)
         if most is not None and gpu.nvlinks is not None and gpu.nvlinks > most:
-            words = f"GPU {gpu.index} has {gpu.nvlinks} NVLink lanes, but {gpu.name} has {most}: another GPU, or links misread"
-            yield at(file, ERROR, "impossible", words, "nvlinks" if "nvlinks" in file.data else "gpu_model")
+            message = f"GPU {gpu.index} has {gpu.nvlinks} NVLink lanes, but {gpu.name} has {most}: another GPU, or links misread"
+            yield at(file, ERROR, "impossible", message, "nvlinks" if "nvlinks" in file.data else "gpu_model")
             return
 
 
@@ -109,18 +109,18 @@ def _of_memory_peaks(node_type: NodeType) -> Iterator[tuple[str, str]]:
             if capacity.value is not None and MOST_PACKAGE < capacity.value <= MOST_MEMORY:
                 yield capacity.name, f"{capacity.name}: {_too_fast(capacity.value)}"
             continue
-        said = f"{capacity.name}: peak: {numa.peak:g} GB/s"
+        peak = f"{capacity.name}: peak: {numa.peak:g} GB/s"
         packages[numa.package] = packages.get(numa.package, 0.0) + numa.peak
         if numa.peak < LEAST_MEMORY:
             yield (
                 capacity.name,
-                f"{said} is less than one channel has; typed in TB/s? that is {numa.peak * 1000:g} GB/s",
+                f"{peak} is less than one channel has; typed in TB/s? that is {numa.peak * 1000:g} GB/s",
             )
         elif packages[numa.package] > MOST_PACKAGE:
-            words = "" if packages[numa.package] == numa.peak else " with the others of its package"
+            others = "" if packages[numa.package] == numa.peak else " with the others of its package"
             yield (
                 capacity.name,
-                f"{said}{words} is more than any package's memory has, {MOST_PACKAGE:g} GB/s; in MB/s, or Gbit/s?",
+                f"{peak}{others} is more than any package's memory has, {MOST_PACKAGE:g} GB/s; in MB/s, or Gbit/s?",
             )
         elif capacity.value is not None and capacity.value > numa.peak * 1.001:
             yield capacity.name, f"{capacity.name}: {capacity.value:g} GB/s is above its peak, {numa.peak:g} GB/s"
@@ -140,8 +140,8 @@ def _of_stream(node_type: NodeType, file: SiteFile) -> Iterator[Complaint]:
             )
             continue
         if numa is not None and numa.peak is not None and most > numa.peak * 1.001:
-            words = f"c{cores}:n{memory}: {most:g} GB/s is above the peak of n{memory}.memory, {numa.peak:g} GB/s"
-            yield at(file, ERROR, "impossible", words, "stream", f"c{cores}:n{memory}")
+            message = f"c{cores}:n{memory}: {most:g} GB/s is above the peak of n{memory}.memory, {numa.peak:g} GB/s"
+            yield at(file, ERROR, "impossible", message, "stream", f"c{cores}:n{memory}")
 
 
 def _too_fast(value: float) -> str:
@@ -186,10 +186,10 @@ def _lanes_rate(gpu: Gpu | None, model: str | None, models: _Models) -> float | 
     return line_rate(Link("nvlink", gpu.nvlink_generation, lanes)) if lanes else None
 
 
-def implied_rates(words: str) -> Iterator[tuple[str, float]]:
+def implied_rates(text: str) -> Iterator[tuple[str, float]]:
     """The rates (GB/s) that latencies of transfers imply: ``13.955 and 18.886 µs (16 MB)``, ``16 MB in 13.955 µs``; each with its words."""
-    behind, before = (pattern.findall(words) for pattern in _LATENCIES)
-    for times, unit, size, prefix, binary in [*behind, *((*found[3:], *found[:3]) for found in before)]:
+    behind, before = (pattern.findall(text) for pattern in _LATENCIES)
+    for times, unit, size, prefix, binary in [*behind, *((*groups[3:], *groups[:3]) for groups in before)]:
         number = float(size) * (1024 if binary else 1000) ** _FACTOR[prefix]
         for time in re.findall(r"\d+(?:\.\d+)?", times):
             if float(time) > 0:
@@ -198,10 +198,10 @@ def implied_rates(words: str) -> Iterator[tuple[str, float]]:
 
 def _of_latencies(file: SiteFile) -> Iterator[Complaint]:
     for place, entry in enumerate(file.data.get("published", {}).get("not_modelled", [])):
-        for words, rate in implied_rates(entry.get("figures", "")):
+        for latency, rate in implied_rates(entry.get("figures", "")):
             if rate > MOST_FABRIC and "impossible" not in entry:
-                told = f"{words} is {rate:,.0f} GB/s, more than any fabric carries: say that it cannot be (impossible: …), or fix it"
-                yield at(file, ERROR, "impossible", told, "published", "not_modelled", place)
+                message = f"{latency} is {rate:,.0f} GB/s, more than any fabric carries: say that it cannot be (impossible: …), or fix it"
+                yield at(file, ERROR, "impossible", message, "published", "not_modelled", place)
                 break
 
 

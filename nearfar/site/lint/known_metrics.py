@@ -16,8 +16,8 @@ def rows(check: str, node: Node, features: frozenset[str]) -> Rows | None:
     question = find(check)
     if question is None:
         return None
-    found: Rows = {}
+    figures: Rows = {}
     for metric in question.known_figures(node, features):
         for key in row_keys(metric):
-            found.setdefault(key, []).append(metric)
-    return found
+            figures.setdefault(key, []).append(metric)
+    return figures

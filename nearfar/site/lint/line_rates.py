@@ -54,9 +54,9 @@ def _of_gpu_memory(row: ReferenceRow, about: _About, rate: float | None) -> Unit
     if not flows or not all(flow.kind == "gpu_stream" and flow.source == flow.destination for flow in flows):
         return None
     gpus = max(len(metric.cell.flows) if metric.flow is None else 1 for metric, _ in about)
-    words = of_memory_of_gpus(row.value / gpus)
-    if words:
-        return UnitFault(ERROR, "magnitude", words)
+    fault = of_memory_of_gpus(row.value / gpus)
+    if fault:
+        return UnitFault(ERROR, "magnitude", fault)
     if rate is None or row.value <= gpus * rate * (1 + ROUNDED):
         return None
     return UnitFault(ERROR, "impossible", f"{row.value:g} GB/s is above the memory of its GPUs, {gpus * rate:g} GB/s")
@@ -90,14 +90,14 @@ def _above_dimms(value: float, about: _About) -> UnitFault | None:
 
 def above_link(value: float, limit: PhysicalLimit) -> UnitFault | None:
     """What is wrong with a rate above what its links can carry."""
-    said = f"{limit.link}, {limit.line:.1f} GB/s ({limit.payload:.1f} of payload)"
+    carried = f"{limit.link}, {limit.line:.1f} GB/s ({limit.payload:.1f} of payload)"
     if value > limit.line:
-        words = f"{value:g} GB/s is above the line rate of {said}{meant(value, limit.payload, _TOO_MUCH)}"
-        return UnitFault(ERROR, "line-rate", words)
+        message = f"{value:g} GB/s is above the line rate of {carried}{meant(value, limit.payload, _TOO_MUCH)}"
+        return UnitFault(ERROR, "line-rate", message)
     if value > limit.payload * 1.005:
         # NVLink's packets are what they are; of PCIe's the size that a system negotiates is assumed.
         level, packets = (ERROR, "") if limit.kind == "nvlink" else (WARNING, "; that needs packets above 256 B")
-        return UnitFault(level, "line-rate", f"{value:g} GB/s is above what can be payload of {said}{packets}")
+        return UnitFault(level, "line-rate", f"{value:g} GB/s is above what can be payload of {carried}{packets}")
     return None
 
 
@@ -113,10 +113,10 @@ def _below_link(value: float, lower: float | None, about: _About) -> UnitFault |
     """A value, or a lower bound, that only a broken path has, whichever of the figures the row speaks of."""
     # What leads through a package link may be far slower than the GPU's link.
     own = [(metric, node) for metric, node in about if metric.path_class not in ("on_socket", "off_socket", "unknown")]
-    limits = [each for metric, node in own if (each := link_limits.ceiling(metric, node)) is not None]
+    limits = [limit for metric, node in own if (limit := link_limits.ceiling(metric, node)) is not None]
     if not limits or len(limits) < len(about):
         return None
-    narrow = min(limits, key=lambda each: each.value)
+    narrow = min(limits, key=lambda limit: limit.value)
     part = value / narrow.value
     carries = f"{part:.{0 if part >= 0.01 else 2}%} of what the link carries ({narrow.explanation})"
     if part < OTHER_UNIT:
@@ -129,22 +129,22 @@ def _below_link(value: float, lower: float | None, about: _About) -> UnitFault |
         return UnitFault(WARNING, "low", f"{value:g} GB/s is {carries}; {broken}")
     lowest = None if lower is None else part * (1 + lower)
     if lowest is not None and lowest < link_limits.BROKEN:
-        words = f"its lower bound, {lowest * narrow.value:.4g} GB/s, accepts {lowest:.0%} of what the link carries"
-        return UnitFault(WARNING, "loose", f"{words}; {broken}")
+        message = f"its lower bound, {lowest * narrow.value:.4g} GB/s, accepts {lowest:.0%} of what the link carries"
+        return UnitFault(WARNING, "loose", f"{message}; {broken}")
     return None
 
 
 def _limit(metric: Metric, node: Node) -> PhysicalLimit | None:
     """What a figure's links carry, together where it is a sum; None where nobody knows."""
     flow = metric.flow or metric.cell.flows[0]
-    one = synthetic_documents.flow_line_rate(flow, node)
-    if metric.ceiling is None or metric.unit != "GB/s" or one is None:
+    line_rate = synthetic_documents.flow_line_rate(flow, node)
+    if metric.ceiling is None or metric.unit != "GB/s" or line_rate is None:
         return None
     link, way = _link(flow, node)
-    payload = link_ceiling(link, way) or one
-    many = round(metric.ceiling / one, 2)
-    words = f"{'' if many == 1 else f'{many:g} × '}{link_limits.link_text(link)}"
-    return PhysicalLimit(metric.ceiling, metric.ceiling * min(1.0, payload / one), words, link.kind)
+    payload = link_ceiling(link, way) or line_rate
+    many = round(metric.ceiling / line_rate, 2)
+    link_words = f"{'' if many == 1 else f'{many:g} × '}{link_limits.link_text(link)}"
+    return PhysicalLimit(metric.ceiling, metric.ceiling * min(1.0, payload / line_rate), link_words, link.kind)
 
 
 def _link(flow: Flow, node: Node) -> tuple[Link, str]:

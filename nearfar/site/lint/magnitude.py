@@ -51,12 +51,12 @@ def of_latency(value: float) -> UnitFault | None:
 def of_memory(value: float) -> UnitFault | None:
     """A rate of host memory, GB/s."""
     if value > MOST_MEMORY:
-        words = f"more than any host's memory has; STREAM prints MB/s: {value / 1000:g} GB/s?"
+        fault = f"more than any host's memory has; STREAM prints MB/s: {value / 1000:g} GB/s?"
     elif value < LEAST_MEMORY:
-        words = f"less than any host's memory has; typed in TB/s? that is {value * 1000:g} GB/s"
+        fault = f"less than any host's memory has; typed in TB/s? that is {value * 1000:g} GB/s"
     else:
         return None
-    return UnitFault(ERROR, "magnitude", f"{value:g} GB/s is {words}")
+    return UnitFault(ERROR, "magnitude", f"{value:g} GB/s is {fault}")
 
 
 def of_mpi(value: float) -> UnitFault | None:
@@ -76,14 +76,14 @@ def of_transfer_time(value: float, row: str) -> UnitFault | None:
     rate = int(size[1]) * 1024 ** " KMG".index((size[2] or " ")[0]) / value / 1000
     if rate <= MOST_MPI:
         return None
-    words = f"{size[1]} {size[2] or ''}B in {value:g} µs is {rate:,.0f} GB/s, more than any MPI moves; another unit, or another size"
-    return UnitFault(ERROR, "impossible", words)
+    message = f"{size[1]} {size[2] or ''}B in {value:g} µs is {rate:,.0f} GB/s, more than any MPI moves; another unit, or another size"
+    return UnitFault(ERROR, "impossible", message)
 
 
 def meant(value: float, right: float, guesses: Iterable[tuple[float, str]]) -> str:
     """What else may have been meant by ``value`` where ``right`` GB/s would be the most: the first factor that makes a
     right value of it. Empty where none does."""
-    for factor, words in guesses:
+    for factor, guess in guesses:
         if 0.85 * right <= value * factor <= 1.01 * right:
-            return f"; {words} that is {value * factor:.4g} GB/s"
+            return f"; {guess} that is {value * factor:.4g} GB/s"
     return ""

@@ -35,27 +35,27 @@ def complaints(
     if node_type is None:
         return
     if node_type.unreviewed:
-        words = "unreviewed: compare it with the machine, then remove the line"
-        yield at(file, INFO, "unreviewed", words, "unreviewed")
-    for step, words in _of_expectation(node_type, models):
-        yield at(file, WARNING, "expectation", words, "expect", step)
+        problem = "unreviewed: compare it with the machine, then remove the line"
+        yield at(file, INFO, "unreviewed", problem, "unreviewed")
+    for step, problem in _of_expectation(node_type, models):
+        yield at(file, WARNING, "expectation", problem, "expect", step)
     model, lanes = node_type.gpu_model or "", file.data.get("nvlinks") or 0
     if "pcie" in model.lower() and lanes > BRIDGED_LANES:
-        words = f"nvlinks: {lanes} on a '{model}': bridges between PCIe cards have {BRIDGED_LANES} lanes at most; those of the SXM card?"
-        yield at(file, ERROR, "line-rate", words, "nvlinks")
-    for level, name, words in _named_links(file, node_type.node, models):
-        yield at(file, level, "impossible", words, "links", name)
-    words = of_lanes(file.data.get("nvlinks"), file.data.get("nvlink_generation")) or _newer_nvlink(node_type, models)
-    if words:
-        yield at(file, ERROR, "impossible", words, "nvlinks" if "nvlinks" in file.data else "nvlink_generation")
-    for name, words in _of_links(file, node_type.node):
-        yield at(file, WARNING, "expectation", words, "links", name)
+        problem = f"nvlinks: {lanes} on a '{model}': bridges between PCIe cards have {BRIDGED_LANES} lanes at most; those of the SXM card?"
+        yield at(file, ERROR, "line-rate", problem, "nvlinks")
+    for level, name, problem in _named_links(file, node_type.node, models):
+        yield at(file, level, "impossible", problem, "links", name)
+    problem = of_lanes(file.data.get("nvlinks"), file.data.get("nvlink_generation")) or _newer_nvlink(node_type, models)
+    if problem:
+        yield at(file, ERROR, "impossible", problem, "nvlinks" if "nvlinks" in file.data else "nvlink_generation")
+    for name, problem in _of_links(file, node_type.node):
+        yield at(file, WARNING, "expectation", problem, "links", name)
     for capacity in node_type.capacities.values():
         fault = _of_capacity(capacity, node_type.node, memories)
         if fault is not None:
             yield at(file, fault[0], fault[1], f"{capacity.name}: {fault[2]}", "capacities", capacity.name)
-    for name, words in _of_both_ways(node_type):
-        yield at(file, WARNING, "contradiction", words, "capacities", name)
+    for name, problem in _of_both_ways(node_type):
+        yield at(file, WARNING, "contradiction", problem, "capacities", name)
     yield from impossible.complaints(node_type, file, models, memories)
 
 
@@ -80,9 +80,9 @@ def _of_expectation(node_type: NodeType, models: Mapping[str, Mapping[str, Any]]
 def _named_links(file: SiteFile, node: Node, models: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
     """Links that no GPU has, or none of its model."""
     for name, link in file.data.get("links", {}).items():
-        words = of_link(link)
-        if words:
-            yield ERROR, name, f"links: {name}: {words}"
+        fault = of_link(link)
+        if fault:
+            yield ERROR, name, f"links: {name}: {fault}"
             continue
         gpu = node.gpu(int(name[1:])) if name.startswith("g") else None
         its = models.get(gpu.name or "", {}).get("link", {}) if gpu is not None else {}
@@ -106,8 +106,8 @@ def _of_links(file: SiteFile, node: Node) -> Iterator[tuple[str, str]]:
         described = node.gpu(gpu.index)
         line = None if described is None else line_rate(described.link)
         if described is not None and line is not None and gpu.link.speed is not None and gpu.link.speed > 1.05 * line:
-            words = f"{link_text(described.link)}, but the XML was captured with {gpu.link.speed:.3g} GB/s"
-            yield f"g{gpu.index}", f"links: g{gpu.index}: {words}: a link that trained at a lower rate would pass"
+            message = f"{link_text(described.link)}, but the XML was captured with {gpu.link.speed:.3g} GB/s"
+            yield f"g{gpu.index}", f"links: g{gpu.index}: {message}: a link that trained at a lower rate would pass"
 
 
 def _of_capacity(capacity: Capacity, node: Node, memories: Mapping[str, float]) -> tuple[str, str, str] | None:
@@ -151,9 +151,9 @@ def _of_package_link(value: float) -> tuple[str, str, str] | None:
 
 
 def _of_gpu_memory(value: float, gpu: Gpu, memories: Mapping[str, float]) -> tuple[str, str, str] | None:
-    words = of_gpu_memory(value)
-    if words:
-        return ERROR, "impossible", words
+    fault = of_gpu_memory(value)
+    if fault:
+        return ERROR, "impossible", fault
     nominal = memories.get(gpu.name or "")
     if nominal is not None and value > nominal * (1 + ROUNDED):
         return ERROR, "impossible", f"{value:g} GB/s is above the memory of {gpu.name}, {nominal:g} GB/s"

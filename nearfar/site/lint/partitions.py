@@ -19,10 +19,10 @@ from .reference_uses import expected
 
 def features_of(checks: Iterable[Question]) -> set[str]:
     """Every feature that a check asks for; ``modelled`` is asked for of all."""
-    found = {"modelled"}
+    known = {"modelled"}
     for check in checks:
-        found |= {word[1:] for spec in check.systems for word in spec.split() if word[0] in "+-"} | set(check.features)
-    return found
+        known |= {word[1:] for spec in check.systems for word in spec.split() if word[0] in "+-"} | set(check.features)
+    return known
 
 
 def complaints(reading: SiteContents, read: ReadFile[System], features: set[str]) -> Iterator[Complaint]:
@@ -31,8 +31,8 @@ def complaints(reading: SiteContents, read: ReadFile[System], features: set[str]
     if system is None:
         return
     if system.unreviewed:
-        words = "unreviewed: nothing is compared with it; compare it with the order sheet, then remove the line"
-        yield at(file, INFO, "unreviewed", words, "unreviewed")
+        message = "unreviewed: nothing is compared with it; compare it with the order sheet, then remove the line"
+        yield at(file, INFO, "unreviewed", message, "unreviewed")
     for index, entry in enumerate(file.data["partitions"]):
         partition = system.partitions[entry["name"]]
         place = ("partitions", index)
@@ -42,8 +42,8 @@ def complaints(reading: SiteContents, read: ReadFile[System], features: set[str]
     used = {environment for partition in system.partitions.values() for environment in partition.environs}
     for index, entry in enumerate(file.data.get("environments", ())):
         if entry["name"] not in used:
-            words = f"environment '{entry['name']}': unused: no partition names it under environs"
-            yield at(file, WARNING, "dead", words, "environments", index)
+            message = f"environment '{entry['name']}': unused: no partition names it under environs"
+            yield at(file, WARNING, "dead", message, "environments", index)
 
 
 def _of_features(
@@ -51,24 +51,18 @@ def _of_features(
 ) -> Iterator[Complaint]:
     for position, feature in enumerate(partition.features):
         if feature not in features:
-            words = f"feature '{feature}': unused: no check requires it{did_you_mean(feature, sorted(features))}"
-            yield at(file, WARNING, "feature", words, *place, "features", position)
+            message = f"feature '{feature}': unused: no check requires it{did_you_mean(feature, sorted(features))}"
+            yield at(file, WARNING, "feature", message, *place, "features", position)
     read = reading.node_types.get(partition.node_type or "")
     node = read.value.node if read is not None and read.value is not None else None
     if node is None:
         return
     if node.gpus and "gpu" not in partition.features:
-        words = f"{partition.name}: no feature 'gpu', but {partition.node_type} has {len(node.gpus)} GPUs: no check measures them"
-        yield at(file, WARNING, "feature", words, *place, "features")
+        message = f"{partition.name}: no feature 'gpu', but {partition.node_type} has {len(node.gpus)} GPUs: no check measures them"
+        yield at(file, WARNING, "feature", message, *place, "features")
     if not node.gpus and "gpu" in partition.features:
-        yield at(
-            file,
-            WARNING,
-            "feature",
-            f"{partition.name}: feature 'gpu', but {partition.node_type} has no GPU",
-            *place,
-            "features",
-        )
+        message = f"{partition.name}: feature 'gpu', but {partition.node_type} has no GPU"
+        yield at(file, WARNING, "feature", message, *place, "features")
 
 
 def _of_references(
@@ -78,10 +72,10 @@ def _of_references(
     wanted = entry.get("references")
     if wanted is not None and wanted not in known:
         hint = did_you_mean(wanted, list(known))
-        words = (
+        message = (
             f"references: no file site/references/{wanted}.yaml{hint if 'did you' in hint else ': predictions judge'}"
         )
-        yield at(file, WARNING, "names", words, *place, "references")
+        yield at(file, WARNING, "names", message, *place, "references")
 
 
 def _of_expectation(
@@ -95,12 +89,12 @@ def _of_expectation(
     def steps(key: str) -> tuple[str | int, ...]:
         return (*place, "expect", key) if key in entry.get("expect", {}) else ("expect", key)
 
-    for key, words in below_model(partition.expect, model or _model(node), reading.gpu_models):
-        yield at(file, WARNING, "expectation", words, *steps(key))
+    for key, fault in below_model(partition.expect, model or _model(node), reading.gpu_models):
+        yield at(file, WARNING, "expectation", fault, *steps(key))
     gpus = partition.expect.get("gpus")
     if bare is not None and gpus is not None and gpus != len(bare.gpus):
-        words = f"expect: gpus: {gpus}, but {partition.node_type} has {len(bare.gpus)}"
-        yield at(file, WARNING, "expectation", words, *steps("gpus"))
+        fault = f"expect: gpus: {gpus}, but {partition.node_type} has {len(bare.gpus)}"
+        yield at(file, WARNING, "expectation", fault, *steps("gpus"))
 
 
 def _model(node: Node | None) -> str | None:
@@ -111,13 +105,13 @@ def below_model(
     expect: Mapping[str, Any], model: str | None, models: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, str]]:
     """The keys under which less is expected than the GPU's model has, and why that is a hole."""
-    known, mine = models.get(model or "", {}), expect.get("link", {})
+    known, link = models.get(model or "", {}), expect.get("link", {})
     its = known.get("link", {})
-    if mine.get("kind", its.get("kind")) == its.get("kind"):
+    if link.get("kind", its.get("kind")) == its.get("kind"):
         for key in ("gen", "width"):
-            if key in mine and key in its and mine[key] < its[key]:
-                words = f"expect: link: {key}: {mine[key]}, but {model} has {its[key]}"
-                yield "link", f"{words}: a link that trained at a lower rate would pass"
+            if key in link and key in its and link[key] < its[key]:
+                message = f"expect: link: {key}: {link[key]}, but {model} has {its[key]}"
+                yield "link", f"{message}: a link that trained at a lower rate would pass"
     lanes = expect.get("nvlinks")
     if lanes is not None and lanes < known.get("nvlinks", 0):
         yield "nvlinks", f"expect: nvlinks: {lanes}, but {model} has {known['nvlinks']}: lanes that are down would pass"
@@ -126,26 +120,22 @@ def below_model(
 def overlaps(systems: Mapping[str, ReadFile[System]]) -> Iterator[Complaint]:
     """Hosts and products that two systems claim."""
     known = [(read.value, read.file) for read in systems.values() if read.value is not None]
-    for (one, _), (other, file) in combinations(known, 2):
-        shared = shared_hosts(one, other)
+    for (first, _), (other, file) in combinations(known, 2):
+        shared = shared_hosts(first, other)
         if shared:
-            yield at(
-                file,
-                ERROR,
-                "overlap",
-                f"hosts: {shared} belong to {one.name} too ({one.file}); take them out of one",
-                "hosts",
-            )
-        if one.product is not None and one.product == other.product:
-            yield at(file, ERROR, "overlap", f"product: '{one.product}' is {one.name}'s too ({one.file})", "product")
+            message = f"hosts: {shared} belong to {first.name} too ({first.file}); take them out of one"
+            yield at(file, ERROR, "overlap", message, "hosts")
+        if first.product is not None and first.product == other.product:
+            message = f"product: '{first.product}' is {first.name}'s too ({first.file})"
+            yield at(file, ERROR, "overlap", message, "product")
 
 
 def shadows(directories: Iterable[Path], kinds: Iterable[str]) -> Iterator[Complaint]:
     """Files that stand before others of the same name."""
-    for kind in kinds:
+    for folder in kinds:
         first: dict[str, Path] = {}
         for directory in directories:
-            for path in sorted((directory / kind).glob("*.yaml")):
+            for path in sorted((directory / folder).glob("*.yaml")):
                 before = first.setdefault(path.name, path)
                 if before != path:
                     yield Complaint(before, 1, INFO, "shadow", f"takes precedence over {path}, which is not read")

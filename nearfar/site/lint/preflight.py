@@ -23,14 +23,14 @@ def before_measuring() -> None:
     directories = site_directories()
     reading = SiteContents(directories).add("systems").add("gpus")
     _stop_on_errors(reading.complaints)  # before one of them is chosen
-    found = used_by(reading, systems.site().systems[systems.site().here])
-    _stop_on_errors(found)
-    tell_warnings(found)
+    complaints = used_by(reading, systems.site().systems[systems.site().here])
+    _stop_on_errors(complaints)
+    tell_warnings(complaints)
 
 
-def tell_warnings(found: Sequence[Complaint]) -> None:
+def tell_warnings(complaints: Sequence[Complaint]) -> None:
     """The first warnings, and how many more there are, on standard error."""
-    warnings = [complaint for complaint in found if complaint.level == WARNING]
+    warnings = [complaint for complaint in complaints if complaint.level == WARNING]
     for complaint in warnings[:_TOLD]:
         print(f"nearfar: {complaint}", file=sys.stderr)
     if (more := len(warnings) - _TOLD) > 0:
@@ -47,19 +47,17 @@ def used_by(reading: SiteContents, system: systems.System) -> list[Complaint]:
     node_types = {p.node_type for p in (*partitions, *sharing) if p.node_type and wanted & {p.references, p.node_type}}
     reading.add("nodes", sorted(node_types)).add("references", sorted(wanted))
     checks = known_checks()
-    mine = {system.file, *(read.file.path for name, read in reading.node_types.items() if name in wanted)}
-    mine |= {read.file.path for read in reading.references.values()}
+    own_files = {system.file, *(read.file.path for name, read in reading.node_types.items() if name in wanted)}
+    own_files |= {read.file.path for read in reading.references.values()}
     every = [
         *reading.complaints, *of_systems(reading, checks.values()), *of_node_types(reading),
         *of_references(reading, checks, datetime.date.today()),
     ]  # fmt: skip
-    return sorted_once(complaint for complaint in every if complaint.file in mine)
+    return sorted_once(complaint for complaint in every if complaint.file in own_files)
 
 
-def _stop_on_errors(found: Sequence[Complaint]) -> None:
-    errors = [
-        str(complaint).replace(": error: ", ": ", 1) for complaint in sorted_once(found) if complaint.level == ERROR
-    ]
+def _stop_on_errors(complaints: Sequence[Complaint]) -> None:
+    errors = [str(c).replace(": error: ", ": ", 1) for c in sorted_once(complaints) if c.level == ERROR]
     if len(errors) > _ERRORS_TOLD:
         errors[_ERRORS_TOLD:] = [f"{len(errors) - _ERRORS_TOLD} more errors; nearfar lint shows all"]
     if errors:

@@ -28,7 +28,7 @@ def with_references(texts: Mapping[Path, str], system: System, directories: Sequ
             for copy, path in own.items():
                 copy.write_text(texts[path], encoding="utf-8")
             reading = SiteContents([first, *directories]).add("systems").add("gpus")
-            found = used_by(reading, system)
+            complaints = used_by(reading, system)
     except OSError as error:
         raise cannot_write(Path(tempfile.gettempdir()), error, "set TMPDIR to a directory") from None
-    return [replace(complaint, file=own.get(complaint.file, complaint.file)) for complaint in found]
+    return [replace(complaint, file=own.get(complaint.file, complaint.file)) for complaint in complaints]

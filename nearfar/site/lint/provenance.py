@@ -19,8 +19,8 @@ def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Comp
     """What is wrong with a file's provenance."""
     file, provenance = references.file, references.provenance
 
-    def complaint(level: str, words: str, *steps: str) -> Complaint:
-        return at(file, level, "provenance", ": ".join(["provenance", *steps, words]), "provenance", *steps)
+    def complaint(level: str, message: str, *steps: str) -> Complaint:
+        return at(file, level, "provenance", ": ".join(["provenance", *steps, message]), "provenance", *steps)
 
     published, tuned = provenance.get("published"), provenance.get("tuned")
     if published is not None and not published["source"].strip():
@@ -29,8 +29,8 @@ def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Comp
         yield complaint(WARNING, "both tuned and published: every value counts as tuned; use two files")
     if tuned is None:
         return
-    for words in _of_date(tuned["date"], today):
-        yield complaint(WARNING, words, "tuned", "date")
+    for fault in _of_date(tuned["date"], today):
+        yield complaint(WARNING, fault, "tuned", "date")
     stamp = tuned.get("stamp") or {}
     if not stamp:
         yield complaint(WARNING, "no stamp: after a change of driver nothing shows that the values are stale", "tuned")
@@ -44,8 +44,8 @@ def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Comp
                 WARNING, f"no document names it{did_you_mean(str(key), list(SOFTWARE))}", "tuned", "stamp", str(key)
             )
         elif isinstance(version, float):
-            words = f"{version} is a number, which loses closing zeros; put the version in quotes"
-            yield complaint(WARNING, words, "tuned", "stamp", str(key))
+            fault = f"{version} is a number, which loses closing zeros; put the version in quotes"
+            yield complaint(WARNING, fault, "tuned", "stamp", str(key))
 
 
 def _only_close(key: str, known: Iterable[str]) -> str:

@@ -50,10 +50,10 @@ class SiteContents:
     @property
     def files(self) -> list[Path]:
         """Every file that was looked at."""
-        kinds: tuple[Mapping[str, ReadFile[Any]], ...] = (
+        by_kind: tuple[Mapping[str, ReadFile[Any]], ...] = (
             self.systems, self.node_types, self.references, self.gpus, self.applications,
         )  # fmt: skip
-        return [*(read.file.path for kind in kinds for read in kind.values()), *self.unreadable]
+        return [*(read.file.path for read_files in by_kind for read in read_files.values()), *self.unreadable]
 
     @property
     def gpu_models(self) -> dict[str, Mapping[str, Any]]:
@@ -114,18 +114,18 @@ def salvage(file: SiteFile, schema_name: str, load: Callable[[SiteFile], T]) -> 
     """What ``load`` makes of the file, with all that the schema and it refuse, and the culprits taken out of
     ``file.data``; None where the rest cannot be read either."""
     problems = file.problems(schema_name)
-    found = [refused(problem, "schema") for problem in problems]
+    complaints = [refused(problem, "schema") for problem in problems]
     while _cleaned(file, schema_name):
         try:
-            return load(file), found
+            return load(file), complaints
         except SiteFileError as error:
-            found.append(refused(error, "names"))
+            complaints.append(refused(error, "names"))
             if not _take_out(file, error.steps, schema_name):
                 break
         except NearfarError as error:
-            found.append(Complaint(file.path, 1, ERROR, "names", str(error)))
+            complaints.append(Complaint(file.path, 1, ERROR, "names", str(error)))
             break
-    return None, found
+    return None, complaints
 
 
 def _cleaned(file: SiteFile, schema_name: str) -> bool:

@@ -31,14 +31,14 @@ class FileUse:
 
 def uses(reading: SiteContents, name: str) -> list[FileUse]:
     """The uses of ``site/references/<name>.yaml``."""
-    found = list(_of_partitions(reading, name))
-    if name in reading.node_types and not any(use.partition for use in found):
+    file_uses = list(_of_partitions(reading, name))
+    if name in reading.node_types and not any(use.partition for use in file_uses):
         read = reading.node_types[name]
         node = None if read.value is None else filled(read.value.node, reading.gpu_models)
-        found.append(FileUse(f"node type {name}", node))
+        file_uses.append(FileUse(f"node type {name}", node))
     if name == "local":
-        found.append(FileUse("the machine that no file describes", None))
-    return found
+        file_uses.append(FileUse("the machine that no file describes", None))
+    return file_uses
 
 
 def _of_partitions(reading: SiteContents, name: str) -> Iterator[FileUse]:

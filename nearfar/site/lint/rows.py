@@ -35,9 +35,9 @@ class ReferenceTable:
     figures: Mapping[str, Sequence[tuple[AnyMetric, Node]]] | None
     used_for: tuple[str, ...]
 
-    def complaint(self, level: str, rule: str, words: str, row: ReferenceRow) -> Complaint:
+    def complaint(self, level: str, rule: str, message: str, row: ReferenceRow) -> Complaint:
         """A complaint about one of its rows."""
-        return at(self.references.file, level, rule, f"{self.check}: {row.name}: {words}", *row.steps)
+        return at(self.references.file, level, rule, f"{self.check}: {row.name}: {message}", *row.steps)
 
 
 def tables(
@@ -72,8 +72,8 @@ def _asks(check: Question, use: FileUse) -> bool:
 
 def _never_asked(references: ReferenceFile, check: Question, used: Sequence[FileUse]) -> Complaint:
     wants = " or ".join(f"'{spec}'" for spec in check.systems)
-    words = f"{check.name}: unused: it requires {wants}, which {_names([use.name for use in used])} does not have"
-    return at(references.file, WARNING, "dead", words, check.name)
+    message = f"{check.name}: unused: it requires {wants}, which {_names([use.name for use in used])} does not have"
+    return at(references.file, WARNING, "dead", message, check.name)
 
 
 def _fits(references: ReferenceFile, check: str, model: str, node: Node) -> bool:
@@ -85,26 +85,26 @@ def _no_such_model(references: ReferenceFile, check: str, model: str, nodes: Seq
     taken = [name for name in known if re.fullmatch(model, name)]
     if taken:
         before = references.model_key(check, taken[0])
-        words = f"unused: another model of the file comes first: {before}"
+        fault = f"unused: another model of the file comes first: {before}"
     else:
-        words = f"unused: no node that uses this file has such a GPU{did_you_mean(model, known)}"
-    return at(references.file, WARNING, "dead", f"{check}: {model}: {words}", check, model)
+        fault = f"unused: no node that uses this file has such a GPU{did_you_mean(model, known)}"
+    return at(references.file, WARNING, "dead", f"{check}: {model}: {fault}", check, model)
 
 
 def _figures(
     references: ReferenceFile, check: str, model: str | None, used: Sequence[FileUse]
 ) -> dict[str, list[tuple[AnyMetric, Node]]] | None:
-    found: dict[str, list[tuple[AnyMetric, Node]]] = {}
+    figures: dict[str, list[tuple[AnyMetric, Node]]] = {}
     for use in used:
-        mine: Rows | None = None if use.node is None else rows(check, use.node, use.features)
-        if mine is None or use.node is None:
+        possible: Rows | None = None if use.node is None else rows(check, use.node, use.features)
+        if possible is None or use.node is None:
             return None
-        for key, metrics in mine.items():
+        for key, metrics in possible.items():
             if fitting := [
                 (m, use.node) for m in metrics if model is None or _mine(references, check, model, m, use.node)
             ]:
-                found.setdefault(key, []).extend(fitting)
-    return found if used else None
+                figures.setdefault(key, []).extend(fitting)
+    return figures if used else None
 
 
 def _mine(references: ReferenceFile, check: str, model: str, metric: AnyMetric, node: Node) -> bool:
@@ -140,22 +140,22 @@ def _why_dead(table: ReferenceTable, row: str) -> str:
     known = sorted(table.figures or {})
     if not known:
         return f"unused: {_names(table.used_for)} has no figure of {table.check}"
-    words = f"unused: {_names(table.used_for)} has no such figure"
+    reason = f"unused: {_names(table.used_for)} has no such figure"
     same = next((key for key in known if _same_cell(row, key)), None)
     hint = did_you_mean(row, known) if same is None else f" (did you mean '{same}'?)"
     if hint.startswith(" (did"):
-        return words + hint
+        return reason + hint
     classes = sorted({split_class(key.partition(".")[0])[0] for key in known})
-    return f"{words} (its rows begin with {', '.join(classes[:8])})"
+    return f"{reason} (its rows begin with {', '.join(classes[:8])})"
 
 
 def _same_cell(row: str, other: str) -> bool:
     """Whether two names are of the same flows, in another order or under another class."""
     try:
-        one, two = parse_metric_name(row), parse_metric_name(other)
+        metric, other_metric = parse_metric_name(row), parse_metric_name(other)
     except NearfarError:
         return False
-    return (one.cell, one.flow, one.total) == (two.cell, two.flow, two.total)
+    return (metric.cell, metric.flow, metric.total) == (other_metric.cell, other_metric.flow, other_metric.total)
 
 
 def _names(names: Sequence[str]) -> str:

@@ -21,8 +21,8 @@ _PLACE = re.compile(r"(?P<file>.+):(?P<line>\d+): (?P<words>.*)")
 
 def files(directories: Sequence[Path]) -> list[Path]:
     """Every template of the site's directories."""
-    found = [path for directory in directories for path in sorted((directory / "templates").rglob("*"))]
-    return [path for path in found if path.is_file() and not path.name.startswith(".")]
+    paths = [path for directory in directories for path in sorted((directory / "templates").rglob("*"))]
+    return [path for path in paths if path.is_file() and not path.name.startswith(".")]
 
 
 def complaints(directories: Sequence[Path]) -> Iterator[Complaint]:
@@ -52,10 +52,10 @@ def _of_template(path: Path, name: str) -> Iterator[Complaint]:
     except (OSError, UnicodeDecodeError) as error:
         yield Complaint(path, 1, ERROR, "template", f"cannot be read: {getattr(error, 'strerror', None) or error}")
         return
-    known = {each.relative_to(root).as_posix() for root in _ROOTS for each in root.rglob("*") if each.is_file()}
+    known = {file.relative_to(root).as_posix() for root in _ROOTS for file in root.rglob("*") if file.is_file()}
     if name not in known and not _mentioned(path):
-        words = f"unused: no template of the pack has the name {name}, and none beside it names it{did_you_mean(name, sorted(known))}"
-        yield Complaint(path, 1, WARNING, "dead", words)
+        message = f"unused: no template of the pack has the name {name}, and none beside it names it{did_you_mean(name, sorted(known))}"
+        yield Complaint(path, 1, WARNING, "dead", message)
 
 
 def _mentioned(path: Path) -> bool:
@@ -75,9 +75,9 @@ def _of_launch_lines(directories: Sequence[Path]) -> Iterator[Complaint]:
         try:
             render(form, node, placements, directories=directories)
         except NearfarError as error:
-            found = _PLACE.fullmatch(str(error))
+            match = _PLACE.fullmatch(str(error))
             own = (directory / "templates" / "bind" / f"{form}.sh.j2" for directory in directories)
-            if found is not None:
-                yield Complaint(Path(found["file"]), int(found["line"]), ERROR, "template", found["words"])
+            if match is not None:
+                yield Complaint(Path(match["file"]), int(match["line"]), ERROR, "template", match["words"])
             else:
                 yield Complaint(next(path for path in own if path.exists()), 1, ERROR, "template", str(error))

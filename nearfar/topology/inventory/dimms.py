@@ -19,11 +19,11 @@ def with_memory_peaks(node: Node, root: Path) -> Node:
         if node.virtual_machine:
             raise UnknownPeakError("the DIMMs that a virtual machine shows are not its host's")
         devices = memory_devices(_read(root))
-        peaks, words = memory_peaks(node, devices), channels_in_words(node, devices)
+        peaks, channels = memory_peaks(node, devices), channels_in_words(node, devices)
     except (UnknownPeakError, NearfarError) as why:
         return replace(node, notes=(*node.notes, f"the peak of host memory is not known: {why}"))
-    numa = tuple(replace(each, peak=peaks.get(each.index)) for each in node.numa_nodes)
-    note = f"the peak of host memory is that of {words}, as the firmware lists them"
+    numa = tuple(replace(memory, peak=peaks.get(memory.index)) for memory in node.numa_nodes)
+    note = f"the peak of host memory is that of {channels}, as the firmware lists them"
     return replace(node, numa_nodes=numa, notes=(*node.notes, note))
 
 

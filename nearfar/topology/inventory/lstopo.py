@@ -19,10 +19,10 @@ _NOT_NEEDED = "-gl,-opencl,-levelzero,-rsmi,-cuda,-nvml"
 
 def lstopo_program() -> str:
     """The path of lstopo, preferably the one without graphics."""
-    found = process.find_program("lstopo-no-graphics") or process.find_program("lstopo")
-    if found is None:
+    program = process.find_program("lstopo-no-graphics") or process.find_program("lstopo")
+    if program is None:
         raise NearfarError(f"hwloc is missing (no lstopo on the PATH); install version 2 or later: {_INSTALL}")
-    return found
+    return program
 
 
 def hwloc_version() -> str:

@@ -182,13 +182,13 @@ class _DriverReader:
             gpu.nvlinks = active
             if not state:
                 continue
-            kind = ask("nvmlDeviceGetNvLinkRemoteDeviceType", lane)
-            if kind == nvml.NVML_NVLINK_DEVICE_TYPE_IBMNPU:
+            remote_type = ask("nvmlDeviceGetNvLinkRemoteDeviceType", lane)
+            if remote_type == nvml.NVML_NVLINK_DEVICE_TYPE_IBMNPU:
                 gpu.to_host += 1
                 continue
             active += 1
             gpu.nvlinks = active
-            if kind == nvml.NVML_NVLINK_DEVICE_TYPE_SWITCH:
+            if remote_type == nvml.NVML_NVLINK_DEVICE_TYPE_SWITCH:
                 gpu.to_switches += 1
                 continue
             remote = ask("nvmlDeviceGetNvLinkRemotePciInfo", lane)

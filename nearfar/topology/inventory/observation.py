@@ -53,9 +53,9 @@ def observe(
 def gpus_without_hwloc(nvml: Any, root: Path = Path("/")) -> tuple[Gpu, ...]:
     """The GPUs by sysfs, and where that shows none (a sandbox) by the driver: ``nvml`` is ``pynvml``, or None where it does not
     answer."""
-    found = sysfs.gpu_pci_devices(root)
-    if found or nvml is None:
-        return found
+    gpus = sysfs.gpu_pci_devices(root)
+    if gpus or nvml is None:
+        return gpus
     report = read_driver(nvml=nvml)
     return tuple(Gpu(index=i, pci=pci) for i, pci in enumerate(sorted(report.gpus, key=bus_order)))
 
@@ -63,20 +63,20 @@ def gpus_without_hwloc(nvml: Any, root: Path = Path("/")) -> tuple[Gpu, ...]:
 def _stamp(report: DriverReport, root: Path, hwloc: str | None) -> dict[str, str]:
     """The versions that a figure depends on: driver, CUDA driver, kernel, operating system, hwloc, GPU firmware. What is absent from
     the machine is absent here."""
-    found = {
+    versions = {
         "driver": sysfs.driver_version(root),
         "kernel": platform.release(),
         "os": _os_name(root),
         "architecture": platform.machine(),
         "hwloc": hwloc,
     }
-    return {**{key: value for key, value in found.items() if value}, **_driver_stamp(report)}
+    return {**{key: value for key, value in versions.items() if value}, **_driver_stamp(report)}
 
 
 def _driver_stamp(report: DriverReport) -> dict[str, str]:
     firmware = sorted({gpu.vbios for gpu in report.gpus.values() if gpu.vbios})
-    found = {"driver": report.driver, "cuda": report.cuda, "vbios": ", ".join(firmware)}
-    return {key: value for key, value in found.items() if value}
+    versions = {"driver": report.driver, "cuda": report.cuda, "vbios": ", ".join(firmware)}
+    return {key: value for key, value in versions.items() if value}
 
 
 def _os_name(root: Path) -> str | None:
@@ -201,8 +201,8 @@ def _peers(node: Node, report: DriverReport) -> dict[tuple[int, int], str]:
     """The pairs that NVLink joins: their common lanes, or through NVSwitches the lanes of the one that has fewer."""
     joined = {}
     for a, b in combinations([g for g in node.gpus if g.pci in report.gpus], 2):
-        one, other = report.gpus[a.pci], report.gpus[b.pci]
-        lanes = max(one.to_gpus.get(b.pci, 0), other.to_gpus.get(a.pci, 0)) or min(one.to_switches, other.to_switches)
+        gpu, peer = report.gpus[a.pci], report.gpus[b.pci]
+        lanes = max(gpu.to_gpus.get(b.pci, 0), peer.to_gpus.get(a.pci, 0)) or min(gpu.to_switches, peer.to_switches)
         if lanes:
             joined[a.index, b.index] = f"NV{lanes}"
     return joined

@@ -22,9 +22,9 @@ def gpu_pci_devices(root: Path = Path("/")) -> tuple[Gpu, ...]:
         present = sorted((root / _DEVICES).iterdir())
     except OSError:
         return ()
-    found = [directory.name.lower() for directory in present if _is_gpu(directory)]
+    addresses = [directory.name.lower() for directory in present if _is_gpu(directory)]
     gpus = []
-    for index, pci in enumerate(sorted(found, key=bus_order)):
+    for index, pci in enumerate(sorted(addresses, key=bus_order)):
         uplinks, host_bridge = bridges(root, pci)
         gpus.append(
             Gpu(
@@ -82,25 +82,25 @@ def _own_link(root: Path, pci: str) -> Link:
 
 def numa_cpus(root: Path) -> dict[int, tuple[int, ...]]:
     """NUMA node -> its own CPUs."""
-    found = {}
+    cpus = {}
     for path in (root / "sys/devices/system/node").glob("node*/cpulist"):
         name = path.parent.name[len("node") :]
         if name.isdecimal():
             try:
-                found[int(name)] = parse_cpu_list(_read(path))
+                cpus[int(name)] = parse_cpu_list(_read(path))
             except NearfarError:
                 continue
-    return found
+    return cpus
 
 
 def gpu_memory_nodes(root: Path) -> dict[int, str]:
     """NUMA nodes that are GPU memory, by NVIDIA's driver -> the bus id of their GPU."""
-    found = {}
+    addresses = {}
     for path in (root / "proc/driver/nvidia/gpus").glob("*/numa_status"):
         match = re.search(r"^Node:\s*([0-9]{1,6})\s*$", _read(path), re.MULTILINE)
         if match:
-            found[int(match[1])] = normal_bus_id(path.parent.name)
-    return found
+            addresses[int(match[1])] = normal_bus_id(path.parent.name)
+    return addresses
 
 
 def product_name(root: Path) -> str | None:

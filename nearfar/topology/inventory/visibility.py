@@ -32,10 +32,10 @@ def visible_gpus(candidates: Sequence[VisibleGpu], environment: Mapping[str, str
     order = cuda_order(candidates, environment.get("CUDA_DEVICE_ORDER", ""))
     seen: set[int] = set()
     for entry in wanted.split(","):
-        found = _named(entry.strip(), order)
-        if found is None:
+        index = _named(entry.strip(), order)
+        if index is None:
             break
-        seen.add(found)
+        seen.add(index)
     return frozenset(seen)
 
 
