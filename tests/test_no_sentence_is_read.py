@@ -38,18 +38,10 @@ METHODS = {
 #: themselves.
 FOREIGN = {
     "nearfar/base/messages.py",
-    "nearfar/commands/cost.py",
     "nearfar/commands/explain.py",
-    "nearfar/cost/figure.py",
-    "nearfar/mpi/osu/launch.py",
     "nearfar/mpi/osu/measuring.py",
-    "nearfar/question/osu_check.py",
-    "nearfar/question/row_names.py",
     "nearfar/report/sections/node_state.py",
-    "nearfar/reproduce/paper_files.py",
     "nearfar/run/spack/failures.py",
-    "nearfar/site/drain_policy.py",
-    "nearfar/site/first_site_files.py",
     "nearfar/slurm/act/clear.py",
     "nearfar/slurm/act/waiting_nodes.py",
     "nearfar/slurm/controller/lone_node.py",
