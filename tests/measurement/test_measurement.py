@@ -338,6 +338,12 @@ def test_ratios_of_far_over_near():
     assert (lone.unit, lone.converged, lone.verified) == ("1", False, True)
 
 
+@pytest.mark.parametrize("unsettled", ["n0:g0", "n1:g0"])
+def test_a_ratio_converged_where_both_figures_did(unsettled):
+    cells = [result(cell, 40, converged=cell != unsettled) for cell in ("n0:g0", "n1:g0")]
+    assert not by_name(document(*cells))["off_socket_over_near.n1_g0"].converged
+
+
 @pytest.mark.parametrize(
     ("told", "verified"),
     [

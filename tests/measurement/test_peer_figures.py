@@ -78,6 +78,17 @@ def judged(made: Document, check: str = "peer_check", **more: Any) -> dict[str, 
     )
 
 
+@pytest.mark.parametrize("cell", ["g0:g1+g0:g2", "g1:g0+g2:g0"])
+@pytest.mark.parametrize(("link", "ceiling"), [("NV18", 450.0), ("NV6", 900.0)])
+def test_flows_at_one_gpu_share_lanes_of_a_switch(cell: str, link: str, ceiling: float) -> None:
+    node = replace(H200, peers=dict.fromkeys(H200.peers, link))
+    raw = document({cell: 200.0}, node).raw
+    for flow in raw["results"][0]["flows"]:
+        flow["ceiling"] = 450.0
+    (total,) = (metric for metric in figures(from_raw(raw), node).values() if metric.total)
+    assert total.ceiling == ceiling
+
+
 # Figures made of others
 
 
