@@ -253,6 +253,8 @@ def test_a_check_that_finds_the_host_disturbed_excuses_its_memory_in_the_others(
         assert {m.subject for m in found.metrics if m.verdict == "INDETERMINATE"} == told
         assert of_beside is beside
         assert (found.verdict, found.by_itself) == (("INDETERMINATE", "FAIL") if told else ("FAIL", None))
+        first = of_one_run([beside, replace(other, check="b_check", by_itself="DEGRADED")])[1].by_itself
+        assert first == "DEGRADED", "the first verdict stays"
         assert all(
             "host_device_check of the same run found" in str(m.reason)
             for m in found.metrics

@@ -213,14 +213,15 @@ def test_siblings_alone_accept_nothing() -> None:
 
 def test_an_unsettled_figure_on_its_bound_proves_nothing() -> None:
     reference = Reference(55.0, -0.05, None, "GB/s", "tuned", "tuned")
-    for ci, converged, word in (
-        ((50.0, 54.0), False, "INDETERMINATE"),
-        ((50.0, 54.0), True, "FAIL"),
-        ((50.0, 51.0), False, "FAIL"),
+    for ci, converged, plateau, word in (
+        ((50.0, 54.0), False, None, "INDETERMINATE"),
+        ((50.0, 54.0), False, 51.0, "FAIL"),
+        ((50.0, 54.0), True, None, "FAIL"),
+        ((50.0, 51.0), False, None, "FAIL"),
     ):
-        measured = metric("n0:g0", 51.0, interval=ci, converged=converged)
+        measured = metric("n0:g0", 51.0, interval=ci, converged=converged, plateau=plateau)
         found = judge(None, {measured.name: reference}, subject=SUBJECT, metrics=[measured])
-        assert found["verdict"] == word, (ci, converged)
+        assert found["verdict"] == word, (ci, converged, plateau)
 
 
 def test_a_figure_of_unverified_data_and_one_that_is_none() -> None:
