@@ -16,10 +16,10 @@ import pytest
 from nearfar import cli, report
 from nearfar.base import verdicts
 from nearfar.base.errors import NearfarError
-from nearfar.report import headline, terminal
+from nearfar.report import headline, page_contents, terminal
 from nearfar.report.charts.matrices import FIGURE, Place
 from nearfar.report.figures import Figure
-from nearfar.verdict import run_directory
+from nearfar.verdict import NodeRun, run_directory
 from tests.data.runs import synthetic
 from tests.support.verdicts import change_document, judged_metric
 
@@ -166,6 +166,26 @@ def test_a_run_whose_files_are_gone_is_not_green(tmp_path: Path, lost: str) -> N
     assert f"\nINDETERMINATE  {_first_sentence(page)}" in said and "<title>INDETERMINATE" in page.source
     words = "left no verdict" if lost else f"its folder is no longer in {folder}"
     assert words in said and words in page.text
+
+
+@pytest.mark.parametrize("kept", ["document.json", "stderr.txt"])
+def test_any_file_of_a_check_shows_that_it_began(tmp_path: Path, kept: str) -> None:
+    folder = synthetic.one_gpu(tmp_path)
+    check = folder / "workstation" / "host_device_check"
+    shutil.rmtree(check)
+    check.mkdir()
+    (check / kept).touch()
+    (node,) = run_directory.read(folder).nodes
+    assert {one.name: one.word for one in node.checks}["host_device_check"] == "INDETERMINATE"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(("verdict", "shown"), [("PASS", 55.0), ("DEGRADED", 40.0)])
+def test_a_drawn_link_has_its_worst_figure_else_its_fastest(order: int, verdict: str, shown: float) -> None:
+    pairs = ((50.0, "PASS"), (55.0, "PASS"), (40.0, verdict))[::order]
+    found = [Figure(**vars(judged_metric(value=value, verdict=word))) for value, word in pairs]
+    figure = page_contents._findings(NodeRun(Path("n"), "n", "s", False, None, ()), found).lanes[0]["h2d"].figure
+    assert figure is not None and figure.value == shown
 
 
 # Four kinds of run.
