@@ -406,6 +406,13 @@ def test_merging(cases: list[ExpectedCase], found: list[Verdict], missing: bool,
         assert run_file.merged(cases, found, missing, must_judge=True) == sweeps
 
 
+@pytest.mark.parametrize("key", ["check", "system", "partition", "environ"])
+def test_a_verdict_belongs_to_no_case_elsewhere(key: str) -> None:
+    verdict = judged("a", "PASS")
+    assert expected_cases.belongs(verdict, case("a"))
+    assert not expected_cases.belongs(replace(verdict, **{key: "other"}), case("a"))
+
+
 def test_the_expected_cases_are_those_that_reframe_lists() -> None:
     """The questions' `systems`, as read here, against what ReFrame makes of them."""
     loaded = systems.load_all([CHECKOUT / "site"])
