@@ -89,6 +89,10 @@ def test_a_node_that_has_died_is_told_once_and_waits() -> None:
         again = decide([PASSED], back, POLICY, told, NOW)
         assert not again.up_again and not again.died
         assert of(again, "n1")[0] == NOTHING, "what it passed before it died says nothing"
+        idle = cluster(n1=node("IDLE+DRAIN", reason=OURS))
+        between = decide([PASSED], idle, POLICY, replace(told, died={"n1": NOW - 4 * HOUR}), NOW)
+        assert of(between, "n1")[0] == NOTHING, "what it passed before it answered again says nothing"
+        assert of(decide([PASSED], idle, POLICY, past, NOW), "n1")[0] == RESUME
         dead_again = decide([], dead, POLICY, replace(told, died={"n1": NOW - 7200}, up_again={"n1": NOW - 60}), NOW)
         assert list(dead_again.died) == ["n1"]
 
