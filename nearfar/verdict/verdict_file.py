@@ -49,12 +49,12 @@ def read(folder: Path) -> Verdict | None:
 def load_object(path: Path) -> dict[str, Any] | None:
     """The JSON object in a file; None where there is no such file."""
     try:
-        data = json.loads(path.read_bytes(), parse_constant=lambda _: None, parse_float=_figure)  # NaN is no figure
+        data = json.loads(path.read_bytes(), parse_constant=lambda _: None, parse_float=_figure, parse_int=_whole)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise NearfarError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         where = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise NearfarError(f"{path}{where}: not a whole JSON document; was the run interrupted? Run it again") from None
     if not isinstance(data, dict):
@@ -63,9 +63,14 @@ def load_object(path: Path) -> dict[str, Any] | None:
 
 
 def _figure(word: str) -> float | None:
-    """``1e999`` is as little a figure as NaN."""
+    """The number, None for ``1e999``, which is no more a figure than NaN."""
     figure = float(word)
     return figure if math.isfinite(figure) else None
+
+
+def _whole(word: str) -> int | None:
+    """The whole number, None where no float holds it."""
+    return None if _figure(word) is None else int(word)
 
 
 def check_schema(path: Path, wanted: str, found: Any) -> None:

@@ -485,6 +485,20 @@ def test_half_a_file(tmp_path: Path, name: str) -> None:
     one_line(tmp_path, name, "not a whole JSON document")
 
 
+@pytest.mark.parametrize("name", ["run.json", "h200-01/host_device_check/verdict.json"])
+def test_a_file_nested_too_deeply(tmp_path: Path, name: str) -> None:
+    (synthetic.healthy(tmp_path) / name).write_text("[" * 10_000 + "]" * 10_000)
+    one_line(tmp_path, name, "not a whole JSON document")
+
+
+def test_a_number_no_float_holds_is_no_figure(tmp_path: Path) -> None:
+    path = synthetic.healthy(tmp_path) / "h200-01/host_device_check/verdict.json"
+    verdict = json.loads(path.read_text())
+    verdict["metrics"][0]["value"] = 10**400
+    path.write_text(json.dumps(verdict))
+    report.build(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("name", "schema"), [("run.json", "nearfar-run/2"), ("h200-01/topology_check/verdict.json", "nearfar-verdict/3")]
 )
