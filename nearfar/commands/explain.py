@@ -38,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
     """Print it, or the list of all. Raises ``NearfarError`` for a code that does not exist."""
     known = messages()
     if args.code is not None and args.code not in known:
-        raise NearfarError(f"{args.code}: no such code{did_you_mean(args.code, list(known))}")
+        near = did_you_mean(args.code, list(known), else_all=False)
+        raise NearfarError(f"'{args.code}': no such code{near or '; nearfar explain lists them'}")
     chosen = list(known.values()) if args.code is None else [known[args.code]]
     if args.json:
         print(json.dumps([vars(message) for message in chosen], indent=1, ensure_ascii=False))

@@ -29,7 +29,9 @@ def test_a_code_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_unknown_code_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "gpu.nonne"]) == 2
-    assert capsys.readouterr().err == "nearfar: gpu.nonne: no such code (did you mean 'gpu.none'?)\n"
+    assert capsys.readouterr().err == "nearfar: 'gpu.nonne': no such code (did you mean 'gpu.none'?)\n"
+    assert main(["explain", ""]) == 2
+    assert capsys.readouterr().err == "nearfar: '': no such code; nearfar explain lists them\n"
 
 
 @pytest.mark.parametrize("code", CODES)
