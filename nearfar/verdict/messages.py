@@ -5,16 +5,17 @@ from __future__ import annotations
 from nearfar.base import NOT_JUDGED, Message
 
 _XID, _RESET, _COOLING = "check the kernel log for Xid messages", "reset the GPU, or reboot", "check cooling and power"
-_TUNE, _STEADINESS = (
+_TUNE, _STEADINESS, _READING = (
     "run nearfar tune --system {system} to make references from healthy runs",
     "method/disturbances.md#steadiness",
+    "guide/reading-a-report.md",
 )
 
 # The program.
 PREVENTED = Message("program.prevented", "INDETERMINATE", "{error}")
 HUNG = Message(
     "program.hung", "FAIL", "{program} did not end within {limit:g} s, {times}[ (last line: {line})]", _XID,
-    page="guide/reading-a-report.md",
+    page=_READING,
 )  # fmt: skip
 HUNG_ONCE = Message(
     "program.hung_once", "DEGRADED",
@@ -132,8 +133,12 @@ UNSETTLED = Message(
     "{figure}: {reading} did not converge; its {range} {low} to {high} contains the bound {bound}",
     "run again on an idle node",
 )  # fmt: skip
-BEYOND_REFERENCE = Message("figure.beyond_reference", "FAIL", "{figure}: {reading}, expected {expected}")
-BEYOND_USUAL = Message("figure.beyond_usual", "DEGRADED", "{figure}: {reading}, expected {expected}")
+BEYOND_REFERENCE = Message(
+    "figure.beyond_reference", "FAIL", "{figure}: {reading}, expected {expected}", page=_READING,
+)  # fmt: skip
+BEYOND_USUAL = Message(
+    "figure.beyond_usual", "DEGRADED", "{figure}: {reading}, expected {expected}", page=_READING,
+)  # fmt: skip
 LIKE_SIBLINGS = Message(
     "figure.like_siblings", "INDETERMINATE", "{figure}: {reading}, like its siblings; that alone does not accept a node"
 )  # fmt: skip
@@ -154,7 +159,7 @@ NONE_SETTLED = Message(
 UNSTEADY = Message(
     "figure.unsteady", "DEGRADED",
     "{figure}: reaches {plateau}, but half of its samples are at most {median}: steadiness {steadiness:.3f}, expected at least {least} "
-    "on an own host", page=_STEADINESS,
+    "on a dedicated host", page=_STEADINESS,
 )  # fmt: skip
 MEDIAN_BELOW = Message(
     "figure.median_below", "DEGRADED",
