@@ -42,11 +42,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="one quick look at every path instead of the checks: docs/method/many-gpus.md",
+        help="measure every path once, in seconds, instead of running the checks: docs/method/many-gpus.md",
     )
     parser.add_argument(
         "--with", dest="way", choices=environments.WAYS, metavar="spack|system",
-        help="how the programs come: built by Spack, or by CMake with what the system offers (default: as the system "
+        help="how the programs are built: by Spack, or by CMake with what the system offers (default: as the system "
         "file's environments say)",
     )  # fmt: skip
     parser.add_argument("--yes", action="store_true", help=argparse.SUPPRESS)  # nothing asks
@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="figures without a reference, and an unreviewed topology, are INDETERMINATE",
     )
     parser.add_argument(
-        "--report-dir", metavar="DIR", type=Path, help="where the run goes (default: reports/SYSTEM/TIME)"
+        "--report-dir", metavar="DIR", type=Path, help="the run directory (default: reports/SYSTEM/TIME)"
     )
     parser.add_argument(
         "--json",
@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="print report.json on standard output, in place of the summary; where nothing could be measured, "
         "an object with the reason (nearfar-not-run/1)",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="show all that ReFrame says")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show ReFrame's output")
     parser.add_argument(
         "--build-only", action="store_true", help="let Spack build what the cases need, and measure nothing"
     )
@@ -75,7 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     metrics_option.add(parser)
     parser.add_argument(
         "--degrade", metavar="PART=FACTOR", action="append", default=[],
-        help="give modelled nodes a fault, as nearfar predict does: what the page would say of it; may be repeated",
+        help="give modelled nodes a fault, to see how the page reports it; may be repeated",
     )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="list the cases that would run, and run none")
 
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         for case in cases:
             print(f"{case.name}{' (modelled)' if case.modelled else ''}{': ' + case.problem if case.problem else ''}")
         for entry in validation.unasked(request, system):
-            message = f"{entry['check']} would not be asked: {entry['reason']}; {entry['remedy']}"
+            message = f"{entry['check']} will not run: {entry['reason']}; {entry['remedy']}"
             print(f"nearfar: {cli.pasteable(message)}", file=sys.stderr)
         return 0
     if args.build_only:

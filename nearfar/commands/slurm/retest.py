@@ -17,7 +17,7 @@ _EPILOG = """examples:
   nearfar slurm retest n4 --beside n2                                  drained for MPI between nodes, which takes two
   nearfar slurm retest 'n[5-8]' --accept-delivered "new, not accepted"  also nodes that others drained with these words
 
-At no moment can others use the nodes: they are drained, or reserved for you. What interrupts it drains them again.
+No other job can use the nodes meanwhile: they are drained, or reserved for you. If it is interrupted, it drains them again.
 After hard evidence first: nearfar slurm clear NODES --because WORDS. To release a node without measuring: nearfar slurm release.
 exit codes: 0 all passed and are released, 1 a node did not pass and is drained again, 2 wrong use, no rights, or a node that
 may not be tested; 3 something is unclear: all are drained, or reserved until act can
