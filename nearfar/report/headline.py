@@ -353,4 +353,4 @@ def _modelled_lead(run: RunDirectory, found: list[ReasonGroup]) -> str:
         if odd
         else "Some checks of the modelled node could not be judged"
     )
-    return f"{what}; nothing was measured, so this counts for nothing."
+    return f"{what}; nothing was measured, so this does not affect the verdict."

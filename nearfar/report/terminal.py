@@ -103,12 +103,10 @@ def _provisional(run: RunDirectory) -> list[str]:
 
 
 def _disturbed(run: RunDirectory) -> list[str]:
-    """That others used the machine, which a reader of figures and ``nearfar tune`` have to know."""
+    """That other load disturbed figures, which a reader of figures and ``nearfar tune`` have to know."""
     count = coverage.disturbed(run)
     return (
-        [f"disturbed  others used the machine during {plural(count, 'figure')}, which nearfar tune leaves out"]
-        if count
-        else []
+        [f"disturbed  other load disturbed {plural(count, 'figure')}, which nearfar tune leaves out"] if count else []
     )
 
 

@@ -204,9 +204,7 @@ def test_a_page_of_modelled_faults_says_that_figures_differ_and_that_it_counts_f
     verdicts = [m["verdict"] for node in digest["nodes"] for check in node["checks"] for m in check["metrics"]]
     odd = sum(word in ("FAIL", "DEGRADED") for word in verdicts)
     assert odd > 1
-    says = (
-        f"{odd} modelled figures differ from what a healthy node has; nothing was measured, so this counts for nothing."
-    )
+    says = f"{odd} modelled figures differ from what a healthy node has; nothing was measured, so this does not affect the verdict."
     assert says in page.text
     assert "nothing was judged" not in page.text
 

@@ -377,7 +377,7 @@ def test_figures_that_others_disturbed_are_told_and_nothing_is_tuned_from_them(t
     change(folder / "run.json", system="mine")
     report.build(folder)
     said = report.summary(folder)
-    assert f"disturbed  others used the machine during {len(metrics)} figures, which nearfar tune leaves out" in said
+    assert f"disturbed  other load disturbed {len(metrics)} figures, which nearfar tune leaves out" in said
     assert "validate --system mine   # again on a quiet machine" in said.splitlines()[-1]
     first = f"other load disturbed {len(metrics)} figures: run again on a quiet machine before tuning"
     assert first in said.splitlines()[0] and "tune --system" not in said, said
