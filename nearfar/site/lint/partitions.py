@@ -71,10 +71,8 @@ def _of_references(
     known = site_files("references", list(reading.directories))
     wanted = entry.get("references")
     if wanted is not None and wanted not in known:
-        hint = did_you_mean(wanted, list(known))
-        message = (
-            f"references: no file site/references/{wanted}.yaml{hint if 'did you' in hint else ': predictions judge'}"
-        )
+        hint = did_you_mean(wanted, list(known), else_all=False) or ": predictions judge"
+        message = f"references: no file site/references/{wanted}.yaml{hint}"
         yield at(file, WARNING, "names", message, *place, "references")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from nearfar.base import did_you_mean
@@ -37,7 +37,8 @@ def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Comp
     known = {place_key(row.place) for row in references.rows()}
     for key in references.of_rows:
         if key not in known:
-            yield complaint(WARNING, f"unused: the file has no such row{_only_close(key, known)}", "tuned", "rows", key)
+            guess = did_you_mean(key, sorted(known), else_all=False)
+            yield complaint(WARNING, f"unused: the file has no such row{guess}", "tuned", "rows", key)
     for key, version in stamp.items():
         if key not in SOFTWARE:
             yield complaint(
@@ -46,11 +47,6 @@ def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Comp
         elif isinstance(version, float):
             fault = f"{version} is a number, which loses closing zeros; put the version in quotes"
             yield complaint(WARNING, fault, "tuned", "stamp", str(key))
-
-
-def _only_close(key: str, known: Iterable[str]) -> str:
-    hint = did_you_mean(key, sorted(known))
-    return hint if hint.startswith(" (did") else ""
 
 
 def _of_date(date: Any, today: datetime.date) -> Iterator[str]:

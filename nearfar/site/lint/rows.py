@@ -142,8 +142,8 @@ def _why_dead(table: ReferenceTable, row: str) -> str:
         return f"unused: {_names(table.used_for)} has no figure of {table.check}"
     reason = f"unused: {_names(table.used_for)} has no such figure"
     same = next((key for key in known if _same_cell(row, key)), None)
-    hint = did_you_mean(row, known) if same is None else f" (did you mean '{same}'?)"
-    if hint.startswith(" (did"):
+    hint = did_you_mean(row, known, else_all=False) if same is None else f" (did you mean '{same}'?)"
+    if hint:
         return reason + hint
     classes = sorted({split_class(key.partition(".")[0])[0] for key in known})
     return f"{reason} (its rows begin with {', '.join(classes[:8])})"
