@@ -25,7 +25,6 @@ REFRAME_CONFIG = _SHIPPED / "reframe_config.py"
 SCHEMAS = PACKAGE / "base" / "schemas"
 PAGE_TEMPLATES = PACKAGE / "report" / "templates"
 KIT_FILES = PACKAGE / "kit" / "files"
-CRITICAL_GAPS = PACKAGE / "history" / "tuning" / "critical_gaps.json"
 #: The program that ``mpirun`` starts as each rank.
 MPI_RANK = PACKAGE / "mpi" / "rank.py"
 

@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             types = {partition.name: partition.node_type or "" for partition in partitions}
             if args.apply:
                 held.enter_context(_alone(into))
-            chosen = samples.choose(store, question, runs, types, now)
+            chosen = samples.choose(store, question, runs, types, now, references.model_ranges.spreads(directories))
             if chosen is None or not chosen.pools:
                 _nothing(name, chosen, partitions, store.directory, len(files))
                 continue

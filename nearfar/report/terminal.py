@@ -11,7 +11,7 @@ from nearfar.report.figures import coverage, plural
 from nearfar.verdict import RunDirectory
 
 from .causes import ReasonGroup, answered
-from .headline import lead, modelled_notice, not_asked, reasons, short_name, where
+from .headline import lead, modelled_notice, not_asked, reasons, where
 from .next_step import next_step
 from .terminal_rows import table
 
@@ -45,7 +45,6 @@ def summarise(
     notice = modelled_notice(run)
     after = [
         *_answers(run, explained or {}, several, answered(measured)),
-        *_provisional(run),
         *_disturbed(run),
         *(f"not asked  {words}" for words in not_asked(run)),
         *([f"MODELLED  {notice}"] if notice else []),
@@ -86,20 +85,6 @@ def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, 
             lines.append(f"  · {explained[node.folder.name].sentence}{f' ({what})' if what else ''}")
     more = len(lines) - 1
     return [lines[0] + (f"; {plural(more, 'more node')} on the page" if more else "")] if lines else []
-
-
-def _provisional(run: RunDirectory) -> list[str]:
-    """Which checks were judged by references of few runs."""
-    checks = [check for node in run.nodes if not node.modelled for check in node.checks]
-    notes = {
-        short_name(check.name): None
-        for check in checks
-        for metric in (check.verdict.metrics if check.verdict else ())
-        if metric.reference is not None and metric.reference.provisional
-    }
-    if not notes:
-        return []
-    return [f"references  tuned, provisional (of few runs, with wide limits): {', '.join(notes)}"]
 
 
 def _disturbed(run: RunDirectory) -> list[str]:

@@ -89,7 +89,7 @@ class RunProgress:
 def _why_not_judged(verdict: Verdict) -> str:
     """Why no figure of a check was judged: for want of references, of limits, or both."""
     figures = [metric for metric in verdict.metrics if not metric.explains]
-    unlimited = sum(metric.reference is not None and metric.reference.described for metric in figures)
+    unlimited = sum(metric.unlimited for metric in figures)
     if not unlimited:
         return "it has no reference"
     without = "its figures differ too much among healthy nodes to have a limit"

@@ -18,6 +18,7 @@ from . import (
     look_plan,
     plausibility,
     run_directory,
+    thresholds,
     unused_references,
     verdict_file,
 )
@@ -79,6 +80,7 @@ __all__ = [
     "plausibility",
     "row_fault",
     "run_directory",
+    "thresholds",
     "unused_references",
     "verdict_file",
 ]

@@ -101,8 +101,7 @@ def from_nothing_judged(found: Sequence[Finding], metrics: Sequence[JudgedMetric
     compared = any(good(m.verdict) for m in metrics) or any(f.verdict == "PASS" for f in found)
     if compared or not passes(worst([f.verdict for f in found] + [m.verdict for m in metrics])):
         return []
-    noisy = [m for m in metrics if m.reference is not None and m.reference.described]
-    if metrics and len(noisy) == len(metrics):
+    if metrics and all(m.unlimited for m in metrics):
         return [messages.NO_LIMITS.finding(UNJUDGED)]
     if metrics:
         tuned = any(m.unit != RATIO_UNIT for m in metrics)

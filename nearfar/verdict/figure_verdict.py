@@ -49,12 +49,12 @@ def _verdict(metric: AnyMetric, reference: Reference | None, acceptance: bool, n
         explains = (
             metric.quantity in MADE_OF_OTHERS
             or metric.unit == RATIO_UNIT
-            or (reference is not None and reference.described)
+            or (reference is not None and reference.origin == "tuned")
         )
         verdict = "INDETERMINATE" if acceptance and not explains else NOT_JUDGED
         if reference is None:
             return _finding(messages.NO_REFERENCE, metric, verdict)
-        without = messages.NO_LIMIT if reference.described else messages.NO_BOUND
+        without = messages.NO_LIMIT if reference.origin == "tuned" else messages.NO_BOUND
         return _finding(without, metric, verdict, reference=reference.origin_words)
     # A plateau was reached, however little the visits agree; another look says whether it is reached again.
     span = None if metric.converged or metric.plateau is not None else consistency.span(metric)

@@ -199,7 +199,7 @@ def _judge_metric(
         contended=_contended(metric, raw),
         reference=None if reference is None else JudgedReference(
             reference.value, reference.lowest, reference.highest, reference.unit, reference.origin, reference.note, reference.stale,
-            reference.file, reference.stale_bounds, reference.described, reference.provisional,
+            reference.file, reference.stale_bounds,
         ),
         degraded_below=None if reference is None else reference.degraded_below,
         degraded_above=None if reference is None else reference.degraded_above,

@@ -221,8 +221,7 @@ def _raw_metric(metric: JudgedMetric) -> dict[str, Any]:
 
 
 def _raw_reference(reference: JudgedReference) -> dict[str, Any]:
-    weak = ("stale_bounds", "described", "provisional")
-    return {key: value for key, value in vars(reference).items() if value or key not in weak}
+    return {key: value for key, value in vars(reference).items() if value or key != "stale_bounds"}
 
 
 def _plain(value: Any) -> Any:

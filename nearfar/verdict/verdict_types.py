@@ -18,9 +18,7 @@ from .references import WIDENED, figure, more_digits, with_unit
 class JudgedReference:
     """What a figure should have been, in ``unit``: ``lowest`` and ``highest`` are the bounds in force (None: no bound). ``file``
     has the row, where it comes from one; ``stale``: tuned with other software; ``stale_bounds`` says how it judged then (``moved`` with
-    its fleet, ``widened``, ``as tuned``).
-    ``described``: healthy figures differ too much to tell a fault from normal variation; it may have no bound at all.
-    ``provisional``: tuned from few nodes, with wide bounds."""
+    its fleet, ``widened``, ``as tuned``)."""
 
     value: float
     lowest: float | None
@@ -31,8 +29,6 @@ class JudgedReference:
     stale: bool
     file: str | None = None
     stale_bounds: str | None = None
-    described: bool = False
-    provisional: bool = False
 
 
 @dataclass(frozen=True)
@@ -169,6 +165,11 @@ class JudgedMetric(BaseMetric):
             return False
         bounds = self.reference.lowest, self.reference.highest, self.degraded_below, self.degraded_above
         return any(bound is not None for bound in bounds)
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether it was tuned, and healthy figures differ too much for any bound."""
+        return self.reference is not None and self.reference.origin == "tuned" and not self.bounded
 
     @property
     def explains(self) -> bool:

@@ -1,5 +1,5 @@
-"""The limits of a pool: how far below the middle (of times above) a figure of a healthy host lies only as often as the budget of
-false alarms allows; or why there are none. docs/method/limits.md says how they are made."""
+"""The limits of a pool: how far below the middle (of times above) a healthy host's next figure lies only as often as the budget of
+false alarms allows; or why there are none. docs/method/limits.md says what each term buys."""
 
 from __future__ import annotations
 
@@ -8,36 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.base import statistics
-from nearfar.verdict import disturbances
-from nearfar.verdict.references import ReferenceRow, RowPlace
+from nearfar.base import statistics, student
+from nearfar.verdict import disturbances, thresholds
+from nearfar.verdict.references import ReferenceRow, RowPlace, with_unit
 
-from . import groups, spread, tail
-from .samples import SLACK, NodeFigure, Pool
-
-#: A FAIL limit further from the value lets a fault pass that the kind of row is there for: a lost NVLink lane of 18 (5.6 %), one of
-#: eight memory channels (12.5 %), transfers that take four times, one that takes sixteen times as long as others.
-USEFUL = {"lone": 0.05, "windowed": 0.10, "stream": 0.11, "latency": 0.25, "percentile": 3.0, "worst": 11.0}
-#: Beyond this part of the value something is certainly broken, however much healthy figures differ: half of a link among others.
-BROKEN = {False: 0.4, True: 0.8}
-#: The worst of many transfers over the median one: from the first on it is never as expected, below the second no fault by itself,
-#: beyond the third certainly broken.
-OUTLIER, LEAST_FAIL, BROKEN_WORST = 8.0, 12.0, 16.0
-#: One in a hundred transfers that takes so many times as long as on healthy hosts is certainly broken.
-BROKEN_PERCENTILE = 8.0
-#: More bad hosts are no exception, but another population.
-MOST_BAD = 0.3
-#: At first figures beyond so many robust deviations are set aside; whether they stay so is decided by the limit of the others.
-_FAR = 4.5
-#: That decision changes the limit, which decides again, at most so often.
-_ROUNDS = 8
-#: What is known of such figures before any is measured counts for so many further degrees of freedom in a DEGRADED limit, which drains
-#: nobody: else rows from few hosts would have none.
-_TRUSTED = 6
-#: Where a greater part of the single figures of healthy hosts lies beyond ``BROKEN``, that is a state of theirs, and means no fault.
-_SELDOM = 0.01
-#: So many times the way to the limit by the budget something is broken, where that limit itself lies too far away to mean a fault.
-_CERTAIN = 2.0
+from .samples import Pool
 
 
 @dataclass(frozen=True)
@@ -50,23 +25,20 @@ class Chances:
 
 @dataclass(frozen=True)
 class TunedLimit:
-    """``value`` is the middle of the hosts; beyond ``bound`` is FAIL, beyond ``degraded`` DEGRADED (None: the same), in the pool's
-    unit. ``bound`` is None where healthy figures differ so much that even ``BROKEN`` is none.
+    """A reference value with its bounds, in the pool's unit."""
 
-    ``n`` counts hosts; ``spread`` is the standard deviation of the next figure as a part of ``value``, ``k`` how many of them
-    beyond it the limit lies by the budget. ``provisional``: with more hosts it would come nearer. ``described``: no number of
-    hosts would bring it so near that a fault is told from a bad day. ``aside`` names hosts with figures that lie outside.
-    """
-
+    #: The median of the hosts.
     value: float
+    #: Beyond it is FAIL; None where healthy runs reach what would certainly be broken.
     bound: float | None
+    #: Beyond it is DEGRADED; None: there is no room before ``bound``.
     degraded: float | None
-    k: float
+    #: Standard deviation of the next figure, as a part of ``value``.
     spread: float
+    #: Hosts.
     n: int
     unit: str
-    provisional: bool = False
-    described: bool = False
+    #: Hosts with figures beyond ``as_expected``.
     aside: tuple[str, ...] = ()
 
     @property
@@ -93,105 +65,77 @@ def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
             return Refusal(f"{count} {reason}; nobody knows what the others are worth")
         reason = "were disturbed, not verified, or had clocks held down"
         return Refusal(f"{count} {reason}{runs}; the others are the best of them")
-    bad, why = groups.apart(pool, MOST_BAD)
-    if why is not None:
-        return Refusal(why)
-    return _of(pool, _healthy(pool, bad, chances), chances)
-
-
-def _healthy(pool: Pool, bad: frozenset[str], chances: Chances) -> list[NodeFigure]:
-    """The figures that the limits are made from: those of no ``bad`` host that lie within the FAIL limit of the others. All of
-    them where that would leave out more than a few hosts."""
-    every = [figure for figure in pool.figures if figure.node not in bad]
-    middle = statistics.median(figure.median for figure in every)
-    slack, away = SLACK[pool.kind], {id(figure): abs(figure.median / middle - 1) for figure in every}
-    robust = statistics.SIGMA_PER_MAD * statistics.median(away.values())
-    assumed, n = spread.ASSUMED[pool.kind], len({figure.node for figure in every})
-    joined = math.hypot(assumed * math.sqrt(spread.ASSUMED_WEIGHT / (spread.ASSUMED_WEIGHT + n)), robust)
-    kept = [figure for figure in every if away[id(figure)] <= max(slack, _FAR * joined)]
-    for _ in range(_ROUNDS):
-        middle, spread_of_kept = _spread(pool, kept)
-        most = max(slack, _factor(spread_of_kept, kept, chances.degraded, _TRUSTED) * spread_of_kept.deviation)
-        again = [figure for figure in every if abs(figure.median / middle - 1) <= most]
-        if again == kept:
-            break
-        kept = again
-    left = {figure.node for figure in kept}
-    lost = {figure.node for figure in pool.figures} - left
-    return kept if len(lost) <= MOST_BAD * (len(left) + len(lost)) else list(pool.figures)
-
-
-def _spread(pool: Pool, figures: Sequence[NodeFigure]) -> tuple[float, spread.Spread]:
-    """The middle of the hosts, and the spread of their figures about it."""
-    hosts: dict[str, list[float]] = {}
-    for f in figures:
-        hosts.setdefault(f.node, []).append(f.median)
-    middle = statistics.median(statistics.median(own) for own in hosts.values())
-    sign = 1 if pool.less_is_better else -1
-
-    def worse(value: float) -> float:
-        return sign * (value / middle - 1)
-
-    return middle, spread.estimate(
-        [spread.HostFigure(f.node, worse(f.median), [worse(value) for value in f.values], own(f, middle)) for f in figures],
-        pool.kind,
-    )  # fmt: skip
-
-
-def own(figure: NodeFigure, middle: float) -> float | None:
-    """The standard deviation that a figure's own intervals tell, as a part of ``middle``."""
-    return statistics.median(figure.errors) / middle if figure.errors else None
-
-
-def _factor(estimated: spread.Spread, figures: Sequence[NodeFigure], p: float, trusted: int = 0) -> float:
-    n = len({figure.node for figure in figures})
-    return tail.factor(p, estimated.freedom + trusted, estimated.skewness) * math.sqrt(1 + 1 / n)
-
-
-def _of(pool: Pool, healthy: Sequence[NodeFigure], chances: Chances) -> TunedLimit:
-    middle, estimated = _spread(pool, healthy)
-    value = float(f"{middle:.4g}")
-    sign, slack, n = (1 if pool.less_is_better else -1), SLACK[pool.kind], len({each.node for each in healthy})
-    k = _factor(estimated, healthy, chances.fail)
-    worst = max(sign * (each.median / value - 1) for each in healthy) + estimated.run
-    part = max(slack, k * estimated.deviation, worst)
-    inner = max(slack, _factor(estimated, healthy, chances.degraded, _TRUSTED) * estimated.deviation)
-    if pool.kind == "worst":
-        part, inner = max(part, LEAST_FAIL / value - 1), min(inner, max(0.0, OUTLIER / value - 1))
-    settled = max(slack, tail.settled(chances.fail, estimated.least_skewness) * estimated.deviation, worst)
-    described = settled > USEFUL[pool.kind]
-    broken = _broken(pool, value)
-    # What is certainly broken is FAIL even where healthy figures lie far apart; a figure that may be healthy is not.
-    fail: float | None = min(broken, max(part, _CERTAIN * settled) if described else part)
-    values = [sign * (each / value - 1) for figure in healthy for each in figure.values]
-    two_states = sum(each > broken for each in values) > _SELDOM * len(values)
-    if settled >= broken or two_states:
-        fail, described = None, True
-    outside = sorted({each.node for each in pool.figures if sign * (each.median / value - 1) > inner})
+    hosts, kind, sign = pool.nodes, pool.kind, 1 if pool.less_is_better else -1
+    value, n = float(f"{statistics.median(hosts.values()):.4g}"), len(hosts)
+    deviation = _deviation(pool, value, n)
+    fail, degraded = (
+        max(floor[kind], _factor(chance, n) * deviation)
+        for chance, floor in ((chances.fail, thresholds.FAIL_FLOOR), (chances.degraded, thresholds.DEGRADED_FLOOR))
+    )
+    most = thresholds.WORST_FAIL[1] / value - 1 if kind == "worst" else thresholds.CERTAINLY_BROKEN[kind]
+    if kind == "worst":
+        fail = max(fail, thresholds.WORST_FAIL[0] / value - 1)
+        degraded = min(degraded, max(0.0, thresholds.WORST_DEGRADED / value - 1))
+    worse = {host: sign * (middle / value - 1) for host, middle in hosts.items()}
+    better = [host for host, part in worse.items() if -part > min(fail, most)]
+    if len(better) > thresholds.MOST_BETTER * n:
+        return Refusal(_disagreement(pool, hosts, better))
+    fail = min(most, fail)
+    if _often_beyond(pool, value, most, sign):
+        return TunedLimit(value, None, None, deviation, n, pool.unit)
+    inner = None if degraded >= fail else degraded
+    aside = {f.node for f in pool.figures if sign * (f.median / value - 1) > (fail if inner is None else inner)}
     return TunedLimit(
-        value, None if fail is None else value * (1 + sign * fail), None if fail is None or inner >= fail else value * (1 + sign * inner),
-        round(k, 2), estimated.deviation, n, pool.unit, part > USEFUL[pool.kind] and not described, described, tuple(outside),
+        value, value * (1 + sign * fail), None if inner is None else value * (1 + sign * inner), deviation, n, pool.unit,
+        tuple(sorted(aside)),
     )  # fmt: skip
 
 
-def _broken(pool: Pool, value: float) -> float:
-    """How far from the value, as a part of it, something is certainly broken."""
-    if pool.kind == "worst":
-        return BROKEN_WORST / value - 1
-    return BROKEN_PERCENTILE - 1 if pool.kind == "percentile" else BROKEN[pool.less_is_better]
+def _deviation(pool: Pool, value: float, n: int) -> float:
+    """Standard deviation of the next figure, as a part of ``value``: of hosts and their boards, held to what is known of such figures
+    anywhere, and of runs. Medians alone: no few runs or hosts move it."""
+    among = (
+        statistics.SIGMA_PER_MAD * statistics.median(abs(f.median / value - 1) for f in pool.figures) if n > 1 else 0.0
+    )
+    weight = thresholds.SPREAD_WEIGHT
+    hosts = (weight * pool.assumed**2 + (n - 1) * among**2) / (weight + n - 1)
+    # The middle run of a figure is no distance from itself.
+    moved = [abs(run - f.median) / value for f in pool.figures for run in f.values if run != f.median]
+    owns = [error / value for f in pool.figures for error in f.errors]
+    runs = max(
+        statistics.SIGMA_PER_MAD * statistics.median(moved) if moved else 0.0,
+        statistics.median(owns) if owns else 0.0,
+    )
+    return math.hypot(math.sqrt(hosts), runs)
+
+
+def _factor(chance: float, n: int) -> float:
+    """Deviations beyond the median of ``n`` hosts that the next figure exceeds with a ``chance``."""
+    return student.quantile(2 * chance, thresholds.TAIL_FREEDOM) * math.sqrt(1 + 1 / n)
+
+
+def _often_beyond(pool: Pool, value: float, most: float, sign: int) -> bool:
+    """Whether healthy runs reach what would certainly be broken: a state of theirs, no fault."""
+    runs = [sign * (run / value - 1) for figure in pool.figures for run in figure.values]
+    return sum(part > most for part in runs) > thresholds.SELDOM * len(runs)
+
+
+def _disagreement(pool: Pool, hosts: dict[str, float], better: Sequence[str]) -> str:
+    """Two kinds of hosts, by name and median: nobody knows which are right."""
+    groups = (better, [host for host in hosts if host not in better])
+    named = (f"{_listed(own)} at {with_unit(statistics.median(hosts[h] for h in own), pool.unit)}" for own in groups)
+    return f"two groups of nodes: {'; '.join(named)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:4])
+    return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown
 
 
 def row(place: RowPlace, limit: TunedLimit, less_is_better: bool) -> ReferenceRow:
     """The row of a reference file, with what its provenance says of it."""
     bound = _part(limit.bound, limit.value, less_is_better)
-    about: dict[str, Any] = {
-        "n": limit.n,
-        "k": limit.k,
-        "spread": round(limit.spread, 5),
-        "provisional": limit.provisional,
-    }
-    if limit.described:
-        about["described"] = True
+    about: dict[str, Any] = {"n": limit.n, "spread": round(limit.spread, 5)}
     if limit.degraded is not None:
         about["degraded"] = _part(limit.degraded, limit.value, less_is_better)
     lower, upper = (None, bound) if less_is_better else (bound, None)

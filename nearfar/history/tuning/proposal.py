@@ -187,8 +187,7 @@ def _looser(new: ReferenceRow, before: ReferenceRow | None) -> tuple[float, floa
 def _of_before(row: ReferenceRow, today: CurrentFile) -> ReferenceRow:
     """A row of today's with what the provenance says of the tune that it is from."""
     whole = {key: today.tuned[key] for key in ("date", "n", "stamp") if key in today.tuned}
-    provisional = {"provisional": True} if today.tuned.get("provisional") else {}
-    return replace(row, provenance={**whole, **provisional, **row.provenance})
+    return replace(row, provenance={**whole, **row.provenance})
 
 
 def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions, figures: int) -> dict[str, Any]:
@@ -200,7 +199,6 @@ def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions
         "date": day_text(chosen.last),
         "first": day_text(chosen.first),
         "n": min(about["n"] for about in own),
-        **({"provisional": True} if any(about.get("provisional") for about in own) else {}),
         "stamp": dict(chosen.stamp),
         "budget": {"node_nights": NODE_NIGHTS, "fail": FAIL, "degraded": DEGRADED, "figures": figures},
         "runs": [*runs, f"and {left} earlier"] if left else runs,

@@ -11,7 +11,9 @@ from typing import Any
 from nearfar.base import statistics
 from nearfar.cells import CellError, parse
 from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl
-from nearfar.verdict import disturbances, row_fault
+from nearfar.measurement import COMPUTE_UNITS
+from nearfar.topology import LOCAL_CLASS
+from nearfar.verdict import disturbances, row_fault, thresholds
 from nearfar.verdict.references import known_checks
 
 from . import disturbed_runs, hosts
@@ -24,8 +26,6 @@ AHEAD = timedelta(days=1)
 _WIDE = 2 * 1.96
 #: Units whose figures are rates; beside times these are tuned.
 RATES = ("GB/s", "MB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
-#: A figure within this part of the middle is as expected, by the kind of row. One NVLink lane of 18 is 5.6 %.
-SLACK = {"lone": 0.02, "windowed": 0.05, "stream": 0.10, "latency": 0.10, "percentile": 1.0, "worst": 1.0}
 #: Ratios that are tuned beside what they are made of: far over near, and the slowest of many transfers over the median one.
 _OF_A_RATIO, _OF_THE_WORST = "_over_near", "_tail_worst"
 #: The time of the slowest in a hundred transfers.
@@ -44,19 +44,17 @@ class NodeFigure:
 
     @cached_property
     def median(self) -> float:
-        """Over the runs, each with the weight of its own error; those within the usual one of all alike."""
-        if not self.errors or max(self.errors) <= 2 * min(self.errors):
-            return statistics.median(self.values)
-        usual = statistics.median(self.errors)
-        return statistics.weighted_median(self.values, [1 / max(usual, error) ** 2 for error in self.errors])
+        """Over the runs."""
+        return statistics.median(self.values)
 
 
 @dataclass(frozen=True)
 class Pool:
     """The figures that one row speaks of. ``model`` is the GPUs', None on nodes without; ``indexed``: whether the figures are
     of GPUs. ``node_type`` is a site file's name, else the product's; ``ceiling`` what the links can carry, in ``unit``;
-    ``unreliable`` how many figures of its own were left out because their measurement went wrong; ``beyond`` one of them that
-    cannot be, and ``disturbed`` the runs that the others come from, in words."""
+    ``assumed`` is the standard deviation from host to host before any is measured, as a part of a figure; ``unreliable`` how many
+    figures of its own were left out because their measurement went wrong; ``beyond`` one of them that cannot be, and ``disturbed`` the
+    runs that the others come from, in words."""
 
     check: str
     model: str | None
@@ -70,6 +68,7 @@ class Pool:
     figures: tuple[NodeFigure, ...] = field(repr=False)
     beyond: str | None = None
     disturbed: str | None = None
+    assumed: float = 0.0
 
     @property
     def less_is_better(self) -> bool:
@@ -102,12 +101,17 @@ class ChosenSamples:
 
 
 def choose(
-    store: History, question: RowFilter, runs: Sequence[str] | None, types: Mapping[str, str], now: datetime
+    store: History,
+    question: RowFilter,
+    runs: Sequence[str] | None,
+    types: Mapping[str, str],
+    now: datetime,
+    spreads: Mapping[str, Mapping[str, float]] | None = None,
 ) -> ChosenSamples | None:
     """The figures of ``question`` (and of ``runs`` alone, where they are named) that may enter; None where there are none.
 
-    ``types`` has the node type of each partition that is asked for. Of the software stamps that counts which most hosts had last;
-    what is dated later than ``now`` and a day decides nothing.
+    ``types`` has the node type of each partition that is asked for, ``spreads`` what is known of GPU models, by kind. Of the software
+    stamps that counts which most hosts had last; what is dated later than ``now`` and a day decides nothing.
     """
     # A program that does not say whether MPS ran saw none.
     stamped = {"mps": pl.col("mps").fill_null("off")}
@@ -153,7 +157,9 @@ def choose(
     if cannot:
         left_out[_beyond(cannot)] = sum(figure["count"] for figure in cannot)
     # What has no other figures is still named, and refused.
-    whole = _pools([*can_be, *cannot], _by_pool([*unreliable.to_dicts(), *cannot], types), types, left_out)
+    whole = _pools(
+        [*can_be, *cannot], _by_pool([*unreliable.to_dicts(), *cannot], types), types, left_out, spreads or {}
+    )
     entered = [row for row in usable if row["driver"] is None or tuple(row[key] for key in STAMP) == chosen]
     return ChosenSamples(
         pools=tuple(whole),
@@ -264,6 +270,7 @@ def _pools(
     unreliable: Mapping[tuple[object, ...], Sequence[Mapping[str, Any]]],
     types: Mapping[str, str],
     left_out: dict[str, int],
+    spreads: Mapping[str, Mapping[str, float]],
 ) -> list[Pool]:
     groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     mpi = _mpi(figures := list(figures))
@@ -275,7 +282,7 @@ def _pools(
         key = _key(figure, types)
         groups.setdefault(key, []).append(figure)
     return [
-        _pool(key, own, unreliable.get(key, ()))
+        _pool(key, own, unreliable.get(key, ()), spreads.get(str(key[1]), {}))
         for key, own in sorted(groups.items(), key=lambda item: tuple(map(str, item[0])))
     ]
 
@@ -305,16 +312,20 @@ def _not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
 
 
 def _pool(
-    key: tuple[object, ...], figures: Sequence[Mapping[str, Any]], unreliable: Sequence[Mapping[str, Any]]
+    key: tuple[object, ...],
+    figures: Sequence[Mapping[str, Any]],
+    unreliable: Sequence[Mapping[str, Any]],
+    spreads: Mapping[str, float],
 ) -> Pool:
     check, model, row, unit, node_type = key
-    first = figures[0]
+    first, kind = figures[0], kind_of(figures[0])
     ceilings = [float(f["ceiling"]) for f in figures if f["ceiling"] is not None]
     return Pool(
-        check=str(check), model=None if model is None else str(model), row=str(row), unit=str(unit), kind=kind_of(first),
+        check=str(check), model=None if model is None else str(model), row=str(row), unit=str(unit), kind=kind,
         indexed=first["gpus"] is not None, node_type=str(node_type), ceiling=max(ceilings, default=None),
         unreliable=sum(group["count"] for group in unreliable), beyond=next((f["why"] for f in figures if "why" in f), None),
         figures=_figures(figures), disturbed=disturbed_runs.words(group for group in unreliable if "disturbed" in group),
+        assumed=spreads.get(kind, thresholds.SPREAD[kind]),
     )  # fmt: skip
 
 
@@ -335,14 +346,17 @@ def _figures(figures: Sequence[Mapping[str, Any]]) -> tuple[NodeFigure, ...]:
 
 
 def kind_of(figure: Mapping[str, Any]) -> str:
-    """Which slack a figure has: ``lone`` cells of a copy engine, ``stream`` of cores, ``latency``, the ``worst`` of many transfers over
-    the median one, a high ``percentile`` of their times; all others, in windows or by kernels of GPUs, ``windowed``."""
+    """Which spread and floors a figure has: ``lone`` cells of a copy engine, a ``gpu`` that computes or uses its own memory,
+    ``stream`` of cores, ``latency``, the ``worst`` of many transfers over the median one, a high ``percentile`` of their times; all
+    others ``windowed``."""
     if str(figure["class"]).endswith(_OF_THE_WORST):
         return "worst"
     if str(figure["class"]).endswith(_OF_A_PERCENTILE):
         return "percentile"
     if str(figure["unit"]) in LESS_IS_BETTER:
         return "latency"
+    if str(figure["unit"]) in COMPUTE_UNITS or str(figure["class"]).startswith(LOCAL_CLASS):
+        return "gpu"
     if figure["quantity"] == "stream":
         return "windowed" if str(figure["cell"]).startswith("g") else "stream"
     if figure["quantity"] != "copy" or figure["engine"] != "ce":

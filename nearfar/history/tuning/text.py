@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nearfar.base import day_text
@@ -45,8 +45,6 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
         say(line)
     for place, limit in made.tuned.items():
         say(f"{place_key(place)}: {_bounds(limit)}")
-    for line in _kinds(list(made.tuned.values())):
-        say(line)
     if made.diff and made.today.comments_lost:
         say(f"{made.today.path}: {counted(made.today.comments_lost, 'comment line')} below its head are not kept")
     sys.stdout.write(made.diff)
@@ -83,44 +81,17 @@ def _looser(made: Proposal) -> list[str]:
 
 
 def _bounds(limit: TunedLimit) -> str:
-    """``n = 3, spread 0.5 %: FAIL below 52.1, DEGRADED below 54.3; provisional``."""
+    """``n = 3, spread 0.5 %: FAIL below 52.1, DEGRADED below 54.3``."""
     text = f"n = {limit.n}, spread {100 * limit.spread:.2g} %"
     if limit.bound is None:
         return f"{text}: too noisy for any limit"
     side = "above" if limit.bound > limit.value else "below"
     text += f": FAIL {side} {figure(limit.bound, limit.unit)}"
-    text += "" if limit.degraded is None else f", DEGRADED {side} {figure(limit.degraded, limit.unit)}"
-    return text + ("; provisional" if limit.provisional else "; described" if limit.described else "")
-
-
-def _kinds(limits: Sequence[TunedLimit]) -> list[str]:
-    """How many limits are good enough to tell a fault, and how many are not, and why."""
-    described, provisional = (sum(getattr(limit, label) for limit in limits) for label in ("described", "provisional"))
-    settled = len(limits) - described - provisional
-    lines = (
-        [f"{counted(settled, 'row')} of {len(limits)} with a FAIL limit near enough to tell a fault"] if limits else []
-    )
-    if provisional:
-        hosts = {limit.n for limit in limits if limit.provisional}
-        lines.append(
-            f"{counted(provisional, 'row')} provisional: their limits are wide because {_range(hosts)} "
-            f"{'is' if hosts == {1} else 'are'} few; measure more hosts and tune again"
-        )
-    if described:
-        lines.append(
-            f"{counted(described, 'row')} too noisy in these runs to tell a fault from normal variation, and more hosts would "
-            "not help: FAIL only where something is certainly broken; otherwise the usual range is shown"
-        )
-    return lines
+    return text + ("" if limit.degraded is None else f", DEGRADED {side} {figure(limit.degraded, limit.unit)}")
 
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-
-
-def _range(hosts: Collection[int]) -> str:
-    least, most = min(hosts), max(hosts)
-    return counted(most, "host") if least == most else f"{least} to {counted(most, 'host')}"
 
 
 def _budget(made: Proposal) -> list[str]:

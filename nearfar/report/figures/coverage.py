@@ -26,7 +26,7 @@ def of_checks(checks: Iterable[CheckRecord]) -> JudgedCount:
     found = [figure for check in checks for figure in figures(check, "") if not figure.explains]
     # With --acceptance one that has no reference is INDETERMINATE; it was compared with nothing all the same.
     compared_with_nothing = [f for f in found if f.shown in (NOT_JUDGED, "INDETERMINATE") and not f.bounded]
-    unlimited = sum(f.reference is not None and f.reference.described for f in compared_with_nothing)
+    unlimited = sum(f.unlimited for f in compared_with_nothing)
     return JudgedCount(len(found) - len(compared_with_nothing), len(compared_with_nothing) - unlimited, unlimited)
 
 

@@ -72,13 +72,8 @@ def expectation(reference: JudgedReference, at_least: float | None, at_most: flo
 
 
 def origin(reference: JudgedReference) -> list[str]:
-    """Where a reference comes from, and what weakens it: ``tuned``, ``provisional``, ``described``, ``stale``."""
-    weak = [
-        ("provisional", reference.provisional),
-        ("described", reference.described),
-        ("stale", reference.stale),
-    ]
-    return [reference.origin, *(word for word, holds in weak if holds)]
+    """Where a reference comes from, and whether it is ``stale``."""
+    return [reference.origin, *(["stale"] if reference.stale else [])]
 
 
 def seconds(value: Any) -> str:

@@ -66,6 +66,16 @@ def read(directories: Sequence[Path]) -> ModelRanges:
     return found
 
 
+def spreads(directories: Sequence[Path]) -> dict[str, Mapping[str, float]]:
+    """What is known of the standard deviation from host to host, by GPU model and kind of figure, as a part of a figure."""
+    found: dict[str, Mapping[str, float]] = {}
+    for path in site_files("gpus", list(directories)).values():
+        file = SiteFile(path)
+        for model in file.data["gpu_models"]:
+            found.setdefault(model, file.data.get("spread", {}))
+    return found
+
+
 def _nominal_memory(file: SiteFile) -> dict[str, list[HealthyRange]]:
     memory = file.data.get("memory")
     if memory is None:

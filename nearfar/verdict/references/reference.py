@@ -16,8 +16,6 @@ class Reference:
     ``stale``: measured with other software; ``stale_bounds`` says how the bounds came to be then: ``moved`` with the fleet, ``widened``
     by an allowance, ``as tuned`` once its time is over.
     ``accepts``: whether what passes it is as it should be; False where it only tells what is broken, or unlike its like.
-    ``described``: tuned from healthy figures that differ too much to tell a fault from normal variation; it may have no bound at all.
-    ``provisional``: tuned from few nodes, with wide bounds.
     """
 
     value: float
@@ -33,8 +31,6 @@ class Reference:
     degraded_above: float | None = None
     accepts: bool = True
     stale_bounds: str | None = None
-    described: bool = False
-    provisional: bool = False
 
     @property
     def lowest(self) -> float | None:

@@ -17,7 +17,7 @@ from nearfar.question import questions
 from nearfar.topology import Link, Node
 
 from . import few_nodes
-from .reference import Reference, with_unit
+from .reference import Reference
 from .reference_row import ReferenceRow, place_key, row_at
 from .software_changes import changes
 
@@ -149,28 +149,16 @@ class ReferenceFile:
     def reference(self, row: ReferenceRow, software: Mapping[str, str]) -> Reference:
         """A row as a reference; stale when the ``software`` differs from what the values were tuned with."""
         tuned = {**self.tuned, **row.provenance}
-        note = _tuned_note(row, tuned) if self.origin == "tuned" else str(self.provenance["published"]["source"])
+        note = (
+            f"tuned {tuned['date']}, n = {tuned['n']}"
+            if self.origin == "tuned"
+            else str(self.provenance["published"]["source"])
+        )
         found = Reference(
             float(row.value), row.lower, row.upper, row.unit, self.origin, note,
-            stale=bool(changes(self.stamp(row), software)), file=str(self.file.path), described=bool(tuned.get("described")),
-            provisional=bool(tuned.get("provisional")),
+            stale=bool(changes(self.stamp(row), software)), file=str(self.file.path),
         )  # fmt: skip
         return few_nodes.with_two_bounds(found, row)
-
-
-def _tuned_note(row: ReferenceRow, tuned: Mapping[str, Any]) -> str:
-    """``tuned 2026-11-20, n = 12, provisional``: what a reader of a verdict has to know of a limit."""
-    weak = ["provisional"] if tuned.get("provisional") else []
-    weak += (
-        [f"described: usually {_usual(row, tuned['spread'])}"] if tuned.get("described") and "spread" in tuned else []
-    )
-    return ", ".join([f"tuned {tuned['date']}", f"n = {tuned['n']}", *weak])
-
-
-def _usual(row: ReferenceRow, spread: float) -> str:
-    """Where 19 of 20 figures lie."""
-    ends = (with_unit(row.value * (1 + sign * 2 * spread), row.unit) for sign in (-1, 1))
-    return " to ".join(ends)
 
 
 def known_checks() -> tuple[str, ...]:
