@@ -7,19 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.simulated_nights import BETWEEN, NOISE, PATHS
-
+from . import worlds
 from .columns import columns
 from .noise import Table
-
-#: The part of the nights on which a shared host has a neighbour that streams through its memory.
-NEIGHBOURS = 0.01
+from .worlds import World
 
 
 @dataclass(frozen=True)
 class Fleet:
     """``values``: the figures of healthy nodes, nodes × nights × columns, parts of the nominal ones; ``medians`` likewise, of the
-    samples; ``levels``: what each cell had that night, nodes × nights × cells; ``neighbour``: nodes × nights."""
+    samples; ``levels``: what each cell had that night, nodes × nights × cells; ``neighbour``: which of nodes × nights had
+    load that they did not see."""
 
     host: str
     values: np.ndarray
@@ -53,43 +51,22 @@ def drawn(
     return (table.median[at], table.median[at]) if share else (table.plateau[at], table.median[at])
 
 
-def nodes_of(count: int, spread: str, source: np.random.Generator) -> np.ndarray:
-    """What healthy nodes have of each cell, nodes × cells. ``spread``: ``normal``, or ``ceiling``: as far, exponentially, below it."""
-    shape = (count, len(PATHS))
-    if spread == "ceiling":
-        return 1 + BETWEEN * (1 - source.exponential(1.0, shape))
-    return 1 + BETWEEN * source.standard_normal(shape)
-
-
 def fleet(
-    host: str, nodes: int, nights: int, tables: Mapping[str, Table], source: np.random.Generator, spread: str = "normal"
+    host: str, nodes: int, nights: int, tables: Mapping[str, Table], source: np.random.Generator, world: World
 ) -> Fleet:
-    """A healthy fleet; on shared hosts some nights have a neighbour."""
-    night = np.array([NOISE[host][path.kind].night for path in PATHS])
-    levels = nodes_of(nodes, spread, source)[:, None] * (
-        1 + night * source.standard_normal((nodes, nights, len(PATHS)))
-    )
-    neighbour = (source.random((nodes, nights)) < NEIGHBOURS) & (host == "shared")
-    levels[neighbour] *= _beside_a_neighbour(int(neighbour.sum()), source)
+    """A healthy fleet."""
+    levels, loaded = worlds.levels(world, host, nodes, nights, source)
     values = np.empty((nodes, nights, len(columns())))
     medians = np.empty_like(values)
     ratios: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     for number, each in enumerate(columns()):
         # Plateau and median of a cell are of the same samples.
         if each.cell not in ratios:
-            ratios[each.cell] = drawn(tables[each.path.kind], False, (nodes, nights), source)
+            left = worlds.wild(world, (nodes, nights), source)
+            ratios[each.cell] = tuple(
+                left * part for part in drawn(tables[each.path.kind], False, (nodes, nights), source)
+            )  # type: ignore[assignment]
         plateau, median = ratios[each.cell]
         values[:, :, number] = levels[:, :, each.cell] * (median if each.share else plateau)
         medians[:, :, number] = levels[:, :, each.cell] * median
-    return Fleet(host, values, medians, levels, neighbour, tables)
-
-
-def _beside_a_neighbour(count: int, source: np.random.Generator) -> np.ndarray:
-    """What a neighbour that streams through the host's memory leaves of each cell, node-nights × cells."""
-    left = np.ones((count, len(PATHS)))
-    strength = source.uniform(0.05, 0.35, count)
-    for number, path in enumerate(PATHS):
-        if path.kind != "pair":
-            h2d = "n0:g" in path.cell or path.kind == "stream"
-            left[:, number] = 1 - strength * (1 if h2d else 0.05)
-    return left
+    return Fleet(host, values, medians, levels, loaded, tables)

@@ -12,13 +12,14 @@ from functools import cache
 import numpy as np
 
 from benchmarks import judged_faults
-from benchmarks.simulated_nights import NODE, NOISE, PATHS
+from benchmarks.simulated_nights import NODE, PATHS
 from nearfar.verdict import references
 from nearfar.verdict.references import ReferenceFile, Upgrade
 
 from .columns import columns, node_metrics
-from .fleets import drawn, nodes_of
+from .fleets import fleet
 from .noise import Table
+from .worlds import World
 
 #: The software that changes, and its versions.
 DRIVER, BEFORE, AFTER = "driver", "1", "2"
@@ -56,21 +57,10 @@ def lone_rows() -> tuple[tuple[int, tuple[str, str]], ...]:
 
 
 def pool(
-    host: str, nodes: np.ndarray, runs: int, tables: Mapping[str, Table], source: np.random.Generator, left: np.ndarray
+    world: World, host: str, n: int, tables: Mapping[str, Table], source: np.random.Generator, left: np.ndarray
 ) -> np.ndarray:
-    """The figures of nodes that references are made from, nodes × runs × columns; ``nodes`` is nodes × cells, ``left`` what each has left
-    of each column."""
-    shape = (len(nodes), runs)
-    found = np.empty((*shape, len(columns())))
-    ratios: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    for number, each in enumerate(columns()):
-        kind = each.path.kind
-        if each.cell not in ratios:
-            night = 1 + NOISE[host][kind].night * source.standard_normal(shape)
-            plateau, median = drawn(tables[kind], False, shape, source)
-            ratios[each.cell] = night * plateau, night * median
-        found[:, :, number] = nodes[:, each.cell, None] * ratios[each.cell][each.share]
-    return found * left[:, None]
+    """The figures of ``n`` nodes that references are made from, nodes × runs × columns; ``left`` is what each has left of each column."""
+    return fleet(host, n, judged_faults.RUNS, tables, source, world).values * left[:, None]
 
 
 def file_of(figures: np.ndarray) -> ReferenceFile:
@@ -110,16 +100,3 @@ def limits(files: Sequence[ReferenceFile], driver: str = BEFORE, upgrade: Upgrad
                     degraded[row, number] = found.degraded_below / each.nominal
                 tuned[row, number] = found.origin == "tuned"
     return Limits(value, fail, degraded, tuned)
-
-
-def fresh_pools(
-    host: str,
-    n: int,
-    files: int,
-    tables: Mapping[str, Table],
-    source: np.random.Generator,
-    spread: str,
-    left: np.ndarray,
-) -> list[np.ndarray]:
-    """Pools of ``n`` nodes for each of some files; ``left``, n × columns, is what the nodes lack."""
-    return [pool(host, nodes_of(n, spread, source), judged_faults.RUNS, tables, source, left) for _ in range(files)]

@@ -12,7 +12,7 @@ from nearfar.site import Policy
 from nearfar.verdict import baseline
 from nearfar.verdict.references import ReferenceFile
 
-from . import draining, judging, rules, shares
+from . import draining, judging, rules, shares, worlds
 from .agreement import Agreement, RealNights, agreement, real_nights
 from .columns import columns
 from .comparators import COMPARATORS, compared
@@ -23,6 +23,7 @@ from .noise import Table, tables
 from .rules import Limits
 from .twin import Words, judged
 from .upgrades import upgraded
+from .worlds import World
 
 #: Fleets of each size, so that there are nodes enough.
 FLEETS = {20: 50, 120: 10, 1000: 3}
@@ -40,17 +41,17 @@ POLICY = Policy("simulated")
 
 @dataclass(frozen=True)
 class Case:
-    """A cell of a table: ``host``, references from ``n`` nodes, nights, how nodes differ, and the seed."""
+    """A cell of a table: ``host``, references from ``n`` nodes, nights, the seed, and the name of the world."""
 
     host: str
     n: int
     nights: int
     seed: int
-    spread: str = "normal"
+    world: str = "plain"
 
     def source(self, *more: object) -> np.random.Generator:
         """Its own draws."""
-        words = f"{self.host} {self.n} {self.spread} {more}"
+        words = f"{self.host} {self.n} {self.world} {more}"
         return np.random.default_rng([self.seed, *words.encode()])
 
 
@@ -59,15 +60,20 @@ def _tables(host: str, seed: int) -> Mapping[str, Table]:
     return tables(host, np.random.default_rng([seed, *host.encode()]))
 
 
+def _world(case: Case) -> World:
+    return worlds.on(worlds.drawn(case.world, np.random.default_rng([case.seed, *case.world.encode()])), case.host)
+
+
 def made(case: Case, nodes: int, source: np.random.Generator) -> Fleet:
     """A healthy fleet."""
-    return fleet(case.host, nodes, case.nights, _tables(case.host, case.seed), source, case.spread)
+    return fleet(case.host, nodes, case.nights, _tables(case.host, case.seed), source, _world(case))
 
 
 def pools(case: Case, files: int, source: np.random.Generator, bad: float = 0.0) -> list[np.ndarray]:
     """What references are made from."""
     left = bad_nodes(case.n, bad)
-    return rules.fresh_pools(case.host, case.n, files, _tables(case.host, case.seed), source, case.spread, left)
+    own = _tables(case.host, case.seed)
+    return [rules.pool(_world(case), case.host, case.n, own, source, left) for _ in range(files)]
 
 
 def worst(words: np.ndarray) -> np.ndarray:

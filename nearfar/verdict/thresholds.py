@@ -19,11 +19,11 @@ TAIL_FREEDOM = 12
 #: Part of the value · No FAIL bound is nearer: one NVLink lane of 18 (5.6 %) and one memory channel of eight (12.5 %) lie beyond it, a
 #: healthy host of a pool that is steadier than the next does not.
 FAIL_FLOOR = {
-    "lone": 0.035, "gpu": 0.035, "windowed": 0.07, "stream": 0.10, "latency": 0.15, "percentile": 1.0, "worst": 1.0,
+    "lone": 0.045, "gpu": 0.035, "windowed": 0.07, "stream": 0.10, "latency": 0.15, "percentile": 1.0, "worst": 1.0,
 }  # fmt: skip
 #: Part of the value · No DEGRADED bound is nearer.
 DEGRADED_FLOOR = {
-    "lone": 0.02, "gpu": 0.02, "windowed": 0.05, "stream": 0.07, "latency": 0.10, "percentile": 1.0, "worst": 1.0,
+    "lone": 0.03, "gpu": 0.02, "windowed": 0.05, "stream": 0.07, "latency": 0.10, "percentile": 1.0, "worst": 1.0,
 }  # fmt: skip
 #: Part of the value · Beyond it something is certainly broken, however much healthy figures differ: half of a link among others.
 CERTAINLY_BROKEN = {

@@ -313,7 +313,7 @@ def test_many_gpus_and_numa_nodes(pages: dict[str, Page]) -> None:
     assert len([p for p in page.places if p.startswith("– skipped")]) == 3 + 3
     assert page.source.count('<g class="gpu"') == 8 and page.source.count('<g class="nic"') == 8
     assert "NVLink 4: NV18 between every pair of GPUs 0 to 7" in page.text
-    assert "tuned, provisional, stale" in page.text  # where the references come from, and what weakens them
+    assert "tuned, stale" in page.text  # where the references come from, and what weakens them
 
 
 def test_a_figure_without_a_reference_is_not_green(tmp_path: Path) -> None:
@@ -356,7 +356,7 @@ def test_figures_without_a_limit_are_counted_apart(tmp_path: Path) -> None:
     folder = synthetic.one_gpu(tmp_path)
     path = folder / "workstation" / "host_device_check" / "verdict.json"
     metrics = json.loads(path.read_text())["metrics"]
-    metrics[0]["reference"] |= {"lowest": None, "highest": None, "note": "n = 3", "described": True}
+    metrics[0]["reference"] |= {"lowest": None, "highest": None, "note": "n = 3", "origin": "tuned"}
     metrics[0] |= {"verdict": "not judged", "degraded_below": None}
     change(path, metrics=metrics)
     report.build(folder)

@@ -13,10 +13,8 @@ from nearfar.verdict import JudgedMetric
 from nearfar.verdict.verdict_types import FigureLook, JudgedReference
 from tests.support.verdicts import judged, judged_metric
 
-RATE = JudgedReference(
-    55.4, 44.1, None, "GB/s", "tuned", "tuned 2026-11-20, n = 3, provisional", False, provisional=True
-)
-TIME = JudgedReference(6.0, None, 9.0, "us", "tuned", "tuned 2026-11-20, n = 3, provisional", False, provisional=True)
+RATE = JudgedReference(55.4, 44.1, None, "GB/s", "tuned", "tuned 2026-11-20, n = 3", False)
+TIME = JudgedReference(6.0, None, 9.0, "us", "tuned", "tuned 2026-11-20, n = 3", False)
 SLOW = judged_metric(value=50.0, reference=RATE, degraded_below=54.3, verdict="DEGRADED", reason="slow")
 LATE = judged_metric(value=7.0, unit="us", reference=TIME, degraded_above=6.6, verdict="DEGRADED", reason="late")
 
@@ -24,8 +22,8 @@ LATE = judged_metric(value=7.0, unit="us", reference=TIME, degraded_above=6.6, v
 @pytest.mark.parametrize(
     "metric, words",
     [
-        (SLOW, "expected 55.4 (≥ 54.3), tuned, provisional; DEGRADED below 54.3, FAIL below 44.1"),
-        (LATE, "expected 6.00 (≤ 6.60), tuned, provisional; DEGRADED above 6.60, FAIL above 9.00"),
+        (SLOW, "expected 55.4 (≥ 54.3), tuned; DEGRADED below 54.3, FAIL below 44.1"),
+        (LATE, "expected 6.00 (≤ 6.60), tuned; DEGRADED above 6.60, FAIL above 9.00"),
     ],
 )
 def test_a_page_says_both(metric: JudgedMetric, words: str) -> None:
@@ -33,18 +31,16 @@ def test_a_page_says_both(metric: JudgedMetric, words: str) -> None:
 
 
 def test_a_model_s_range_is_degraded_below_and_fail_far_below() -> None:
-    model = replace(
-        RATE, value=55.5, lowest=28.8, origin="model", note="healthy GPUs of this model: …", provisional=False
-    )
+    model = replace(RATE, value=55.5, lowest=28.8, origin="model", note="healthy GPUs of this model: …")
     words = Figure(**vars(replace(SLOW, reference=model, degraded_below=52.6))).sentence
     assert "expected 55.5 (≥ 52.6), model; DEGRADED below 52.6, FAIL below 28.8" in words
-    siblings = replace(RATE, lowest=None, origin="siblings", note="median of 3", provisional=False)
+    siblings = replace(RATE, lowest=None, origin="siblings", note="median of 3")
     words = Figure(**vars(replace(SLOW, reference=siblings))).sentence
     assert "expected 55.4 (≥ 54.3), siblings; DEGRADED below 54.3, never FAIL" in words
 
 
 def test_the_words_of_a_source_say_nothing_of_a_reference() -> None:
-    report = replace(RATE, origin="published", note="As described in the provisional report", provisional=False)
+    report = replace(RATE, origin="published", note="As described in the provisional report")
     assert wording.origin(report) == ["published"]
 
 

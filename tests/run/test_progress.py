@@ -82,9 +82,7 @@ def test_why_a_check_was_not_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What has a reference without a limit is not said to have none."""
-    described = JudgedReference(
-        55.0, None, None, "GB/s", "tuned", "n = 3, described: usually 40 to 60 GB/s", False, described=True
-    )
+    described = JudgedReference(55.0, None, None, "GB/s", "tuned", "n = 3", False)
     case = CASES[0]
     where = f"{case.check} /0123abcd @redwood:gpu+system"
     for references, words in (

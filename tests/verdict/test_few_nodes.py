@@ -17,15 +17,15 @@ from tests.verdict.test_verdict import SUBJECT
 KEY = f"{CHECK}/H200"
 
 
-def file(tmp_path: Path, rows: str, own: str = "", about: str = "n: 3, provisional: true") -> ReferenceFile:
+def file(tmp_path: Path, rows: str, own: str = "", about: str = "n: 3") -> ReferenceFile:
     head = f"provenance:\n  tuned:\n    date: 2026-11-20\n    {about.replace(', ', chr(10) + '    ')}\n"
     head += f"    rows:\n{own}" if own else ""
     return reference_file(tmp_path, f"{head}{CHECK}:\n  $index: [$dev.gpu.model]\n  H200:\n{rows}")
 
 
 def both(tmp_path: Path) -> ReferenceFile:
-    own = f"      {KEY}/near.h2d: {{n: 3, k: 9.8, provisional: true, degraded: -0.02}}\n"
-    own += f"      {KEY}/near_latency_copy.h2d: {{n: 3, provisional: true, degraded: 0.1}}\n"
+    own = f"      {KEY}/near.h2d: {{n: 3, degraded: -0.02}}\n"
+    own += f"      {KEY}/near_latency_copy.h2d: {{n: 3, degraded: 0.1}}\n"
     rows = "    near.h2d: [50.0, -0.2, null, GB/s]\n    near_latency_copy.h2d: [6.0, null, 0.5, us]\n"
     return file(tmp_path, rows, own)
 
@@ -65,7 +65,7 @@ def test_a_time_between_its_bounds_is_degraded(tmp_path: Path, value: float, exp
     assert ("above 9.00 us it is broken" in str(reason)) == (expected == "FAIL")
 
 
-@pytest.mark.parametrize("about", ["n: 64", "n: 3", "n: 3, provisional: true"])
+@pytest.mark.parametrize("about", ["n: 64", "n: 3"])
 def test_rows_of_one_bound_keep_their_one_bound(tmp_path: Path, about: str) -> None:
     made = file(tmp_path, "    near.h2d: [50.0, -0.02, null, GB/s]\n", about=about)
     said, _, reference = word(made, metric("n0:g0", 48.9))
@@ -82,22 +82,12 @@ def test_rows_of_one_bound_keep_their_one_bound(tmp_path: Path, about: str) -> N
     ],
 )
 def test_a_degraded_bound_outside_of_the_fail_bound_is_refused(tmp_path: Path, degraded: str, words: str) -> None:
-    own = f"      {KEY}/near.h2d: {{n: 3, provisional: true, degraded: {degraded}}}\n"
+    own = f"      {KEY}/near.h2d: {{n: 3, degraded: {degraded}}}\n"
     with pytest.raises(NearfarError, match=words) as told:
         file(tmp_path, "    near.h2d: [50.0, -0.2, null, GB/s]\n", own)
-    assert "refs.yaml:7" in str(told.value)
+    assert "refs.yaml:6" in str(told.value)
 
 
-def test_a_described_row_says_what_is_usual(tmp_path: Path) -> None:
-    own = f"      {KEY}/near.h2d: {{n: 12, spread: 0.08, provisional: false, described: true, degraded: -0.3}}\n"
-    made = file(tmp_path, "    near.h2d: [50.0, -0.4, null, GB/s]\n", own, about="n: 12")
-    said, reason, _ = word(made, metric("n0:g0", 33.0))
-    assert said == "DEGRADED" and "n = 12, described: usually 42.0 GB/s to 58.0 GB/s" in str(reason)
-    assert word(made, metric("n0:g0", 41.0))[0] == "PASS"
-
-
-def test_a_row_without_a_limit_is_not_judged_and_says_what_is_usual(tmp_path: Path) -> None:
-    own = f"      {KEY}/near.h2d: {{n: 12, spread: 0.2, provisional: false, described: true}}\n"
-    made = file(tmp_path, "    near.h2d: [50.0, null, null, GB/s]\n", own, about="n: 12")
-    said, reason, _ = word(made, metric("n0:g0", 33.0))
-    assert said == "not judged" and "described: usually 30.0 GB/s to 70.0 GB/s" in str(reason)
+def test_a_tuned_row_without_a_bound_is_not_judged(tmp_path: Path) -> None:
+    made = file(tmp_path, "    near.h2d: [50.0, null, null, GB/s]\n", about="n: 12")
+    assert word(made, metric("n0:g0", 33.0))[0] == "not judged"

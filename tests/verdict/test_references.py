@@ -300,9 +300,9 @@ def test_rows_of_latencies_and_of_gpu_pairs_are_no_rates_of_a_host_link(tmp_path
 
 
 def test_a_row_of_its_own_provenance_says_so(tmp_path: Path) -> None:
-    text = TUNED.replace("n: 4,", 'n: 4, rows: {"host_device_check/H200/near.h2d": {n: 12, provisional: true}},')
+    text = TUNED.replace("n: 4,", 'n: 4, rows: {"host_device_check/H200/near.h2d": {n: 12}},')
     tuned = reference_file(tmp_path, text)
     note = one(metric("n0:g0", 55.5), tuned).note
-    assert note == "tuned 2026-11-20, n = 12, provisional"
+    assert note == "tuned 2026-11-20, n = 12"
     ratio = one(metric("n1:g0", 0.97, "off_socket_over_near"), tuned).note
     assert ratio == "tuned 2026-11-20, n = 4"

@@ -63,7 +63,7 @@ def test_a_rate_of_nothing_is_no_figure() -> None:
 
 
 def test_a_reference_without_bounds_accepts_nothing() -> None:
-    boundless = Reference(55.0, None, None, "GB/s", "tuned", "n = 1")
+    boundless = Reference(55.0, None, None, "GB/s", "published", "a table")
     words = [
         judge(None, {m.name: boundless}, subject=SUBJECT, metrics=[m], acceptance=acceptance)["verdict"]
         for m in [metric("n0:g0", 1.0)]
@@ -74,7 +74,7 @@ def test_a_reference_without_bounds_accepts_nothing() -> None:
 
 def test_a_figure_that_no_tune_can_limit_does_not_keep_a_node_from_acceptance() -> None:
     limited = Reference(55.0, -0.1, None, "GB/s", "tuned", "n = 3")
-    noisy = Reference(8.0, None, None, "GB/s", "tuned", "n = 3, described: usually 6 to 10 GB/s", described=True)
+    noisy = Reference(8.0, None, None, "GB/s", "tuned", "n = 3")
     metrics = [metric("n0:g0", 55.0), metric("n0:g0/pageable", 7.0)]
     references = {metrics[0].name: limited, metrics[1].name: noisy}
     found = judge(None, references, subject=SUBJECT, metrics=metrics, acceptance=True)

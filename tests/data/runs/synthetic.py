@@ -216,9 +216,7 @@ def _metric(name: str, cell: str, flow: str | None, kind: str, result: dict[str,
         verdict, reason = "INDETERMINATE", f"{cell}: no reference applies to this figure"
     else:
         target, lower, degraded, origin, note = expected
-        reference = JudgedReference(
-            target, lower, None, "GB/s", origin, note, "older" in note, provisional="provisional" in note
-        )
+        reference = JudgedReference(target, lower, None, "GB/s", origin, note, "older" in note)
         subject = sentence_subject(flow or cell)
         if value < lower:
             verdict, reason = "FAIL", f"{subject}: {value:.1f} GB/s, expected at least {lower:.1f} ({origin})"
@@ -507,7 +505,7 @@ def sub_numa(directory: Path, hostname: str = "hgx-0042") -> Path:
 
     def memory_reference(kind: str, cell: str, flow: str | None) -> tuple[float, float, float | None, str, str]:
         value = 480.0 if "+" in cell and flow is None else limits[kind]
-        return value, value * 0.9, None, "tuned", "12 nodes, provisional, from an older driver"
+        return value, value * 0.9, None, "tuned", "12 nodes, from an older driver"
 
     run.check(hostname, judge(memory, "host_memory_check", "redwood", memory_reference), memory)
     copies = Document(node, "nearfar-copy", seed=3)
@@ -531,7 +529,7 @@ def sub_numa(directory: Path, hostname: str = "hgx-0042") -> Path:
             * (0.91 if "+" in cell else 1)
             * (2 if "+" in cell and not flow else 1)
         )
-        return value, round(value * 0.85, 2), round(value * 0.97, 2), "tuned", "12 nodes, provisional"
+        return value, round(value * 0.85, 2), round(value * 0.97, 2), "tuned", "12 nodes"
 
     run.check(
         hostname,
