@@ -1,8 +1,11 @@
 """Write docs/reference/*-file.md from the JSON schemas of a site's files (every key with type, unit, default, meaning and example), and
-messages.md from the tables of messages."""
+messages.md from the tables of messages, and thresholds.md from the module of the judge's numbers."""
 
 from __future__ import annotations
 
+import ast
+import itertools
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -138,7 +141,33 @@ def shown(value: Any) -> str:
     )[0]
 
 
+def thresholds() -> str:
+    """The text of ``docs/reference/thresholds.md``: the sections, names, values and comments of the module."""
+    source = (CHECKOUT / "nearfar" / "verdict" / "thresholds.py").read_text(encoding="utf-8")
+    text = "# Thresholds\n\nEvery number that a verdict rests on, made from `nearfar/verdict/thresholds.py`.\n"
+    comment: list[str] = []
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.Assign):
+            continue
+        lines = source.splitlines()[: node.lineno - 1]
+        comment = list(itertools.takewhile(lambda line: line.startswith("#"), reversed(lines)))[::-1]
+        before = lines[: len(lines) - len(comment)]
+        heading = next((line for line in reversed(before) if line), "")
+        if heading.startswith("# ---"):
+            text += f"\n## {heading.strip('# -')}\n\n| name | value | unit | why |\n|---|---|---|---|\n"
+        unit, _, why = " ".join(line.removeprefix("#:").strip() for line in comment).partition(" · ")
+        name = ast.unparse(node.targets[0]).strip("()").replace(", ", "<br>")
+        text += f"| {name} | {_value(ast.unparse(node.value))} | {unit} | {why} |\n"
+    return text
+
+
+def _value(written: str) -> str:
+    """A value without Python's marks."""
+    return re.sub(r"[{}'()]", "", written).replace("1 << 25", "32 MiB")
+
+
 if __name__ == "__main__":
+    (CHECKOUT / "docs" / "reference" / "thresholds.md").write_text(thresholds(), encoding="utf-8")
     (CHECKOUT / "docs" / "reference" / "messages.md").write_text(explain.page(), encoding="utf-8")
     for name in PAGES:
         (CHECKOUT / "docs" / "reference" / f"{name}.md").write_text(page(name), encoding="utf-8")

@@ -65,7 +65,7 @@ def fleet(
             left = worlds.wild(world, (nodes, nights), source)
             ratios[each.cell] = tuple(
                 left * part for part in drawn(tables[each.path.kind], False, (nodes, nights), source)
-            )  # type: ignore[assignment]
+            )
         plateau, median = ratios[each.cell]
         values[:, :, number] = levels[:, :, each.cell] * (median if each.share else plateau)
         medians[:, :, number] = levels[:, :, each.cell] * median

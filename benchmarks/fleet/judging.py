@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.judged_faults import LATER
-from nearfar.verdict import disturbances, steadiness
+from nearfar.verdict import thresholds
 
 from .columns import columns
 from .fleets import Fleet
@@ -58,7 +58,7 @@ def by_references(seen: Measured, limits: Limits) -> tuple[np.ndarray, np.ndarra
         found[beyond], intermittent[beyond] = np.where(still, FAIL, DEGRADED), ~still
     if seen.host == "own":
         often = np.array([each.path.kind in ("h2d", "d2h") for each in columns()])
-        unsteady = (seen.medians < np.fmax(fail, degraded)) | (seen.medians < steadiness.LEAST * values)
+        unsteady = (seen.medians < np.fmax(fail, degraded)) | (seen.medians < thresholds.LEAST_STEADINESS * values)
         found[(found == PASS) & often & unsteady] = DEGRADED
     return found, intermittent
 
@@ -79,8 +79,8 @@ def excused(seen: Measured, limits: Limits, found: np.ndarray) -> np.ndarray:
     for kind, flow in (("h2d", "n0:g"), ("d2h", ":n0")):
         lone = host & np.array([each.path.kind == kind for each in columns()])
         least, most = falls[:, :, lone].min(axis=2), falls[:, :, lone].max(axis=2)
-        together = bad[:, :, lone].any(axis=2) & (most >= disturbances.LEAST_FALL)
-        together &= least >= disturbances.TOGETHER * most
+        together = bad[:, :, lone].any(axis=2) & (most >= thresholds.LEAST_FALL)
+        together &= least >= thresholds.TOGETHER * most
         told |= together[:, :, None] & host & np.array([flow in each.path.cell for each in columns()])
     for number, each in enumerate(columns()):
         one_way = ("n0:g" in each.path.cell) != (":n0" in each.path.cell)

@@ -6,7 +6,9 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .fleet_shift import FEWEST_NODES, FleetShift, changed_words
+from nearfar.verdict.thresholds import FEWEST_NODES
+
+from .fleet_shift import FleetShift, changed_words
 
 #: The software of a figure, as far as it is known: pairs of name and version.
 Stamp = frozenset[tuple[str, str]]

@@ -9,6 +9,7 @@ from typing import Any
 
 from nearfar.base import STALE_DAYS, Finding, site_directories
 from nearfar.site import systems
+from nearfar.verdict import thresholds
 from nearfar.verdict.references import (
     SOFTWARE,
     ReferenceFile,
@@ -27,8 +28,6 @@ from .store import History, RowFilter
 
 #: What a finding about the fleet speaks of.
 FLEET = "fleet"
-#: A common change for the worse is DEGRADED from so much on, as a part of the figure: it is told, and a person accepts it.
-LEAST = 0.005
 #: A node that has not run for so long is no longer among the fleet.
 SPAN = timedelta(days=92)
 _WAYS = {"h2d": "H2D", "d2h": "D2H"}
@@ -53,7 +52,9 @@ class _MovedRow:
     @property
     def worse(self) -> bool:
         down = self.moved.part < 0
-        return abs(self.moved.part) >= LEAST and (not down if self.row.unit in LESS_IS_BETTER else down)
+        return abs(self.moved.part) >= thresholds.LEAST_SHIFT and (
+            not down if self.row.unit in LESS_IS_BETTER else down
+        )
 
 
 @dataclass

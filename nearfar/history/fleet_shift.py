@@ -17,6 +17,7 @@ from typing import Any
 
 from nearfar.base import Finding, day_text, statistics, utc_text, write_atomically
 from nearfar.measurement import MADE_OF_OTHERS
+from nearfar.verdict import thresholds
 
 from . import messages
 from .lazy_polars import pl
@@ -29,10 +30,6 @@ NAME = "shifts.json"
 #: Software that begins a new segment of a figure's past: the driver, CUDA, MPS, the MPI library, and nearfar's own program.
 SOFTWARE = ("driver", "cuda", "mps", "mpi", "version")
 _NAMED = {"version": "nearfar", "mps": "MPS", "mpi": "MPI", "cuda": "CUDA"}
-#: Fewer nodes with both are no fleet.
-FEWEST_NODES = 3
-#: A node further from the others than so many of their spreads has a change of its own, and has no say in the common one.
-OWN_CHANGE = 3.0
 #: Changes of software are looked for in so many days; shifts that are older are kept for as long as ``KEPT``.
 SPAN = timedelta(days=92)
 KEPT = timedelta(days=400)
@@ -43,8 +40,6 @@ RUNS = 14
 AFTER = timedelta(days=21)
 #: So many nodes are read at a time.
 NODES = 50
-#: And further than this part of the figure.
-LEAST_APART = 0.002
 
 
 @dataclass(frozen=True)
@@ -138,10 +133,10 @@ def estimate(nodes: Iterable[tuple[Sequence[float], Sequence[float]]]) -> Common
         for before, after in nodes
         if before and after and min(*before, *after) > 0
     )
-    if len(changes) < FEWEST_NODES:
+    if len(changes) < thresholds.FEWEST_NODES:
         return None
     middle = statistics.median(changes)
-    apart = max(OWN_CHANGE * statistics.spread(changes), LEAST_APART)
+    apart = max(thresholds.OWN_CHANGE * statistics.spread(changes), thresholds.LEAST_APART)
     common = [change for change in changes if abs(change - middle) <= apart]
     part = statistics.median(common)
     low, high = statistics.median_interval(common) or (common[0], common[-1])
@@ -176,9 +171,9 @@ def of_system(store: History, system: str, now: datetime | None = None) -> Syste
 
 
 def _too_few(system: str, nodes: int, both: int) -> Finding:
-    if nodes < FEWEST_NODES:
-        return messages.NO_FLEET.finding(system, nodes=nodes, needed=FEWEST_NODES)
-    return messages.TOO_FEW.finding(system, nodes=both, needed=FEWEST_NODES)
+    if nodes < thresholds.FEWEST_NODES:
+        return messages.NO_FLEET.finding(system, nodes=nodes, needed=thresholds.FEWEST_NODES)
+    return messages.TOO_FEW.finding(system, nodes=both, needed=thresholds.FEWEST_NODES)
 
 
 def _ratios(store: History, system: str, changed: pl.DataFrame) -> pl.DataFrame:

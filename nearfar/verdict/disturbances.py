@@ -11,24 +11,14 @@ from nearfar.measurement import Document, GpuProcess, MachineUse, machine_uses
 from nearfar.topology import Node
 from nearfar.verdict.references import figure
 
+from . import thresholds
 from .messages import DISTURBED, FIGURES_DISTURBED, NONE_SETTLED, UNSETTLED
 from .verdict_types import JudgedMetric
 
-#: Others disturb above so many CPUs on the average of a run, and above this share of the machine's.
-LEAST_CPUS, CPU_SHARE = 1.0, 0.05
-#: Steal time disturbs from so much of the CPU time that the run and others used, at least of one CPU's.
-STEAL_SHARE = 0.05
-#: Paths fall together where the least fall is at least so much of the greatest, each as a part of what is expected, and the
-#: greatest at least this.
-TOGETHER, LEAST_FALL = 0.5, 0.02
-#: The flows of a sum are even where the least moves so much of what the greatest moves.
-EVEN = 0.9
 #: The disturbance of unrelated paths that fall together.
 HOST = "host"
 #: The GPU's own memory erred while a figure was measured: it is judged all the same, and no reference is made from it.
 MEMORY_ERRORS = "memory_errors"
-#: Where a greater part of the figures was left out because measuring went wrong, the rest are the best of them, and nothing is tuned.
-MOST_UNRELIABLE = 0.2
 #: When to run again on a host that others disturb from outside of the machine.
 _QUIET_HOST = "when the host is less busy"
 
@@ -138,7 +128,7 @@ def fallen_together(judged: Sequence[JudgedMetric], node: Node) -> list[Disturba
             if m.cell and (fall := _fall(m)) is not None
         }
         parts, sizes = {part for part, _ in falls.values()}, [fall for _, fall in falls.values()]
-        if len(parts) > 1 and max(sizes) >= LEAST_FALL and min(sizes) >= TOGETHER * max(sizes):
+        if len(parts) > 1 and max(sizes) >= thresholds.LEAST_FALL and min(sizes) >= thresholds.TOGETHER * max(sizes):
             named = ", ".join(f"{subject} by {100 * fall:.0f} %" for subject, (_, fall) in list(falls.items())[:4])
             words = f"{_fell_together(memory)} ({named})"
             found.append(Disturbance(HOST, words, _QUIET_HOST, fallen=frozenset([(memory, way)])))
@@ -235,7 +225,7 @@ def _gone(names: Iterable[str]) -> str:
 def _cpus(uses: Iterable[MachineUse], node: Node) -> list[Disturbance]:
     cpus = len({cpu for package in node.packages for cpu in package.cpus})
     use = max(uses, key=lambda use: use.others or 0.0, default=None)
-    if use is None or use.others is None or use.others < max(LEAST_CPUS, CPU_SHARE * cpus):
+    if use is None or use.others is None or use.others < max(thresholds.OTHER_CPUS, thresholds.OTHER_CPU_SHARE * cpus):
         return []
     named = ", ".join(f"{each.command} of {each.user or 'an unknown user'} {each.cpus:.1f}" for each in use.busiest)
     of_all = f" of {cpus}" if cpus else ""
@@ -247,7 +237,7 @@ def _cpus(uses: Iterable[MachineUse], node: Node) -> list[Disturbance]:
 def _steal(uses: Iterable[MachineUse]) -> list[Disturbance]:
     for use in uses:
         wanted = max(1.0, use.own + (use.others or 0.0))
-        if use.steal is not None and use.steal >= STEAL_SHARE * wanted:
+        if use.steal is not None and use.steal >= thresholds.STEAL_SHARE * wanted:
             words = (
                 f"meanwhile the hypervisor withheld {use.steal:.2f} CPUs of {wanted:.1f} that were wanted (steal time)"
             )
@@ -311,7 +301,7 @@ def _even_shares(
     if len({groups.get(flow.gpus[0], frozenset(flow.gpus)) for flow in cell.flows}) < len(cell.flows):
         return []
     own = [m.value for m in judged if m.subject == total.subject and m.flow is not None and not m.derived and m.value]
-    return own if len(own) == len(cell.flows) and min(own) >= EVEN * max(own) else []
+    return own if len(own) == len(cell.flows) and min(own) >= thresholds.EVEN * max(own) else []
 
 
 def _link_groups(node: Node) -> dict[int, frozenset[int]]:

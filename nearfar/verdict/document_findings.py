@@ -21,15 +21,13 @@ from nearfar.measurement import (
     subject_key,
 )
 
-from . import messages
+from . import messages, thresholds
 from .verdict_types import JudgedMetric
 
 #: How long before its verdict a document may have been started, and how far clocks of two hosts may differ.
 LONGEST, CLOCKS = timedelta(days=1), timedelta(minutes=5)
 #: What a finding speaks of that says that nothing of a check was judged.
 UNJUDGED = "judged"
-#: A CPU is slow above so many times the median of those tried; of so many or fewer none is the odd one.
-_SLOW_CPU, _LEAST_CPUS = 1.25, 2
 #: Of skips that say more than that a cell was not measured.
 _SKIPPED = {"representative": messages.LEFT_OUT}
 
@@ -219,9 +217,9 @@ def _slow_cpus(raw: Mapping[str, Any]) -> list[Finding]:
                 times[tried["cpus"]] = min(times.get(tried["cpus"], math.inf), tried["median"])
     slow: dict[str, Finding] = {}
     for (quantity, cell), times in best.items():
-        usual = median(times.values()) if len(times) > _LEAST_CPUS else math.inf
+        usual = median(times.values()) if len(times) > thresholds.SLOW_CPU_OF else math.inf
         for cpu, time in times.items():
-            if time > _SLOW_CPU * usual and cpu not in slow:
+            if time > thresholds.SLOW_CPU * usual and cpu not in slow:
                 where: dict[str, Any] = {"cpu": cpu, "quantity": quantity, "cell": cell}
                 slow[cpu] = messages.SLOW_CPU.finding(f"cpu{cpu}", **where, time=time, usual=usual)
     return list(slow.values())

@@ -5,13 +5,9 @@ from __future__ import annotations
 from nearfar.base import Finding
 from nearfar.measurement import Document, machine_uses
 
+from . import thresholds
 from .messages import COUNTED, COUNTER_RESET
 
-#: PCIe replays in a run above which a link is broken: DCGM's ``max_pcie_replays`` (4.6.0, its PCIe test). Fewer are errors all the
-#: same, which the link corrected.
-MOST_REPLAYS = 80
-#: Flit CRC errors per second of NVLink above which it is broken: DCGM's ``crc_error_threshold``.
-MOST_FLIT_ERRORS = 100.0
 _PART = {"pcie": "link", "nvlink": "nvlink"}
 
 
@@ -58,9 +54,9 @@ def _whose(gpu: str) -> str:
 
 def _finding(gpu: str, name: str, count: int, seconds: float) -> Finding:
     broken = {
-        "pcie_replays": count > MOST_REPLAYS,
+        "pcie_replays": count > thresholds.MOST_REPLAYS,
         "nvlink_recoveries": True,
-        "nvlink_crc_flit_errors": seconds > 0 and count / seconds > MOST_FLIT_ERRORS,
+        "nvlink_crc_flit_errors": seconds > 0 and count / seconds > thresholds.MOST_FLIT_ERRORS,
     }.get(name, False)
     verdict = "FAIL" if broken else "DEGRADED"
     return COUNTED[name].finding(_item(gpu, name), verdict=verdict, hard=broken, gpu=_whose(gpu), errors=count)

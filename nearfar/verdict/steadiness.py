@@ -15,22 +15,9 @@ from nearfar.cells import Flow
 from nearfar.measurement import AnyMetric, Document
 from nearfar.verdict.references import figure, more_digits, with_unit
 
-from . import messages
+from . import messages, thresholds
 from .verdict_types import JudgedMetric, cell_of
 from .words import describe
-
-#: The least steadiness of a lone copy on a host that nobody else uses.
-LEAST = 0.98
-#: Fewer visits say nothing of it, and smaller transfers vary by themselves (bytes).
-VISITS, BYTES = 3, 1 << 25
-#: A visit is low whose median lies by this part below the path's plateau.
-LOW = 0.03
-#: On a shared host a path is unsteady with so many low visits, and this share of those in the rounds of alike paths.
-LOW_VISITS, LOW_SHARE = 2, 1 / 3
-#: Visits of one round lie within so many seconds.
-ROUND = 0.5
-#: The slowest of many transfers over the median one; published outliers are 16, on H200s of a shared host it was 1.04 to 1.10.
-OUTLIER = 8.0
 
 
 @dataclass(frozen=True)
@@ -51,8 +38,8 @@ def apply(
 ) -> list[JudgedMetric]:
     """The figures, with DEGRADED for lone copies that pass by their plateau and were not steady.
 
-    On an ``own`` host: steadiness below ``LEAST``, or a median below the reference's bound. On a ``shared`` one: a GPU whose paths in
-    both directions had low visits, while alike paths of other GPUs had none in the same rounds.
+    On an ``own`` host: steadiness below ``LEAST_STEADINESS``, or a median below the reference's bound. On a ``shared`` one: a GPU whose
+    paths in both directions had low visits, while alike paths of other GPUs had none in the same rounds.
     """
     if document is None or document.kind != "measured":
         return list(judged)
@@ -70,10 +57,13 @@ def outliers(metrics: Sequence[AnyMetric], judged: Sequence[JudgedMetric], host:
 
 
 def _outlier(metric: AnyMetric, entry: JudgedMetric) -> JudgedMetric:
-    if metric.derived != "tail_worst" or metric.value < OUTLIER or entry.verdict != NOT_JUDGED:
+    if metric.derived != "tail_worst" or metric.value < thresholds.WORST_DEGRADED or entry.verdict != NOT_JUDGED:
         return entry
     return _degraded(
-        entry, messages.OUTLIER.finding(entry.name, figure=describe(metric), ratio=metric.value, limit=OUTLIER)
+        entry,
+        messages.OUTLIER.finding(
+            entry.name, figure=describe(metric), ratio=metric.value, limit=thresholds.WORST_DEGRADED
+        ),
     )
 
 
@@ -98,14 +88,14 @@ def _path(
     ):
         return None
     flow, samples = cell.flows[0], result["flows"][0]["rate"].get("samples") or []
-    if flow.tasks > 1 or flow.pageable or (entry.bytes or 0) < BYTES:
+    if flow.tasks > 1 or flow.pageable or (entry.bytes or 0) < thresholds.STEADY_BYTES:
         return None
     visits, first = [], 0
     for visit in result["visits"]:
         own, first = samples[first : first + visit["n"]], first + visit["n"]
         if own:
-            visits.append((float(visit["at"]), median(own) < (1 - LOW) * entry.plateau))
-    return _Path(entry, what, flow, tuple(visits)) if len(visits) >= VISITS else None
+            visits.append((float(visit["at"]), median(own) < (1 - thresholds.LOW_VISIT) * entry.plateau))
+    return _Path(entry, what, flow, tuple(visits)) if len(visits) >= thresholds.STEADY_VISITS else None
 
 
 def _on_own(paths: Sequence[_Path]) -> dict[str, Finding]:
@@ -125,10 +115,10 @@ def _limits(path: _Path) -> Finding | None:
             "bound": with_unit(bound, entry.unit, more=more),
         }
         return messages.MEDIAN_BELOW.finding(entry.name, **_reached(path), **shown)
-    if entry.steadiness < LEAST:
+    if entry.steadiness < thresholds.LEAST_STEADINESS:
         shown = {"median": figure(entry.median, entry.unit)}
         return messages.UNSTEADY.finding(
-            entry.name, **_reached(path), **shown, steadiness=entry.steadiness, least=LEAST
+            entry.name, **_reached(path), **shown, steadiness=entry.steadiness, least=thresholds.LEAST_STEADINESS
         )
     return None
 
@@ -146,14 +136,14 @@ def _beside_alike(paths: Sequence[_Path]) -> dict[str, Finding]:
             alike = [path for path in paths if _kind(path) == kind and gpu not in path.flow.gpus]
             if not alike:
                 continue
-            until = max(at for path in alike for at, _ in path.visits) + ROUND
+            until = max(at for path in alike for at, _ in path.visits) + thresholds.ROUND
             own = [path for path in paths if _kind(path) == kind and gpu in path.flow.gpus]
             low, number = (
                 sum(path.low(until) for path in own),
                 sum(at <= until for path in own for at, _ in path.visits),
             )
             steady = not any(path.low(until) for path in alike)
-            clear |= steady and low >= LOW_VISITS and low >= LOW_SHARE * number
+            clear |= steady and low >= thresholds.LOW_VISITS and low >= thresholds.LOW_VISIT_SHARE * number
             others = ", ".join(str(path.flow) for path in alike[:3])
             for path in own:
                 if path.low(until):
@@ -177,5 +167,5 @@ def _low(path: _Path, until: float, others: str, steady: bool) -> Finding:
     )
     return messages.LOW_VISITS.finding(
         entry.name, **_reached(path), low=path.low(until), visits=sum(at <= until for at, _ in path.visits),
-        limit=with_unit((1 - LOW) * (entry.plateau or 0.0), entry.unit), others=beside,
+        limit=with_unit((1 - thresholds.LOW_VISIT) * (entry.plateau or 0.0), entry.unit), others=beside,
     )  # fmt: skip

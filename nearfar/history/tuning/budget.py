@@ -6,12 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from nearfar.verdict import thresholds
+
 from .limits import Chances, TunedLimit
 from .samples import Pool
-
-#: So many of so many healthy node-nights may be FAIL, and at least DEGRADED, over all figures of a node together. They are half of
-#: what is aimed at (1 and 10): what is simulated is never the whole of a machine room.
-NODE_NIGHTS, FAIL, DEGRADED = 1000, 0.5, 5.0
 
 
 @dataclass(frozen=True)
@@ -28,8 +26,8 @@ class Budget:
 
 def chances(figures: int) -> Chances:
     """What the budget leaves one of ``figures`` figures: a sum of chances bounds that of any, however they hang together."""
-    share = 1 / (NODE_NIGHTS * max(1, figures))
-    return Chances(FAIL * share, DEGRADED * share)
+    share = 1 / (thresholds.NODE_NIGHTS * max(1, figures))
+    return Chances(thresholds.FAILS * share, thresholds.DEGRADEDS * share)
 
 
 def figures_of_a_node(pools: Iterable[Pool]) -> int:

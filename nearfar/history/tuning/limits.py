@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar.base import statistics, student
-from nearfar.verdict import disturbances, thresholds
+from nearfar.verdict import thresholds
 from nearfar.verdict.references import ReferenceRow, RowPlace, with_unit
 
 from .samples import Pool
@@ -57,7 +57,7 @@ class Refusal:
 def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
     """The limits of a pool's hosts. The middle has four digits."""
     entered = sum(len(figure.values) for figure in pool.figures)
-    if pool.unreliable > disturbances.MOST_UNRELIABLE * (entered + pool.unreliable):
+    if pool.unreliable > thresholds.MOST_UNRELIABLE * (entered + pool.unreliable):
         count = f"{pool.unreliable} of its {entered + pool.unreliable} figures"
         runs = "" if pool.disturbed is None else f" ({pool.disturbed})"
         if pool.beyond is not None:

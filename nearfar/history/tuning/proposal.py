@@ -10,6 +10,7 @@ from typing import Any
 
 from nearfar.base import day_text
 from nearfar.model.prediction import NodeType
+from nearfar.verdict import thresholds
 from nearfar.verdict.references import (
     ReferenceFile,
     ReferenceRow,
@@ -21,7 +22,7 @@ from nearfar.verdict.references import (
 )
 
 from . import limits, reference_text
-from .budget import DEGRADED, FAIL, NODE_NIGHTS, Budget, budget, chances, figures_of_a_node
+from .budget import Budget, budget, chances, figures_of_a_node
 from .limits import Refusal, TunedLimit
 from .reference_text import CurrentFile
 from .samples import ChosenSamples, Pool
@@ -200,7 +201,12 @@ def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions
         "first": day_text(chosen.first),
         "n": min(about["n"] for about in own),
         "stamp": dict(chosen.stamp),
-        "budget": {"node_nights": NODE_NIGHTS, "fail": FAIL, "degraded": DEGRADED, "figures": figures},
+        "budget": {
+            "node_nights": thresholds.NODE_NIGHTS,
+            "fail": thresholds.FAILS,
+            "degraded": thresholds.DEGRADEDS,
+            "figures": figures,
+        },
         "runs": [*runs, f"and {left} earlier"] if left else runs,
         "command": shlex.join(how.command),
     }

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nearfar.base import day_text
+from nearfar.verdict import thresholds
 from nearfar.verdict.references import figure, place_key, software_changes
 
-from .budget import DEGRADED, FAIL, NODE_NIGHTS
 from .limits import TunedLimit
 from .proposal import Proposal, places_by_reason
 from .samples import ChosenSamples
@@ -100,8 +100,8 @@ def _budget(made: Proposal) -> list[str]:
     if not spent.judged:
         return []
     lines = [
-        f"false-alarm budget: {FAIL:g} FAIL and {DEGRADED:g} DEGRADED in {NODE_NIGHTS:,} healthy node-nights, shared over "
-        f"{counted(spent.figures, 'figure')} of a node",
+        f"false-alarm budget: {thresholds.FAILS:g} FAIL and {thresholds.DEGRADEDS:g} DEGRADED in {thresholds.NODE_NIGHTS:,} "
+        f"healthy node-nights, shared over {counted(spent.figures, 'figure')} of a node",
         f"of the {spent.judged:,} figures that entered, {spent.outside:,} lie outside of these limits",
     ]
     if spent.slow:

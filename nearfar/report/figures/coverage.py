@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from nearfar.base import NOT_JUDGED
-from nearfar.verdict import CheckRecord, RunDirectory, disturbances
+from nearfar.verdict import CheckRecord, RunDirectory, thresholds
 
 from .check_figures import figures
 from .wording import plural
@@ -48,7 +48,7 @@ def disturbed(run: RunDirectory) -> int:
 def too_disturbed(run: RunDirectory) -> bool:
     """Whether others disturbed so many figures that ``nearfar tune`` makes no limits from the run, and it has to be run again."""
     judged, unjudged, _ = of_run(run)
-    return disturbed(run) > disturbances.MOST_UNRELIABLE * (judged + unjudged)
+    return disturbed(run) > thresholds.MOST_UNRELIABLE * (judged + unjudged)
 
 
 def nothing(run: RunDirectory) -> str | None:

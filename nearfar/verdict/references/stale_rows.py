@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
+from nearfar.verdict import thresholds
+
 from . import software_changes
 from .reference import Reference, with_unit
 from .software_changes import Shift, Upgrade
 
-#: How far other software may move a figure before any fleet has shown it, as a part of it: of a lone copy, and of others. Twice
-#: the 1.5 % that a driver is taken to cost; with the slack of 2 % a lost NVLink lane of 18 (5.6 %) still lies beyond it.
-LONE_ALLOWANCE, ALLOWANCE = 0.03, 0.05
 #: How the bounds of a stale row came to be.
 MOVED, WIDENED, AS_TUNED = "moved", "widened", "as tuned"
 
@@ -51,7 +50,7 @@ def judged(
         part, low, high, why = moved.part, moved.low, moved.high, moved.words(new)
         under, over = ", else it is below its fleet", ", else it is above its fleet"
     else:
-        allowance = LONE_ALLOWANCE if lone else ALLOWANCE
+        allowance = thresholds.LONE_ALLOWANCE if lone else thresholds.ALLOWANCE
         part, low, high = 0.0, -allowance, allowance
         under = over = f", else it is more than {new} is taken to explain"
         why = f"what {new} does to the fleet is not known (nearfar history --shifts), bounds are {allowance * 100:.0f} % wider"
