@@ -6,8 +6,8 @@ n nodes, a twin of the judge, the own past and ``act``, which ``agreement`` hold
 aims are met; progress goes to standard error. Needs numpy.
 
     benchmarks/fleet_study.py                                          all
-    benchmarks/fleet_study.py --scale 0.25 --only healthy faults       parts, with a quarter of the fleets
-    benchmarks/fleet_study.py --hosts shared --references 10 100 --nodes 120 --nights 92
+    benchmarks/fleet_study.py --scale 0.25 --only worlds faults        parts, with a quarter of the fleets
+    benchmarks/fleet_study.py --hosts shared --references 10 100 --worlds season racks
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ try:
 except ImportError:
     sys.exit("benchmarks/fleet_study.py needs numpy: .venv/bin/python -m pip install numpy")
 
-from benchmarks.fleet import aims, study_tables, trials  # noqa: E402
+from benchmarks.fleet import aims, study_tables, trials, worlds  # noqa: E402
 from benchmarks.fleet.faults import FLEET_FAULTS  # noqa: E402
-from benchmarks.fleet.trials import FLEETS, Case  # noqa: E402
+from benchmarks.fleet.trials import DRIVER_FLEETS, Case  # noqa: E402
 
 HOSTS = ("own", "shared")
-REFERENCES = (3, 5, 10, 30, 100)
-#: Of shares of bad nodes.
-BAD = (0.1, 0.3)
+REFERENCES = (1, 2, 3, 5, 10, 30, 100)
+#: Bad nodes of so many in a pool, by fault.
+BAD = ((1, 3), (1, 5), (2, 5))
+BAD_FAULTS = ("NVLink lane", "memory channel")
 DRIVERS = ("at once", "rolling")
-PARTS = ("near", "healthy", "ceiling", "bad", "faults", "driver", "agreement")
+PARTS = ("worlds", "bad", "faults", "driver", "agreement")
 Key = tuple[Any, ...]
 
 
@@ -67,8 +68,8 @@ class Study:
         whole = {key: future for key, future in self._running.items() if key[: len(begin)] == begin}
         return {key[len(begin) :]: future.result() for key, future in whole.items()}
 
-    def _case(self, host: str, n: int, spread: str = "normal") -> Case:
-        return Case(host, n, self.options.nights, self.options.seed, spread)
+    def _case(self, host: str, n: int, world: str = "plain") -> Case:
+        return Case(host, n, self.options.nights, self.options.seed, world)
 
     def _times(self, count: int) -> int:
         scale: float = self.options.scale
@@ -83,31 +84,23 @@ class Study:
                     yield (host, "agreement", number), trials.real_node, (self._case(host, 0), number)
             for n in given.references:
                 case = self._case(host, n)
-                if "near" in parts:
-                    yield (host, "near", n), trials.near, (case, self._times(trials.FILES))
                 if "faults" in parts:
                     yield (host, "faults", n), trials.faults, (case, names, self._times(trials.FILES))
-                for nodes in given.nodes:
-                    fleets = self._times(FLEETS[nodes])
-                    if "healthy" in parts:
-                        yield (host, "healthy", nodes, n), trials.healthy, (case, nodes, fleets)
-                    if "driver" in parts:
-                        for how in DRIVERS:
-                            few = self._times(trials.DRIVER_FLEETS[nodes])
-                            yield (
-                                (host, "driver", how, nodes, n),
-                                trials.after_driver,
-                                (case, nodes, few, how == "rolling"),
-                            )
-                    if nodes == 120 and "ceiling" in parts:
-                        yield (
-                            (host, "ceiling", nodes, n),
-                            trials.healthy,
-                            (self._case(host, n, "ceiling"), nodes, fleets),
-                        )
-                    if nodes == 120 and "bad" in parts:
-                        for bad in BAD:
-                            yield (host, "bad", bad, nodes, n), trials.healthy, (case, nodes, fleets, bad)
+                for name in given.worlds if "worlds" in parts else ():
+                    fleets = self._times(trials.WORLD_FLEETS)
+                    yield (
+                        (host, "worlds", name, n),
+                        trials.healthy,
+                        (self._case(host, n, name), trials.WORLD_NODES, fleets),
+                    )
+                for nodes in given.nodes if "driver" in parts else ():
+                    for how in DRIVERS:
+                        few = self._times(trials.DRIVER_FLEETS[nodes])
+                        yield (host, "driver", how, nodes, n), trials.after_driver, (case, nodes, few, how == "rolling")
+            for bad, n in BAD if "bad" in parts else ():
+                for name in BAD_FAULTS:
+                    few = self._times(trials.FILES)
+                    yield (host, "bad", name, bad, n), trials.beside_bad, (self._case(host, n), name, bad, few)
 
 
 def print_host(study: Study, host: str) -> None:
@@ -116,26 +109,15 @@ def print_host(study: Study, host: str) -> None:
     if agreeing := study.of(host, "agreement"):
         case = study._case(host, 0)
         print(show.agreements(trials.agreement_of(case, [agreeing[key] for key in sorted(agreeing)]), host), flush=True)
-    if near := study.of(host, "near"):
-        print(show.near({n: each for (n,), each in near.items()}, host), flush=True)
-    healthy = study.of(host, "healthy")
-    if healthy:
-        print(show.healthy("Healthy nodes", healthy, host), flush=True)
-    if ceiling := study.of(host, "ceiling"):
-        print(show.healthy("Healthy nodes that lie below a ceiling", ceiling, host), flush=True)
-    for bad in BAD:
-        if found := study.of(host, "bad", bad):
-            print(
-                show.healthy(f"Healthy nodes beside {100 * bad:.0f} % bad ones, in the pool too", found, host),
-                flush=True,
-            )
+    if found := study.of(host, "worlds"):
+        print(show.worlds(found, host), flush=True)
+    if found := study.of(host, "bad"):
+        print(show.beside_bad(found, host), flush=True)
     faults = {n: each for (n,), each in study.of(host, "faults").items()}
     if faults:
         print(show.faults(faults, host), flush=True)
     if driver := study.of(host, "driver"):
         print(show.drivers(driver, host), flush=True)
-    if healthy and faults:
-        print(show.simpler(healthy, faults, host), flush=True)
 
 
 def main() -> int:
@@ -143,7 +125,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS)
     parser.add_argument("--hosts", choices=HOSTS, nargs="+", default=HOSTS)
-    parser.add_argument("--nodes", type=int, choices=FLEETS, nargs="+", default=tuple(FLEETS), help="of a fleet")
+    parser.add_argument(
+        "--nodes",
+        type=int,
+        choices=DRIVER_FLEETS,
+        nargs="+",
+        default=tuple(DRIVER_FLEETS),
+        help="of a fleet with a new driver",
+    )
+    parser.add_argument("--worlds", choices=worlds.NAMES, nargs="+", default=worlds.NAMES)
     parser.add_argument(
         "--references",
         type=int,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
@@ -23,8 +22,6 @@ from .worlds import World
 
 #: The software that changes, and its versions.
 DRIVER, BEFORE, AFTER = "driver", "1", "2"
-#: A lone row's FAIL limit is near where it is within this part of its value.
-NEAR = 0.04
 
 
 @dataclass(frozen=True)
@@ -40,20 +37,6 @@ class Limits:
     def of(self, files: np.ndarray) -> Limits:
         """Those of the file of each node, nodes × columns."""
         return Limits(self.value[files], self.fail[files], self.degraded[files], self.tuned[files])
-
-    def near(self) -> tuple[int, int]:
-        """Of how many lone rows of all files how many keep a FAIL limit within ``NEAR`` of their value; a row that the tune refused
-        does not."""
-        lone = [number for number, _ in lone_rows()]
-        held = self.tuned & (self.fail >= self.value * (1 - NEAR))
-        return int(held[:, lone].sum()), held[:, lone].size
-
-
-@cache
-def lone_rows() -> tuple[tuple[int, tuple[str, str]], ...]:
-    """A column of each row of lone copies."""
-    found = {each.row: number for number, each in reversed(list(enumerate(columns()))) if each.lone}
-    return tuple((number, row) for row, number in found.items())
 
 
 def pool(

@@ -9,8 +9,6 @@ from .agreement import Agreement
 from .judging import WORDS
 from .trials import AfterDriver, Found, Healthy
 
-_YEAR = 365.0
-
 
 def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]], host: str) -> str:
     """A table with its title; the noise of own hosts is assumed."""
@@ -19,47 +17,35 @@ def table(title: str, heads: Sequence[str], rows: Sequence[Sequence[object]], ho
     return "\n".join([f"**{title}: {host} hosts{assumed}**", "", *lines, ""])
 
 
-def healthy(title: str, found: Mapping[tuple[int, int], Healthy], host: str) -> str:
-    """By (nodes of a fleet, n). Beside bad nodes nothing is said of drains: these take the cap of each day."""
-    bad = any(each.broken.trials for each in found.values())
-    heads = ["fleet", "n", "node-nights", "FAIL, of 1,000", "DEGRADED", "INDETERMINATE"]
-    heads += ["bad nodes: FAIL on the first night, %"] if bad else ["wrong drains, of 1,000"]
-    heads += ["alarms of own past, of 100 node-years"]
-    heads += ["FAIL beside a neighbour, %"] if host == "shared" else []
-    rows = []
-    for (nodes, n), each in sorted(found.items()):
-        row = [
-            nodes,
-            n,
-            each.fails.trials,
-            *(one.most(1000) for one in (each.fails, each.degraded, each.indeterminate)),
-        ]
-        row += [each.broken.least() if bad else each.drains.most(1000), each.alarms.most(100 * _YEAR)]
-        rows.append([*row, each.beside.most(100)] if host == "shared" else row)
-    return table(title, heads, rows, host)
-
-
-def simpler(found: Mapping[tuple[int, int], Healthy], faults: Mapping[int, Mapping[str, Found]], host: str) -> str:
-    """The simpler rules on the same figures: FAILs of healthy nodes, and faults found on the first night, by n."""
-    named = list(next(iter(faults.values()))) if faults else []
-    named = [name for name in named if "drift" not in name]
+def worlds(found: Mapping[tuple[str, int], Healthy], host: str) -> str:
+    """By world: FAIL, DEGRADED and wrong drains of 1,000 node-nights for each n, and FAIL of the nights with load that nobody saw."""
+    sizes = sorted({n for _, n in found})
+    heads = [
+        "world",
+        *(f"{word}, n = {n}" for word in ("FAIL", "DEGRADED", "drains") for n in sizes),
+        "FAIL under load, %",
+    ]
     rows: list[list[object]] = []
-    for n in sorted({n for _, n in found}):
-        own = [each for (_, other), each in found.items() if other == n]
-        of_fault = faults.get(n, {})
-        ours = [shares.together([each.fails for each in own]).most(1000)]
-        rows.append(["nearfar", n, *ours, *(of_fault[name].first.percent for name in named if of_fault)])
-        for rule in own[0].by_rule:
-            fails = shares.together([each.by_rule[rule] for each in own])
-            rows.append(
-                [rule, n, fails.most(1000), *(of_fault[name].by_rule[rule].percent for name in named if of_fault)]
-            )
-    return table(
-        "Simpler rules beside it: FAIL",
-        ["rule", "n", "healthy, of 1,000", *(f"{name}, %" for name in named)],
-        rows,
-        host,
-    )
+    for name in dict.fromkeys(name for name, _ in found):
+        own = [found[name, n] for n in sizes]
+        shown = [
+            f"{1000 * share.part:.2g}"
+            for word in ("fails", "degraded", "drains")
+            for share in (getattr(o, word) for o in own)
+        ]
+        beside = shares.together([each.beside for each in own])
+        rows.append([name, *shown, f"{100 * beside.part:.0f}" if beside.trials else ""])
+    return table("Healthy nodes in worlds that the rules were not fitted to, of 1,000 node-nights", heads, rows, host)
+
+
+def beside_bad(found: Mapping[tuple[str, int, int], Found], host: str) -> str:
+    """By fault, bad nodes and n."""
+    rows = [
+        [name, f"{bad} of {n}", each.first.least(), f"{100 - 100 * each.noticed.part:.1f}"]
+        for (name, bad, n), each in sorted(found.items())
+    ]
+    heads = ["fault", "bad nodes in the pool", "FAIL on the first night, %", "passes for five nights, %"]
+    return table("A fault that nodes of the pool have too", heads, rows, host)
 
 
 def faults(found: Mapping[int, Mapping[str, Found]], host: str) -> str:
@@ -103,7 +89,6 @@ def drivers(found: Mapping[tuple[str, int, int], Sequence[AfterDriver]], host: s
         "fleets in which the shift is known",
         "after nights (median)",
         "off by at most, %",
-        "fixed −5 %: FAIL, of 1,000",
     ]
     rows = []
     for (how, nodes, n), each in sorted(found.items()):
@@ -119,14 +104,8 @@ def drivers(found: Mapping[tuple[str, int, int], Sequence[AfterDriver]], host: s
             own.indeterminate.most(1000),
         ]
         row += [own.drains.most(1000), f"{len(told)} of {len(each)}", told[len(told) // 2] if told else "never"]
-        rows.append([*row, f"{100 * max(one.off for one in each):.2f}", own.by_rule["fixed −5 %"].most(1000)])
+        rows.append([*row, f"{100 * max(one.off for one in each):.2f}"])
     return table("After a driver that costs 1.5 %, thirty nights", heads, rows, host)
-
-
-def near(found: Mapping[int, shares.Share], host: str) -> str:
-    """By n."""
-    rows = [[n, each.trials, each.least()] for n, each in sorted(found.items())]
-    return table("Lone rows whose FAIL limit is within 4 % of the value, %", ["n", "rows", "near"], rows, host)
 
 
 def agreements(found: Agreement, host: str) -> str:

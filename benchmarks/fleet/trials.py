@@ -15,18 +15,17 @@ from nearfar.verdict.references import ReferenceFile
 from . import draining, judging, rules, shares, worlds
 from .agreement import Agreement, RealNights, agreement, real_nights
 from .columns import columns
-from .comparators import COMPARATORS, compared
 from .faults import DRIVER, FLEET_FAULTS, ONSET, bad_nodes, driver_nights
 from .fleets import Fleet, fleet
-from .judging import DEGRADED, FAIL, INDETERMINATE, Measured
+from .judging import DEGRADED, FAIL, INDETERMINATE
 from .noise import Table, tables
 from .rules import Limits
 from .twin import Words, judged
 from .upgrades import upgraded
 from .worlds import World
 
-#: Fleets of each size, so that there are nodes enough.
-FLEETS = {20: 50, 120: 10, 1000: 3}
+#: Fleets of each world, and their nodes.
+WORLD_FLEETS, WORLD_NODES = 20, 60
 #: Files of the trials of faults, each of a tune of its own; nodes that each judges.
 FILES, NODES_OF_A_FILE = 20, 20
 #: Fleets of each size that get a new driver.
@@ -85,7 +84,7 @@ def worst(words: np.ndarray) -> np.ndarray:
 class Healthy:
     """What became of healthy nodes, of node-nights: ``fails`` and so on without those beside a neighbour, ``beside`` the FAILs of these,
     ``drains`` of all nights (each node once). ``alarms``: a lone figure was called worse than its past, of nights with a whole
-    baseline. ``by_rule``: FAILs of each of the simpler rules. ``broken``: of the bad nodes beside them those that are FAIL on the first
+    baseline. ``broken``: of the bad nodes beside them those that are FAIL on the first
     night."""
 
     fails: shares.Share
@@ -94,13 +93,10 @@ class Healthy:
     beside: shares.Share
     drains: shares.Share
     alarms: shares.Share
-    by_rule: dict[str, shares.Share]
     broken: shares.Share
 
     @classmethod
-    def of(
-        cls, seen: Measured, neighbour: np.ndarray, counted: np.ndarray, made: Words, lows: Mapping[str, np.ndarray]
-    ) -> Healthy:
+    def of(cls, neighbour: np.ndarray, counted: np.ndarray, made: Words) -> Healthy:
         """Of one fleet; ``counted``, nodes × nights, are the healthy node-nights that are asked for."""
         word, quiet = worst(made.words), counted & ~neighbour
         drained = draining.drains(made.words, made.intermittent, POLICY).drained
@@ -113,7 +109,6 @@ class Healthy:
             beside=shares.of_nights(word == FAIL, counted & neighbour),
             drains=shares.of_firsts(drained, counted),
             alarms=shares.of_firsts(lone, later),
-            by_rule={name: shares.of_nights((seen.values < low).any(axis=2), quiet) for name, low in lows.items()},
             broken=shares.of_nodes(word[~counted.any(axis=1), 0] == FAIL),
         )
 
@@ -121,10 +116,7 @@ class Healthy:
     def together(cls, found: Sequence[Healthy]) -> Healthy:
         """Of several fleets."""
         names = ("fails", "degraded", "indeterminate", "beside", "drains", "alarms", "broken")
-        by_rule = {name: shares.together([each.by_rule[name] for each in found]) for name in found[0].by_rule}
-        return cls(
-            by_rule=by_rule, **{name: shares.together([getattr(each, name) for each in found]) for name in names}
-        )
+        return cls(**{name: shares.together([getattr(each, name) for each in found]) for name in names})
 
 
 def healthy(case: Case, nodes: int, fleets: int, bad: float = 0.0) -> Healthy:
@@ -138,8 +130,7 @@ def healthy(case: Case, nodes: int, fleets: int, bad: float = 0.0) -> Healthy:
         left = bad_nodes(nodes, bad)
         counted = np.broadcast_to((left == 1).all(axis=1)[:, None], whole.shape[:2])
         seen = judging.measured(whole, left[:, None], source)
-        lows = {name: compared(rule, drawn)[0] for name, rule in COMPARATORS.items()}
-        found.append(Healthy.of(seen, whole.neighbour, counted, judged(seen, limits), lows))
+        found.append(Healthy.of(whole.neighbour, counted, judged(seen, limits)))
     return Healthy.together(found)
 
 
@@ -167,7 +158,6 @@ def after_driver(case: Case, nodes: int, fleets: int, rolling: bool) -> list[Aft
         known = upgraded(seen.values, driver_nights(nodes, ONSET + 30, rolling), file)
         counted = np.zeros(whole.shape[:2], dtype=bool)
         counted[:, ONSET:] = True
-        lows = {name: compared(rule, drawn)[0] for name, rule in COMPARATORS.items()}
         words = judged(seen, known.limits, known.carried)
         rows = {each.row for each in columns() if "n0" in each.path.cell and each.path.kind != "stream"}
         told = [
@@ -177,16 +167,14 @@ def after_driver(case: Case, nodes: int, fleets: int, rolling: bool) -> list[Aft
         ]
         last = known.shifts[-1]
         off = max((abs(last[row].part - (DRIVER - 1)) for row in rows if row in last), default=1.0)
-        found.append(
-            AfterDriver(Healthy.of(seen, whole.neighbour, counted, words, lows), told[0] - ONSET if told else None, off)
-        )
+        found.append(AfterDriver(Healthy.of(whole.neighbour, counted, words), told[0] - ONSET if told else None, off))
     return found
 
 
 @dataclass
 class Found:
     """How many of the nodes with a fault were found by the words that count: on the first night, within five, thirty, sixty; drained
-    within thirty; ``noticed``, at least DEGRADED, within five; and on the first night by each of the simpler rules."""
+    within thirty; ``noticed``, at least DEGRADED, within five."""
 
     first: shares.Share
     five: shares.Share
@@ -194,7 +182,6 @@ class Found:
     sixty: shares.Share
     drained: shares.Share
     noticed: shares.Share
-    by_rule: dict[str, shares.Share]
 
 
 def faults(case: Case, names: tuple[str, ...], count: int = FILES) -> dict[str, Found]:
@@ -204,13 +191,10 @@ def faults(case: Case, names: tuple[str, ...], count: int = FILES) -> dict[str, 
     files = np.repeat(np.arange(count), NODES_OF_A_FILE)
     limits = rules.limits([rules.file_of(each) for each in drawn]).of(files)
     whole = made(case, len(files), source)
-    lows = {name: compared(rule, drawn)[files][:, None] for name, rule in COMPARATORS.items()}
-    return {name: _found(name, whole, limits, lows, source) for name in names}
+    return {name: _found(name, whole, limits, source) for name in names}
 
 
-def _found(
-    name: str, whole: Fleet, limits: Limits, lows: Mapping[str, np.ndarray], source: np.random.Generator
-) -> Found:
+def _found(name: str, whole: Fleet, limits: Limits, source: np.random.Generator) -> Found:
     fault = FLEET_FAULTS[name]
     left = np.broadcast_to(fault.left(*whole.shape[:2], source), whole.shape)
     seen = judging.measured(whole, left, source)
@@ -224,20 +208,22 @@ def _found(
     drained = (draining.confirmed(*draining.counted(all_of.words, all_of.intermittent), POLICY) & lacks)[:, ONSET:].any(
         axis=2
     )
-    below = {rule: ((seen.values < low) & lacks).any(axis=2)[node, ONSET + begun] for rule, low in lows.items()}
     five, thirty, sixty = (shares.of_nodes(told[:, :nights].any(axis=1)) for nights in (5, 30, 60))
     return Found(
         shares.of_nodes(told[node, begun]), five, thirty, sixty,
         shares.of_nodes(drained[:, :30].any(axis=1)), shares.of_nodes(noticed[:, :5].any(axis=1)),
-        {rule: shares.of_nodes(each) for rule, each in below.items()},
     )  # fmt: skip
 
 
-def near(case: Case, files: int) -> shares.Share:
-    """How many lone rows keep a FAIL limit near."""
-    source = case.source("near")
-    held, of = rules.limits([rules.file_of(each) for each in pools(case, files, source)]).near()
-    return shares.Share(held, of, of)
+def beside_bad(case: Case, name: str, bad: int, count: int = FILES) -> Found:
+    """What becomes of a node with a fault by references of which ``bad`` of the nodes had the same fault."""
+    source = case.source("bad", name, bad)
+    left = np.ones((case.n, len(columns())))
+    left[:bad] = FLEET_FAULTS[name].left(1, ONSET + 1, source)[0, -1]
+    own, world = _tables(case.host, case.seed), _world(case)
+    drawn = [rules.file_of(rules.pool(world, case.host, case.n, own, source, left)) for _ in range(count)]
+    files = np.repeat(np.arange(count), NODES_OF_A_FILE)
+    return _found(name, made(case, len(files), source), rules.limits(drawn).of(files), source)
 
 
 @cache

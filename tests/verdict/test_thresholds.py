@@ -15,7 +15,9 @@ def test_the_page_is_made_of_the_numbers() -> None:
 
 
 def test_each_number_has_a_unit_and_a_reason() -> None:
-    rows = [line for line in reference_pages.thresholds().splitlines() if line.startswith("| ") and "| why |" not in line]
+    rows = [
+        line for line in reference_pages.thresholds().splitlines() if line.startswith("| ") and "| why |" not in line
+    ]
     assert len(rows) > 20
     assert not [row for row in rows if any(not cell.strip() for cell in row.strip("|").split(" | "))]
 
