@@ -23,10 +23,7 @@ CHANCES = chances(43)
 
 
 def made_of(figures: tuple[NodeFigure, ...], kind: str = "lone", unreliable: int = 0, unit: str = "GB/s") -> Pool:
-    assumed = thresholds.SPREAD[kind]
-    return Pool(
-        "host_device_check", "H200", "near.h2d", unit, kind, True, "", None, unreliable, figures, assumed=assumed
-    )
+    return Pool("host_device_check", "H200", "near.h2d", unit, kind, True, "", None, unreliable, figures)
 
 
 def pool(values: dict[str, float] | list[float], kind: str = "windowed", unit: str = "GB/s") -> Pool:

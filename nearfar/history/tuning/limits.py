@@ -98,7 +98,8 @@ def _deviation(pool: Pool, value: float, n: int) -> float:
         statistics.SIGMA_PER_MAD * statistics.median(abs(f.median / value - 1) for f in pool.figures) if n > 1 else 0.0
     )
     weight = thresholds.SPREAD_WEIGHT
-    hosts = (weight * pool.assumed**2 + (n - 1) * among**2) / (weight + n - 1)
+    known = thresholds.SPREAD[pool.kind] if pool.spread is None else pool.spread
+    hosts = (weight * known**2 + (n - 1) * among**2) / (weight + n - 1)
     # The middle run of a figure is no distance from itself.
     moved = [abs(run - f.median) / value for f in pool.figures for run in f.values if run != f.median]
     owns = [error / value for f in pool.figures for error in f.errors]

@@ -13,7 +13,7 @@ from nearfar.cells import CellError, parse
 from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl
 from nearfar.measurement import COMPUTE_UNITS
 from nearfar.topology import LOCAL_CLASS
-from nearfar.verdict import disturbances, row_fault, thresholds
+from nearfar.verdict import disturbances, row_fault
 from nearfar.verdict.references import known_checks
 
 from . import disturbed_runs, hosts
@@ -52,7 +52,8 @@ class NodeFigure:
 class Pool:
     """The figures that one row speaks of. ``model`` is the GPUs', None on nodes without; ``indexed``: whether the figures are
     of GPUs. ``node_type`` is a site file's name, else the product's; ``ceiling`` what the links can carry, in ``unit``;
-    ``assumed`` is the standard deviation from host to host before any is measured, as a part of a figure; ``unreliable`` how many
+    ``spread`` is the standard deviation from host to host of this GPU model, as a part of a figure (None: not known);
+    ``unreliable`` how many
     figures of its own were left out because their measurement went wrong; ``beyond`` one of them that cannot be, and ``disturbed`` the
     runs that the others come from, in words."""
 
@@ -68,7 +69,7 @@ class Pool:
     figures: tuple[NodeFigure, ...] = field(repr=False)
     beyond: str | None = None
     disturbed: str | None = None
-    assumed: float = 0.0
+    spread: float | None = None
 
     @property
     def less_is_better(self) -> bool:
@@ -325,7 +326,7 @@ def _pool(
         indexed=first["gpus"] is not None, node_type=str(node_type), ceiling=max(ceilings, default=None),
         unreliable=sum(group["count"] for group in unreliable), beyond=next((f["why"] for f in figures if "why" in f), None),
         figures=_figures(figures), disturbed=disturbed_runs.words(group for group in unreliable if "disturbed" in group),
-        assumed=spreads.get(kind, thresholds.SPREAD[kind]),
+        spread=spreads.get(kind),
     )  # fmt: skip
 
 
