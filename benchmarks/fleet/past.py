@@ -6,13 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nearfar.verdict import baseline
+from nearfar.verdict import thresholds
 
 from .columns import columns
 from .judging import DEGRADED, PASS, Measured
-
-#: The last nights beside the present one whose median is looked at.
-_LAST = baseline.LAST - 1
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,7 @@ def with_past(seen: Measured, found: np.ndarray, carried: Carried | None = None)
     found = found.copy()
     # On a shared host what one of several flows gets is the moment's.
     compared = np.array([seen.host == "own" or not each.share for each in columns()])
-    state = _State(nodes, count, baseline.EVIDENCE[seen.host])
+    state = _State(nodes, count, thresholds.EVIDENCE[seen.host])
     for night in range(nights):
         part = np.zeros((nodes, count)) if carried is None else carried.part[:, night]
         doubt = 0.0 if carried is None else np.nan_to_num(carried.doubt[:, night])
@@ -38,8 +35,8 @@ def with_past(seen: Measured, found: np.ndarray, carried: Carried | None = None)
         factor = np.where(known, 1 + part, 1.0)
         values, words = seen.values[:, night], found[:, night]
         sums = state.sums(values, factor, doubt)
-        slow, once = state.slow(values, factor, doubt, sums), state.one_night(values, factor, doubt)
-        worse = (slow | once) & compared & known
+        slow = state.whole & (sums > state.evidence)
+        worse = (slow | state.one_night(values, factor, doubt)) & compared & known
         passed = words == PASS
         words[worse & passed] = DEGRADED
         state.enter(values, sums, passed & ~worse, (passed | (words == DEGRADED)) & worse, known)
@@ -52,58 +49,46 @@ def _by_kind(values: dict[str, float]) -> np.ndarray:
 
 
 class _State:
-    """The nights so far of each figure: its baseline, the sum since, the last nights. Arrays are nodes × columns."""
+    """The nights so far of each figure: its baseline and the sum since. Arrays are nodes × columns."""
 
     def __init__(self, nodes: int, count: int, evidence: float) -> None:
         shape = (nodes, count)
         self.evidence = evidence
-        self.floor, self.slack = _by_kind(baseline.FLOOR), _by_kind(baseline.SLACK)
-        self.base = np.full((*shape, baseline.NIGHTS), np.nan)
-        self.recent = np.full((*shape, _LAST), np.nan)
+        self.floor, self.slack = _by_kind(thresholds.NIGHT_FLOOR), _by_kind(thresholds.ONE_NIGHT)
+        self.base = np.full((*shape, thresholds.BASELINE_NIGHTS), np.nan)
         self.held = np.zeros(shape, dtype=int)
         self.least = np.full(shape, np.inf)
-        self.mean, self.sigma, self.total = np.ones(shape), np.ones(shape), np.zeros(shape)
+        self.median, self.level, self.sigma, self.total = (
+            np.ones(shape), np.ones(shape), np.ones(shape), np.zeros(shape),
+        )  # fmt: skip
 
     @property
     def whole(self) -> np.ndarray:
         """Whose baseline is."""
-        return self.held == baseline.NIGHTS
+        return self.held == thresholds.BASELINE_NIGHTS
 
     def sums(self, values: np.ndarray, factor: np.ndarray, doubt: np.ndarray | float) -> np.ndarray:
-        """The cumulative sums with these values."""
-        middle, sigma = self.mean * factor, self.sigma * factor
-        allowed = baseline.ALLOWANCE + doubt * middle / sigma
-        counted = np.clip((middle - values) / sigma, -baseline.MOST, baseline.MOST) - allowed
-        return np.minimum(np.maximum(0.0, self.total + counted), baseline.HIGHEST * self.evidence)
-
-    def slow(self, values: np.ndarray, factor: np.ndarray, doubt: np.ndarray | float, sums: np.ndarray) -> np.ndarray:
-        """Where the sum is evidence, and the last nights still are."""
-        beyond = self.whole & (sums > self.evidence)
-        if beyond.any():
-            middle, sigma = (self.mean * factor)[beyond], (self.sigma * factor)[beyond]
-            last = np.nanmedian(np.column_stack([self.recent[beyond] * factor[beyond, None], values[beyond]]), axis=1)
-            doubts = np.broadcast_to(doubt, beyond.shape)[beyond]
-            beyond[beyond] = middle - last > (baseline.ALLOWANCE + doubts * middle / sigma) * sigma
-        return beyond
+        """The sums with these values."""
+        off = (self.level * factor - doubt * self.median * factor - values) / (self.sigma * factor)
+        most = thresholds.ONE_NIGHT_COUNTS
+        return np.minimum(np.maximum(0.0, self.total + np.clip(off, -most, most)), self.evidence + most)
 
     def one_night(self, values: np.ndarray, factor: np.ndarray, doubt: np.ndarray | float) -> np.ndarray:
         """Where one night is far below all of the baseline."""
-        low = (self.held >= baseline.FEWEST) & (values < self.least * factor)
+        low = (self.held >= thresholds.FEWEST_NIGHTS) & (values < self.least * factor)
         if low.any():
             base = self.base[low] * factor[low, None]
             middle = np.nanmedian(base, axis=1)
             spread = 1.4826 * np.nanmedian(abs(base - middle[:, None]), axis=1)
             slack = np.broadcast_to(self.slack + doubt, low.shape)[low]
-            low[low] = values[low] < middle - np.maximum(slack * middle, baseline.SPREADS * spread)
+            low[low] = values[low] < middle - np.maximum(slack * middle, thresholds.ONE_NIGHT_SPREADS * spread)
         return low
 
     def enter(
         self, values: np.ndarray, sums: np.ndarray, healthy: np.ndarray, worse: np.ndarray, known: np.ndarray
     ) -> None:
         """Keep the night: a healthy one in the baseline until that is whole, then it and one that was worse among those since."""
-        since = self.whole & (healthy | worse)
-        self.total = np.where(since & known, sums, self.total)
-        self.recent[since] = np.column_stack([self.recent[since][:, 1:], values[since]])
+        self.total = np.where(self.whole & (healthy | worse) & known, sums, self.total)
         first = healthy & ~self.whole
         node, column = np.nonzero(first)
         self.base[node, column, self.held[first]] = values[first]
@@ -111,19 +96,10 @@ class _State:
         self.held += first
         full = first & self.whole
         if full.any():
-            floor = np.broadcast_to(self.floor, full.shape)[full]
-            self.mean[full], self.sigma[full] = _level(self.base[full], floor)
-
-
-def _level(values: np.ndarray, floor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``baseline.level`` of each row of ``values``."""
-    middle = np.median(values, axis=1)
-    spread = 1.4826 * np.median(abs(values - middle[:, None]), axis=1)
-    reach = (3 * np.maximum(spread, floor * middle))[:, None]
-    drawn = np.clip(values, middle[:, None] - reach, middle[:, None] + reach)
-    n, mean = drawn.shape[1], drawn.mean(axis=1)
-    off = drawn - mean[:, None]
-    squares = np.maximum((off * off).sum(axis=1), 1e-30)
-    alike = (off[:, :-1] * off[:, 1:]).sum(axis=1) / squares
-    r = np.where(alike > 0, np.minimum(alike + 1 / n, baseline._MOST_ALIKE), 0.0)
-    return mean, np.maximum(floor * mean, np.sqrt(squares / (n - 1) * (1 + r) / (1 - r)))
+            base = self.base[full]
+            middle = np.median(base, axis=1)
+            spread = 1.4826 * np.median(abs(base - middle[:, None]), axis=1)
+            sigma = np.maximum(spread, np.broadcast_to(self.floor, full.shape)[full] * middle)
+            third = np.sort(base, axis=1)[:, thresholds.WORST_KNOWN - 1]
+            self.level[full] = np.minimum(third, middle - thresholds.ALLOWANCE_PER_NIGHT * sigma)
+            self.median[full], self.sigma[full] = middle, sigma

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from nearfar.site import Policy
-from nearfar.verdict import baseline
+from nearfar.verdict import thresholds
 from nearfar.verdict.references import ReferenceFile
 
 from . import draining, judging, rules, shares, worlds
@@ -101,7 +101,7 @@ class Healthy:
         word, quiet = worst(made.words), counted & ~neighbour
         drained = draining.drains(made.words, made.intermittent, POLICY).drained
         lone = made.past[:, :, [each.lone for each in columns()]].any(axis=2)
-        later = quiet & (np.arange(word.shape[1]) >= baseline.NIGHTS)
+        later = quiet & (np.arange(word.shape[1]) >= thresholds.BASELINE_NIGHTS)
         return cls(
             fails=shares.of_nights(word == FAIL, quiet),
             degraded=shares.of_nights(word == DEGRADED, quiet),

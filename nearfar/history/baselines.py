@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, Finding
-from nearfar.verdict import Baseline, Night, Verdict, baseline, disturbances
+from nearfar.verdict import Baseline, Night, Verdict, baseline, disturbances, thresholds
 
 from . import fleet_shift, messages, node_rows, rows
 from .carry_over import CarryOver
@@ -24,9 +24,6 @@ from .node_rows import SAME_FIGURE
 from .places import VERSION, directory, word
 from .schema import row_schema
 from .store import History, RowFilter, trusted
-
-#: A host is told of that was slow on so many of its last days with runs, today among them.
-HOST_SLOW, HOST_DAYS = 3, 5
 
 
 class OwnPast:
@@ -68,9 +65,9 @@ class OwnPast:
         slow = {self._now.date(): True}
         for started, disturbance in recent_rows.select("started", "disturbance").iter_rows():
             slow[started.date()] = slow.get(started.date(), False) or disturbance == disturbances.HOST
-        last = sorted(slow)[-HOST_DAYS:]
+        last = sorted(slow)[-thresholds.HOST_DAYS :]
         count = sum(slow[day] for day in last)
-        if count < HOST_SLOW:
+        if count < thresholds.HOST_SLOW:
             return []
         return [messages.HOST_SLOW.finding(disturbances.HOST, slow_days=count, days=len(last))]
 
@@ -134,7 +131,9 @@ def _past(carry: CarryOver, software: Sequence[tuple[str | None, ...]], nights: 
     if past is None:
         return None
     others = dict.fromkeys(stamp for stamp in reversed(stamps) if stamp != carry.now)
-    notable = [stamp for stamp in others if carry.of(stamp) is not None or len(past.values) < baseline.NIGHTS]
+    notable = [
+        stamp for stamp in others if carry.of(stamp) is not None or len(past.values) < thresholds.BASELINE_NIGHTS
+    ]
     return replace(past, note=carry.words(notable[0])) if notable else past
 
 

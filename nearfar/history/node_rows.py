@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from nearfar.base import NOT_JUDGED, write_atomically
-from nearfar.verdict import baseline
+from nearfar.verdict import thresholds
 
 from .fleet_shift import SOFTWARE
 from .lazy_polars import pl
@@ -57,7 +57,7 @@ def _first_nights(rows: pl.DataFrame) -> pl.DataFrame:
     """The healthy rows of the first nights of each figure with each software and each set of boards."""
     segment = (*SAME_FIGURE, *SOFTWARE, "gpu_uuid", "gpu_serial", "epoch")
     healthy = rows.filter(pl.col("verdict").is_in(["PASS", NOT_JUDGED])).with_columns(day=pl.col("started").dt.date())
-    return healthy.filter(pl.col("day").rank("dense").over(segment) <= baseline.NIGHTS).select(COLUMNS)
+    return healthy.filter(pl.col("day").rank("dense").over(segment) <= thresholds.BASELINE_NIGHTS).select(COLUMNS)
 
 
 def keep(history: History, system: str, node: str, now: datetime) -> None:

@@ -1,9 +1,8 @@
 """A figure beside the node's own past: a night that is clearly worse than it was, a step, a slow drift. Pure; where the past comes from
-is not known here. The rule and its figures: docs/method/own-past.md."""
+is not known here. The rule and its figures: docs/method/judging.md."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,29 +13,11 @@ from nearfar.base import statistics
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Metric
 from nearfar.verdict.references import with_unit
 
+from . import thresholds
 from .words import level as level_words
 
-#: Fewer nights are no past to speak of.
-FEWEST = 5
-#: The first so many healthy nights are the baseline, which then stays as it is: four weeks, so that each day of the week counts alike.
-NIGHTS = 28
-#: What one night may lie off the median of the baseline, as a part of it, however steady it was.
-SLACK = {"lone": 0.03, "windowed": 0.06, "other": 0.10}
-#: And in multiples of what it usually varies by (a robust standard deviation).
-SPREADS = 5.0
-#: What a figure's nights differ by at least, as a part of it: what its measurement resolves.
-FLOOR = {"lone": 0.0025, "windowed": 0.005, "other": 0.01}
-#: The cumulative sum, in standard deviations of a night: what a night may be worse without being counted, how much one night counts at
-#: most, and from where on the sum is evidence, by kind of host. On a shared host a bad week is no fault.
-ALLOWANCE = 1.25
-MOST = 2.5
-EVIDENCE = {"own": 6.5, "shared": 14.0}
-#: The sum grows to no more than so many times the evidence, so that it falls within nights of a repair.
-HIGHEST = 2.0
-#: And only while the median of the last so many nights is beyond the allowance it speaks.
-LAST = 5
-#: Nights that follow each other are taken for no more alike than this correlation.
-_MOST_ALIKE = 0.8
+#: The figure of the last so many nights is the one that a reason names.
+_LAST = 5
 _RATES = ("GB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
 _TIMES = ("us", "ns", "ms", "s")
 
@@ -51,7 +32,7 @@ class Night(NamedTuple):
 
 @dataclass(frozen=True)
 class Baseline:
-    """A figure in a node's own nights, the earliest first: ``values`` of the first healthy ones, at most ``NIGHTS``, from the day
+    """A figure in a node's own nights, the earliest first: ``values`` of the first healthy ones, at most ``BASELINE_NIGHTS``, from the day
     ``since`` on; ``later`` those after these, down to the one before now.
 
     ``doubt``: by which part of them figures that were carried over a change of software may be off; ``note``: what of the past was
@@ -76,16 +57,16 @@ class Baseline:
         return statistics.spread(self.values)
 
     def words(self, unit: str) -> str:
-        """``55.3 GB/s (28 nights from 2026-09-01 on)``; of fewer than ``NIGHTS`` they go on to now."""
+        """``55.3 GB/s (28 nights from 2026-09-01 on)``; of fewer than ``BASELINE_NIGHTS`` they go on to now."""
         return f"{with_unit(self.median, unit)} ({len(self.values)} nights from {self.since} on)"
 
 
 def of_nights(nights: Sequence[Night], doubt: float = 0.0, note: str | None = None) -> Baseline | None:
     """The baseline of nights in order; None where none was healthy."""
-    healthy = [place for place, night in enumerate(nights) if night.healthy][:NIGHTS]
+    healthy = [place for place, night in enumerate(nights) if night.healthy][: thresholds.BASELINE_NIGHTS]
     if not healthy:
         return None
-    later = tuple(nights[healthy[-1] + 1 :]) if len(healthy) == NIGHTS else ()
+    later = tuple(nights[healthy[-1] + 1 :]) if len(healthy) == thresholds.BASELINE_NIGHTS else ()
     return Baseline(tuple(nights[place].value for place in healthy), nights[healthy[0]].day, later, doubt, note)
 
 
@@ -108,7 +89,11 @@ def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
 
     What is neither rate nor time, or is derived from others, has no past; nor has a figure of fewer than five nights.
     """
-    if len(past.values) < FEWEST or metric.quantity in MADE_OF_OTHERS or metric.unit not in (*_RATES, *_TIMES):
+    if (
+        len(past.values) < thresholds.FEWEST_NIGHTS
+        or metric.quantity in MADE_OF_OTHERS
+        or metric.unit not in (*_RATES, *_TIMES)
+    ):
         return None
     better = max if metric.unit in _RATES else min
     value = metric.value if metric.converged or metric.interval is None else better(metric.interval)
@@ -119,7 +104,9 @@ def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
     slow = _slow(value, past, sign, kind)
     if slow is not None:
         return slow
-    off = past.median - sign * max((SLACK[kind] + past.doubt) * past.median, SPREADS * past.spread)
+    off = past.median - sign * max(
+        (thresholds.ONE_NIGHT[kind] + past.doubt) * past.median, thresholds.ONE_NIGHT_SPREADS * past.spread
+    )
     worst = min(past.values) if sign > 0 else max(past.values)
     if sign * value < sign * off and sign * value < sign * worst:
         return Worsening("night", value, sign * (1 - value / past.median))
@@ -142,50 +129,37 @@ def words(metric: AnyMetric, past: Baseline, found: Worsening) -> str:
 
 def _slow(value: float, past: Baseline, sign: int, kind: str) -> Worsening | None:
     """What the sum over the nights since the baseline, and this one, says; None while the baseline is not whole."""
-    if len(past.values) < NIGHTS:
+    if len(past.values) < thresholds.BASELINE_NIGHTS:
         return None
-    middle, sigma = level(past.values, FLOOR[kind])
-    allowed = ALLOWANCE + past.doubt * middle / sigma
-    evidence = EVIDENCE[past.host]
-    total = 0.0
+    least, sigma = level(past.values, sign, thresholds.NIGHT_FLOOR[kind])
+    least -= sign * past.doubt * past.median
+    evidence, total = thresholds.EVIDENCE[past.host], 0.0
     nights = [*(night.value for night in past.later), value]
     for night in nights:
-        total = grown(total, sign * (middle - night) / sigma, allowed, evidence)
-    last = statistics.median(nights[-LAST:])
-    if total <= evidence or sign * (middle - last) <= allowed * sigma:
+        total = grown(total, sign * (least - night) / sigma, evidence)
+    if total <= evidence:
         return None
+    middle, last = past.median, statistics.median(nights[-_LAST:])
     tonight = date.fromisoformat(past.later[-1].day) + timedelta(1) if past.later else date.fromisoformat(past.since)
     days = [*(date.fromisoformat(night.day) for night in past.later), tonight]
     since, weekly = _began([sign * (middle - night) / middle for night in nights], days)
     return Worsening("step" if weekly is None else "drift", last, sign * (1 - last / middle), since, weekly)
 
 
-def grown(total: float, off: float, allowed: float, evidence: float) -> float:
-    """The sum with one night more, which is ``off`` standard deviations worse than the baseline."""
-    counted = max(-MOST, min(MOST, off)) - allowed
-    return min(max(0.0, total + counted), HIGHEST * evidence)
+def grown(total: float, off: float, evidence: float) -> float:
+    """The sum with one night more, which is ``off`` deviations worse than the level."""
+    most = thresholds.ONE_NIGHT_COUNTS
+    return min(max(0.0, total + max(-most, min(most, off))), evidence + most)
 
 
-def level(values: Sequence[float], floor: float) -> tuple[float, float]:
-    """Mean of a baseline's nights and the standard deviation of one, in their unit; the latter is no less than the part ``floor``
-    of the mean.
-
-    Both of values that are drawn in to three spreads around their median. Nights that are like the one before say less than their
-    number: the deviation grows by the square root of (1 + r)/(1 - r), r their correlation (corrected for so few nights).
-    """
+def level(values: Sequence[float], sign: int, floor: float) -> tuple[float, float]:
+    """What a night may have without being counted, and a night's deviation, in their unit: the third worst of a baseline's nights, so that
+    a node may sit at two levels, and no nearer to their median than the allowance. ``sign`` is 1 where more is better."""
     middle = statistics.median(values)
-    reach = 3 * max(statistics.spread(values), floor * middle)
-    drawn = [min(max(value, middle - reach), middle + reach) for value in values]
-    n = len(drawn)
-    mean = math.fsum(drawn) / n
-    off = [value - mean for value in drawn]
-    squares = math.fsum(each * each for each in off)
-    if squares == 0:
-        return mean, floor * mean
-    alike = math.fsum(a * b for a, b in itertools.pairwise(off)) / squares
-    # Of n values around their own mean it comes out too small by about (1 + 4 r)/n.
-    r = min((alike + 1 / n) / (1 - 4 / n), _MOST_ALIKE) if alike > 0 else 0.0
-    return mean, max(floor * mean, math.sqrt(squares / (n - 1) * (1 + r) / (1 - r)))
+    sigma = max(statistics.spread(values), floor * middle)
+    third = sorted(values, reverse=sign < 0)[thresholds.WORST_KNOWN - 1]
+    allowed = middle - sign * thresholds.ALLOWANCE_PER_NIGHT * sigma
+    return (min if sign > 0 else max)(third, allowed), sigma
 
 
 def _began(off: Sequence[float], days: Sequence[date]) -> tuple[str, float | None]:
@@ -199,7 +173,7 @@ def _began(off: Sequence[float], days: Sequence[date]) -> tuple[str, float | Non
             best, (before + math.fsum((each - mean) ** 2 for each in rest), days[start], None), key=lambda one: one[0]
         )
         squares = sum(each * each for each in elapsed)
-        if len(rest) > LAST and squares:
+        if len(rest) > _LAST and squares:
             slope = math.fsum(a * b for a, b in zip(rest, elapsed)) / squares
             left = before + math.fsum((a - slope * b) ** 2 for a, b in zip(rest, elapsed))
             if slope > 0 and left < best[0]:

@@ -92,3 +92,25 @@ OWN_CHANGE, LEAST_APART = 3.0, 0.002
 LEAST_SHIFT = 0.005
 #: Days; of so many · A host is reported that was slow on so many of its last days with runs.
 HOST_SLOW, HOST_DAYS = 3, 5
+
+# --- The history of a node ---
+
+#: Nights · Fewer are no history.
+FEWEST_NIGHTS = 5
+#: Nights · The first so many healthy nights are the baseline, which then stays as it is: four weeks, so that each weekday counts alike.
+BASELINE_NIGHTS = 28
+#: Part of the median · How far one night may lie below the baseline, however steady it was: a copy engine at 97 % is beyond.
+ONE_NIGHT = {"lone": 0.03, "windowed": 0.06, "other": 0.10}
+#: Robust deviations of the baseline · And this many, whichever is more; and it is below all nights of the baseline.
+ONE_NIGHT_SPREADS = 5.0
+#: Part of the median · The least deviation of a night: what its measurement resolves.
+NIGHT_FLOOR = {"lone": 0.0025, "windowed": 0.005, "other": 0.01}
+#: Place among the worst nights of the baseline · A night no worse than this one is not counted: a node may sit at two levels, as after
+#: boots of two kinds.
+WORST_KNOWN = 3
+#: Deviations · Nor is one that lies less below the median.
+ALLOWANCE_PER_NIGHT = 1.25
+#: Deviations · One night counts no more, up or down, so that neither one bad night nor one good one decides.
+ONE_NIGHT_COUNTS = 1.25
+#: Sum of deviations · From here on the nights since the baseline are evidence, by kind of host: on a shared one a bad week is no fault.
+EVIDENCE = {"own": 6.5, "shared": 14.0}
