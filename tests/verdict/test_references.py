@@ -13,11 +13,13 @@ from nearfar.cells import parse
 from nearfar.measurement import Metric
 from nearfar.model.prediction import load_node_type
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package
-from nearfar.verdict import references
+from nearfar.verdict import judge, references
+from nearfar.verdict.document_findings import CaseInfo
 from nearfar.verdict.references import ReferenceFile, resolve, row_keys
 from tests.conftest import CHECKOUT
 
 CHECK = "host_device_check"
+SUBJECT = CaseInfo(CHECK, "s", "p", "e", "n", "2026-11-20T00:00:00Z")
 GEN5 = Link("pcie", 1, 16, 5, 16)
 MEMORY = 1 << 37
 NODE = Node(
@@ -35,8 +37,9 @@ def metric(
 
     parsed = parse(cell)
     one = None if flow is None else parse(flow).flows[0]
-    unit = "1" if path_class.endswith("_over_near") else "GB/s"
+    unit = more.pop("unit", "1" if path_class.endswith("_over_near") else "GB/s")
     quantity = "ratio" if unit == "1" else "stream" if parsed.flows[0].kind == "stream" else "copy"
+    quantity = more.pop("quantity", quantity)
     defaults: dict[str, Any] = {
         "interval": (value, value),
         "converged": True,
@@ -212,6 +215,46 @@ def test_modelled_figures_meet_published_ones_alone(tmp_path: Path) -> None:
     tuned, published = reference_file(tmp_path, TUNED, "a.yaml"), reference_file(tmp_path, PUBLISHED, "b.yaml")
     assert one(metric("n0:g0", 55.5), tuned, published, kind="modelled").origin == "published"
     assert one(metric("n0:g0", 55.5), tuned, kind="modelled") is None
+
+
+@pytest.mark.parametrize(
+    "system, bounds",
+    [
+        ("theirs", (54.0 * 0.95, None, None, None)),  # the system that the figures are of: FAIL below
+        (
+            "ours",
+            (CEILING_H2D / 2, None, 54.0 * 0.95, None),
+        ),  # another machine of the type: FAIL where a path is broken
+        (None, (CEILING_H2D / 2, None, 54.0 * 0.95, None)),
+    ],
+)
+def test_published_figures_fail_the_system_they_are_of(
+    tmp_path: Path, system: str | None, bounds: tuple[float | None, ...]
+) -> None:
+    published = reference_file(tmp_path, PUBLISHED.replace("{source", "{system: theirs, source"))
+    found = one(metric("n0:g0", 55.5), published, system=system)
+    actual = (found.lowest, found.highest, found.degraded_below, found.degraded_above)
+    assert actual == tuple(b if b is None else pytest.approx(b, abs=0.03) for b in bounds)
+    assert found.accepts
+
+
+@pytest.mark.parametrize("system, word", [("theirs", "FAIL"), ("ours", "DEGRADED")])
+def test_published_times_and_ratios_fail_likewise(tmp_path: Path, system: str, word: str) -> None:
+    rows = """\
+provenance: {published: {source: a paper, system: theirs}}
+host_device_check:
+  $index: [$dev.gpu.model]
+  H200:
+    near_latency_copy.h2d: [6.0, -0.1, 0.1, us]
+    off_socket_over_near.h2d: [0.97, -0.03, 0.03, "1"]
+"""
+    published = reference_file(tmp_path, rows)
+    slow, fast = (metric("n0:g0", t, "near_latency_copy", unit="us", quantity="latency.copy") for t in (7.0, 5.0))
+    far = metric("n1:g0", 0.5, "off_socket_over_near")
+    for measured, wanted in ((slow, word), (fast, "PASS"), (far, word)):
+        found = resolve([measured], CHECK, [published], NODE, system=system)
+        (judged,) = judge(None, found, subject=SUBJECT, metrics=[measured]).metrics
+        assert judged.verdict == wanted, measured
 
 
 @pytest.mark.parametrize(
