@@ -12,7 +12,7 @@ from nearfar.base.errors import NearfarError
 from nearfar.cells import parse
 from nearfar.measurement import Metric
 from nearfar.model.prediction import load_node_type
-from nearfar.topology import Gpu, Link, Node, NumaNode, Package
+from nearfar.topology import Gpu, Link, Node, NumaNode, Package, peer_class
 from nearfar.verdict import judge, references
 from nearfar.verdict.document_findings import CaseInfo
 from nearfar.verdict.references import ReferenceFile, resolve, row_keys
@@ -179,13 +179,41 @@ def test_siblings_are_of_the_same_model_link_and_class() -> None:
     assert found["off_socket.n1_g1"] is None
 
 
-def test_inside_the_bounds_and_clearly_worse_than_siblings(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stamp, bound", [(None, None), ({"driver": "590.2", "cuda": "13.0"}, 0.95 * 55.5)])
+def test_siblings_judge_only_what_no_tuned_reference_does(
+    tmp_path: Path, stamp: dict[str, str] | None, bound: float | None
+) -> None:
     loose = TUNED.replace("[55.5, -0.02", "[55.5, -0.3")
     measured = [metric(f"n0:g{i}", 55.5 if i else 50.0) for i in range(4)]
-    slow = resolve(measured, CHECK, [reference_file(tmp_path, loose)], NODE)["near.n0_g0"]
-    assert (slow.origin, slow.value) == ("tuned", 55.5)
-    assert slow.degraded_below == pytest.approx(0.95 * 55.5)
-    assert "siblings" in slow.degraded_words
+    slow = resolve(measured, CHECK, [reference_file(tmp_path, loose)], NODE, stamp=stamp)["near.n0_g0"]
+    assert (slow.origin, slow.value, slow.stale) == ("tuned", 55.5, stamp is not None)
+    assert slow.degraded_below == (None if bound is None else pytest.approx(bound))
+
+
+def test_crossings_of_packages_one_way_are_no_siblings_of_the_other() -> None:
+    """Four P100 of a POWER8 S822LC, public diagnostic log: 20.3 GB/s from package 0 to 1, 24.5 back, and nothing is broken."""
+    gpus = tuple(replace(gpu, package=gpu.index // 2, numa_node=gpu.index // 2) for gpu in NODE.gpus[:4])
+    node = replace(NODE, gpus=gpus, peers={(0, 1): "NV2", (2, 3): "NV2"})
+    rates = {(0, 0): 35.4, (1, 1): 35.4, (0, 1): 20.3, (1, 0): 24.5}
+    pairs = [(a, b) for a in range(4) for b in range(4) if a != b]
+    measured = [metric(f"g{a}:g{b}", rates[a // 2, b // 2], peer_class(node, a, b)) for a, b in pairs]
+    found = resolve(measured, "peer_check", [], node)
+    judged = judge(None, found, subject=SUBJECT, metrics=measured).metrics
+    assert [each.name for each in judged if each.verdict == "DEGRADED"] == []
+    assert sum(each.reference is not None for each in judged) == 12
+    # One pair that is slower than the others of its direction still is.
+    measured[1] = metric("g0:g2", 15.0, "SYS_off")
+    assert found["SYS_off.g0_g2"].value == 20.3
+    judged = judge(None, resolve(measured, "peer_check", [], node), subject=SUBJECT, metrics=measured).metrics
+    assert [each.name for each in judged if each.verdict == "DEGRADED"] == ["SYS_off.g0_g2"]
+
+
+def test_lanes_between_packages_are_siblings_both_ways() -> None:
+    """NVLink does not lead through the packages."""
+    gpus = tuple(replace(gpu, package=gpu.index // 2) for gpu in NODE.gpus[:4])
+    node = replace(NODE, gpus=gpus)
+    measured = [metric(f"g{a}:g{b}", 300.0, "NV18") for a, b in ((0, 1), (0, 2), (2, 0), (3, 1))]
+    assert all(resolve(measured, "peer_check", [], node).values())
 
 
 def test_a_ratio_is_held_against_the_sites_own(tmp_path: Path) -> None:

@@ -115,11 +115,11 @@ def resolve(
             model = _from_model(metric, node, ranges or {}, broken)
             reference = _as_good_as(reference, model) or model or certain
             reference = reference or _from_capacities(metric, node_type) or _ratio(metric, node_type)
-            reference = _stricter(reference, siblings)
+            reference = _beside(siblings, reference)
         elif kind == "measured" and isinstance(metric, SubjectMetric):
             model = _from_compute(metric, node, ranges or {})
             reference = _as_good_as(reference, model) or model
-            reference = _stricter(reference, _from_alike(metric, _alike(metric, metrics, node), SIBLING_SLACK[True]))
+            reference = _beside(_from_alike(metric, _alike(metric, metrics, node), SIBLING_SLACK[True]), reference)
         if isinstance(metric, Metric) and metric.basis in BEST_CASES and reference is not None:
             # The best case bounds from above: only what was published above it contradicts it.
             reference = replace(reference, upper=None)
@@ -282,7 +282,7 @@ def _sibling_groups(metrics: Sequence[Metric], node: Node) -> dict[str, list[Met
     for metric in metrics:
         # Of times the least is best; siblings say only what is too little.
         if metric.quantity not in MADE_OF_OTHERS and metric.unit == "GB/s":
-            groups.setdefault(_sibling_group(metric, node), []).append(metric)
+            groups.setdefault((_sibling_group(metric, node), _crossings(metric, node)), []).append(metric)
     return {metric.name: group for group in groups.values() for metric in group}
 
 
@@ -323,16 +323,34 @@ def _latched(metric: Metric) -> bool:
     )
 
 
-def _stricter(reference: Reference | None, siblings: Reference | None) -> Reference | None:
-    """A reference with what its siblings say, where that is more: inside the bounds and clearly worse than they is
-    DEGRADED."""
-    if reference is None or siblings is None:
-        return reference or siblings
-    if siblings.degraded_below is None or siblings.degraded_below <= (reference.degraded_below or 0):
+def _beside(siblings: Reference | None, reference: Reference | None) -> Reference | None:
+    """A reference with what siblings say. A tuned one that is not stale knows the figure's own spread, and siblings add nothing."""
+    tuned = reference is not None and reference.origin == "tuned" and not reference.stale
+    return reference if tuned else _stricter(reference, siblings)
+
+
+def _stricter(reference: Reference | None, other: Reference | None) -> Reference | None:
+    """A reference with the DEGRADED bound of another, where that is nearer: inside the bounds and below it is DEGRADED."""
+    if reference is None or other is None:
+        return reference or other
+    if other.degraded_below is None or other.degraded_below <= (reference.degraded_below or 0):
         return reference
-    if reference.lowest is not None and siblings.degraded_below <= reference.lowest:
+    if reference.lowest is not None and other.degraded_below <= reference.lowest:
         return reference
-    return replace(reference, degraded_below=siblings.degraded_below, degraded_words=siblings.degraded_words)
+    return replace(reference, degraded_below=other.degraded_below, degraded_words=other.degraded_words)
+
+
+def _crossings(metric: Metric, node: Node) -> frozenset[tuple[int, int]]:
+    """The packages that a rate leads from and to over the link between them, which may be faster one way than the other."""
+    flows = metric.cell.flows if metric.flow is None else (metric.flow,)
+    through_host = [flow for flow in flows if flow.staged or not metric.path_class.startswith("NV")]
+    ends = [(_package(flow.source, node), _package(flow.destination, node)) for flow in through_host]
+    return frozenset((a, b) for a, b in ends if a is not None and b is not None and a != b)
+
+
+def _package(endpoint: Endpoint, node: Node) -> int | None:
+    part = node.gpu(endpoint.index) if endpoint.kind == "g" else node.numa_node(endpoint.index)
+    return None if part is None else part.package
 
 
 def _sibling_group(metric: Metric, node: Node) -> object:
