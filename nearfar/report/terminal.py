@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
-from nearfar.base import columns, printable
+from nearfar.base import columns, good, printable
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage, plural
-from nearfar.verdict import RunDirectory
+from nearfar.verdict import SIBLINGS_ONLY, RunDirectory
 
 from .causes import ReasonGroup, answered
 from .headline import lead, modelled_notice, not_asked, reasons, short_name, where
@@ -46,6 +46,7 @@ def summarise(
     after = [
         *_answers(run, explained or {}, several, answered(measured)),
         *_provisional(run),
+        *_siblings_only(run),
         *_disturbed(run),
         *(f"not asked  {words}" for words in not_asked(run)),
         *([f"MODELLED  {notice}"] if notice else []),
@@ -100,6 +101,22 @@ def _provisional(run: RunDirectory) -> list[str]:
     if not notes:
         return []
     return [f"references  tuned, provisional (of few runs, with wide limits): {', '.join(notes)}"]
+
+
+def _siblings_only(run: RunDirectory) -> list[str]:
+    """How many figures of a run that passes, of which checks, nobody knows the right value of; a fault comes first."""
+    figures = {
+        (node.name, check.name): finding.fields["figures"]
+        for node in run.nodes
+        for check in node.checks
+        for finding in (check.verdict.findings if check.verdict else ())
+        if finding.code == SIBLINGS_ONLY.code
+    }
+    if not figures or not good(run.shown):
+        return []
+    named = ", ".join(dict.fromkeys(short_name(name) for _, name in figures))
+    said = SIBLINGS_ONLY.text(named, {"figures": sum(figures.values()), "system": run.raw.get("system")})
+    return [f"references  {named}: {said}"]
 
 
 def _disturbed(run: RunDirectory) -> list[str]:

@@ -216,6 +216,21 @@ def test_lanes_between_packages_are_siblings_both_ways() -> None:
     assert all(resolve(measured, "peer_check", [], node).values())
 
 
+@pytest.mark.parametrize("value, codes", [(40.0, ["references.siblings_only"]), (20.0, [])])
+def test_passing_by_siblings_or_half_a_link_alone_is_said(value: float, codes: list[str]) -> None:
+    measured = [metric(f"n{i // 4}:g{i}", value) for i in range(8)]
+    verdict = judge(None, resolve(measured, CHECK, [], NODE), subject=SUBJECT, metrics=measured)
+    assert [finding.code for finding in verdict.findings] == codes
+    assert verdict.verdict == ("PASS" if codes else "FAIL")
+    assert [finding.fields["figures"] for finding in verdict.findings] == [8] * len(codes)
+
+
+def test_passing_by_a_reference_needs_no_word_on_siblings(tmp_path: Path) -> None:
+    measured = [metric(f"n{i // 4}:g{i}", 55.5) for i in range(8)]
+    found = resolve(measured, CHECK, [reference_file(tmp_path, TUNED)], NODE)
+    assert judge(None, found, subject=SUBJECT, metrics=measured).findings == ()
+
+
 def test_a_ratio_is_held_against_the_sites_own(tmp_path: Path) -> None:
     ratio = metric("n1:g0", 0.97, "off_socket_over_near")
     site = one(ratio, reference_file(tmp_path, TUNED))

@@ -77,15 +77,16 @@ def test_all_good() -> None:
 def test_figures_beside_an_aggressor_are_never_green() -> None:
     found = judged(document({f"n0:g{i}": 55.5 for i in range(4)}, aggressor=["n0:g0"]))
     assert found["verdict"] == "INDETERMINATE"
-    assert [(each["code"], each["fields"]["cells"]) for each in found["findings"]] == [
-        ("document.aggressor", ["n0:g0"])
+    assert [(each["code"], each["fields"].get("cells")) for each in found["findings"]] == [
+        ("document.aggressor", ["n0:g0"]),
+        ("references.siblings_only", None),
     ]
 
 
 def test_an_interrupted_run_is_never_green() -> None:
     found = judged(document({f"n0:g{i}": 55.5 for i in range(4)}, interrupted=True))
     assert found["verdict"] == "INDETERMINATE"
-    assert [each["code"] for each in found["findings"]] == ["program.interrupted"]
+    assert [each["code"] for each in found["findings"]] == ["program.interrupted", "references.siblings_only"]
 
 
 def test_a_plateau_is_judged_and_the_median_stands_beside_it() -> None:
@@ -105,7 +106,7 @@ def test_a_cpu_that_costs_more_than_its_like_is_named() -> None:
     ]
     flow = {"flow": "n0:g0", "rate": {**rate(9.5), "unit": "us"}, "tried": tried}
     raw["results"].append({"quantity": "latency.copy", "cell": "n0:g0", "converged": True, "flows": [flow]})
-    (finding,) = judged(measurement.document.from_raw(raw))["findings"]
+    finding, _ = judged(measurement.document.from_raw(raw))["findings"]
     assert (finding["subject"], finding["code"], finding["fields"]["time"]) == ("cpu8", "cpu.slow", 14.0)
 
 
