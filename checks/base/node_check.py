@@ -311,7 +311,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             own = [metric for metric in figures if metric.name in set(names)]
             resolved |= references.resolve(
                 own, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
-                ranges=self.ranges, upgrade=upgrade,
+                ranges=self.ranges, upgrade=upgrade, system=self.current_system.name,
             )  # fmt: skip
         return references.on_host(resolved, figures, self.partition.host_of(self.observed))
 

@@ -165,7 +165,7 @@ def _judge(asked: Question, case: KitCase, result: KitResult, site: _Site, name:
         own = [metric for metric in figures if asked.references_of(metric) == check]
         resolved |= references.resolve(
             own, check, files, site.expected, node_type=node_type, stamp=software,
-            ranges=references.model_ranges.read(directories),
+            ranges=references.model_ranges.read(directories), system=site.system.name,
         )  # fmt: skip
     host = site.partition.host_of(site.node)
     resolved = references.on_host(resolved, figures, host)

@@ -23,6 +23,8 @@ SIZE_UNIT = "B"
 TAIL = "tail"
 #: The units of what a GPU computes.
 COMPUTE_UNITS = ("GFLOP/s",)
+#: Units of times, of which less is better.
+TIME_UNITS = ("us", "ns", "ms", "s")
 #: Quantities of derived figures: they explain, and the figures that they are derived from are judged.
 MADE_OF_OTHERS = (RATIO, TASK, SIZE, TAIL)
 

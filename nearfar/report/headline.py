@@ -329,9 +329,9 @@ def lead(run: RunDirectory, found: list[ReasonGroup]) -> str:
     if not count:
         return f"Nothing is wrong with what was looked at.{aside}"
     return (
-        f"All {count} judged figures are where they should be."
+        f"All {count} judged figures are within their bounds."
         if count > 1
-        else "The one judged figure is where it should be."
+        else "The one judged figure is within its bounds."
     ) + aside
 
 

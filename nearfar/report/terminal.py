@@ -5,13 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
-from nearfar.base import columns, printable
+from nearfar.base import columns, good, printable
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage, plural
-from nearfar.verdict import RunDirectory
+from nearfar.verdict import SIBLINGS_ONLY, RunDirectory
 
 from .causes import ReasonGroup, answered
-from .headline import lead, modelled_notice, not_asked, reasons, where
+from .headline import lead, modelled_notice, not_asked, reasons, short_name, where
 from .next_step import next_step
 from .terminal_rows import table
 
@@ -45,6 +45,7 @@ def summarise(
     notice = modelled_notice(run)
     after = [
         *_answers(run, explained or {}, several, answered(measured)),
+        *_siblings_only(run),
         *_disturbed(run),
         *(f"not asked  {words}" for words in not_asked(run)),
         *([f"MODELLED  {notice}"] if notice else []),
@@ -85,6 +86,22 @@ def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, 
             lines.append(f"  · {explained[node.folder.name].sentence}{f' ({what})' if what else ''}")
     more = len(lines) - 1
     return [lines[0] + (f"; {plural(more, 'more node')} on the page" if more else "")] if lines else []
+
+
+def _siblings_only(run: RunDirectory) -> list[str]:
+    """How many figures of a run that passes, of which checks, nobody knows the right value of; a fault comes first."""
+    figures = {
+        (node.name, check.name): finding.fields["figures"]
+        for node in run.nodes
+        for check in node.checks
+        for finding in (check.verdict.findings if check.verdict else ())
+        if finding.code == SIBLINGS_ONLY.code
+    }
+    if not figures or not good(run.shown):
+        return []
+    named = ", ".join(dict.fromkeys(short_name(name) for _, name in figures))
+    said = SIBLINGS_ONLY.text(named, {"figures": sum(figures.values()), "system": run.raw.get("system")})
+    return [f"references  {named}: {said}"]
 
 
 def _disturbed(run: RunDirectory) -> list[str]:

@@ -28,6 +28,7 @@ from .document_findings import UNJUDGED, CaseInfo, KnownPath
 from .judgement import HISTORY, headline, judge, needs_sanity, of_one_run
 from .look_plan import LookPlan
 from .looks import LaterLook
+from .messages import SIBLINGS_ONLY
 from .plausibility import row_fault
 from .run_directory import CheckRecord, NodeRun, RunDirectory
 from .verdict_types import (
@@ -45,6 +46,7 @@ from .verdict_types import (
 
 __all__ = [
     "HISTORY",
+    "SIBLINGS_ONLY",
     "UNJUDGED",
     "Baseline",
     "BuildProvenance",

@@ -20,6 +20,7 @@ from nearfar.measurement import (
     Unmeasured,
     subject_key,
 )
+from nearfar.verdict.references import Reference
 
 from . import messages, thresholds
 from .verdict_types import JudgedMetric
@@ -121,6 +122,15 @@ def from_nothing_accepted(metrics: Sequence[JudgedMetric], system: str) -> list[
     if not lacking:
         return []
     return [messages.NOT_ACCEPTED.finding(UNJUDGED, figures=len(lacking), system=system)]
+
+
+def from_siblings_only(
+    metrics: Sequence[JudgedMetric], references: Mapping[str, Reference | None], system: str
+) -> list[Finding]:
+    """That nobody knows what figures should be that pass a reference which accepts nothing: alike parts may all be slow."""
+    passing = [references.get(metric.name) for metric in metrics if metric.verdict == "PASS"]
+    unknown = sum(reference is not None and not reference.accepts for reference in passing)
+    return [messages.SIBLINGS_ONLY.finding("references", figures=unknown, system=system)] if unknown else []
 
 
 def from_kind(document: Document | None, kind: str) -> list[Finding]:

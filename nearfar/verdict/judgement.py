@@ -35,6 +35,7 @@ from .document_findings import (
     from_nothing,
     from_nothing_accepted,
     from_nothing_judged,
+    from_siblings_only,
     from_skips,
     from_started,
     missing_subjects,
@@ -96,6 +97,7 @@ def judge(
     judged = disturbances.apply(judged, seen, host)
     if acceptance:
         found += from_nothing_accepted(judged, subject.system)
+    found += from_siblings_only(judged, references, subject.system)
     if must_judge:
         found += from_nothing_judged(found, judged, subject.system)
     word, reasons = _summed(found, judged)

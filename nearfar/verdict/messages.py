@@ -66,6 +66,11 @@ NOT_ACCEPTED = Message(
     "check.not_accepted", "INDETERMINATE", "{figures:#figure} without a reference that can accept a node",
     _TUNE, page="guide/tuning.md",
 )  # fmt: skip
+SIBLINGS_ONLY = Message(
+    "references.siblings_only", NOT_JUDGED,
+    "{figures:#figure} passed by comparison with like parts or half of a link alone; the right value is not known",
+    "run nearfar tune --system {system}, or add figures of the GPU model to site/gpus/", page="method/priors.md",
+)  # fmt: skip
 REFERENCES_UNUSED = Message(
     "references.unused", "INDETERMINATE",
     "{file}:{line}: no reference of {check} matches a figure (it lists {rows}[; this node's GPUs are {models}])",

@@ -28,7 +28,7 @@ ABOVE_LINK = 0.02
 OF_NUMA_NODE = 5_000.0
 #: The same by one core, beyond any cache: about 20 on x86, 50 on A64FX, 100 on an M1.
 OF_CORE = 150.0
-#: A GPU's link to the host, in one direction, by kind. PCIe 7 ×16: 242. NVLink 2 of POWER9: 75. NVLink-C2C: 450, of Rubin 900.
+#: A GPU's link to the host, in one direction, by kind. PCIe 7 ×16: 242. NVLink 2 of POWER9: 77. NVLink-C2C: 450, of Rubin 900.
 OF_HOST_LINK = {"pcie": 500.0, "nvlink": 500.0, "c2c": 2_000.0}
 #: Between GPUs through host memory: two crossings of the link and a buffer between. About 38 over PCIe 5.
 STAGED = 1_000.0

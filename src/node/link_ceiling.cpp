@@ -30,7 +30,7 @@ std::optional<double> pcie_ceiling(std::optional<int> gen, std::optional<int> wi
 }
 
 std::optional<double> nvlink_ceiling(std::optional<int> gen, int lanes) {
-    constexpr std::array<double, 5> lane{20, 25, 25, 25, 50};
+    constexpr std::array<double, 5> lane{20, 25.78125, 25, 25, 50};
     const std::optional<double> rate = of_generation(lane, gen);
     if (!rate || lanes <= 0) return {};
     return *rate * lanes * 16 / (*gen == 4 ? 18 : 17);

@@ -30,7 +30,7 @@ PARTITIONS = {
     "cuda": (["cuda_mpi"], "good", "INDETERMINATE", "OSU was built without CUDA; spack install"),
     "lone": (["two_nodes"], "good", "INDETERMINATE", "there is no second one to talk to"),
 }
-REFERENCES = """provenance: {published: {source: a stand-in}}
+REFERENCES = """provenance: {published: {source: a stand-in, system: fake}}
 osu_check:
   $index: ['$dev.gpu.model']
   .*:

@@ -44,7 +44,7 @@ def judged(doc: measurement.Document, references: Any = None, **more: Any) -> di
 
 def reference_file(folder: Path, rows: str) -> ReferenceFile:
     path = folder / "refs.yaml"
-    path.write_text(f"provenance: {{published: {{source: a paper}}}}\n{CHECK}:\n{rows}")
+    path.write_text(f"provenance: {{published: {{source: a paper, system: ours}}}}\n{CHECK}:\n{rows}")
     return ReferenceFile(path, [CHECK])
 
 
@@ -76,5 +76,5 @@ def test_a_subject_that_nothing_is_said_about() -> None:
     ],
 )
 def test_the_most_precise_row_judges(tmp_path: Path, rows: str, verdict: str) -> None:
-    references = resolve([METRIC], CHECK, [reference_file(tmp_path, rows)], NODE)
+    references = resolve([METRIC], CHECK, [reference_file(tmp_path, rows)], NODE, system="ours")
     assert judged(document(), references)["verdict"] == verdict

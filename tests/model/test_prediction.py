@@ -151,8 +151,8 @@ def test_flows_without_a_limit():
         (Link("pcie", 2, 16), 8.0, 6.919, 6.737),
         (Link("pcie", 1, 1, max_gen=3, max_width=16), 15.754, 14.61, 14.40),
         (Link("pcie", 6, 16), 118.0, 112.7, 111.1),
-        (Link("nvlink", 2, 2), 50.0, 47.06, 47.06),
-        (Link("nvlink", 2, 3), 75.0, 70.59, 70.59),
+        (Link("nvlink", 2, 2), 51.56, 48.53, 48.53),
+        (Link("nvlink", 2, 3), 77.34, 72.79, 72.79),
         (Link("c2c", None, None, speed=450.0), 450.0, 450.0, 450.0),
     ],
 )

@@ -194,7 +194,7 @@ def test_a_drawn_link_has_its_worst_figure_else_its_fastest(order: int, verdict:
 def test_a_healthy_node(tmp_path: Path) -> None:
     folder = synthetic.healthy(tmp_path)
     page = Page(report.build(folder))
-    assert "All 21 judged figures are where they should be" in page.text
+    assert "All 21 judged figures are within their bounds" in page.text
     assert "MODELLED" not in page.text and not re.search('class="(word )?(FAIL|DEGRADED|INDETERMINATE)', page.source)
     said = report.summary(folder, colour=False).splitlines()
     assert [" ".join(line.split()) for line in said[:6]] == [
@@ -205,7 +205,7 @@ def test_a_healthy_node(tmp_path: Path) -> None:
         "PASS D2H 55.4 GB/s 53.8 103 %",
         "PASS both 103.0–103.1 GB/s 99.4 104 %",
     ]
-    assert said[6] == "PASS  All 21 judged figures are where they should be."
+    assert said[6] == "PASS  All 21 judged figures are within their bounds."
     ends = {line.rindex("%") for line in said[2:6]}
     assert len(ends) == 1 and ends == {len(said[0]) - 1}, "columns are aligned"
     digest = json.loads((folder / "report.json").read_text())

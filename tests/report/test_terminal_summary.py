@@ -14,7 +14,7 @@ import pytest
 
 from nearfar import cli, report
 from nearfar.report import next_step, terminal
-from nearfar.verdict import run_directory
+from nearfar.verdict import SIBLINGS_ONLY, run_directory
 from tests.conftest import CHECKOUT
 from tests.data.runs import golden, synthetic
 
@@ -57,6 +57,17 @@ def test_a_row_has_figures_of_one_kind_and_verdict(slow: Path) -> None:
         "what it has beside another flow is of another kind"
     )
     assert figures["NV18 write"] == ["396.1–396.3 GB/s", "400.0", "99 %"]
+
+
+def test_page_and_terminal_say_once_that_siblings_alone_judged(tmp_path: Path) -> None:
+    folder = golden.write(tmp_path / "run")
+    lines = [line for line in shown(folder, None) if line.startswith("references  ")]
+    assert len(lines) == 1 and "host_device, " in lines[0]
+    assert report.build(folder).read_text().count("<code>references</code>") == sum(
+        finding.code == SIBLINGS_ONLY.code
+        for check in run_directory.read(folder).nodes[0].checks
+        for finding in check.verdict.findings
+    )
 
 
 def test_what_did_not_pass_comes_to_its_rows_first(slow: Path) -> None:

@@ -336,7 +336,7 @@ def test_a_reference_above_the_line_rate_is_told_before_measuring(checkout: Path
     file.write_text(file.read_text().replace("near.h2d: [5.7", "near.h2d: [57"))
     done = validate(checkout, "--system", "keeneland")
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{file}:14: host_device_check: near.h2d: 57 GB/s is above the line rate of PCIe 2.0 x16" in done.stderr
+    assert f"{file}:15: host_device_check: near.h2d: 57 GB/s is above the line rate of PCIe 2.0 x16" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -184,6 +184,14 @@ def test_json_holds_every_complaint(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ]
 
 
+@pytest.mark.parametrize("rate, rules", [(48.5, []), (49.6, ["line-rate"])])
+def test_lint_accepts_what_two_lanes_of_nvlink_2_carry(tmp_path: Path, rate: float, rules: list[str]) -> None:
+    rows = f"peer_check:\n  NV2.write: [{rate}, -0.05, null, GB/s]\n"
+    folder = site(tmp_path, systems_mine=SYSTEM.replace("h200-sxm", "summit"), references_mine=PROVENANCE + rows)
+    found = lint.lint([folder, DATA / "site", CHECKOUT / "site"], date(2026, 11, 21)).complaints
+    assert [each.rule for each in found if each.file.name == "mine.yaml" and each.level == "error"] == rules
+
+
 def test_a_path_outside_of_the_site_is_looked_at_as_one_of_it(tmp_path: Path, capsys: Any) -> None:
     folder = site(tmp_path, systems_mine=SYSTEM.replace("h200-sxm", "h200-x4-vm"), references_mine=WRONG)
     assert main(["lint", str(folder / "references" / "mine.yaml")]) == 2

@@ -172,6 +172,7 @@ def test_siblings_that_are_all_slow(value: float, plain: str, accepted: str) -> 
             "sole.h2d: 75.6 GB/s is above what PCIe 5.0 x16 carries, 58.4 GB/s of payload",
         ),
         ("[394.0, 396.0]", "[394.0, 796.0]", 10, "NV18.write: 796 GB/s is above what NVLink 4 x18 carries, 400.0 GB/s"),
+        ("[394.0, 396.0]", "[394.0, 404.0]", 10, "NV18.write: 404 GB/s is above what NVLink 4 x18 carries, 400.0 GB/s"),
         ("[55.0, 55.6]", "[55.0, .nan]", 9, "finite"),
         ("  link: {kind: pcie, gen: 5, width: 16}\n", "", 8, "give the model's link under expect"),
         ("sole.h2d: [55.0", "sole.both.total: [55.0", 9, "'sole.both.total' is no property of a GPU model"),

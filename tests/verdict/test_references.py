@@ -12,12 +12,14 @@ from nearfar.base.errors import NearfarError
 from nearfar.cells import parse
 from nearfar.measurement import Metric
 from nearfar.model.prediction import load_node_type
-from nearfar.topology import Gpu, Link, Node, NumaNode, Package
-from nearfar.verdict import references
+from nearfar.topology import Gpu, Link, Node, NumaNode, Package, peer_class
+from nearfar.verdict import judge, references
+from nearfar.verdict.document_findings import CaseInfo
 from nearfar.verdict.references import ReferenceFile, resolve, row_keys
 from tests.conftest import CHECKOUT
 
 CHECK = "host_device_check"
+SUBJECT = CaseInfo(CHECK, "s", "p", "e", "n", "2026-11-20T00:00:00Z")
 GEN5 = Link("pcie", 1, 16, 5, 16)
 MEMORY = 1 << 37
 NODE = Node(
@@ -35,8 +37,9 @@ def metric(
 
     parsed = parse(cell)
     one = None if flow is None else parse(flow).flows[0]
-    unit = "1" if path_class.endswith("_over_near") else "GB/s"
+    unit = more.pop("unit", "1" if path_class.endswith("_over_near") else "GB/s")
     quantity = "ratio" if unit == "1" else "stream" if parsed.flows[0].kind == "stream" else "copy"
+    quantity = more.pop("quantity", quantity)
     defaults: dict[str, Any] = {
         "interval": (value, value),
         "converged": True,
@@ -176,13 +179,56 @@ def test_siblings_are_of_the_same_model_link_and_class() -> None:
     assert found["off_socket.n1_g1"] is None
 
 
-def test_inside_the_bounds_and_clearly_worse_than_siblings(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stamp, bound", [(None, None), ({"driver": "590.2", "cuda": "13.0"}, 0.95 * 55.5)])
+def test_siblings_judge_only_what_no_tuned_reference_does(
+    tmp_path: Path, stamp: dict[str, str] | None, bound: float | None
+) -> None:
     loose = TUNED.replace("[55.5, -0.02", "[55.5, -0.3")
     measured = [metric(f"n0:g{i}", 55.5 if i else 50.0) for i in range(4)]
-    slow = resolve(measured, CHECK, [reference_file(tmp_path, loose)], NODE)["near.n0_g0"]
-    assert (slow.origin, slow.value) == ("tuned", 55.5)
-    assert slow.degraded_below == pytest.approx(0.95 * 55.5)
-    assert "siblings" in slow.degraded_words
+    slow = resolve(measured, CHECK, [reference_file(tmp_path, loose)], NODE, stamp=stamp)["near.n0_g0"]
+    assert (slow.origin, slow.value, slow.stale) == ("tuned", 55.5, stamp is not None)
+    assert slow.degraded_below == (None if bound is None else pytest.approx(bound))
+
+
+def test_crossings_of_packages_one_way_are_no_siblings_of_the_other() -> None:
+    """Four P100 of a POWER8 S822LC, public diagnostic log: 20.3 GB/s from package 0 to 1, 24.5 back, and nothing is broken."""
+    gpus = tuple(replace(gpu, package=gpu.index // 2, numa_node=gpu.index // 2) for gpu in NODE.gpus[:4])
+    node = replace(NODE, gpus=gpus, peers={(0, 1): "NV2", (2, 3): "NV2"})
+    rates = {(0, 0): 35.4, (1, 1): 35.4, (0, 1): 20.3, (1, 0): 24.5}
+    pairs = [(a, b) for a in range(4) for b in range(4) if a != b]
+    measured = [metric(f"g{a}:g{b}", rates[a // 2, b // 2], peer_class(node, a, b)) for a, b in pairs]
+    found = resolve(measured, "peer_check", [], node)
+    judged = judge(None, found, subject=SUBJECT, metrics=measured).metrics
+    assert [each.name for each in judged if each.verdict == "DEGRADED"] == []
+    assert sum(each.reference is not None for each in judged) == 12
+    # One pair that is slower than the others of its direction still is.
+    measured[1] = metric("g0:g2", 15.0, "SYS_off")
+    assert found["SYS_off.g0_g2"].value == 20.3
+    judged = judge(None, resolve(measured, "peer_check", [], node), subject=SUBJECT, metrics=measured).metrics
+    assert [each.name for each in judged if each.verdict == "DEGRADED"] == ["SYS_off.g0_g2"]
+
+
+def test_lanes_between_packages_are_siblings_both_ways() -> None:
+    """NVLink does not lead through the packages."""
+    gpus = tuple(replace(gpu, package=gpu.index // 2) for gpu in NODE.gpus[:4])
+    node = replace(NODE, gpus=gpus)
+    measured = [metric(f"g{a}:g{b}", 300.0, "NV18") for a, b in ((0, 1), (0, 2), (2, 0), (3, 1))]
+    assert all(resolve(measured, "peer_check", [], node).values())
+
+
+@pytest.mark.parametrize("value, codes", [(40.0, ["references.siblings_only"]), (20.0, [])])
+def test_passing_by_siblings_or_half_a_link_alone_is_said(value: float, codes: list[str]) -> None:
+    measured = [metric(f"n{i // 4}:g{i}", value) for i in range(8)]
+    verdict = judge(None, resolve(measured, CHECK, [], NODE), subject=SUBJECT, metrics=measured)
+    assert [finding.code for finding in verdict.findings] == codes
+    assert verdict.verdict == ("PASS" if codes else "FAIL")
+    assert [finding.fields["figures"] for finding in verdict.findings] == [8] * len(codes)
+
+
+def test_passing_by_a_reference_needs_no_word_on_siblings(tmp_path: Path) -> None:
+    measured = [metric(f"n{i // 4}:g{i}", 55.5) for i in range(8)]
+    found = resolve(measured, CHECK, [reference_file(tmp_path, TUNED)], NODE)
+    assert judge(None, found, subject=SUBJECT, metrics=measured).findings == ()
 
 
 def test_a_ratio_is_held_against_the_sites_own(tmp_path: Path) -> None:
@@ -212,6 +258,46 @@ def test_modelled_figures_meet_published_ones_alone(tmp_path: Path) -> None:
     tuned, published = reference_file(tmp_path, TUNED, "a.yaml"), reference_file(tmp_path, PUBLISHED, "b.yaml")
     assert one(metric("n0:g0", 55.5), tuned, published, kind="modelled").origin == "published"
     assert one(metric("n0:g0", 55.5), tuned, kind="modelled") is None
+
+
+@pytest.mark.parametrize(
+    "system, bounds",
+    [
+        ("theirs", (54.0 * 0.95, None, None, None)),  # the system that the figures are of: FAIL below
+        (
+            "ours",
+            (CEILING_H2D / 2, None, 54.0 * 0.95, None),
+        ),  # another machine of the type: FAIL where a path is broken
+        (None, (CEILING_H2D / 2, None, 54.0 * 0.95, None)),
+    ],
+)
+def test_published_figures_fail_the_system_they_are_of(
+    tmp_path: Path, system: str | None, bounds: tuple[float | None, ...]
+) -> None:
+    published = reference_file(tmp_path, PUBLISHED.replace("{source", "{system: theirs, source"))
+    found = one(metric("n0:g0", 55.5), published, system=system)
+    actual = (found.lowest, found.highest, found.degraded_below, found.degraded_above)
+    assert actual == tuple(b if b is None else pytest.approx(b, abs=0.03) for b in bounds)
+    assert found.accepts
+
+
+@pytest.mark.parametrize("system, word", [("theirs", "FAIL"), ("ours", "DEGRADED")])
+def test_published_times_and_ratios_fail_likewise(tmp_path: Path, system: str, word: str) -> None:
+    rows = """\
+provenance: {published: {source: a paper, system: theirs}}
+host_device_check:
+  $index: [$dev.gpu.model]
+  H200:
+    near_latency_copy.h2d: [6.0, -0.1, 0.1, us]
+    off_socket_over_near.h2d: [0.97, -0.03, 0.03, "1"]
+"""
+    published = reference_file(tmp_path, rows)
+    slow, fast = (metric("n0:g0", t, "near_latency_copy", unit="us", quantity="latency.copy") for t in (7.0, 5.0))
+    far = metric("n1:g0", 0.5, "off_socket_over_near")
+    for measured, wanted in ((slow, word), (fast, "PASS"), (far, word)):
+        found = resolve([measured], CHECK, [published], NODE, system=system)
+        (judged,) = judge(None, found, subject=SUBJECT, metrics=[measured]).metrics
+        assert judged.verdict == wanted, measured
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from nearfar.base import site_file, verdicts
 from nearfar.base.verdicts import NOT_JUDGED, Finding, worst
 from nearfar.cells import Skip, parse
 from nearfar.measurement import Metric
+from nearfar.model.prediction import peer_ceiling
 from nearfar.topology import node_to_document
 from nearfar.verdict import judgement, verdict_file
 from nearfar.verdict import words as verdict_words
@@ -76,15 +77,16 @@ def test_all_good() -> None:
 def test_figures_beside_an_aggressor_are_never_green() -> None:
     found = judged(document({f"n0:g{i}": 55.5 for i in range(4)}, aggressor=["n0:g0"]))
     assert found["verdict"] == "INDETERMINATE"
-    assert [(each["code"], each["fields"]["cells"]) for each in found["findings"]] == [
-        ("document.aggressor", ["n0:g0"])
+    assert [(each["code"], each["fields"].get("cells")) for each in found["findings"]] == [
+        ("document.aggressor", ["n0:g0"]),
+        ("references.siblings_only", None),
     ]
 
 
 def test_an_interrupted_run_is_never_green() -> None:
     found = judged(document({f"n0:g{i}": 55.5 for i in range(4)}, interrupted=True))
     assert found["verdict"] == "INDETERMINATE"
-    assert [each["code"] for each in found["findings"]] == ["program.interrupted"]
+    assert [each["code"] for each in found["findings"]] == ["program.interrupted", "references.siblings_only"]
 
 
 def test_a_plateau_is_judged_and_the_median_stands_beside_it() -> None:
@@ -104,7 +106,7 @@ def test_a_cpu_that_costs_more_than_its_like_is_named() -> None:
     ]
     flow = {"flow": "n0:g0", "rate": {**rate(9.5), "unit": "us"}, "tried": tried}
     raw["results"].append({"quantity": "latency.copy", "cell": "n0:g0", "converged": True, "flows": [flow]})
-    (finding,) = judged(measurement.document.from_raw(raw))["findings"]
+    finding, _ = judged(measurement.document.from_raw(raw))["findings"]
     assert (finding["subject"], finding["code"], finding["fields"]["time"]) == ("cpu8", "cpu.slow", 14.0)
 
 
@@ -470,6 +472,16 @@ def test_what_no_link_carries_is_not_green(value: float, wanted: str) -> None:
         assert found["reasons"][0].startswith(
             f"GPU 0, host to device from NUMA node 0: {value:.4g} GB/s, above what its link can carry, 58.4"
         )
+
+
+@pytest.mark.parametrize("rate, wanted", [(24.25, "PASS"), (24.8, "INDETERMINATE")])
+def test_a_lane_of_nvlink_2_carries_what_a_dgx1_has(rate: float, wanted: str) -> None:
+    """V100s in a DGX-1: 24.25 GB/s a lane and direction."""
+    gpus = tuple(replace(gpu, nvlinks=6, nvlink_generation=2) for gpu in NODE.gpus[:2])
+    node = replace(NODE, gpus=gpus, peers={(0, 1): "NV1"})
+    measured = metric("g0:g1", rate, "NV1", ceiling=peer_ceiling(node, 0, 1))
+    found = judge(None, resolve([measured], "peer_check", [], node), subject=SUBJECT, metrics=[measured])
+    assert found["metrics"][0]["verdict"] == wanted
 
 
 @pytest.mark.parametrize(("samples", "word"), [(1, "INDETERMINATE"), (6, "FAIL")])

@@ -21,8 +21,8 @@ MARGIN = 0.05
 #: The same where the figures are of ``near`` paths and the one in hand of a ``sole`` one, or the other way round: no machine
 #: of that kind was seen.
 OTHER_KIND_MARGIN = 0.10
-#: What may lie above a payload ceiling: the packets are assumed, and NVLink 2 signals 3 % faster than it is named.
-_ROUNDING = 0.03
+#: By how much of it a figure may lie above a payload ceiling: digits that somebody rounded.
+ROUNDING = 0.005
 #: Where the nominal rate of a model's memory stands among its ranges; no row is called so.
 MEMORY = "memory"
 #: The rows that are a property of a GPU's model: a copy engine alone on its own link, both directions between two GPUs, and a
@@ -99,7 +99,7 @@ def in_file(file: SiteFile) -> dict[str, list[HealthyRange]]:
                 raise file.error(f"{row}: [low, high]: {low:g} is above {high:g}", *steps)
             path_class = row.partition(".")[0]
             link, most, words = _limit(file, row, steps)
-            if high > most * (1 + _ROUNDING):
+            if high > most * (1 + ROUNDING):
                 carries = (
                     f"above what {words} carries, {most:.1f} GB/s{'' if path_class == LOCAL_CLASS else ' of payload'}"
                 )

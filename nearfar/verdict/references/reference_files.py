@@ -47,6 +47,10 @@ class ReferenceFile:
         self.origin = "tuned" if "tuned" in self.provenance else "published"
         self.tables = {name: self._tables(name, data[name]) for name in names}
 
+    def published_of(self, system: str | None) -> bool:
+        """Whether its figures were published of ``system``; of a file that names none they are another's."""
+        return system is not None and self.provenance.get("published", {}).get("system") == system
+
     @property
     def tuned(self) -> Mapping[str, Any]:
         """What the provenance says of all tuned rows; empty for published values."""

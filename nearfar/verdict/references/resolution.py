@@ -18,7 +18,7 @@ from nearfar.model import link_limits
 from nearfar.model.prediction import NodeType, predict
 from nearfar.topology import Node
 
-from . import model_ranges, stale_rows
+from . import model_ranges, published_rows, stale_rows
 from .model_ranges import HealthyRange, ModelRanges
 from .nominal_memory import from_nominal_memory
 from .reference import Reference, figure, with_unit
@@ -93,12 +93,13 @@ def resolve(
     stamp: Mapping[str, str] | None = None,
     ranges: ModelRanges | None = None,
     upgrade: Upgrade | None = None,
+    system: str | None = None,
 ) -> dict[str, Reference | None]:
     """The reference of every metric by name; None where nothing says what it should be.
 
     ``node`` is the expected node (the site's), ``kind`` the document's, ``ranges`` what is known of GPU models. ``stamp`` is the software
-    that ran, ``upgrade`` what is known of it where rows were tuned with other. Raises ``NearfarError`` for a reference above a line
-    rate.
+    that ran, ``upgrade`` what is known of it where rows were tuned with other; ``system`` ran it. Raises ``NearfarError`` for a reference
+    above a line rate.
     """
     for file in files:
         file.check_line_rates(fastest_links(node))
@@ -106,22 +107,19 @@ def resolve(
     software = {key: str(version) for key, version in (stamp or {}).items() if version is not None}
     siblings_of = _sibling_groups([m for m in metrics if isinstance(m, Metric)], node)
     for metric in metrics:
-        reference = _from_files(metric, check, files, node, kind, software, upgrade or Upgrade())
+        certain = _certain(metric, node, ranges or {}) if isinstance(metric, Metric) else None
+        broken = None if certain is None else certain.lowest
+        reference = _from_files(metric, check, files, node, kind, software, upgrade or Upgrade(), system, broken)
         if kind == "measured" and isinstance(metric, Metric):
             siblings = _from_siblings(metric, siblings_of.get(metric.name, ()))
-            model = _from_model(metric, node, ranges or {})
-            reference = (
-                _as_good_as(reference, model)
-                or model
-                or _from_link(metric, node)
-                or from_nominal_memory(metric, model_of(metric, node), ranges or {})
-            )
+            model = _from_model(metric, node, ranges or {}, broken)
+            reference = _as_good_as(reference, model) or model or certain
             reference = reference or _from_capacities(metric, node_type) or _ratio(metric, node_type)
-            reference = _stricter(reference, siblings)
+            reference = _beside(siblings, reference)
         elif kind == "measured" and isinstance(metric, SubjectMetric):
             model = _from_compute(metric, node, ranges or {})
             reference = _as_good_as(reference, model) or model
-            reference = _stricter(reference, _from_alike(metric, _alike(metric, metrics, node), SIBLING_SLACK[True]))
+            reference = _beside(_from_alike(metric, _alike(metric, metrics, node), SIBLING_SLACK[True]), reference)
         if isinstance(metric, Metric) and metric.basis in BEST_CASES and reference is not None:
             # The best case bounds from above: only what was published above it contradicts it.
             reference = replace(reference, upper=None)
@@ -131,7 +129,7 @@ def resolve(
 
 def _from_files(
     metric: AnyMetric, check: str, files: Sequence[ReferenceFile], node: Node, kind: str, stamp: Mapping[str, str],
-    upgrade: Upgrade,
+    upgrade: Upgrade, system: str | None, broken: float | None,
 ) -> Reference | None:  # fmt: skip
     model = model_of(metric, node)
     for file in files:
@@ -142,21 +140,23 @@ def _from_files(
             raise file.file.error(f"{metric.name} is in '{metric.unit}', its reference in '{row.unit}'", check)
         if row is not None:
             found = file.reference(row, stamp)
-            return _of_other_software(found, file, row, stamp, metric, check, node, upgrade) if found.stale else found
+            if kind == "measured" and file.origin == "published":
+                return published_rows.judged(found, file.published_of(system), broken)
+            if found.stale:
+                return _of_other_software(found, file, row, stamp, metric, check, node, upgrade, broken)
+            return found
     return None
 
 
 def _of_other_software(
     reference: Reference, file: ReferenceFile, row: ReferenceRow, now: Mapping[str, str], metric: AnyMetric, check: str, node: Node,
-    upgrade: Upgrade,
+    upgrade: Upgrade, broken: float | None,
 ) -> Reference:  # fmt: skip
     """A stale row as it judges: by what its fleet did, of the most precise row that anything is known of."""
     model = model_of(metric, node)
     own = [shift for shift in upgrade.shifts if (shift.check, shift.gpu_model) == (check, model)]
     shifts = next((known for key in row_keys(metric) if (known := [each for each in own if each.row == key])), [])
-    limit = link_limits.least(metric, node) if isinstance(metric, Metric) else None
     lone = isinstance(metric, Metric) and metric.quantity == "copy" and metric.cell.lone and not metric.derived
-    broken = None if limit is None else limit.value * link_limits.BROKEN
     return stale_rows.judged(reference, file.stamp(row), now, file.tuned_on(row), shifts, upgrade, lone, broken)
 
 
@@ -167,8 +167,8 @@ def model_of(metric: AnyMetric, node: Node) -> str | None:
     return None if gpu is None else gpu.name
 
 
-def _from_model(metric: Metric, node: Node, ranges: ModelRanges) -> Reference | None:
-    """What healthy GPUs of the same model have: below it DEGRADED, and FAIL where the link says that the path is broken."""
+def _from_model(metric: Metric, node: Node, ranges: ModelRanges, broken: float | None) -> Reference | None:
+    """What healthy GPUs of the same model have: below it DEGRADED, and FAIL below what is ``broken``."""
     if metric.unit != "GB/s" or metric.derived:
         return None
     gpus = [gpu for index in metric.cell.flows[0].gpus if (gpu := node.gpu(index)) is not None]
@@ -178,13 +178,7 @@ def _from_model(metric: Metric, node: Node, ranges: ModelRanges) -> Reference | 
     if found is None:
         return None
     reference = _of_healthy(*found, metric.unit)
-    limit = link_limits.least(metric, node)
-    nominal = from_nominal_memory(metric, model_of(metric, node), ranges) if limit is None else limit
-    return (
-        reference
-        if nominal is None
-        else replace(reference, lower=nominal.value * link_limits.BROKEN / reference.value - 1)
-    )
+    return reference if broken is None else replace(reference, lower=broken / reference.value - 1)
 
 
 def _from_compute(metric: SubjectMetric, node: Node, ranges: ModelRanges) -> Reference | None:
@@ -215,11 +209,11 @@ def _as_good_as(tuned: Reference | None, model: Reference | None) -> Reference |
     return _stricter(tuned, model) if tuned.value >= least * (1 - _AS_GOOD) else tuned
 
 
-def _from_link(metric: Metric, node: Node) -> Reference | None:
-    """The ceiling of the nominal link, below half of which a lone path is broken. It accepts nothing."""
+def _certain(metric: Metric, node: Node, ranges: ModelRanges) -> Reference | None:
+    """The ceiling of the nominal link or memory, below half of which a lone path or a memory is broken. It accepts nothing."""
     limit = link_limits.least(metric, node)
     if limit is None:
-        return None
+        return from_nominal_memory(metric, model_of(metric, node), ranges)
     note = f"{limit.explanation}, below half of it a path is broken"
     return Reference(limit.value, link_limits.BROKEN - 1, None, metric.unit, "prediction", note, accepts=False)
 
@@ -288,7 +282,7 @@ def _sibling_groups(metrics: Sequence[Metric], node: Node) -> dict[str, list[Met
     for metric in metrics:
         # Of times the least is best; siblings say only what is too little.
         if metric.quantity not in MADE_OF_OTHERS and metric.unit == "GB/s":
-            groups.setdefault(_sibling_group(metric, node), []).append(metric)
+            groups.setdefault((_sibling_group(metric, node), _crossings(metric, node)), []).append(metric)
     return {metric.name: group for group in groups.values() for metric in group}
 
 
@@ -329,16 +323,34 @@ def _latched(metric: Metric) -> bool:
     )
 
 
-def _stricter(reference: Reference | None, siblings: Reference | None) -> Reference | None:
-    """A reference with what its siblings say, where that is more: inside the bounds and clearly worse than they is
-    DEGRADED."""
-    if reference is None or siblings is None:
-        return reference or siblings
-    if siblings.degraded_below is None or siblings.degraded_below <= (reference.degraded_below or 0):
+def _beside(siblings: Reference | None, reference: Reference | None) -> Reference | None:
+    """A reference with what siblings say. A tuned one that is not stale knows the figure's own spread, and siblings add nothing."""
+    tuned = reference is not None and reference.origin == "tuned" and not reference.stale
+    return reference if tuned else _stricter(reference, siblings)
+
+
+def _stricter(reference: Reference | None, other: Reference | None) -> Reference | None:
+    """A reference with the DEGRADED bound of another, where that is nearer: inside the bounds and below it is DEGRADED."""
+    if reference is None or other is None:
+        return reference or other
+    if other.degraded_below is None or other.degraded_below <= (reference.degraded_below or 0):
         return reference
-    if reference.lowest is not None and siblings.degraded_below <= reference.lowest:
+    if reference.lowest is not None and other.degraded_below <= reference.lowest:
         return reference
-    return replace(reference, degraded_below=siblings.degraded_below, degraded_words=siblings.degraded_words)
+    return replace(reference, degraded_below=other.degraded_below, degraded_words=other.degraded_words)
+
+
+def _crossings(metric: Metric, node: Node) -> frozenset[tuple[int, int]]:
+    """The packages that a rate leads from and to over the link between them, which may be faster one way than the other."""
+    flows = metric.cell.flows if metric.flow is None else (metric.flow,)
+    through_host = [flow for flow in flows if flow.staged or not metric.path_class.startswith("NV")]
+    ends = [(_package(flow.source, node), _package(flow.destination, node)) for flow in through_host]
+    return frozenset((a, b) for a, b in ends if a is not None and b is not None and a != b)
+
+
+def _package(endpoint: Endpoint, node: Node) -> int | None:
+    part = node.gpu(endpoint.index) if endpoint.kind == "g" else node.numa_node(endpoint.index)
+    return None if part is None else part.package
 
 
 def _sibling_group(metric: Metric, node: Node) -> object:
