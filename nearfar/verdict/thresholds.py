@@ -114,3 +114,24 @@ ALLOWANCE_PER_NIGHT = 1.25
 ONE_NIGHT_COUNTS = 1.25
 #: Sum of deviations · From here on the nights since the baseline are evidence, by kind of host: on a shared one a bad week is no fault.
 EVIDENCE = {"own": 6.5, "shared": 14.0}
+
+# --- References without a tune ---
+
+#: Siblings · Fewer beside the figure in hand say nothing.
+LEAST_SIBLINGS = 3
+#: Part of the siblings' median · How far below it a figure may lie, alone and in windows; three deviations, if more.
+SIBLING_SLACK = {True: 0.05, False: 0.10}
+#: Part of the least healthy figure of a GPU's model · DEGRADED lies so far below it: lone copies of one model differ by up to 3 % between
+#: machines, a plateau by 1 % from run to run (docs/method/priors.md).
+MODEL_MARGIN = 0.05
+#: The same · Where `near` paths were seen and a `sole` one is judged, or the other way round: no machine of that kind was seen.
+OTHER_KIND_MARGIN = 0.10
+#: Part of a payload ceiling · What may lie above it: figures are written with few digits.
+CEILING_ROUNDING = 0.005
+#: Part of the healthy figure · A tuned value is as good as it within this: plateaus differ by it from run to run on noisy hosts.
+AS_GOOD = 0.01
+#: Part of the predicted ratio · How far a ratio may lie from it where a package link of published capacity limits.
+RATIO_SLACK = 0.15
+#: Part of the prediction · How far below it what many GPUs carry at once may lie, where all that limits is published: on Summit's node the
+#: prediction meets the published table within 3 %, and figures varied by 9 % (Joubert 2019).
+AT_ONCE_SLACK = 0.10

@@ -11,7 +11,7 @@ from nearfar.model import link_limits
 from nearfar.model.prediction import link_ceiling, peer_link
 from nearfar.question import synthetic_documents
 from nearfar.topology import Link, Node
-from nearfar.verdict.references import ReferenceRow, model_ranges
+from nearfar.verdict.references import ReferenceRow
 
 from .complaints import ERROR, WARNING, Complaint
 from .gpu_models import ROUNDED
@@ -94,7 +94,7 @@ def above_link(value: float, limit: PhysicalLimit) -> UnitFault | None:
     if value > limit.line:
         message = f"{value:g} GB/s is above the line rate of {carried}{meant(value, limit.payload, _TOO_MUCH)}"
         return UnitFault(ERROR, "line-rate", message)
-    if value > limit.payload * (1 + model_ranges.ROUNDING):
+    if value > limit.payload * (1 + thresholds.CEILING_ROUNDING):
         # NVLink's packets are what they are; of PCIe's the size that a system negotiates is assumed.
         level, packets = (ERROR, "") if limit.kind == "nvlink" else (WARNING, "; that needs packets above 256 B")
         return UnitFault(level, "line-rate", f"{value:g} GB/s is above what can be payload of {carried}{packets}")

@@ -14,15 +14,8 @@ from nearfar.cells import GPU_KERNELS, KERNELS
 from nearfar.model import link_limits
 from nearfar.model.prediction import link_ceiling
 from nearfar.topology import LOCAL_CLASS, Link
+from nearfar.verdict import thresholds
 
-#: How far below the least healthy figure a figure of the same row may lie. Lone copies of one GPU model differ by up to 3 %
-#: between the machines of docs/method/priors.md, bare metal and virtual, and a plateau by 1 % from run to run.
-MARGIN = 0.05
-#: The same where the figures are of ``near`` paths and the one in hand of a ``sole`` one, or the other way round: no machine
-#: of that kind was seen.
-OTHER_KIND_MARGIN = 0.10
-#: By how much of it a figure may lie above a payload ceiling: digits that somebody rounded.
-ROUNDING = 0.005
 #: Where the nominal rate of a model's memory stands among its ranges; no row is called so.
 MEMORY = "memory"
 #: The rows that are a property of a GPU's model: a copy engine alone on its own link, both directions between two GPUs, and a
@@ -99,7 +92,7 @@ def in_file(file: SiteFile) -> dict[str, list[HealthyRange]]:
                 raise file.error(f"{row}: [low, high]: {low:g} is above {high:g}", *steps)
             path_class = row.partition(".")[0]
             link, most, words = _limit(file, row, steps)
-            if high > most * (1 + ROUNDING):
+            if high > most * (1 + thresholds.CEILING_ROUNDING):
                 carries = (
                     f"above what {words} carries, {most:.1f} GB/s{'' if path_class == LOCAL_CLASS else ' of payload'}"
                 )
@@ -155,7 +148,7 @@ def find(
     for row in rows:
         path_class, dot, figure = row.partition(".")
         other = {"near": "sole", "sole": "near"}.get(path_class, path_class)
-        for name, margin in ((row, MARGIN), (f"{other}{dot}{figure}", OTHER_KIND_MARGIN)):
+        for name, margin in ((row, thresholds.MODEL_MARGIN), (f"{other}{dot}{figure}", thresholds.OTHER_KIND_MARGIN)):
             mine = [each for each in known.get(name, ()) if each.link is None or _same(each.link, link)]
             if mine:
                 return mine, margin

@@ -17,6 +17,7 @@ from nearfar.measurement import COMPUTE_UNITS, MADE_OF_OTHERS, AnyMetric, Metric
 from nearfar.model import link_limits
 from nearfar.model.prediction import NodeType, predict
 from nearfar.topology import Node
+from nearfar.verdict import thresholds
 
 from . import model_ranges, published_rows, stale_rows
 from .model_ranges import HealthyRange, ModelRanges
@@ -26,20 +27,8 @@ from .reference_files import ReferenceFile, fastest_links
 from .reference_row import ReferenceRow
 from .software_changes import Upgrade
 
-#: A tuned value is as good as that of healthy GPUs of the model within this part: plateaus differ by it from run to run on noisy hosts.
-_AS_GOOD = 0.01
-#: So many siblings beside the one judged are needed before they say anything.
-LEAST_SIBLINGS = 3
-#: How far below its siblings a figure may lie: alone, and in windows; or three deviations, if more.
-SIBLING_SLACK = {True: 0.05, False: 0.10}
-#: How far a measured ratio may lie from the predicted one where a package link limits whose capacity is published of this
-#: node type.
-RATIO_SLACK = 0.15
 #: Of a modelled figure: something that nobody knows may limit it more.
 BEST_CASES = ("at best", "nominal")
-#: How far below its prediction what many GPUs carry at once may lie, where all that limits them is published of this node
-#: type. On Summit's node the prediction meets the published table within 3 %, and figures varied by 9 % (Joubert 2019).
-AT_ONCE_SLACK = 0.10
 
 
 def row_keys(metric: AnyMetric) -> list[str]:
@@ -119,7 +108,9 @@ def resolve(
         elif kind == "measured" and isinstance(metric, SubjectMetric):
             model = _from_compute(metric, node, ranges or {})
             reference = _as_good_as(reference, model) or model
-            reference = _beside(_from_alike(metric, _alike(metric, metrics, node), SIBLING_SLACK[True]), reference)
+            reference = _beside(
+                _from_alike(metric, _alike(metric, metrics, node), thresholds.SIBLING_SLACK[True]), reference
+            )
         if isinstance(metric, Metric) and metric.basis in BEST_CASES and reference is not None:
             # The best case bounds from above: only what was published above it contradicts it.
             reference = replace(reference, upper=None)
@@ -205,8 +196,8 @@ def _as_good_as(tuned: Reference | None, model: Reference | None) -> Reference |
     row from one host knows less than what is known of the model."""
     if tuned is None or model is None or tuned.origin != "tuned" or tuned.stale:
         return tuned
-    least = (model.degraded_below or 0) / (1 - model_ranges.MARGIN)
-    return _stricter(tuned, model) if tuned.value >= least * (1 - _AS_GOOD) else tuned
+    least = (model.degraded_below or 0) / (1 - thresholds.MODEL_MARGIN)
+    return _stricter(tuned, model) if tuned.value >= least * (1 - thresholds.AS_GOOD) else tuned
 
 
 def _certain(metric: Metric, node: Node, ranges: ModelRanges) -> Reference | None:
@@ -231,7 +222,7 @@ def _from_capacities(metric: Metric, node_type: NodeType | None) -> Reference | 
     value = prediction.total if metric.flow is None else prediction.flows[metric.flow]
     if value is None:
         return None
-    degraded = value * (1 - AT_ONCE_SLACK)
+    degraded = value * (1 - thresholds.AT_ONCE_SLACK)
     note = f"limited by {', '.join(prediction.limited_by[:3])}{' …' if len(prediction.limited_by) > 3 else ''}"
     words = f"at least {with_unit(degraded, metric.unit)} (prediction: {with_unit(value, metric.unit)}, {note})"
     return Reference(value, link_limits.BROKEN - 1, None, metric.unit, "prediction", note, degraded, words)
@@ -245,9 +236,9 @@ def _ratio(metric: Metric, node_type: NodeType | None) -> Reference | None:
         return None
     ratio, link, best_case = limited
     # Where the prediction is the best case it bounds from above alone.
-    lower = None if best_case else -RATIO_SLACK
+    lower = None if best_case else -thresholds.RATIO_SLACK
     note = f"limited by the package link {link}"
-    return Reference(ratio, lower, RATIO_SLACK, metric.unit, "prediction", note)
+    return Reference(ratio, lower, thresholds.RATIO_SLACK, metric.unit, "prediction", note)
 
 
 def _limited_ratio(metric: Metric, node_type: NodeType) -> tuple[float, str, bool] | None:
@@ -288,13 +279,13 @@ def _sibling_groups(metrics: Sequence[Metric], node: Node) -> dict[str, list[Met
 
 def _from_siblings(metric: Metric, group: Sequence[Metric]) -> Reference | None:
     """The median of the same figure of other GPUs (or NUMA nodes) of the same model, link, class and uplink."""
-    return _from_alike(metric, group, SIBLING_SLACK[_latched(metric)])
+    return _from_alike(metric, group, thresholds.SIBLING_SLACK[_latched(metric)])
 
 
 def _from_alike(metric: AnyMetric, group: Sequence[AnyMetric], least_slack: float) -> Reference | None:
     """The median of those of a group that are not the metric itself, less their spread, at least a part of it."""
     others = [m.value for m in group if m.name != metric.name]
-    if len(others) < LEAST_SIBLINGS:
+    if len(others) < thresholds.LEAST_SIBLINGS:
         return None
     middle = statistics.median(others)
     slack = max(least_slack * middle, 3 * statistics.spread(others))
