@@ -11,6 +11,7 @@ from nearfar.model import link_limits
 from nearfar.model.prediction import link_ceiling, peer_link
 from nearfar.question import synthetic_documents
 from nearfar.topology import Link, Node
+from nearfar.verdict import thresholds
 from nearfar.verdict.references import ReferenceRow
 
 from .complaints import ERROR, WARNING, Complaint
