@@ -14,7 +14,7 @@ _TUNE = "run nearfar tune --system {system} to propose new references, and with 
 HOST_SLOW = Message(
     "host.slow", "DEGRADED",
     "the host was slow on {slow_days} of the last {days} days with runs (paths that share only its memory slowed down together)",
-    "find out who else uses it, and check its memory modules", page="method/own-past.md",
+    "find out who else uses it, and check its memory modules", page="method/judging.md#the-history-of-a-node",
 )  # fmt: skip
 UNREADABLE = Message("history.unreadable", NOT_JUDGED, "not compared with the node's history: {error}")
 LEFT_OUT = Message("history.left_out", NOT_JUDGED, "part of the node's history was not read: {error}")

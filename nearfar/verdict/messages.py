@@ -7,7 +7,7 @@ from nearfar.base import NOT_JUDGED, Message
 _XID, _RESET, _COOLING = "check the kernel log for Xid messages", "reset the GPU, or reboot", "check cooling and power"
 _TUNE, _STEADINESS, _READING = (
     "run nearfar tune --system {system} to make references from healthy runs",
-    "method/disturbances.md#steadiness",
+    "method/judging.md#steadiness",
     "guide/reading-a-report.md",
 )
 
@@ -155,7 +155,7 @@ INTERMITTENT = Message("figure.intermittent", "DEGRADED", "{figure}: intermitten
 UNCONFIRMED = Message("figure.unconfirmed", "INDETERMINATE", "{figure}; {problem}")
 DISTURBED = Message(
     "figure.disturbed", "INDETERMINATE", "{figure}; {cause}; no evidence against the node", "run again {until}",
-    page="method/disturbances.md",
+    page="method/judging.md#other-load",
 )  # fmt: skip
 FIGURES_DISTURBED = Message("figures.disturbed", "INDETERMINATE", "{cause} (and {more:#more figure})")
 NONE_SETTLED = Message(

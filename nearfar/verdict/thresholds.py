@@ -8,7 +8,7 @@ from __future__ import annotations
 #: Part of the value · Standard deviation from host to host by kind of figure, before any host is measured: the spread of a GPU model
 #: carries over between sites, its mean does not. `spread` of a file of site/gpus/ overrides it by model.
 #: Lone copies of H100s and H200s differ by 0.2 to 0.5 % between machines, GPU memory kernels by 0.1 to 2 %, host STREAM by up to 9 % on
-#: shared hosts (docs/method/limits.md).
+#: shared hosts (docs/method/judging.md).
 SPREAD = {
     "lone": 0.006, "gpu": 0.006, "windowed": 0.012, "stream": 0.012, "latency": 0.03, "percentile": 0.2, "worst": 0.3,
 }  # fmt: skip

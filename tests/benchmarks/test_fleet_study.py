@@ -119,5 +119,5 @@ def test_an_aim_that_is_not_met_says_so() -> None:
     worse = aims.Aim(
         "FAIL", 1000, 1, {"own": shares.Share(0, 10_000, 10_000), "shared": shares.Share(50, 10_000, 10_000)}
     )
-    assert worse.line()[2:] == ["shared", "**not met**"]
+    assert worse.line()[2:] == ["shared", "**not met** in 1 of 2"]
     assert aims.Aim("FAIL", 1000, 1, {}).line()[3] == "not looked at"
