@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,12 @@ def test_a_finding_of_the_fleet_is_of_no_node(sweep: Sweep, tmp_path: Path, monk
     for name in ("n2", "n3"):
         del sweep.jobs[name]
     well = merge.merge(sweep)
-    assert (well.verdict, well.exit_code, verdicts(well)) == ("DEGRADED", 0, {"n1": "PASS"})
+    assert (well.verdict, well.exit_code, verdicts(well)) == ("DEGRADED", 1, {"n1": "PASS"})
+    assert [
+        replace(well, sweep=replace(sweep, **other)).exit_code
+        for other in ({"level": "nightly"}, {"accept_degraded": True})
+    ] == [0, 0]
+    assert "--accept-degraded" in well.notes[-1]
     lines = well.summary().splitlines()
     assert lines[:2] == ["DEGRADED: 1 node: 1 PASS", "  DEGRADED      the fleet: driver 590: H2D −1.5 %"]
     assert "the fleet: CUDA 13.1: nothing moved" in lines
