@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from nearfar import cli
-from nearfar.base import CouldNotJudge, node_lock
+from nearfar.base import CouldNotJudge, NearfarError, node_lock
 from nearfar.prometheus import run_metrics
 from nearfar.run import validation
 from nearfar.site import environments
@@ -25,7 +25,8 @@ _EPILOG = """examples:
   nearfar validate --with spack                   programs, OSU and their MPI by the checkout's spack.yaml
   nearfar validate --list                         what would run
 
-exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not be judged, 130 interrupted
+exit codes: 0 good or degraded, 1 the node failed (with --acceptance: or is degraded), 2 wrong use, 3 it could not be judged,
+130 interrupted
 
 The words of the summary and the page: docs/glossary.md, and at the end of each page
 """
@@ -53,7 +54,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--acceptance",
         action="store_true",
-        help="figures without a reference, and an unreviewed topology, are INDETERMINATE",
+        help="accept this node: figures without a reference and an unreviewed topology are INDETERMINATE, DEGRADED ends with exit code 1",
+    )
+    parser.add_argument(
+        "--accept-degraded",
+        action="store_true",
+        help="with --acceptance: DEGRADED ends with exit code 0, and the page says so",
     )
     parser.add_argument(
         "--report-dir", metavar="DIR", type=Path, help="the run directory (default: reports/SYSTEM/TIME)"
@@ -83,9 +89,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run, then show the summary."""
     refuse_outside("--wait", args.wait, 0, node_lock.LONGEST, "seconds")
+    if args.accept_degraded and not args.acceptance:
+        raise NearfarError("--accept-degraded: only with --acceptance; add that, or leave --accept-degraded out")
     request = validation.Request(
         system=args.system, checks=tuple(args.check), report_directory=args.report_dir, acceptance=args.acceptance,
-        verbose=args.verbose, quick=args.quick, way=args.way, wait=args.wait,
+        accept_degraded=args.accept_degraded, verbose=args.verbose, quick=args.quick, way=args.way, wait=args.wait,
         degrade=tuple(args.degrade), command=("nearfar", *sys.argv[1:]),
     )  # fmt: skip
     if args.list:

@@ -18,10 +18,12 @@ from nearfar.report.explanations import Answer, answers, explain
 from nearfar.verdict import run_directory as rundir
 
 from . import digest, junit, page, terminal
+from .acceptance import note as acceptance_note
 from .headline import check_line, title
 from .page import rendered
 
 __all__ = [
+    "acceptance_note",
     "build",
     "check_line",
     "rendered",

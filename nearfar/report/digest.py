@@ -11,6 +11,8 @@ from nearfar.report.explanations import Explained
 from nearfar.report.figures import coverage
 from nearfar.verdict import CheckRecord, JudgedMetric, NodeRun, RunDirectory
 
+from . import acceptance
+
 SCHEMA = "nearfar-report/1"
 
 
@@ -26,6 +28,7 @@ def digest(run: RunDirectory, explained: Mapping[str, Explained]) -> dict[str, A
             key: raw.get(key)
             for key in ("system", "hostname", "started", "seconds", "verdict", "exit_code", "real", "modelled")
         },
+        "acceptance": raw.get("acceptance") and {**raw["acceptance"], "degraded": acceptance.degraded(run)},
         "figures": coverage.of_run(run)._asdict(),
         "nodes": [_node(node, explained[node.folder.name]) for node in run.nodes],
         "missing_cases": run.missing_cases,

@@ -29,7 +29,8 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
         return _line(["predict", "--node", *models[:1]], "what the model says of every path, and what limits it")
     named = [] if system == "local" else ["--system", system]
     way = _way(run)
-    accepts = "--acceptance" in (run.raw.get("command") or [])
+    acceptance = run.raw.get("acceptance")
+    accepts = acceptance is not None
     if shown == "INDETERMINATE" and accepts and coverage.of_run(run).unjudged:
         if system == "local":
             return _line(
@@ -37,13 +38,16 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
                 "describes this machine: an acceptance needs its files and references",
             )
         return _line(["tune", *named], "references of its healthy runs, which an acceptance needs, as a diff")
-    if shown in ("FAIL", "INDETERMINATE"):
+    refused = shown == "DEGRADED" and acceptance is not None and not acceptance["accept_degraded"]
+    if shown in ("FAIL", "INDETERMINATE") or refused:
         broken = [case for case in run.missing_cases if case.get("problem")]
         names = [check.name.partition("@")[0] for check in _of_word(run, shown)]
         checks = list(dict.fromkeys([*names, *(str(case["check"]) for case in broken)]))
         again = ["--acceptance"] * accepts + (["--check", *checks] if checks else [])
         if shown == "FAIL":
             why = "after the repair: measures again what failed"
+        elif refused:
+            why = "measures again what is DEGRADED"
         elif broken:
             why = f"after {Path(broken[0]['where']).name} is mended: measures again what could not be judged"
         else:

@@ -17,6 +17,7 @@ from nearfar.report.figures import wording
 from nearfar.report.sections import balance, provenance
 from nearfar.verdict import RunDirectory
 
+from . import acceptance
 from .causes import VerdictReason, answered
 from .headline import lead, missing_words, modelled_notice, not_asked, reasons, title
 from .next_step import next_command
@@ -57,6 +58,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "not_asked": not_asked(run),
         "counts": Counter(figure.shown for figure in measured if not figure.explains),
         "shown": run.shown,
+        "acceptance": acceptance.of_run(run),
         "next": next_command(run),
         "command": provenance.command(run.raw.get("command")),
         "version": nearfar.__version__,

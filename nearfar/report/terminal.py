@@ -10,6 +10,7 @@ from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage, plural
 from nearfar.verdict import SIBLINGS_ONLY, RunDirectory
 
+from . import acceptance
 from .causes import ReasonGroup, answered
 from .headline import lead, modelled_notice, not_asked, reasons, short_name, where
 from .next_step import next_step
@@ -50,6 +51,8 @@ def summarise(
         *(f"not asked  {words}" for words in not_asked(run)),
         *([f"MODELLED  {notice}"] if notice else []),
     ]
+    accepts = acceptance.of_run(run)
+    after += [accepts.reason] if accepts else []
     tail = [line for said in after for line in _wrapped(said, width)]
     tail += columns([["page", str(run.folder / "index.html")], ["next", next_step(run)]])
     room = MOST_LINES - len(head) - len(told) - len(tail)

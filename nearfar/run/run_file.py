@@ -26,10 +26,16 @@ from nearfar.verdict import Verdict, of_one_run, verdict_file
 from . import expected_cases
 from .expected_cases import ExpectedCase, RanCase
 
-#: A run's exit code by its verdict.
+#: A run's exit code by its verdict, where it is no acceptance.
 EXIT_CODES = {
     "PASS": EXIT_GOOD, "DEGRADED": EXIT_GOOD, NOT_JUDGED: EXIT_GOOD, "FAIL": EXIT_FAILED, "INDETERMINATE": EXIT_COULD_NOT_JUDGE,
 }  # fmt: skip
+
+
+def exit_code(verdict: str, acceptance: Mapping[str, Any] | None) -> int:
+    """A run's exit code; an ``acceptance`` (as ``run.json`` has it) refuses DEGRADED, unless told to accept it."""
+    refused = verdict == "DEGRADED" and acceptance is not None and not acceptance["accept_degraded"]
+    return EXIT_FAILED if refused else EXIT_CODES[verdict]
 
 
 def adopt(folder: Path) -> None:
@@ -87,9 +93,9 @@ def account(
         "ran_cases": [_entry(case) for case in ran if any(case.check == expected.check for expected in cases)],
         "missing_cases": missing,
         "not_asked": list(about.get("not_asked", ())),
-        **({"degraded": about["degraded"]} if about.get("degraded") else {}),
+        **{key: about[key] for key in ("degraded", "acceptance") if about.get(key)},
         "verdict": verdict,
-        "exit_code": EXIT_CODES[verdict],
+        "exit_code": exit_code(verdict, about.get("acceptance")),
         "interrupted": interrupted,
         "stages": {
             "reframe": round(seconds - programs - builds, 3),

@@ -34,7 +34,7 @@ from . import expected_cases, not_asked, spack
 from .earlier_seconds import earlier_seconds
 from .expected_cases import ExpectedCase
 from .progress import RunProgress
-from .run_file import EXIT_CODES, account
+from .run_file import account, exit_code
 
 #: Seconds that ReFrame has to cancel its jobs when the run is interrupted.
 _GRACE = 8.0
@@ -45,12 +45,14 @@ class Request:
     """What is to be run. ``system`` None: this machine. ``checks`` empty: all. ``quick``: the quick look alone. ``way``:
     how the programs come (``spack``, ``system``; None: as the site's files say); ``wait``: seconds to wait for another run on
     this node (None: as ``node_lock`` has it). ``degrade``: faults of modelled nodes (``g2.h2d=0.5``).
-    ``must_judge``: a check, or a run, of which nothing was judged is INDETERMINATE; ``acceptance`` asks for that too."""
+    ``must_judge``: a check, or a run, of which nothing was judged is INDETERMINATE; ``acceptance`` asks for that too, and ends DEGRADED
+    with exit code 1 unless ``accept_degraded``."""
 
     system: str | None = None
     checks: tuple[str, ...] = ()
     report_directory: Path | None = None
     acceptance: bool = False
+    accept_degraded: bool = False
     must_judge: bool = False
     verbose: bool = False
     command: tuple[str, ...] = ()
@@ -247,20 +249,21 @@ def _finish(
     interrupted: bool = False,
 ) -> int:
     """Write ``run.json`` and the page; returns the exit code."""
-    about = {
+    about: dict[str, Any] = {
         "system": system.name,
         "command": list(request.command),
         "hostname": socket.gethostname(),
         "interrupted": interrupted,
         "not_asked": unasked(request, system),
         "degraded": list(request.degrade),
+        "acceptance": {"accept_degraded": request.accept_degraded} if request.acceptance else None,
     }
     must_judge = request.acceptance or request.must_judge
     verdict = account(folder, cases, about, started, time.time() - started, output, must_judge)
     if not _of_another(request, system, cases):
         remember(folder)
     _report(folder, request, interrupted)
-    return EXIT_CODES[verdict]
+    return exit_code(verdict, about["acceptance"])
 
 
 def remember(folder: Path) -> None:

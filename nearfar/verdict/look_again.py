@@ -1,8 +1,8 @@
-"""Run a program under supervision, and again for the figures that lie beyond their bounds.
+"""Run a program under supervision, and again for the figures that lie beyond their bounds or did not settle beside them.
 
 What ReFrame's job starts on the node: ``python -m nearfar.verdict.look_again look-plan.json --limit 60 --wait 60 -- nearfar-copy …``.
 All behind the plan is as for ``nearfar.base.supervise``, and so is what it leaves; beside it stand ``looks.json`` and the documents
-of the looks. Where nothing lies beyond a bound nothing is run.
+of the looks. Where every figure is clearly within its bounds nothing is run.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, SubjectMetric, subjec
 
 from . import figure_verdict, look_plan
 from .look_plan import LATER_LOOKS, LookPlan
+from .looks import measured_again
 
 
 def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str) -> None:
-    """Measure again what a program's document shows beyond its bounds."""
-    beyond = _beyond(plan, stage, stdout)
-    if not beyond:
+    """Measure again what a program's document shows beyond its bounds, or too uncertain to tell."""
+    doubted = _doubted(plan, stage, stdout)
+    if not doubted:
         return
-    cells = None if plan.cells is None else _cells(beyond, _asked(Path(plan.cells)))
-    figures = [metric.name for metric in beyond]
+    cells = None if plan.cells is None else _cells(doubted, _asked(Path(plan.cells)))
+    figures = [metric.name for metric in doubted]
     looks: list[Mapping[str, Any]] = []
     look_plan.write_account(stage, figures, looks)
     limit = plan.limit + plan.cell_limit * (len(cells) if cells is not None else 0)
@@ -41,8 +42,8 @@ def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str)
         look_plan.write_account(stage, figures, looks)
 
 
-def _beyond(plan: LookPlan, stage: Path, stdout: str) -> list[AnyMetric]:
-    """The figures outside their bounds; none where there is no document, or half of one, of which the check says what it says."""
+def _doubted(plan: LookPlan, stage: Path, stdout: str) -> list[AnyMetric]:
+    """The figures to measure again; none where there is no document, or half of one, of which the check says what it says."""
     try:
         text = stdout if plan.document is None else (stage / plan.document).read_text(encoding="utf-8")
         document = measurement.loads(text)
@@ -51,10 +52,10 @@ def _beyond(plan: LookPlan, stage: Path, stdout: str) -> list[AnyMetric]:
     if document.raw.get("interrupted") or document.aggressors:
         return []
     figures = question.named(plan.check).figures(document, plan.node)
-    words = (
-        figure_verdict.of_figure(each, plan.references.get(each.name), {}, False, plan.node).verdict for each in figures
+    verdicts = (
+        figure_verdict.of_figure(each, plan.references.get(each.name), {}, False, plan.node) for each in figures
     )
-    return [metric for metric, word in zip(figures, words) if word == "FAIL"]
+    return [metric for metric, verdict in zip(figures, verdicts) if measured_again(verdict)]
 
 
 def _asked(file: Path) -> list[Cell | str]:
@@ -63,10 +64,10 @@ def _asked(file: Path) -> list[Cell | str]:
     return [each if isinstance(each := subject_key(text), Cell) else text for text in texts]
 
 
-def _cells(beyond: Sequence[AnyMetric], asked: Sequence[Cell | str]) -> list[Cell | str]:
+def _cells(doubted: Sequence[AnyMetric], asked: Sequence[Cell | str]) -> list[Cell | str]:
     """The cells (or other subjects) to measure again: those of the figures, and all that a figure may be made of."""
-    measured = [metric for metric in beyond if not isinstance(metric, SubjectMetric)]
-    own = {metric.subject if isinstance(metric, SubjectMetric) else metric.cell for metric in beyond}
+    measured = [metric for metric in doubted if not isinstance(metric, SubjectMetric)]
+    own = {metric.subject if isinstance(metric, SubjectMetric) else metric.cell for metric in doubted}
     loads = {_load(metric.cell) for metric in measured if metric.quantity in MADE_OF_OTHERS}
     return [cell for cell in asked if cell in own or (isinstance(cell, Cell) and _load(cell) in loads)]
 

@@ -1,4 +1,4 @@
-"""What a case leaves in its stage directory for its job, so that it can measure again what lies beyond a bound; and what comes of it.
+"""What a case leaves in its stage directory for its job, so that it can measure doubtful figures again; and what comes of it.
 
 The job runs on the node, the judge may not: the bounds travel as a file, and the job reads nothing of the site.
 """
@@ -19,7 +19,7 @@ from nearfar.verdict.references import Reference
 
 from .looks import LaterLook
 
-#: So many times a figure beyond its bound is measured again.
+#: So many times a figure beyond its bound, or unsettled, is measured again.
 LATER_LOOKS = 2
 #: Seconds before each: what disturbs a machine outlasts the visits of one measurement.
 SPACING = 5.0

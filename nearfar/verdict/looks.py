@@ -1,4 +1,4 @@
-"""A figure beyond its bound is measured again before it is called FAIL: what several looks at it say together. Pure."""
+"""A figure beyond its bound, or whose interval contains the bound, is measured again: what its measurements say together. Pure."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from nearfar.verdict.references import with_unit
 
 from . import error_counters
 from .document_findings import from_document
-from .messages import FAILED_BEFORE, INTERMITTENT, UNCONFIRMED
+from .messages import FAILED_BEFORE, INTERMITTENT, UNCONFIRMED, UNSETTLED
 from .verdict_types import FigureLook, JudgedMetric, Verdict
 from .words import describe
 
 #: Why a look of an earlier run that lay beyond the bound counts neither way.
 DISTURBED = "other load disturbed an earlier measurement"
 
+#: So many measurements of an unsettled figure have a range that is judged.
+_LEAST_MEASUREMENTS = 3
+
 
 @dataclass(frozen=True)
 class LaterLook:
-    """What was measured again. ``asked`` are the names of the figures that lay beyond their bounds, ``time`` is in UTC as
+    """What was measured again. ``asked`` are the names of the figures that had to be, ``time`` is in UTC as
     2026-11-20T09:00:00Z, ``document`` what was measured (None: ``problem`` says why not), ``figures`` its figures by name."""
 
     asked: frozenset[str]
@@ -37,6 +40,11 @@ class _Seen:
 
     look: FigureLook
     entry: JudgedMetric | None
+
+
+def measured_again(verdict: Finding | JudgedMetric) -> bool:
+    """Whether a figure with this verdict is measured again before it counts."""
+    return verdict.verdict == "FAIL" or verdict.code == UNSETTLED.code
 
 
 def findings(later: Sequence[LaterLook], found: Sequence[Finding]) -> list[Finding]:
@@ -82,7 +90,9 @@ def settle(
     """The figures with their looks, each with the word on all of them.
 
     Two looks beyond the bound, and more than there are within it: FAIL. Two within it, and no fewer than beyond it: DEGRADED,
-    intermittent. Otherwise INDETERMINATE. The value is that of a look which says so, so that its bound says the same.
+    intermittent (where none is beyond it, the verdict of one of them). Otherwise an unsettled figure is judged by the middle one of at
+    least three measurements, whose range is its interval; any other is INDETERMINATE. The value is that of a look which says so, so
+    that its bound says the same.
     ``metrics`` and ``judged`` are the first look of this run, made at ``time``, ``earlier`` the verdict of the same case before it
     was run again, ``judge`` the word on a figure by itself. A figure that was not measured again keeps its word.
     """
@@ -90,16 +100,19 @@ def settle(
     found = []
     for metric, entry in zip(metrics, judged, strict=True):
         seen = [*before.get(metric.name, ()), _look(entry, time)]
-        if entry.verdict == "FAIL":
+        if measured_again(entry):
             seen += [_again(look, metric, judge) for look in later if metric.name in look.asked]
-        found.append(_settled(metric, entry, seen))
+        found.append(_settled(metric, entry, seen, judge))
     return found
 
 
-def _settled(metric: AnyMetric, entry: JudgedMetric, seen: Sequence[_Seen]) -> JudgedMetric:
+def _settled(
+    metric: AnyMetric, entry: JudgedMetric, seen: Sequence[_Seen], judge: Callable[[AnyMetric], JudgedMetric]
+) -> JudgedMetric:
     beyond = [each for each in seen if each.look.beyond is True]
     within = [each for each in seen if each.look.beyond is False]
-    if len(seen) == 1 or not beyond:
+    unsettled = entry.code == UNSETTLED.code
+    if len(seen) == 1 or not (beyond or unsettled):
         return entry
     looks = tuple(each.look for each in seen)
     if len(beyond) > 1 and len(beyond) > len(within):
@@ -107,16 +120,43 @@ def _settled(metric: AnyMetric, entry: JudgedMetric, seen: Sequence[_Seen]) -> J
         return replace(made, looks=looks, verdict="FAIL")
     if len(within) > 1:
         made = _middle(within, entry)
+        if not beyond:
+            return replace(made, looks=looks)
         reference = made.reference
         origin = "" if reference is None else f" ({reference.origin}: {with_unit(reference.value, reference.unit)})"
         made = replace(made, looks=looks)
         finding = INTERMITTENT.finding(metric.name, figure=describe(metric), looks=f"{made.looks_words}{origin}")
         return replace(made, verdict=finding.verdict, reason=finding.reason, code=finding.code)
+    if unsettled:
+        return _by_their_range(metric, entry, seen, judge)
     problem = next((look.why for look in looks if look.why), "within its bound as often as beyond it")
     entry = replace(entry, looks=looks)
     reason = entry.reason or f"{describe(metric)}: {entry.looks_words}"
     finding = UNCONFIRMED.finding(metric.name, figure=reason, problem=problem)
     return replace(entry, verdict=finding.verdict, reason=finding.reason, code=finding.code)
+
+
+def _by_their_range(
+    metric: AnyMetric, entry: JudgedMetric, seen: Sequence[_Seen], judge: Callable[[AnyMetric], JudgedMetric]
+) -> JudgedMetric:
+    """The entry of an unsettled figure by the middle of its measurements; their range is the interval."""
+    looks = tuple(each.look for each in seen)
+    entries = [each.entry for each in seen if each.entry is not None]
+    values = sorted(
+        each.value for each in entries
+        if each.value is not None and (each.verdict != "INDETERMINATE" or each.code == UNSETTLED.code)
+    )  # fmt: skip
+    if len(values) < _LEAST_MEASUREMENTS:
+        return replace(entry, looks=looks)
+    least, most = values[0], values[-1]
+    middle = replace(
+        metric, value=values[(len(values) - 1) // 2], interval=(least, most), least=least, most=most, n=len(values), samples=(),
+        median=None,
+    )  # fmt: skip
+    made = judge(middle)
+    if made.code != UNSETTLED.code:
+        looks = tuple(look if look.value is None else replace(look, beyond=made.verdict == "FAIL") for look in looks)
+    return replace(made, looks=looks)
 
 
 def _before(entry: JudgedMetric, time: str) -> list[_Seen]:

@@ -92,7 +92,7 @@ class JudgedMetric(BaseMetric):
     #: Code and text of the ``Message`` of its verdict; none where it passed.
     reason: str | None
     code: str = ""
-    #: All the times that it was measured, the first first, where it was measured again because it lay beyond a bound.
+    #: All the times that it was measured, the first first, where it was measured again, as it lay beyond a bound or did not settle.
     looks: tuple[FigureLook, ...] = ()
     #: What disturbed it: ``cpus``, ``steal``, ``gpu``, ``host``; None: nothing.
     disturbance: str | None = None

@@ -151,7 +151,7 @@ def test_a_check_that_is_broken_is_missed(
     assert file.stem.removesuffix("_check") in done.stdout
 
 
-def validate_plain(checkout: Path, case: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def validate_plain(checkout: Path, case: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The host-device check of a node that only predictions judge."""
     shutil.copy(checkout / "site/nodes/keeneland.xml", checkout / "site/nodes/plain.xml")
     described = (checkout / "site/nodes/keeneland.yaml").read_text().replace("node_type: keeneland", "node_type: plain")
@@ -159,7 +159,7 @@ def validate_plain(checkout: Path, case: str, **environment: str) -> subprocess.
     (checkout / "site/gpus/plain.yaml").write_text(fake_program.HEALTHY)
     text = SITE.replace("good}", f"{case}, FAKE_HOST: {socket.gethostname()}}}").replace(": keeneland", ": plain")
     (checkout / "site/systems/fake.yaml").write_text(text)
-    return validate(checkout, "--system", "fake", "--check", "host_device_check", **environment)
+    return validate(checkout, "--system", "fake", "--check", "host_device_check", *options, **environment)
 
 
 @pytest.mark.parametrize(
@@ -170,6 +170,45 @@ def test_exit_codes(checkout: Path, case: str, code: int, verdict: str) -> None:
     done = validate_plain(checkout, case)
     assert (done.returncode, run_json(checkout)["verdict"]) == (code, verdict), done.stdout + done.stderr
     assert verdict in done.stdout
+
+
+@pytest.mark.parametrize(
+    "case, options, code",
+    [
+        ("slower_path", (), 1),
+        ("slower_path", ("--accept-degraded",), 0),
+        ("good", (), 0),
+        ("broken_path", ("--accept-degraded",), 1),
+        ("denied", ("--accept-degraded",), 3),
+    ],
+)
+def test_exit_codes_of_an_acceptance(checkout: Path, case: str, options: tuple[str, ...], code: int) -> None:
+    flows = {f"{name}: [5.87, -0.5, 0.5, GB/s]" for name in ("off_socket.h2d", "off_socket.d2h", "near.h2d.pageable")}
+    both = [f"{place}.both.{way}" for place in ("near", "off_socket") for way in ("h2d", "d2h", "total")]
+    rows = sorted(flows) + [f"{name}: [{11.14 if name.endswith('total') else 5.57}, -0.5, 0.5, GB/s]" for name in both]
+    text = "provenance: {published: {source: a paper}}\nhost_device_check:\n" + "".join(f"  {row}\n" for row in rows)
+    (checkout / "site/references/none.yaml").write_text(text)
+    done = validate_plain(checkout, case, "--acceptance", *options)
+    run = run_json(checkout)
+    assert (done.returncode, run["exit_code"]) == (code, code), done.stdout + done.stderr
+    assert run["acceptance"] == {"accept_degraded": bool(options)}
+    folder = checkout.parent / "state/reports/latest"
+    report = json.loads((folder / "report.json").read_text())
+    if run["verdict"] != "DEGRADED":
+        assert report["acceptance"]["degraded"] == []
+        return
+    (entry,) = report["acceptance"]["degraded"]
+    assert entry == {"check": "host_device_check", "subject": "near.g2_n1", "code": "figure.beyond_usual"}
+    last = "\n".join(done.stdout.splitlines()[-4:])
+    assert "near.g2_n1" in last and "figure.beyond_usual" in last and "--accept-degraded" in last
+    assert "near.g2_n1 (figure.beyond_usual)" in (folder / "index.html").read_text()
+
+
+def test_accept_degraded_without_acceptance_is_wrong_use(checkout: Path) -> None:
+    done = validate(checkout, "--system", "fake", "--accept-degraded")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert "--accept-degraded" in done.stderr and "--acceptance" in done.stderr
+    assert not (checkout.parent / "state").exists()
 
 
 def test_a_path_that_was_faster_in_the_runs_before(checkout: Path, tmp_path: Path) -> None:

@@ -68,6 +68,12 @@ def rescale(result: Document, part: float, *, spread: float = 0.0) -> None:
     result["flows"][0]["rate"] = rate_of(part * CEILING, spread)
 
 
+def unsettled(made: Document, part: float) -> None:
+    """A path near its bound that did not converge."""
+    rescale(find(made, "g2:n1"), part, spread=0.1)
+    find(made, "g2:n1").update(converged=False)
+
+
 def find(made: Document, cell: str) -> Document:
     return next(r for r in made["results"] if r["cell"] == cell)
 
@@ -144,7 +150,9 @@ BENDS: dict[str, Callable[[Document], Any]] = {
     "busy": busy,
     "slower_path": lambda made: rescale(find(made, "g2:n1"), SLOWER),
     "far_slow": lambda made: rescale(find(made, "n0:g2"), 0.35),
-    "unsettled": lambda made: (rescale(find(made, "g2:n1"), 0.50, spread=0.1), find(made, "g2:n1").update(converged=False)),
+    "unsettled": lambda made: unsettled(made, 0.50),
+    "unsettled_low": lambda made: unsettled(made, 0.46),
+    "unsettled_high": lambda made: unsettled(made, 0.54),
     "unsettled_and_good": lambda made: find(made, "g2:n1").update(converged=False),
     "unverified": lambda made: find(made, "g2:n1").update(verified=False),
     "missing_cell": lambda made: without(made, "g2:n1"),
@@ -172,6 +180,10 @@ def in_look(case: str, run: int) -> str:
     """What the program does in its first, second … run in a folder, where a case is about looking again; ends what it ends."""
     if case == "slow_first":
         return "broken_path" if run == 1 else "good"
+    if case == "unsettled_first":
+        return "unsettled" if run == 1 else "good"
+    if case == "unsettled":
+        return ("unsettled", "unsettled_low", "unsettled_high")[min(run, 3) - 1]
     if case == "slow_until_retried":
         case = "broken_path_until_retried"
     if case == "slow_repeat":

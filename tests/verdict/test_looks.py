@@ -94,6 +94,46 @@ def test_the_bounds_say_what_the_verdict_says(
         assert within == passes(found.verdict)
 
 
+def unsettled(value: float, half: float = 0.64) -> measurement.Document:
+    """A document whose figure did not converge: its interval is the value times 1 ± ``half``."""
+    raw = document({"n0:g0": value}).raw
+    raw["results"][0]["converged"] = False
+    raw["results"][0]["flows"][0]["rate"].update(ci=[value * (1 - half), value * (1 + half)], min=value, max=value)
+    return measurement.document.from_raw(raw)
+
+
+@pytest.mark.parametrize(
+    "first, again, settles, word, code, value",
+    [
+        (53.1, (52.8, 53.9), False, "PASS", "", 53.1),  # sharing_check on a healthy H100: 53.1 GB/s ± 64 %
+        (53.1, (55.0, 55.2), True, "PASS", "", 55.0),
+        (49.0, (55.0, 55.2), True, "PASS", "", 55.0),
+        (45.0, (44.0, 46.0), False, "FAIL", "figure.beyond_reference", 45.0),
+        (53.1, (44.0, 46.0), True, "FAIL", "figure.beyond_reference", 44.0),
+        (53.1, (44.0, 55.0), True, "INDETERMINATE", "figure.unsettled", 53.1),
+        (49.0, (55.0, 53.0), False, "INDETERMINATE", "figure.unsettled", 53.0),
+        (53.1, (55.0, None), False, "INDETERMINATE", "figure.unsettled", 53.1),
+    ],
+)
+def test_an_unsettled_figure_is_judged_by_all_measurements(
+    first: float, again: tuple[float | None, ...], settles: bool, word: str, code: str, value: float
+) -> None:
+    def metrics(document: measurement.Document) -> list[measurement.Metric]:
+        return list(measurement.metrics(document, NODE))
+
+    made = [unsettled(each, 0.003 if settles else 0.64) if each else None for each in again]
+    looks = [
+        LaterLook(frozenset([name()]), SUBJECT.time, one, {m.name: m for m in metrics(one)}) if one else later(None)[0]
+        for one in made
+    ]
+    doc = unsettled(first)
+    found = judge(doc, {name(): REFERENCE}, subject=SUBJECT, metrics=metrics(doc), later=looks)
+    (entry,) = found.metrics
+    assert (found.verdict, entry.code, entry.value) == (word, code, value)
+    assert [look.value for look in entry.looks] == [first, *again]
+    assert verdict_file.from_raw(verdict_file.to_raw(found), verdict_file.Path("x")) == found
+
+
 def test_hard_evidence_of_a_look_stands() -> None:
     wrong = [{"cell": "n0:g1", "reason": "GPU 1: wrong data", "code": "wrong_data"}]
     found = said(31.2, later(55.0, 55.0, failed=wrong))

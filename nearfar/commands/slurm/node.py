@@ -36,6 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--level", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
     parser.add_argument(
+        "--accept-degraded", action="store_true", help="with the level accept: the node's page accepts DEGRADED"
+    )
+    parser.add_argument(
         "--outside-slurm", action="store_true",
         help="as root on a drained node, without a job: refused unless Slurm shows it drained and free of jobs",
     )  # fmt: skip
@@ -52,7 +55,9 @@ def run(args: argparse.Namespace) -> int:
         state = outside_slurm.refuse_unless_free(args.node, Slurm())
         gpus = node_selection.gpus(node_selection.gres(state)) if gpus is None else gpus
     job = SweepJob(parted(args.node), args.attempt)
-    place = node_run.run(args.results.absolute(), args.sweep, job, args.level, args.site_partition, gpus)
+    place = node_run.run(
+        args.results.absolute(), args.sweep, job, args.level, args.site_partition, gpus, args.accept_degraded
+    )
     if len(job.nodes) == 1:  # what a pair measured is no node's
         metrics_option.write(args, lambda to: run_metrics.write(place, to))
     print(place)

@@ -40,8 +40,8 @@ Ctrl-C leaves the jobs in Slurm: they end by themselves and leave their results,
 measured longest ago come first. A job that has not started when its node is wanted is taken back. Make the jobs preemptible
 by a QOS or partition of yours (--sbatch). `nearfar slurm install` writes the timer.
 
-exit codes: 0 all nodes good or degraded, 1 a node failed, 2 wrong use, 3 a node could not be judged, or with --idle none was
-measured; 130 interrupted
+exit codes: 0 all nodes good or degraded, 1 a node failed (level accept: or is degraded), 2 wrong use, 3 a node could not be judged, or
+with --idle none was measured; 130 interrupted
 """
 #: What is measured, and how many jobs there are at once, unless the user says: of a sweep, and of one over idle nodes.
 _LEVEL, _LEVEL_IDLE = "accept", "nightly"
@@ -51,6 +51,7 @@ _NICE = 100000
 #: Options that a sweep is begun with, and keeps.
 _OF_THE_BEGINNING = (
     "nodes", "reservation", "idle", "level", "max_jobs", "nice", "name", "time", "deadline", "site_partition", "sbatch", "mpi_pairs",
+    "accept_degraded",
 )  # fmt: skip
 #: Minutes that a sweep or a job may be given: a year.
 _LONGEST = 366 * 24 * 60
@@ -79,6 +80,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level", choices=CHOICES,
         help=f"what is measured: {levels} (default: {_LEVEL}; with --idle: {_LEVEL_IDLE})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--accept-degraded", action="store_true",
+        help="with the level accept: DEGRADED ends with exit code 0, and the page says so",
     )  # fmt: skip
     parser.add_argument(
         "--max-jobs", metavar="N", type=positive,
@@ -136,6 +141,9 @@ def run(args: argparse.Namespace) -> int:
         raise NearfarError(
             "--mpi-pairs: not with --idle: a pair would keep two nodes from others; leave one of them out"
         )
+    level = args.level or (_LEVEL_IDLE if args.idle else _LEVEL)
+    if args.accept_degraded and not LEVELS[level].acceptance:
+        raise NearfarError(f"--accept-degraded: the level {level} accepts nothing; leave it out, or add --level accept")
     results = plan.results_directory(args.results)
     on_behalf.of_owner(results)
     controller = plan.controller()
@@ -159,7 +167,7 @@ def _new(args: argparse.Namespace, controller: Controller, results: Path) -> Swe
     options = SweepOptions(
         partition=args.partition, level=args.level or level, max_jobs=args.max_jobs or most, reservation=args.reservation,
         site_partition=args.site_partition, options=(*([] if nice is None else [f"--nice={nice}"]), *args.sbatch),
-        idle_only=args.idle,
+        idle_only=args.idle, accept_degraded=args.accept_degraded,
     )  # fmt: skip
     return plan.new_sweep(
         controller, results, options, nodes=args.nodes, name=args.name, minutes=args.time, hours=args.deadline,

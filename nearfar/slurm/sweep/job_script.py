@@ -35,7 +35,7 @@ def text(sweep: Sweep) -> str:
     """The script of a sweep."""
     values = {
         "sweep": sweep.name, "level": sweep.level, "results": sweep.results, "site_partition": sweep.site_partition,
-        "python": sys.executable, "environment": sweep.environment,
+        "accept_degraded": sweep.accept_degraded, "python": sys.executable, "environment": sweep.environment,
     }  # fmt: skip
     return templates.render("job.sh", values)
 

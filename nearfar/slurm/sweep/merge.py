@@ -19,8 +19,10 @@ from nearfar.base import (
     worst,
     write_atomically,
 )
+from nearfar.report import acceptance_note
 
 from . import fleet, nightly, pair_rounds
+from .levels import LEVELS
 from .outcome import Outcome, outcomes, verdict, worst_first
 from .pair_rounds import PairRounds
 from .sweep_file import Sweep
@@ -52,7 +54,18 @@ class Merged:
     @property
     def notes(self) -> list[str]:
         """What concerns no single node."""
-        return [*(f"the fleet: {each.reason}" for each in self.fleet if each.verdict == NOT_JUDGED), *self._about_pairs]
+        fleet = [f"the fleet: {each.reason}" for each in self.fleet if each.verdict == NOT_JUDGED]
+        return [*fleet, *self._about_pairs, *self._about_acceptance]
+
+    @property
+    def _about_acceptance(self) -> list[str]:
+        if self.verdict != "DEGRADED" or not LEVELS[self.sweep.level].acceptance:
+            return []
+        names = [
+            *(["the fleet"] if self.degraded else []),
+            *(one.name for one in self.outcomes if one.verdict == "DEGRADED"),
+        ]
+        return [acceptance_note(names, self.sweep.accept_degraded).reason]
 
     @property
     def _about_pairs(self) -> list[str]:
@@ -69,8 +82,9 @@ class Merged:
 
     @property
     def exit_code(self) -> int:
-        """Of the worst verdict; a nightly run that measured no node is never green."""
-        return EXIT_CODES[self.verdict]
+        """Of the worst verdict, and 1 for DEGRADED that an acceptance refuses; a nightly run that measured no node is never green."""
+        refused = self._about_acceptance and not self.sweep.accept_degraded
+        return EXIT_FAILED if refused else EXIT_CODES[self.verdict]
 
     def document(self) -> dict[str, Any]:
         """``sweep-report.json``."""
@@ -78,7 +92,8 @@ class Merged:
         counts = Counter(one.verdict for one in self.outcomes)
         return {
             "schema": SCHEMA, "sweep": sweep.name, "pack": sweep.level, "partition": sweep.partition, "reservation": sweep.reservation,
-            "started": utc_text(sweep.started), "command": list(sweep.command), "verdict": self.verdict, "exit_code": self.exit_code,
+            "started": utc_text(sweep.started), "command": list(sweep.command), "accept_degraded": sweep.accept_degraded,
+            "verdict": self.verdict, "exit_code": self.exit_code,
             "counts": {word: counts[word] for word in VERDICTS}, "nodes": [_node(sweep, one) for one in self.outcomes],
             "fleet": [{"verdict": each.verdict, "reason": each.reason} for each in self.fleet],
             "left_out": nightly.left_out(sweep),

@@ -27,7 +27,8 @@ from .sweep_file import SweepJob
 
 
 def run(
-    results: Path, sweep: str, job: SweepJob, level: str, site_partition_name: str | None = None, gpus: int | None = None
+    results: Path, sweep: str, job: SweepJob, level: str, site_partition_name: str | None = None, gpus: int | None = None,
+    accept_degraded: bool = False,
 ) -> Path:  # fmt: skip
     """Measure this node, of a job's one or two, and leave its result; returns the result's place.
 
@@ -55,7 +56,7 @@ def run(
         slurms = os.environ.get("SLURM_GPUS_ON_NODE", "") if gpus is None else str(gpus)
         os.environ[gpu_count.VARIABLE] = "" if level == PAIR else slurms
         with contextlib.suppress(KeyboardInterrupt):  # the run's own account says that it was interrupted
-            validation.run(_request(level, run_directory))
+            validation.run(_request(level, run_directory, accept_degraded))
         perflogs = disk / "reports" / "perflogs"
         if perflogs.is_dir():
             try:
@@ -102,10 +103,10 @@ def _partition(wanted: str | None) -> str:
     return wanted or site_partition.choose(system, os.environ.get("SLURM_JOB_PARTITION"))
 
 
-def _request(name: str, report_directory: Path) -> validation.Request:
+def _request(name: str, report_directory: Path, accept_degraded: bool = False) -> validation.Request:
     level = LEVELS[name]
     # Pairs are judged together, by the sweep.
-    request = validation.Request(acceptance=level.acceptance, must_judge=name != PAIR, quick=level.quick,
+    request = validation.Request(acceptance=level.acceptance, accept_degraded=accept_degraded, must_judge=name != PAIR, quick=level.quick,
                                  report_directory=report_directory, command=("nearfar", *sys.argv[1:]))  # fmt: skip
     if not level.checks and not level.quick:
         return request

@@ -64,7 +64,7 @@ class SweepJob:
 class SweepOptions:
     """What a sweep is asked for and keeps. ``partition`` and ``reservation`` are Slurm's, ``site_partition`` is of the site's file;
     ``max_jobs``: in Slurm at once; ``options`` are sbatch's own, of every job. ``idle_only``: a nightly run, which takes idle nodes
-    alone and makes way."""
+    alone and makes way. ``accept_degraded``: an acceptance that accepts DEGRADED."""
 
     partition: str
     level: str
@@ -73,6 +73,7 @@ class SweepOptions:
     site_partition: str | None = None
     options: tuple[str, ...] = ()
     idle_only: bool = False
+    accept_degraded: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
