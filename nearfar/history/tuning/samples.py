@@ -348,7 +348,7 @@ def _figures(figures: Sequence[Mapping[str, Any]]) -> tuple[NodeFigure, ...]:
 
 def kind_of(figure: Mapping[str, Any]) -> str:
     """Which spread and floors a figure has: ``lone`` cells of a copy engine, a ``gpu`` that computes or uses its own memory,
-    ``stream`` of cores, ``latency``, the ``worst`` of many transfers over the median one, a high ``percentile`` of their times; all
+    ``pageable`` copies, ``stream`` of cores, ``latency``, the ``worst`` of many transfers over the median one, a high ``percentile`` of their times; all
     others ``windowed``."""
     if str(figure["class"]).endswith(_OF_THE_WORST):
         return "worst"
@@ -360,11 +360,13 @@ def kind_of(figure: Mapping[str, Any]) -> str:
         return "gpu"
     if figure["quantity"] == "stream":
         return "windowed" if str(figure["cell"]).startswith("g") else "stream"
-    if figure["quantity"] != "copy" or figure["engine"] != "ce":
-        return "windowed"
     try:
         cell = parse(str(figure["cell"]))
     except CellError:
         return "windowed"
-    windowed = any(flow.staged or flow.pageable or flow.tasks > 1 for flow in cell.flows)
+    if any(flow.pageable for flow in cell.flows):
+        return "pageable"
+    if figure["quantity"] != "copy" or figure["engine"] != "ce":
+        return "windowed"
+    windowed = any(flow.staged or flow.tasks > 1 for flow in cell.flows)
     return "lone" if cell.lone and not windowed else "windowed"
