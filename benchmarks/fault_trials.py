@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearfar.model.diagnosis.cells import telling_cells
+from nearfar.model.diagnosis.common_change import separate
 from nearfar.model.diagnosis.parts import Part, parts_of
 from nearfar.model.diagnosis.responses import Responses, log_ratios
 from nearfar.model.diagnosis.search import Search
@@ -96,11 +97,20 @@ class Trials:
         r = self.responses
         values = r.degraded(factors, machine.values)
         touched = {i for part in factors for i in r.touched[part]}
+        return self._figures(
+            machine,
+            [
+                cell.rates(values, machine.speeds[i]) if i in touched else machine.healthy[i]
+                for i, cell in enumerate(r.cells)
+            ],
+        )
+
+    def _figures(self, machine: Machine, rates: Sequence[Sequence[float]]) -> list[float]:
+        """Noisy figures of rates of all cells, beside the machine's healthy ones."""
         logs: list[float] = []
-        for i, cell in enumerate(r.cells):
-            rates = cell.rates(values, machine.speeds[i]) if i in touched else machine.healthy[i]
-            noisy = [rate * math.exp(self.random.gauss(0.0, self.noise)) for rate in rates]
-            logs += log_ratios(noisy, machine.healthy[i])
+        for flows, healthy in zip(rates, machine.healthy):
+            noisy = [rate * math.exp(self.random.gauss(0.0, self.noise)) for rate in flows]
+            logs += log_ratios(noisy, healthy)
         return logs
 
     def separable(self, factors: Mapping[int, float]) -> bool:
@@ -128,19 +138,30 @@ class Trials:
         separable = self.separable(factors)
         if not separable:
             return TrialResult(False, False, False, False)
-        found = self.search.find(self.observe(machine, factors))
-        truth = set(factors)
+        separated = separate(self.search, self.observe(machine, factors))
+        found, truth = separated.fits, set(factors)
         sets = [set(fit.parts) for fit in (found.best, *found.rivals)]
         return TrialResult(
             separable=True,
-            named=sets == [truth],
+            named=sets == [truth] and not separated.common,
             covered=truth in sets,
             added=any(self._healthy_part(part, truth) for part in found.best.parts),
         )
 
     def false_alarm(self, machine: Machine) -> bool:
-        """Whether a healthy node's noise is taken for a fault."""
-        return bool(self.search.find(self.observe(machine, {})).best.parts)
+        """Whether a healthy node's noise is taken for a fault, or for what a direction lost."""
+        separated = separate(self.search, self.observe(machine, {}))
+        return bool(separated.fits.best.parts or separated.common)
+
+    def common(self, machine: Machine, direction: str, factor: float) -> tuple[bool, bool]:
+        """Of a healthy node whose host links all have a part of one direction: whether a part is blamed, and whether that direction alone
+        is found."""
+        slowed = {
+            name: v * factor if re.fullmatch(rf"g\d+\.{direction}", name) else v for name, v in machine.values.items()
+        }
+        rates = [cell.rates(slowed, speeds) for cell, speeds in zip(self.responses.cells, machine.speeds)]
+        separated = separate(self.search, self._figures(machine, rates))
+        return bool(separated.fits.best.parts), set(separated.common) == {direction}
 
     def _healthy_part(self, part: int, truth: set[int]) -> bool:
         """Whether a blamed part holds a capacity that none of the degraded ones does."""

@@ -39,10 +39,12 @@ examples:
   nearfar diagnose --node summit ill.json --healthy well.json
 
 A part is what breaks as one: g2.link (both directions of a GPU's link), g2.h2d or g2.d2h (one direction), n0.memory,
-p0-p1.link (between packages), a PCI bridge's uplink, g0-g1.link or g0.nvlink (between GPUs). docs/method/diagnosis.md has more.
+p0-p1.link (between packages), a PCI bridge's uplink, g0-g1.link or g0.nvlink (between GPUs). What all GPUs' paths of a direction
+lost alike, up to 10 %, blames no part: it is reported by itself. docs/method/diagnosis.md has more.
 
-exit codes: 0 nothing is slow, 1 something is slow, failed (a lost GPU) or arrived damaged, 2 wrong use, 3 it could not be judged (short
-of its siblings alone, with no part that explains it), a cell could not be measured, or a document cannot be read
+exit codes: 0 nothing is slow but what all GPUs lost alike, 1 something is slow, failed (a lost GPU) or arrived damaged, 2 wrong use,
+3 it could not be judged (short of its siblings alone, with no part that explains it), a cell could not be measured, or a document
+cannot be read
 """
 #: What tells a slow part from a difference by design.
 _DECIDES = "name a healthy run with --healthy, or the node type with --node"
@@ -118,8 +120,9 @@ def _diagnosis(node_type: NodeType, document: Document, runs: HealthyRuns, gaps:
 
 def _json(diagnosis: Diagnosis, gaps: Gaps, document: Document, node_type: str) -> dict[str, Any]:
     entry = as_json(diagnosis, document.kind, node_type, document.source)
-    sentence = _undecided(diagnosis) if diagnosis.undecided else entry["sentence"]
-    answer = "; ".join([*gaps.lines, _nothing(diagnosis, gaps) or sentence])
+    common = [finding.reason for finding in diagnosis.common]
+    short = _undecided(diagnosis) if diagnosis.undecided else _nothing(diagnosis, gaps)
+    answer = "; ".join([*gaps.lines, *([*common, short] if short else [entry["sentence"]])])
     return {**entry, "sentence": answer, "aggressors": list(document.aggressors), **gaps.as_json()}
 
 
@@ -132,6 +135,7 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
     yield from gaps.lines
     if diagnosis.left_out:
         yield f"{cells_text(len(diagnosis.left_out))} left out: nothing says what they carry on a healthy node"
+    yield from (finding.reason for finding in diagnosis.common)
     explained = len(diagnosis.bad) - len(diagnosis.unexplained)
     if not diagnosis.degraded:
         yield _nothing(diagnosis, gaps) or nothing_slow(diagnosis)
@@ -169,11 +173,7 @@ def _nothing(diagnosis: Diagnosis, gaps: Gaps) -> str | None:
         return None
     if not diagnosis.compared:
         return "nothing could be compared"
-    return (
-        f"{nothing_slow(diagnosis)}, of what was compared"
-        if diagnosis.lowest
-        else "nothing is slow of what was compared"
-    )
+    return f"{nothing_slow(diagnosis)}{',' if diagnosis.lowest else ''} of what was compared"
 
 
 def _set(blames: tuple[DegradedPart, ...]) -> Iterator[str]:

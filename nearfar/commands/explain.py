@@ -14,7 +14,8 @@ from nearfar.base import MESSAGES, NOT_JUDGED, Message, NearfarError, columns, d
 #: The packages with a table of messages (``messages.py``), and the headings of these in the manual.
 TABLES = {
     "verdict": "Figures and documents", "topology": "Parts of a node", "site": "A node beside its site's files",
-    "question": "Questions", "kernels": "Kernels", "mpi": "MPI", "history": "History", "kit": "Kits",
+    "question": "Questions", "model.diagnosis": "What diagnose finds", "kernels": "Kernels", "mpi": "MPI", "history": "History",
+    "kit": "Kits",
     "slurm.health.sources": "Evidence that needs no measuring", "slurm.health": "The health check", "slurm.act": "Drains",
     "report": "Runs",
 }  # fmt: skip

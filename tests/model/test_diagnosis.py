@@ -150,6 +150,100 @@ def test_wilsons_bounds():
     assert wilson(0, 0) == (0.0, 1.0)
 
 
+# What a whole direction lost
+
+
+def slowed(cells, direction, factor):
+    """The cells with their host flows of a direction at a factor."""
+    found = []
+    for one in cells:
+        factors = [factor if f.kind == "host" and f.direction == direction else 1.0 for f in one.cell.flows]
+        rates = tuple(rate * own for rate, own in zip(one.rates, factors))
+        scale = sum(rates) / sum(one.rates)
+        found.append(replace(one, rates=rates, total=one.total * scale, interval=tuple(end * scale for end in one.interval),
+                             intervals=tuple((low * own, high * own) for (low, high), own in zip(one.intervals, factors))))  # fmt: skip
+    return found
+
+
+def links(node_type, direction, factor):
+    """All GPUs' links to the host with a direction at a factor."""
+    return {name: factor for name in node_type.capacities if re.fullmatch(rf"g\d+\.{direction}", name)}
+
+
+@cache
+def six_types():
+    return {**{name: one.node_type for name, one in trials().items()}, "bridged": bridges(4)}
+
+
+def after(node_type, seed, direction="h2d", factor=0.97, faults=None, by_flow=True):
+    """The diagnosis of a node whose direction has a factor of healthy, in every flow or by the capacity of all links."""
+    lost = {} if by_flow else links(node_type, direction, factor)
+    ill = modelled(node_type, None, {**lost, **(faults or {})}, 0.005, 2 * seed)
+    ill = slowed(ill, direction, factor) if by_flow else ill
+    return diagnose(node_type, ill, modelled(node_type, None, None, 0.005, 2 * seed + 1))
+
+
+SIX = ["summit", "sierra", "keeneland", "dl160", "eight-gpus", "bridged"]
+
+
+@pytest.mark.parametrize("by_flow", [True, False])
+@pytest.mark.parametrize("direction", ["h2d", "d2h"])
+@pytest.mark.parametrize("name", SIX)
+def test_a_direction_that_all_gpus_lost_blames_no_part(name, direction, by_flow):
+    for seed in range(2):
+        found = after(six_types()[name], seed, direction, by_flow=by_flow)
+        assert (found.sets, found.undetermined, found.bad, found.degraded) == ((), (), (), False)
+        assert [finding.code for finding in found.common] == [f"common.{direction}"]
+        assert found.common[0].fields["percent"] == pytest.approx(-3.0, abs=0.7)
+        assert as_json(found, "modelled", name, "x")["findings"][0]["fields"] == found.common[0].fields
+
+
+def test_a_fault_beside_what_a_direction_lost_is_named():
+    found = after(summit(), 1, faults={"g2.h2d": 0.8})
+    assert [[blame.part.name for blame in blames] for blames in found.sets] == [["g2.h2d"]]
+    assert found.sets[0][0].factor == pytest.approx(0.8, rel=0.02)
+    assert [finding.code for finding in found.common] == ["common.h2d"]
+    assert sentence(found).startswith("all host-to-device paths −")
+
+
+@pytest.mark.parametrize("factor", [0.8, 0.995])
+def test_a_large_loss_and_a_small_one_are_localised_as_faults(factor):
+    found = after(six_types()["dl160"], 1, factor=factor)
+    assert found.common == ()
+    assert [blames[0].part.name for blames in found.sets] == (["switch:0000:02:00.0.down"] if factor < 0.9 else [])
+
+
+@pytest.mark.parametrize(("part", "factor"), [("switch:0000:02:00.0.down", 0.8), ("n0.memory", 0.36)])
+def test_a_part_that_all_gpus_share_is_no_change_of_a_direction(part, factor):
+    dl160 = trials()["dl160"].node_type
+    ill = modelled(dl160, None, {part: factor}, 0.005, 2)
+    lone = [
+        one.total / well.total
+        for one, well in zip(ill, modelled(dl160))
+        if one.cell.lone and one.cell.flows[0].kind == "host"
+    ]
+    assert min(lone) > 0.9, "so little that it could be one"
+    found = diagnose(dl160, ill, modelled(dl160, None, None, 0.005, 1))
+    assert ([[blame.part.name for blame in blames] for blames in found.sets], found.common) == ([[part]], ())
+
+
+def test_one_gpu_has_no_whole_direction():
+    node = node_from_document(make_node("one", gpus=[0]))
+    values = {"g0.h2d": 55.5, "g0.d2h": 55.4, "g0.both": 100.0, "n0.memory": 200.0, "g0.memory": 3000.0}
+    capacities = {name: replace(one, value=values.get(name)) for name, one in implied_capacities(node).items()}
+    one_gpu = NodeType("one", node, capacities)
+    assert after(one_gpu, 1, factor=0.92).common == ()
+
+
+def test_of_two_gpus_both_have_to_lose():
+    ill = from_host("ill", ["a", "b"], cells=("n0:g0", "n0:g1", "g0:n0", "g1:n0"))
+    well = unscaled(ill)
+    assert told(ill, [well]).common == ()
+    node_type, cells = node_type_of(well.node, "some"), measured_cells(well)
+    found = diagnose(node_type, slowed(cells, "h2d", 0.95), healthy_runs(well, [well]))
+    assert (found.bad, [each.fields["percent"] for each in found.common]) == ((), [-5.0])
+
+
 # From figures to words
 
 

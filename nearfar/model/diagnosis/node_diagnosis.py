@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, Finding
 from nearfar.cells import Cell
 from nearfar.model.calibration import MeasuredCell, calibrate
 from nearfar.model.prediction import CompiledCell, NodeType, check_endpoints, known_values, with_host_peers
 
+from .common_change import separate
 from .healthy import Healthy, as_measured, from_itself, from_runs, sigmas
 from .machines import HealthyRuns
 from .parts import Part, parts_of
@@ -76,7 +77,8 @@ class Diagnosis:
     ``bad`` are the cells that fall short, ``compared`` how many were looked at, ``origins`` where their healthy figures
     are from, ``left_out`` the cells that could not be compared. ``undetermined`` are sets that would explain what is slow, of
     which nobody can say by how much their parts are degraded: none of them is named then. ``lowest``: where no cell is bad, the one
-    that is furthest below healthy by more than ``BAD_PART``.
+    that is furthest below healthy by more than ``BAD_PART``. ``common``: a finding for each direction that all GPUs lost alike; it is
+    taken out of all of the above.
     """
 
     sets: tuple[tuple[DegradedPart, ...], ...]
@@ -86,6 +88,7 @@ class Diagnosis:
     left_out: tuple[Cell, ...]
     undetermined: tuple[tuple[DegradedPart, ...], ...] = ()
     lowest: LowCell | None = None
+    common: tuple[Finding, ...] = ()
 
     @property
     def degraded(self) -> bool:
@@ -138,7 +141,8 @@ def diagnose(
         log for cell in responses.cells for log in log_ratios(by_cell[cell.cell].rates, healthy[cell.cell].rates)
     ]
     search = Search(responses)
-    fits_found = search.find(observed)
+    separated = separate(search, observed)
+    fits_found, observed = separated.fits, list(separated.observed)
     best = fits_found.best
     bad = _bad(responses, observed, search, best)
     explained = sum(measured.explained for measured in bad)
@@ -163,6 +167,7 @@ def diagnose(
         left_out=tuple(m.cell for m in cells if m.cell not in by_cell or m.cell in responses.left_out),
         undetermined=() if certain else sets,
         lowest=None if bad else _lowest(responses, observed),
+        common=separated.findings,
     )
 
 

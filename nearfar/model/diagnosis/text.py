@@ -25,7 +25,11 @@ def cells_text(count: int) -> str:
 
 
 def sentence(diagnosis: Diagnosis) -> str:
-    """What explains the slow cells, in one line: parts with factors of healthy and their 95 % intervals."""
+    """What explains the slow cells, in one line: what is common to a direction, parts with factors of healthy and their 95 % intervals."""
+    return "; ".join([*(finding.reason for finding in diagnosis.common), _parts(diagnosis)])
+
+
+def _parts(diagnosis: Diagnosis) -> str:
     slow = len(diagnosis.bad)
     if not diagnosis.compared:
         return NOTHING_COMPARED
@@ -43,10 +47,11 @@ def sentence(diagnosis: Diagnosis) -> str:
 def nothing_slow(diagnosis: Diagnosis) -> str:
     """That no cell is slow beside its healthy figures, with the lowest where it may yet be."""
     low = diagnosis.lowest
+    nothing = "nothing else" if diagnosis.common else "nothing"
     if low is None:
-        return "nothing is slow"
+        return f"{nothing} is slow"
     below = f"{low.cell} has {low.ratio:.0%} of healthy, and differs from a healthy one only below {low.bad_below:.0%}"
-    return f"nothing is clearly slow; the lowest, {below}"
+    return f"{nothing} is clearly slow; the lowest, {below}"
 
 
 def undetermined(diagnosis: Diagnosis) -> str:
@@ -72,6 +77,7 @@ def as_json(diagnosis: Diagnosis, kind: str, node_type: str, source: str) -> dic
         "node_type": node_type,
         "source": source,
         "sentence": sentence(diagnosis),
+        "findings": [finding.to_raw() for finding in diagnosis.common],
         "compared": diagnosis.compared,
         "healthy_from": dict(diagnosis.origins),
         "left_out": [str(cell) for cell in diagnosis.left_out],

@@ -165,7 +165,7 @@ def _answer(diagnosis: Diagnosis, judged: list[JudgedMetric]) -> str:
     """What explains the figures that were judged slow; where no part does, that, with the figures."""
     if diagnosis.sets or not judged:
         return sentence(diagnosis)
-    if diagnosis.degraded:
+    if diagnosis.degraded or diagnosis.common:
         return f"{_named(judged)}; {sentence(diagnosis)}"
     return f"{_named(judged)}; no part of the node explains {'it' if len(judged) == 1 else 'them'} alone"
 

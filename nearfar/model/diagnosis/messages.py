@@ -1,0 +1,13 @@
+"""What a diagnosis finds that no part is to blame for."""
+
+from __future__ import annotations
+
+from nearfar.base import NOT_JUDGED, Message
+
+_PAGE = "method/diagnosis.md#a-whole-direction"
+
+#: By direction: what all paths of it lost alike.
+COMMON = {
+    "h2d": Message("common.h2d", NOT_JUDGED, "all host-to-device paths {change} beside healthy figures (all {gpus} GPUs)", page=_PAGE),
+    "d2h": Message("common.d2h", NOT_JUDGED, "all device-to-host paths {change} beside healthy figures (all {gpus} GPUs)", page=_PAGE),
+}  # fmt: skip
