@@ -141,6 +141,9 @@ def run(args: argparse.Namespace) -> int:
         raise NearfarError(
             "--mpi-pairs: not with --idle: a pair would keep two nodes from others; leave one of them out"
         )
+    level = args.level or (_LEVEL_IDLE if args.idle else _LEVEL)
+    if args.accept_degraded and not LEVELS[level].acceptance:
+        raise NearfarError(f"--accept-degraded: the level {level} accepts nothing; leave it out, or add --level accept")
     results = plan.results_directory(args.results)
     on_behalf.of_owner(results)
     controller = plan.controller()
@@ -161,8 +164,6 @@ def _new(args: argparse.Namespace, controller: Controller, results: Path) -> Swe
     """The sweep that the arguments ask for."""
     level, most, nice = (_LEVEL_IDLE, _MAX_JOBS_IDLE, _NICE) if args.idle else (_LEVEL, _MAX_JOBS, None)
     nice = args.nice if args.nice is not None else nice
-    if args.accept_degraded and not LEVELS[args.level or level].acceptance:
-        raise NearfarError("--accept-degraded: only with --level accept; leave one of them out")
     options = SweepOptions(
         partition=args.partition, level=args.level or level, max_jobs=args.max_jobs or most, reservation=args.reservation,
         site_partition=args.site_partition, options=(*([] if nice is None else [f"--nice={nice}"]), *args.sbatch),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import history
+from nearfar import cli, history
 from nearfar.base import Finding
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.site.systems import Partition, System, within_job
@@ -80,6 +80,17 @@ def test_a_finding_of_the_fleet_is_of_no_node(sweep: Sweep, tmp_path: Path, monk
     assert [node["verdict"] for node in report["nodes"]] == ["PASS"]
     page = well.page.read_text()
     assert "<title>DEGRADED" in page and "driver 590: H2D −1.5 %" in page
+
+
+def test_a_sweep_that_accepts_degraded_tells_its_jobs(sweep: Sweep) -> None:
+    lines = [job_script.text(each) for each in (sweep, replace(sweep, accept_degraded=True))]
+    assert ["--accept-degraded" in text for text in lines] == [False, True]
+
+
+@pytest.mark.parametrize("options", [("--level", "quick"), ("--idle",)])
+def test_only_an_acceptance_accepts_degraded(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["slurm", "sweep", "--partition", "p", "--accept-degraded", *options]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_a_history_that_cannot_be_asked_is_a_note(
