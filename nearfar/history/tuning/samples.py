@@ -348,7 +348,8 @@ def _figures(figures: Sequence[Mapping[str, Any]]) -> tuple[NodeFigure, ...]:
 
 def kind_of(figure: Mapping[str, Any]) -> str:
     """Which spread and floors a figure has: ``lone`` cells of a copy engine, a ``gpu`` that computes or uses its own memory,
-    ``pageable`` copies, ``stream`` of cores, ``latency``, the ``worst`` of many transfers over the median one, a high ``percentile`` of their times; all
+    ``pageable`` copies, ``stream`` of cores, ``latency``,
+    the ``worst`` of many transfers over the median one, a high ``percentile`` of their times; all
     others ``windowed``."""
     if str(figure["class"]).endswith(_OF_THE_WORST):
         return "worst"

@@ -16,7 +16,7 @@ from nearfar.base import Finding
 
 from .messages import COMMON
 from .responses import Responses
-from .search import APART, NEEDED, BestFits, Search
+from .search import APART, NEEDED, BestFits, Fit, Search
 
 #: With fewer GPUs it cannot be told from a fault of a link.
 LEAST_GPUS = 2
@@ -62,7 +62,7 @@ def separate(search: Search, observed: Sequence[float]) -> Separated:
             common = {direction: changes[direction] for direction in directions}
             left = _without(search.responses, observed, common)
             fits = search.find(left)
-            if _penalised(fits, count) < lowest:
+            if _penalised(fits, count) < lowest and not _blames_shared(search.responses, fits.best, directions):
                 lowest = _penalised(fits, count)
                 best = Separated(fits, left, {name: math.exp(log) for name, log in common.items()}, gpus)
     return best
@@ -70,6 +70,13 @@ def separate(search: Search, observed: Sequence[float]) -> Separated:
 
 def _penalised(fits: BestFits, directions: int) -> float:
     return fits.best.score + NEEDED * (len(fits.best.parts) + directions)
+
+
+def _blames_shared(responses: Responses, fit: Fit, directions: Iterable[str]) -> bool:
+    """Whether all paths of a direction cross a blamed part: that is the cause then, and what would be taken out is the model's misfit."""
+    limited = _link_limited(responses)
+    paths = [{at for at in limited if responses.cells[at].cell.flows[0].direction == each} for each in directions]
+    return any(every <= set(responses.touched[part]) for every in paths for part in fit.parts)
 
 
 def _changes(responses: Responses, observed: Sequence[float]) -> tuple[dict[str, float], int]:
