@@ -143,8 +143,8 @@ def shown(value: Any) -> str:
 
 def thresholds() -> str:
     """The text of ``docs/reference/thresholds.md``: the sections, names, values and comments of the module."""
-    source = (CHECKOUT / "nearfar" / "verdict" / "thresholds.py").read_text(encoding="utf-8")
-    text = "# Thresholds\n\nEvery number that a verdict rests on, made from `nearfar/verdict/thresholds.py`.\n"
+    source = (CHECKOUT / "nearfar" / "verdict" / "thresholds" / "__init__.py").read_text(encoding="utf-8")
+    text = "# Thresholds\n\nEvery number that a verdict rests on, made from `nearfar/verdict/thresholds/__init__.py`.\n"
     comment: list[str] = []
     for node in ast.parse(source).body:
         if not isinstance(node, ast.Assign):

@@ -3,7 +3,7 @@
 polars is loaded as ``pl`` when it is first used; without it the room can be imported, and what reads or writes rows raises
 ``NearfarError``.
 
-Needs: base, measurement, verdict, verdict.references, site.
+Needs: base, measurement, verdict, verdict.references, verdict.thresholds, site.
 """
 
 from . import fleet_findings, fleet_shift, messages, series, text

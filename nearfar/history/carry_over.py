@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nearfar.verdict.thresholds import FEWEST_NODES
+from nearfar.verdict import thresholds
 
 from .fleet_shift import FleetShift, changed_words
 
@@ -62,5 +62,5 @@ class CarryOver:
         changed = changed_words(dict(stamp), dict(self.now))
         carry = self.of(stamp)
         if carry is None:
-            return f"{changed}: begun anew, as no shift that {FEWEST_NODES} nodes have in common is known"
+            return f"{changed}: begun anew, as no shift that {thresholds.FEWEST_NODES} nodes have in common is known"
         return f"{changed}: its nights before are carried over by the fleet's {100 * (carry.factor - 1):+.1f} %"

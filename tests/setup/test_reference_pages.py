@@ -90,4 +90,4 @@ def test_numbers_that_measure_something_have_a_unit() -> None:
         for table in ("capacities", "caps")
         for weight in ("read_weight", "write_weight", "mixed_weight")
     }
-    assert without == weights | {"provenance.tuned.rows.k"}
+    assert without == weights

@@ -10,7 +10,7 @@ from tests.conftest import CHECKOUT
 
 def test_the_page_is_made_of_the_numbers() -> None:
     page = CHECKOUT / "docs/reference/thresholds.md"
-    again = "the page is older than thresholds.py: .venv/bin/python setup/reference_pages.py"
+    again = "the page is older than the numbers: .venv/bin/python setup/reference_pages.py"
     assert page.read_text(encoding="utf-8") == reference_pages.thresholds(), again
 
 

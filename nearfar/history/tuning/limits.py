@@ -84,7 +84,14 @@ def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
     if _often_beyond(pool, value, most, sign):
         return TunedLimit(value, None, None, deviation, n, pool.unit)
     inner = None if degraded >= fail else degraded
-    aside = {f.node for f in pool.figures if sign * (f.median / value - 1) > (fail if inner is None else inner)}
+    outside = [f for f in pool.figures if sign * (f.median / value - 1) > (fail if inner is None else inner)]
+    aside = {f.node for f in outside}
+    if n > 2 and kind not in ("worst", "percentile") and 2 * len(aside) > n:
+        figures = _listed(sorted({f.metric for f in outside}))
+        middle = with_unit(statistics.median(f.median for f in outside), pool.unit)
+        return Refusal(
+            f"two groups of figures: {figures} at {middle} on {len(aside)} of {n} nodes, the others at {value:g}"
+        )
     return TunedLimit(
         value, value * (1 + sign * fail), None if inner is None else value * (1 + sign * inner), deviation, n, pool.unit,
         tuple(sorted(aside)),

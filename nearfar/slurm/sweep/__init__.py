@@ -2,8 +2,8 @@
 
 What plans, runs and merges sweeps imports much (the checks, the pages), and only those who name it do: ``act`` has no use for it.
 
-Needs: base, mpi.osu, question, verdict, site, history, report.batch, run, slurm.controller, slurm.results,
-slurm.trust.
+Needs: base, mpi.osu, question, verdict, site, history, report, report.batch, run, slurm.controller,
+slurm.results, slurm.trust.
 """
 
 from . import found_again, node_selection, pairing, sweep_file

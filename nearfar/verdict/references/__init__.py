@@ -1,6 +1,6 @@
 """References: the one place that says what a figure should be, and how that is known.
 
-Needs: base, topology, cells, measurement, model, model.prediction, question.
+Needs: base, topology, cells, measurement, model, model.prediction, question, verdict.thresholds.
 """
 
 from . import model_ranges, software_changes
