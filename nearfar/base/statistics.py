@@ -14,7 +14,6 @@ __all__ = [
     "median",
     "median_interval",
     "spread",
-    "weighted_median",
 ]
 
 #: Of normal data the standard deviation is so many median absolute deviations.
@@ -35,19 +34,6 @@ def deviation(values: Iterable[float]) -> float:
 def spread(values: Iterable[float]) -> float:
     """What the median absolute deviation says of the standard deviation, were the values normal."""
     return SIGMA_PER_MAD * deviation(values)
-
-
-def weighted_median(values: Sequence[float], weights: Sequence[float]) -> float:
-    """The value on either side of which lies half of the weight (positive, one for each value); between two, their mean."""
-    ordered = sorted(zip(values, weights))
-    half, below = sum(weights) / 2, 0.0
-    for place, (value, weight) in enumerate(ordered):
-        below += weight
-        if below > half * (1 + 1e-12):
-            return value
-        if below >= half * (1 - 1e-12) and place + 1 < len(ordered):
-            return (value + ordered[place + 1][0]) / 2
-    return ordered[-1][0]
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float] | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from nearfar.measurement import TIME_UNITS
 from nearfar.verdict import JudgedMetric
 
 #: Units of which less is better.
-LESS_IS_BETTER = ("us", "ns", "ms", "s")
+LESS_IS_BETTER = TIME_UNITS
 #: Standard deviation from run to run, as a part of the figure, by kind: the greatest that is assumed.
 ASSUMED = {
     "lone": 0.002, "together": 0.015, "shared": 0.02, "stream": 0.04, "loads": 0.005, "latency": 0.04, "program": 0.02,

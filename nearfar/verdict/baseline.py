@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from nearfar.base import statistics
-from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, Metric
+from nearfar.measurement import MADE_OF_OTHERS, TIME_UNITS, AnyMetric, Metric
 from nearfar.verdict.references import with_unit
 
 from . import thresholds
@@ -19,7 +19,6 @@ from .words import level as level_words
 #: The figure of the last so many nights is the one that a reason names.
 _LAST = 5
 _RATES = ("GB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
-_TIMES = ("us", "ns", "ms", "s")
 
 
 class Night(NamedTuple):
@@ -92,7 +91,7 @@ def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
     if (
         len(past.values) < thresholds.FEWEST_NIGHTS
         or metric.quantity in MADE_OF_OTHERS
-        or metric.unit not in (*_RATES, *_TIMES)
+        or metric.unit not in (*_RATES, *TIME_UNITS)
     ):
         return None
     better = max if metric.unit in _RATES else min

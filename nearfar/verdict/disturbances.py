@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from nearfar.base import NOT_JUDGED, Finding
 from nearfar.cells import Cell, Flow
-from nearfar.measurement import Document, GpuProcess, MachineUse, machine_uses
+from nearfar.measurement import TIME_UNITS, Document, GpuProcess, MachineUse, machine_uses
 from nearfar.topology import Node
 from nearfar.verdict.references import figure
 
@@ -177,7 +177,7 @@ def _too_good(entry: JudgedMetric) -> bool:
     reference = entry.reference
     if reference is None or entry.value is None or entry.unit == "1":
         return False
-    if entry.unit in ("us", "ns", "ms", "s"):
+    if entry.unit in TIME_UNITS:
         return reference.lowest is not None and entry.value < reference.lowest
     return reference.highest is not None and entry.value > reference.highest
 

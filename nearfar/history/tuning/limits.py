@@ -76,11 +76,10 @@ def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
     if kind == "worst":
         fail = max(fail, thresholds.WORST_FAIL[0] / value - 1)
         degraded = min(degraded, max(0.0, thresholds.WORST_DEGRADED / value - 1))
-    worse = {host: sign * (middle / value - 1) for host, middle in hosts.items()}
-    better = [host for host, part in worse.items() if -part > min(fail, most)]
+    fail = min(most, fail)
+    better = [host for host, middle in hosts.items() if -sign * (middle / value - 1) > fail]
     if len(better) > thresholds.MOST_BETTER * n:
         return Refusal(_disagreement(pool, hosts, better))
-    fail = min(most, fail)
     if _often_beyond(pool, value, most, sign):
         return TunedLimit(value, None, None, deviation, n, pool.unit)
     inner = None if degraded >= fail else degraded

@@ -53,9 +53,8 @@ class Pool:
     """The figures that one row speaks of. ``model`` is the GPUs', None on nodes without; ``indexed``: whether the figures are
     of GPUs. ``node_type`` is a site file's name, else the product's; ``ceiling`` what the links can carry, in ``unit``;
     ``spread`` is the standard deviation from host to host of this GPU model, as a part of a figure (None: not known);
-    ``unreliable`` how many
-    figures of its own were left out because their measurement went wrong; ``beyond`` one of them that cannot be, and ``disturbed`` the
-    runs that the others come from, in words."""
+    ``unreliable`` how many figures of its own were left out because their measurement went wrong; ``beyond`` one of them that cannot
+    be, and ``disturbed`` the runs that the others come from, in words."""
 
     check: str
     model: str | None
@@ -348,9 +347,8 @@ def _figures(figures: Sequence[Mapping[str, Any]]) -> tuple[NodeFigure, ...]:
 
 def kind_of(figure: Mapping[str, Any]) -> str:
     """Which spread and floors a figure has: ``lone`` cells of a copy engine, a ``gpu`` that computes or uses its own memory,
-    ``pageable`` copies, ``stream`` of cores, ``latency``,
-    the ``worst`` of many transfers over the median one, a high ``percentile`` of their times; all
-    others ``windowed``."""
+    ``pageable`` copies, ``stream`` of cores, ``latency``, the ``worst`` of many transfers over the median one, a high ``percentile``
+    of their times; all others ``windowed``."""
     if str(figure["class"]).endswith(_OF_THE_WORST):
         return "worst"
     if str(figure["class"]).endswith(_OF_A_PERCENTILE):
