@@ -7,6 +7,7 @@ simulated documents share a sum evenly among them.
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -34,6 +35,11 @@ class Column:
     def lone(self) -> bool:
         """Whether it is a copy with nothing beside it."""
         return self.path.kind in ("h2d", "d2h") or (self.path.kind == "pair" and "+" not in self.path.cell)
+
+    @property
+    def gpus(self) -> frozenset[str]:
+        """The GPUs that take part."""
+        return frozenset(re.findall(r"g\d+", self.path.cell))
 
     @property
     def nominal(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -12,35 +12,38 @@ from .columns import columns
 from .judging import DEGRADED, PASS, Measured
 
 
-@dataclass(frozen=True)
-class Carried:
-    """What the fleet's shift makes of the nights with other software, nodes × nights × columns each: the ``part`` by which figures
-    changed (NaN: not known, so that there is no past to compare with) and the ``doubt`` about it."""
-
-    part: np.ndarray
-    doubt: np.ndarray
-
-
-def with_past(seen: Measured, found: np.ndarray, carried: Carried | None = None) -> np.ndarray:
+def with_past(seen: Measured, found: np.ndarray) -> np.ndarray:
     """The words with DEGRADED for what passes by its reference and is worse than its own past."""
     nodes, nights, count = found.shape
     found = found.copy()
     # On a shared host what one of several flows gets is the moment's.
     compared = np.array([seen.host == "own" or not each.share for each in columns()])
+    summed = np.array([len(each.gpus) < 2 or each.path.kind == "pair" for each in columns()])
     state = _State(nodes, count, thresholds.EVIDENCE[seen.host])
     for night in range(nights):
-        part = np.zeros((nodes, count)) if carried is None else carried.part[:, night]
-        doubt = 0.0 if carried is None else np.nan_to_num(carried.doubt[:, night])
-        known = np.isfinite(part)
-        factor = np.where(known, 1 + part, 1.0)
-        values, words = seen.values[:, night], found[:, night]
-        sums = state.sums(values, factor, doubt)
-        slow = state.whole & (sums > state.evidence)
-        worse = (slow | state.one_night(values, factor, doubt)) & compared & known
+        words = found[:, night]
+        values = seen.values[:, night] / state.common(seen.values[:, night])
+        sums = state.sums(values)
+        slow = state.whole & (sums > state.evidence) & summed
+        worse = (slow | state.one_night(values)) & compared
         passed = words == PASS
         words[worse & passed] = DEGRADED
-        state.enter(values, sums, passed & ~worse, (passed | (words == DEGRADED)) & worse, known)
+        state.enter(seen.values[:, night], sums, passed & ~worse, (passed | (words == DEGRADED)) & worse)
     return found
+
+
+@cache
+def _alike() -> tuple[tuple[int, list[int]], ...]:
+    """The columns that have alike ones, with these: of the same reference entry, with no GPU in common."""
+    found = []
+    for number, own in enumerate(columns()):
+        alike = [
+            at for at, each in enumerate(columns())
+            if (each.row, each.share) == (own.row, own.share) and own.gpus and own.gpus.isdisjoint(each.gpus)
+        ]  # fmt: skip
+        if alike:
+            found.append((number, alike))
+    return tuple(found)
 
 
 def _by_kind(values: dict[str, float]) -> np.ndarray:
@@ -67,28 +70,38 @@ class _State:
         """Whose baseline is."""
         return self.held == thresholds.BASELINE_NIGHTS
 
-    def sums(self, values: np.ndarray, factor: np.ndarray, doubt: np.ndarray | float) -> np.ndarray:
+    def common(self, values: np.ndarray) -> np.ndarray:
+        """What all alike figures have at least changed by."""
+        known = self.held >= thresholds.FEWEST_NIGHTS
+        middle = np.ones_like(values)
+        middle[known] = np.nanmedian(self.base[known], axis=1)
+        parts, found = values / middle, np.ones_like(values)
+        for column, alike in _alike():
+            low = np.where(known[:, alike], parts[:, alike], np.inf).min(axis=1)
+            high = np.where(known[:, alike], parts[:, alike], -np.inf).max(axis=1)
+            found[:, column] = np.where(~known[:, alike].any(axis=1), 1, np.where(high < 1, high, np.maximum(low, 1)))
+        return found
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
         """The sums with these values."""
-        off = (self.level * factor - doubt * self.median * factor - values) / (self.sigma * factor)
+        off = (self.level - values) / self.sigma
         most = thresholds.ONE_NIGHT_COUNTS
         return np.minimum(np.maximum(0.0, self.total + np.clip(off, -most, most)), self.evidence + most)
 
-    def one_night(self, values: np.ndarray, factor: np.ndarray, doubt: np.ndarray | float) -> np.ndarray:
+    def one_night(self, values: np.ndarray) -> np.ndarray:
         """Where one night is far below all of the baseline."""
-        low = (self.held >= thresholds.FEWEST_NIGHTS) & (values < self.least * factor)
+        low = (self.held >= thresholds.FEWEST_NIGHTS) & (values < self.least)
         if low.any():
-            base = self.base[low] * factor[low, None]
+            base = self.base[low]
             middle = np.nanmedian(base, axis=1)
             spread = 1.4826 * np.nanmedian(abs(base - middle[:, None]), axis=1)
-            slack = np.broadcast_to(self.slack + doubt, low.shape)[low]
+            slack = np.broadcast_to(self.slack, low.shape)[low]
             low[low] = values[low] < middle - np.maximum(slack * middle, thresholds.ONE_NIGHT_SPREADS * spread)
         return low
 
-    def enter(
-        self, values: np.ndarray, sums: np.ndarray, healthy: np.ndarray, worse: np.ndarray, known: np.ndarray
-    ) -> None:
+    def enter(self, values: np.ndarray, sums: np.ndarray, healthy: np.ndarray, worse: np.ndarray) -> None:
         """Keep the night: a healthy one in the baseline until that is whole, then it and one that was worse among those since."""
-        self.total = np.where(self.whole & (healthy | worse) & known, sums, self.total)
+        self.total = np.where(self.whole & (healthy | worse), sums, self.total)
         first = healthy & ~self.whole
         node, column = np.nonzero(first)
         self.base[node, column, self.held[first]] = values[first]

@@ -158,7 +158,7 @@ def after_driver(case: Case, nodes: int, fleets: int, rolling: bool) -> list[Aft
         known = upgraded(seen.values, driver_nights(nodes, ONSET + 30, rolling), file)
         counted = np.zeros(whole.shape[:2], dtype=bool)
         counted[:, ONSET:] = True
-        words = judged(seen, known.limits, known.carried)
+        words = judged(seen, known.limits)
         rows = {each.row for each in columns() if "n0" in each.path.cell and each.path.kind != "stream"}
         told = [
             night

@@ -8,7 +8,6 @@ import numpy as np
 
 from . import judging, past
 from .judging import Measured
-from .past import Carried
 from .rules import Limits
 
 
@@ -21,9 +20,9 @@ class Words:
     past: np.ndarray
 
 
-def judged(seen: Measured, limits: Limits, carried: Carried | None = None) -> Words:
+def judged(seen: Measured, limits: Limits) -> Words:
     """What the judge says by references and own past."""
     found, intermittent = judging.by_references(seen, limits)
     found = judging.excused(seen, limits, found)
-    words = past.with_past(seen, found, carried)
+    words = past.with_past(seen, found)
     return Words(words, intermittent, words != found)

@@ -14,7 +14,6 @@ from nearfar.verdict.references import ReferenceFile, Upgrade
 
 from . import rules
 from .columns import columns
-from .past import Carried
 from .rules import Limits
 
 _FIRST = date(2026, 1, 1)
@@ -22,10 +21,9 @@ _FIRST = date(2026, 1, 1)
 
 @dataclass(frozen=True)
 class Upgraded:
-    """``limits`` and ``carried`` of each node and night; ``shifts`` by night and row."""
+    """``limits`` of each node and night; ``shifts`` by night and row."""
 
     limits: Limits
-    carried: Carried
     shifts: list[dict[tuple[str, str], FleetShift]]
 
 
@@ -36,7 +34,7 @@ def upgraded(values: np.ndarray, new: np.ndarray, file: ReferenceFile) -> Upgrad
     before = rules.limits([file])
     names = ("value", "fail", "degraded", "tuned")
     bounds = {name: np.repeat(np.repeat(getattr(before, name)[:, None], nodes, 0), nights, 1) for name in names}
-    part, doubt, shifts = np.zeros(values.shape), np.zeros(values.shape), []
+    shifts = []
     first = int(new.min())
     for night in range(nights):
         found = _shifts(values, new, night) if night > first else {}
@@ -49,11 +47,7 @@ def upgraded(values: np.ndarray, new: np.ndarray, file: ReferenceFile) -> Upgrad
         after = rules.limits([file], rules.AFTER, known)
         for name in names:
             bounds[name][own, night] = getattr(after, name)
-        for number, each in enumerate(columns()):
-            shift = found.get(each.row)
-            part[own, night, number] = np.nan if shift is None else shift.part
-            doubt[own, night, number] = 0.0 if shift is None else (shift.high - shift.low) / 2 / (1 + shift.part)
-    return Upgraded(Limits(**bounds), Carried(part, doubt), shifts)
+    return Upgraded(Limits(**bounds), shifts)
 
 
 def _shifts(values: np.ndarray, new: np.ndarray, night: int) -> dict[tuple[str, str], FleetShift]:

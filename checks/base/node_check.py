@@ -25,7 +25,7 @@ from nearfar.cells import Cell
 from nearfar.question import messages
 from nearfar.site import expectations, gpu_count, must_exist, systems, topology_diff
 from nearfar.topology import inventory
-from nearfar.verdict import CaseInfo, LookPlan, case_files, look_plan, references, unused_references, verdict_file
+from nearfar.verdict import CaseInfo, LookPlan, case_files, look_plan, references, verdict_file
 
 from .programs import programs
 
@@ -290,7 +290,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         if self.kind == "measured":
             for check, names in self.judged_by(self.metrics).items():
                 own = {name: self.references[name] for name in names}
-                unused += unused_references.findings(self.reference_files, check, own, models)
+                unused += verdict.from_unused_references(self.reference_files, check, own, models)
         return unused
 
     def known_upgrade(self, stamp):

@@ -1,7 +1,7 @@
 """What a node's own nights say of the figures that it has now: the judge's ``past``.
 
-Compared is like with like: the same node, boards, figure, program and software. A new board or program begins anew; figures with other
-software are carried over by the shift that the fleet has in common, where that is known.
+Compared is like with like: the same node, boards, figure and program. A new board or program begins anew, and so does other software
+where no alike figures of the node tell what it did (``verdict.common_factor``).
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import Any
 from nearfar.base import CouldNotJudge, Finding
 from nearfar.verdict import Baseline, Night, Verdict, baseline, disturbances, thresholds
 
-from . import fleet_shift, messages, node_rows, rows
-from .carry_over import CarryOver
-from .fleet_shift import SOFTWARE, FleetShift
+from . import messages, node_rows, rows
+from .fleet_shift import SOFTWARE, changed_words
 from .lazy_polars import pl
 from .node_rows import SAME_FIGURE
 from .places import VERSION, directory, word
@@ -49,7 +48,7 @@ class OwnPast:
             node_figures = node_figures.filter(pl.col("started").dt.date() != self._now.date())
             self._read[system, node] = node_figures.partition_by("check", as_dict=True)
         before, now = self._read[system, node].get((verdict.check,)), rows.of_verdict(verdict, observed)
-        return {} if before is None or not now else _alike(before, now, fleet_shift.read(self._place, system))
+        return {} if before is None or not now else _alike(before, now)
 
     def of_host(self, verdict: Verdict) -> list[Finding]:
         """A finding where unrelated paths of a node fell together now and on enough of its last days: it is of the host, never of a
@@ -89,7 +88,7 @@ class OwnPast:
         return f"system={word(system)}" in kept
 
 
-def _alike(before: pl.DataFrame, now: Sequence[Mapping[str, Any]], shifts: Sequence[FleetShift]) -> dict[str, Baseline]:
+def _alike(before: pl.DataFrame, now: Sequence[Mapping[str, Any]]) -> dict[str, Baseline]:
     """The past of each figure of now, of the nights that compare with it."""
     names = (*SAME_FIGURE, "gpu_uuid", "gpu_serial")
     figures = pl.DataFrame({n: [row.get(n) for row in now] for n in names}, {n: row_schema()[n] for n in names})
@@ -105,36 +104,29 @@ def _alike(before: pl.DataFrame, now: Sequence[Mapping[str, Any]], shifts: Seque
         .agg(pl.struct(SOFTWARE).alias("software"), pl.struct("day", "value", "healthy").alias("nights"))
     )
     by_metric = {str(row["metric"]): row for row in now}
-    by_row: dict[tuple[Any, ...], list[FleetShift]] = {}
-    for shift in shifts:
-        by_row.setdefault((shift.check, shift.row, shift.gpu_model), []).append(shift)
     baselines = {}
     for metric, software, kept in nights.iter_rows():
-        row = by_metric[metric]
-        stamp = {name: row[name] for name in SOFTWARE if row[name] is not None} | {"mps": row["mps"] or "off"}
-        own = by_row.get((row["check"], row["rows"][-1] if row["rows"] else None, row["gpu_model"]), [])
-        versions = [tuple(stack.values()) for stack in software]
-        past = _past(CarryOver(stamp, own), versions, [Night(**night) for night in kept])
+        versions = [_known(stack) for stack in software]
+        past = _past(_known(by_metric[metric]), versions, [Night(**night) for night in kept])
         if past is not None:
             baselines[str(metric)] = past
     return baselines
 
 
-def _past(carry: CarryOver, software: Sequence[tuple[str | None, ...]], nights: Sequence[Night]) -> Baseline | None:
-    """The past of the nights that the software of now, or a shift, lets compare."""
-    known = {versions: carry.stamp(dict(zip(SOFTWARE, versions))) for versions in set(software)}
-    stamps = [known[versions] for versions in software]
-    carried = [carry.of(stamp) for stamp in stamps]
-    kept = [night._replace(value=night.value * by.factor) for night, by in zip(nights, carried) if by is not None]
-    doubt = max((by.doubt for by in carried if by is not None), default=0.0)
-    past = baseline.of_nights(kept, doubt)
-    if past is None:
-        return None
-    others = dict.fromkeys(stamp for stamp in reversed(stamps) if stamp != carry.now)
-    notable = [
-        stamp for stamp in others if carry.of(stamp) is not None or len(past.values) < thresholds.BASELINE_NIGHTS
-    ]
-    return replace(past, note=carry.words(notable[0])) if notable else past
+def _known(row: Mapping[str, Any]) -> dict[str, str]:
+    """The software of a row; a program that does not say whether MPS ran saw none."""
+    return {name: row[name] for name in SOFTWARE if row[name] is not None} | {"mps": row["mps"] or "off"}
+
+
+def _past(now: Mapping[str, str], software: Sequence[Mapping[str, str]], nights: Sequence[Night]) -> Baseline | None:
+    """The past of a figure: of all nights, and ``anew`` of those with the software of now."""
+    past = baseline.of_nights(nights)
+    others = [versions for versions in software if versions != now]
+    if past is None or not others:
+        return past
+    own = baseline.of_nights([night for night, versions in zip(nights, software) if versions == now])
+    changed = changed_words(others[-1], now)
+    return replace(past, changed=changed, anew=own and replace(own, changed=changed))
 
 
 def _same_boards() -> pl.Expr:

@@ -19,12 +19,11 @@ from . import (
     plausibility,
     run_directory,
     thresholds,
-    unused_references,
     verdict_file,
 )
 from .baseline import Baseline, Night
 from .build_provenance import BuildProvenance, SoftwarePackage
-from .document_findings import UNJUDGED, CaseInfo, KnownPath
+from .document_findings import UNJUDGED, CaseInfo, KnownPath, from_unused_references
 from .judgement import HISTORY, headline, judge, needs_sanity, of_one_run
 from .look_plan import LookPlan
 from .looks import LaterLook
@@ -74,6 +73,7 @@ __all__ = [
     "columns",
     "disturbances",
     "document_facts",
+    "from_unused_references",
     "headline",
     "judge",
     "look_plan",
@@ -83,6 +83,5 @@ __all__ = [
     "row_fault",
     "run_directory",
     "thresholds",
-    "unused_references",
     "verdict_file",
 ]

@@ -34,16 +34,26 @@ class Baseline:
     """A figure in a node's own nights, the earliest first: ``values`` of the first healthy ones, at most ``BASELINE_NIGHTS``, from the day
     ``since`` on; ``later`` those after these, down to the one before now.
 
-    ``doubt``: by which part of them figures that were carried over a change of software may be off; ``note``: what of the past was
-    carried over, and what was not. ``host``: ``own`` or ``shared``.
+    ``changed``: what software is other now than on some of the nights (``driver 580 -> 590``), and ``anew`` the history since then; None
+    where there is none. ``common``: what alike figures of the node have now of their baselines (``common_factor``). ``host``: ``own`` or
+    ``shared``.
     """
 
     values: tuple[float, ...]
     since: str
     later: tuple[Night, ...] = ()
-    doubt: float = 0.0
-    note: str | None = None
+    changed: str = ""
+    anew: Baseline | None = None
+    common: float = 1.0
     host: str = "own"
+
+    @property
+    def note(self) -> str | None:
+        """What else a reader has to know of it; None: nothing."""
+        said = [self.changed] if self.changed else []
+        if abs(self.common - 1) >= thresholds.COMMON_SHOWN:
+            said.insert(0, f"alike figures of the node have changed by {100 * (self.common - 1):+.1f} %")
+        return "; ".join(said) or None
 
     @property
     def median(self) -> float:
@@ -60,13 +70,13 @@ class Baseline:
         return f"{with_unit(self.median, unit)} ({len(self.values)} nights from {self.since} on)"
 
 
-def of_nights(nights: Sequence[Night], doubt: float = 0.0, note: str | None = None) -> Baseline | None:
+def of_nights(nights: Sequence[Night]) -> Baseline | None:
     """The baseline of nights in order; None where none was healthy."""
     healthy = [place for place, night in enumerate(nights) if night.healthy][: thresholds.BASELINE_NIGHTS]
     if not healthy:
         return None
     later = tuple(nights[healthy[-1] + 1 :]) if len(healthy) == thresholds.BASELINE_NIGHTS else ()
-    return Baseline(tuple(nights[place].value for place in healthy), nights[healthy[0]].day, later, doubt, note)
+    return Baseline(tuple(nights[place].value for place in healthy), nights[healthy[0]].day, later)
 
 
 @dataclass(frozen=True)
@@ -98,14 +108,13 @@ def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
     value = metric.value if metric.converged or metric.interval is None else better(metric.interval)
     if not math.isfinite(value) or past.median <= 0:
         return None
+    value /= past.common
     sign = 1 if metric.unit in _RATES else -1
     kind = _kind(metric)
-    slow = _slow(value, past, sign, kind)
+    slow = None if _of_many(metric) else _slow(value, past, sign, kind)
     if slow is not None:
         return slow
-    off = past.median - sign * max(
-        (thresholds.ONE_NIGHT[kind] + past.doubt) * past.median, thresholds.ONE_NIGHT_SPREADS * past.spread
-    )
+    off = past.median - sign * max(thresholds.ONE_NIGHT[kind] * past.median, thresholds.ONE_NIGHT_SPREADS * past.spread)
     worst = min(past.values) if sign > 0 else max(past.values)
     if sign * value < sign * off and sign * value < sign * worst:
         return Worsening("night", value, sign * (1 - value / past.median))
@@ -131,7 +140,6 @@ def _slow(value: float, past: Baseline, sign: int, kind: str) -> Worsening | Non
     if len(past.values) < thresholds.BASELINE_NIGHTS:
         return None
     least, sigma = level(past.values, sign, thresholds.NIGHT_FLOOR[kind])
-    least -= sign * past.doubt * past.median
     evidence, total = thresholds.EVIDENCE[past.host], 0.0
     nights = [*(night.value for night in past.later), value]
     for night in nights:
@@ -178,6 +186,14 @@ def _began(off: Sequence[float], days: Sequence[date]) -> tuple[str, float | Non
             if slope > 0 and left < best[0]:
                 best = (left, days[start], 7 * slope)
     return best[1].isoformat(), best[2]
+
+
+def _of_many(metric: AnyMetric) -> bool:
+    """Whether it is of several GPUs' copies with the host at once: a small change of it is the host's, and nothing tells which."""
+    if not isinstance(metric, Metric):
+        return False
+    gpus = {gpu for flow in metric.cell.flows if flow.kind == "host" for gpu in flow.gpus}
+    return len(gpus) > 1
 
 
 def _kind(metric: AnyMetric) -> str:

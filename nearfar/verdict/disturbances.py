@@ -12,6 +12,7 @@ from nearfar.topology import Node
 from nearfar.verdict.references import figure
 
 from . import thresholds
+from .common_factor import link_groups
 from .messages import DISTURBED, FIGURES_DISTURBED, NONE_SETTLED, UNSETTLED
 from .verdict_types import JudgedMetric
 
@@ -118,7 +119,7 @@ def fallen_together(judged: Sequence[JudgedMetric], node: Node) -> list[Disturba
     """
     if any(_bad(m) and m.cell is not None and _between_gpus(m.cell) for m in judged):
         return []
-    groups = _link_groups(node)
+    groups = link_groups(node)
     found = []
     for memory, way in sorted({_way(m) for m in judged if _bad(m) and _lone_host(m)}):
         paths = [m for m in judged if m.cell is not None and m.cell.lone and _on(m.cell.flows[0], memory, way)]
@@ -193,7 +194,7 @@ def _unsettled(entry: JudgedMetric) -> bool:
 def _of_document(document: Document) -> list[Disturbance]:
     uses = machine_uses(document.raw)
     found = [*_cpus(uses, document.node), *_steal(uses)]
-    groups = _link_groups(document.node)
+    groups = link_groups(document.node)
     by_pci = {gpu.pci: gpu.index for gpu in document.node.gpus}
     there: dict[int, dict[str, list[GpuProcess]]] = {}
     for process in (process for use in uses for process in use.gpu_processes):
@@ -302,11 +303,3 @@ def _even_shares(
         return []
     own = [m.value for m in judged if m.subject == total.subject and m.flow is not None and not m.derived and m.value]
     return own if len(own) == len(cell.flows) and min(own) >= thresholds.EVEN * max(own) else []
-
-
-def _link_groups(node: Node) -> dict[int, frozenset[int]]:
-    """The GPUs that hang behind a common bridge, by each of them; one with a bridge of its own, or none, is alone."""
-    return {
-        gpu.index: frozenset(o.index for o in node.gpus if o is gpu or not set(o.uplinks).isdisjoint(gpu.uplinks))
-        for gpu in node.gpus
-    }

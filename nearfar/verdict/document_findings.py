@@ -20,7 +20,7 @@ from nearfar.measurement import (
     Unmeasured,
     subject_key,
 )
-from nearfar.verdict.references import Reference
+from nearfar.verdict.references import Reference, ReferenceFile
 
 from . import messages, thresholds
 from .verdict_types import JudgedMetric
@@ -233,3 +233,23 @@ def _slow_cpus(raw: Mapping[str, Any]) -> list[Finding]:
                 where: dict[str, Any] = {"cpu": cpu, "quantity": quantity, "cell": cell}
                 slow[cpu] = messages.SLOW_CPU.finding(f"cpu{cpu}", **where, time=time, usual=usual)
     return list(slow.values())
+
+
+def from_unused_references(
+    files: Sequence[ReferenceFile], check: str, references: Mapping[str, Reference | None], models: Sequence[str]
+) -> list[Finding]:
+    """One for each tuned file that has entries for ``check`` of which not one fits a figure: the site believes that they judge.
+
+    ``references`` are the figures' by name, ``models`` those of the node's GPUs."""
+    used = {reference.file for reference in references.values() if reference is not None}
+    found = []
+    for file in files:
+        tables = file.tables.get(check, {})
+        names = tables.get(None, tables)
+        if file.origin != "tuned" or not names or not references or str(file.file.path) in used:
+            continue
+        where: dict[str, Any] = {"file": str(file.file.path), "line": file.file.line(check), "check": check}
+        found.append(
+            messages.REFERENCES_UNUSED.finding("references", **where, rows=list(map(str, names)), models=list(models))
+        )
+    return found

@@ -24,7 +24,7 @@ from nearfar.measurement import (
 from nearfar.topology import Node
 from nearfar.verdict.references import Reference, question_of, row_keys
 
-from . import disturbances, document_facts, error_counters, figure_verdict, looks, messages, steadiness
+from . import common_factor, disturbances, document_facts, error_counters, figure_verdict, looks, messages, steadiness
 from .baseline import Baseline, worsening
 from .document_findings import (
     CaseInfo,
@@ -76,16 +76,16 @@ def judge(
     ``host``: ``own``, or ``shared`` with others that the node cannot see.
     ``later``: what was measured again in the same case; ``earlier``: the verdict of the same case before it was run again.
     """
-    past = _comparable(past or {}, metrics, host)
+    node = None if document is None else document.node
+    past, common = common_factor.without(_comparable(past or {}, metrics, host), metrics, node)
     missing = missing_subjects(document, asked, quantities)
     raw = {} if document is None else document.raw
     found = [
-        *findings, *from_kind(document, kind), *from_started(document, subject), *from_document(document),
+        *findings, *common, *from_kind(document, kind), *from_started(document, subject), *from_document(document),
         *from_skips(document, left_out, exists or {}, kind), *from_missing(document, missing),
     ]  # fmt: skip
     found += [*from_nothing(document, asked, kind), *error_counters.findings(document)]
     found += [*looks.findings(later, found), *looks.failed_before(earlier, found, metrics)]
-    node = None if document is None else document.node
 
     def judge_one(metric: AnyMetric) -> JudgedMetric:
         return _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance, node, raw)

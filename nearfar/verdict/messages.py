@@ -178,3 +178,11 @@ OUTLIER = Message(
     "figure.outlier", "DEGRADED", "{figure}: {ratio:.1f}; {limit:g} or more is an outlier"
 )  # fmt: skip
 FAILED_BEFORE = Message("figure.failed_before", "FAIL", "{reason} (in an earlier run of this case)")
+
+# The history of the node.
+COMMON_FALL = Message(
+    "history.common_fall", "DEGRADED",
+    "{figures:#figure} of '{subject}' together {percent:g} % worse than their history, on {slow_days} of the last {days} days with runs",
+    "no single part is to blame: find out what changed on the host (driver, kernel, firmware settings, other users)",
+    page="method/judging.md#the-history-of-a-node",
+)  # fmt: skip

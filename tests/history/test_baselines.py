@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 from nearfar import history, measurement, verdict
 from nearfar.base.errors import CouldNotJudge
 from nearfar.base.verdicts import NOT_JUDGED
-from nearfar.history import fleet_shift, node_rows, rows
+from nearfar.history import node_rows, rows
 from nearfar.measurement.document import from_raw
 from nearfar.verdict import verdict_file
 from nearfar.verdict.baseline import Baseline
@@ -127,9 +126,7 @@ def unknown_board(raw: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "change, compared",
     [
-        (stamped(driver="999.1"), False),
-        (stamped(cuda="99.0"), False),
-        (lambda raw: raw["program"].update(version="99"), False),
+        (stamped(driver="999.1"), True),
         (lambda raw: raw["program"].update(quick=True), False),
         (lambda raw: raw.update(aggressor=["n0:g0"]), False),
         (other_board, False),
@@ -344,26 +341,6 @@ def test_a_past_begins_anew_on_a_persons_word(tmp_path: Path) -> None:
     assert past_of(kept)[FIGURE].since == "2026-11-05"
 
 
-AFTER = {"driver": "590.1", "cuda": "13.0", "mps": "off", "version": "0.1.0"}
-
-
-def shift(part: float) -> fleet_shift.FleetShift:
-    before = {**AFTER, "driver": "580.159.04"}
-    return fleet_shift.FleetShift(
-        "host_device_check",
-        "sole.h2d",
-        "NVIDIA H200",
-        before,
-        AFTER,
-        part,
-        part - 0.001,
-        part + 0.001,
-        45,
-        43,
-        "2026-11-10",
-    )
-
-
 @pytest.fixture
 def upgraded(tmp_path: Path) -> Path:
     """Thirty nights before a driver that costs 1.5 %, and ten with it."""
@@ -371,27 +348,13 @@ def upgraded(tmp_path: Path) -> Path:
     return of_nights(kept, date(2026, 11, 1), [0.985] * 10, lambda night: {"driver": pl.lit("590.1")})
 
 
-def test_a_drift_survives_an_upgrade_whose_shift_the_fleet_knows(upgraded: Path) -> None:
-    fleet_shift.write(upgraded, "redwood", [shift(-0.015)])
+def test_nights_with_other_software_are_kept_apart(upgraded: Path) -> None:
     found = past_of(upgraded, stamped(driver="590.1"))[FIGURE]
     assert (len(found.values), found.since, len(found.later)) == (28, "2026-10-01", 12)
-    assert found.values[0] == pytest.approx(found.later[-1].value)
-    assert found.doubt == pytest.approx(0.001, rel=0.05)
-    assert found.note == "driver 580.159.04 -> 590.1: its nights before are carried over by the fleet's -1.5 %"
-    back = past_of(upgraded)[FIGURE]
-    assert back.later[-1].value == pytest.approx(back.values[0]), "and back, after a rollback"
-
-
-def test_without_a_known_shift_a_driver_begins_anew_and_says_so(upgraded: Path) -> None:
-    found = past_of(upgraded, stamped(driver="590.1"))[FIGURE]
-    assert (len(found.values), found.since, found.doubt) == (10, "2026-11-01", 0.0)
-    assert found.note == "driver 580.159.04 -> 590.1: begun anew, as no shift that 3 nodes have in common is known"
-    assert past_of(upgraded)[FIGURE].note is None, "a whole baseline of its own needs no word"
-
-
-def test_a_shift_of_another_row_carries_nothing(upgraded: Path) -> None:
-    fleet_shift.write(upgraded, "redwood", [replace(shift(-0.015), row="sole.d2h")])
-    assert len(past_of(upgraded, stamped(driver="590.1"))[FIGURE].values) == 10
+    assert found.changed == "driver 580.159.04 -> 590.1" and found.anew is not None
+    assert (len(found.anew.values), found.anew.since, found.anew.later) == (10, "2026-11-01", ())
+    again = past_of(upgraded, stamped(driver="600.1"))[FIGURE]
+    assert (again.changed, again.anew) == ("driver 590.1 -> 600.1", None), "nothing was measured with it before"
 
 
 def test_no_history_is_no_past(tmp_path: Path) -> None:
@@ -414,15 +377,27 @@ def test_half_a_file_is_left_out_and_told(kept: Path) -> None:
     assert left_out == f"left out: {file}: not a whole Parquet file"
 
 
-def test_a_drift_out_of_the_history_is_degraded_and_counts_on(tmp_path: Path) -> None:
-    """From the rows of nights to the word of a run, into its rows, and back."""
-    kept = of_nights(tmp_path / "history", date(2026, 9, 20), [1 - max(0, night - 28) * 0.001 for night in range(58)])
+def judged_after(kept: Path, change: nightly.Change) -> verdict.Verdict:
+    """A run of the node, changed so."""
     raw = golden.raw("host_device_check", {})
-    nightly._rename(raw, "gpu001", "2026-11-19T02:00:00Z", 0.97)
+    nightly._rename(raw, "gpu001", "2026-11-19T02:00:00Z", 1.0)
+    change(raw)
     document = from_raw(raw)
     metrics = measurement.metrics(document, document.node)
     subject = CaseInfo("host_device_check", "redwood", "gpu", "system", "gpu001", "2026-11-19T02:00:00Z")
-    judged = verdict.judge(document, {}, past_of(kept), subject=subject, metrics=metrics)
+    return verdict.judge(document, {}, past_of(kept, change), subject=subject, metrics=metrics)
+
+
+def test_a_drift_out_of_the_history_is_degraded_and_counts_on(tmp_path: Path) -> None:
+    """From the rows of nights to the verdict of a run, into its rows, and back."""
+
+    def drift(night: pl.Expr) -> dict[str, pl.Expr]:
+        slow = pl.col("value") * (1 - (night - 28).clip(0) * 0.001)
+        return {"value": pl.when(pl.col("gpus") == "2").then(slow).otherwise(pl.col("value"))}
+
+    judged = judged_after(
+        of_nights(tmp_path / "history", date(2026, 9, 20), [1.0] * 58, drift), nightly.slow_gpu(2, 0.97)
+    )
     figure = next(each for each in judged.metrics if each.name == FIGURE)
     assert judged.verdict == figure.verdict == "DEGRADED"
     assert figure.baseline is not None and (figure.baseline.n, figure.baseline.worse) == (28, "drift")
@@ -434,3 +409,30 @@ def test_a_drift_out_of_the_history_is_degraded_and_counts_on(tmp_path: Path) ->
     assert next(each for each in read.metrics if each.name == FIGURE).baseline == figure.baseline
     found = rows.of_verdict(judged, {})
     assert {row["worse"] for row in found if row["metric"] == FIGURE} == {"drift"}
+
+
+def test_a_drift_of_all_paths_is_of_the_host(tmp_path: Path) -> None:
+    factors = [1 - max(0, night - 28) * 0.001 for night in range(58)]
+    kept = of_nights(tmp_path / "history", date(2026, 9, 20), factors)
+
+    def all_slow(raw: dict[str, Any]) -> None:
+        for gpu in raw["node"]["gpus"]:
+            nightly.slow_gpu(gpu["index"], 0.97)(raw)
+
+    judged = judged_after(kept, all_slow)
+    assert judged.verdict == "DEGRADED"
+    assert {metric.verdict for metric in judged.metrics} == {NOT_JUDGED}, "no path is to blame"
+    assert "sole.h2d" in [each.subject for each in judged.findings if each.code == "history.common_fall"]
+
+
+def test_a_new_driver_that_slows_all_paths_blames_none(upgraded: Path) -> None:
+    def slower(raw: dict[str, Any]) -> None:
+        stamped(driver="590.1")(raw)
+        for gpu in raw["node"]["gpus"]:
+            nightly.slow_gpu(gpu["index"], 0.985)(raw)
+
+    judged = judged_after(upgraded, slower)
+    assert judged.verdict == NOT_JUDGED
+    (past,) = [each.baseline for each in judged.metrics if each.name == FIGURE]
+    assert past is not None and past.note is not None
+    assert past.note.endswith("have changed by -1.5 %; driver 580.159.04 -> 590.1")

@@ -15,7 +15,6 @@ import pytest
 
 from nearfar import history
 from nearfar.history import History, fleet_shift
-from nearfar.history.carry_over import CarryOver
 from nearfar.history.fleet_shift import FleetShift
 from nearfar.history.schema import row_schema
 from nearfar.history.store import RowFilter
@@ -205,17 +204,6 @@ def test_a_file_that_is_broken_or_newer_has_no_shifts(tmp_path: Path, content: s
     assert fleet_shift.read(tmp_path, "redwood") == ()
     fleet_shift.write(tmp_path, "redwood", [SHIFT]).write_text(content)
     assert fleet_shift.read(tmp_path, "redwood") == ()
-
-
-def test_shifts_follow_each_other_to_the_software_of_now() -> None:
-    second = replace(SHIFT, before={"driver": "2"}, after={"driver": "3"}, part=0.01, low=0.008, high=0.012)
-    carry = CarryOver({"driver": "3"}, [SHIFT, second])
-    first = carry.of(carry.stamp({"driver": "1", "cuda": "counts not"}))
-    assert first is not None
-    assert first.factor == pytest.approx(0.985 * 1.01) and first.doubt == pytest.approx(0.001 + 0.002, rel=0.05)
-    assert carry.of(carry.stamp({"driver": "3"})) is not None
-    assert carry.of(carry.stamp({"driver": "4"})) is None
-    assert "begun anew" in carry.words(carry.stamp({"driver": "4"}))
 
 
 def test_another_users_file_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

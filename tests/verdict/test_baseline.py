@@ -176,13 +176,23 @@ def test_better_than_before_is_never_worse() -> None:
     assert first_word([LEVEL] * NIGHTS + [LEVEL * 1.05] * 60) is None
 
 
-def test_what_was_carried_over_is_told_and_trusted_less() -> None:
+def test_a_common_change_is_taken_out_and_named() -> None:
     values = stepping(0.005, 0.001)
-    sure = past(values)
-    told = replace(sure, note="driver 580 -> 590: its nights before are carried over by the fleet's -1.5 %")
-    found = baseline.worsening(lone(values[-1]), told)
-    assert found is not None and baseline.words(lone(values[-1]), told, found).endswith("the fleet's -1.5 %")
-    assert baseline.worsening(lone(values[-1]), replace(sure, doubt=0.01)) is None
+    before = past(values)
+    assert baseline.worsening(lone(values[-1]), before) is not None
+    slow = lone(LEVEL * 0.95 * 0.96)
+    common = replace(past(nights(NIGHTS)), common=0.96, changed="driver 580 -> 590")
+    found = baseline.worsening(slow, common)
+    assert found is not None and found.part == pytest.approx(0.05, abs=0.005)
+    said = baseline.words(slow, common, found)
+    assert said.endswith("; alike figures of the node have changed by -4.0 %; driver 580 -> 590")
+
+
+def test_a_sum_of_several_gpus_has_no_slow_change_of_its_own() -> None:
+    """A little less of it is the host's doing, which the paths of the sum tell."""
+    total = metric("n0:g0+n0:g1", LEVEL * 0.985, "mixed", total=True)
+    assert baseline.worsening(total, past(stepping(0.015, 0.001))) is None
+    assert baseline.worsening(replace(total, value=LEVEL * 0.8, interval=None), past(nights(NIGHTS))) is not None
 
 
 def test_nights_without_a_healthy_one_are_no_past() -> None:

@@ -17,7 +17,7 @@ from nearfar.question import topology_check
 from nearfar.site import topology_diff
 from nearfar.site.systems import Partition, System
 from nearfar.topology import Link, Node, NumaNode, compare, node_to_document
-from nearfar.verdict import references, unused_references
+from nearfar.verdict import from_unused_references, references
 from nearfar.verdict.references import Reference, resolution, resolve
 from tests.conftest import CHECKOUT
 from tests.verdict.test_references import CHECK, NODE, TUNED, metric, one, reference_file
@@ -210,14 +210,14 @@ def test_tuned_references_that_fit_nothing_are_told(tmp_path: Path) -> None:
     file = reference_file(tmp_path, TUNED.replace("    near.h2d", "    naer.h2d"))
     figures = [metric("n0:g0", 55.0)]
     found = resolve(figures, CHECK, [file], NODE)
-    (finding,) = unused_references.findings([file], CHECK, found, ["NVIDIA H200"])
+    (finding,) = from_unused_references([file], CHECK, found, ["NVIDIA H200"])
     assert (finding.code, finding.verdict) == ("references.unused", "INDETERMINATE")
     assert (finding.fields["check"], finding.fields["models"]) == (CHECK, ["NVIDIA H200"])
-    assert unused_references.findings([file], "another_check", found, []) == []
+    assert from_unused_references([file], "another_check", found, []) == []
 
 
 def test_tuned_references_that_fit_something_are_not_told(tmp_path: Path) -> None:
     file = reference_file(tmp_path, TUNED)
     found = resolve([metric("n0:g0", 55.0)], CHECK, [file], NODE)
     assert any(reference is not None and reference.origin == "tuned" for reference in found.values())
-    assert unused_references.findings([file], CHECK, found, []) == []
+    assert from_unused_references([file], CHECK, found, []) == []

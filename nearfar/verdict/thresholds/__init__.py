@@ -115,6 +115,8 @@ NIGHT_FLOOR = {"lone": 0.0025, "windowed": 0.005, "other": 0.01}
 WORST_KNOWN = 3
 #: Deviations · Nor is one that lies less below the median.
 ALLOWANCE_PER_NIGHT = 1.25
+#: Part of the baseline · A common change of alike figures is shown from here on: less is noise.
+COMMON_SHOWN = 0.005
 #: Deviations · One night counts no more, up or down, so that neither one bad night nor one good one decides.
 ONE_NIGHT_COUNTS = 1.25
 #: Sum of deviations · From here on the nights since the baseline are evidence, by kind of host: on a shared one a bad week is no fault.
