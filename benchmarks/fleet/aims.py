@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from . import shares
 from .shares import Share
 
 #: The parts of the study by kind of host, each with its results by key, as ``fleet_study`` has them.
@@ -73,6 +74,12 @@ def _aims(results: Results) -> Iterator[Aim]:
     yield Aim("copy engine −3 %: ≥ 95 % noticed within five nights, n ≥ 3, own hosts", 100, 95, engine, least=True)
     drift = _fault(results, "drift 0.1 %/week", "sixty", 3)
     yield Aim("drift of 0.1 %/week: ≥ 90 % within sixty nights", 100, 90, drift, least=True)
+    lane = {
+        f"{host}, {how}, {nodes} nodes, n = {n}": shares.together([one.lane for one in each])
+        for host, parts in results.items()
+        for (how, nodes, n), each in parts["driver"].items()
+    }
+    yield Aim("lane lost three nights after a driver: ≥ 90 % drained within a week", 100, 90, lane, least=True)
     bad = {
         f"{host}, {name}, {number} of {n}": each.first
         for host, parts in results.items()

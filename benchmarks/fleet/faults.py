@@ -34,13 +34,13 @@ class FleetFault:
     of_fleet: bool = False
 
 
-def _steadily(name: str) -> np.ndarray:
+def steadily(name: str) -> np.ndarray:
     """What a fault of ``simulated_nights`` leaves of each column."""
     return np.array([FAULTS[name](PATHS[each.cell].cell)[0] for each in columns()])
 
 
 def _steady(name: str) -> Left:
-    own = _steadily(name)
+    own = steadily(name)
     return lambda nodes, nights, source: _since(nights, own)
 
 
@@ -51,7 +51,7 @@ def _since(nights: int, own: np.ndarray) -> np.ndarray:
 
 
 def _intermittent(nodes: int, nights: int, source: np.random.Generator) -> np.ndarray:
-    own = _steadily("NVLink lane")
+    own = steadily("NVLink lane")
     there = source.random((nodes, nights)) < INTERMITTENT
     there[:, :ONSET] = False
     return np.where(there[:, :, None], own, 1.0)
@@ -111,5 +111,5 @@ def bad_nodes(count: int, share: float) -> np.ndarray:
     """What each of ``count`` nodes lacks from the first night on where ``share`` of them are bad, nodes × columns."""
     found = np.ones((count, len(columns())))
     for number in range(round(share * count)):
-        found[number] = _steadily(BAD[number % len(BAD)])
+        found[number] = steadily(BAD[number % len(BAD)])
     return found

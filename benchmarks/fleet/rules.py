@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks import judged_faults
 from benchmarks.simulated_nights import NODE, PATHS
 from nearfar.verdict import references
-from nearfar.verdict.references import ReferenceFile, Upgrade
+from nearfar.verdict.references import KnownLevel, ReferenceFile
 
 from .columns import columns, node_metrics
 from .fleets import fleet
@@ -63,16 +63,14 @@ def _run(figures: Sequence[float], at: Mapping[tuple[int, bool], int]) -> dict[s
     return found
 
 
-def limits(files: Sequence[ReferenceFile], driver: str = BEFORE, upgrade: Upgrade | None = None) -> Limits:
-    """The bounds of some files, as the judge resolves them for nodes with a ``driver``; ``upgrade`` is what is known of it."""
+def limits(files: Sequence[ReferenceFile], driver: str = BEFORE, levels: Sequence[KnownLevel] = ()) -> Limits:
+    """The bounds of some files, as the judge resolves them for nodes with a ``driver``; ``levels`` are what the fleet has with it."""
     shape = (len(files), len(columns()))
     value, fail, degraded = (np.full(shape, np.nan) for _ in range(3))
     tuned = np.zeros(shape, dtype=bool)
     for row, file in enumerate(files):
         for check, metrics in node_metrics().items():
-            resolved = references.resolve(
-                metrics, check, [file], NODE, stamp={DRIVER: driver}, upgrade=upgrade or Upgrade()
-            )
+            resolved = references.resolve(metrics, check, [file], NODE, stamp={DRIVER: driver}, levels=levels)
             for number, each in enumerate(columns()):
                 found = resolved.get(each.figures[0]) if each.path.check == check else None
                 if found is None or found.origin == "siblings":

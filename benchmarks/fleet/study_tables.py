@@ -88,7 +88,7 @@ def drivers(found: Mapping[tuple[str, int, int], Sequence[AfterDriver]], host: s
     heads += [
         "fleets in which the shift is known",
         "after nights (median)",
-        "off by at most, %",
+        "lane lost three nights after: drained in a week, %",
     ]
     rows = []
     for (how, nodes, n), each in sorted(found.items()):
@@ -104,7 +104,8 @@ def drivers(found: Mapping[tuple[str, int, int], Sequence[AfterDriver]], host: s
             own.indeterminate.most(1000),
         ]
         row += [own.drains.most(1000), f"{len(told)} of {len(each)}", told[len(told) // 2] if told else "never"]
-        rows.append([*row, f"{100 * max(one.off for one in each):.2f}"])
+        lane = shares.together([one.lane for one in each])
+        rows.append([*row, lane.least()])
     return table("After a driver that costs 1.5 %, thirty nights", heads, rows, host)
 
 

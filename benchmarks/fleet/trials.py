@@ -15,7 +15,7 @@ from nearfar.verdict.references import ReferenceFile
 from . import draining, judging, rules, shares, worlds
 from .agreement import Agreement, RealNights, agreement, real_nights
 from .columns import columns
-from .faults import DRIVER, FLEET_FAULTS, ONSET, bad_nodes, driver_nights
+from .faults import FLEET_FAULTS, ONSET, bad_nodes, driver_nights, steadily
 from .fleets import Fleet, fleet
 from .judging import DEGRADED, FAIL, INDETERMINATE
 from .noise import Table, tables
@@ -136,13 +136,13 @@ def healthy(case: Case, nodes: int, fleets: int, bad: float = 0.0) -> Healthy:
 
 @dataclass
 class AfterDriver:
-    """What became of healthy nodes in the thirty nights after a new driver came to the fleet, and what the shift was taken for: ``told``
-    on how many nights after the first all rows of copies with the host are known to have lost, ``off`` the most that a row's estimate
-    lies off on the last night."""
+    """What became of healthy nodes in the thirty nights after a new driver came to the fleet. ``told``: on how many nights after the
+    first the levels of all copies with the host are known. ``lane``: of the nodes that lost an NVLink lane three nights after they got
+    the driver, those that are to be drained within a week."""
 
     healthy: Healthy
     told: int | None
-    off: float
+    lane: shares.Share
 
 
 def after_driver(case: Case, nodes: int, fleets: int, rolling: bool) -> list[AfterDriver]:
@@ -152,22 +152,25 @@ def after_driver(case: Case, nodes: int, fleets: int, rolling: bool) -> list[Aft
         source = case.source("driver", nodes, number, rolling)
         drawn = pools(case, 1, source)
         file = rules.file_of(drawn[0])
-        whole = made(replace(case, nights=ONSET + 30), nodes, source)
+        nights = ONSET + 30
+        whole = made(replace(case, nights=nights), nodes, source)
         left = FLEET_FAULTS[f"driver -1.5 % {'rolling' if rolling else 'at once'}"].left(*whole.shape[:2], source)
+        left = np.array(np.broadcast_to(left, whole.shape))
+        new, broken = driver_nights(nodes, nights, rolling), range(0, nodes, 20)
+        for node in broken:
+            left[node, new[node] + 3 :] *= steadily("NVLink lane")
         seen = judging.measured(whole, left, source)
-        known = upgraded(seen.values, driver_nights(nodes, ONSET + 30, rolling), file)
+        known = upgraded(seen.values, new, file)
         counted = np.zeros(whole.shape[:2], dtype=bool)
         counted[:, ONSET:] = True
+        counted[list(broken)] = False
         words = judged(seen, known.limits)
         rows = {each.row for each in columns() if "n0" in each.path.cell and each.path.kind != "stream"}
-        told = [
-            night
-            for night, shifts in enumerate(known.shifts)
-            if all(row in shifts and shifts[row].high < 0 for row in rows)
-        ]
-        last = known.shifts[-1]
-        off = max((abs(last[row].part - (DRIVER - 1)) for row in rows if row in last), default=1.0)
-        found.append(AfterDriver(Healthy.of(whole.neighbour, counted, words), told[0] - ONSET if told else None, off))
+        told = [night for night, entries in enumerate(known.known) if rows <= entries]
+        stands = draining.confirmed(*draining.counted(words.words, words.intermittent), POLICY).any(axis=2)
+        lane = shares.of_nodes(np.array([stands[node, new[node] + 3 : new[node] + 10].any() for node in broken]))
+        healthy = Healthy.of(whole.neighbour, counted, words)
+        found.append(AfterDriver(healthy, told[0] - ONSET if told else None, lane))
     return found
 
 

@@ -285,17 +285,14 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         """Set the figures' references; returns what is wrong with the site's."""
         self.references, unused = self.references_of(self.metrics, stamp), []
         if any(reference is not None and reference.stale for reference in self.references.values()):
-            self.references = self.references_of(self.metrics, stamp, self.known_upgrade(stamp))
+            levels = history.fleet_levels.read(history.directory(), self.current_system.name)
+            self.references = self.references_of(self.metrics, stamp, levels)
         models = sorted({gpu.name for gpu in self.expected.gpus if gpu.name})
         if self.kind == "measured":
             for check, names in self.judged_by(self.metrics).items():
                 own = {name: self.references[name] for name in names}
                 unused += verdict.from_unused_references(self.reference_files, check, own, models)
         return unused
-
-    def known_upgrade(self, stamp):
-        """What the history knows of the software that ran, where rows were tuned with other."""
-        return history.upgrade(self.current_system.name, self.hostname, stamp, self.partition.stale_days)
 
     def judged_by(self, figures):
         """The names of figures by the check whose references judge them; the check itself is always among these."""
@@ -304,14 +301,14 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             by_check.setdefault(self.question.references_of(metric), []).append(metric.name)
         return by_check
 
-    def references_of(self, figures, stamp, upgrade=None):
-        """The references of figures by name; None where there is none. ``upgrade``: what is known of the software that ran."""
+    def references_of(self, figures, stamp, levels=()):
+        """The references of figures by name; None where there is none. ``levels``: what the fleet has with each software."""
         resolved = {}
         for check, names in self.judged_by(figures).items():
             own = [metric for metric in figures if metric.name in set(names)]
             resolved |= references.resolve(
                 own, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
-                ranges=self.ranges, upgrade=upgrade, system=self.current_system.name,
+                ranges=self.ranges, levels=levels, system=self.current_system.name,
             )  # fmt: skip
         return references.on_host(resolved, figures, self.partition.host_of(self.observed))
 

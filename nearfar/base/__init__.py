@@ -41,7 +41,7 @@ from .standard_streams import say
 from .tables import columns
 from .times import day_text, day_time, minute_text, name_text, second_text, utc_text, utc_time
 from .user_names import user_name
-from .verdicts import NOT_JUDGED, ORDER, STALE_DAYS, VERDICTS, Finding, good, passes, shown_verdict, worst
+from .verdicts import NOT_JUDGED, ORDER, VERDICTS, Finding, good, passes, shown_verdict, worst
 
 __all__ = [
     "EXIT_COULD_NOT_JUDGE",
@@ -51,7 +51,6 @@ __all__ = [
     "MESSAGES",
     "NOT_JUDGED",
     "ORDER",
-    "STALE_DAYS",
     "VERDICTS",
     "CouldNotJudge",
     "Finding",

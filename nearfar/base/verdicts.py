@@ -8,8 +8,6 @@ from typing import Any
 
 #: In place of a verdict: a figure that was compared with nothing, a note, and whatever consists of such alone.
 NOT_JUDGED = "not judged"
-#: Days from the first run with other software on, after which a row judges as any other again.
-STALE_DAYS = 30
 #: Worst first.
 VERDICTS = ("FAIL", "INDETERMINATE", "DEGRADED", "PASS")
 #: All words, those that count least last.

@@ -1,8 +1,8 @@
 """The commands of ``nearfar``, one module each; ``nearfar.cli`` imports the one that was asked for.
 
 Needs: base, topology, topology.inventory, cells, measurement, model.calibration, model.diagnosis, model.prediction, binding,
-mpi, mpi.osu, verdict, verdict.references, site, site.lint, history, history.tuning, report, report.batch, compare, cost, reproduce,
-prometheus, run, run.spack, slurm.health.sources.
+mpi, mpi.osu, verdict, verdict.references, verdict.thresholds, site, site.lint, history, history.tuning, report, report.batch,
+compare, cost, reproduce, prometheus, run, run.spack, slurm.health.sources.
 """
 
 from __future__ import annotations

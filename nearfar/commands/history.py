@@ -22,7 +22,8 @@ from nearfar.base import (
     say,
     utc_text,
 )
-from nearfar.history import History, RowFilter, Series, fleet_findings, pl, series, text
+from nearfar.history import History, RowFilter, Series, fleet_findings, fleet_levels, pl, series, text
+from nearfar.verdict import thresholds
 
 from .run_names import run_directories
 
@@ -144,20 +145,19 @@ def _shifts(args: argparse.Namespace, store: History, question: RowFilter) -> in
         raise NearfarError(f"--system: which one? There is history of {', '.join(store.systems())}")
     own = History(store.directory, say, history.trusted(store.directory))
     report = fleet_findings.report(own, question.system)
-    why = None if report.why is None else report.why.reason
     if args.json:
-        about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system, "why": why}
+        about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system}
+        levels = [{**vars(level), "software": dict(level.software)} for level in report.levels]
         findings = [note.to_raw() for note in report.findings]
-        print(
-            json.dumps(
-                {**about, "shifts": text.shifts_as_json(report.shifts), "findings": findings},
-                indent=1,
-                ensure_ascii=False,
-            )
-        )
+        print(json.dumps({**about, "levels": levels, "findings": findings}, indent=1, ensure_ascii=False))
         return EXIT_GOOD
-    lines = text.shifts(report.shifts, None if args.all else MOST_LINES)
-    lines += [] if why is None else [f"no new shift: {why}" if report.shifts else f"no shift: {why}"]
+    changes = list(fleet_levels.changes(report.levels))
+    lines = text.shifts(changes, None if args.all else MOST_LINES)
+    if not changes:
+        lines = [
+            f"{question.system}: no figure that {thresholds.FEWEST_NODES} nodes or more had with two kinds of software in the last "
+            f"{fleet_levels.SPAN.days} days"
+        ]
     lines += [f"{note.verdict}: the fleet: {note.reason}" for note in report.findings]
     print("\n".join(lines))
     return EXIT_GOOD

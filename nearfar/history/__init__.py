@@ -6,10 +6,9 @@ polars is loaded as ``pl`` when it is first used; without it the room can be imp
 Needs: base, measurement, verdict, verdict.references, verdict.thresholds, site.
 """
 
-from . import fleet_findings, fleet_shift, messages, series, text
+from . import fleet_findings, fleet_levels, messages, series, text
 from .baselines import OwnPast
 from .compaction import compact
-from .fleet_shift import FleetShift
 from .lazy_polars import need_polars, no_polars, pl
 from .node_rows import begin_anew
 from .places import VARIABLE, directory, readable
@@ -17,12 +16,10 @@ from .recording import record
 from .rows import short_name
 from .series import LESS_IS_BETTER, Series
 from .store import History, RowFilter, parse_since, trusted
-from .upgrades import upgrade
 
 __all__ = [
     "LESS_IS_BETTER",
     "VARIABLE",
-    "FleetShift",
     "History",
     "OwnPast",
     "RowFilter",
@@ -31,7 +28,7 @@ __all__ = [
     "compact",
     "directory",
     "fleet_findings",
-    "fleet_shift",
+    "fleet_levels",
     "messages",
     "need_polars",
     "no_polars",
@@ -43,5 +40,4 @@ __all__ = [
     "short_name",
     "text",
     "trusted",
-    "upgrade",
 ]

@@ -17,9 +17,9 @@ from nearfar.base import CouldNotJudge, Finding
 from nearfar.verdict import Baseline, Night, Verdict, baseline, disturbances, thresholds
 
 from . import messages, node_rows, rows
-from .fleet_shift import SOFTWARE, changed_words
+from .fleet_levels import changed_words
 from .lazy_polars import pl
-from .node_rows import SAME_FIGURE
+from .node_rows import SAME_FIGURE, SOFTWARE
 from .places import VERSION, directory, word
 from .schema import row_schema
 from .store import History, RowFilter, trusted

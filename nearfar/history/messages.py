@@ -5,10 +5,7 @@ from __future__ import annotations
 from nearfar.base import NOT_JUDGED, Message
 
 _UPDATE = "guide/driver-update.md"
-_STALE = (
-    "; {nodes} of {of:#node} run it; these references are stale[ since {since}][, and a slow figure is at most DEGRADED until {until}]"
-    "[, and a slow figure is FAIL again since {ended}]"
-)
+_STALE = "; {nodes} of {of:#node} run it; these references are stale, and judge by what the fleet has"
 _TUNE = "run nearfar tune --system {system} to propose new references, and with --apply to accept them"
 
 HOST_SLOW = Message(
@@ -23,7 +20,8 @@ EFFECT_UNREADABLE = Message(
 )
 EFFECT_UNKNOWN = Message(
     "software.effect_unknown", NOT_JUDGED,
-    f"{{new}}, references of {{old}}: its effect on the figures is still unknown[ ({{cause}})]{_STALE}", _TUNE, page=_UPDATE,
+    "{new}, references of {old}: its effect on the figures is unknown until {needed} nodes have figures with it; {nodes} of {of:#node} run "
+    "it; the bounds of these references are wider until then", _TUNE, page=_UPDATE,
 )  # fmt: skip
 NO_EFFECT = Message(
     "software.no_effect", NOT_JUDGED, f"{{new}}, references of {{old}}: no figure changed by more than its noise{_STALE}", _TUNE,
@@ -31,16 +29,3 @@ NO_EFFECT = Message(
 )  # fmt: skip
 WORSE = Message("software.worse", "DEGRADED", f"{{new}}, references of {{old}}: {{moved}}{_STALE}", _TUNE, page=_UPDATE)
 MOVED = Message("software.moved", NOT_JUDGED, f"{{new}}, references of {{old}}: {{moved}}{_STALE}", _TUNE, page=_UPDATE)
-NO_FIGURE = Message("shift.no_figure", NOT_JUDGED, "{subject} has no valid figure since {since}", page=_UPDATE)
-ONE_SOFTWARE = Message(
-    "shift.one_software", NOT_JUDGED, "{nodes:#node} of {subject}, no change of software since {since}", page=_UPDATE
-)
-NO_FLEET = Message(
-    "shift.no_fleet", NOT_JUDGED,
-    "{subject} has {nodes:#node}, too few to separate the effect of new software from a change of one node; {needed} are needed",
-    page=_UPDATE,
-)  # fmt: skip
-TOO_FEW = Message(
-    "shift.too_few_nodes", NOT_JUDGED,
-    "{nodes:#node} of {subject} with figures from both before and after the change of software; {needed} are needed", page=_UPDATE,
-)  # fmt: skip

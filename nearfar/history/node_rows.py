@@ -13,9 +13,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from nearfar.base import NOT_JUDGED, write_atomically
-from nearfar.verdict import thresholds
+from nearfar.verdict import references, thresholds
 
-from .fleet_shift import SOFTWARE
 from .lazy_polars import pl
 from .places import ELSEWHERE, VERSION, word
 from .schema import row_schema
@@ -27,6 +26,8 @@ SPAN = timedelta(days=92)
 KEPT = timedelta(days=400)
 #: Of a node's files that nobody compacted the newest are read: a day may have many runs.
 FILES = 60
+#: Software that ends a figure's past where nothing tells what it did: nearfar's own program (``version``) too.
+SOFTWARE = (*references.SOFTWARE, "version")
 #: What figures have in common that are compared, whatever the software.
 SAME_FIGURE = ("check", "metric", "unit", "program", "quick", "contended", "gpus")
 _KEYS = ("source", "sequence", "recorded", "started", "node")

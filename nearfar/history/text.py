@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nearfar.base import columns, day_text, minute_text, plural, utc_text
-from nearfar.verdict.references import figure, software_changes
+from nearfar.verdict.references import figure, software_changes, with_unit
 
-from .fleet_shift import FleetShift
+from .fleet_levels import LevelChange
 from .series import DISTURBED, Point, Series, sparkline
 
 
@@ -74,23 +74,18 @@ def runs(series: Series) -> list[str]:
     return lines + columns(rows, right=[1]) + _legend(series.points)
 
 
-def shifts(moved: Sequence[FleetShift], most: int | None) -> list[str]:
-    """A line for each row that moved with new software, ``most`` of them, the greatest change first."""
-    shown = sorted(moved, key=lambda shift: (shift.first_seen, abs(shift.part)), reverse=True)[:most]
-    rows = [("since", "software", "check", "row", "GPU", "change", "interval", "nodes")]
-    for shift in shown:
-        part, low, high = (software_changes.signed_percent(value) for value in (shift.part, shift.low, shift.high))
+def shifts(changes: Sequence[LevelChange], most: int | None) -> list[str]:
+    """A line for each entry that new software changed, ``most`` of them, the latest and the greatest change first."""
+    shown = sorted(changes, key=lambda change: (change.after.first_seen, abs(change.part)), reverse=True)[:most]
+    rows = [("since", "software", "check", "row", "GPU", "before", "after", "change", "nodes")]
+    for change in shown:
+        before, after = change.before, change.after
         rows.append((
-            shift.first_seen, shift.changed, shift.check, shift.row, shift.gpu_model or "-", part, f"{low} to {high}",
-            f"{shift.seen} of {shift.nodes}",
+            after.first_seen, change.words, after.check, after.row, after.gpu_model or "-", with_unit(before.value, after.unit),
+            with_unit(after.value, after.unit), software_changes.signed_percent(change.part), f"{before.nodes}, {after.nodes}",
         ))  # fmt: skip
-    lines = columns(rows, right=[5]) if shown else []
-    return [*lines, *([f"… and {len(moved) - len(shown)} more (--all)"] if len(moved) > len(shown) else [])]
-
-
-def shifts_as_json(fleet_shifts: Sequence[FleetShift]) -> list[dict[str, object]]:
-    """The shifts as plain values."""
-    return [{**vars(shift), "before": dict(shift.before), "after": dict(shift.after)} for shift in fleet_shifts]
+    lines = columns(rows, right=[5, 6, 7]) if shown else []
+    return [*lines, *([f"… and {len(changes) - len(shown)} more (--all)"] if len(changes) > len(shown) else [])]
 
 
 def as_json(series: Sequence[Series]) -> list[dict[str, object]]:

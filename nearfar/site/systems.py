@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import (
-    STALE_DAYS,
     NearfarError,
     NodeListError,
     SiteFile,
@@ -60,8 +59,6 @@ class Partition:
     programs: tuple[Mapping[str, Any], ...] = ()
     #: ``own`` or ``shared``; None: as the node shows itself.
     host: str | None = None
-    #: For how many days references may be stale after a change of software.
-    stale_days: int = STALE_DAYS
     #: Keys that pass unchanged to ReFrame's partition: access, modules, prepare_cmds, max_jobs, time_limit, …
     reframe: Mapping[str, Any] = field(default_factory=dict)
 
@@ -197,7 +194,7 @@ def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition
         features=features, environs=tuple(entry.get("environs", (MODELLED if "modelled" in features else SYSTEM,))),
         expect=merge(system.get("expect", {}), entry.get("expect", {})), references=entry.get("references", system["system"]),
         host=entry.get("host", system.get("host")),
-        programs=entry["programs"], stale_days=system.get("stale_days", STALE_DAYS),
+        programs=entry["programs"],
         reframe={key: value for key, value in entry.items() if key not in own},
     )  # fmt: skip
 

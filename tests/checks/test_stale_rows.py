@@ -1,4 +1,4 @@
-"""Rows that were tuned with other software, under a real ReFrame: the fleet's shift out of the history reaches the judge."""
+"""Rows that were tuned with other software, under a real ReFrame: the fleet's level out of the history reaches the judge."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.history import fleet_shift
-from nearfar.history.fleet_shift import FleetShift
+from nearfar.history import fleet_levels
+from nearfar.history.fleet_levels import FleetLevel
 from tests.checks.test_looks import ran, verdict
 
 MODEL = "Tesla M2070"
@@ -18,29 +18,19 @@ host_device_check:
 """
 
 
-@pytest.mark.parametrize("shift, bounds", [(None, "widened"), (-0.05, "moved")])
-def test_a_stale_row_fails_no_speed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shift: float | None, bounds: str
+@pytest.mark.parametrize("level, bounds", [(None, "widened"), (5.86, "moved")])
+def test_a_stale_row_follows_its_fleet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: float | None, bounds: str
 ) -> None:
     """All GPUs are 4 % below rows of another driver: FAIL by it, were it fresh."""
     monkeypatch.setenv("NEARFAR_HISTORY", str(tmp_path / "history"))
     (tmp_path / "site/references").mkdir(parents=True)
     (tmp_path / "site/references/fake.yaml").write_text(ROWS.replace("VALUE", "6.11"))
-    if shift is not None:
-        one = FleetShift(
-            "host_device_check",
-            "near.h2d",
-            MODEL,
-            {"driver": "580.1"},
-            {"driver": "1.0"},
-            shift,
-            shift,
-            shift,
-            45,
-            43,
-            "2026-11-01",
+    if level is not None:
+        one = FleetLevel(
+            "host_device_check", "near.h2d", MODEL, "GB/s", {"driver": "1.0"}, level, level, level, 45, "2026-11-01"
         )
-        fleet_shift.write(tmp_path / "history", "fake", [one])
+        fleet_levels.write(tmp_path / "history", "fake", [one])
     judged = verdict(ran(tmp_path, "good") / "host_device_check")
     found = {m["name"]: m for m in judged["metrics"] if m["question"] == "h2d" and m["path_class"] == "near"}
     assert found and {m["reference"]["stale_bounds"] for m in found.values()} == {bounds}

@@ -86,13 +86,6 @@ def test_a_partitions_host_stands_above_its_systems(site: Path) -> None:
     assert systems.load_all()["mine"].partitions["gpu"].host_of(None) == "shared"
 
 
-def test_how_long_references_may_be_stale(site: Path) -> None:
-    write(site, GOOD)
-    assert systems.load_all()["mine"].partitions["gpu"].stale_days == 30
-    write(site, f"stale_days: 14\n{GOOD}")
-    assert systems.load_all()["mine"].partitions["gpu"].stale_days == 14
-
-
 def test_expected_links_are_laid_over_the_node_type() -> None:
     node = Node("n", (), (), (Gpu(0, "0000:01:00.0", name="A", link=Link("pcie", 1, 16, 4, 16)),))
     gpu = expectations.overlaid(node, {"link": {"gen": 5}, "gpu_model": "B"}).gpus[0]

@@ -1,20 +1,20 @@
-"""Rows that were tuned with other software: they follow their fleet, never FAIL by speed, and their time ends."""
+"""References that were tuned with other software: they follow their fleet, and judge on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, timedelta
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nearfar.history.fleet_shift import FleetShift
+from nearfar.history.fleet_levels import FleetLevel
 from nearfar.verdict import figure_verdict, verdict_file
-from nearfar.verdict.references import Reference, ReferenceFile, Upgrade, resolve
+from nearfar.verdict.references import Reference, ReferenceFile, resolve
 from nearfar.verdict.verdict_types import JudgedReference
 from tests.support.verdicts import judged, judged_metric
-from tests.verdict.test_references import CEILING_H2D, CHECK, NODE, metric, reference_file
+from tests.verdict.test_references import CHECK, NODE, metric, reference_file
 
 OLD = {"driver": "580.1", "cuda": "13.0", "mps": "off"}
 NEW = {**OLD, "driver": "590.2"}
@@ -32,17 +32,14 @@ host_device_check:
     near_latency_copy.h2d: [6.0, null, 0.1, us]
     near.n0_g3: [50.0, -0.02, null, GB/s]
 """
-FIRST = date(2026, 12, 1)
 
 
-def shift(
-    before: Mapping[str, str] = OLD, after: Mapping[str, str] = NEW, part: float = -0.015, **more: Any
-) -> FleetShift:
-    low, high = more.pop("interval", (part - 0.001, part + 0.001))
+def level(value: float = 55.5 * 0.985, software: Mapping[str, str] = NEW, **more: Any) -> FleetLevel:
     whole: dict[str, Any] = {
-        "check": CHECK, "row": "near.h2d", "gpu_model": "H200", "nodes": 45, "seen": 43, "first_seen": FIRST.isoformat(),
+        "check": CHECK, "row": "near.h2d", "gpu_model": "H200", "unit": "GB/s", "low": value * 0.999, "high": value * 1.001,
+        "nodes": 45, "first_seen": "2026-12-01",
     }  # fmt: skip
-    return FleetShift(before=before, after=after, part=part, low=low, high=high, **{**whole, **more})
+    return FleetLevel(value=value, software=software, **{**whole, **more})
 
 
 @pytest.fixture
@@ -50,13 +47,9 @@ def file(tmp_path: Path) -> ReferenceFile:
     return reference_file(tmp_path, ROWS)
 
 
-def of(
-    file: ReferenceFile, stamp: Mapping[str, str], *shifts: FleetShift, cell: str = "n0:g0", **more: Any
-) -> Reference:
-    upgrade = Upgrade(shifts, **{"today": FIRST, **more})
-    both = cell.count(":") > 1
-    measured = metric(cell, 55.5, total=both)
-    found = resolve([measured], CHECK, [file], NODE, stamp=stamp, upgrade=upgrade)[measured.name]
+def of(file: ReferenceFile, stamp: Mapping[str, str], *levels: FleetLevel, cell: str = "n0:g0") -> Reference:
+    measured = metric(cell, 55.5, total=cell.count(":") > 1)
+    found = resolve([measured], CHECK, [file], NODE, stamp=stamp, levels=levels)[measured.name]
     assert found is not None
     return found
 
@@ -67,88 +60,59 @@ def word(reference: Reference, value: float, cell: str = "n0:g0") -> tuple[str, 
     return finding.verdict, finding.reason
 
 
-def test_a_driver_that_costs_what_the_fleet_lost_makes_nothing_degraded(file: ReferenceFile) -> None:
-    """A node at the fleet's new level less a slack of 1.9 % passes; alone against the old row it would be FAIL."""
+def test_a_driver_that_costs_what_the_fleet_lost_fails_nothing(file: ReferenceFile) -> None:
+    """A node 1.9 % below the fleet's new level passes; by the old row it would be FAIL."""
     value = 55.5 * 0.985 * 0.981
-    fresh, moved = of(file, OLD), of(file, NEW, shift())
+    fresh, moved = of(file, OLD), of(file, NEW, level())
     assert word(fresh, value)[0] == "FAIL"
     assert word(moved, value) == ("PASS", "")
-    assert moved.value == pytest.approx(55.5 * 0.985)
-    assert moved.degraded_below == pytest.approx(55.5 * 0.98 * (1 - 0.016)), "the interval widens the slack"
+    assert (moved.value, moved.lowest) == pytest.approx((55.5 * 0.985, 55.5 * 0.985 * 0.98))
 
 
-def test_below_its_fleet_is_degraded_and_says_what_the_fleet_did(file: ReferenceFile) -> None:
-    verdict, reason = word(of(file, NEW, shift()), 52.0)
-    assert verdict == "DEGRADED"
+def test_below_its_fleet_fails_and_says_what_the_fleet_has(file: ReferenceFile) -> None:
+    verdict, reason = word(of(file, NEW, level()), 52.0)
+    assert verdict == "FAIL"
     assert reason == (
-        "GPU 0, host to device from NUMA node 0: 52.0 GB/s, expected at least 53.5 GB/s, else it is below its fleet (tuned, stale: "
-        "54.7 GB/s; tuned 2026-11-20, n = 45, with driver 580.1; the fleet moved −1.5 % with driver 590.2 (43 of 45 nodes); "
-        "stale until 2026-12-31)"
+        "GPU 0, host to device from NUMA node 0: 52.0 GB/s, expected at least 53.6 GB/s (tuned, stale: 54.7 GB/s; tuned 2026-11-20, "
+        "n = 45, with driver 580.1; its fleet is at −1.5 % with driver 590.2 (45 nodes))"
     )
 
 
-@pytest.mark.parametrize("shifts", [(), (shift(),)])
-@pytest.mark.parametrize("cell, least", [("n0:g0", CEILING_H2D / 2), ("n0:g0+g0:n0", None)])
-def test_speed_never_fails_but_for_a_broken_link(
-    file: ReferenceFile, shifts: tuple[FleetShift, ...], cell: str, least: float | None
-) -> None:
-    """Half of a lone link's ceiling is evidence whatever the software; nothing else is."""
-    reference = of(file, NEW, *shifts, cell=cell)
-    words = [word(reference, value, cell)[0] for value in (50.0, 30.0, 29.0, 5.0)]
-    assert words == (["DEGRADED"] * 4 if least is None else ["DEGRADED", "DEGRADED", "FAIL", "FAIL"])
-    assert reference.highest is None
+def test_both_bounds_of_a_row_move(tmp_path: Path) -> None:
+    two = "near.h2d: [55.5, -0.04, 0.04, GB/s]"
+    degraded = "    rows:\n      host_device_check/H200/near.h2d: {n: 3, degraded: -0.02}\n"
+    text = ROWS.replace("near.h2d: [55.5, -0.02, null, GB/s]", two)
+    found = of(
+        reference_file(tmp_path, text.replace("host_device_check:\n", f"{degraded}host_device_check:\n", 1)),
+        NEW,
+        level(),
+    )
+    assert (found.lowest, found.highest) == pytest.approx((55.5 * 0.985 * 0.96, 55.5 * 0.985 * 1.04))
+    assert found.degraded_below == pytest.approx(55.5 * 0.985 * 0.98)
+    assert word(found, 55.5 * 0.985 * 0.975)[0] == "DEGRADED"
 
 
 def test_the_first_night_has_an_allowance(file: ReferenceFile) -> None:
     lone, both = of(file, NEW), of(file, NEW, cell="n0:g0+g0:n0")
-    assert (lone.value, lone.degraded_below) == (55.5, pytest.approx(55.5 * 0.98 * 0.97))
-    assert both.degraded_below == pytest.approx(90.0 * 0.95 * 0.95)
+    assert (lone.value, lone.lowest) == (55.5, pytest.approx(55.5 * 0.98 * 0.97))
+    assert both.lowest == pytest.approx(90.0 * 0.95 * 0.95)
     assert word(lone, 55.5 * 0.985 * 0.981)[0] == "PASS"
     verdict, reason = word(lone, 55.5 * (1 - 1 / 18))
-    assert verdict == "DEGRADED", "a lane of 18 is more than a driver's"
+    assert verdict == "FAIL", "a lane of 18 is more than a driver's"
     assert "what driver 590.2 does to the fleet is not known (nearfar history --shifts), bounds are 3 % wider" in reason
+    assert lone.highest is None, "what is better with a new driver is no fault"
 
 
 def test_of_a_time_more_is_worse(file: ReferenceFile) -> None:
-    from dataclasses import replace
-
     latency = replace(
         metric("n0:g0", 6.0, "near_latency_copy"), unit="us", quantity="latency.copy", name="near_latency_copy.n0_g0"
     )
-    slower = shift(row="near_latency_copy.h2d", part=0.05, unit="us")
-    for shifts, most in (((), 6.6 * 1.05), ((slower,), 6.6 * 1.051)):
-        (found,) = resolve([latency], CHECK, [file], NODE, stamp=NEW, upgrade=Upgrade(shifts)).values()
-        assert found is not None and (found.highest, found.degraded_below) == (None, None)
-        assert found.degraded_above == pytest.approx(most)
+    slower = level(6.3, row="near_latency_copy.h2d", unit="us")
+    for levels, most in (((), 6.6 * 1.05), ((slower,), 6.6 * 1.05)):
+        (found,) = resolve([latency], CHECK, [file], NODE, stamp=NEW, levels=levels).values()
+        assert found is not None and found.lowest is None and found.highest == pytest.approx(most)
         slow = replace(latency, value=7.1, interval=(7.1, 7.1))
-        assert figure_verdict.of_figure(slow, found, {}, False, NODE).verdict == "DEGRADED"
-
-
-@pytest.mark.parametrize(
-    "how", [{"shifts": (shift(),)}, {"shifts": (), "own_first_seen": FIRST}, {"shifts": (shift(row="near.d2h"),)}]
-)
-def test_it_expires_by_a_date(file: ReferenceFile, how: dict[str, Any]) -> None:
-    shifts, own = how["shifts"], how.get("own_first_seen")
-    last, after = FIRST + timedelta(29), FIRST + timedelta(30)
-    before, expired = (of(file, NEW, *shifts, own_first_seen=own, today=day) for day in (last, after))
-    assert word(before, 52.0)[0] == "DEGRADED" and "stale until 2026-12-31" in before.note
-    verdict, reason = word(expired, 52.0)
-    assert (verdict, expired.value) == ("FAIL", 55.5)
-    assert (
-        "driver 590.2 since 2026-12-01: its 30 days are over, it judges as any other: tune again (nearfar tune)"
-        in reason
-    )
-
-
-def test_a_site_sets_how_long(file: ReferenceFile) -> None:
-    assert word(of(file, NEW, shift(), days=0), 52.0)[0] == "FAIL"
-    assert word(of(file, NEW, shift(), days=60, today=FIRST + timedelta(59)), 52.0)[0] == "DEGRADED"
-
-
-def test_without_any_history_it_does_not_expire_and_says_so(file: ReferenceFile) -> None:
-    reference = of(file, NEW, today=date(2036, 1, 1))
-    assert word(reference, 52.0)[0] == "DEGRADED"
-    assert "stale with no end, as no history says since when" in reference.note
+        assert figure_verdict.of_figure(slow, found, {}, False, NODE).verdict == "FAIL"
 
 
 @pytest.mark.parametrize(
@@ -158,42 +122,19 @@ def test_without_any_history_it_does_not_expire_and_says_so(file: ReferenceFile)
 def test_other_software_than_the_driver(file: ReferenceFile, change: dict[str, str], said: str) -> None:
     stamp = {**OLD, **change}
     assert said in of(file, stamp).note
-    assert of(file, stamp, shift()).stale_bounds == "widened", "the driver's shift says nothing of it"
-    assert of(file, stamp, shift(after=stamp)).stale_bounds == "moved"
+    assert of(file, stamp, level()).stale_bounds == "widened", "the level with the driver says nothing of it"
+    assert of(file, stamp, level(software=stamp)).stale_bounds == "moved"
 
 
 def test_a_driver_that_was_taken_back_makes_rows_fresh_again(file: ReferenceFile) -> None:
-    back = of(file, OLD, shift(), shift(before=NEW, after=OLD, part=0.015))
+    back = of(file, OLD, level(), level(55.4, OLD))
     assert (back.stale, back.stale_bounds, back.value) == (False, None, 55.5)
     assert word(back, 52.0)[0] == "FAIL"
 
 
-def test_one_upgrade_after_the_other(file: ReferenceFile) -> None:
-    newer = {**NEW, "driver": "600.3"}
-    second = shift(before={**NEW, "version": "1"}, after={**newer, "version": "2"}, part=-0.01, first_seen="2026-12-20")
-    found = of(file, newer, shift(), second, today=date(2026, 12, 21))
-    assert found.value == pytest.approx(55.5 * 0.985 * 0.99)
-    assert "stale until 2027-01-19" in found.note
-    assert of(file, newer, shift()).stale_bounds == "widened", "nothing leads there"
-
-
-def test_a_node_that_stayed_behind_follows_the_shift_back(tmp_path: Path) -> None:
-    """Rows that were tuned again with the new driver, on a node that still has the old one: stale since they were tuned."""
-    file = reference_file(
-        tmp_path, ROWS.replace('driver: "580.1"', 'driver: "590.2"').replace("2026-11-20", "2026-12-10")
-    )
-    found = of(file, OLD, shift(), own_first_seen=date(2026, 10, 1), today=date(2026, 12, 20))
-    assert (found.stale_bounds, found.value) == ("moved", pytest.approx(55.5 / 0.985))
-    assert "stale until 2027-01-09" in found.note
-
-
-def test_a_driver_that_is_taken_back_after_tuning_begins_anew(tmp_path: Path) -> None:
-    file = reference_file(
-        tmp_path, ROWS.replace('driver: "580.1"', 'driver: "590.2"').replace("2026-11-20", "2026-12-10")
-    )
-    back = shift(before=NEW, after=OLD, part=0.015, first_seen="2026-10-01")
-    found = of(file, OLD, back, own_first_seen=date(2027, 3, 1), today=date(2027, 3, 2))
-    assert (found.stale_bounds, "stale until 2027-03-31" in found.note) == ("moved", True)
+def test_of_several_levels_most_nodes_count(file: ReferenceFile) -> None:
+    other = level(50.0, {**NEW, "mpi": "5.0"}, nodes=3)
+    assert of(file, NEW, other, level()).value == pytest.approx(55.5 * 0.985)
 
 
 def test_a_driver_that_is_not_known_is_as_a_missing_one(file: ReferenceFile) -> None:
@@ -214,30 +155,21 @@ def test_a_stamp_that_is_missing_makes_nothing_stale(tmp_path: Path, missing: st
 def test_rows_of_two_stamps(tmp_path: Path) -> None:
     rows = '    rows:\n      host_device_check/H200/near.n0_g3: {stamp: {driver: "590.2", cuda: "13.0"}, n: 9}\n'
     file = reference_file(tmp_path, ROWS.replace("host_device_check:\n", f"{rows}host_device_check:\n", 1))
-    assert of(file, NEW, shift()).stale and not of(file, NEW, shift(), cell="n0:g3").stale
-    assert of(file, OLD, cell="n0:g3").stale and not of(file, OLD).stale
+    assert of(file, NEW, level()).stale and not of(file, NEW, level(), cell="n0:g3").stale
+    own = of(file, OLD, level(54.0, OLD), cell="n0:g3")
+    assert (own.stale, own.stale_bounds) == (True, "widened"), "the class's level is not that of one path"
+    assert not of(file, OLD).stale
 
 
-def test_of_another_model_or_row_nothing_is_taken(file: ReferenceFile) -> None:
-    for other in (shift(gpu_model="H100"), shift(row="near.d2h"), shift(check="peer_check")):
-        assert of(file, NEW, other).stale_bounds == "widened"
+@pytest.mark.parametrize("other", [{"gpu_model": "H100"}, {"row": "near.d2h"}, {"check": "peer_check"}, {"unit": "us"}])
+def test_of_another_model_or_row_nothing_is_taken(file: ReferenceFile, other: dict[str, str]) -> None:
+    assert of(file, NEW, level(**other)).stale_bounds == "widened"
 
 
 def test_published_values_are_never_stale(tmp_path: Path) -> None:
     from tests.verdict.test_references import PUBLISHED
 
-    assert not of(reference_file(tmp_path, PUBLISHED), NEW, shift()).stale
-
-
-def test_a_stale_row_is_never_harder_than_the_same_row_fresh(tmp_path: Path) -> None:
-    """A row from few nodes may have its FAIL bound below half of the link."""
-    file = reference_file(tmp_path, ROWS.replace("near.h2d: [55.5, -0.02,", "near.h2d: [55.5, -0.5,"))
-    assert of(file, NEW).lowest == pytest.approx(55.5 * 0.5)
-
-
-def test_what_a_fleet_did_within_its_noise_is_said_so(file: ReferenceFile) -> None:
-    found = of(file, NEW, shift(part=0.0004, interval=(-0.002, 0.003)))
-    assert "the fleet did not move beyond its noise with driver 590.2 (45 nodes)" in found.note
+    assert not of(reference_file(tmp_path, PUBLISHED), NEW, level()).stale
 
 
 def test_verdict_json_says_how_a_stale_row_judged_and_nothing_else_changes(tmp_path: Path) -> None:

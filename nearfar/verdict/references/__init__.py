@@ -10,8 +10,7 @@ from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, fi
 from .reference_row import ReferenceRow, RowPlace, place_key, row_name
 from .resolution import model_of, question_of, resolve, row_keys
 from .slow_transfers import on_host
-from .software_changes import SOFTWARE, Shift, Upgrade
-from .stale_rows import MOVED, WIDENED
+from .software_changes import MOVED, SOFTWARE, WIDENED, KnownLevel
 
 __all__ = [
     "INDEX",
@@ -19,13 +18,12 @@ __all__ = [
     "PROVENANCE",
     "SOFTWARE",
     "WIDENED",
+    "KnownLevel",
     "ModelRanges",
     "Reference",
     "ReferenceFile",
     "ReferenceRow",
     "RowPlace",
-    "Shift",
-    "Upgrade",
     "fastest_links",
     "figure",
     "find",

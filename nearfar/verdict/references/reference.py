@@ -13,8 +13,8 @@ class Reference:
 
     Outside of them is FAIL; below ``degraded_below`` or above ``degraded_above`` (in ``unit``) DEGRADED, and
     ``degraded_words`` say what that is.
-    ``stale``: measured with other software; ``stale_bounds`` says how the bounds came to be then: ``moved`` with the fleet, ``widened``
-    by an allowance, ``as tuned`` once its time is over.
+    ``stale``: measured with other software; ``stale_bounds`` says how the bounds came to be then: ``moved`` with the fleet, or
+    ``widened`` by an allowance.
     ``accepts``: whether what passes it is as it should be; False where it only tells what is broken, or unlike its like.
     """
 

@@ -19,13 +19,13 @@ from nearfar.model.prediction import NodeType, predict
 from nearfar.topology import Node
 from nearfar.verdict import thresholds
 
-from . import model_ranges, published_rows, stale_rows
+from . import model_ranges, published_rows, software_changes
 from .model_ranges import HealthyRange, ModelRanges
 from .nominal_memory import from_nominal_memory
 from .reference import Reference, figure, with_unit
 from .reference_files import ReferenceFile, fastest_links
 from .reference_row import ReferenceRow
-from .software_changes import Upgrade
+from .software_changes import KnownLevel
 
 #: Of a modelled figure: something that nobody knows may limit it more.
 BEST_CASES = ("at best", "nominal")
@@ -81,14 +81,14 @@ def resolve(
     node_type: NodeType | None = None,
     stamp: Mapping[str, str] | None = None,
     ranges: ModelRanges | None = None,
-    upgrade: Upgrade | None = None,
+    levels: Sequence[KnownLevel] = (),
     system: str | None = None,
 ) -> dict[str, Reference | None]:
     """The reference of every metric by name; None where nothing says what it should be.
 
     ``node`` is the expected node (the site's), ``kind`` the document's, ``ranges`` what is known of GPU models. ``stamp`` is the software
-    that ran, ``upgrade`` what is known of it where rows were tuned with other; ``system`` ran it. Raises ``NearfarError`` for a reference
-    above a line rate.
+    that ran on ``system``, ``levels`` what its fleet has with each software, where a reference was tuned with other. Raises
+    ``NearfarError`` for a reference above a line rate.
     """
     for file in files:
         file.check_line_rates(fastest_links(node))
@@ -98,7 +98,7 @@ def resolve(
     for metric in metrics:
         certain = _certain(metric, node, ranges or {}) if isinstance(metric, Metric) else None
         broken = None if certain is None else certain.lowest
-        reference = _from_files(metric, check, files, node, kind, software, upgrade or Upgrade(), system, broken)
+        reference = _from_files(metric, check, files, node, kind, software, levels, system, broken)
         if kind == "measured" and isinstance(metric, Metric):
             siblings = _from_siblings(metric, siblings_of.get(metric.name, ()))
             model = _from_model(metric, node, ranges or {}, broken)
@@ -120,7 +120,7 @@ def resolve(
 
 def _from_files(
     metric: AnyMetric, check: str, files: Sequence[ReferenceFile], node: Node, kind: str, stamp: Mapping[str, str],
-    upgrade: Upgrade, system: str | None, broken: float | None,
+    levels: Sequence[KnownLevel], system: str | None, broken: float | None,
 ) -> Reference | None:  # fmt: skip
     model = model_of(metric, node)
     for file in files:
@@ -134,21 +134,19 @@ def _from_files(
             if kind == "measured" and file.origin == "published":
                 return published_rows.judged(found, file.published_of(system), broken)
             if found.stale:
-                return _of_other_software(found, file, row, stamp, metric, check, node, upgrade, broken)
+                return _of_other_software(found, file, row, stamp, metric, model, levels)
             return found
     return None
 
 
 def _of_other_software(
-    reference: Reference, file: ReferenceFile, row: ReferenceRow, now: Mapping[str, str], metric: AnyMetric, check: str, node: Node,
-    upgrade: Upgrade, broken: float | None,
+    reference: Reference, file: ReferenceFile, row: ReferenceRow, now: Mapping[str, str], metric: AnyMetric, model: str | None,
+    levels: Sequence[KnownLevel],
 ) -> Reference:  # fmt: skip
-    """A stale row as it judges: by what its fleet did, of the most precise row that anything is known of."""
-    model = model_of(metric, node)
-    own = [shift for shift in upgrade.shifts if (shift.check, shift.gpu_model) == (check, model)]
-    shifts = next((known for key in row_keys(metric) if (known := [each for each in own if each.row == key])), [])
+    """A stale reference as it judges: by what its fleet has with the software of now."""
+    own = [level for level in levels if (level.check, level.gpu_model, level.row) == (row.check, model, row.name)]
     lone = isinstance(metric, Metric) and metric.quantity == "copy" and metric.cell.lone and not metric.derived
-    return stale_rows.judged(reference, file.stamp(row), now, file.tuned_on(row), shifts, upgrade, lone, broken)
+    return software_changes.judged(reference, file.stamp(row), now, own, lone)
 
 
 def model_of(metric: AnyMetric, node: Node) -> str | None:

@@ -1,26 +1,30 @@
-"""What changed in a node's software since a row was tuned, since when, and what it did to the figures of a fleet. Pure."""
+"""What differs between the software that a reference was tuned with and that of now, and what it did to the fleet. Pure.
+
+A reference of other software moves to where its fleet is, by the median of the nodes; where that is not known its bounds are wider by
+an allowance (docs/guide/driver-update.md).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from nearfar.base import STALE_DAYS
+from nearfar.measurement import TIME_UNITS
+from nearfar.verdict import thresholds
 
-#: The software of a node that a row's stamp may name.
+from . import few_nodes
+from .reference import Reference
+
+#: The software of a node that the stamp of a reference may name.
 SOFTWARE = ("driver", "cuda", "mps", "mpi")
-_NAMES = {"cuda": "CUDA", "mps": "MPS", "mpi": "MPI"}
+_NAMES = {"cuda": "CUDA", "mps": "MPS", "mpi": "MPI", "version": "nearfar"}
+#: How the bounds of a stale reference came to be.
+MOVED, WIDENED = "moved", "widened"
 
 
-class Shift(Protocol):
-    """What the figures of a row did in common on a fleet whose software changed (``history.FleetShift``).
-
-    ``gpu_model`` None: of nodes without GPUs. ``before`` and ``after`` are the software of the two by name. ``part`` is the change as a
-    part of the figure (-0.015: 1.5 % less), ``low`` to ``high`` its interval; ``nodes`` have the figure with both, on ``seen`` of them
-    it changed the same way. ``first_seen``: the day of the first run with the new software, as 2026-11-01.
-    """
+class KnownLevel(Protocol):
+    """What the figures of a reference entry are on a fleet's nodes with one ``software`` (``history.FleetLevel``)."""
 
     @property
     def check(self) -> str: ...  # noqa: D102
@@ -29,52 +33,38 @@ class Shift(Protocol):
     @property
     def gpu_model(self) -> str | None: ...  # noqa: D102
     @property
-    def before(self) -> Mapping[str, str]: ...  # noqa: D102
+    def unit(self) -> str: ...  # noqa: D102
     @property
-    def after(self) -> Mapping[str, str]: ...  # noqa: D102
+    def software(self) -> Mapping[str, str]: ...  # noqa: D102
     @property
-    def part(self) -> float: ...  # noqa: D102
+    def value(self) -> float: ...  # noqa: D102
     @property
     def low(self) -> float: ...  # noqa: D102
     @property
     def high(self) -> float: ...  # noqa: D102
     @property
     def nodes(self) -> int: ...  # noqa: D102
-    @property
-    def seen(self) -> int: ...  # noqa: D102
-    @property
-    def first_seen(self) -> str: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
-class Upgrade:
-    """What is known of the software that a node runs with now, beside what its rows were tuned with.
-
-    ``shifts`` are those of its fleet; ``own_first_seen`` is the day since when the node itself has had it (None: not known), ``today``
-    that of this run (None: no row's time is over), ``days`` for how long rows may be stale.
-    """
-
-    shifts: Sequence[Shift] = ()
-    own_first_seen: date | None = None
-    today: date | None = None
-    days: int = STALE_DAYS
-
-
-@dataclass(frozen=True)
-class Moved:
-    """What a fleet's figures did from the software of a row to that of now, as ``Shift`` has it."""
+class Move:
+    """What ``nodes`` of the fleet have of a reference's value with other software: ``part`` more (-0.015: 1.5 % less), with its
+    interval."""
 
     part: float
     low: float
     high: float
     nodes: int
-    seen: int
 
-    def words(self, new: str) -> str:
-        """``the fleet moved −1.5 % with driver 590.12 (43 of 45 nodes)``."""
-        if self.low <= 0 <= self.high:
-            return f"the fleet did not move beyond its noise with {new} ({self.nodes} nodes)"
-        return f"the fleet moved {signed_percent(self.part)} with {new} ({self.seen} of {self.nodes} nodes)"
+    @property
+    def certain(self) -> bool:
+        """Whether the interval leaves no doubt that there is a change."""
+        return self.low > 0 or self.high < 0
+
+
+def name(software: str) -> str:
+    """As people write it: ``CUDA``."""
+    return _NAMES.get(software, software)
 
 
 def changes(then: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -84,7 +74,7 @@ def changes(then: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[
 
 def words(software: Mapping[str, str]) -> str:
     """``driver 590.12, CUDA 13.1``."""
-    return ", ".join(f"{_NAMES.get(key, key)} {version}" for key, version in software.items())
+    return ", ".join(f"{name(key)} {version}" for key, version in software.items())
 
 
 def signed_percent(part: float) -> str:
@@ -92,63 +82,48 @@ def signed_percent(part: float) -> str:
     return f"{'−' if part < 0 else '+'}{abs(part) * 100:.1f} %"
 
 
-def projected(then: Mapping[str, str], software: Mapping[str, str]) -> tuple[str, ...]:
-    """Of some software the versions that the stamp ``then`` speaks of; what is not known is as in the stamp."""
-    return tuple(software.get(key, then[key]) for key in sorted(then))
+def move(value: float, unit: str, levels: Iterable[KnownLevel], now: Mapping[str, str]) -> Move | None:
+    """What the fleet has with the software of ``now`` beside a reference's ``value``: of the levels of its entry that with the most
+    nodes; None where there is none."""
+    own = [level for level in levels if level.unit == unit and not changes(level.software, now)]
+    best = max(own, key=lambda level: level.nodes, default=None)
+    if best is None:
+        return None
+    return Move(best.value / value - 1, best.low / value - 1, best.high / value - 1, best.nodes)
 
 
-def moved(shifts: Sequence[Shift], then: Mapping[str, str], now: Mapping[str, str]) -> Moved | None:
-    """What the shifts of one row make together from the software ``then`` to that of ``now``, through what was between them, there or
-    back; None where they do not lead there."""
-    start, end = projected(then, then), projected(then, now)
-    found = {start: Moved(0.0, 0.0, 0.0, 0, 0)}
-    places = [start]
-    steps: list[tuple[tuple[str, ...], tuple[str, ...], Moved]] = []
-    for shift in sorted(shifts, key=lambda shift: -shift.nodes):
-        before, after = projected(then, shift.before), projected(then, shift.after)
-        there = Moved(shift.part, shift.low, shift.high, shift.nodes, shift.seen)
-        steps += [(before, after, there), (after, before, _back(there))]
-    for place in places:
-        for before, after, step in steps:
-            if before == place and after not in found:
-                found[after] = _joined(found[place], step)
-                places.append(after)
-    return found.get(end) if end != start else None
+def judged(
+    reference: Reference, then: Mapping[str, str], now: Mapping[str, str], levels: Sequence[KnownLevel], lone: bool
+) -> Reference:
+    """A ``reference`` that was tuned with the software ``then`` as it judges a figure of ``now``. ``levels`` are those of its entry;
+    ``lone``: it is of a copy alone. As long as nothing is known of the fleet, what is better than before has no bound."""
+    changed = changes(then, now)
+    old, new = (words({key: pair[which] for key, pair in changed.items()}) for which in (0, 1))
+    fleet = move(reference.value, reference.unit, levels, now)
+    if fleet is not None:
+        value = reference.value * (1 + fleet.part)
+        below, above = 1 + fleet.part, 1 + fleet.part
+        why = f"its fleet is at {signed_percent(fleet.part)} with {new} ({fleet.nodes} nodes)"
+    else:
+        value, allowance = reference.value, thresholds.LONE_ALLOWANCE if lone else thresholds.ALLOWANCE
+        below, above = 1 - allowance, 1 + allowance
+        why = f"what {new} does to the fleet is not known (nearfar history --shifts), bounds are {allowance * 100:.0f} % wider"
+    found = replace(
+        reference, value=value, lower=_bound(reference.lowest, below, value), upper=_bound(reference.highest, above, value),
+        degraded_below=_scaled(reference.degraded_below, below), degraded_above=_scaled(reference.degraded_above, above),
+        note=f"{reference.note}, with {old}; {why}", stale_bounds=WIDENED if fleet is None else MOVED,
+    )  # fmt: skip
+    if fleet is None and reference.unit in TIME_UNITS:
+        found = replace(found, lower=None, degraded_below=None)
+    elif fleet is None:
+        found = replace(found, upper=None, degraded_above=None)
+    return few_nodes.worded(found)
 
 
-def _back(step: Moved) -> Moved:
-    part, low, high = (1 / (1 + each) - 1 for each in (step.part, step.high, step.low))
-    return Moved(part, low, high, step.nodes, step.seen)
+def _scaled(bound: float | None, factor: float) -> float | None:
+    return None if bound is None else bound * factor
 
 
-def _joined(before: Moved, step: Moved) -> Moved:
-    part, low, high = (
-        (1 + one) * (1 + other) - 1
-        for one, other in ((before.part, step.part), (before.low, step.low), (before.high, step.high))
-    )
-    nodes, seen = step.nodes, step.seen
-    return Moved(
-        part, low, high, *((min(before.nodes, nodes), min(before.seen, seen)) if before.nodes else (nodes, seen))
-    )
-
-
-def first_seen(
-    upgrade: Upgrade, then: Mapping[str, str], now: Mapping[str, str], tuned: date | None = None
-) -> date | None:
-    """Since when the software is another than that of a row ``tuned`` on a day: the first run with it in the fleet, else of the node
-    itself, which may have gone back to what was there before, or never have left it. None where nobody knows. A day that is yet to
-    come is a clock's mistake, and none, that of ``tuned`` too."""
-    if tuned is not None and upgrade.today is not None and tuned > upgrade.today:
-        tuned = None
-    end = projected(then, now)
-    days = []
-    for shift in upgrade.shifts:
-        if projected(then, shift.after) == end != projected(then, shift.before):
-            try:
-                days.append(date.fromisoformat(shift.first_seen))
-            except ValueError:
-                continue
-    known = [day for day in days if tuned is None or day > tuned]
-    known += [] if upgrade.own_first_seen is None else [upgrade.own_first_seen]
-    first = min((day for day in known if upgrade.today is None or day <= upgrade.today), default=None)
-    return first if first is None or tuned is None else max(first, tuned)
+def _bound(bound: float | None, factor: float, value: float) -> float | None:
+    """A bound as a part of the ``value``."""
+    return None if bound is None else bound * factor / value - 1

@@ -1,0 +1,162 @@
+"""What a fleet's healthy figures are with each software: the middle of its nodes, by reference entry.
+
+``of_system`` asks the history; ``write`` and ``read`` keep the levels of a system in ``levels.json`` beside its rows, so that judging
+needs neither the whole history nor polars.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import day_text, statistics, utc_text, write_atomically
+from nearfar.measurement import MADE_OF_OTHERS
+from nearfar.verdict import thresholds
+from nearfar.verdict.references import SOFTWARE, software_changes
+
+from .lazy_polars import pl
+from .places import ELSEWHERE, VERSION, word
+from .store import History, RowFilter, trusted
+
+SCHEMA = "nearfar-levels/1"
+NAME = "levels.json"
+#: Figures count that are no older.
+SPAN = timedelta(days=92)
+
+
+@dataclass(frozen=True)
+class FleetLevel:
+    """What the figures of a reference entry (``near.h2d``) are on the nodes with one software; ``gpu_model`` None: without GPUs.
+
+    ``software`` has the versions that are known, by the names in ``SOFTWARE``. ``value``: the median of ``nodes`` nodes' medians, in
+    ``unit``, with its interval ``low`` to ``high``. ``first_seen``: the day of the first of these runs, as 2026-11-01.
+    """
+
+    check: str
+    row: str
+    gpu_model: str | None
+    unit: str
+    software: Mapping[str, str]
+    value: float
+    low: float
+    high: float
+    nodes: int
+    first_seen: str
+
+
+@dataclass(frozen=True)
+class LevelChange:
+    """What an entry's level did from the software ``before`` to the next that the fleet had."""
+
+    before: FleetLevel
+    after: FleetLevel
+
+    @property
+    def part(self) -> float:
+        """The change as a part of the level before: -0.015 is 1.5 % less."""
+        return self.after.value / self.before.value - 1
+
+    @property
+    def words(self) -> str:
+        """What changed: ``driver 580.95 -> 590.12``."""
+        return changed_words(self.before.software, self.after.software)
+
+
+def changed_words(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """What differs between the software of two runs: ``driver 580.95 -> 590.12``, ``version`` being nearfar's own."""
+    names = [name for name in (*SOFTWARE, "version") if before.get(name) != after.get(name)]
+    return ", ".join(
+        f"{software_changes.name(each)} {before.get(each, 'unknown')} -> {after.get(each, 'unknown')}" for each in names
+    )
+
+
+def of_system(store: History, system: str, now: datetime | None = None) -> tuple[FleetLevel, ...]:
+    """The levels of a system with each software of the last months, of those that three nodes have or more; by entry, the oldest
+    software first. Raises ``CouldNotJudge`` where the history cannot be read."""
+    question = RowFilter(system, since=(now or datetime.now(timezone.utc)) - SPAN)
+    entry = ["check", "row", "gpu_model", "unit", *SOFTWARE]
+    made = {"row": pl.col("rows").list.last(), "mps": pl.col("mps").fill_null("off")}
+    nodes = store.aggregated(
+        question, [*entry, "node"], pl.col("value").median(), pl.col("started").min(), where=_sound(), made=made
+    )
+    levels = (
+        nodes.filter(pl.col("row").is_not_null())
+        .group_by(entry, maintain_order=True)
+        .agg("value", pl.col("started").min())
+        .filter(pl.col("value").list.len() >= thresholds.FEWEST_NODES)
+        .sort("check", "row", "gpu_model", "started")
+    )
+    return tuple(_level(row) for row in levels.iter_rows(named=True))
+
+
+def changes(levels: Sequence[FleetLevel]) -> Iterator[LevelChange]:
+    """What each entry's level did from one software to the next."""
+    for _, entry in groupby(levels, key=lambda level: (level.check, level.row, level.gpu_model, level.unit)):
+        own = list(entry)
+        yield from map(LevelChange, own, own[1:])
+
+
+def _sound() -> pl.Expr:
+    """What was measured as it should be, whatever the verdict: an upgrade may fail every figure."""
+    return (
+        pl.col("converged").fill_null(True) & pl.col("verified").fill_null(True) & ~pl.col("throttled").fill_null(False)
+        & pl.col("disturbance").is_null() & ~pl.col("quick").fill_null(False) & ~pl.col("contended").fill_null(False)
+        & pl.col("value").is_finite() & (pl.col("value") > 0) & ~pl.col("quantity").is_in(list(MADE_OF_OTHERS))
+    )  # fmt: skip
+
+
+def _level(row: Mapping[str, Any]) -> FleetLevel:
+    values = sorted(row["value"])
+    low, high = statistics.median_interval(values) or (values[0], values[-1])
+    software = {name: row[name] for name in SOFTWARE if row[name] is not None}
+    return FleetLevel(
+        row["check"], row["row"], row["gpu_model"], row["unit"], software, statistics.median(values), low, high, len(values),
+        day_text(row["started"]),
+    )  # fmt: skip
+
+
+def write(place: Path, system: str, levels: Sequence[FleetLevel]) -> Path:
+    """Keep the levels of a system beside its rows in the history ``place``; returns the file. Raises ``CouldNotJudge`` where that is
+    impossible."""
+    entries = [{**vars(level), "software": dict(level.software)} for level in levels]
+    raw = {"schema": SCHEMA, "system": system, "time": utc_text(), "levels": entries}
+    path = _path(place, system)
+    write_atomically(path, json.dumps(raw, indent=1, ensure_ascii=False, allow_nan=False) + "\n", ELSEWHERE)
+    return path
+
+
+def read(place: Path, system: str) -> tuple[FleetLevel, ...]:
+    """What ``write`` kept; nothing where there is none, and of a file that is broken, newer or another user's. Needs no polars."""
+    path = _path(place, system)
+    try:
+        with path.open("rb") as stream:
+            owner = os.fstat(stream.fileno()).st_uid
+            raw = json.loads(stream.read())
+        if owner in trusted(place) and (raw["schema"], raw["system"]) == (SCHEMA, system):
+            return tuple(_read_level(entry) for entry in raw["levels"])
+    except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError):
+        pass
+    return ()
+
+
+def _path(place: Path, system: str) -> Path:
+    return place / VERSION / f"system={word(system)}" / NAME
+
+
+def _read_level(raw: Mapping[str, Any]) -> FleetLevel:
+    software = {str(key): str(value) for key, value in raw["software"].items()}
+    value, low, high = (float(raw[key]) for key in ("value", "low", "high"))
+    if not all(map(math.isfinite, (value, low, high))) or min(value, low, high) <= 0:
+        raise ValueError("no level")
+    model = raw["gpu_model"]
+    return FleetLevel(
+        str(raw["check"]), str(raw["row"]), None if model is None else str(model), str(raw["unit"]), software, value, low, high,
+        int(raw["nodes"]), str(raw["first_seen"]),
+    )  # fmt: skip
