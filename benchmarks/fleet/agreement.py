@@ -23,15 +23,18 @@ from nearfar.slurm.controller import NodeState
 from nearfar.slurm.findings import CheckRun, LogSummary
 from nearfar.slurm.results import result
 from nearfar.verdict import (
+    FELL_TOGETHER,
     Baseline,
     CaseInfo,
     LaterLook,
     Verdict,
     baseline,
+    disturbances,
     figure_verdict,
     judge,
     of_one_run,
     references,
+    thresholds,
 )
 from nearfar.verdict import columns as figure_columns
 from nearfar.verdict.references import ReferenceFile
@@ -70,7 +73,7 @@ def real_nights(name: str, host: str, left: np.ndarray, file: ReferenceFile, see
     values, medians, words = (np.full((nights, count), np.nan) for _ in range(3))
     later = np.full((LATER, nights, count), np.nan)
     plateau = {each.path.cell: number for number, each in enumerate(columns()) if not each.share}
-    runs, before = [], _Past()
+    runs, before, slow = [], _Past(), 0
     for number in range(nights):
         levels = {cell: level * left[number, plateau[cell]] for cell, level in own.items()}
         night = Night(levels, host, source)
@@ -90,7 +93,9 @@ def real_nights(name: str, host: str, left: np.ndarray, file: ReferenceFile, see
                 for which, look in enumerate(looks):
                     if each.figures[0] in look.figures:
                         later[which, number, at] = look.figures[each.figures[0]].value / each.nominal
-        runs.append(tuple(_run(name, number, each) for each in of_one_run(verdicts)))
+        slow = slow + 1 if any(m.disturbance == disturbances.HOST for each in verdicts for m in each.metrics) else 0
+        stays = [Finding("host", "FAIL", "")] if host == "own" and slow >= thresholds.HOST_BROKEN else []
+        runs.append(tuple(_run(name, number, each, stays) for each in of_one_run(verdicts)))
     return RealNights(values, medians, later, words.astype(np.int8), tuple(runs))
 
 
@@ -135,13 +140,14 @@ def _judged(
     return verdict, {each.name: each for each in metrics}, looks
 
 
-def _run(name: str, night: int, verdict: Verdict) -> CheckRun:
-    """What ``act`` reads of a check."""
+def _run(name: str, night: int, verdict: Verdict, stays: Sequence[Finding]) -> CheckRun:
+    """What ``act`` reads of a check; ``stays``: what the history finds of its host, if paths of it fell together."""
+    fell = any(m.disturbance == disturbances.HOST for m in verdict.metrics)
     failures = tuple(
         Finding(m.name, "FAIL", m.reason or "", fields={"value": m.value, "unit": m.unit, "cell": m.subject})
         for m in verdict.metrics
-        if m.verdict == "FAIL"
-    )
+        if m.verdict == "FAIL" and m.code != FELL_TOGETHER.code
+    ) + (tuple(stays) if fell else ())
     told = figure_columns(verdict.metrics)
     passed, intermittent = result.within_bounds(told), result.intermittent(told)
     ended = (night + 1) * _DAY
@@ -200,7 +206,7 @@ def agreement(nodes: Sequence[RealNights], limits: Limits, host: str) -> Agreeme
     found = twin.judged(seen, limits)
     real = np.stack([each.words for each in nodes])
     real_word, word = real.max(axis=2), found.words.max(axis=2)
-    drains, twins = real_drains(nodes), draining.drains(found.words, found.intermittent, POLICY).confirmed
+    drains, twins = real_drains(nodes), draining.drains(found, host, POLICY).confirmed
     counts = tuple(int((real_word == each).sum()) for each in range(len(WORDS)))
     return Agreement(
         word.size, int((word == real_word).sum()), int((drains == twins).sum()), int(drains.sum()), real.size,

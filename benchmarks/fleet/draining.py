@@ -11,9 +11,11 @@ import numpy as np
 
 from nearfar.site import Policy
 from nearfar.slurm.findings.evidence import general
+from nearfar.verdict import thresholds
 
 from .columns import columns
 from .judging import DEGRADED, FAIL, INDETERMINATE
+from .twin import Words
 
 _DAY = 86400.0
 
@@ -27,19 +29,28 @@ class Drained:
     drained: np.ndarray
 
 
-def counted(words: np.ndarray, intermittent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The words and intermittent nights that count: not those of host memory beside lone copies that fell together in another check
+def counted(words: np.ndarray, intermittent: np.ndarray, fallen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The words and intermittent nights that count: not those of paths that fell together, nor those of host memory in the other checks
     of the run."""
-    told = np.zeros(words.shape, dtype=bool)
+    told = fallen.copy()
     checks = np.array([each.path.check for each in columns()])
     kinds = np.array([each.path.kind for each in columns()])
     for kind, flow in (("h2d", "n0:g"), ("d2h", ":n0")):
         crosses = (kinds == "stream") | np.array([flow in each.path.cell for each in columns()])
         for check in dict.fromkeys(checks[kinds == kind]):
-            # Only paths that fell together make the twin's figures INDETERMINATE.
-            fell = (words[:, :, (checks == check) & (kinds == kind)] == INDETERMINATE).any(axis=2)
+            fell = fallen[:, :, (checks == check) & (kinds == kind)].any(axis=2)
             told |= fell[:, :, None] & crosses & (checks != check)
     return np.where(told & (words == FAIL), INDETERMINATE, words), intermittent & ~told
+
+
+def broken_hosts(words: np.ndarray, fallen: np.ndarray, host: str) -> np.ndarray:
+    """On which nights paths of an own host have fallen together for so many nights that it is broken, nodes × nights, for two nights."""
+    found = np.zeros(words.shape[:2], dtype=bool)
+    days = thresholds.HOST_BROKEN + 1
+    fell = fallen.any(axis=2) & (host == "own")
+    for night in range(days - 1, words.shape[1]):
+        found[:, night] = fell[:, night + 1 - days : night + 1].all(axis=1)
+    return found
 
 
 def confirmed(words: np.ndarray, intermittent: np.ndarray, policy: Policy) -> np.ndarray:
@@ -64,12 +75,12 @@ def confirmed(words: np.ndarray, intermittent: np.ndarray, policy: Policy) -> np
     return found
 
 
-def drains(words: np.ndarray, intermittent: np.ndarray, policy: Policy) -> Drained:
+def drains(made: Words, host: str, policy: Policy) -> Drained:
     """What ``act`` does night by night. A drained node is back the next night, and a person lifts a reached cap then."""
-    nodes, nights, _ = words.shape
-    words, intermittent = counted(words, intermittent)
+    nodes, nights, _ = made.words.shape
+    words, intermittent = counted(made.words, made.intermittent, made.fallen)
     standing = confirmed(words, intermittent, policy) & ~_everybodys(words, policy)
-    candidates = standing.any(axis=2)
+    candidates = standing.any(axis=2) | broken_hosts(made.words, made.fallen, host)
     most = min(policy.per_day.nodes, policy.per_day.of(nodes))
     drained = np.zeros_like(candidates)
     for night in range(nights):

@@ -67,10 +67,8 @@ def _nightly(limits: np.ndarray) -> np.ndarray:
     return limits[:, None] if limits.ndim == 2 else limits
 
 
-def excused(seen: Measured, limits: Limits, found: np.ndarray) -> np.ndarray:
-    """The words with INDETERMINATE where unrelated paths of a shared host fell together."""
-    if seen.host != "shared":
-        return found
+def fallen(seen: Measured, limits: Limits, found: np.ndarray) -> np.ndarray:
+    """Where figures are FAIL or DEGRADED and unrelated paths of the host fell together: INDETERMINATE on a shared host."""
     bad = (found == FAIL) | (found == DEGRADED)
     falls = np.nan_to_num(1 - seen.values / _nightly(limits.value))
     told = np.zeros_like(bad)
@@ -87,4 +85,4 @@ def excused(seen: Measured, limits: Limits, found: np.ndarray) -> np.ndarray:
         if each.path.check == "saturation_check" and not each.share and one_way:
             # The simulated documents share a sum evenly among its flows.
             told |= bad[:, :, number, None] & np.array([other.cell == each.cell for other in columns()])
-    return np.where(told & bad, INDETERMINATE, found).astype(np.int8)
+    return told & bad

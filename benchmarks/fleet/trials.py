@@ -96,10 +96,10 @@ class Healthy:
     broken: shares.Share
 
     @classmethod
-    def of(cls, neighbour: np.ndarray, counted: np.ndarray, made: Words) -> Healthy:
+    def of(cls, neighbour: np.ndarray, counted: np.ndarray, made: Words, host: str) -> Healthy:
         """Of one fleet; ``counted``, nodes × nights, are the healthy node-nights that are asked for."""
         word, quiet = worst(made.words), counted & ~neighbour
-        drained = draining.drains(made.words, made.intermittent, POLICY).drained
+        drained = draining.drains(made, host, POLICY).drained
         lone = made.past[:, :, [each.lone for each in columns()]].any(axis=2)
         later = quiet & (np.arange(word.shape[1]) >= thresholds.BASELINE_NIGHTS)
         return cls(
@@ -130,7 +130,7 @@ def healthy(case: Case, nodes: int, fleets: int, bad: float = 0.0) -> Healthy:
         left = bad_nodes(nodes, bad)
         counted = np.broadcast_to((left == 1).all(axis=1)[:, None], whole.shape[:2])
         seen = judging.measured(whole, left[:, None], source)
-        found.append(Healthy.of(whole.neighbour, counted, judged(seen, limits)))
+        found.append(Healthy.of(whole.neighbour, counted, judged(seen, limits), case.host))
     return Healthy.together(found)
 
 
@@ -167,9 +167,11 @@ def after_driver(case: Case, nodes: int, fleets: int, rolling: bool) -> list[Aft
         words = judged(seen, known.limits)
         rows = {each.row for each in columns() if "n0" in each.path.cell and each.path.kind != "stream"}
         told = [night for night, entries in enumerate(known.known) if rows <= entries]
-        stands = draining.confirmed(*draining.counted(words.words, words.intermittent), POLICY).any(axis=2)
+        stands = draining.confirmed(*draining.counted(words.words, words.intermittent, words.fallen), POLICY).any(
+            axis=2
+        )
         lane = shares.of_nodes(np.array([stands[node, new[node] + 3 : new[node] + 10].any() for node in broken]))
-        healthy = Healthy.of(whole.neighbour, counted, words)
+        healthy = Healthy.of(whole.neighbour, counted, words, case.host)
         found.append(AfterDriver(healthy, told[0] - ONSET if told else None, lane))
     return found
 
@@ -208,9 +210,9 @@ def _found(name: str, whole: Fleet, limits: Limits, source: np.random.Generator)
     told = np.isin(worst(since), [judging.WORDS.index(word) for word in fault.words]) & there
     noticed = np.isin(worst(since), [DEGRADED, FAIL]) & there
     node, begun = np.arange(len(told)), there.argmax(axis=1)
-    drained = (draining.confirmed(*draining.counted(all_of.words, all_of.intermittent), POLICY) & lacks)[:, ONSET:].any(
-        axis=2
-    )
+    counts = draining.counted(all_of.words, all_of.intermittent, all_of.fallen)
+    drained = (draining.confirmed(*counts, POLICY) & lacks)[:, ONSET:].any(axis=2)
+    drained |= draining.broken_hosts(all_of.words, all_of.fallen, whole.host)[:, ONSET:]
     five, thirty, sixty = (shares.of_nodes(told[:, :nights].any(axis=1)) for nights in (5, 30, 60))
     return Found(
         shares.of_nodes(told[node, begun]), five, thirty, sixty,

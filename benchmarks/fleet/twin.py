@@ -7,22 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import judging, past
-from .judging import Measured
+from .judging import INDETERMINATE, Measured
 from .rules import Limits
 
 
 @dataclass(frozen=True)
 class Words:
-    """The judge's ``words``, where DEGRADED is ``intermittent``, and where it is by the node's own ``past``, nodes × nights × columns."""
+    """The judge's ``words``, where DEGRADED is ``intermittent``, where it is by the node's own ``past``, and where paths have ``fallen``
+    together, nodes × nights × columns."""
 
     words: np.ndarray
     intermittent: np.ndarray
     past: np.ndarray
+    fallen: np.ndarray
 
 
 def judged(seen: Measured, limits: Limits) -> Words:
     """What the judge says by references and own past."""
     found, intermittent = judging.by_references(seen, limits)
-    found = judging.excused(seen, limits, found)
+    fallen = judging.fallen(seen, limits, found)
+    if seen.host == "shared":
+        found = np.where(fallen, INDETERMINATE, found).astype(np.int8)
     words = past.with_past(seen, found)
-    return Words(words, intermittent, words != found)
+    return Words(words, intermittent, words != found, fallen)

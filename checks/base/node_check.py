@@ -318,7 +318,10 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             return {}, []
         observed = {} if self.observed is None else topology.node_to_document(self.observed)
         try:
-            past, host = own_past().of(judged, observed), own_past().of_host(judged)
+            past, host = (
+                own_past().of(judged, observed),
+                own_past().of_host(judged, self.partition.host_of(self.observed)),
+            )
             left_out = own_past().left_out()
         except NearfarError as error:
             return {}, [history.messages.UNREADABLE.finding(verdict.HISTORY, error=str(error))]

@@ -50,9 +50,9 @@ class OwnPast:
         before, now = self._read[system, node].get((verdict.check,)), rows.of_verdict(verdict, observed)
         return {} if before is None or not now else _alike(before, now)
 
-    def of_host(self, verdict: Verdict) -> list[Finding]:
+    def of_host(self, verdict: Verdict, host: str) -> list[Finding]:
         """A finding where unrelated paths of a node fell together now and on enough of its last days: it is of the host, never of a
-        part. Raises ``CouldNotJudge`` where there is a history that cannot be read."""
+        part. ``host``: ``own`` or ``shared``. Raises ``CouldNotJudge`` where there is a history that cannot be read."""
         if all(metric.disturbance != disturbances.HOST for metric in verdict.metrics) or not self._recorded(
             verdict.system
         ):
@@ -64,6 +64,9 @@ class OwnPast:
         slow = {self._now.date(): True}
         for started, disturbance in recent_rows.select("started", "disturbance").iter_rows():
             slow[started.date()] = slow.get(started.date(), False) or disturbance == disturbances.HOST
+        week = [slow[day] for day in sorted(slow)[-thresholds.HOST_BROKEN :]]
+        if host == "own" and all(week) and len(week) == thresholds.HOST_BROKEN:
+            return [messages.HOST_STAYS_SLOW.finding(disturbances.HOST, days=len(week))]
         last = sorted(slow)[-thresholds.HOST_DAYS :]
         count = sum(slow[day] for day in last)
         if count < thresholds.HOST_SLOW:

@@ -13,6 +13,11 @@ HOST_SLOW = Message(
     "the host was slow on {slow_days} of the last {days} days with runs (paths that share only its memory slowed down together)",
     "find out who else uses it, and check its memory modules", page="method/judging.md#the-history-of-a-node",
 )  # fmt: skip
+HOST_STAYS_SLOW = Message(
+    "host.stays_slow", "FAIL",
+    "the host was slow on each of the last {days} days with runs (paths that share only its memory slowed down together)",
+    "check its firmware settings (NPS, IOMMU, memory speed), memory modules and binding", page="method/judging.md#the-history-of-a-node",
+)  # fmt: skip
 UNREADABLE = Message("history.unreadable", NOT_JUDGED, "not compared with the node's history: {error}")
 LEFT_OUT = Message("history.left_out", NOT_JUDGED, "part of the node's history was not read: {error}")
 EFFECT_UNREADABLE = Message(

@@ -183,7 +183,7 @@ def _judge(asked: Question, case: KitCase, result: KitResult, site: _Site, name:
         )  # fmt: skip
 
     first = judge({}, findings)
-    past, notes = _past(first, site.node)
+    past, notes = _past(first, site.node, host)
     return judge(past, [*findings, *notes]) if past or notes else first
 
 
@@ -205,12 +205,12 @@ def _unasked(asked: Question, case: KitCase, node: Node) -> list[Finding]:
     return [messages.PARTIAL.finding("cells", measured=len(ours) - len(missing), cells=len(ours), missing=missing)]
 
 
-def _past(judged: verdict.Verdict, node: Node) -> tuple[Mapping[str, verdict.Baseline], list[Finding]]:
+def _past(judged: verdict.Verdict, node: Node, host: str) -> tuple[Mapping[str, verdict.Baseline], list[Finding]]:
     """The node's own healthy runs, and a note where they cannot be read."""
     if history.no_polars() is not None or not judged.metrics:
         return {}, []
     past = history.OwnPast()
     try:
-        return past.of(judged, node_to_document(node)), past.of_host(judged)
+        return past.of(judged, node_to_document(node)), past.of_host(judged, host)
     except NearfarError as error:
         return {}, [history.messages.UNREADABLE.finding(verdict.HISTORY, error=str(error))]

@@ -13,7 +13,7 @@ from nearfar.verdict.references import figure
 
 from . import thresholds
 from .common_factor import link_groups
-from .messages import DISTURBED, FIGURES_DISTURBED, NONE_SETTLED, UNSETTLED
+from .messages import DISTURBED, FELL_TOGETHER, FIGURES_DISTURBED, NONE_SETTLED, UNSETTLED
 from .verdict_types import JudgedMetric
 
 #: The disturbance of unrelated paths that fall together.
@@ -58,13 +58,14 @@ def apply(judged: Sequence[JudgedMetric], documents: Sequence[Document], host: s
     """The figures, with INDETERMINATE for FAIL and DEGRADED where a disturbance can have made them so; the reason names it.
 
     ``documents`` are those that the figures come from, one for each time that they were measured; what disturbed fewer than half
-    of them explains nothing. ``host``: ``own`` or ``shared`` (of it alone unrelated paths may fall together by others' doing).
-    A figure on the good side of its bounds, or without any, stays what it is, and is marked.
+    of them explains nothing. ``host``: ``own`` or ``shared``. Unrelated paths that fall together are the host's: on a shared one load
+    that it does not show, on an own one its memory or a setting as well, so that a FAIL stays one, with a code of its own. A figure on
+    the good side of its bounds, or without any, stays what it is, and is marked.
     """
     found = [] if not documents else seen(documents)
-    if host == "shared" and documents:
+    if documents:
         found += fallen_together(judged, documents[0].node)
-    return [_explained(entry, found) for entry in judged]
+    return [_explained(entry, found, host) for entry in judged]
 
 
 def reasons(judged: Sequence[JudgedMetric]) -> list[Finding]:
@@ -91,10 +92,14 @@ def of_other_checks(checks: Sequence[tuple[str, Sequence[JudgedMetric]]]) -> lis
     Latencies stand; a sum that fell evenly explains nothing of other checks, since a link that is a little slow looks the same in it.
     """
     fell = [_found_fallen(name, judged) for name, judged in checks]
+    # Of all lone copies of a node's run the code says what kind of host it is.
+    host = "own" if any(m.code == FELL_TOGETHER.code for _, judged in checks for m in judged) else "shared"
     found = []
     for number, (_, judged) in enumerate(checks):
         others = [each for at, each in enumerate(fell) if at != number and each is not None][:1]
-        found.append([m if m.quantity.startswith("latency.") or not _bad(m) else _explained(m, others) for m in judged])
+        found.append(
+            [m if m.quantity.startswith("latency.") or not _bad(m) else _explained(m, others, host) for m in judged]
+        )
     return found
 
 
@@ -148,7 +153,7 @@ def _fell_together(memory: int) -> str:
 def _found_fallen(check: str, judged: Sequence[JudgedMetric]) -> Disturbance | None:
     """The memory whose lone copies a judged check found to have fallen together, as it disturbs other checks; None: it found none."""
     lone = [m for m in judged if m.disturbance == HOST and _lone_host(m)]
-    if not any(map(_is_explained, lone)):
+    if not any(_is_explained(m) or m.code == FELL_TOGETHER.code for m in lone):
         return None
     ways = frozenset(map(_way, lone))
     return Disturbance(
@@ -156,16 +161,21 @@ def _found_fallen(check: str, judged: Sequence[JudgedMetric]) -> Disturbance | N
     )
 
 
-def _explained(entry: JudgedMetric, found: Sequence[Disturbance]) -> JudgedMetric:
+def _explained(entry: JudgedMetric, found: Sequence[Disturbance], host: str) -> JudgedMetric:
     told = [each for each in found if each.touches(entry)]
-    if not told:
+    seen_load = [each for each in told if each.kind != HOST]
+    # On an own host load that was seen explains why paths fall together.
+    told = seen_load or told if host == "own" else told
+    if not told or entry.code == FELL_TOGETHER.code:
         return entry
-    if not _bad(entry) or _too_good(entry):
+    if not _bad(entry) or _too_good(entry) or (host == "own" and not seen_load and entry.verdict != "FAIL"):
         return replace(entry, disturbance=told[0].kind)
-    finding = DISTURBED.finding(
-        entry.name, figure=entry.full_reason, cause="; ".join(each.words for each in told),
-        until=" and ".join(dict.fromkeys(each.until for each in told)),
-    )  # fmt: skip
+    cause = "; ".join(each.words for each in told)
+    if host == "own" and not seen_load:
+        finding = FELL_TOGETHER.finding(entry.name, figure=entry.full_reason, cause=cause, days=thresholds.HOST_BROKEN)
+    else:
+        until = " and ".join(dict.fromkeys(each.until for each in told))
+        finding = DISTURBED.finding(entry.name, figure=entry.full_reason, cause=cause, until=until)
     return replace(entry, verdict=finding.verdict, reason=finding.reason, code=finding.code, disturbance=told[0].kind)
 
 

@@ -157,6 +157,12 @@ DISTURBED = Message(
     "figure.disturbed", "INDETERMINATE", "{figure}; {cause}; no evidence against the node", "run again {until}",
     page="method/judging.md#other-load",
 )  # fmt: skip
+FELL_TOGETHER = Message(
+    "figure.fell_together", "FAIL",
+    "{figure}; {cause}: its memory, a setting of the host or load from outside; no evidence for a drain before it has lasted {days} days",
+    "run again when the host is idle; check its firmware settings (NPS, IOMMU, memory speed) and memory modules",
+    page="method/judging.md#other-load",
+)  # fmt: skip
 FIGURES_DISTURBED = Message("figures.disturbed", "INDETERMINATE", "{cause} (and {more:#more figure})")
 NONE_SETTLED = Message(
     "figures.unsettled", "INDETERMINATE", "none of the {figures} figures converged, so none can be judged: {cause}"

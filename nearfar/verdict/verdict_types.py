@@ -281,7 +281,8 @@ def _entry(metric: JudgedMetric) -> tuple[object, ...]:
     # Bounds that were only widened, because the software is another and nobody knows yet what it does, say nothing.
     passed = reference is not None and reference.stale_bounds != WIDENED and good(metric.verdict)
     row = metric.rows[-1] if metric.rows else ""
-    intermittent = metric.verdict == "DEGRADED" and metric.intermittent
+    # Of what fell together with the host's other paths nothing counts towards a drain.
+    intermittent = metric.verdict == "DEGRADED" and metric.intermittent and metric.disturbance is None
     return (
         metric.name, metric.subject, metric.unit, row, metric.verdict, metric.value, *bounds, passed, intermittent
     )  # fmt: skip

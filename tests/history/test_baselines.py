@@ -24,6 +24,7 @@ from tests.data.runs import golden, nightly
 
 NOW = datetime(2026, 11, 20, tzinfo=timezone.utc)
 NIGHTS = [f"2026-11-{day:02}" for day in range(10, 16)]
+NINE = [f"2026-11-{day:02}" for day in range(7, 16)]
 FIGURE = "sole.n0_g2"
 
 
@@ -69,23 +70,33 @@ def with_a_slow_host(path: Path) -> None:
     path.write_text(json.dumps({**raw, "verdict": "INDETERMINATE"}))
 
 
-@pytest.mark.parametrize("slow, told", [([], False), (["2026-11-15"], False), (["2026-11-13", "2026-11-15"], True)])
-def test_a_host_that_is_slow_again_and_again_is_told_of(tmp_path: Path, slow: list[str], told: bool) -> None:
+@pytest.mark.parametrize(
+    "slow, host, code, fields",
+    [
+        ([], "own", None, {}),
+        (["2026-11-15"], "own", None, {}),
+        (NIGHTS[3::2], "own", "host.slow", {"slow_days": 3, "days": 5}),
+        (NIGHTS, "shared", "host.slow", {"slow_days": 5, "days": 5}),
+        (NINE, "own", "host.stays_slow", {"days": 10}),
+    ],
+)
+def test_a_host_that_is_slow_again_and_again_is_told_of(
+    tmp_path: Path, slow: list[str], host: str, code: str | None, fields: dict[str, int]
+) -> None:
     verdict = "gpu001/host_device_check/verdict.json"
-    for day in NIGHTS:
+    for day in NINE:
         run = nightly.run(tmp_path / "reports", {"gpu001": 1.0}, day)
         if day in slow:
             with_a_slow_host(run / verdict)
         history.record(run, tmp_path / "history")
     path = nightly.run(tmp_path / "now", {"gpu001": 1.0}, "2026-11-20") / verdict
     own = history.OwnPast(tmp_path / "history", NOW)
-    assert own.of_host(verdict_file.from_raw(json.loads(path.read_text()), path)) == [], "it is not slow now"
+    assert own.of_host(verdict_file.from_raw(json.loads(path.read_text()), path), host) == [], "it is not slow now"
     with_a_slow_host(path)
-    found = own.of_host(verdict_file.from_raw(json.loads(path.read_text()), path))
-    assert bool(found) is told
-    if told:
-        assert (found[0].subject, found[0].verdict, found[0].hard) == ("host", "DEGRADED", False)
-        assert (found[0].code, found[0].fields) == ("host.slow", {"slow_days": 3, "days": 5})
+    found = own.of_host(verdict_file.from_raw(json.loads(path.read_text()), path), host)
+    assert [(each.code, each.subject, each.fields, each.hard) for each in found] == [
+        (code, "host", fields, False)
+    ] * bool(code)
 
 
 def test_a_node_has_its_own_past_alone(kept: Path) -> None:

@@ -193,9 +193,13 @@ def test_unrelated_paths_that_fall_together_on_a_shared_host_are_the_hosts() -> 
     assert "(n0:g0 by 28 %, n0:g1 by 28 %)" in found.reasons[0]
 
 
-def test_a_lost_memory_channel_is_found_on_an_own_host() -> None:
+def test_on_an_own_host_they_fail_and_say_that_no_part_is_to_blame() -> None:
     found = judged(fallen(), host="own")
-    assert [word(found, f"n0:g{i}") for i in (0, 1)] == ["FAIL", "FAIL"]
+    lone = [m for m in found.metrics if m.subject in ("n0:g0", "n0:g1")]
+    assert {(m.verdict, m.code, m.disturbance) for m in lone} == {("FAIL", "figure.fell_together", "host")}
+    assert all(m.bounded for m in lone)
+    (other,) = judged(document([CHANNEL]), host="own").metrics
+    assert (other.verdict, other.code) == ("FAIL", "figure.beyond_reference"), "host memory alone is judged as ever"
 
 
 def test_paths_behind_one_switch_are_related() -> None:
@@ -247,20 +251,17 @@ def test_a_check_that_finds_the_host_disturbed_excuses_its_memory_in_the_others(
 ) -> None:
     other = judged(document([slow]), host="shared")
     assert other.verdict == "FAIL", "by itself"
-    for host, told in (("shared", excused), ("own", set())):
+    for host, verdict in (("shared", "INDETERMINATE"), ("own", "FAIL")):
         beside = judged(fallen(), host=host)
         of_beside, found = of_one_run([beside, replace(other, check="b_check")])
-        assert {m.subject for m in found.metrics if m.verdict == "INDETERMINATE"} == told
+        told = [m for m in found.metrics if "host_device_check of the same run found" in str(m.reason)]
+        assert {m.subject for m in told} == excused
+        assert {(m.verdict, m.disturbance) for m in told} <= {(verdict, "host")}
         assert of_beside is beside
-        assert (found.verdict, found.by_itself) == (("INDETERMINATE", "FAIL") if told else ("FAIL", None))
+        assert found.verdict == (verdict if excused else "FAIL")
+        assert found.by_itself == ("FAIL" if excused else None)
         first = of_one_run([beside, replace(other, check="b_check", by_itself="DEGRADED")])[1].by_itself
         assert first == "DEGRADED", "the first verdict stays"
-        assert all(
-            "host_device_check of the same run found" in str(m.reason)
-            for m in found.metrics
-            if m.verdict == "INDETERMINATE"
-        )
-        jsonschema.validate(verdict_file.to_raw(found), site_file.schema("verdict-2"))
 
 
 def test_other_checks_explain_no_latency_and_nothing_of_their_own() -> None:

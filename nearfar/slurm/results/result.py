@@ -20,7 +20,7 @@ from typing import Any
 
 from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, Finding, NearfarError, short_host_name, utc_time, worst
 from nearfar.slurm.trust import Trust
-from nearfar.verdict import FigureColumns, MeasuredGpu, Verdict, columns, verdict_file
+from nearfar.verdict import FELL_TOGETHER, FigureColumns, MeasuredGpu, Verdict, columns, verdict_file
 
 from . import figures_file
 from .figures_file import CheckFigures
@@ -108,8 +108,9 @@ def intermittent(figures: FigureColumns) -> frozenset[str]:
 
 
 def failures(check: CheckResult) -> tuple[Finding, ...]:
-    """The FAILs of a check."""
-    return tuple(f for f in check.findings if f.verdict == "FAIL")
+    """The FAILs of a check that are evidence against the node: those of paths that fell together are none before they have lasted for
+    days, which the check then finds itself."""
+    return tuple(f for f in check.findings if f.verdict == "FAIL" and f.code != FELL_TOGETHER.code)
 
 
 def cells(figures: FigureColumns) -> frozenset[str]:

@@ -97,6 +97,9 @@ OWN_CHANGE, LEAST_APART = 3.0, 0.002
 LEAST_SHIFT = 0.005
 #: Days; of so many · A host is reported that was slow on so many of its last days with runs.
 HOST_SLOW, HOST_DAYS = 3, 5
+#: Days with runs · A host that nobody else uses and that was slow on all of them is broken or set wrong: load of three to five nights
+#: follows on other load now and then.
+HOST_BROKEN = 10
 
 # --- The history of a node ---
 
@@ -109,7 +112,7 @@ ONE_NIGHT = {"lone": 0.03, "windowed": 0.06, "other": 0.10}
 #: Robust deviations of the baseline · And this many, whichever is more; and it is below all nights of the baseline.
 ONE_NIGHT_SPREADS = 5.0
 #: Part of the median · The least deviation of a night: what its measurement resolves.
-NIGHT_FLOOR = {"lone": 0.0025, "windowed": 0.005, "other": 0.01}
+NIGHT_FLOOR = {"lone": 0.0025, "windowed": 0.005, "other": 0.012}
 #: Place among the worst nights of the baseline · A night no worse than this one is not counted: a node may sit at two levels, as after
 #: boots of two kinds.
 WORST_KNOWN = 3
