@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import io
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -61,9 +62,9 @@ class Proposal:
     def diff(self) -> str:
         """The change as a unified diff; empty where there is none."""
         before = str(self.today.path) if self.today.text else "/dev/null"
-        old, new = (text.splitlines(keepends=True) for text in (self.today.text, self.text))
+        old, new = (list(io.StringIO(text, newline="\n")) for text in (self.today.text, self.text))
         lines = difflib.unified_diff(old, new, before, str(self.today.into))
-        return "".join(lines)
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def propose(
@@ -78,7 +79,8 @@ def propose(
     tuned: dict[RowPlace, TunedLimit] = {}
     kept: dict[RowPlace, str] = {}
     looser: dict[str, dict[RowPlace, float]] = {}
-    rows = dict(today.rows)
+    changed: dict[RowPlace, ReferenceRow] = {}
+    stamped = {"date": day_text(chosen.last), "stamp": dict(chosen.stamp)}
     figures = figures_of_a_node(chosen.pools) + sum(place not in places for place in today.rows)
     allowed = chances(figures)
     for place, pool in places.items():
@@ -96,13 +98,16 @@ def propose(
             worded = [figure(value, row.unit) for value in apart]
             kept[place] = f"{worded[0]} would be looser than today's {worded[1]}"
             continue
-        tuned[place], rows[place] = limit, row
+        tuned[place] = limit
+        row = replace(row, provenance={**stamped, **row.provenance})
+        if place not in today.rows or not _alike(row, today.rows[place], today):
+            changed[place] = row
     text = today.text
-    if tuned:
-        rows = {place: row if place in tuned else _of_before(row, today) for place, row in rows.items()}
-        text = reference_text.text(today.head, _about(chosen, rows.values(), how, figures), rows.values())
+    if changed:
+        text = reference_text.text(today, _about(chosen, how, figures, changed.values()), changed)
+        file = reference_text.check(text, {**today.rows, **changed}, today.tuned)
         for node_type in node_types:
-            reference_text.check(text, rows).check_line_rates(fastest_links(node_type.node))
+            file.check_line_rates(fastest_links(node_type.node))
     spent = budget({places[place]: limit for place, limit in tuned.items()}, figures)
     return Proposal(today, text, tuned, refused, kept, spent, looser)
 
@@ -185,21 +190,19 @@ def _looser(new: ReferenceRow, before: ReferenceRow | None) -> tuple[float, floa
     return None
 
 
-def _of_before(row: ReferenceRow, today: CurrentFile) -> ReferenceRow:
-    """A row of today's with what the provenance says of the tune that it is from."""
-    whole = {key: today.tuned[key] for key in ("date", "n", "stamp") if key in today.tuned}
-    return replace(row, provenance={**whole, **row.provenance})
+def _alike(new: ReferenceRow, before: ReferenceRow, today: CurrentFile) -> bool:
+    """Whether two rows judge alike, at the same software: how many hosts told it, and when, may differ."""
+    return (new, new.degraded, _stamp(new, today)) == (before, before.degraded, _stamp(before, today))
 
 
-def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions, figures: int) -> dict[str, Any]:
-    """What the provenance says of the file."""
-    own = [row.provenance for row in rows]
+def _about(chosen: ChosenSamples, how: TuneOptions, figures: int, rows: Iterable[ReferenceRow]) -> dict[str, Any]:
+    """What the provenance says of a file whose ``rows`` are all of this tune."""
     runs = list(chosen.runs[-reference_text.MOST_RUNS :])
     left = len(chosen.runs) - len(runs)
     return {
         "date": day_text(chosen.last),
         "first": day_text(chosen.first),
-        "n": min(about["n"] for about in own),
+        "n": min(row.provenance["n"] for row in rows),
         "stamp": dict(chosen.stamp),
         "budget": {
             "node_nights": thresholds.NODE_NIGHTS,

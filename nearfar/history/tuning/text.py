@@ -45,8 +45,6 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
         say(line)
     for place, limit in made.tuned.items():
         say(f"{place_key(place)}: {_bounds(limit)}")
-    if made.diff and made.today.comments_lost:
-        say(f"{made.today.path}: {counted(made.today.comments_lost, 'comment line')} below its head are not kept")
     sys.stdout.write(made.diff)
     sys.stdout.flush()
     for line in _budget(made):
