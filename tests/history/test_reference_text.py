@@ -80,7 +80,7 @@ def tuned(today: reference_text.CurrentFile, *rows: ReferenceRow) -> str:
     """The text with new rows, which is read as it is meant."""
     new = {each.place: each for each in rows}
     text = reference_text.text(today, ABOUT, new)
-    reference_text.check(text, {**today.rows, **new}, today.tuned)
+    reference_text.check(text, today, new)
     return text
 
 
@@ -156,6 +156,18 @@ def test_a_file_of_windows_stays_one(tmp_path: Path) -> None:
 def test_anchors_and_templates_are_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(NearfarError, match="is a template or has anchors"):
         written(tmp_path, text)
+
+
+def test_what_cannot_be_edited_is_one_line_with_the_file(tmp_path: Path) -> None:
+    today = written(tmp_path, WRITTEN.replace("sole.h2d:", "? sole.h2d\n    :", 1))
+    with pytest.raises(NearfarError, match=rf"^{today.path}: tune cannot edit it \(not YAML: .*\); please report it"):
+        tuned(today, row(place("sole.both.h2d"), 50.0))
+
+
+def test_tabs_before_comments_stay(tmp_path: Path) -> None:
+    old = WRITTEN.replace("n: 3\n", "n: 3\t# tab\n")
+    text = tuned(written(tmp_path, old), row(place("sole.both.h2d"), 50.0))
+    assert {line[0] for line in changed(old, text)} == {"+"}
 
 
 # --- Any file ---

@@ -105,7 +105,7 @@ def propose(
     text = today.text
     if changed:
         text = reference_text.text(today, _about(chosen, how, figures, changed.values()), changed)
-        file = reference_text.check(text, {**today.rows, **changed}, today.tuned)
+        file = reference_text.check(text, today, changed)
         for node_type in node_types:
             file.check_line_rates(fastest_links(node_type.node))
     spent = budget({places[place]: limit for place, limit in tuned.items()}, figures)

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from nearfar.base import NearfarError
+from nearfar.base import NearfarError, SiteFileError
 from nearfar.verdict.references import INDEX, PROVENANCE, ReferenceFile, ReferenceRow, RowPlace, known_checks, place_key
 
 from . import yaml_patch
@@ -50,7 +48,7 @@ def read(path: Path, into: Path | None = None) -> CurrentFile:
     if file.origin != "tuned":
         refusal = "holds published values; name another file with `references:` in the system's partition"
         raise NearfarError(f"{path}: {refusal}")
-    if any(mark in text for mark in ("{{", "{%", "{#")) or any(getattr(e, "anchor", None) for e in yaml.parse(text)):
+    if any(mark in text for mark in ("{{", "{%", "{#")) or yaml_patch.has_anchors(text):
         raise NearfarError(f"{path}: is a template or has anchors, which tune would lose; name another file")
     return CurrentFile(path, into, text, {row.place: row for row in file.rows()}, file.tuned)
 
@@ -88,16 +86,23 @@ def _instead(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     return {**dict.fromkeys(old), **new, **inner}
 
 
-def check(new: str, rows: Mapping[RowPlace, ReferenceRow], tuned: Mapping[str, Any]) -> ReferenceFile:
-    """The text as ``nearfar.verdict.references`` reads it; raises ``NearfarError`` where that is not what was meant: ``rows``, with what
-    ``tuned`` says of those whose provenance does not."""
+def check(text: str, today: CurrentFile, new: Mapping[RowPlace, ReferenceRow]) -> ReferenceFile:
+    """The text as ``nearfar.verdict.references`` reads it; raises ``NearfarError`` where that is not today's file with ``new`` rows."""
+    rows = {**today.rows, **new}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tuned.yaml"
-        path.write_bytes(new.encode("utf-8"))
-        file = ReferenceFile(path, known_checks())
+        path.write_bytes(text.encode("utf-8"))
+        try:
+            file = ReferenceFile(path, known_checks())
+        except SiteFileError as error:
+            raise NearfarError(
+                f"{today.path}: tune cannot edit it ({error.words}); please report it with the file"
+            ) from None
     again = {row.place: row for row in file.rows()}
-    if again != rows or not all(same(_known(again[place], file.tuned), _known(rows[place], tuned)) for place in rows):
-        raise NearfarError("the new file would not be read as it is meant; please report it with the history's rows")
+    if again != rows or not all(same(_known(again[at], file.tuned), _known(rows[at], today.tuned)) for at in rows):
+        raise NearfarError(
+            f"{today.path}: tune cannot edit it (the new file would say something else); please report it with the file"
+        )
     return file
 
 

@@ -40,6 +40,11 @@ def patched(text: str, changes: dict[str, Any]) -> str:
     return _Patch(text).made(changes)
 
 
+def has_anchors(text: str) -> bool:
+    """Whether a text has anchors (and aliases of them)."""
+    return any(getattr(event, "anchor", None) for event in yaml.parse(_without_tabs(text)))
+
+
 def same(one: Any, other: Any) -> bool:
     """Whether two values are equal, of a day or a version also where only one of them is in quotes."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -58,7 +63,7 @@ class _Patch:
 
     def made(self, changes: dict[str, Any]) -> str:
         """The text with the changes."""
-        loader = yaml.SafeLoader(self._text)  # that of libyaml counts bytes
+        loader = yaml.SafeLoader(_without_tabs(self._text))
         root = loader.get_single_node()
         assert root is not None
         old = loader.construct_document(root)
@@ -122,6 +127,11 @@ class _Patch:
         self._edits.append((at.start(), at.start(), "".join(self._newline + line for line in lines)))
 
 
+def _without_tabs(text: str) -> str:
+    """PyYAML's own scanner refuses tabs before a comment that libyaml's, which reads a site's files, takes."""
+    return text.replace("\t", " ")
+
+
 def _merged(old: Any, changes: dict[str, Any]) -> dict[str, Any]:
     new = type(changes)(old if isinstance(old, dict) else {})
     for key, value in changes.items():
@@ -162,7 +172,7 @@ def _end(text: str, node: yaml.Node) -> int:
 def _comments(text: str) -> Iterator[tuple[int, str]]:
     """Every comment, with its place."""
     done = 0
-    for token in yaml.scan(text):
+    for token in yaml.scan(_without_tabs(text)):
         for comment in re.finditer(r"#[^\r\n]*", text[done : token.start_mark.index]):
             yield done + comment.start(), comment[0]
         done = max(done, token.end_mark.index)
