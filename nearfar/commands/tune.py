@@ -67,7 +67,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--nodes", metavar="LIST", help="these nodes alone: gpu001,gpu[004-032]")
     parser.add_argument("--apply", action="store_true", help="write the file")
-    parser.add_argument("--allow-looser", action="store_true", help="limits looser than today's, too")
+    parser.add_argument(
+        "--allow-looser", action="store_true", help="accept limits looser than today's and worse values, too"
+    )
     parser.add_argument("--json", action="store_true", help="the proposal as JSON on standard output")
 
 

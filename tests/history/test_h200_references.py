@@ -33,7 +33,7 @@ def test_the_command_in_their_provenance_makes_them(
     written = site / f"references/{system}.yaml"
     written.parent.mkdir()
     head = "".join(line for line in shipped.read_text().splitlines(keepends=True) if line.startswith("#"))
-    written.write_text(f'{head}provenance: {{tuned: {{date: "2026-11-20", n: 1}}}}\n')
+    written.write_text(f'{head}provenance: {{tuned: {{date: "2026-11-20", first: "2026-11-20", n: 1}}}}\n')
     monkeypatch.setenv("NEARFAR_SITE", str(site))
     monkeypatch.setenv("NEARFAR_HISTORY", str(real_runs))
     assert cli.main(["tune", "--system", system, "--apply"]) == 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import io
+import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +21,7 @@ from nearfar.verdict.references import (
     figure,
     place_key,
     software_changes,
+    with_unit,
 )
 
 from . import limits, reference_text
@@ -46,7 +49,8 @@ class Proposal:
     """``tuned`` are the new limits by place; ``refused`` and ``kept`` say why a pool has no new one.
 
     ``looser`` has, by change of software (``driver 580.95 -> 590.12``), by which part of today's limit (-0.015: 1.5 % less, of times
-    more) those of ``tuned`` are looser that were tuned with the software of before.
+    more) those of ``tuned`` are looser that were tuned with the software of before. ``accepted`` has by which part the values of
+    ``tuned`` are worse than the last that were accepted, where ``--allow-looser`` accepts them.
     """
 
     today: CurrentFile
@@ -56,14 +60,15 @@ class Proposal:
     kept: Mapping[RowPlace, str]
     budget: Budget
     looser: Mapping[str, Mapping[RowPlace, float]] = field(default_factory=dict)
+    accepted: Mapping[RowPlace, float] = field(default_factory=dict)
 
     @property
     def diff(self) -> str:
         """The change as a unified diff; empty where there is none."""
         before = str(self.today.path) if self.today.text else "/dev/null"
-        old, new = (text.splitlines(keepends=True) for text in (self.today.text, self.text))
+        old, new = (list(io.StringIO(text, newline="\n")) for text in (self.today.text, self.text))
         lines = difflib.unified_diff(old, new, before, str(self.today.into))
-        return "".join(lines)
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def propose(
@@ -78,7 +83,9 @@ def propose(
     tuned: dict[RowPlace, TunedLimit] = {}
     kept: dict[RowPlace, str] = {}
     looser: dict[str, dict[RowPlace, float]] = {}
-    rows = dict(today.rows)
+    accepted: dict[RowPlace, float] = {}
+    changed: dict[RowPlace, ReferenceRow] = {}
+    stamped = {"date": day_text(chosen.last), "stamp": dict(chosen.stamp)}
     figures = figures_of_a_node(chosen.pools) + sum(place not in places for place in today.rows)
     allowed = chances(figures)
     for place, pool in places.items():
@@ -87,6 +94,14 @@ def propose(
             refused[place] = limit.why
             continue
         row = limits.row(place, limit, pool.less_is_better)
+        before = today.rows.get(place, row)
+        worse = _worse(row.value, before.accepted, pool.less_is_better)
+        if worse > _most_worse(before) and not how.allow_looser:
+            value, last = (with_unit(each, row.unit) for each in (row.value, before.accepted))
+            kept[place] = (
+                f"{value} is {100 * worse:.1f} % worse than {last}, accepted last: use --allow-looser to accept"
+            )
+            continue
         change = _change(place, today, chosen)
         apart = None if how.allow_looser and not change else _looser(row, _of_today(place, today, published))
         if apart is not None and change:
@@ -96,15 +111,23 @@ def propose(
             worded = [figure(value, row.unit) for value in apart]
             kept[place] = f"{worded[0]} would be looser than today's {worded[1]}"
             continue
-        tuned[place], rows[place] = limit, row
+        tuned[place] = limit
+        own: dict[str, Any] = {}  # `accepted` stands only where it is not the row's own value
+        if worse > 0 and how.allow_looser:
+            accepted[place] = row.value / before.accepted - 1
+        elif worse > 0:
+            own["accepted"] = before.accepted
+        row = replace(row, provenance={**stamped, **row.provenance, **own})
+        if place not in today.rows or not _alike(row, today.rows[place], today):
+            changed[place] = row
     text = today.text
-    if tuned:
-        rows = {place: row if place in tuned else _of_before(row, today) for place, row in rows.items()}
-        text = reference_text.text(today.head, _about(chosen, rows.values(), how, figures), rows.values())
+    if changed:
+        text = reference_text.text(today, _about(chosen, how, figures, changed.values()), changed)
+        file = reference_text.check(text, today, changed)
         for node_type in node_types:
-            reference_text.check(text, rows).check_line_rates(fastest_links(node_type.node))
+            file.check_line_rates(fastest_links(node_type.node))
     spent = budget({places[place]: limit for place, limit in tuned.items()}, figures)
-    return Proposal(today, text, tuned, refused, kept, spent, looser)
+    return Proposal(today, text, tuned, refused, kept, spent, looser, accepted)
 
 
 def _places(pools: Sequence[Pool], today: CurrentFile) -> tuple[dict[RowPlace, Pool], dict[RowPlace, str]]:
@@ -169,6 +192,22 @@ def _stamp(row: ReferenceRow, today: CurrentFile) -> dict[str, str]:
     return {key: str(version) for key, version in own.items() if version is not None}
 
 
+def _worse(new: float, accepted: float, less_is_better: bool) -> float:
+    """By which part a value is worse than the one that was accepted; below 0 it is better."""
+    return round(new / accepted - 1 if less_is_better else 1 - new / accepted, 9)
+
+
+def _most_worse(before: ReferenceRow) -> float:
+    """By which part a new value may be worse than the accepted one; of a row without limits, which is too noisy for any, by all."""
+    steps = [_step(before, end) / before.value for end in before.as_expected if end is not None]
+    return max(thresholds.ACCEPTED_LOSS, *steps) if steps else math.inf
+
+
+def _step(row: ReferenceRow, end: float) -> float:
+    """How far a limit of a tune may lie from that of the tune before, ``end``, with nothing changed."""
+    return _STEP * max(_LEAST_WAY * row.value, abs(row.value - end))
+
+
 def _looser(new: ReferenceRow, before: ReferenceRow | None) -> tuple[float, float] | None:
     """The new limit and today's, where it is looser by more than one tune differs from the next; None where it is not.
 
@@ -179,27 +218,25 @@ def _looser(new: ReferenceRow, before: ReferenceRow | None) -> tuple[float, floa
     for now, then, sign in zip(new.as_expected, before.as_expected, (1, -1)):
         if now is None or then is None:
             continue
-        allowed = _STEP * max(_LEAST_WAY * before.value, abs(before.value - then))
-        if sign * now < sign * then - allowed:
+        if sign * now < sign * then - _step(before, then):
             return now, then
     return None
 
 
-def _of_before(row: ReferenceRow, today: CurrentFile) -> ReferenceRow:
-    """A row of today's with what the provenance says of the tune that it is from."""
-    whole = {key: today.tuned[key] for key in ("date", "n", "stamp") if key in today.tuned}
-    return replace(row, provenance={**whole, **row.provenance})
+def _alike(new: ReferenceRow, before: ReferenceRow, today: CurrentFile) -> bool:
+    """Whether two rows judge alike, at the same software: how many hosts told it, and when, may differ."""
+    one, other = ((row, row.degraded, row.accepted, _stamp(row, today)) for row in (new, before))
+    return one == other
 
 
-def _about(chosen: ChosenSamples, rows: Iterable[ReferenceRow], how: TuneOptions, figures: int) -> dict[str, Any]:
-    """What the provenance says of the file."""
-    own = [row.provenance for row in rows]
+def _about(chosen: ChosenSamples, how: TuneOptions, figures: int, rows: Iterable[ReferenceRow]) -> dict[str, Any]:
+    """What the provenance says of a file whose ``rows`` are all of this tune."""
     runs = list(chosen.runs[-reference_text.MOST_RUNS :])
     left = len(chosen.runs) - len(runs)
     return {
         "date": day_text(chosen.last),
         "first": day_text(chosen.first),
-        "n": min(about["n"] for about in own),
+        "n": min(row.provenance["n"] for row in rows),
         "stamp": dict(chosen.stamp),
         "budget": {
             "node_nights": thresholds.NODE_NIGHTS,

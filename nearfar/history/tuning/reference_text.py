@@ -1,43 +1,36 @@
-"""A tuned reference file: today's rows, what a tune makes of them, and the text of the new file.
-
-The file is written whole, so that it reads the same whoever wrote it; the comment at its head is kept.
-"""
+"""A tuned reference file: today's rows, and its text with new ones."""
 
 from __future__ import annotations
 
-import copy
-import math
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from nearfar.base import NearfarError
+from nearfar.base import NearfarError, SiteFileError
 from nearfar.verdict.references import INDEX, PROVENANCE, ReferenceFile, ReferenceRow, RowPlace, known_checks, place_key
+
+from . import yaml_patch
+from .yaml_patch import OneLine, same
 
 #: Run identities that the provenance lists.
 MOST_RUNS = 60
+#: What the provenance says of a row, by itself or for all rows that do not.
+_OF_A_TUNE = frozenset({"date", "n", "stamp"})
+#: What a tune says of a row. Other keys are a person's, and stay.
+_OF_A_ROW = _OF_A_TUNE | {"spread", "degraded", "accepted"}
 
 
 @dataclass(frozen=True)
 class CurrentFile:
-    """The file that counts today, and where the new one is to stand (``into``). ``head`` are its first comment lines, ``tuned``
-    is what its provenance says of all rows."""
+    """The file that counts today, and where the new one is to stand (``into``). ``tuned`` is what its provenance says of all rows."""
 
     path: Path
     into: Path
     text: str = ""
-    head: str = ""
     rows: Mapping[RowPlace, ReferenceRow] = field(default_factory=dict)
     tuned: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def comments_lost(self) -> int:
-        """How many comment lines stand elsewhere than at its head."""
-        return sum(line.lstrip().startswith("#") for line in self.text[len(self.head) :].splitlines())
 
     @property
     def shadowed(self) -> Path | None:
@@ -51,46 +44,68 @@ def read(path: Path, into: Path | None = None) -> CurrentFile:
     if not path.exists():
         return CurrentFile(path, into)
     file = ReferenceFile(path, known_checks())
-    text = path.read_text(encoding="utf-8")
+    text = path.read_bytes().decode("utf-8")  # line ends as they are
     if file.origin != "tuned":
         refusal = "holds published values; name another file with `references:` in the system's partition"
         raise NearfarError(f"{path}: {refusal}")
-    if any(mark in text for mark in ("{{", "{%", "{#")) or "<<:" in text:
+    if any(mark in text for mark in ("{{", "{%", "{#")) or yaml_patch.has_anchors(text):
         raise NearfarError(f"{path}: is a template or has anchors, which tune would lose; name another file")
-    head = "".join(line for line in text.splitlines(keepends=True)[: _comment_lines(text)])
-    return CurrentFile(path, into, text, head, {row.place: row for row in file.rows()}, file.tuned)
+    return CurrentFile(path, into, text, {row.place: row for row in file.rows()}, file.tuned)
 
 
-def _comment_lines(text: str) -> int:
-    lines = text.splitlines()
-    return next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
+def text(today: CurrentFile, about: Mapping[str, Any], new: Mapping[RowPlace, ReferenceRow]) -> str:
+    """Today's text with ``new`` rows, whose provenance has all that holds for them; ``about`` is what holds for this tune.
 
-
-def text(head: str, tuned: Mapping[str, Any], rows: Iterable[ReferenceRow]) -> str:
-    """The file: ``tuned`` is what holds for all rows; what is a row's own stands with it. The rows of a check stand together,
-    those of a GPU model too."""
-    own: dict[str, dict[str, Any]] = {}
+    The file's provenance is this tune's where no row that stays relies on it; else a new row has what differs by itself. Rows that are
+    new stand after those of their check and GPU model.
+    """
+    staying = [row.provenance for place, row in today.rows.items() if place not in new]
+    patch: dict[str, Any] = {}
+    whole = today.tuned
+    if all(own.keys() >= _OF_A_TUNE for own in staying):
+        whole = {**about, "n": min([about["n"], *(own["n"] for own in staying)])}
+        patch = _instead({key: today.tuned[key] for key in whole if key in today.tuned}, whole)
+    rows: dict[str, dict[str, Any]] = {}
     checks: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        if row.provenance:
-            own[place_key(row.place)] = copy.deepcopy(
-                dict(row.provenance)
-            )  # of a value that is there twice YAML makes an alias
+    for place, row in new.items():
+        before = today.rows[place].provenance if place in today.rows else {}
+        whole_too = {key for key in ("date", "stamp") if same(whole.get(key) or {}, row.provenance[key])}
+        own = {key: value for key, value in row.provenance.items() if key not in whole_too}
+        rows[place_key(place)] = OneLine(_instead({key: before[key] for key in _OF_A_ROW & before.keys()}, own))
         table = checks.setdefault(row.check, {} if row.model is None else {INDEX: ["$dev.gpu.model"]})
         table = table if row.model is None else table.setdefault(row.model, {})
         table[row.name] = row.values
-    content = {PROVENANCE: {"tuned": {**tuned, "rows": own}}, **checks}
-    # Lists and mappings that hold no others stand on one line.
-    return head + yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=math.inf, allow_unicode=True)
+    content = {PROVENANCE: {"tuned": {**patch, "rows": rows}}, **checks}
+    return yaml_patch.patched(today.text, content) if today.text else yaml_patch.dumped(content)
 
 
-def check(new: str, rows: Mapping[RowPlace, ReferenceRow]) -> ReferenceFile:
-    """The text as ``nearfar.verdict.references`` reads it; raises ``NearfarError`` where that is not what was meant."""
+def _instead(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The merge patch that makes ``old`` into ``new``."""
+    inner = {key: _instead(old[key], value) for key, value in new.items()
+             if isinstance(value, Mapping) and isinstance(old.get(key), Mapping)}  # fmt: skip
+    return {**dict.fromkeys(old), **new, **inner}
+
+
+def check(text: str, today: CurrentFile, new: Mapping[RowPlace, ReferenceRow]) -> ReferenceFile:
+    """The text as ``nearfar.verdict.references`` reads it; raises ``NearfarError`` where that is not today's file with ``new`` rows."""
+    rows = {**today.rows, **new}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tuned.yaml"
-        path.write_text(new, encoding="utf-8")
-        again = read(path)
-        file = ReferenceFile(path, known_checks())
-    if again.rows != rows:
-        raise NearfarError("the new file would not be read as it is meant; please report it with the history's rows")
+        path.write_bytes(text.encode("utf-8"))
+        try:
+            file = ReferenceFile(path, known_checks())
+        except SiteFileError as error:
+            raise NearfarError(
+                f"{today.path}: tune cannot edit it ({error.words}); please report it with the file"
+            ) from None
+    again = {row.place: row for row in file.rows()}
+    if again != rows or not all(same(_known(again[at], file.tuned), _known(rows[at], today.tuned)) for at in rows):
+        raise NearfarError(
+            f"{today.path}: tune cannot edit it (the new file would say something else); please report it with the file"
+        )
     return file
+
+
+def _known(row: ReferenceRow, tuned: Mapping[str, Any]) -> dict[str, Any]:
+    own = {**{key: tuned[key] for key in _OF_A_TUNE & tuned.keys()}, **row.provenance}
+    return {key: own[key] for key in _OF_A_ROW & own.keys() if own[key] != {}}

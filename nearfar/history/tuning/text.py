@@ -8,7 +8,7 @@ from typing import Any
 
 from nearfar.base import day_text
 from nearfar.verdict import thresholds
-from nearfar.verdict.references import figure, place_key, software_changes
+from nearfar.verdict.references import RowPlace, figure, place_key, software_changes
 
 from .limits import TunedLimit
 from .proposal import Proposal, places_by_reason
@@ -45,8 +45,6 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
         say(line)
     for place, limit in made.tuned.items():
         say(f"{place_key(place)}: {_bounds(limit)}")
-    if made.diff and made.today.comments_lost:
-        say(f"{made.today.path}: {counted(made.today.comments_lost, 'comment line')} below its head are not kept")
     sys.stdout.write(made.diff)
     sys.stdout.flush()
     for line in _budget(made):
@@ -66,18 +64,27 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
 
 
 def _looser(made: Proposal) -> list[str]:
-    """Which limits are looser because the software changed, and by how much."""
-    lines = []
-    for change, rows in made.looser.items():
-        parts = sorted(rows.values(), key=abs)
-        least, most = (software_changes.signed_percent(part) for part in (parts[0], parts[-1]))
-        by = most if least == most else f"{least} to {most}"
-        names = _listed([place_key(place) for place in sorted(rows, key=lambda place: -abs(rows[place]))])
+    """Which limits are looser because the software changed, and which values are accepted though worse, and by how much."""
+    lines = [f"{counted(len(rows), 'limit')} looser than today's, by {_parts(rows)}, because the software changed ({change}): "
+             f"{_places(rows)}; is that what its release notes say?" for change, rows in made.looser.items()]  # fmt: skip
+    if made.accepted:
+        worse = counted(len(made.accepted), "value")
         lines.append(
-            f"{counted(len(rows), 'limit')} looser than today's, by {by}, because the software changed ({change}): {names}; "
-            "is that what its release notes say?"
+            f"{worse} worse than accepted last, by {_parts(made.accepted)}, accepted by --allow-looser: {_places(made.accepted)}"
         )
     return lines
+
+
+def _parts(rows: Mapping[RowPlace, float]) -> str:
+    """``−1.5 % to −3.0 %``."""
+    parts = sorted(rows.values(), key=abs)
+    least, most = (software_changes.signed_percent(part) for part in (parts[0], parts[-1]))
+    return most if least == most else f"{least} to {most}"
+
+
+def _places(rows: Mapping[RowPlace, float]) -> str:
+    """Some of them, the greatest part first."""
+    return _listed([place_key(place) for place in sorted(rows, key=lambda place: -abs(rows[place]))])
 
 
 def _bounds(limit: TunedLimit) -> str:
@@ -129,5 +136,6 @@ def as_json(made: Proposal, chosen: ChosenSamples, applied: bool) -> dict[str, A
         "refused": {place_key(place): why for place, why in made.refused.items()},
         "kept": {place_key(place): why for place, why in made.kept.items()},
         "looser": {change: {place_key(place): part for place, part in rows.items()} for change, rows in made.looser.items()},
+        "accepted": {place_key(place): part for place, part in made.accepted.items()},
         "budget": vars(made.budget),
     }  # fmt: skip

@@ -92,6 +92,9 @@ class ReferenceFile:
             unit = row.expected_unit or row.unit
             if row.unit != unit:
                 raise self.file.error(f"{name}: is in '{unit}', found '{row.unit}'", *steps)
+            if not math.isfinite(row.accepted):
+                own = PROVENANCE, "tuned", "rows", place_key(place), "accepted"
+                raise self.file.error(f"{name}: accepted: is a finite number, found {row.accepted}", *own)
             wrong = few_nodes.misplaced(row)
             if wrong is not None:
                 raise self.file.error(f"{name}: {wrong}", PROVENANCE, "tuned", "rows", place_key(place), "degraded")

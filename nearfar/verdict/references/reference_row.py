@@ -79,6 +79,11 @@ class ReferenceRow:
         return None if found is None else float(found)
 
     @property
+    def accepted(self) -> float:
+        """The last value that an administrator accepted, or that was better; the row's own where the file says none."""
+        return float(self.provenance.get("accepted", self.value))
+
+    @property
     def inner(self) -> tuple[float | None, float | None]:
         """The lower and upper bound, as parts of ``value``, within which a figure is neither FAIL nor DEGRADED."""
         if self.degraded is None:
