@@ -93,7 +93,7 @@ def real_nights(name: str, host: str, left: np.ndarray, file: ReferenceFile, see
                 for which, look in enumerate(looks):
                     if each.figures[0] in look.figures:
                         later[which, number, at] = look.figures[each.figures[0]].value / each.nominal
-        slow = slow + 1 if any(m.disturbance == disturbances.HOST for each in verdicts for m in each.metrics) else 0
+        slow = slow + 1 if any(m.disturbance in disturbances.FELL for each in verdicts for m in each.metrics) else 0
         stays = [Finding("host", "FAIL", "")] if host == "own" and slow >= thresholds.HOST_BROKEN else []
         runs.append(tuple(_run(name, number, each, stays) for each in of_one_run(verdicts)))
     return RealNights(values, medians, later, words.astype(np.int8), tuple(runs))
@@ -142,7 +142,7 @@ def _judged(
 
 def _run(name: str, night: int, verdict: Verdict, stays: Sequence[Finding]) -> CheckRun:
     """What ``act`` reads of a check; ``stays``: what the history finds of its host, if paths of it fell together."""
-    fell = any(m.disturbance == disturbances.HOST for m in verdict.metrics)
+    fell = any(m.disturbance in disturbances.FELL for m in verdict.metrics)
     failures = tuple(
         Finding(m.name, "FAIL", m.reason or "", fields={"value": m.value, "unit": m.unit, "cell": m.subject})
         for m in verdict.metrics

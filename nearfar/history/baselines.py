@@ -53,7 +53,7 @@ class OwnPast:
     def of_host(self, verdict: Verdict, host: str) -> list[Finding]:
         """A finding where unrelated paths of a node fell together now and on enough of its last days: it is of the host, never of a
         part. ``host``: ``own`` or ``shared``. Raises ``CouldNotJudge`` where there is a history that cannot be read."""
-        if all(metric.disturbance != disturbances.HOST for metric in verdict.metrics) or not self._recorded(
+        if all(metric.disturbance not in disturbances.FELL for metric in verdict.metrics) or not self._recorded(
             verdict.system
         ):
             return []
@@ -63,7 +63,7 @@ class OwnPast:
         recent_rows = History(self._place, self._left_out.append, trusted(self._place)).rows(question, ("disturbance",))
         slow = {self._now.date(): True}
         for started, disturbance in recent_rows.select("started", "disturbance").iter_rows():
-            slow[started.date()] = slow.get(started.date(), False) or disturbance == disturbances.HOST
+            slow[started.date()] = slow.get(started.date(), False) or disturbance in disturbances.FELL
         week = [slow[day] for day in sorted(slow)[-thresholds.HOST_BROKEN :]]
         if host == "own" and all(week) and len(week) == thresholds.HOST_BROKEN:
             return [messages.HOST_STAYS_SLOW.finding(disturbances.HOST, days=len(week))]

@@ -18,7 +18,7 @@ from typing import Any
 
 from nearfar.base import day_text, statistics, utc_text, write_atomically
 from nearfar.measurement import MADE_OF_OTHERS
-from nearfar.verdict import thresholds
+from nearfar.verdict import disturbances, thresholds
 from nearfar.verdict.references import SOFTWARE, software_changes
 
 from .lazy_polars import pl
@@ -107,7 +107,8 @@ def _sound() -> pl.Expr:
     """What was measured as it should be, whatever the verdict: an upgrade may fail every figure."""
     return (
         pl.col("converged").fill_null(True) & pl.col("verified").fill_null(True) & ~pl.col("throttled").fill_null(False)
-        & pl.col("disturbance").is_null() & ~pl.col("quick").fill_null(False) & ~pl.col("contended").fill_null(False)
+        & pl.col("disturbance").eq(disturbances.OWN_HOST).fill_null(True)
+        & ~pl.col("quick").fill_null(False) & ~pl.col("contended").fill_null(False)
         & pl.col("value").is_finite() & (pl.col("value") > 0) & ~pl.col("quantity").is_in(list(MADE_OF_OTHERS))
     )  # fmt: skip
 

@@ -37,6 +37,7 @@ DISTURBED = {
     "steal": "the hypervisor took CPU time",
     "gpu": "other processes used the GPU",
     disturbances.HOST: "unrelated paths were slow at once, as on a host that others use",
+    disturbances.OWN_HOST: "unrelated paths were slow at once: the host's memory, a setting, or load from outside",
     disturbances.MEMORY_ERRORS: "the GPU's memory erred",
 }
 _LEVELS = "▁▂▃▄▅▆▇█"

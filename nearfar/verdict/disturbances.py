@@ -16,8 +16,10 @@ from .common_factor import link_groups
 from .messages import DISTURBED, FELL_TOGETHER, FIGURES_DISTURBED, NONE_SETTLED, UNSETTLED
 from .verdict_types import JudgedMetric
 
-#: The disturbance of unrelated paths that fall together.
-HOST = "host"
+#: The disturbance of unrelated paths that fall together: load on a shared host, and on an own one its memory or a setting as well, so
+#: that nobody has disturbed it.
+HOST, OWN_HOST = "host", "own_host"
+FELL = (HOST, OWN_HOST)
 #: The GPU's own memory erred while a figure was measured: it is judged all the same, and no reference is made from it.
 MEMORY_ERRORS = "memory_errors"
 #: When to run again on a host that others disturb from outside of the machine.
@@ -152,7 +154,7 @@ def _fell_together(memory: int) -> str:
 
 def _found_fallen(check: str, judged: Sequence[JudgedMetric]) -> Disturbance | None:
     """The memory whose lone copies a judged check found to have fallen together, as it disturbs other checks; None: it found none."""
-    lone = [m for m in judged if m.disturbance == HOST and _lone_host(m)]
+    lone = [m for m in judged if m.disturbance in FELL and _lone_host(m)]
     if not any(_is_explained(m) or m.code == FELL_TOGETHER.code for m in lone):
         return None
     ways = frozenset(map(_way, lone))
@@ -168,15 +170,24 @@ def _explained(entry: JudgedMetric, found: Sequence[Disturbance], host: str) -> 
     told = seen_load or told if host == "own" else told
     if not told or entry.code == FELL_TOGETHER.code:
         return entry
-    if not _bad(entry) or _too_good(entry) or (host == "own" and not seen_load and entry.verdict != "FAIL"):
-        return replace(entry, disturbance=told[0].kind)
+    of_own_host = host == "own" and not seen_load
+    if not _bad(entry) or _too_good(entry):
+        return entry if of_own_host else replace(entry, disturbance=told[0].kind)
+    if of_own_host and entry.verdict != "FAIL":
+        return replace(entry, disturbance=OWN_HOST)
     cause = "; ".join(each.words for each in told)
-    if host == "own" and not seen_load:
+    if of_own_host:
         finding = FELL_TOGETHER.finding(entry.name, figure=entry.full_reason, cause=cause, days=thresholds.HOST_BROKEN)
     else:
         until = " and ".join(dict.fromkeys(each.until for each in told))
         finding = DISTURBED.finding(entry.name, figure=entry.full_reason, cause=cause, until=until)
-    return replace(entry, verdict=finding.verdict, reason=finding.reason, code=finding.code, disturbance=told[0].kind)
+    return replace(
+        entry,
+        verdict=finding.verdict,
+        reason=finding.reason,
+        code=finding.code,
+        disturbance=OWN_HOST if of_own_host else told[0].kind,
+    )
 
 
 def _bad(entry: JudgedMetric) -> bool:

@@ -49,16 +49,14 @@ def beside_a_neighbour(nodes: int, nights: int, source: np.random.Generator) -> 
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_two_nights_beside_a_neighbour_drain_nobody_on_a_shared_host(
-    host: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_nights_beside_a_neighbour_drain_nobody(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "AGREEING_NIGHTS", NIGHTS)
     monkeypatch.setattr(trials, "FLEET_FAULTS", {"neighbour": faults.FleetFault(beside_a_neighbour)})
     nodes = [trials.real_node(case(host, 0), number) for number in range(4)]
     found = trials.agreement_of(case(host, 0), nodes)
-    assert found.words[judging.FAIL] == 4, "two nodes, two nights: by STREAM and the sum of both directions"
+    assert found.words[judging.FAIL] == 4, "two nodes, two nights"
     assert (found.same_word, found.same_drain) == (found.nights, found.nights)
-    assert (found.drains > 0) == (host == "own")
+    assert found.drains == 0
 
 
 @cache
@@ -76,7 +74,7 @@ def whole_past(host: str, name: str) -> tuple[object, object]:
 def test_a_slow_drift_is_found_by_the_own_past_alone(host: str) -> None:
     _, found = whole_past(host, "drift 0.1 %/week")
     column = next(number for number, each in enumerate(columns()) if each.path.cell == "n0:g0")
-    assert found.past[:, ONSET:, column].any(axis=1).mean() > 0.9
+    assert found.past[:, ONSET:, column].any(axis=1).mean() >= 0.9
     assert not found.past[:, :ONSET, column].any()
 
 
@@ -91,7 +89,7 @@ def test_what_comes_and_goes_is_drained_by_its_nights() -> None:
 def test_a_new_driver_fails_nobody() -> None:
     after = trials.after_driver(case("own", 10), 8, 1, rolling=False)[0]
     assert (after.healthy.fails.events, after.healthy.drains.events) == (0, 0)
-    assert after.told == 1 and after.off < 0.002
+    assert after.told == 1 and after.lane.events == after.lane.trials > 0
 
 
 @pytest.mark.parametrize("host", HOSTS)

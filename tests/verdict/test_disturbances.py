@@ -196,7 +196,7 @@ def test_unrelated_paths_that_fall_together_on_a_shared_host_are_the_hosts() -> 
 def test_on_an_own_host_they_fail_and_say_that_no_part_is_to_blame() -> None:
     found = judged(fallen(), host="own")
     lone = [m for m in found.metrics if m.subject in ("n0:g0", "n0:g1")]
-    assert {(m.verdict, m.code, m.disturbance) for m in lone} == {("FAIL", "figure.fell_together", "host")}
+    assert {(m.verdict, m.code, m.disturbance) for m in lone} == {("FAIL", "figure.fell_together", "own_host")}
     assert all(m.bounded for m in lone)
     (other,) = judged(document([CHANNEL]), host="own").metrics
     assert (other.verdict, other.code) == ("FAIL", "figure.beyond_reference"), "host memory alone is judged as ever"
@@ -251,12 +251,12 @@ def test_a_check_that_finds_the_host_disturbed_excuses_its_memory_in_the_others(
 ) -> None:
     other = judged(document([slow]), host="shared")
     assert other.verdict == "FAIL", "by itself"
-    for host, verdict in (("shared", "INDETERMINATE"), ("own", "FAIL")):
+    for host, verdict, kind in (("shared", "INDETERMINATE", "host"), ("own", "FAIL", "own_host")):
         beside = judged(fallen(), host=host)
         of_beside, found = of_one_run([beside, replace(other, check="b_check")])
         told = [m for m in found.metrics if "host_device_check of the same run found" in str(m.reason)]
         assert {m.subject for m in told} == excused
-        assert {(m.verdict, m.disturbance) for m in told} <= {(verdict, "host")}
+        assert {(m.verdict, m.disturbance) for m in told} <= {(verdict, kind)}
         assert of_beside is beside
         assert found.verdict == (verdict if excused else "FAIL")
         assert found.by_itself == ("FAIL" if excused else None)

@@ -225,7 +225,7 @@ def _reason() -> pl.Expr:
         .when(pl.col("contended")).then(pl.lit("beside other traffic"))
         .when(pl.col("throttled")).then(pl.lit("with clocks held down"))
         .when(pl.col("disturbance") == disturbances.MEMORY_ERRORS).then(pl.lit("while memory erred"))
-        .when(pl.col("disturbance").is_not_null()).then(pl.lit("disturbed by others"))
+        .when(pl.col("disturbance") != disturbances.OWN_HOST).then(pl.lit("disturbed by others"))
         .when(pl.col("verified").eq(False)).then(pl.lit("not verified"))
         .when(~pl.col("value").is_finite() | (pl.col("value") <= 0)).then(pl.lit("no figure"))
         .when(failed).then(pl.lit("that failed"))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from nearfar.base import NOT_JUDGED
-from nearfar.verdict import CheckRecord, RunDirectory, thresholds
+from nearfar.verdict import CheckRecord, RunDirectory, disturbances, thresholds
 
 from .check_figures import figures
 from .wording import plural
@@ -42,7 +42,12 @@ def of_run(run: RunDirectory) -> JudgedCount:
 
 def disturbed(run: RunDirectory) -> int:
     """How many measured figures of a run others disturbed: no reference is made of them."""
-    return sum(m.disturbance is not None for check in _measured(run) if check.verdict for m in check.verdict.metrics)
+    return sum(
+        m.disturbance not in (None, disturbances.OWN_HOST)
+        for check in _measured(run)
+        if check.verdict
+        for m in check.verdict.metrics
+    )
 
 
 def too_disturbed(run: RunDirectory) -> bool:
