@@ -69,7 +69,7 @@ def real_nights(name: str, host: str, left: np.ndarray, file: ReferenceFile, see
     nights, count = left.shape
     values, medians, words = (np.full((nights, count), np.nan) for _ in range(3))
     later = np.full((LATER, nights, count), np.nan)
-    plateau = {each.path.cell: number for number, each in enumerate(columns()) if not each.share}
+    plateau = {each.path.cell: number for number, each in enumerate(columns())}
     runs, before = [], _Past()
     for number in range(nights):
         levels = {cell: level * left[number, plateau[cell]] for cell, level in own.items()}
@@ -83,13 +83,13 @@ def real_nights(name: str, host: str, left: np.ndarray, file: ReferenceFile, see
             for at, each in enumerate(columns()):
                 if each.path.check != check:
                     continue
-                metric = first[each.figures[0]]
+                metric = first[each.figure]
                 values[number, at] = metric.value / each.nominal
                 medians[number, at] = (metric.value if metric.median is None else metric.median) / each.nominal
-                words[number, at] = max(_number(entries[figure].verdict) for figure in each.figures)
+                words[number, at] = _number(entries[each.figure].verdict)
                 for which, look in enumerate(looks):
-                    if each.figures[0] in look.figures:
-                        later[which, number, at] = look.figures[each.figures[0]].value / each.nominal
+                    if each.figure in look.figures:
+                        later[which, number, at] = look.figures[each.figure].value / each.nominal
         runs.append(tuple(_run(name, number, each) for each in of_one_run(verdicts)))
     return RealNights(values, medians, later, words.astype(np.int8), tuple(runs))
 

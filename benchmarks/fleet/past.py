@@ -25,8 +25,6 @@ def with_past(seen: Measured, found: np.ndarray, carried: Carried | None = None)
     """The words with DEGRADED for what passes by its reference and is worse than its own past."""
     nodes, nights, count = found.shape
     found = found.copy()
-    # On a shared host what one of several flows gets is the moment's.
-    compared = np.array([seen.host == "own" or not each.share for each in columns()])
     state = _State(nodes, count, thresholds.EVIDENCE[seen.host])
     for night in range(nights):
         part = np.zeros((nodes, count)) if carried is None else carried.part[:, night]
@@ -36,7 +34,7 @@ def with_past(seen: Measured, found: np.ndarray, carried: Carried | None = None)
         values, words = seen.values[:, night], found[:, night]
         sums = state.sums(values, factor, doubt)
         slow = state.whole & (sums > state.evidence)
-        worse = (slow | state.one_night(values, factor, doubt)) & compared & known
+        worse = (slow | state.one_night(values, factor, doubt)) & known
         passed = words == PASS
         words[worse & passed] = DEGRADED
         state.enter(values, sums, passed & ~worse, (passed | (words == DEGRADED)) & worse, known)

@@ -100,6 +100,7 @@ def from_nothing_judged(found: Sequence[Finding], metrics: Sequence[JudgedMetric
     compared = any(good(m.verdict) for m in metrics) or any(f.verdict == "PASS" for f in found)
     if compared or not passes(worst([f.verdict for f in found] + [m.verdict for m in metrics])):
         return []
+    metrics = [metric for metric in metrics if not metric.judged_elsewhere] or metrics
     if metrics and all(m.unlimited for m in metrics):
         return [messages.NO_LIMITS.finding(UNJUDGED)]
     if metrics:

@@ -78,8 +78,8 @@ def propose(
     tuned: dict[RowPlace, TunedLimit] = {}
     kept: dict[RowPlace, str] = {}
     looser: dict[str, dict[RowPlace, float]] = {}
-    rows = dict(today.rows)
-    figures = figures_of_a_node(chosen.pools) + sum(place not in places for place in today.rows)
+    rows = {place: row for place, row in today.rows.items() if (place[0], place[2]) not in chosen.elsewhere}
+    figures = figures_of_a_node(chosen.pools) + sum(place not in places for place in rows)
     allowed = chances(figures)
     for place, pool in places.items():
         limit = _impossible(pool) or limits.limit(pool, allowed)
