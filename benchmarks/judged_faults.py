@@ -28,7 +28,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
 from benchmarks.fault_trials import wilson  # noqa: E402
-from benchmarks.simulated_nights import CHECKS, FAULTS, MODEL, NODE, Night, figures, levels  # noqa: E402
+from benchmarks.simulated_nights import CHECKS, FAULTS, MODEL, NODE, Night, figures, judged_rates, levels  # noqa: E402
 from nearfar.base import worst  # noqa: E402
 from nearfar.history.tuning import ChosenSamples, TuneOptions, proposal  # noqa: E402
 from nearfar.history.tuning.reference_text import CurrentFile  # noqa: E402
@@ -54,10 +54,10 @@ def tuned(n: int, host: str, source: random.Random) -> ReferenceFile:
 
 
 def reference_file(
-    runs: Sequence[Sequence[Mapping[str, tuple[float, float]]]], stamp: Mapping[str, str] | None = None
+    runs: Sequence[Sequence[Mapping[str, float]]], stamp: Mapping[str, str] | None = None
 ) -> ReferenceFile:
     """The reference file that a tune proposes from the runs of each node with the software ``stamp``; a run has of each cell the
-    plateau, and the median of one of its flows, GB/s."""
+    plateau, GB/s."""
     when = datetime(2026, 11, 1, tzinfo=timezone.utc)
     chosen = ChosenSamples(tuple(_pools(runs)), ("simulated",), when, when, stamp or {}, {}, 0)
     with tempfile.TemporaryDirectory() as folder:
@@ -67,14 +67,13 @@ def reference_file(
         return ReferenceFile(path, references.known_checks())
 
 
-def _pools(runs: Sequence[Sequence[Mapping[str, tuple[float, float]]]]) -> Iterator[Pool]:
+def _pools(runs: Sequence[Sequence[Mapping[str, float]]]) -> Iterator[Pool]:
     """The figures of each node's runs, grouped as the tune groups what a history holds: by check and class of path."""
     for (check, row), metrics in _rows().items():
         one, found = metrics[0], []
         for metric in metrics:
-            place = 0 if metric.flow is None else 1
             for number, own in enumerate(runs):
-                values = tuple(run[str(metric.cell)][place] for run in own)
+                values = tuple(run[str(metric.cell)] for run in own)
                 found.append(NodeFigure(f"n{number:03}", metric.name, values))
         engine = "cpu" if one.quantity == "stream" else "ce"
         kind = kind_of(
@@ -90,9 +89,8 @@ def _rows() -> dict[tuple[str, str], list[Metric]]:
     found: dict[tuple[str, str], list[Metric]] = {}
     night = Night(levels(source), "own", source)
     for check in CHECKS:
-        for metric in figures(check, night.document(check)):
-            if metric.unit == "GB/s":
-                found.setdefault((check, references.row_keys(metric)[-1]), []).append(metric)
+        for metric in judged_rates(check, night.document(check)):
+            found.setdefault((check, references.row_keys(metric)[-1]), []).append(metric)
     return found
 
 

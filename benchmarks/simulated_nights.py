@@ -159,13 +159,9 @@ class Night:
         chosen = [path for path in PATHS if path.check == check and (cells is None or path.cell in cells)]
         return _document([_result(path, self.visits(path)) for path in chosen])
 
-    def values(self) -> dict[str, tuple[float, float]]:
-        """Of each cell the plateau, and the median of one of its flows, as a document has them."""
-        found = {}
-        for path in PATHS:
-            samples = [sample for visit in self.visits(path) for sample in visit]
-            found[path.cell] = plateau(samples), median(samples) / len(path.cell.split("+"))
-        return found
+    def values(self) -> dict[str, float]:
+        """Of each cell the plateau, as a document has it."""
+        return {path.cell: plateau(sample for visit in self.visits(path) for sample in visit) for path in PATHS}
 
 
 def levels(source: random.Random) -> dict[str, float]:
@@ -176,6 +172,11 @@ def levels(source: random.Random) -> dict[str, float]:
 def figures(check: str, document: Document) -> list[Metric]:
     """The figures of a document, as the check has them."""
     return [each for each in question.named(check).figures(document, NODE) if isinstance(each, Metric)]
+
+
+def judged_rates(check: str, document: Document) -> list[Metric]:
+    """Those of them that are rates, and judge their fact."""
+    return [m for m in figures(check, document) if m.unit == "GB/s" and question.judged_elsewhere(check, m) is None]
 
 
 def plateau(samples: Iterable[float]) -> float:

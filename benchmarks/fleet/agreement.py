@@ -72,7 +72,7 @@ def real_nights(name: str, host: str, left: np.ndarray, file: ReferenceFile, see
     nights, count = left.shape
     values, medians, words = (np.full((nights, count), np.nan) for _ in range(3))
     later = np.full((LATER, nights, count), np.nan)
-    plateau = {each.path.cell: number for number, each in enumerate(columns()) if not each.share}
+    plateau = {each.path.cell: number for number, each in enumerate(columns())}
     runs, before, slow = [], _Past(), 0
     for number in range(nights):
         levels = {cell: level * left[number, plateau[cell]] for cell, level in own.items()}
@@ -86,13 +86,13 @@ def real_nights(name: str, host: str, left: np.ndarray, file: ReferenceFile, see
             for at, each in enumerate(columns()):
                 if each.path.check != check:
                     continue
-                metric = first[each.figures[0]]
+                metric = first[each.figure]
                 values[number, at] = metric.value / each.nominal
                 medians[number, at] = (metric.value if metric.median is None else metric.median) / each.nominal
-                words[number, at] = max(_number(entries[figure].verdict) for figure in each.figures)
+                words[number, at] = _number(entries[each.figure].verdict)
                 for which, look in enumerate(looks):
-                    if each.figures[0] in look.figures:
-                        later[which, number, at] = look.figures[each.figures[0]].value / each.nominal
+                    if each.figure in look.figures:
+                        later[which, number, at] = look.figures[each.figure].value / each.nominal
         slow = slow + 1 if any(m.disturbance in disturbances.FELL for each in verdicts for m in each.metrics) else 0
         stays = [Finding("host", "FAIL", "")] if host == "own" and slow >= thresholds.HOST_BROKEN else []
         runs.append(tuple(_run(name, number, each, stays) for each in of_one_run(verdicts)))

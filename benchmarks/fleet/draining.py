@@ -92,7 +92,7 @@ def drains(made: Words, host: str, policy: Policy) -> Drained:
 def _everybodys(words: np.ndarray, policy: Policy) -> np.ndarray:
     """The columns that fail on so many nodes at once that it is not the nodes."""
     nodes = len(words)
-    names = [(each.path.check, general(each.figures[0])) for each in columns()]
+    names = [(each.path.check, general(each.figure)) for each in columns()]
     found = np.zeros(words.shape, dtype=bool)
     for name in dict.fromkeys(names):
         own = np.array([other == name for other in names])

@@ -39,16 +39,14 @@ class Fleet:
         found = self.levels[node, night, cells[column]]
         for number, each in enumerate(columns()):
             own = column == number
-            found[own] *= drawn(self.tables[each.path.kind], each.share, (int(own.sum()),), source)[0]
+            found[own] *= drawn(self.tables[each.path.kind], (int(own.sum()),), source)[0]
         return found
 
 
-def drawn(
-    table: Table, share: bool, shape: tuple[int, ...], source: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def drawn(table: Table, shape: tuple[int, ...], source: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The figure of runs drawn from a table, and their median."""
     at = source.integers(len(table.plateau), size=shape)
-    return (table.median[at], table.median[at]) if share else (table.plateau[at], table.median[at])
+    return table.plateau[at], table.median[at]
 
 
 def fleet(
@@ -58,15 +56,8 @@ def fleet(
     levels, loaded = worlds.levels(world, host, nodes, nights, source)
     values = np.empty((nodes, nights, len(columns())))
     medians = np.empty_like(values)
-    ratios: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     for number, each in enumerate(columns()):
-        # Plateau and median of a cell are of the same samples.
-        if each.cell not in ratios:
-            left = worlds.wild(world, (nodes, nights), source)
-            ratios[each.cell] = tuple(
-                left * part for part in drawn(tables[each.path.kind], False, (nodes, nights), source)
-            )
-        plateau, median = ratios[each.cell]
-        values[:, :, number] = levels[:, :, each.cell] * (median if each.share else plateau)
-        medians[:, :, number] = levels[:, :, each.cell] * median
+        left = levels[:, :, each.cell] * worlds.wild(world, (nodes, nights), source)
+        plateau, median = drawn(tables[each.path.kind], (nodes, nights), source)
+        values[:, :, number], medians[:, :, number] = left * plateau, left * median
     return Fleet(host, values, medians, levels, loaded, tables)

@@ -82,7 +82,7 @@ def fallen(seen: Measured, limits: Limits, found: np.ndarray) -> np.ndarray:
         told |= together[:, :, None] & host & np.array([flow in each.path.cell for each in columns()])
     for number, each in enumerate(columns()):
         one_way = ("n0:g" in each.path.cell) != (":n0" in each.path.cell)
-        if each.path.check == "saturation_check" and not each.share and one_way:
+        if each.path.check == "saturation_check" and one_way:
             # The simulated documents share a sum evenly among its flows.
             told |= bad[:, :, number, None] & np.array([other.cell == each.cell for other in columns()])
     return told & bad

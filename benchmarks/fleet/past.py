@@ -16,8 +16,6 @@ def with_past(seen: Measured, found: np.ndarray) -> np.ndarray:
     """The words with DEGRADED for what passes by its reference and is worse than its own past."""
     nodes, nights, count = found.shape
     found = found.copy()
-    # On a shared host what one of several flows gets is the moment's.
-    compared = np.array([seen.host == "own" or not each.share for each in columns()])
     summed = np.array([len(each.gpus) < 2 or each.path.kind == "pair" for each in columns()])
     state = _State(nodes, count, thresholds.EVIDENCE[seen.host])
     for night in range(nights):
@@ -25,7 +23,7 @@ def with_past(seen: Measured, found: np.ndarray) -> np.ndarray:
         values = seen.values[:, night] / state.common(seen.values[:, night])
         sums = state.sums(values)
         slow = state.whole & (sums > state.evidence) & summed
-        worse = (slow | state.one_night(values)) & compared
+        worse = slow | state.one_night(values)
         passed = words == PASS
         words[worse & passed] = DEGRADED
         state.enter(seen.values[:, night], sums, passed & ~worse, (passed | (words == DEGRADED)) & worse)
@@ -39,7 +37,7 @@ def _alike() -> tuple[tuple[int, list[int]], ...]:
     for number, own in enumerate(columns()):
         alike = [
             at for at, each in enumerate(columns())
-            if (each.row, each.share) == (own.row, own.share) and own.gpus and own.gpus.isdisjoint(each.gpus)
+            if each.row == own.row and own.gpus and own.gpus.isdisjoint(each.gpus)
         ]  # fmt: skip
         if alike:
             found.append((number, alike))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks import judged_faults
-from benchmarks.simulated_nights import NODE, PATHS
+from benchmarks.simulated_nights import NODE
 from nearfar.verdict import references
 from nearfar.verdict.references import KnownLevel, ReferenceFile
 
@@ -48,19 +48,9 @@ def pool(
 
 def file_of(figures: np.ndarray) -> ReferenceFile:
     """What a tune proposes from a ``pool``."""
-    at = {(each.cell, each.share): number for number, each in enumerate(columns())}
-    nominal = np.array([each.nominal for each in columns()])
-    nodes = (figures * nominal).tolist()
-    runs = [[_run(run, at) for run in own] for own in nodes]
+    nominal, cells = np.array([each.nominal for each in columns()]), [each.path.cell for each in columns()]
+    runs = [[dict(zip(cells, run)) for run in own] for own in (figures * nominal).tolist()]
     return judged_faults.reference_file(runs, {DRIVER: BEFORE})
-
-
-def _run(figures: Sequence[float], at: Mapping[tuple[int, bool], int]) -> dict[str, tuple[float, float]]:
-    found = {}
-    for number, path in enumerate(PATHS):
-        plateau = figures[at[number, False]]
-        found[path.cell] = plateau, figures[at[number, True]] if (number, True) in at else plateau
-    return found
 
 
 def limits(files: Sequence[ReferenceFile], driver: str = BEFORE, levels: Sequence[KnownLevel] = ()) -> Limits:
@@ -72,7 +62,7 @@ def limits(files: Sequence[ReferenceFile], driver: str = BEFORE, levels: Sequenc
         for check, metrics in node_metrics().items():
             resolved = references.resolve(metrics, check, [file], NODE, stamp={DRIVER: driver}, levels=levels)
             for number, each in enumerate(columns()):
-                found = resolved.get(each.figures[0]) if each.path.check == check else None
+                found = resolved.get(each.figure) if each.path.check == check else None
                 if found is None or found.origin == "siblings":
                     continue
                 value[row, number] = found.value / each.nominal

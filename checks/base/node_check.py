@@ -289,23 +289,21 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             self.references = self.references_of(self.metrics, stamp, levels)
         models = sorted({gpu.name for gpu in self.expected.gpus if gpu.name})
         if self.kind == "measured":
-            for check, names in self.judged_by(self.metrics).items():
-                own = {name: self.references[name] for name in names}
-                unused += verdict.from_unused_references(self.reference_files, check, own, models)
+            for check, figures in self.judged_by(self.metrics).items():
+                unused += verdict.from_unused_references(self.reference_files, check, figures, self.references, models)
         return unused
 
     def judged_by(self, figures):
-        """The names of figures by the check whose references judge them; the check itself is always among these."""
+        """The figures by the check whose references judge them; the check itself is always among these."""
         by_check = {self.name: []}
         for metric in figures:
-            by_check.setdefault(self.question.references_of(metric), []).append(metric.name)
+            by_check.setdefault(self.question.references_of(metric), []).append(metric)
         return by_check
 
     def references_of(self, figures, stamp, levels=()):
         """The references of figures by name; None where there is none. ``levels``: what the fleet has with each software."""
         resolved = {}
-        for check, names in self.judged_by(figures).items():
-            own = [metric for metric in figures if metric.name in set(names)]
+        for check, own in self.judged_by(figures).items():
             resolved |= references.resolve(
                 own, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
                 ranges=self.ranges, levels=levels, system=self.current_system.name,

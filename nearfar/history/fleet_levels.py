@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import day_text, statistics, utc_text, write_atomically
-from nearfar.measurement import MADE_OF_OTHERS
+from nearfar.measurement import EXPLAINING
 from nearfar.verdict import disturbances, thresholds
 from nearfar.verdict.references import SOFTWARE, software_changes
 
@@ -109,7 +109,7 @@ def _sound() -> pl.Expr:
         pl.col("converged").fill_null(True) & pl.col("verified").fill_null(True) & ~pl.col("throttled").fill_null(False)
         & pl.col("disturbance").eq(disturbances.OWN_HOST).fill_null(True)
         & ~pl.col("quick").fill_null(False) & ~pl.col("contended").fill_null(False)
-        & pl.col("value").is_finite() & (pl.col("value") > 0) & ~pl.col("quantity").is_in(list(MADE_OF_OTHERS))
+        & pl.col("value").is_finite() & (pl.col("value") > 0) & ~pl.col("quantity").is_in(list(EXPLAINING))
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from nearfar.base import ORDER, statistics
-from nearfar.measurement import TIME_UNITS
+from nearfar.measurement import SIZE_UNIT, TIME_UNITS
 from nearfar.verdict import disturbances
 
 from .lazy_polars import pl
@@ -30,7 +30,7 @@ COLUMNS = (
     "disturbance",
 )
 #: Units in which less is better.
-LESS_IS_BETTER = TIME_UNITS
+LESS_IS_BETTER = (*TIME_UNITS, SIZE_UNIT)
 #: What each word of the column ``disturbance`` says.
 DISTURBED = {
     "cpus": "other processes used the CPUs",

@@ -25,8 +25,10 @@ TAIL = "tail"
 COMPUTE_UNITS = ("GFLOP/s",)
 #: Units of times, of which less is better.
 TIME_UNITS = ("us", "ns", "ms", "s")
-#: Quantities of derived figures: they explain, and the figures that they are derived from are judged.
+#: Quantities of derived figures.
 MADE_OF_OTHERS = (RATIO, TASK, SIZE, TAIL)
+#: Those of which a node may be accepted without a reference, and that have no history: they explain.
+EXPLAINING = (RATIO, TAIL)
 
 
 def program_subject(name: str) -> str:

@@ -21,6 +21,7 @@ from .catalogue import (
     named,
     questions,
 )
+from .judged_facts import judged_elsewhere, judged_elsewhere_by_parts
 from .question import ACCEPT, LEVELS, NIGHTLY, OSU, OWN, QUICK, Question, of_cell
 
 __all__ = [
@@ -38,6 +39,8 @@ __all__ = [
     "check_rank",
     "covering_health",
     "find",
+    "judged_elsewhere",
+    "judged_elsewhere_by_parts",
     "messages",
     "named",
     "of_cell",

@@ -12,7 +12,7 @@ QUESTION = Question(
     cells=cells.memory_kernels,
     levels=(ACCEPT,),
     systems=("-modelled",),
-    # Two visits describe a figure that host_memory_check, or the GPU's model, judges; waiting for one that comes again costs more.
+    # Two visits describe a figure that host_memory_check or gpu_memory_check judges; waiting for one that comes again costs more.
     options=("--visits", "2"),
     nothing_to_ask="no memory that this process may use",
     findings=smaller_sizes,

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from nearfar.base import statistics
-from nearfar.measurement import MADE_OF_OTHERS, TIME_UNITS, AnyMetric, Metric
+from nearfar.measurement import EXPLAINING, TIME_UNITS, AnyMetric, Metric
 from nearfar.verdict.references import with_unit
 
 from . import thresholds
@@ -100,7 +100,7 @@ def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
     """
     if (
         len(past.values) < thresholds.FEWEST_NIGHTS
-        or metric.quantity in MADE_OF_OTHERS
+        or metric.quantity in EXPLAINING
         or metric.unit not in (*_RATES, *TIME_UNITS)
     ):
         return None

@@ -16,11 +16,13 @@ from nearfar.measurement import (
     HARDWARE_THROTTLES,
     RATIO_UNIT,
     SOFT_FAILURES,
+    AnyMetric,
     Document,
     Unmeasured,
     subject_key,
 )
-from nearfar.verdict.references import Reference, ReferenceFile
+from nearfar.question import judged_elsewhere
+from nearfar.verdict.references import Reference, ReferenceFile, row_keys
 
 from . import messages, thresholds
 from .verdict_types import JudgedMetric
@@ -100,6 +102,7 @@ def from_nothing_judged(found: Sequence[Finding], metrics: Sequence[JudgedMetric
     compared = any(good(m.verdict) for m in metrics) or any(f.verdict == "PASS" for f in found)
     if compared or not passes(worst([f.verdict for f in found] + [m.verdict for m in metrics])):
         return []
+    metrics = [metric for metric in metrics if not metric.judged_elsewhere] or metrics
     if metrics and all(m.unlimited for m in metrics):
         return [messages.NO_LIMITS.finding(UNJUDGED)]
     if metrics:
@@ -236,17 +239,22 @@ def _slow_cpus(raw: Mapping[str, Any]) -> list[Finding]:
 
 
 def from_unused_references(
-    files: Sequence[ReferenceFile], check: str, references: Mapping[str, Reference | None], models: Sequence[str]
-) -> list[Finding]:
+    files: Sequence[ReferenceFile], check: str, figures: Sequence[AnyMetric], references: Mapping[str, Reference | None],
+    models: Sequence[str],
+) -> list[Finding]:  # fmt: skip
     """One for each tuned file that has entries for ``check`` of which not one fits a figure: the site believes that they judge.
 
-    ``references`` are the figures' by name, ``models`` those of the node's GPUs."""
-    used = {reference.file for reference in references.values() if reference is not None}
+    ``references`` are those of the ``figures`` by name, ``models`` the node's GPUs. Entries of what another figure judges, from an older
+    file, are ignored.
+    """
+    used = {reference.file for figure in figures if (reference := references[figure.name]) is not None}
+    ignored = {row for figure in figures if judged_elsewhere(check, figure) for row in row_keys(figure)}
     found = []
     for file in files:
         tables = file.tables.get(check, {})
         names = tables.get(None, tables)
-        if file.origin != "tuned" or not names or not references or str(file.file.path) in used:
+        known = {row for table in tables.values() for row in table}
+        if file.origin != "tuned" or known <= ignored or not figures or str(file.file.path) in used:
             continue
         where: dict[str, Any] = {"file": str(file.file.path), "line": file.file.line(check), "check": check}
         found.append(

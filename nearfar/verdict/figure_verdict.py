@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, Finding, Message
-from nearfar.measurement import CELL_QUANTITIES, MADE_OF_OTHERS, RATIO_UNIT, AnyMetric, SubjectMetric, consistency
+from nearfar.measurement import CELL_QUANTITIES, EXPLAINING, RATIO_UNIT, AnyMetric, SubjectMetric, consistency
 from nearfar.topology import LOCAL_CLASS, Node
 from nearfar.verdict.references import Reference, figure, with_unit
 
@@ -39,15 +39,19 @@ def _of_host_memory(metric: AnyMetric) -> bool:
     return not isinstance(metric, SubjectMetric) and all(flow.kind == "stream" for flow in metric.cell.flows)
 
 
-def _verdict(metric: AnyMetric, reference: Reference | None, acceptance: bool, node: Node | None) -> Finding:
+def _verdict(
+    metric: AnyMetric, reference: Reference | None, acceptance: bool, node: Node | None, elsewhere: str | None
+) -> Finding:
     wrong = unsound(metric, node)
     if wrong is not None:
         return _finding(messages.INVALID, metric, flaw=wrong)
+    if reference is None and elsewhere:
+        return _finding(messages.JUDGED_ELSEWHERE, metric, elsewhere=elsewhere)
     if reference is None or reference.boundless:
         # Derived figures, and parts of 1, explain; the figures that they are derived from are judged. No more runs give a limit to
         # a figure that differs among healthy nodes by more than a fault would change it.
         explains = (
-            metric.quantity in MADE_OF_OTHERS
+            metric.quantity in EXPLAINING
             or metric.unit == RATIO_UNIT
             or (reference is not None and reference.origin == "tuned")
         )
@@ -94,10 +98,11 @@ def _finding(message: Message, metric: AnyMetric, verdict: str = "", **fields: A
 
 
 def of_figure(
-    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Baseline], acceptance: bool, node: Node | None
-) -> Finding:
-    """The verdict by the reference; what passes it may be worse than it was."""
-    finding = _verdict(metric, reference, acceptance, node)
+    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Baseline], acceptance: bool, node: Node | None,
+    elsewhere: str | None = None,
+) -> Finding:  # fmt: skip
+    """The verdict by the reference; what passes it may be worse than it was. ``elsewhere``: what judges the same fact instead."""
+    finding = _verdict(metric, reference, acceptance, node, elsewhere)
     before = past.get(metric.name)
     worse = (
         None if before is None or finding.verdict not in ("PASS", NOT_JUDGED) else baseline.worsening(metric, before)
@@ -114,25 +119,17 @@ def other_direction(
     past: Mapping[str, Baseline],
     node: Node | None,
 ) -> str:
-    """What the opposite direction of a host path says: a direction alone points at another part than both."""
-    if isinstance(metric, SubjectMetric) or metric.quantity == "ratio" or metric.total:
+    """What the opposite direction of a host path, alone too, says: a direction alone points at another part than both."""
+    if isinstance(metric, SubjectMetric) or not metric.cell.lone or metric.derived:
         return ""
-    flow = metric.flow or metric.cell.flows[0]
-    if flow.kind != "host":
-        return ""
-    for other in metrics:
-        if isinstance(other, SubjectMetric):
+    flow = metric.cell.flows[0]
+    path = flow.numa_node, flow.gpus, flow.options, metric.quantity
+    for other in metrics if flow.kind == "host" else ():
+        if isinstance(other, SubjectMetric) or not other.cell.lone or other.derived:
             continue
-        beside = other.flow or other.cell.flows[0]
-        same_path = (beside.numa_node, beside.gpus, beside.options) == (flow.numa_node, flow.gpus, flow.options)
-        same_load = other.cell == metric.cell or (other.cell.lone and metric.cell.lone)
-        if (
-            same_path
-            and same_load
-            and not other.total
-            and other.quantity == metric.quantity
-            and beside.direction != flow.direction
-        ):
+        beside = other.cell.flows[0]
+        same = (beside.numa_node, beside.gpus, beside.options, other.quantity) == path
+        if same and beside.direction != flow.direction:
             verdict = of_figure(other, references.get(other.name), past, False, node).verdict
             if verdict == NOT_JUDGED:
                 return ""

@@ -21,6 +21,7 @@ from nearfar.measurement import (
     shared,
     without_samples,
 )
+from nearfar.question import judged_elsewhere
 from nearfar.topology import Node
 from nearfar.verdict.references import Reference, question_of, row_keys
 
@@ -76,8 +77,10 @@ def judge(
     ``host``: ``own``, or ``shared`` with others that the node cannot see.
     ``later``: what was measured again in the same case; ``earlier``: the verdict of the same case before it was run again.
     """
+    elsewhere = {m.name: words for m in metrics if (words := judged_elsewhere(subject.check, m)) is not None}
+    past = {name: each for name, each in _comparable(past or {}, metrics, host).items() if name not in elsewhere}
     node = None if document is None else document.node
-    past, common = common_factor.without(_comparable(past or {}, metrics, host), metrics, node)
+    past, common = common_factor.without(past, metrics, node)
     missing = missing_subjects(document, asked, quantities)
     raw = {} if document is None else document.raw
     found = [
@@ -88,7 +91,8 @@ def judge(
     found += [*looks.findings(later, found), *looks.failed_before(earlier, found, metrics)]
 
     def judge_one(metric: AnyMetric) -> JudgedMetric:
-        return _judge_metric(metric, references.get(metric.name), metrics, references, past, acceptance, node, raw)
+        own = references.get(metric.name), elsewhere.get(metric.name)
+        return _judge_metric(metric, *own, metrics, references, past, acceptance, node, raw)
 
     judged = _doubt_what_is_made_of(metrics, [judge_one(metric) for metric in metrics], node)
     judged = looks.settle(metrics, judged, later, earlier, subject.time, judge_one)
@@ -167,6 +171,7 @@ def headline(verdict: Verdict) -> str:
 def _judge_metric(
     metric: AnyMetric,
     reference: Reference | None,
+    elsewhere: str | None,
     metrics: Sequence[AnyMetric],
     references: Mapping[str, Reference | None],
     past: Mapping[str, Baseline],
@@ -184,7 +189,7 @@ def _judge_metric(
     gpus, held = document_facts.gpus_of(moved), document_facts.held_down(raw)
     throttled = document_facts.throttled(gpus, held)
     state = metric.state if isinstance(metric, SubjectMetric) else None
-    finding = figure_verdict.of_figure(metric, reference, past, acceptance, node)
+    finding = figure_verdict.of_figure(metric, reference, past, acceptance, node, elsewhere)
     verdict, reason = finding.verdict, finding.reason or None
     before = past.get(metric.name)
     if verdict in ("FAIL", "DEGRADED"):

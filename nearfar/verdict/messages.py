@@ -125,6 +125,7 @@ INVALID = Message(
 DERIVED_FROM_INVALID = Message(
     "figure.derived_from_invalid", "INDETERMINATE", "{figure}: {reading}, derived from a figure that is not valid",
 )  # fmt: skip
+JUDGED_ELSEWHERE = Message("figure.judged_elsewhere", NOT_JUDGED, "{figure}: {reading}, not judged: {elsewhere}")
 NO_REFERENCE = Message("figure.no_reference", NOT_JUDGED, "{figure}: {reading}, not judged: no reference")
 NO_LIMIT = Message(
     "figure.no_limit", NOT_JUDGED,

@@ -82,6 +82,7 @@ def _path(
         result is None
         or entry.quantity != "copy"
         or entry.derived
+        or entry.judged_elsewhere
         or cell is None
         or not cell.lone
         or not entry.plateau

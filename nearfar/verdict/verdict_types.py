@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from nearfar.base import Finding, good
 from nearfar.cells import Cell, CellError, Flow, parse
-from nearfar.measurement import MADE_OF_OTHERS, BaseMetric, Unmeasured
+from nearfar.measurement import EXPLAINING, BaseMetric, Unmeasured
 
+from .messages import JUDGED_ELSEWHERE
 from .references import WIDENED, figure, more_digits, with_unit
 
 
@@ -172,9 +173,14 @@ class JudgedMetric(BaseMetric):
         return self.reference is not None and self.reference.origin == "tuned" and not self.bounded
 
     @property
+    def judged_elsewhere(self) -> bool:
+        """Whether another figure judges the same fact."""
+        return self.code == JUDGED_ELSEWHERE.code
+
+    @property
     def explains(self) -> bool:
         """Whether this only explains others, and was never to be judged."""
-        return self.quantity in MADE_OF_OTHERS and not self.bounded
+        return self.judged_elsewhere or (self.quantity in EXPLAINING and not self.bounded)
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,7 @@ def test_four_real_gpus_pass_and_a_slow_pair_is_named() -> None:
     broken = judged(document({**rates, "g0:g1+g1:g0": [389.0, 120.0]}))
     assert broken["verdict"] == "DEGRADED"
     assert (
-        "GPU 1 to GPU 0, both directions at once: 120.0 GB/s, expected at least 350.5 GB/s (siblings: 389.4 GB/s, "
+        "GPUs 0 and 1, both directions at once, together: 509.0 GB/s, expected at least 700.9 GB/s (siblings: 778.8 GB/s, "
         in " ".join(broken["reasons"])
     )
 

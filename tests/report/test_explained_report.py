@@ -308,8 +308,8 @@ def test_many_nodes_share_the_terminals_line(tmp_path: Path) -> None:
     (folder / "vm2" / "host_device_check" / "verdict.json").write_text(json.dumps({**data, "node": "vm2"}))
     report.build(folder)
     first, second = (line for line in report.summary(folder, colour=False).splitlines() if "explained by" in line)
-    assert " slow cells (vm); and 3 figures that follow from it. The worst: " in first
-    assert second.endswith(" slow cells (vm2); and 3 figures that follow from it")
+    assert " slow cells (vm); and 2 figures that follow from it. The worst: " in first
+    assert second.endswith(" slow cells (vm2); and 2 figures that follow from it")
 
 
 def test_checks_of_other_windows_are_not_mixed_in() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from nearfar import measurement, report
+from nearfar.base import NOT_JUDGED
 from nearfar.cells import parse
 from nearfar.report.charts import CellGaps
 from nearfar.report.sections import memory_matrices
@@ -17,10 +18,11 @@ from tests.report.test_report import Page
 @pytest.mark.parametrize("check", gpu_memory.CHECKS)
 def test_an_untuned_healthy_node_passes(check: str) -> None:
     made = gpu_memory.judged(check)
-    assert made.verdict == "PASS", made.reasons
+    assert made.verdict == ("PASS" if check == "gpu_memory_check" else NOT_JUDGED), made.reasons
     own = [m for m in made.metrics if m.path_class == "device_local" and m.cell is not None and m.cell.lone]
     assert len(own) == (2 if check == "gpu_memory_check" else 14)
-    assert {m.reference.origin for m in own if m.reference is not None} == {"model"} and all(m.verified for m in own)
+    assert {m.reference and m.reference.origin for m in own} == {"model" if check == "gpu_memory_check" else None}
+    assert all(m.verified for m in own)
 
 
 @pytest.mark.parametrize(("factor", "word"), [(0.96, "PASS"), (0.93, "DEGRADED"), (0.54, "FAIL")])

@@ -53,9 +53,7 @@ def test_a_row_has_figures_of_one_kind_and_verdict(slow: Path) -> None:
     rows = [re.split(r" {2,}", line[start:]) for line in lines if " GB/s" in line[start:] and line[0] in "PFDn ("]
     figures = {row[0]: row[1:] for row in rows}
     assert figures["D2H: g2→n0"] == ["27.7 GB/s", "57.6", "48 %"], "not in one range with the three that are well"
-    assert figures["D2H of both: g2→n0 beside n0→g2"][0] == "25.1 GB/s", (
-        "what it has beside another flow is of another kind"
-    )
+    assert not any(kind.startswith("D2H of both") for kind in figures), "the sum is judged"
     assert figures["NV18 write"] == ["396.1–396.3 GB/s", "400.0", "99 %"]
 
 
@@ -73,7 +71,7 @@ def test_page_and_terminal_say_once_that_siblings_alone_judged(tmp_path: Path) -
 def test_what_did_not_pass_comes_to_its_rows_first(slow: Path) -> None:
     lines = shown(slow)
     words = [line.split("  ")[0] for line in lines if re.match(r"(FAIL|DEGRADED) ", line)]
-    assert words[:3] == ["FAIL", "DEGRADED", "DEGRADED"]
+    assert words[:2] == ["FAIL", "DEGRADED"]
     assert any(line.startswith("… and ") and line.endswith("none worse") for line in lines)
 
 

@@ -81,7 +81,7 @@ def test_references_at_nominal_values_raise_nothing(
         f"system: mine\npartitions:\n  - {{name: gpu, node_type: {node_type}, features: [gpu], references: mine}}\n"
     )
     folder = site(tmp_path_factory.mktemp("nominal"), systems_mine=system, references_mine=text)
-    assert said(folder) == []
+    assert [line for line in said(folder) if ": info: " not in line] == []
 
 
 def right(row: str, metrics: list[AnyMetric], node: Node) -> list[Any]:

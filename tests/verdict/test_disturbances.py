@@ -377,7 +377,7 @@ def test_a_run_where_nothing_settled_has_one_reason() -> None:
 
 @pytest.mark.parametrize("host, expected", [("own", "DEGRADED"), ("shared", "not judged")])
 def test_what_one_of_several_flows_gets_on_a_shared_host_is_the_moments(host: str, expected: str) -> None:
-    doc = document([together("n0:g0+g0:n0", [36.0, 62.0])])
+    doc = document([together("n0:g0+c0:n0/triad", [36.0, 62.0])])
     (share,) = [m for m in measurement.metrics(doc) if str(m.flow) == "n0:g0"]
     past = {share.name: Baseline((52.0, 51.8, 51.9, 52.1, 51.7, 52.0), "2026-11-01")}
     found = judged(doc, past=past, host=host)

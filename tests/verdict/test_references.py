@@ -231,29 +231,6 @@ def test_passing_by_a_reference_needs_no_word_on_siblings(tmp_path: Path) -> Non
     assert judge(None, found, subject=SUBJECT, metrics=measured).findings == ()
 
 
-def test_a_ratio_is_held_against_the_sites_own(tmp_path: Path) -> None:
-    ratio = metric("n1:g0", 0.97, "off_socket_over_near")
-    site = one(ratio, reference_file(tmp_path, TUNED))
-    assert (site.lowest, site.highest) == (pytest.approx(0.97 * 0.97), pytest.approx(0.97 * 1.03))
-
-
-def test_the_prediction_bounds_a_ratio_above_where_the_package_link_limits() -> None:
-    summit = load_node_type("summit", [CHECKOUT / "site"])
-    a, b = (summit.node.gpus[0].package, summit.node.gpus[-1].package)
-    narrow = {
-        name: replace(summit.capacities[name], value=30.0, published=True) for name in (f"p{a}-p{b}", f"p{b}-p{a}")
-    }
-    node_type = replace(summit, capacities={**summit.capacities, **narrow}, caps={})
-    far = next(n.index for n in summit.node.host_numa_nodes if n.package != a)
-    ratio = metric(f"n{far}:g0", 0.65, "off_socket_over_near")
-    found = resolve([ratio], CHECK, [], summit.node, node_type=node_type)[ratio.name]
-    assert found.value == pytest.approx(30 / 45.93, rel=0.02)
-    assert found.highest == pytest.approx(found.value * 1.15)
-    calibrated = {name: replace(c, published=False) for name, c in narrow.items()}
-    node_type = replace(node_type, capacities={**summit.capacities, **calibrated})
-    assert resolve([ratio], CHECK, [], summit.node, node_type=node_type)[ratio.name] is None
-
-
 def test_modelled_figures_meet_published_ones_alone(tmp_path: Path) -> None:
     tuned, published = reference_file(tmp_path, TUNED, "a.yaml"), reference_file(tmp_path, PUBLISHED, "b.yaml")
     assert one(metric("n0:g0", 55.5), tuned, published, kind="modelled").origin == "published"
@@ -387,8 +364,9 @@ def test_rows_of_latencies_and_of_gpu_pairs_are_no_rates_of_a_host_link(tmp_path
 
 def test_a_row_of_its_own_provenance_says_so(tmp_path: Path) -> None:
     text = TUNED.replace("n: 4,", 'n: 4, rows: {"host_device_check/H200/near.h2d": {n: 12}},')
+    text = text.replace('off_socket_over_near.h2d: [0.97, -0.03, 0.03, "1"]', "near.d2h: [55.2, -0.02, null, GB/s]")
     tuned = reference_file(tmp_path, text)
     note = one(metric("n0:g0", 55.5), tuned).note
     assert note == "tuned 2026-11-20, n = 12"
-    ratio = one(metric("n1:g0", 0.97, "off_socket_over_near"), tuned).note
-    assert ratio == "tuned 2026-11-20, n = 4"
+    back = one(metric("g0:n0", 55.2), tuned).note
+    assert back == "tuned 2026-11-20, n = 4"

@@ -122,18 +122,6 @@ def test_streams_into_memory_without_cpus_have_siblings_of_their_kind() -> None:
     assert resolve([*far, slow], "host_memory_check", [], CXL)[slow.name] is None
 
 
-def test_a_best_case_bounds_a_ratio_from_above_alone() -> None:
-    summit = load_node_type("summit", [CHECKOUT / "site"])
-    link = {name: replace(summit.capacities[name], value=30.0, published=True) for name in ("p0-p1", "p1-p0")}
-    node_type = replace(summit, capacities={**summit.capacities, **link}, caps={})
-    ratio = metric("n1:g0", 0.5, "off_socket_over_near")
-    reference = resolve([ratio], CHECK, [], summit.node, node_type=node_type)[ratio.name]
-    assert reference is not None and (reference.lowest, reference.highest) == (
-        None,
-        pytest.approx(reference.value * 1.15),
-    )
-
-
 def test_streams_that_the_cpuset_forbids_are_told() -> None:
     fewer = replace(NODE, allowed_cpus=(0, 1), allowed_numa_nodes=(0,))
     assert {(str(s.cell), s.code) for s in stream_left_out(fewer)} == {
@@ -210,14 +198,15 @@ def test_tuned_references_that_fit_nothing_are_told(tmp_path: Path) -> None:
     file = reference_file(tmp_path, TUNED.replace("    near.h2d", "    naer.h2d"))
     figures = [metric("n0:g0", 55.0)]
     found = resolve(figures, CHECK, [file], NODE)
-    (finding,) = from_unused_references([file], CHECK, found, ["NVIDIA H200"])
+    (finding,) = from_unused_references([file], CHECK, figures, found, ["NVIDIA H200"])
     assert (finding.code, finding.verdict) == ("references.unused", "INDETERMINATE")
     assert (finding.fields["check"], finding.fields["models"]) == (CHECK, ["NVIDIA H200"])
-    assert from_unused_references([file], "another_check", found, []) == []
+    assert from_unused_references([file], "another_check", figures, found, []) == []
 
 
 def test_tuned_references_that_fit_something_are_not_told(tmp_path: Path) -> None:
     file = reference_file(tmp_path, TUNED)
-    found = resolve([metric("n0:g0", 55.0)], CHECK, [file], NODE)
+    figures = [metric("n0:g0", 55.0)]
+    found = resolve(figures, CHECK, [file], NODE)
     assert any(reference is not None and reference.origin == "tuned" for reference in found.values())
-    assert from_unused_references([file], CHECK, found, []) == []
+    assert from_unused_references([file], CHECK, figures, found, []) == []

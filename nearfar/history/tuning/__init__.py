@@ -1,6 +1,6 @@
 """References from runs: limits with statistics that hold, as a diff that a person reviews.
 
-Needs: base, topology, cells, measurement, model.prediction, verdict, verdict.references, verdict.thresholds, history.
+Needs: base, topology, cells, measurement, model.prediction, question, verdict, verdict.references, verdict.thresholds, history.
 """
 
 from . import budget, limits, proposal, reference_text, samples, text

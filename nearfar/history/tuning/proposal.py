@@ -86,7 +86,8 @@ def propose(
     accepted: dict[RowPlace, float] = {}
     changed: dict[RowPlace, ReferenceRow] = {}
     stamped = {"date": day_text(chosen.last), "stamp": dict(chosen.stamp)}
-    figures = figures_of_a_node(chosen.pools) + sum(place not in places for place in today.rows)
+    known = [place for place in today.rows if place not in places and (place[0], place[2]) not in chosen.elsewhere]
+    figures = figures_of_a_node(chosen.pools) + len(known)
     allowed = chances(figures)
     for place, pool in places.items():
         limit = _impossible(pool) or limits.limit(pool, allowed)

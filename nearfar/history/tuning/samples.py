@@ -9,11 +9,12 @@ from functools import cached_property
 from typing import Any
 
 from nearfar.base import statistics
-from nearfar.cells import CellError, parse
+from nearfar.cells import split_class
 from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl
 from nearfar.measurement import COMPUTE_UNITS
+from nearfar.question import judged_elsewhere_by_parts
 from nearfar.topology import LOCAL_CLASS
-from nearfar.verdict import disturbances, row_fault
+from nearfar.verdict import cell_of, disturbances, row_fault
 from nearfar.verdict.references import known_checks
 
 from . import disturbed_runs, hosts
@@ -26,8 +27,8 @@ AHEAD = timedelta(days=1)
 _WIDE = 2 * 1.96
 #: Units whose figures are rates; beside times these are tuned.
 RATES = ("GB/s", "MB/s", "Mmsg/s", "GFLOP/s", "TFLOP/s")
-#: Ratios that are tuned beside what they are made of: far over near, and the slowest of many transfers over the median one.
-_OF_A_RATIO, _OF_THE_WORST = "_over_near", "_tail_worst"
+#: The ratio that is tuned: the slowest of many transfers over the median one.
+_OF_THE_WORST = "_tail_worst"
 #: The time of the slowest in a hundred transfers.
 _OF_A_PERCENTILE = "_tail_p99"
 
@@ -87,7 +88,8 @@ class Pool:
 @dataclass(frozen=True)
 class ChosenSamples:
     """What was chosen of a history: pools, the runs they come from, the software, and how many figures were left out by
-    reason. ``ahead`` are nodes with times in the future; ``names`` has the host of each host name that is not a host of its own."""
+    reason. ``ahead`` are nodes with times in the future; ``names`` has the host of each host name that is not a host of its own;
+    ``elsewhere`` check and row of the figures whose fact another one judges."""
 
     pools: tuple[Pool, ...]
     runs: tuple[str, ...]
@@ -98,6 +100,7 @@ class ChosenSamples:
     figures: int
     ahead: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: frozenset[tuple[str, str]] = frozenset()
 
 
 def choose(
@@ -171,6 +174,7 @@ def choose(
         figures=sum(len(figure["value"]) for figure in can_be),
         ahead=tuple(dict.fromkeys(ahead)),
         names={name: own for name, own in host.items() if name != own},
+        elsewhere=frozenset((f["check"], row) for f in can_be if _judged_elsewhere(f) for row in f["rows"]),
     )
 
 
@@ -299,16 +303,20 @@ def _mpi(figures: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 def _not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
     if figure["check"] not in known_checks():
         return "of a check that there is no more"
+    if _judged_elsewhere(figure):
+        return "of what another figure judges"
     unit = str(figure["unit"])
-    if (
-        unit not in RATES
-        and unit not in LESS_IS_BETTER
-        and not str(figure["class"]).endswith((_OF_A_RATIO, _OF_THE_WORST))
-    ):
+    if unit not in RATES and unit not in LESS_IS_BETTER and not str(figure["class"]).endswith(_OF_THE_WORST):
         return "derived from other figures, which are tuned"
     if "+" in str(figure["gpu_model"] or ""):
         return "of GPUs of two models"
     return "of another MPI" if figure["mpi"] not in (None, mpi) else None
+
+
+def _judged_elsewhere(figure: Mapping[str, Any]) -> bool:
+    check, quantity, unit = str(figure["check"]), str(figure["quantity"]), str(figure["unit"])
+    derived, cell = split_class(str(figure["class"]))[1], cell_of(str(figure["cell"]))
+    return judged_elsewhere_by_parts(check, quantity, unit, derived, cell, figure["flow"] is not None) is not None
 
 
 def _pool(
@@ -359,9 +367,8 @@ def kind_of(figure: Mapping[str, Any]) -> str:
         return "gpu"
     if figure["quantity"] == "stream":
         return "windowed" if str(figure["cell"]).startswith("g") else "stream"
-    try:
-        cell = parse(str(figure["cell"]))
-    except CellError:
+    cell = cell_of(str(figure["cell"]))
+    if cell is None:
         return "windowed"
     if any(flow.pageable for flow in cell.flows):
         return "pageable"

@@ -83,6 +83,7 @@ function path_class(m, g) {
 }
 
 function saturation(    w, n, k, i, p) {
+    if (gpus == 1) return
     split("h2d d2h both", ways, " ")
     for (w = 1; w <= 3; w++) {
         n = spread(); k = steps(n)

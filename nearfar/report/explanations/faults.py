@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from nearfar.base import NearfarError, site_directories
-from nearfar.cells import Cell, Flow, pretty
+from nearfar.cells import Cell, divided_by_the_fabric, pretty
 from nearfar.measurement import CELL_QUANTITIES, Document
 from nearfar.model.calibration import MeasuredCell, measured_cells, node_type_of
 from nearfar.model.diagnosis import (
@@ -113,25 +113,19 @@ def _worst(bad: SlowCell, measured: MeasuredCell, healthy: Healthy) -> str:
 
 
 def _tuned(node: NodeRun) -> dict[Cell, Healthy]:
-    """The cells of which the site's tuned references say what each flow should have."""
-    known: dict[tuple[Cell, Flow | None], tuple[float, float]] = {}
+    """The cells of which the site's tuned references say what they should have; of a sum each flow the same part, unless the fabric
+    divides it as it likes."""
+    found: dict[Cell, Healthy] = {}
     for metric in _metrics(node):
         reference, cell = metric.reference, metric.cell
         if cell is None or reference is None or reference.origin != "tuned" or not reference.value:
             continue
-        if metric.derived or metric.unit != "GB/s":
+        if metric.derived or metric.unit != "GB/s" or metric.flow is not None or divided_by_the_fabric(cell):
             continue
         bounds = [bound for bound in (reference.lowest, metric.degraded_below) if bound is not None]
         slack = 1 - max(bounds) / reference.value if bounds else 0.0
-        known[cell, cell.flows[0] if cell.lone else metric.flow] = reference.value, slack
-    found = {}
-    for cell in dict.fromkeys(cell for cell, _ in known):
-        each = [known.get((cell, flow)) for flow in cell.flows]
-        rates = [pair for pair in each if pair is not None]
-        if len(rates) == len(each):
-            slacks = [slack for _, slack in rates]
-            total = known.get((cell, None), (0.0, max(slacks)))
-            found[cell] = from_reference([rate for rate, _ in rates], slacks, total[1])
+        count = len(cell.flows)
+        found[cell] = from_reference([reference.value / count] * count, [slack] * count, slack)
     return found
 
 

@@ -139,7 +139,9 @@ class Figure(JudgedMetric):
     @property
     def expected_words(self) -> str:
         """The bound inside of which it is as expected: ``55.4 (≥ 54.3), tuned``."""
-        return expectation(self.reference, self.at_least, self.at_most) if self.reference else "no reference"
+        if self.reference is None:
+            return "judged elsewhere" if self.judged_elsewhere else "no reference"
+        return expectation(self.reference, self.at_least, self.at_most)
 
     @property
     def second_bound(self) -> str:

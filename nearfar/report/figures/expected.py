@@ -11,6 +11,8 @@ from .check_figures import Figure
 from .wording import origin, percent, plural, span
 
 NO_REFERENCE = f"{NOT_JUDGED}: no reference"
+#: Other figures judge the same facts.
+NOT_HERE = f"{NOT_JUDGED} here"
 
 
 def best_case_of(found: Iterable[Figure]) -> str:
@@ -44,7 +46,7 @@ def expected_of(found: list[Figure]) -> str:
     """The bounds of figures and where they are from; of modelled ones how they differ from what was published."""
     known = [f for f in found if f.reference]
     if not known:
-        return NO_REFERENCE
+        return NOT_HERE if found and all(f.judged_elsewhere for f in found) else NO_REFERENCE
     modelled = [f for f in known if f.published_beside]
     if modelled:
         return _beside_published(modelled)

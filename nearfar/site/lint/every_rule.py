@@ -109,7 +109,8 @@ def of_table(table: ReferenceTable, alive: Collection[int], memories: Mapping[st
     values = [c for c in line_rates.complaints(table, memories) if c.line not in {other.line for other in of_rows}]
     yield from (*of_rows, *values)
     silent = {complaint.line for complaint in (*of_rows, *values)}
-    for complaint in (*bounds.complaints(table), *contradictions.complaints(table)):
-        # Beside a value that is wrong others seem to contradict it.
+    for complaint in (*bounds.complaints(table), *contradictions.complaints(table), *rows.not_judged(table)):
+        # Beside a value that is wrong others seem to contradict it; of a row that has a fault that is enough.
         if complaint.line not in silent and not (values and complaint.rule == "contradiction"):
+            silent.add(complaint.line)
             yield complaint

@@ -11,11 +11,11 @@ from nearfar.base import NearfarError, did_you_mean
 from nearfar.cells import parse_metric_name, split_class
 from nearfar.measurement import AnyMetric
 from nearfar.mpi.osu import MPIS
-from nearfar.question import Question, named
+from nearfar.question import Question, judged_elsewhere, named
 from nearfar.topology import Node
 from nearfar.verdict.references import ReferenceFile, ReferenceRow, model_of
 
-from .complaints import ERROR, WARNING, Complaint, at
+from .complaints import ERROR, INFO, WARNING, Complaint, at
 from .known_metrics import Rows, rows
 from .reference_uses import FileUse
 
@@ -129,6 +129,15 @@ def complaints(table: ReferenceTable, alive: Collection[int]) -> Iterator[Compla
             yield table.complaint(ERROR, "unknown-row", f"{wrong}; it would judge nothing", row)
         elif table.figures is not None and row.line not in alive:
             yield table.complaint(WARNING, "dead", _why_dead(table, row.name), row)
+
+
+def not_judged(table: ReferenceTable) -> Iterator[Complaint]:
+    """Tuned rows, of before, of what another figure judges."""
+    for row in table.rows.values() if table.references.origin == "tuned" else ():
+        figures = (table.figures or {}).get(without_mpi(row.name)) or ()
+        by = next((judged_elsewhere(table.check, metric) for metric, _ in figures), None)
+        if by is not None:
+            yield table.complaint(INFO, "not-judged", f"no longer judged, as {by}: may be removed", row)
 
 
 def dead(table: ReferenceTable, row: ReferenceRow) -> bool:

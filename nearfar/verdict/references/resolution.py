@@ -7,15 +7,15 @@ node's other GPUs). A modelled document is compared with published values only.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nearfar.base import statistics
-from nearfar.cells import Cell, Endpoint, Flow, divided_by_the_fabric, exchange_of, load_of
+from nearfar.cells import Cell, Endpoint, Flow, exchange_of, load_of
 from nearfar.measurement import COMPUTE_UNITS, MADE_OF_OTHERS, AnyMetric, Metric, SubjectMetric
 from nearfar.model import link_limits
 from nearfar.model.prediction import NodeType, predict
+from nearfar.question import judged_elsewhere
 from nearfar.topology import Node
 from nearfar.verdict import thresholds
 
@@ -84,7 +84,8 @@ def resolve(
     levels: Sequence[KnownLevel] = (),
     system: str | None = None,
 ) -> dict[str, Reference | None]:
-    """The reference of every metric by name; None where nothing says what it should be.
+    """The reference of every metric by name; None where nothing says what it should be, or another figure judges the same fact and
+    nothing was published of this one.
 
     ``node`` is the expected node (the site's), ``kind`` the document's, ``ranges`` what is known of GPU models. ``stamp`` is the software
     that ran on ``system``, ``levels`` what its fleet has with each software, where a reference was tuned with other. Raises
@@ -96,16 +97,17 @@ def resolve(
     software = {key: str(version) for key, version in (stamp or {}).items() if version is not None}
     siblings_of = _sibling_groups([m for m in metrics if isinstance(m, Metric)], node)
     for metric in metrics:
+        own = judged_elsewhere(check, metric) is None
         certain = _certain(metric, node, ranges or {}) if isinstance(metric, Metric) else None
         broken = None if certain is None else certain.lowest
-        reference = _from_files(metric, check, files, node, kind, software, levels, system, broken)
-        if kind == "measured" and isinstance(metric, Metric):
+        speaking = files if own else [file for file in files if file.origin == "published"]
+        reference = _from_files(metric, check, speaking, node, kind, software, levels, system, broken)
+        if kind == "measured" and own and isinstance(metric, Metric):
             siblings = _from_siblings(metric, siblings_of.get(metric.name, ()))
             model = _from_model(metric, node, ranges or {}, broken)
             reference = _as_good_as(reference, model) or model or certain
-            reference = reference or _from_capacities(metric, node_type) or _ratio(metric, node_type)
-            reference = _beside(siblings, reference)
-        elif kind == "measured" and isinstance(metric, SubjectMetric):
+            reference = _beside(siblings, reference or _from_capacities(metric, node_type))
+        elif kind == "measured" and own and isinstance(metric, SubjectMetric):
             model = _from_compute(metric, node, ranges or {})
             reference = _as_good_as(reference, model) or model
             reference = _beside(
@@ -217,52 +219,13 @@ def _from_capacities(metric: Metric, node_type: NodeType | None) -> Reference | 
     known = {c.name: c.published for c in (*node_type.capacities.values(), *node_type.caps.values())}
     if prediction.unknown or not all(known.get(name) for name in prediction.limited_by):
         return None
-    value = prediction.total if metric.flow is None else prediction.flows[metric.flow]
+    value = prediction.total
     if value is None:
         return None
     degraded = value * (1 - thresholds.AT_ONCE_SLACK)
     note = f"limited by {', '.join(prediction.limited_by[:3])}{' …' if len(prediction.limited_by) > 3 else ''}"
     words = f"at least {with_unit(degraded, metric.unit)} (prediction: {with_unit(value, metric.unit)}, {note})"
     return Reference(value, link_limits.BROKEN - 1, None, metric.unit, "prediction", note, degraded, words)
-
-
-def _ratio(metric: Metric, node_type: NodeType | None) -> Reference | None:
-    """A far path over the near one, where a package link limits it whose capacity is published; else nobody knows."""
-    over_near = metric.class_in_name.endswith("_over_near") and bool(metric.cell.flows[0].gpus)
-    limited = _limited_ratio(metric, node_type) if over_near and node_type is not None else None
-    if limited is None:
-        return None
-    ratio, link, best_case = limited
-    # Where the prediction is the best case it bounds from above alone.
-    lower = None if best_case else -thresholds.RATIO_SLACK
-    note = f"limited by the package link {link}"
-    return Reference(ratio, lower, thresholds.RATIO_SLACK, metric.unit, "prediction", note)
-
-
-def _limited_ratio(metric: Metric, node_type: NodeType) -> tuple[float, str, bool] | None:
-    """The predicted ratio, the package link that limits the far path, and whether that is the best case (something else
-    may limit, and nobody knows how much); None where the prediction does not say so."""
-    gpu = node_type.node.gpu(metric.cell.flows[0].gpus[0])
-    if gpu is None or gpu.numa_node is None:
-        return None
-    far = predict(metric.cell, node_type)
-    links = [name for name in far.limited_by if re.fullmatch(r"p\d+-p\d+", name)]
-    if not links or not all(node_type.capacities[name].published for name in links):
-        return None
-    beside = {flow: _from_memory(flow, gpu.numa_node) for flow in metric.cell.flows}
-    near = predict(Cell(tuple(beside.values())), node_type)
-    over, under = (
-        (far.total, near.total) if metric.flow is None else (far.flows[metric.flow], near.flows[beside[metric.flow]])
-    )
-    return (over / under, links[0], bool(far.unknown)) if over and under and not near.unknown else None
-
-
-def _from_memory(flow: Flow, numa_node: int) -> Flow:
-    """The same host flow with the memory of another NUMA node, driven from there."""
-    memory = Endpoint("n", numa_node)
-    if flow.direction == "h2d":
-        return replace(flow, source=memory, driver=None)
-    return replace(flow, destination=memory, driver=None)
 
 
 def _sibling_groups(metrics: Sequence[Metric], node: Node) -> dict[str, list[Metric]]:
@@ -345,7 +308,7 @@ def _package(endpoint: Endpoint, node: Node) -> int | None:
 def _sibling_group(metric: Metric, node: Node) -> object:
     """What siblings have in common; the metric's own name where it can have none."""
     keys = row_keys(metric)
-    if len(keys) == 1 or (metric.flow is not None and divided_by_the_fabric(metric.cell)):
+    if len(keys) == 1:
         return metric.name
     flow = metric.cell.flows[0]
     gpu = node.gpu(flow.gpus[0]) if flow.gpus else None

@@ -144,8 +144,6 @@ OTHER_KIND_MARGIN = 0.10
 CEILING_ROUNDING = 0.005
 #: Part of the healthy figure · A tuned value is as good as it within this: plateaus differ by it from run to run on noisy hosts.
 AS_GOOD = 0.01
-#: Part of the predicted ratio · How far a ratio may lie from it where a package link of published capacity limits.
-RATIO_SLACK = 0.15
 #: Part of the prediction · How far below it what many GPUs carry at once may lie, where all that limits is published: on Summit's node the
 #: prediction meets the published table within 3 %, and figures varied by 9 % (Joubert 2019).
 AT_ONCE_SLACK = 0.10
