@@ -466,7 +466,7 @@ def test_rows_that_were_not_measured_stay_with_their_provenance(world: World) ->
     world.nights(dict.fromkeys(NODES, 1.004), days=3, checks=("host_device_check",))
     _, diff, _ = world.tune("--apply", "--since", "2026-11-02")
     lines = [line for line in diff.splitlines() if line[0] in "+-"][2:]
-    assert len(lines) == 2 * 2 * 5 and all("sole." in line for line in lines), diff
+    assert len(lines) == 2 * 2 * 3 and all("sole." in line for line in lines), diff
     assert set(before.splitlines()) - set(world.file.read_text().splitlines()) == {
         line[1:] for line in lines if line[0] == "-"
     }

@@ -12,7 +12,7 @@ from nearfar.measurement import AnyMetric, Metric
 from nearfar.model.prediction import load_node_type
 from nearfar.question import ACCEPT, NIGHTLY, judged_elsewhere, named, questions
 from nearfar.topology import Node
-from nearfar.verdict import judge, unused_references
+from nearfar.verdict import from_unused_references, judge
 from nearfar.verdict.baseline import Baseline
 from nearfar.verdict.document_findings import CaseInfo
 from nearfar.verdict.references import ReferenceFile, known_checks, resolve
@@ -131,7 +131,7 @@ def test_a_figure_that_cannot_be_is_said_all_the_same() -> None:
 def test_rows_of_an_older_file_are_no_fault(tmp_path: Path) -> None:
     _, slow = slow_copy()
     file = file_of(tmp_path, PROVENANCE)
-    assert unused_references.findings([file], CHECK, [slow], {slow.name: None}, []) == []
+    assert from_unused_references([file], CHECK, [slow], {slow.name: None}, []) == []
     here = site(tmp_path / "site", systems_mine=SYSTEM.replace("features", "references: mine, features"),
                 references_mine=PROVENANCE + ROWS)  # fmt: skip
     (line,) = said(here)
