@@ -39,7 +39,7 @@ def _alike() -> tuple[tuple[int, list[int]], ...]:
             at for at, each in enumerate(columns())
             if each.row == own.row and own.gpus and own.gpus.isdisjoint(each.gpus)
         ]  # fmt: skip
-        if alike:
+        if len(alike) >= thresholds.FEWEST_ALIKE:
             found.append((number, alike))
     return tuple(found)
 
@@ -77,7 +77,8 @@ class _State:
         for column, alike in _alike():
             low = np.where(known[:, alike], parts[:, alike], np.inf).min(axis=1)
             high = np.where(known[:, alike], parts[:, alike], -np.inf).max(axis=1)
-            found[:, column] = np.where(~known[:, alike].any(axis=1), 1, np.where(high < 1, high, np.maximum(low, 1)))
+            several = known[:, alike].sum(axis=1) >= thresholds.FEWEST_ALIKE
+            found[:, column] = np.where(several, np.where(high < 1, high, np.maximum(low, 1)), 1)
         return found
 
     def sums(self, values: np.ndarray) -> np.ndarray:

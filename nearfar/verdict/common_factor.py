@@ -34,7 +34,7 @@ def without(
     """The histories of figures, each without what its alike figures changed by: of later nights, and as ``common`` of this one. With a
     finding for each reference entry whose figures have all been worse for days.
 
-    A figure that has no alike ones begins anew with each change of software: nothing tells what that did to it.
+    A figure that has fewer than two alike ones begins anew with each change of software: nothing tells what that did to it.
     """
     groups = link_groups(node)
     figures = [_Figure.of(metric, past[metric.name], groups) for metric in metrics if metric.name in past]
@@ -43,7 +43,7 @@ def without(
     for figure in figures:
         before = figure.before
         alike = [other for other in figures if other.is_alike(figure)]
-        if alike:
+        if len(alike) >= thresholds.FEWEST_ALIKE:
             factors = [_common(alike, night.day) for night in before.later]
             now = _common(alike, None)
             later = [night._replace(value=night.value / by) for night, by in zip(before.later, factors)]
@@ -121,7 +121,9 @@ class _Figure:
 def _common(alike: Iterable[_Figure], day: str | None) -> float:
     """The least change that all of them have, 1 where they do not change the same way: what one of them has for itself is not taken."""
     factors = [factor for each in alike if (factor := each.factor(day)) is not None]
-    return max(factors) if factors and max(factors) < 1 else min(factors) if factors and min(factors) > 1 else 1.0
+    if len(factors) < thresholds.FEWEST_ALIKE or min(factors) < 1 < max(factors):
+        return 1.0
+    return max(factors) if max(factors) <= 1 else min(factors)
 
 
 def _gpus(cell: Cell) -> tuple[int, ...]:

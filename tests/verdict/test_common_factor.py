@@ -64,15 +64,15 @@ def test_a_fault_of_one_path_is_taken_from_no_other() -> None:
     assert {each.common for each in found.values()} == {1.0}
 
 
-def test_two_gpus_behind_one_bridge_are_not_alike() -> None:
+def test_gpus_behind_one_bridge_are_not_alike() -> None:
     """Their common uplink would be hidden."""
-    gpus = tuple(replace(gpu, uplinks=("0000:00:01.0",)) for gpu in NODE.gpus[:2])
-    metrics = lone([0.98, 0.98])
+    gpus = tuple(replace(gpu, uplinks=("0000:00:01.0",)) for gpu in NODE.gpus[:3])
+    metrics = lone([0.98] * 3)
     pasts = {m.name: past([0.98] * 5) for m in metrics}
     found, _ = common_factor.without(pasts, metrics, replace(NODE, gpus=gpus))
     assert {each.common for each in found.values()} == {1.0}
     found, _ = common_factor.without(pasts, metrics, NODE)
-    assert [each.common for each in found.values()] == pytest.approx([0.98, 0.98])
+    assert [each.common for each in found.values()] == pytest.approx([0.98] * 3)
 
 
 def test_directions_are_not_alike() -> None:
@@ -90,8 +90,9 @@ def test_a_new_board_tells_nothing_of_an_old_change() -> None:
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_alone_a_figure_begins_anew_with_its_software(alone: bool) -> None:
-    metrics = lone([0.985] if alone else [0.985, 0.985])
+def test_without_two_alike_a_figure_begins_anew_with_its_software(alone: bool) -> None:
+    """The change of a single one is its own noise as well."""
+    metrics = lone([0.985] * (2 if alone else 3))
     anew = past([], FIRST + timedelta(40), 6)
     before = replace(past([0.985] * 5), changed="driver 580 -> 590", anew=anew)
     found, _ = common_factor.without({m.name: before for m in metrics}, metrics, NODE)

@@ -123,6 +123,8 @@ NIGHT_FLOOR = {"lone": 0.0025, "windowed": 0.005, "other": 0.012}
 WORST_KNOWN = 3
 #: Deviations · Nor is one that lies less below the median.
 ALLOWANCE_PER_NIGHT = 1.25
+#: Figures · Fewer alike ones have nothing in common: the change of a single one is its own noise too.
+FEWEST_ALIKE = 2
 #: Part of the baseline · A common change of alike figures is shown from here on: less is noise.
 COMMON_SHOWN = 0.005
 #: Deviations · One night counts no more, up or down, so that neither one bad night nor one good one decides.
