@@ -145,7 +145,7 @@ def look_back(directory: Path, node: str, count: int) -> str:
     node_rows.keep(history.History(directory, print), SYSTEM, node, now)
     kept = time.monotonic() - began
     began = time.monotonic()
-    own = history.OwnPast(directory, now)
+    own = history.NodeHistory(directory, now)
     found = [past for one in judged for past in own.of(one, {}).values()]
     seconds = time.monotonic() - began
     runs = max((len(past.values) for past in found), default=0)

@@ -37,9 +37,9 @@ def observed_here():
 
 
 @functools.lru_cache(maxsize=1)
-def own_past():
+def node_history():
     """The history's word on the nodes of this session."""
-    return history.OwnPast()
+    return history.NodeHistory()
 
 
 class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
@@ -317,10 +317,10 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         observed = {} if self.observed is None else topology.node_to_document(self.observed)
         try:
             past, host = (
-                own_past().of(judged, observed),
-                own_past().of_host(judged, self.partition.host_of(self.observed)),
+                node_history().of(judged, observed),
+                node_history().of_host(judged, self.partition.host_of(self.observed)),
             )
-            left_out = own_past().left_out()
+            left_out = node_history().left_out()
         except NearfarError as error:
             return {}, [history.messages.UNREADABLE.finding(verdict.HISTORY, error=str(error))]
         notes = [history.messages.LEFT_OUT.finding(verdict.HISTORY, error=left_out)] if left_out else []

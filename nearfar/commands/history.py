@@ -37,7 +37,7 @@ examples:
   nearfar history --metric near.h2d --json
   nearfar history --record reports/redwood/2*             keep the figures of runs that are not kept yet
   nearfar history --shifts --system redwood               what new software did to the fleet's figures; kept for the judge
-  nearfar history --node gpu001 --anew                    its own past begins anew (it was repaired, or is meant to be so)
+  nearfar history --node gpu001 --anew                    its history begins anew (it was repaired, or is meant to be so)
   nearfar history --compact                               merge the small files of many nights
 
 A metric is named as verdicts name it (near.n0_g0), or by the row of references that speaks of it (near.h2d). Every run of
@@ -74,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--anew",
         action="store_true",
-        help="begin the own past of --node anew: it was repaired, or is meant to be as it is",
+        help="begin the history of --node anew: it was repaired, or is meant to be as it is",
     )
     parser.add_argument("--compact", action="store_true", help="merge small files; nodes may record meanwhile")
 

@@ -7,7 +7,7 @@ Needs: base, measurement, verdict, verdict.references, verdict.thresholds, site.
 """
 
 from . import fleet_findings, fleet_levels, messages, series, text
-from .baselines import OwnPast
+from .baselines import NodeHistory
 from .compaction import compact
 from .lazy_polars import need_polars, no_polars, pl
 from .node_rows import begin_anew
@@ -21,7 +21,7 @@ __all__ = [
     "LESS_IS_BETTER",
     "VARIABLE",
     "History",
-    "OwnPast",
+    "NodeHistory",
     "RowFilter",
     "Series",
     "begin_anew",

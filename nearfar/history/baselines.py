@@ -25,7 +25,7 @@ from .schema import row_schema
 from .store import History, RowFilter, trusted
 
 
-class OwnPast:
+class NodeHistory:
     """The pasts of the nodes of a session, each node's read once."""
 
     def __init__(self, place: Path | None = None, now: datetime | None = None) -> None:

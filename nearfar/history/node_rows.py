@@ -1,4 +1,4 @@
-"""The rows of one node that its own past is made of: those of the last months, and those of its baselines, which are kept apart.
+"""The rows of one node that its history is compared by: those of the last months, and those of its baselines, which are kept apart.
 
 ``rows-1/system=NAME/baselines/NODE`` has the rows of the first nights of each figure with each software and each set of boards,
 so that they are at hand when they are old. It is made of the history's rows, and made anew from them where it is missing. ``NODE.anew``
@@ -36,7 +36,7 @@ COLUMNS = (*_KEYS, *SAME_FIGURE, *SOFTWARE, "rows", "gpu_model", "gpu_uuid", "gp
 
 
 def of_node(history: History, system: str, node: str, now: datetime) -> pl.DataFrame:
-    """The rows that count, in order: what was measured as it should be, and passed, had no reference, or was worse than its own past.
+    """The rows that count, in order: what was measured as it should be, and passed, had no reference, or was worse than its history.
     Raises ``CouldNotJudge`` where there is a history that cannot be read."""
     kept = _kept(history, system, node)
     since = now - SPAN

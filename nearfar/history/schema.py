@@ -61,5 +61,5 @@ def row_schema() -> dict[str, pl.DataType]:
         "looks": pl.Int32(),  # how often it was measured, where it was measured again because it lay beyond a bound
         "intermittent": pl.Boolean(),
         "quick": pl.Boolean(),
-        "worse": pl.String(),  # how it was worse than the node's own past: night, step, drift
+        "worse": pl.String(),  # how it was worse than the node's history: night, step, drift
     }

@@ -209,7 +209,7 @@ def _past(judged: verdict.Verdict, node: Node, host: str) -> tuple[Mapping[str, 
     """The node's own healthy runs, and a note where they cannot be read."""
     if history.no_polars() is not None or not judged.metrics:
         return {}, []
-    past = history.OwnPast()
+    past = history.NodeHistory()
     try:
         return past.of(judged, node_to_document(node)), past.of_host(judged, host)
     except NearfarError as error:

@@ -1,4 +1,4 @@
-"""What was measured, held against what it should be: the judge, references, the node's own past, what a case and a run leave.
+"""What was measured, held against what it should be: the judge, references, the node's history, what a case and a run leave.
 
 Gives ``judge`` (document × references × past → ``Verdict``), ``verdict.json`` and the other files of a run, read back. The judge
 is pure; ``references`` reads the site's files. ``look_again`` is started by itself on a node (``python -m

@@ -1,4 +1,4 @@
-"""A figure beside the node's own past: a night that is clearly worse than it was, a step, a slow drift. Pure; where the past comes from
+"""A figure beside the node's history: a night that is clearly worse than it was, a step, a slow drift. Pure; where the past comes from
 is not known here. The rule and its figures: docs/method/judging.md."""
 
 from __future__ import annotations

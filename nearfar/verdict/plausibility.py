@@ -1,4 +1,4 @@
-"""What no figure of its kind can be: one table for the judge, the tuning, a node's own past and lint. Pure.
+"""What no figure of its kind can be: one table for the judge, the tuning, a node's history and lint. Pure.
 
 The limits are no expectations. They lie a few times above the best machine that is known (for times, below), so that the
 next generations fit, and what lies beyond is a fault of the measurement: bytes that were not moved, a unit, a clock.

@@ -34,7 +34,7 @@ class JudgedReference:
 
 @dataclass(frozen=True)
 class PastRuns:
-    """The same figure in the first ``n`` healthy nights of the node's own past; ``since``: the day of the first, as 2026-11-01.
+    """The same figure in the first ``n`` healthy nights of the node; ``since``: the day of the first, as 2026-11-01.
 
     ``worse``: how it is worse than that now: ``night``, ``step``, ``drift``, None: it is not. ``note``: what was carried over a change of
     software, and what was not.

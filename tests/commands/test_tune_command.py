@@ -104,12 +104,12 @@ def test_a_diff_is_shown_and_nothing_written(world: World) -> None:
     code, diff, said = world.tune()
     assert code == 0
     assert diff.startswith(f"--- /dev/null\n+++ {world.file}\n")
-    assert "+    budget: {node_nights: 1000, fail: 0.5, degraded: 5.0, figures: 12}\n" in diff
+    assert "+    budget: {node_nights: 1000, fail: 0.5, degraded: 3.0, figures: 12}\n" in diff
     assert re.search(rf"\+      {row('sole.h2d')}: {{n: 10, spread: \S+, degraded: -0.03}}\n", diff)
     assert re.search(r"\+    sole.h2d: \[55.61?, -0.045, null, GB/s\]\n", diff)
     assert "10 hosts and 3 runs, 2026-11-01 to 2026-11-03, driver 580.159.04, cuda 13.0" in said
     assert re.search(rf"{row('sole.h2d')}: n = 10, spread 0.\d+ %: FAIL below 53.\d, DEGRADED below 53.9", said)
-    assert "0.5 FAIL and 2 DEGRADED in 1,000 healthy node-nights, shared over 12 figures of a node" in said
+    assert "0.5 FAIL and 3 DEGRADED in 1,000 healthy node-nights, shared over 12 figures of a node" in said
     assert not world.file.exists()
 
 

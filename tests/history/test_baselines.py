@@ -59,7 +59,7 @@ def asked(
     path = run / "gpu001/host_device_check/verdict.json"
     raw = json.loads(path.read_text())
     bend(raw)
-    own = history.OwnPast(kept, NOW)
+    own = history.NodeHistory(kept, NOW)
     return own.of(verdict_file.from_raw(raw, path), {}), own.left_out()
 
 
@@ -90,7 +90,7 @@ def test_a_host_that_is_slow_again_and_again_is_told_of(
             with_a_slow_host(run / verdict)
         history.record(run, tmp_path / "history")
     path = nightly.run(tmp_path / "now", {"gpu001": 1.0}, "2026-11-20") / verdict
-    own = history.OwnPast(tmp_path / "history", NOW)
+    own = history.NodeHistory(tmp_path / "history", NOW)
     assert own.of_host(verdict_file.from_raw(json.loads(path.read_text()), path), host) == [], "it is not slow now"
     with_a_slow_host(path)
     found = own.of_host(verdict_file.from_raw(json.loads(path.read_text()), path), host)

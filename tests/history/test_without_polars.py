@@ -97,7 +97,7 @@ def test_a_room_that_asks_for_rows_gets_a_users_error(stub: Path, tmp_path: Path
     done = python(
         stub, "-c",
         "from types import SimpleNamespace\nfrom nearfar import history\nfrom nearfar.base import NearfarError\n"
-        "try:\n    history.OwnPast().of(SimpleNamespace(system='redwood', node='gpu001'), {})\n"
+        "try:\n    history.NodeHistory().of(SimpleNamespace(system='redwood', node='gpu001'), {})\n"
         "except NearfarError as error:\n    print(error)",
         NEARFAR_HISTORY=str(kept),
     )  # fmt: skip

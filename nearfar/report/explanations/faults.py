@@ -176,7 +176,7 @@ def _named(judged: list[JudgedMetric]) -> str:
 
 
 def _off(metric: JudgedMetric) -> tuple[float, str]:
-    """How far a figure is from what it should be, a part of 1, and what that is: the node's own past where that judged it."""
+    """How far a figure is from what it should be, a part of 1, and what that is: the node's history where that judged it."""
     value, before = metric.value or 0.0, metric.baseline
     if metric.reference is not None and metric.reference.value and not (before is not None and before.worse):
         origin = metric.reference.origin
