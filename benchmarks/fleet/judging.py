@@ -77,12 +77,13 @@ def fallen(seen: Measured, limits: Limits, found: np.ndarray) -> np.ndarray:
     for kind, flow in (("h2d", "n0:g"), ("d2h", ":n0")):
         lone = host & np.array([each.path.kind == kind for each in columns()])
         least, most = falls[:, :, lone].min(axis=2), falls[:, :, lone].max(axis=2)
-        together = bad[:, :, lone].any(axis=2) & (most >= thresholds.LEAST_FALL)
+        together = (bad[:, :, lone].sum(axis=2) > 1) & (most >= thresholds.LEAST_FALL) & (most <= thresholds.MOST_FALL)
         together &= least >= thresholds.TOGETHER * most
         told |= together[:, :, None] & host & np.array([flow in each.path.cell for each in columns()])
     for number, each in enumerate(columns()):
         one_way = ("n0:g" in each.path.cell) != (":n0" in each.path.cell)
         if each.path.check == "saturation_check" and one_way:
             # The simulated documents share a sum evenly among its flows.
-            told |= bad[:, :, number, None] & np.array([other.cell == each.cell for other in columns()])
+            fell = bad[:, :, number, None] & (falls[:, :, number, None] <= thresholds.MOST_FALL)
+            told |= fell & np.array([other.cell == each.cell for other in columns()])
     return told & bad

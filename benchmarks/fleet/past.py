@@ -39,7 +39,7 @@ def _alike() -> tuple[tuple[int, list[int]], ...]:
             at for at, each in enumerate(columns())
             if each.row == own.row and own.gpus and own.gpus.isdisjoint(each.gpus)
         ]  # fmt: skip
-        if len(alike) >= thresholds.FEWEST_ALIKE:
+        if any(columns()[a].gpus.isdisjoint(columns()[b].gpus) for a in alike for b in alike):
             found.append((number, alike))
     return tuple(found)
 
@@ -69,16 +69,14 @@ class _State:
         return self.held == thresholds.BASELINE_NIGHTS
 
     def common(self, values: np.ndarray) -> np.ndarray:
-        """What all alike figures have at least changed by."""
+        """What all alike figures have left at least."""
         known = self.held >= thresholds.FEWEST_NIGHTS
         middle = np.ones_like(values)
         middle[known] = np.nanmedian(self.base[known], axis=1)
         parts, found = values / middle, np.ones_like(values)
         for column, alike in _alike():
-            low = np.where(known[:, alike], parts[:, alike], np.inf).min(axis=1)
-            high = np.where(known[:, alike], parts[:, alike], -np.inf).max(axis=1)
-            several = known[:, alike].sum(axis=1) >= thresholds.FEWEST_ALIKE
-            found[:, column] = np.where(several, np.where(high < 1, high, np.maximum(low, 1)), 1)
+            most = np.where(known[:, alike].all(axis=1), parts[:, alike].max(axis=1), 1)
+            found[:, column] = np.clip(most, 1 - thresholds.MOST_COMMON, 1)
         return found
 
     def sums(self, values: np.ndarray) -> np.ndarray:

@@ -61,5 +61,5 @@ def _levels(values: np.ndarray, new: np.ndarray, night: int) -> list[FleetLevel]
         middles = sorted(float(np.median(values[node, new[node] : night][:, own])) * _nominal(row) for node in there)
         low, high = statistics.median_interval(middles) or (middles[0], middles[-1])
         software, middle = {rules.DRIVER: rules.AFTER}, statistics.median(middles)
-        found.append(FleetLevel(*row, MODEL, "GB/s", software, middle, low, high, len(middles), ""))
+        found.append(FleetLevel("gpu", *row, MODEL, "GB/s", software, middle, low, high, len(middles), ""))
     return found

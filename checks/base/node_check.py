@@ -285,7 +285,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         """Set the figures' references; returns what is wrong with the site's."""
         self.references, unused = self.references_of(self.metrics, stamp), []
         if any(reference is not None and reference.stale for reference in self.references.values()):
-            levels = history.fleet_levels.read(history.directory(), self.current_system.name)
+            levels = history.fleet_levels.read(history.directory(), self.current_system.name, self.partition.name)
             self.references = self.references_of(self.metrics, stamp, levels)
         models = sorted({gpu.name for gpu in self.expected.gpus if gpu.name})
         if self.kind == "measured":

@@ -60,9 +60,13 @@ class NodeHistory:
         question = RowFilter(
             verdict.system, (rows.short_name(verdict.node),), since=self._since, newest=node_rows.FILES
         )
-        recent_rows = History(self._place, self._left_out.append, trusted(self._place)).rows(question, ("disturbance",))
+        recent_rows = History(self._place, self._left_out.append, trusted(self._place)).rows(
+            question, ("check", "disturbance")
+        )
         slow = {self._now.date(): True}
-        for started, disturbance in recent_rows.select("started", "disturbance").iter_rows():
+        for started, disturbance in (
+            recent_rows.filter(pl.col("check") == verdict.check).select("started", "disturbance").iter_rows()
+        ):
             slow[started.date()] = slow.get(started.date(), False) or disturbance in disturbances.FELL
         week = [slow[day] for day in sorted(slow)[-thresholds.HOST_BROKEN :]]
         if host == "own" and all(week) and len(week) == thresholds.HOST_BROKEN:

@@ -89,34 +89,40 @@ def report(store: History, system: str, now: datetime | None = None) -> FleetRep
     now = now or _now()
     levels = fleet_levels.of_system(store, system, now)
     fleet_levels.write(store.directory, system, levels)
-    return FleetReport(levels, tuple(findings(system, levels, _tuned(system), running(store, system, now))))
+    found: list[Finding] = []
+    for partition, nodes in running(store, system, now).items():
+        own = [level for level in levels if level.partition == partition]
+        found += findings(system, own, _tuned(system, partition), nodes)
+    return FleetReport(levels, tuple(found))
 
 
 def _now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-def _tuned(system: str) -> list[ReferenceFile]:
-    """The tuned files of a system's partitions."""
+def _tuned(system: str, partition: str) -> list[ReferenceFile]:
+    """The tuned files of a partition."""
     directories = site_directories()
     known = systems.load_all(directories).get(system)
-    if known is None:
-        found = find(system, None, directories)
-    else:
-        found = [
-            file for part in known.partitions.values() for file in find(part.references, part.node_type, directories)
-        ]
-    return list({file.file.path: file for file in found if file.origin == "tuned"}.values())
+    part = None if known is None else known.partitions.get(partition)
+    found = find(system, None, directories) if part is None else find(part.references, part.node_type, directories)
+    return [file for file in found if file.origin == "tuned"]
 
 
-def running(store: History, system: str, now: datetime) -> dict[str, dict[str, str]]:
-    """By node, the software that each had last; a node that has not run for months is no longer among the fleet."""
+def running(store: History, system: str, now: datetime) -> dict[str, dict[str, dict[str, str]]]:
+    """By partition and node, the software that each had last; a node that has not run for months is no longer among the fleet."""
     question = RowFilter(system, since=now - fleet_levels.SPAN)
-    seen = store.aggregated(question, ["node", *SOFTWARE], pl.col("started").max())
-    nodes = seen.sort("started").group_by("node", maintain_order=True).agg(pl.col(SOFTWARE).drop_nulls().last())
-    return {
-        row["node"]: {key: row[key] for key in SOFTWARE if row[key] is not None} for row in nodes.iter_rows(named=True)
-    }
+    seen = store.aggregated(question, ["partition", "node", *SOFTWARE], pl.col("started").max())
+    nodes = (
+        seen.sort("started")
+        .group_by("partition", "node", maintain_order=True)
+        .agg(pl.col(SOFTWARE).drop_nulls().last())
+    )
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for row in nodes.sort("partition", "node").iter_rows(named=True):
+        own = {key: row[key] for key in SOFTWARE if row[key] is not None}
+        found.setdefault(row["partition"], {})[row["node"]] = own
+    return found
 
 
 def findings(
@@ -136,7 +142,7 @@ def findings(
             change.nodes |= those
             own = [level for level in levels if (level.check, level.row) == (row.check, row.name)]
             own = [level for level in own if file.model_key(level.check, level.gpu_model) == row.model]
-            move = software_changes.move(row.value, row.unit, own, software)
+            move = software_changes.move(row.value, row.unit, own, then, software)
             if move is not None:
                 change.moved[row.place] = _Moved(row, move)
     return [change.finding(system, len(nodes)) for _, change in sorted(changes.items())]

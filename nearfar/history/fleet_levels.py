@@ -1,4 +1,4 @@
-"""What a fleet's healthy figures are with each software: the middle of its nodes, by reference entry.
+"""What a fleet's figures are with each software: the middle of its nodes, by partition and reference entry.
 
 ``of_system`` asks the history; ``write`` and ``read`` keep the levels of a system in ``levels.json`` beside its rows, so that judging
 needs neither the whole history nor polars.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -16,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import day_text, statistics, utc_text, write_atomically
+from nearfar.base import day_text, statistics, utc_text, utc_time, write_atomically
 from nearfar.measurement import EXPLAINING
 from nearfar.verdict import disturbances, thresholds
 from nearfar.verdict.references import SOFTWARE, software_changes
@@ -39,6 +38,7 @@ class FleetLevel:
     ``unit``, with its interval ``low`` to ``high``. ``first_seen``: the day of the first of these runs, as 2026-11-01.
     """
 
+    partition: str
     check: str
     row: str
     gpu_model: str | None
@@ -81,7 +81,7 @@ def of_system(store: History, system: str, now: datetime | None = None) -> tuple
     """The levels of a system with each software of the last months, of those that three nodes have or more; by entry, the oldest
     software first. Raises ``CouldNotJudge`` where the history cannot be read."""
     question = RowFilter(system, since=(now or datetime.now(timezone.utc)) - SPAN)
-    entry = ["check", "row", "gpu_model", "unit", *SOFTWARE]
+    entry = ["partition", "check", "row", "gpu_model", "unit", *SOFTWARE]
     made = {"row": pl.col("rows").list.last(), "mps": pl.col("mps").fill_null("off")}
     nodes = store.aggregated(
         question, [*entry, "node"], pl.col("value").median(), pl.col("started").min(), where=_sound(), made=made
@@ -91,14 +91,16 @@ def of_system(store: History, system: str, now: datetime | None = None) -> tuple
         .group_by(entry, maintain_order=True)
         .agg("value", pl.col("started").min())
         .filter(pl.col("value").list.len() >= thresholds.FEWEST_NODES)
-        .sort("check", "row", "gpu_model", "started")
+        .sort("partition", "check", "row", "gpu_model", "started")
     )
     return tuple(_level(row) for row in levels.iter_rows(named=True))
 
 
 def changes(levels: Sequence[FleetLevel]) -> Iterator[LevelChange]:
     """What each entry's level did from one software to the next."""
-    for _, entry in groupby(levels, key=lambda level: (level.check, level.row, level.gpu_model, level.unit)):
+    for _, entry in groupby(
+        levels, key=lambda level: (level.partition, level.check, level.row, level.gpu_model, level.unit)
+    ):
         own = list(entry)
         yield from map(LevelChange, own, own[1:])
 
@@ -118,8 +120,8 @@ def _level(row: Mapping[str, Any]) -> FleetLevel:
     low, high = statistics.median_interval(values) or (values[0], values[-1])
     software = {name: row[name] for name in SOFTWARE if row[name] is not None}
     return FleetLevel(
-        row["check"], row["row"], row["gpu_model"], row["unit"], software, statistics.median(values), low, high, len(values),
-        day_text(row["started"]),
+        row["partition"], row["check"], row["row"], row["gpu_model"], row["unit"], software, statistics.median(values), low, high,
+        len(values), day_text(row["started"]),
     )  # fmt: skip
 
 
@@ -133,16 +135,18 @@ def write(place: Path, system: str, levels: Sequence[FleetLevel]) -> Path:
     return path
 
 
-def read(place: Path, system: str) -> tuple[FleetLevel, ...]:
-    """What ``write`` kept; nothing where there is none, and of a file that is broken, newer or another user's. Needs no polars."""
+def read(place: Path, system: str, partition: str, now: datetime | None = None) -> tuple[FleetLevel, ...]:
+    """What ``write`` kept of a partition; nothing where there is none, and of a file that is old, broken, newer or another user's. Needs no
+    polars."""
     path = _path(place, system)
     try:
-        with path.open("rb") as stream:
-            owner = os.fstat(stream.fileno()).st_uid
-            raw = json.loads(stream.read())
-        if owner in trusted(place) and (raw["schema"], raw["system"]) == (SCHEMA, system):
-            return tuple(_read_level(entry) for entry in raw["levels"])
-    except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError):
+        if not path.is_file() or path.stat().st_uid not in trusted(place):
+            return ()
+        raw = json.loads(path.read_bytes())
+        recent = utc_time(raw["time"]) > (now or datetime.now(timezone.utc)) - SPAN
+        if recent and (raw["schema"], raw["system"]) == (SCHEMA, system):
+            return tuple(_read_level(entry) for entry in raw["levels"] if entry["partition"] == partition)
+    except (AttributeError, KeyError, OSError, OverflowError, RecursionError, TypeError, ValueError):
         pass
     return ()
 
@@ -154,10 +158,12 @@ def _path(place: Path, system: str) -> Path:
 def _read_level(raw: Mapping[str, Any]) -> FleetLevel:
     software = {str(key): str(value) for key, value in raw["software"].items()}
     value, low, high = (float(raw[key]) for key in ("value", "low", "high"))
-    if not all(map(math.isfinite, (value, low, high))) or min(value, low, high) <= 0:
+    if not 0 < low <= value <= high < math.inf or int(raw["nodes"]) < thresholds.FEWEST_NODES:
         raise ValueError("no level")
     model = raw["gpu_model"]
+    partition, check, row, unit, first_seen = (
+        str(raw[key]) for key in ("partition", "check", "row", "unit", "first_seen")
+    )
     return FleetLevel(
-        str(raw["check"]), str(raw["row"]), None if model is None else str(model), str(raw["unit"]), software, value, low, high,
-        int(raw["nodes"]), str(raw["first_seen"]),
+        partition, check, row, None if model is None else str(model), unit, software, value, low, high, int(raw["nodes"]), first_seen
     )  # fmt: skip

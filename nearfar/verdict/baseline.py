@@ -35,8 +35,8 @@ class Baseline:
     ``since`` on; ``later`` those after these, down to the one before now.
 
     ``changed``: what software is other now than on some of the nights (``driver 580 -> 590``), and ``anew`` the history since then; None
-    where there is none. ``common``: what alike figures of the node have now of their baselines (``common_factor``). ``host``: ``own`` or
-    ``shared``.
+    where there is none. ``common``: what alike figures of the node have left of their baselines now, as a part (``common_factor``).
+    ``host``: ``own`` or ``shared``.
     """
 
     values: tuple[float, ...]
@@ -52,7 +52,7 @@ class Baseline:
         """What else a reader has to know of it; None: nothing."""
         said = [self.changed] if self.changed else []
         if abs(self.common - 1) >= thresholds.COMMON_SHOWN:
-            said.insert(0, f"alike figures of the node have changed by {100 * (self.common - 1):+.1f} %")
+            said.insert(0, f"the node's other figures of this kind are {100 * (1 - self.common):.1f} % worse as well")
         return "; ".join(said) or None
 
     @property
@@ -108,9 +108,9 @@ def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
     value = metric.value if metric.converged or metric.interval is None else better(metric.interval)
     if not math.isfinite(value) or past.median <= 0:
         return None
-    value /= past.common
     sign = 1 if metric.unit in _RATES else -1
     kind = _kind(metric)
+    value = value / past.common if sign > 0 else value * past.common
     slow = None if _of_many(metric) else _slow(value, past, sign, kind)
     if slow is not None:
         return slow

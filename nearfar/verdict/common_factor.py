@@ -1,14 +1,14 @@
-"""What alike figures of a node changed by together, taken out before each is held against its history. Pure (docs/method/judging.md).
+"""What alike figures of a node lost together, taken out before each is compared with its history. Pure (docs/method/judging.md).
 
 A season, a boot, a driver or a neighbour slows all paths of a direction by the same part. No part of the node is to blame for that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nearfar.base import Finding
 from nearfar.cells import Cell
 from nearfar.measurement import TIME_UNITS, AnyMetric, SubjectMetric
 from nearfar.topology import Node
@@ -16,7 +16,6 @@ from nearfar.verdict.references import row_keys
 
 from . import thresholds
 from .baseline import Baseline
-from .messages import COMMON_FALL
 
 
 def link_groups(node: Node | None) -> dict[int, frozenset[int]]:
@@ -28,56 +27,32 @@ def link_groups(node: Node | None) -> dict[int, frozenset[int]]:
     }
 
 
-def without(
-    past: Mapping[str, Baseline], metrics: Sequence[AnyMetric], node: Node | None
-) -> tuple[dict[str, Baseline], list[Finding]]:
-    """The histories of figures, each without what its alike figures changed by: of later nights, and as ``common`` of this one. With a
-    finding for each reference entry whose figures have all been worse for days.
+def without(past: Mapping[str, Baseline], metrics: Sequence[AnyMetric], node: Node | None) -> dict[str, Baseline]:
+    """The histories of figures, each without what its alike figures lost: on later nights, and as ``common`` on this one.
 
-    A figure that has fewer than two alike ones begins anew with each change of software: nothing tells what that did to it.
+    A figure that has fewer than two alike ones, or whose alike ones lost more than is taken out, begins anew with each change of
+    software: nothing tells what that did to it.
     """
     groups = link_groups(node)
     figures = [_Figure.of(metric, past[metric.name], groups) for metric in metrics if metric.name in past]
     found: dict[str, Baseline] = {}
-    falls: dict[tuple[str, str], list[_Fall]] = {}
     for figure in figures:
         before = figure.before
         alike = [other for other in figures if other.is_alike(figure)]
-        if len(alike) >= thresholds.FEWEST_ALIKE:
-            factors = [_common(alike, night.day) for night in before.later]
-            now = _common(alike, None)
-            later = [night._replace(value=night.value / by) for night, by in zip(before.later, factors)]
+        now = _common(alike, None)
+        if now is not None and (now > 1 - thresholds.MOST_COMMON or not before.changed):
+            factors = [_common(alike, night.day) or 1.0 for night in before.later]
+            times = figure.entry[1] in TIME_UNITS
+            later = [
+                night._replace(value=night.value * by if times else night.value / by)
+                for night, by in zip(before.later, factors)
+            ]
             found[figure.name] = replace(before, later=tuple(later), common=now)
-            falls.setdefault(figure.entry, []).append(_Fall.of([*factors, now], figure.entry[1] in TIME_UNITS))
         elif not before.changed:
             found[figure.name] = before
         elif before.anew is not None:
             found[figure.name] = before.anew
-    return found, [fall.finding(entry[0], len(those)) for entry, those in falls.items() if (fall := min(those)).lasts]
-
-
-@dataclass(frozen=True, order=True)
-class _Fall:
-    """How much worse alike figures are together: on how many of the last ``days``, and by which ``part`` now."""
-
-    slow_days: int
-    part: float
-    days: int
-
-    @classmethod
-    def of(cls, factors: Sequence[float], less_is_better: bool) -> _Fall:
-        """Of what they had of their baselines on each night, the last one now."""
-        parts = [factor - 1 if less_is_better else 1 - factor for factor in factors[-thresholds.HOST_DAYS :]]
-        return cls(sum(part >= thresholds.LEAST_FALL for part in parts), parts[-1], len(parts))
-
-    @property
-    def lasts(self) -> bool:
-        return self.slow_days >= thresholds.HOST_SLOW and self.part >= thresholds.LEAST_FALL
-
-    def finding(self, entry: str, figures: int) -> Finding:
-        return COMMON_FALL.finding(
-            entry, figures=figures, percent=round(100 * self.part, 1), slow_days=self.slow_days, days=self.days
-        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -112,18 +87,23 @@ class _Figure:
         """Whether the other's baseline began before its own ended: that of a new board is younger."""
         return not self.before.later or other.before.since <= self.before.later[0].day
 
-    def factor(self, day: str | None) -> float | None:
-        """What it had of its baseline's median on a day, ``None``: now; None where it was not measured."""
+    def left(self, day: str | None) -> float | None:
+        """What it has left of its baseline's median on a day, ``None``: now (of a time the inverse); None where it was not measured."""
         value = self.value if day is None else self.by_day.get(day)
-        return None if value is None else value / self.before.median
+        if value is None or not math.isfinite(value) or value <= 0:
+            return None
+        part = value / self.before.median
+        return 1 / part if self.entry[1] in TIME_UNITS else part
 
 
-def _common(alike: Iterable[_Figure], day: str | None) -> float:
-    """The least change that all of them have, 1 where they do not change the same way: what one of them has for itself is not taken."""
-    factors = [factor for each in alike if (factor := each.factor(day)) is not None]
-    if len(factors) < thresholds.FEWEST_ALIKE or min(factors) < 1 < max(factors):
-        return 1.0
-    return max(factors) if max(factors) <= 1 else min(factors)
+def _common(alike: Sequence[_Figure], day: str | None) -> float | None:
+    """What all of them have left at least of their baselines, 1 where one of them lost nothing: what one lost by itself is not taken
+    out, nor more than ``MOST_COMMON``. None of fewer than two that have no part in common."""
+    there = [each for each in alike if each.left(day) is not None]
+    if not any(one.parts.isdisjoint(other.parts) for one in there for other in there):
+        return None
+    most = max(left for each in there if (left := each.left(day)) is not None)
+    return min(1.0, max(most, 1 - thresholds.MOST_COMMON))
 
 
 def _gpus(cell: Cell) -> tuple[int, ...]:

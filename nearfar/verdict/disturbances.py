@@ -13,7 +13,7 @@ from nearfar.verdict.references import figure
 
 from . import thresholds
 from .common_factor import link_groups
-from .messages import DISTURBED, FELL_TOGETHER, FIGURES_DISTURBED, NONE_SETTLED, UNSETTLED
+from .messages import DISTURBED, FELL_TOGETHER, FIGURES_DISTURBED, FIGURES_FELL, NONE_SETTLED, UNSETTLED
 from .verdict_types import JudgedMetric
 
 #: The disturbance of unrelated paths that fall together: load on a shared host, and on an own one its memory or a setting as well, so
@@ -78,7 +78,11 @@ def reasons(judged: Sequence[JudgedMetric]) -> list[Finding]:
         group = [entry for entry in explained if entry.disturbance == kind]
         several = FIGURES_DISTURBED.finding(group[0].name, cause=group[0].full_reason, more=len(group) - 1)
         said.append(several if len(group) > 1 else group[0].finding)
-    rest = [entry for entry in judged if not _is_explained(entry)]
+    fell = [entry for entry in judged if entry.code == FELL_TOGETHER.code]
+    if len(fell) > 1:
+        said.append(FIGURES_FELL.finding(fell[0].name, cause=fell[0].full_reason, more=len(fell) - 1))
+        explained += fell
+    rest = [entry for entry in judged if entry not in explained]
     unsettled = [entry for entry in rest if _unsettled(entry)]
     bounded = [entry for entry in judged if entry.bounded]
     if len(unsettled) > 1 and len(unsettled) == len(bounded):
@@ -121,8 +125,8 @@ def seen(documents: Sequence[Document]) -> list[Disturbance]:
 def fallen_together(judged: Sequence[JudgedMetric], node: Node) -> list[Disturbance]:
     """The host's memory, where paths that share nothing else fall together and those between GPUs stay.
 
-    Lone paths between one NUMA node's memory and GPUs behind different bridges, one direction for itself, with STREAM of that
-    memory where it was measured; or a sum of such paths that share it evenly.
+    Lone paths between one NUMA node's memory and GPUs behind different bridges, two of them slow by their bounds, one direction for
+    itself, with STREAM of that memory where it was measured; or a sum of such paths that share it evenly.
     """
     if any(_bad(m) and m.cell is not None and _between_gpus(m.cell) for m in judged):
         return []
@@ -135,13 +139,17 @@ def fallen_together(judged: Sequence[JudgedMetric], node: Node) -> list[Disturba
             for m in paths
             if m.cell and (fall := _fall(m)) is not None
         }
-        parts, sizes = {part for part, _ in falls.values()}, [fall for _, fall in falls.values()]
-        if len(parts) > 1 and max(sizes) >= thresholds.LEAST_FALL and min(sizes) >= thresholds.TOGETHER * max(sizes):
+        sizes = [fall for _, fall in falls.values()] or [0.0]
+        bad = {falls[m.subject][0] for m in paths if _bad(m) and m.subject in falls}
+        together = min(sizes) >= thresholds.TOGETHER * max(sizes)
+        if len(bad) > 1 and together and thresholds.LEAST_FALL <= max(sizes) <= thresholds.MOST_FALL:
             named = ", ".join(f"{subject} by {100 * fall:.0f} %" for subject, (_, fall) in list(falls.items())[:4])
             words = f"{_fell_together(memory)} ({named})"
             found.append(Disturbance(HOST, words, _QUIET_HOST, fallen=frozenset([(memory, way)])))
     for total in judged:
-        if _bad(total) and total.flow is None and (shares := _even_shares(total, judged, groups)):
+        if not _bad(total) or total.flow is not None or (_fall(total) or 0.0) > thresholds.MOST_FALL:
+            continue
+        if shares := _even_shares(total, judged, groups):
             moved = ", ".join(figure(share, total.unit) for share in shares)
             words = f"its flows share only the memory of NUMA node {_memory(total.cell.flows[0])}, and slowed down evenly ({moved})"  # type: ignore[union-attr]
             found.append(Disturbance(HOST, words, _QUIET_HOST, fallen=frozenset([total.subject])))

@@ -80,11 +80,11 @@ def judge(
     elsewhere = {m.name: words for m in metrics if (words := judged_elsewhere(subject.check, m)) is not None}
     past = {name: each for name, each in _comparable(past or {}, metrics, host).items() if name not in elsewhere}
     node = None if document is None else document.node
-    past, common = common_factor.without(past, metrics, node)
+    past = common_factor.without(past, metrics, node)
     missing = missing_subjects(document, asked, quantities)
     raw = {} if document is None else document.raw
     found = [
-        *findings, *common, *from_kind(document, kind), *from_started(document, subject), *from_document(document),
+        *findings, *from_kind(document, kind), *from_started(document, subject), *from_document(document),
         *from_skips(document, left_out, exists or {}, kind), *from_missing(document, missing),
     ]  # fmt: skip
     found += [*from_nothing(document, asked, kind), *error_counters.findings(document)]

@@ -160,10 +160,11 @@ DISTURBED = Message(
 )  # fmt: skip
 FELL_TOGETHER = Message(
     "figure.fell_together", "FAIL",
-    "{figure}; {cause}: its memory, a setting of the host or load from outside; no evidence for a drain before it has lasted {days} days",
-    "run again when the host is idle; check its firmware settings (NPS, IOMMU, memory speed) and memory modules",
+    "{figure}; {cause}: the host's memory or a setting, or load from outside; no grounds for a drain until it has lasted {days} days",
+    "run again when the host is idle; check memory modules, firmware settings (NPS, IOMMU, memory speed) and all GPUs' PCIe link states",
     page="method/judging.md#other-load",
 )  # fmt: skip
+FIGURES_FELL = Message("figures.fell_together", "FAIL", "{cause} (and {more:#more figure})")
 FIGURES_DISTURBED = Message("figures.disturbed", "INDETERMINATE", "{cause} (and {more:#more figure})")
 NONE_SETTLED = Message(
     "figures.unsettled", "INDETERMINATE", "none of the {figures} figures converged, so none can be judged: {cause}"
@@ -185,11 +186,3 @@ OUTLIER = Message(
     "figure.outlier", "DEGRADED", "{figure}: {ratio:.1f}; {limit:g} or more is an outlier"
 )  # fmt: skip
 FAILED_BEFORE = Message("figure.failed_before", "FAIL", "{reason} (in an earlier run of this case)")
-
-# The history of the node.
-COMMON_FALL = Message(
-    "history.common_fall", "DEGRADED",
-    "{figures:#figure} of '{subject}' together {percent:g} % worse than their history, on {slow_days} of the last {days} days with runs",
-    "no single part is to blame: find out what changed on the host (driver, kernel, firmware settings, other users)",
-    page="method/judging.md#the-history-of-a-node",
-)  # fmt: skip

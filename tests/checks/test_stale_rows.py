@@ -28,7 +28,17 @@ def test_a_stale_row_follows_its_fleet(
     (tmp_path / "site/references/fake.yaml").write_text(ROWS.replace("VALUE", "6.11"))
     if level is not None:
         one = FleetLevel(
-            "host_device_check", "near.h2d", MODEL, "GB/s", {"driver": "1.0"}, level, level, level, 45, "2026-11-01"
+            "p",
+            "host_device_check",
+            "near.h2d",
+            MODEL,
+            "GB/s",
+            {"driver": "1.0"},
+            level,
+            level,
+            level,
+            45,
+            "2026-11-01",
         )
         fleet_levels.write(tmp_path / "history", "fake", [one])
     judged = verdict(ran(tmp_path, "good") / "host_device_check")

@@ -77,7 +77,7 @@ def test_what_a_driver_costs_is_a_finding_of_the_fleet(costly: History) -> None:
     assert one.fields == {
         "new": f"driver {NEW}", "old": f"driver {OLD}", "nodes": 5, "of": 6, "system": "redwood", "moved": moved, "needed": 3,
     }  # fmt: skip
-    assert fleet_levels.read(costly.directory, nightly.SYSTEM) == found.levels, "the judge reads them there"
+    assert fleet_levels.read(costly.directory, nightly.SYSTEM, "gpu") == found.levels, "the judge reads them there"
 
 
 def test_rows_that_were_tuned_again_are_told_no_more(costly: History, site: Path) -> None:
@@ -134,7 +134,7 @@ def test_the_judge_follows_the_fleet(costly: History, site: Path) -> None:
     renewed(raw)
     document = from_raw(raw)
     metrics = [m for m in measured(document) if m.name == "sole.n0_g0"]
-    levels = fleet_levels.read(costly.directory, nightly.SYSTEM)
+    levels = fleet_levels.read(costly.directory, nightly.SYSTEM, "gpu")
     files = references.find("redwood", None, [site])
     (found,) = references.resolve(
         metrics, "host_device_check", files, document.node, stamp=raw["node"]["software"], levels=levels

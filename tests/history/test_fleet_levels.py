@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,6 +14,7 @@ import polars as pl
 import pytest
 
 from nearfar import history
+from nearfar.base import utc_text
 from nearfar.history import History, fleet_levels
 from nearfar.history.fleet_levels import FleetLevel
 from nearfar.history.schema import row_schema
@@ -20,7 +22,7 @@ from tests.data.runs import nightly
 
 NOW = datetime(2026, 11, 20, tzinfo=timezone.utc)
 OLD, NEW = "580.159.04", "590.1"
-LEVEL = FleetLevel("c", "near.h2d", "H", "GB/s", {"driver": "1"}, 55.0, 54.9, 55.2, 45, "2026-11-13")
+LEVEL = FleetLevel("gpu", "c", "near.h2d", "H", "GB/s", {"driver": "1"}, 55.0, 54.9, 55.2, 45, "2026-11-13")
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +74,20 @@ def test_each_software_has_the_level_of_its_nodes(tmp_path: Path, one_night: pl.
     assert change.words == "driver 580.159.04 -> 590.1"
 
 
+def test_partitions_have_levels_of_their_own(tmp_path: Path, one_night: pl.DataFrame) -> None:
+    """One GPU model may sit in two kinds of nodes."""
+    store = fleet(tmp_path, one_night, dict.fromkeys([f"n{n}" for n in range(7)]))
+    path = next(tmp_path.rglob("*.parquet"))
+    old = pl.col("node") < "n3"
+    slow = pl.when(old).then(pl.col("value") / 2).otherwise("value")
+    named = pl.when(old).then(pl.lit("gen4")).otherwise(pl.lit("gen5"))
+    pl.read_parquet(path).with_columns(value=slow, partition=named).write_parquet(path)
+    gen4, gen5 = host_copies(store)
+    assert (gen4.partition, gen4.nodes, gen5.partition, gen5.nodes) == ("gen4", 3, "gen5", 4)
+    assert gen5.value == pytest.approx(2 * gen4.value, rel=0.01)
+    assert list(fleet_levels.changes([gen4, gen5])) == []
+
+
 def test_one_bad_node_of_three_moves_no_level(tmp_path: Path, one_night: pl.DataFrame) -> None:
     store = fleet(tmp_path, one_night, dict.fromkeys(("n0", "n1", "n2"), 6))
     path = next(tmp_path.rglob("*.parquet"))
@@ -105,12 +121,20 @@ def test_old_nights_are_no_level(tmp_path: Path, one_night: pl.DataFrame) -> Non
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     levels = (LEVEL, replace(LEVEL, row="local.triad", gpu_model=None))
     path = fleet_levels.write(tmp_path, "a system", levels)
-    assert fleet_levels.read(tmp_path, "a system") == levels
+    assert fleet_levels.read(tmp_path, "a system", "gpu") == levels
+    assert fleet_levels.read(tmp_path, "a system", "other") == ()
+    later = datetime.now(timezone.utc) + timedelta(days=100)
+    assert fleet_levels.read(tmp_path, "a system", "gpu", later) == (), "nobody has looked for months"
     assert path == tmp_path / "rows-1/system=a_system/levels.json"
     assert json.loads(path.read_text())["schema"] == "nearfar-levels/1"
 
 
-ENTRY = json.dumps({**vars(LEVEL), "value": -1.0})
+TIME = utc_text()
+BROKEN = [{"value": -1.0}, {"value": 1e-18}, {"high": 1e400}, {"nodes": 2}, {"nodes": 1e400}, {"low": 60.0}]
+FILES = [
+    json.dumps({"schema": "nearfar-levels/1", "system": "redwood", "time": TIME, "levels": [{**vars(LEVEL), **each}]})
+    for each in BROKEN
+]
 
 
 @pytest.mark.parametrize(
@@ -118,15 +142,22 @@ ENTRY = json.dumps({**vars(LEVEL), "value": -1.0})
     ["", "half {", "[]", "4", '{"schema": "nearfar-levels/2", "levels": []}', '{"schema": "nearfar-levels/1"}',
      '{"schema": "nearfar-levels/1", "system": "redwood", "levels": [{"check": "c"}]}',
      '{"schema": "nearfar-levels/1", "system": "redwood", "levels": [4]}', "[" * 100_000,
-     f'{{"schema": "nearfar-levels/1", "system": "redwood", "levels": [{ENTRY}]}}'],
+     f'{{"schema": "nearfar-levels/1", "system": "redwood", "time": "{TIME}", "levels": [4]}}', *FILES],
 )  # fmt: skip
 def test_a_file_that_is_broken_or_newer_has_no_levels(tmp_path: Path, content: str) -> None:
-    assert fleet_levels.read(tmp_path, "redwood") == ()
+    assert fleet_levels.read(tmp_path, "redwood", "gpu") == ()
     fleet_levels.write(tmp_path, "redwood", [LEVEL]).write_text(content)
-    assert fleet_levels.read(tmp_path, "redwood") == ()
+    assert fleet_levels.read(tmp_path, "redwood", "gpu") == ()
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    path = fleet_levels.write(tmp_path, "redwood", [LEVEL])
+    path.unlink()
+    os.mkfifo(path)
+    assert fleet_levels.read(tmp_path, "redwood", "gpu") == ()
 
 
 def test_another_users_file_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fleet_levels.write(tmp_path, "redwood", [LEVEL])
     monkeypatch.setattr(fleet_levels, "trusted", lambda place: frozenset())
-    assert fleet_levels.read(tmp_path, "redwood") == ()
+    assert fleet_levels.read(tmp_path, "redwood", "gpu") == ()

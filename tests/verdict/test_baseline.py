@@ -180,12 +180,12 @@ def test_a_common_change_is_taken_out_and_named() -> None:
     values = stepping(0.005, 0.001)
     before = past(values)
     assert baseline.worsening(lone(values[-1]), before) is not None
-    slow = lone(LEVEL * 0.95 * 0.96)
-    common = replace(past(nights(NIGHTS)), common=0.96, changed="driver 580 -> 590")
+    slow = lone(LEVEL * 0.95 * 0.985)
+    common = replace(past(nights(NIGHTS)), common=0.985, changed="driver 580 -> 590")
     found = baseline.worsening(slow, common)
     assert found is not None and found.part == pytest.approx(0.05, abs=0.005)
     said = baseline.words(slow, common, found)
-    assert said.endswith("; alike figures of the node have changed by -4.0 %; driver 580 -> 590")
+    assert said.endswith("; the node's other figures of this kind are 1.5 % worse as well; driver 580 -> 590")
 
 
 def test_a_sum_of_several_gpus_has_no_slow_change_of_its_own() -> None:

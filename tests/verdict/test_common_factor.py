@@ -1,4 +1,4 @@
-"""What alike figures of a node changed by together: taken out of each one's history, and told of where it is large and lasts."""
+"""What alike figures of a node lost together: taken out of each one's history, up to what no fault is."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from datetime import date, timedelta
 
 import pytest
 
-from nearfar.base import Finding
 from nearfar.measurement import Metric
 from nearfar.verdict import baseline, common_factor
 from nearfar.verdict.baseline import Baseline, Night
-from nearfar.verdict.thresholds import BASELINE_NIGHTS, HOST_DAYS, HOST_SLOW
+from nearfar.verdict.thresholds import BASELINE_NIGHTS
 from tests.verdict.test_references import NODE, metric
 
 FIRST = date(2026, 9, 1)
@@ -35,7 +34,7 @@ def lone(parts: Sequence[float], way: str = "n0:g{}") -> list[Metric]:
 
 def without(
     nights: Sequence[Sequence[float]], now: Sequence[float], pasts: Mapping[int, Baseline] | None = None
-) -> tuple[dict[str, Baseline], list[Finding]]:
+) -> dict[str, Baseline]:
     """Of GPUs with these nights each after their baselines, and these parts now."""
     metrics = lone(now)
     own = {gpu: past(each) for gpu, each in enumerate(nights)} | dict(pasts or {})
@@ -44,13 +43,25 @@ def without(
 
 def worse(nights: Sequence[Sequence[float]], now: Sequence[float]) -> list[int]:
     """The GPUs whose figure is worse than its history."""
-    found, _ = without(nights, now)
+    found = without(nights, now)
     return [gpu for gpu, m in enumerate(lone(now)) if baseline.worsening(m, found[m.name]) is not None]
 
 
-@pytest.mark.parametrize("part", [0.985, 0.9, 1.015])
-def test_a_change_of_all_paths_blames_none(part: float) -> None:
-    assert worse([[part] * 20] * 4, [part] * 4) == []
+@pytest.mark.parametrize("part, blamed", [(0.985, []), (1.015, []), (0.96, [0, 1, 2, 3]), (0.7, [0, 1, 2, 3])])
+def test_a_small_loss_of_all_paths_blames_none(part: float, blamed: list[int]) -> None:
+    """A season, a boot, a driver; what takes more is told."""
+    assert worse([[part] * 20] * 4, [part] * 4) == blamed
+
+
+def test_a_large_loss_is_told_before_the_baseline_is_whole() -> None:
+    few = {gpu: past([], count=10) for gpu in GPUS}
+    found = without([], [0.7] * 4, few)
+    assert all(baseline.worsening(m, found[m.name]) is not None for m in lone([0.7] * 4))
+
+
+@pytest.mark.parametrize("better", [1.05, float("nan"), float("inf"), 10.0])
+def test_what_got_better_makes_no_other_worse(better: float) -> None:
+    assert worse([[1.0] * 20] * 4, [1.0, better, better, better]) == []
 
 
 def test_a_fault_is_found_within_a_season() -> None:
@@ -60,7 +71,7 @@ def test_a_fault_is_found_within_a_season() -> None:
 
 
 def test_a_fault_of_one_path_is_taken_from_no_other() -> None:
-    found, _ = without([[0.97] * 5, [1.0] * 5, [1.0] * 5, [1.0] * 5], [0.97, 1.0, 1.0, 1.0])
+    found = without([[0.97] * 5, [1.0] * 5, [1.0] * 5, [1.0] * 5], [0.97, 1.0, 1.0, 1.0])
     assert {each.common for each in found.values()} == {1.0}
 
 
@@ -69,15 +80,15 @@ def test_gpus_behind_one_bridge_are_not_alike() -> None:
     gpus = tuple(replace(gpu, uplinks=("0000:00:01.0",)) for gpu in NODE.gpus[:3])
     metrics = lone([0.98] * 3)
     pasts = {m.name: past([0.98] * 5) for m in metrics}
-    found, _ = common_factor.without(pasts, metrics, replace(NODE, gpus=gpus))
+    found = common_factor.without(pasts, metrics, replace(NODE, gpus=gpus))
     assert {each.common for each in found.values()} == {1.0}
-    found, _ = common_factor.without(pasts, metrics, NODE)
+    found = common_factor.without(pasts, metrics, NODE)
     assert [each.common for each in found.values()] == pytest.approx([0.98] * 3)
 
 
 def test_directions_are_not_alike() -> None:
     metrics = [*lone([0.98]), *lone([0.98], "g1:n0")]
-    found, _ = common_factor.without({m.name: past([0.98] * 5) for m in metrics}, metrics, NODE)
+    found = common_factor.without({m.name: past([0.98] * 5) for m in metrics}, metrics, NODE)
     assert {each.common for each in found.values()} == {1.0}
 
 
@@ -85,7 +96,7 @@ def test_a_new_board_tells_nothing_of_an_old_change() -> None:
     """Its baseline is younger than what the others changed by."""
     old = [0.985] * 40
     new = past([1.0] * 3, FIRST + timedelta(40))
-    found, _ = without([old] * 4, [0.985, 0.985, 0.985, 1.0], {3: new})
+    found = without([old] * 4, [0.985, 0.985, 0.985, 1.0], {3: new})
     assert [round(each.common, 3) for each in found.values()] == [0.985, 0.985, 0.985, 1.0]
 
 
@@ -95,35 +106,30 @@ def test_without_two_alike_a_figure_begins_anew_with_its_software(alone: bool) -
     metrics = lone([0.985] * (2 if alone else 3))
     anew = past([], FIRST + timedelta(40), 6)
     before = replace(past([0.985] * 5), changed="driver 580 -> 590", anew=anew)
-    found, _ = common_factor.without({m.name: before for m in metrics}, metrics, NODE)
+    found = common_factor.without({m.name: before for m in metrics}, metrics, NODE)
     assert (found[metrics[0].name] == anew) == alone
-    nothing, _ = common_factor.without({metrics[0].name: replace(before, anew=None)}, metrics[:1], NODE)
+    nothing = common_factor.without({metrics[0].name: replace(before, anew=None)}, metrics[:1], NODE)
     assert nothing == {}, "on the first night with it there is no history"
 
 
-def test_of_other_units_more_is_worse() -> None:
-    metrics = [replace(m, unit="us", quantity="latency.copy", value=5.2) for m in lone([1.0] * 4)]
-    before = replace(past([]), values=(5.0,) * BASELINE_NIGHTS, later=(Night("2026-10-01", 5.2),) * 10)
-    _, (finding,) = common_factor.without({m.name: before for m in metrics}, metrics, NODE)
-    assert (finding.code, finding.fields["percent"]) == ("history.common_fall", 4.0)
+def test_of_a_time_more_is_a_loss() -> None:
+    metrics = [replace(m, unit="us", quantity="latency.copy", value=5.05) for m in lone([1.0] * 4)]
+    before = replace(past([]), values=(5.0,) * BASELINE_NIGHTS, later=(Night("2026-10-01", 5.05),) * 10)
+    found = common_factor.without({m.name: before for m in metrics}, metrics, NODE)
+    first = found[metrics[0].name]
+    assert first.common == pytest.approx(5 / 5.05) and first.later[0].value == pytest.approx(5.0)
+    assert baseline.worsening(metrics[0], first) is None
 
 
-@pytest.mark.parametrize(
-    "nights, now, told",
-    [
-        ([0.97] * 10, 0.97, True),
-        ([1.0, 1.0, 0.97, 0.97], 0.97, True),
-        ([1.0, 1.0, 1.0, 0.97], 0.97, False),
-        ([0.97] * 10, 1.0, False),
-        ([0.985] * 10, 0.985, False),
-        ([1.03] * 10, 1.03, False),
-    ],
-)
-def test_a_large_common_fall_that_lasts_is_told_once(nights: list[float], now: float, told: bool) -> None:
-    _, findings = without([nights] * 4, [now] * 4)
-    assert [each.code for each in findings] == ["history.common_fall"] * told
-    if told:
-        (finding,) = findings
-        assert (finding.subject, finding.verdict, finding.hard) == ("near.h2d", "DEGRADED", False)
-        assert finding.fields["figures"] == 4 and finding.fields["percent"] == 3.0
-        assert HOST_SLOW <= finding.fields["slow_days"] <= finding.fields["days"] <= HOST_DAYS
+def test_alike_paths_that_share_a_gpu_are_one() -> None:
+    """Two GPUs' link, both ways, says nothing of the others'."""
+    names = ["g0:g1", "g2:g3", "g3:g2"]
+    metrics = [metric(cell, LEVEL * 0.985, "NV18") for cell in names]
+    found = common_factor.without({m.name: past([0.985] * 5) for m in metrics}, metrics, NODE)
+    assert {each.common for each in found.values()} == {1.0}
+
+
+def test_a_loss_with_new_software_that_is_too_large_begins_anew() -> None:
+    metrics, anew = lone([0.96] * 4), past([], FIRST + timedelta(40), 6)
+    before = replace(past([0.96] * 5), changed="driver 580 -> 590", anew=anew)
+    assert common_factor.without({m.name: before for m in metrics}, metrics, NODE)[metrics[0].name] == anew

@@ -36,8 +36,8 @@ host_device_check:
 
 def level(value: float = 55.5 * 0.985, software: Mapping[str, str] = NEW, **more: Any) -> FleetLevel:
     whole: dict[str, Any] = {
-        "check": CHECK, "row": "near.h2d", "gpu_model": "H200", "unit": "GB/s", "low": value * 0.999, "high": value * 1.001,
-        "nodes": 45, "first_seen": "2026-12-01",
+        "partition": "gpu", "check": CHECK, "row": "near.h2d", "gpu_model": "H200", "unit": "GB/s",
+        "low": value * 0.999, "high": value * 1.001, "nodes": 45, "first_seen": "2026-12-01",
     }  # fmt: skip
     return FleetLevel(value=value, software=software, **{**whole, **more})
 
@@ -99,7 +99,10 @@ def test_the_first_night_has_an_allowance(file: ReferenceFile) -> None:
     assert word(lone, 55.5 * 0.985 * 0.981)[0] == "PASS"
     verdict, reason = word(lone, 55.5 * (1 - 1 / 18))
     assert verdict == "FAIL", "a lane of 18 is more than a driver's"
-    assert "what driver 590.2 does to the fleet is not known (nearfar history --shifts), bounds are 3 % wider" in reason
+    assert (
+        "what driver 590.2 does to the fleet is not known, or more than a driver does (nearfar history --shifts): bounds are 3 % wider"
+        in reason
+    )
     assert lone.highest is None, "what is better with a new driver is no fault"
 
 
@@ -133,8 +136,21 @@ def test_a_driver_that_was_taken_back_makes_rows_fresh_again(file: ReferenceFile
 
 
 def test_of_several_levels_most_nodes_count(file: ReferenceFile) -> None:
-    other = level(50.0, {**NEW, "mpi": "5.0"}, nodes=3)
+    other = level(50.5, {**NEW, "mpi": "5.0"}, nodes=3)
     assert of(file, NEW, other, level()).value == pytest.approx(55.5 * 0.985)
+
+
+@pytest.mark.parametrize("part", [0.5, 0.89, 1.2, 1e-18, 1e300])
+def test_a_sick_fleet_moves_no_reference(file: ReferenceFile, part: float) -> None:
+    """Nobody takes a loss of 11 % for a driver's."""
+    found = of(file, NEW, level(55.5 * part))
+    assert found.stale_bounds == "widened" and word(found, 55.5 * 0.89)[0] == "FAIL"
+
+
+def test_a_level_without_a_driver_is_of_no_driver(file: ReferenceFile) -> None:
+    unknown = level(50.5, {"cuda": "13.0", "mps": "off"}, nodes=99)
+    assert of(file, NEW, unknown).stale_bounds == "widened"
+    assert of(file, NEW, unknown, level()).value == pytest.approx(55.5 * 0.985)
 
 
 def test_a_driver_that_is_not_known_is_as_a_missing_one(file: ReferenceFile) -> None:

@@ -129,7 +129,7 @@ class _Patch:
 
 def _without_tabs(text: str) -> str:
     """PyYAML's own scanner refuses tabs before a comment that libyaml's, which reads a site's files, takes."""
-    return text.replace("\t", " ")
+    return re.sub(r"\t(?=[\t ]*(?:#|\r?$))", " ", text, flags=re.M)
 
 
 def _merged(old: Any, changes: dict[str, Any]) -> dict[str, Any]:

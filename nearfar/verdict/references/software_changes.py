@@ -82,12 +82,15 @@ def signed_percent(part: float) -> str:
     return f"{'−' if part < 0 else '+'}{abs(part) * 100:.1f} %"
 
 
-def move(value: float, unit: str, levels: Iterable[KnownLevel], now: Mapping[str, str]) -> Move | None:
-    """What the fleet has with the software of ``now`` beside a reference's ``value``: of the levels of its entry that with the most
-    nodes; None where there is none."""
-    own = [level for level in levels if level.unit == unit and not changes(level.software, now)]
+def move(
+    value: float, unit: str, levels: Iterable[KnownLevel], then: Mapping[str, str], now: Mapping[str, str]
+) -> Move | None:
+    """What the fleet has with the software of ``now`` beside a reference's ``value``, tuned with ``then``: of the levels of its entry
+    with that software the one of most nodes. None where there is none, or it is so far off that the fleet itself is to be looked into."""
+    wanted = {key: now[key] for key in then if key in now}
+    own = [level for level in levels if level.unit == unit and wanted.items() <= level.software.items()]
     best = max(own, key=lambda level: level.nodes, default=None)
-    if best is None:
+    if best is None or abs(best.value / value - 1) > thresholds.MOST_SHIFT:
         return None
     return Move(best.value / value - 1, best.low / value - 1, best.high / value - 1, best.nodes)
 
@@ -99,7 +102,7 @@ def judged(
     ``lone``: it is of a copy alone. As long as nothing is known of the fleet, what is better than before has no bound."""
     changed = changes(then, now)
     old, new = (words({key: pair[which] for key, pair in changed.items()}) for which in (0, 1))
-    fleet = move(reference.value, reference.unit, levels, now)
+    fleet = move(reference.value, reference.unit, levels, then, now)
     if fleet is not None:
         value = reference.value * (1 + fleet.part)
         below, above = 1 + fleet.part, 1 + fleet.part
@@ -107,7 +110,10 @@ def judged(
     else:
         value, allowance = reference.value, thresholds.LONE_ALLOWANCE if lone else thresholds.ALLOWANCE
         below, above = 1 - allowance, 1 + allowance
-        why = f"what {new} does to the fleet is not known (nearfar history --shifts), bounds are {allowance * 100:.0f} % wider"
+        why = (
+            f"what {new} does to the fleet is not known, or more than a driver does (nearfar history --shifts): "
+            f"bounds are {allowance * 100:.0f} % wider"
+        )
     found = replace(
         reference, value=value, lower=_bound(reference.lowest, below, value), upper=_bound(reference.highest, above, value),
         degraded_below=_scaled(reference.degraded_below, below), degraded_above=_scaled(reference.degraded_above, above),

@@ -62,8 +62,8 @@ OTHER_CPUS, OTHER_CPU_SHARE = 1.0, 0.05
 #: Part of the CPU time that the run and others used, at least of one CPU · Steal time disturbs from here on.
 STEAL_SHARE = 0.05
 #: Part of the greatest fall; part of what is expected · Paths fall together where the least fall is at least so much of the greatest, and
-#: the greatest at least this: a neighbour in host memory takes 5 to 35 % of all H2D paths alike.
-TOGETHER, LEAST_FALL = 0.5, 0.02
+#: the greatest lies between the other two: a neighbour in host memory takes 5 to 35 % of all H2D paths alike.
+TOGETHER, LEAST_FALL, MOST_FALL = 0.5, 0.02, 0.4
 #: Part of the greatest share · The flows of a sum are even where the least moves so much of it.
 EVEN = 0.9
 
@@ -92,12 +92,13 @@ SLOW_CPU, SLOW_CPU_OF = 1.25, 2
 # --- Other software than a reference was tuned with ---
 
 #: Part of the figure · How far it may move a lone copy, and others, before any fleet has shown it: twice the 1.5 % that a driver is taken
-#: to cost; a lost NVLink lane still lies beyond.
+#: to cost. With it a lost NVLink lane may pass a lone copy's FAIL bound until the fleet is known.
 LONE_ALLOWANCE, ALLOWANCE = 0.03, 0.05
-#: Nodes · Fewer that have both are no fleet.
+#: Nodes · Fewer with a software are no fleet.
 FEWEST_NODES = 3
-#: Robust deviations; part of the figure · A node further from the others than both has a change of its own.
-OWN_CHANGE, LEAST_APART = 3.0, 0.002
+#: Part of a reference's value · A fleet that has so much less or more with other software is sick, or was mistaken for another kind of
+#: node: references do not follow it.
+MOST_SHIFT = 0.10
 #: Part of the figure · A common change for the worse is DEGRADED from so much on: an administrator accepts it.
 LEAST_SHIFT = 0.005
 #: Days; of so many · A host is reported that was slow on so many of its last days with runs.
@@ -123,8 +124,8 @@ NIGHT_FLOOR = {"lone": 0.0025, "windowed": 0.005, "other": 0.012}
 WORST_KNOWN = 3
 #: Deviations · Nor is one that lies less below the median.
 ALLOWANCE_PER_NIGHT = 1.25
-#: Figures · Fewer alike ones have nothing in common: the change of a single one is its own noise too.
-FEWEST_ALIKE = 2
+#: Part of the baseline · No more of a common loss is taken out: boots, seasons and drivers take less; what takes more is to be told.
+MOST_COMMON = 0.02
 #: Part of the baseline · A common change of alike figures is shown from here on: less is noise.
 COMMON_SHOWN = 0.005
 #: Deviations · One night counts no more, up or down, so that neither one bad night nor one good one decides.
