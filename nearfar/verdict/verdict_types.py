@@ -19,7 +19,7 @@ from .references import WIDENED, figure, more_digits, with_unit
 class JudgedReference:
     """What a figure should have been, in ``unit``: ``lowest`` and ``highest`` are the bounds in force (None: no bound). ``file``
     has the row, where it comes from one; ``stale``: tuned with other software; ``stale_bounds`` says how it judged then (``moved`` with
-    its fleet, ``widened``, ``as tuned``)."""
+    its fleet, ``widened``; in older files ``as tuned``)."""
 
     value: float
     lowest: float | None
@@ -36,8 +36,8 @@ class JudgedReference:
 class PastRuns:
     """The same figure in the first ``n`` healthy nights of the node; ``since``: the day of the first, as 2026-11-01.
 
-    ``worse``: how it is worse than that now: ``night``, ``step``, ``drift``, None: it is not. ``note``: what was carried over a change of
-    software, and what was not.
+    ``worse``: how it is worse than that now: ``night``, ``step``, ``drift``, None: it is not. ``note``: what alike figures of the node
+    lost as well, and what software has changed.
     """
 
     median: float

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -145,13 +144,6 @@ class ReferenceFile:
         before what holds for the file."""
         own: Mapping[str, Any] = {**self.tuned, **row.provenance}.get("stamp") or {}
         return {key: str(version) for key, version in own.items() if version is not None}
-
-    def tuned_on(self, row: ReferenceRow) -> date | None:
-        """The day of the last run that a row was tuned from; None where that is not known."""
-        try:
-            return date.fromisoformat(str({**self.tuned, **row.provenance}.get("date"))[:10])
-        except ValueError:
-            return None
 
     def reference(self, row: ReferenceRow, software: Mapping[str, str]) -> Reference:
         """A row as a reference; stale when the ``software`` differs from what the values were tuned with."""
