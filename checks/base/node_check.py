@@ -61,7 +61,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     #:
     #: :type: float
     #: :default: ``5.0``
-    look_spacing = variable(float, value=look_plan.SPACING, loggable=True)
+    look_spacing = variable(float, value=verdict.thresholds.SPACING, loggable=True)
 
     #: Nothing that could not be judged is accepted: no reference, siblings alone, a topology that nobody reviewed.
     #:

@@ -18,8 +18,8 @@ from nearfar.base import NearfarError, process, supervise, utc_text, write_atomi
 from nearfar.cells import Cell
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, SubjectMetric, subject_key
 
-from . import figure_verdict, look_plan
-from .look_plan import LATER_LOOKS, LookPlan
+from . import figure_verdict, look_plan, thresholds
+from .look_plan import LookPlan
 from .looks import measured_again
 
 
@@ -34,8 +34,8 @@ def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str)
     look_plan.write_account(stage, figures, looks)
     limit = plan.limit + plan.cell_limit * (len(cells) if cells is not None else 0)
     what = plan.check if cells is None else _shown(cells)
-    for number in range(1, LATER_LOOKS + 1):
-        words = f"looking again at {what} ({number} of {LATER_LOOKS}, in {plan.spacing:g} s)"
+    for number in range(1, thresholds.MEASURED_AGAIN + 1):
+        words = f"measuring {what} again ({number} of {thresholds.MEASURED_AGAIN}, in {plan.spacing:g} s)"
         print(f"nearfar: {words}", file=sys.stderr, flush=True)
         time.sleep(plan.spacing)
         looks.append(_look(plan, stage, _command(plan, stage, command, cells, number), number, limit))

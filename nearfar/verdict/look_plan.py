@@ -17,12 +17,9 @@ from nearfar.measurement import AnyMetric, Document
 from nearfar.topology import Node, node_from_document, node_to_document
 from nearfar.verdict.references import Reference
 
+from . import thresholds
 from .looks import LaterLook
 
-#: So many times a figure beyond its bound, or unsettled, is measured again.
-LATER_LOOKS = 2
-#: Seconds before each: what disturbs a machine outlasts the visits of one measurement.
-SPACING = 5.0
 #: In the stage directory: what the job needs to know, and how it went.
 PLAN, ACCOUNT = "look-plan.json", "looks.json"
 _ORDINALS = ("second", "third")
@@ -41,11 +38,11 @@ class LookPlan:
     document: str | None
     limit: float
     cell_limit: float
-    spacing: float = SPACING
+    spacing: float = thresholds.SPACING
 
     def seconds(self, cells: int) -> float:
         """How long the looks at so many cells may take, all together."""
-        return LATER_LOOKS * (self.spacing + self.limit + self.cell_limit * cells)
+        return thresholds.MEASURED_AGAIN * (self.spacing + self.limit + self.cell_limit * cells)
 
     def write(self, stage: Path) -> Path:
         """Leave it in the stage directory, and nothing there of an earlier job's looks; returns the file."""
@@ -77,7 +74,7 @@ def look_file(number: int) -> str:
 
 def files(stage: Path) -> list[Path]:
     """The documents of the later looks that left one, in order."""
-    return [path for number in range(1, LATER_LOOKS + 1) if (path := stage / look_file(number)).is_file()]
+    return [path for number in range(1, thresholds.MEASURED_AGAIN + 1) if (path := stage / look_file(number)).is_file()]
 
 
 def write_account(stage: Path, figures: Sequence[str], looks: Sequence[Mapping[str, Any]]) -> None:
@@ -97,11 +94,11 @@ def later_looks(
     """What the job measured again after the ``first`` document, in order; looks that were due and are lacking say so."""
     account = _account(stage)
     asked = frozenset(plan.references if account is None else account["figures"])
-    made = [] if account is None else account["looks"][:LATER_LOOKS]
+    made = [] if account is None else account["looks"][: thresholds.MEASURED_AGAIN]
     found = [_read(stage, number, each, asked, first, figures) for number, each in enumerate(made, 1)]
     how = "was not made" if account is None else "was interrupted"
-    for number in range(len(made), LATER_LOOKS):
-        found.append(LaterLook(asked, utc_text(), problem=f"the {_ORDINALS[number]} look {how}"))
+    for number in range(len(made), thresholds.MEASURED_AGAIN):
+        found.append(LaterLook(asked, utc_text(), problem=f"the {_ORDINALS[number]} measurement {how}"))
     return found
 
 
@@ -122,7 +119,7 @@ def _read(
                 return LaterLook(asked, time, document, {metric.name: metric for metric in figures(document)})
         except NearfarError:
             problem = "left no document"
-    return LaterLook(asked, time, problem=f"the {which} look {problem}")
+    return LaterLook(asked, time, problem=f"the {which} measurement {problem}")
 
 
 def _no_look(document: Document, first: Document | None) -> str | None:
@@ -130,16 +127,16 @@ def _no_look(document: Document, first: Document | None) -> str | None:
     if document.raw.get("interrupted"):
         return "was interrupted"
     if document.aggressors:
-        return "was measured beside an aggressor"
+        return "was made beside an aggressor"
     if first is None:
         return None
     if document.kind != first.kind:
         return f"left a document that is {document.kind}"
     if document.node.hostname != first.node.hostname:
-        return f"was measured on another node, {document.node.hostname}"
+        return f"was made on another node, {document.node.hostname}"
     boards = {gpu.pci: gpu.uuid for gpu in first.node.gpus if gpu.uuid}
     other = [gpu.pci for gpu in document.node.gpus if gpu.uuid and boards.get(gpu.pci, gpu.uuid) != gpu.uuid]
-    return f"was measured with another GPU at {other[0]}" if other else None
+    return f"was made with another GPU at {other[0]}" if other else None
 
 
 def _account(stage: Path) -> dict[str, Any] | None:

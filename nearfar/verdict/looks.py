@@ -9,7 +9,7 @@ from nearfar.base import NOT_JUDGED, Finding
 from nearfar.measurement import AnyMetric, Document
 from nearfar.verdict.references import with_unit
 
-from . import error_counters
+from . import error_counters, thresholds
 from .document_findings import from_document
 from .messages import FAILED_BEFORE, INTERMITTENT, UNCONFIRMED, UNSETTLED
 from .verdict_types import FigureLook, JudgedMetric, Verdict
@@ -17,9 +17,6 @@ from .words import describe
 
 #: Why a look of an earlier run that lay beyond the bound counts neither way.
 DISTURBED = "other load disturbed an earlier measurement"
-
-#: So many measurements of an unsettled figure have a range that is judged.
-_LEAST_MEASUREMENTS = 3
 
 
 @dataclass(frozen=True)
@@ -146,7 +143,7 @@ def _by_their_range(
         each.value for each in entries
         if each.value is not None and (each.verdict != "INDETERMINATE" or each.code == UNSETTLED.code)
     )  # fmt: skip
-    if len(values) < _LEAST_MEASUREMENTS:
+    if len(values) < thresholds.LEAST_MEASUREMENTS:
         return replace(entry, looks=looks)
     least, most = values[0], values[-1]
     middle = replace(

@@ -14,7 +14,7 @@ import pytest
 
 from nearfar.base import CouldNotJudge
 from nearfar.run import run_file
-from nearfar.verdict import LookPlan, look_plan, run_directory
+from nearfar.verdict import LookPlan, look_plan, run_directory, thresholds
 from nearfar.verdict.references import Reference
 from tests.checks.test_checks import programs, reframe
 from tests.conftest import CHECKOUT
@@ -66,7 +66,7 @@ def test_every_document_is_kept_and_only_the_slow_cell_measured_again(tmp_path: 
         assert all("g2:n1" in r["cell"] or r["cell"] == "g2:n0" for r in document["results"]), (
             "and nothing of other GPUs"
         )
-    assert "looking again at" in (folder / "stderr.txt").read_text()
+    assert "again (1 of 2, in " in (folder / "stderr.txt").read_text()
     assert "(1 of 2, in 0 s)" in (folder / "stderr.txt").read_text()
 
 
@@ -125,8 +125,8 @@ def test_looks_that_are_lacking_say_so(made: list[dict[str, Any]], tmp_path: Pat
     plan = planned(tmp_path)
     look_plan.write_account(tmp_path, [NAME], made)
     found = look_plan.later_looks(tmp_path, plan, None, lambda _: [])
-    first = "the second look left no document" if made else "the second look was interrupted"
-    assert [look.problem for look in found] == [first, "the third look was interrupted"]
+    first = "the second measurement left no document" if made else "the second measurement was interrupted"
+    assert [look.problem for look in found] == [first, "the third measurement was interrupted"]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,10 @@ def test_an_account_that_cannot_be_read_is_no_look(account: str | None, tmp_path
     if account is not None:
         (tmp_path / look_plan.ACCOUNT).write_text(account)
     found = look_plan.later_looks(tmp_path, plan, None, lambda _: [])
-    assert [look.problem for look in found] == ["the second look was not made", "the third look was not made"]
+    assert [look.problem for look in found] == [
+        "the second measurement was not made",
+        "the third measurement was not made",
+    ]
     assert {name for look in found for name in look.asked} == {NAME}
     assert look_plan.seconds(tmp_path) == 0.0
 
@@ -146,7 +149,7 @@ def test_an_account_that_cannot_be_read_is_no_look(account: str | None, tmp_path
 def test_a_thousand_looks_are_two(tmp_path: Path) -> None:
     plan = planned(tmp_path)
     look_plan.write_account(tmp_path, [NAME], 1000 * [{"time": "x", "seconds": 1.0, "problem": "did not end"}])
-    assert len(look_plan.later_looks(tmp_path, plan, None, lambda _: [])) == look_plan.LATER_LOOKS
+    assert len(look_plan.later_looks(tmp_path, plan, None, lambda _: [])) == thresholds.MEASURED_AGAIN
 
 
 def test_a_stage_that_is_used_again_keeps_no_looks_of_before(tmp_path: Path) -> None:

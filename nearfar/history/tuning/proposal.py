@@ -30,11 +30,6 @@ from .limits import Refusal, TunedLimit
 from .reference_text import CurrentFile
 from .samples import ChosenSamples, Pool
 
-#: A median above what its link can carry by more is no rounding.
-_ABOVE = 1.005
-#: A limit may be looser than today's by this part of the way from the value to it, of no less than this part of the value.
-_STEP, _LEAST_WAY = 0.25, 0.02
-
 
 @dataclass(frozen=True)
 class TuneOptions:
@@ -163,7 +158,7 @@ def _impossible(pool: Pool) -> Refusal | None:
     if not pool.figures:
         return None
     middle = sorted(pool.nodes.values())[len(pool.nodes) // 2]
-    if pool.ceiling is None or middle <= pool.ceiling * _ABOVE:
+    if pool.ceiling is None or middle <= pool.ceiling * (1 + thresholds.CEILING_ROUNDING):
         return None
     return Refusal(
         f"the median {figure(middle, pool.unit)} is above what its link can carry, {figure(pool.ceiling, pool.unit)}"
@@ -206,7 +201,7 @@ def _most_worse(before: ReferenceRow) -> float:
 
 def _step(row: ReferenceRow, end: float) -> float:
     """How far a limit of a tune may lie from that of the tune before, ``end``, with nothing changed."""
-    return _STEP * max(_LEAST_WAY * row.value, abs(row.value - end))
+    return thresholds.LOOSER_STEP * max(thresholds.LEAST_WAY * row.value, abs(row.value - end))
 
 
 def _looser(new: ReferenceRow, before: ReferenceRow | None) -> tuple[float, float] | None:

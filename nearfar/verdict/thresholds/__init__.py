@@ -46,6 +46,18 @@ SELDOM = 0.01
 #: the way to their limit, if more: tunes from two halves of the runs of shared H200 hosts differ by 2 to 8 % in host memory.
 ACCEPTED_LOSS = 0.02
 
+#: Part of the way from the value to today's limit; the least way, part of the value · A new limit may be looser by so much without leave:
+#: were every small step refused, the tightest of many tunes would stay.
+LOOSER_STEP, LEAST_WAY = 0.25, 0.02
+
+# --- Measured again ---
+
+#: Times; seconds before each · How often a figure beyond its bound, or an unsettled one, is measured again: what disturbs a machine
+#: outlasts the samples of one measurement.
+MEASURED_AGAIN, SPACING = 2, 5.0
+#: Measurements · Fewer have no range that an unsettled figure is judged by.
+LEAST_MEASUREMENTS = 3
+
 # --- The budget of false alarms ---
 
 #: Node-nights; FAIL and at least DEGRADED among them · What healthy nodes may cost, over all judged figures of a node together. Half and a
