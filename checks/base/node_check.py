@@ -316,10 +316,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             return {}, []
         observed = {} if self.observed is None else topology.node_to_document(self.observed)
         try:
-            past, host = (
-                node_history().of(judged, observed),
-                node_history().of_host(judged, self.partition.host_of(self.observed)),
-            )
+            past = node_history().of(judged, observed)
+            host = node_history().of_host(judged, self.partition.host_of(self.observed))
             left_out = node_history().left_out()
         except NearfarError as error:
             return {}, [history.messages.UNREADABLE.finding(verdict.HISTORY, error=str(error))]

@@ -150,6 +150,11 @@ class Cell:
         return len(self.flows) == 1
 
     @property
+    def gpus(self) -> tuple[int, ...]:
+        """The GPUs that take part in any flow, each once, in their order."""
+        return tuple(dict.fromkeys(gpu for flow in self.flows for gpu in flow.gpus))
+
+    @property
     def copies_beside_kernels(self) -> bool:
         """Whether some of its flows are copies and others are not: STREAM, or what a GPU computes."""
         return len({flow.kind in ("stream", "gpu_stream", "compute") for flow in self.flows}) > 1

@@ -147,7 +147,7 @@ def _shifts(args: argparse.Namespace, store: History, question: RowFilter) -> in
     report = fleet_findings.report(own, question.system)
     if args.json:
         about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system}
-        levels = [{**vars(level), "software": dict(level.software)} for level in report.levels]
+        levels = [level.to_raw() for level in report.levels]
         findings = [note.to_raw() for note in report.findings]
         print(json.dumps({**about, "levels": levels, "findings": findings}, indent=1, ensure_ascii=False))
         return EXIT_GOOD

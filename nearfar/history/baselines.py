@@ -15,9 +15,9 @@ from typing import Any
 
 from nearfar.base import CouldNotJudge, Finding
 from nearfar.verdict import Baseline, Night, Verdict, baseline, disturbances, thresholds
+from nearfar.verdict.references import software_changes
 
 from . import messages, node_rows, rows
-from .fleet_levels import changed_words
 from .lazy_polars import pl
 from .node_rows import SAME_FIGURE, SOFTWARE
 from .places import VERSION, directory, word
@@ -68,9 +68,9 @@ class NodeHistory:
             recent_rows.filter(pl.col("check") == verdict.check).select("started", "disturbance").iter_rows()
         ):
             slow[started.date()] = slow.get(started.date(), False) or disturbance in disturbances.FELL
-        week = [slow[day] for day in sorted(slow)[-thresholds.HOST_BROKEN :]]
-        if host == "own" and all(week) and len(week) == thresholds.HOST_BROKEN:
-            return [messages.HOST_STAYS_SLOW.finding(disturbances.HOST, days=len(week))]
+        lately = [slow[day] for day in sorted(slow)[-thresholds.HOST_BROKEN :]]
+        if host == "own" and all(lately) and len(lately) == thresholds.HOST_BROKEN:
+            return [messages.HOST_STAYS_SLOW.finding(disturbances.HOST, days=len(lately))]
         last = sorted(slow)[-thresholds.HOST_DAYS :]
         count = sum(slow[day] for day in last)
         if count < thresholds.HOST_SLOW:
@@ -132,7 +132,7 @@ def _past(now: Mapping[str, str], software: Sequence[Mapping[str, str]], nights:
     if past is None or not others:
         return past
     own = baseline.of_nights([night for night, versions in zip(nights, software) if versions == now])
-    changed = changed_words(others[-1], now)
+    changed = software_changes.changed_words(others[-1], now)
     return replace(past, changed=changed, anew=own and replace(own, changed=changed))
 
 

@@ -50,6 +50,10 @@ class FleetLevel:
     nodes: int
     first_seen: str
 
+    def to_raw(self) -> dict[str, object]:
+        """As plain values."""
+        return {**vars(self), "software": dict(self.software)}
+
 
 @dataclass(frozen=True)
 class LevelChange:
@@ -66,15 +70,7 @@ class LevelChange:
     @property
     def words(self) -> str:
         """What changed: ``driver 580.95 -> 590.12``."""
-        return changed_words(self.before.software, self.after.software)
-
-
-def changed_words(before: Mapping[str, str], after: Mapping[str, str]) -> str:
-    """What differs between the software of two runs: ``driver 580.95 -> 590.12``, ``version`` being nearfar's own."""
-    names = [name for name in (*SOFTWARE, "version") if before.get(name) != after.get(name)]
-    return ", ".join(
-        f"{software_changes.name(each)} {before.get(each, 'unknown')} -> {after.get(each, 'unknown')}" for each in names
-    )
+        return software_changes.changed_words(self.before.software, self.after.software)
 
 
 def of_system(store: History, system: str, now: datetime | None = None) -> tuple[FleetLevel, ...]:
@@ -128,7 +124,7 @@ def _level(row: Mapping[str, Any]) -> FleetLevel:
 def write(place: Path, system: str, levels: Sequence[FleetLevel]) -> Path:
     """Keep the levels of a system beside its rows in the history ``place``; returns the file. Raises ``CouldNotJudge`` where that is
     impossible."""
-    entries = [{**vars(level), "software": dict(level.software)} for level in levels]
+    entries = [level.to_raw() for level in levels]
     raw = {"schema": SCHEMA, "system": system, "time": utc_text(), "levels": entries}
     path = _path(place, system)
     write_atomically(path, json.dumps(raw, indent=1, ensure_ascii=False, allow_nan=False) + "\n", ELSEWHERE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nearfar.base import NOT_JUDGED, Message
 
 _UPDATE = "guide/driver-update.md"
-_STALE = "; {nodes} of {of:#node} run it; these references are stale, and judge by what the fleet has"
+_STALE = "; {nodes} of {of:#node} run it; these references are stale and follow the fleet's level"
 _TUNE = "run nearfar tune --system {system} to propose new references, and with --apply to accept them"
 
 HOST_SLOW = Message(

@@ -10,7 +10,6 @@ from typing import Any
 
 from nearfar import question
 from nearfar.base import ORDER, Finding, shown_verdict
-from nearfar.cells import Cell
 from nearfar.report.charts import (
     Matrix,
     core_share_matrices,
@@ -205,7 +204,7 @@ def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
     for check in node.checks:
         for entry in check.verdict.failed if check.verdict else ():
             cell = parsed(entry.cell)
-            for gpu in _gpus(cell) if cell and entry.code == "absent" else ():
+            for gpu in cell.gpus if cell and entry.code == "absent" else ():
                 absent.setdefault(gpu, entry.reason)
         for state in check.document.get("gpus_under_load", []):
             link = state.get("link") or {}
@@ -214,14 +213,10 @@ def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
         for finding in check.verdict.findings if check.verdict else ():
             cell, own = parsed(finding.subject), re.match(r"g(\d+)(?:\.|$)", finding.subject)
             failed = finding.code.startswith("cell.") and finding.code != "cell.absent"
-            gpus = {int(own[1])} if own else _gpus(cell) if cell is not None and failed else set()
+            gpus = {int(own[1])} if own else set(cell.gpus) if cell is not None and failed else set()
             for gpu in gpus if finding.verdict in ORDER[:3] else ():
                 faults.setdefault(gpu, finding)
     return Findings(lanes, links, absent, faults, limits)
-
-
-def _gpus(cell: Cell) -> set[int]:
-    return {gpu for flow in cell.flows for gpu in flow.gpus}
 
 
 def _is_nvlink(node: NodeRun, index: Any) -> bool:

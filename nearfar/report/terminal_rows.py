@@ -128,7 +128,7 @@ def _kind_words(figure: Figure) -> str:
     elif part:
         question = f"{_WAYS.get(what, what)} of {pattern}"
     elif what == "total" and pattern != "both":
-        question = f"{_pattern_words(pattern, cell)}, {len({gpu for flow in cell.flows for gpu in flow.gpus})} GPUs"
+        question = f"{_pattern_words(pattern, cell)}, {len(cell.gpus)} GPUs"
     question = re.sub(r"[._]", " ", question)
     question = re.sub(r"^(h2d|d2h)\b", lambda way: way[0].upper(), question)
     if figure.derived:

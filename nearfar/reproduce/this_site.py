@@ -190,7 +190,7 @@ def _reasons(record: CheckRecord, cell: Cell | None) -> Iterator[str]:
 def _lack(cell: Cell, node: Node, theirs: Node | None) -> str:
     """Which part of the cell the node lacks; empty where it has them all."""
     known = node if theirs is None else theirs
-    wanted = {gpu for flow in cell.flows for gpu in flow.gpus}
+    wanted = set(cell.gpus)
     have = plural(len(node.gpus), "GPU")
     if len(wanted) > len(node.gpus) or (theirs is None and any(node.gpu(index) is None for index in wanted)):
         return f"this node has {have}"
@@ -230,10 +230,9 @@ def _sort(cell: Cell, node: Node, most_packages: int) -> _Sort:
         else:
             driver = flow_class(node, Flow(flow.driver, flow.destination)) if flow.direction == "h2d" else "other"
         flows.append((flow.kind, flow.direction, _class(node, flow), flow.options, driver))
-    gpus = {gpu for flow in cell.flows for gpu in flow.gpus}
-    packages = {device.package for gpu in gpus if (device := node.gpu(gpu)) is not None}
+    packages = {device.package for gpu in cell.gpus if (device := node.gpu(gpu)) is not None}
     memories = {flow.numa_node for flow in cell.flows if flow.kind == "stream"}
-    return (*sorted(flows), len(gpus), min(len(packages), max(1, most_packages)), len(memories))
+    return (*sorted(flows), len(cell.gpus), min(len(packages), max(1, most_packages)), len(memories))
 
 
 def _parts(node: Node) -> tuple[int, int]:

@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nearfar.cells import Cell
 from nearfar.measurement import TIME_UNITS, AnyMetric, SubjectMetric
 from nearfar.topology import Node
 from nearfar.verdict.references import row_keys
@@ -72,7 +71,7 @@ class _Figure:
         if isinstance(metric, SubjectMetric):
             own, memories = metric.gpus, set[str]()
         else:
-            own, memories = _gpus(metric.cell), {str(f.destination) for f in metric.cell.flows if f.kind == "stream"}
+            own, memories = metric.cell.gpus, {str(f.destination) for f in metric.cell.flows if f.kind == "stream"}
         parts = frozenset[object](gpu for index in own for gpu in groups.get(index, [index])) | memories
         by_day = {night.day: night.value for night in before.later}
         return cls(metric.name, metric.value, before, (row_keys(metric)[-1], metric.unit), parts, by_day)
@@ -99,12 +98,7 @@ class _Figure:
 def _common(alike: Sequence[_Figure], day: str | None) -> float | None:
     """What all of them have left at least of their baselines, 1 where one of them lost nothing: what one lost by itself is not taken
     out, nor more than ``MOST_COMMON``. None of fewer than two that have no part in common."""
-    there = [each for each in alike if each.left(day) is not None]
-    if not any(one.parts.isdisjoint(other.parts) for one in there for other in there):
+    there = [(each, left) for each in alike if (left := each.left(day)) is not None]
+    if not any(one.parts.isdisjoint(other.parts) for one, _ in there for other, _ in there):
         return None
-    most = max(left for each in there if (left := each.left(day)) is not None)
-    return min(1.0, max(most, 1 - thresholds.MOST_COMMON))
-
-
-def _gpus(cell: Cell) -> tuple[int, ...]:
-    return tuple(gpu for flow in cell.flows for gpu in flow.gpus)
+    return min(1.0, max(1 - thresholds.MOST_COMMON, *(left for _, left in there)))

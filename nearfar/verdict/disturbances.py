@@ -73,16 +73,13 @@ def apply(judged: Sequence[JudgedMetric], documents: Sequence[Document], host: s
 def reasons(judged: Sequence[JudgedMetric]) -> list[Finding]:
     """What is held against figures: those of one disturbance as one, and of a run where nothing settled as one."""
     said = []
-    explained = [entry for entry in judged if _is_explained(entry)]
-    for kind in dict.fromkeys(entry.disturbance for entry in explained):
-        group = [entry for entry in explained if entry.disturbance == kind]
-        several = FIGURES_DISTURBED.finding(group[0].name, cause=group[0].full_reason, more=len(group) - 1)
+    told_once = [entry for entry in judged if _is_told_once(entry)]
+    for kind in dict.fromkeys(entry.disturbance for entry in told_once):
+        group = [entry for entry in told_once if entry.disturbance == kind]
+        message = FIGURES_FELL if kind == OWN_HOST else FIGURES_DISTURBED
+        several = message.finding(group[0].name, cause=group[0].full_reason, more=len(group) - 1)
         said.append(several if len(group) > 1 else group[0].finding)
-    fell = [entry for entry in judged if entry.code == FELL_TOGETHER.code]
-    if len(fell) > 1:
-        said.append(FIGURES_FELL.finding(fell[0].name, cause=fell[0].full_reason, more=len(fell) - 1))
-        explained += fell
-    rest = [entry for entry in judged if entry not in explained]
+    rest = [entry for entry in judged if not _is_told_once(entry)]
     unsettled = [entry for entry in rest if _unsettled(entry)]
     bounded = [entry for entry in judged if entry.bounded]
     if len(unsettled) > 1 and len(unsettled) == len(bounded):
@@ -163,7 +160,7 @@ def _fell_together(memory: int) -> str:
 def _found_fallen(check: str, judged: Sequence[JudgedMetric]) -> Disturbance | None:
     """The memory whose lone copies a judged check found to have fallen together, as it disturbs other checks; None: it found none."""
     lone = [m for m in judged if m.disturbance in FELL and _lone_host(m)]
-    if not any(_is_explained(m) or m.code == FELL_TOGETHER.code for m in lone):
+    if not any(map(_is_told_once, lone)):
         return None
     ways = frozenset(map(_way, lone))
     return Disturbance(
@@ -214,6 +211,11 @@ def _too_good(entry: JudgedMetric) -> bool:
 
 def _is_explained(entry: JudgedMetric) -> bool:
     return bool(entry.disturbance) and entry.verdict == "INDETERMINATE"
+
+
+def _is_told_once(entry: JudgedMetric) -> bool:
+    """Whether its reason is that of others of the same disturbance."""
+    return _is_explained(entry) or entry.code == FELL_TOGETHER.code
 
 
 def _unsettled(entry: JudgedMetric) -> bool:

@@ -245,4 +245,4 @@ def _parts(metric: AnyMetric) -> set[object]:
     """What the figures have in common that one is made of: a GPU; of what is no cell, the program."""
     if isinstance(metric, SubjectMetric):
         return {metric.subject.partition("/")[0].partition(".")[0]}
-    return {gpu for flow in metric.cell.flows for gpu in flow.gpus}
+    return set(metric.cell.gpus)

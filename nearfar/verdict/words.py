@@ -98,7 +98,7 @@ def _many_words(cell: Cell) -> str:
     exchanged = _exchange_words(cell)
     if exchanged:
         return exchanged
-    gpus = list(dict.fromkeys(gpu for flow in cell.flows for gpu in flow.gpus))
+    gpus = cell.gpus
     if len(gpus) < 2 or any(flow.kind != "host" for flow in cell.flows):
         return ""
     ways = {flow.direction for flow in cell.flows}

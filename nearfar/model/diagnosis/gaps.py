@@ -91,7 +91,7 @@ def _alike(cells: Sequence[Unmeasured]) -> list[list[Unmeasured]]:
 
 def _gpus(subject: str) -> set[int]:
     cell = subject_key(subject)
-    return {gpu for flow in cell.flows for gpu in flow.gpus} if isinstance(cell, Cell) else set()
+    return set(cell.gpus) if isinstance(cell, Cell) else set()
 
 
 def _counted(alike: Sequence[Unmeasured]) -> str:

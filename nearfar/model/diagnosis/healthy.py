@@ -185,5 +185,5 @@ def _kind(node_type: NodeType, cell: Cell, flow: Flow) -> object:
         return flow.kind, flow.direction, flow.options, path_class, flow.driver is None, str(hardware)
 
     beside = sorted(map(str, map(path, cell.flows)))
-    shape = len({flow.numa_node for flow in cell.flows}), len({gpu for flow in cell.flows for gpu in flow.gpus})
+    shape = len({flow.numa_node for flow in cell.flows}), len(cell.gpus)
     return path(flow), tuple(beside), shape

@@ -72,6 +72,12 @@ def changes(then: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[
     return {key: (version, now[key]) for key, version in then.items() if now.get(key, version) != version}
 
 
+def changed_words(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """What differs between the software of two runs: ``driver 580.95 -> 590.12``, ``version`` being nearfar's own."""
+    names = [each for each in (*SOFTWARE, "version") if before.get(each) != after.get(each)]
+    return ", ".join(f"{name(each)} {before.get(each, 'unknown')} -> {after.get(each, 'unknown')}" for each in names)
+
+
 def words(software: Mapping[str, str]) -> str:
     """``driver 590.12, CUDA 13.1``."""
     return ", ".join(f"{name(key)} {version}" for key, version in software.items())
