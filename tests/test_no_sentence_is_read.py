@@ -48,7 +48,7 @@ FOREIGN = {
     "nearfar/slurm/controller/versions.py",
     "nearfar/slurm/findings/deaths.py",
     "nearfar/slurm/findings/interventions.py",
-    "nearfar/slurm/findings/objections.py",
+    "nearfar/slurm/drains/objections.py",
     "nearfar/slurm/findings/reconcile.py",
     "nearfar/slurm/sweep/job_loop.py",
 }

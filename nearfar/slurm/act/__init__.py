@@ -1,6 +1,6 @@
 """``nearfar slurm act``: what is to be done about nodes, and doing it, on one admin host under a lock.
 
-Needs: base, question, site, slurm.controller, slurm.findings, slurm.health, slurm.results, slurm.sweep, slurm.trust.
+Needs: base, question, site, slurm.controller, slurm.drains, slurm.findings, slurm.health, slurm.results, slurm.sweep, slurm.trust.
 """
 
 from __future__ import annotations

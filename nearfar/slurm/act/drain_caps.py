@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from nearfar.base import Finding
 from nearfar.site import Policy
 from nearfar.slurm.controller import NodeState
+from nearfar.slurm.drains import messages as cap_messages
 from nearfar.slurm.findings import WRONG_DATA, LogSummary, drained_by_us
 
 from . import messages
@@ -95,7 +96,7 @@ def _too_few_left(
         members = {n for n, state in nodes.items() if partition in state.partitions and state.base != "FUTURE"}
         least, gone = policy.floor.of(len(members)), members & out
         if len(members) - len(gone) - 1 < least:
-            why = messages.FLOOR.finding(
+            why = cap_messages.FLOOR.finding(
                 name, partition=partition, out=len(gone), members=len(members), others=len(gone - set(ours)), least=least
             )  # fmt: skip
             return UsedUp(why.reason, frozenset(gone))
@@ -109,12 +110,12 @@ def _beyond(
     for cap, before, when in ((policy.per_day, today, "within a day"), (policy.in_all, ours, "in all")):
         counted = {*before, name}
         if len(counted) > cap.nodes:
-            return UsedUp(messages.CAP.finding(name, most=cap.nodes, when=when).reason, frozenset(before))
+            return UsedUp(cap_messages.CAP.finding(name, most=cap.nodes, when=when).reason, frozenset(before))
         for partition in nodes[name].partitions:
             members = {n for n, state in nodes.items() if partition in state.partitions}
             most = cap.of(len(members))
             if len(counted & members) > most:
-                message = messages.CAP_OF_ONE if len(members) == 1 else messages.CAP
+                message = cap_messages.CAP_OF_ONE if len(members) == 1 else cap_messages.CAP
                 why = message.finding(name, most=most, members=len(members), partition=partition, when=when)
                 return UsedUp(why.reason, frozenset(members.intersection(before)))
     return None

@@ -43,10 +43,6 @@ SHARED_HARD = _why("act.shared_hard",
                    _CLEAR + ", or drain it")
 SHARED = _why("act.shared", "on {nodes} of {tested} nodes at once, so the reference or the driver is to blame; for an old reference",
               "nearfar tune --system {system}")
-FLOOR = _why("act.floor",
-             "partition {partition}: {out} of {members} nodes are already out, {others} of them not by act; at least {least} must stay")
-CAP = _why("act.cap", "no more than {most}[ of the {members} nodes of partition {partition}] drained {when}")
-CAP_OF_ONE = _why("act.cap_of_one", "no more than {most} of the one node of partition {partition} drained {when}")
 
 # What a drained node waits for.
 PASSED = _why("act.passed", "{check} passed in run {run}", verdict="PASS")

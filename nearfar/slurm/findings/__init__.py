@@ -1,12 +1,23 @@
 """What is known of each node: findings that are believed, which of them are confirmed, and what the log of ``act`` says.
 
-Needs: base, cells, mpi, mpi.osu, question, site, slurm.controller, slurm.health, slurm.results, slurm.sweep,
+Needs: base, cells, mpi, mpi.osu, question, site, slurm.controller, slurm.drains, slurm.health, slurm.results, slurm.sweep,
 slurm.trust.
 """
 
 from __future__ import annotations
 
-from . import confirmation, deaths, hard_evidence, objections, reasons
+from nearfar.slurm.drains import (
+    drained_by_us,
+    objection_to_comment,
+    objection_to_drain,
+    objections,
+    our_comment,
+    our_reason,
+    reasons,
+    unreadable,
+)
+
+from . import confirmation, deaths, hard_evidence
 from .check_run import RUN, CheckRun
 from .confirmation import fails
 from .evidence import Evidence, Intervention
@@ -17,7 +28,6 @@ from .interventions import back_in_use, drained_by_others, reboots, resumed_by_o
 from .kept_readings import KeptReadings
 from .log import ActLog, Entry
 from .log_summary import LogSummary, OurDrain, log_line, summarize
-from .objections import drained_by_us, objection_to_comment, objection_to_drain, our_comment, our_reason, unreadable
 from .reconcile import SlurmView, drains_seen, reconciled
 from .shared_faults import WRONG_DATA, SharedFault, blamed
 

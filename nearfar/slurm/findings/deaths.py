@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from nearfar.slurm.controller import NodeState
+from nearfar.slurm.drains import DIED, drained_by_us, our_reason
 
 from .log_summary import LogSummary
-from .objections import DIED, drained_by_us, our_reason
 
 
 def with_our_reasons(nodes: Mapping[str, NodeState], past: LogSummary) -> dict[str, NodeState]:

@@ -7,11 +7,11 @@ from math import inf
 
 from nearfar.base import second_text
 from nearfar.slurm.controller import NodeState, versions
+from nearfar.slurm.drains import our_reason
 
 from .check_run import CheckRun
 from .evidence import Evidence, Intervention
 from .log_summary import LogSummary
-from .objections import our_reason
 
 
 def interventions(

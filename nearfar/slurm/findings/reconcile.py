@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from nearfar.slurm.controller import NodeState
+from nearfar.slurm.drains import reasons
 
-from . import reasons
 from .log_summary import LogSummary, OurDrain
 
 #: Seconds that slurmctld may take to save a change (SAVE_MAX_WAIT is 5): what it was told just before it was killed is lost.

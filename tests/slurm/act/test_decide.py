@@ -18,7 +18,7 @@ from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings import reasons
 from nearfar.slurm.findings.check_run import CheckRun
 from nearfar.slurm.findings.log_summary import LogSummary, OurDrain
-from nearfar.slurm.findings.objections import (
+from nearfar.slurm.drains.objections import (
     objection_to_comment,
     objection_to_drain,
     objection_to_resume,

@@ -12,7 +12,7 @@ from nearfar.slurm.act.decide import DRAIN, NOTHING, RESUME, decide
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.findings import deaths
 from nearfar.slurm.findings.log_summary import LogSummary
-from nearfar.slurm.findings.objections import objection_to_drain, objection_to_resume
+from nearfar.slurm.drains.objections import objection_to_drain, objection_to_resume
 from tests.conftest import CHECKOUT
 from tests.slurm.act.test_decide import FOREIGN, HOUR, NOW, OURS, POLICY, WRONG, cluster, drained, of, ran, state
 

@@ -1,0 +1,32 @@
+"""Drains of ours in Slurm: the reason that one carries, why a node must not be drained or resumed, and how many more may be.
+
+Needs: base, cells, site, slurm.controller.
+"""
+
+from __future__ import annotations
+
+from . import messages, objections, reasons
+from .caps import DrainCaps
+from .objections import (
+    DIED,
+    drained_by_us,
+    objection_to_comment,
+    objection_to_drain,
+    our_comment,
+    our_reason,
+    unreadable,
+)
+
+__all__ = [
+    "DIED",
+    "DrainCaps",
+    "drained_by_us",
+    "messages",
+    "objection_to_comment",
+    "objection_to_drain",
+    "objections",
+    "our_comment",
+    "our_reason",
+    "reasons",
+    "unreadable",
+]

@@ -1,0 +1,17 @@
+"""Why one more drain is too many."""
+
+from __future__ import annotations
+
+from nearfar.base import NOT_JUDGED, Message
+
+_PAGE = "guide/slurm-act.md"
+
+# fmt: off
+FLOOR = Message(
+    "act.floor", NOT_JUDGED,
+    "partition {partition}: {out} of {members} nodes are already out, {others} of them not by nearfar; at least {least} must stay",
+    page=_PAGE)
+CAP = Message(
+    "act.cap", NOT_JUDGED, "no more than {most}[ of the {members} nodes of partition {partition}] drained {when}", page=_PAGE)
+CAP_OF_ONE = Message(
+    "act.cap_of_one", NOT_JUDGED, "no more than {most} of the one node of partition {partition} drained {when}", page=_PAGE)
