@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
-"""How long `nearfar slurm act` takes, all included, over a week of 1,000 nodes: the first time, and when nothing is new.
+"""How long `nearfar slurm act` and `status` take, all included, where nothing is new: the ledger of many nodes and nights.
 
-python benchmarks/sweep_merge.py --nodes 1000 --keep /tmp/results
-python benchmarks/act.py /tmp/results [--nights 7]
+    python benchmarks/act.py [--nodes 5000] [--nights 7] [--checks 15] [--figures 20]
 
-The sweep is there so many times (in the directory that is named; links but for ``result.json``, which has the night's times and a run of
-its own), a day older each. `scontrol` is a script that prints as many
-idle nodes and counts how often it is called.
+The ledger is filled as so many nights would, the results directory has a directory for every result, every node has a health finding;
+`scontrol` is a script that prints as many idle nodes. One node has wrong data, one a slow figure: both are held, nothing is drained.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ import argparse
 import json
 import os
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,11 +21,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from nearfar.base import utc_text, utc_time
-from nearfar.slurm.results import result, results_directory
-from nearfar.slurm.sweep import sweep_file
+from nearfar.base import Finding, utc_text
+from nearfar.slurm.ledger import CheckRun, Ledger, add_run
 
-#: So often each is measured. The first call with nothing new forgets the older nights of healthy nodes.
 _TIMES = 3
 _CHECKOUT = Path(__file__).resolve().parents[1]
 _SYSTEM = """\
@@ -38,41 +33,46 @@ act: {trusted: [root, USER], default: observe}
 partitions:
   - {name: gpu}
 """
-#: When a file came to be there nobody can make up, but when it was changed; and all of them were changed just now.
-_ACT = """
-import sys
-from nearfar.slurm.findings import gathering, kept_readings
-gathering._came = lambda place: place.lstat().st_mtime
-kept_readings.SETTLED = -3600.0
-from nearfar import cli
-sys.exit(cli.main(sys.argv[1:]))
-"""
 
 
-def lay_out(results: Path, nights: int) -> list[str]:
-    """The one sweep as several, a day apart; the names of its nodes."""
-    (sweep,) = (path for path in results.iterdir() if path.is_dir() and "-night-" not in path.name)
-    for night in range(nights):
-        copy = results / (f"{sweep.name}-night-{night}" if night else sweep.name)
-        if not copy.exists():
-            shutil.copytree(sweep, copy, copy_function=os.link)
-            own = (sweep / sweep_file.FILE).read_text().replace(f'"{sweep.name}"', f'"{copy.name}"', 1)
-            (copy / sweep_file.FILE).unlink()
-            (copy / sweep_file.FILE).write_text(own)
-            for place in results_directory.folders(results, copy.name):
-                _of_night(place / result.RESULT, copy.name, night)
-        for place in results_directory.folders(results, copy.name):
-            ended = json.loads((place / result.RESULT).read_text())["ended"]
-            os.utime(place, (utc_time(ended).timestamp() + 1,) * 2)
-    return sorted(path.name for path in (sweep / "nodes").iterdir())
+def fill(state: Path, results: Path, nodes: list[str], nights: int, checks: int, figures: int) -> float:
+    """Fill the ledger and the results directory; the seconds that the last night took to enter."""
+    now, took = time.time(), 0.0
+    with Ledger.open(state) as ledger:
+        for night in range(nights):
+            at, sweep = now - (nights - night - 1) * 86400.0 - 3600.0, results / f"night-{night}"
+            for node in nodes:
+                (sweep / "nodes" / node / "1").mkdir(parents=True)
+            (sweep / "sweep.json").write_text("{}")
+            os.utime(sweep / "sweep.json", (at, at))
+            os.utime(sweep / "nodes", (at, at))
+            began = time.perf_counter()
+            with ledger.transaction():
+                for node in nodes:
+                    for check in range(checks):
+                        wrong = node == nodes[0] and check == 0 and night == nights - 1
+                        failures = (Finding("g0:n0", "FAIL", "wrong data", True, "cell.wrong_data"),) if wrong else ()
+                        run = CheckRun(
+                            node, f"check{check}_check", f"{night:08x}", at, at, "FAIL" if wrong else "PASS", failures, system="bench",
+                            sweep=sweep.name, job=True, level="nightly",
+                        )  # fmt: skip
+                        values = {
+                            f"near.h2d.n{each}_g{each}": ("PASS", 55.0, 52.6, None, "GB/s") for each in range(figures)
+                        }
+                        add_run(ledger, run, values)
+                    ledger.write("INSERT INTO taken VALUES (?, ?)", str(sweep / "nodes" / node / "1"), "run")
+            took = time.perf_counter() - began
+    return took
 
 
-def _of_night(path: Path, sweep: str, night: int) -> None:
-    """Make a result one of another sweep, so many days ago."""
-    raw = json.loads(path.read_text())
-    times = {key: utc_text(utc_time(raw[key]).timestamp() - night * 86400) for key in ("started", "ended")}
-    path.unlink()
-    path.write_text(json.dumps({**raw, **times, "sweep": sweep, "run": f"{int(raw['run'], 16) ^ night:08x}"}))
+def health(folder: Path, nodes: list[str]) -> None:
+    """A finding of every node's health check, a minute ago."""
+    for node in nodes:
+        finding: dict[str, object] = {
+            "schema": "nearfar-health/1", "run": f"{time.time_ns() & 0xFFFFFFFF:08x}", "node": node, "hostname": node, "system": "bench",
+            "partition": "gpu", "time": utc_text(), "boot": None, "seconds": 0.3, "verdict": "PASS", "findings": [], "last": None,
+        }  # fmt: skip
+        (folder / f"{node}.json").write_text(json.dumps(finding))
 
 
 def pretended(folder: Path, nodes: list[str]) -> dict[str, str]:
@@ -83,52 +83,48 @@ def pretended(folder: Path, nodes: list[str]) -> dict[str, str]:
         f"NodeName={node} Arch=x86_64 CoresPerSocket=48\n   CPUAlloc=0 CPUEfctv=192 CPUTot=192 CPULoad=0.10\n"
         "   State=IDLE ThreadsPerCore=1\n   Partitions=gpu\n   BootTime=2026-11-01T00:00:00 SlurmdStartTime=2026-11-01T00:00:00\n"
         for node in nodes
-    )  # fmt: skip
+    )
     (folder / "table").write_text(table + "\n")
     (folder / "bin").mkdir()
     program = folder / "bin" / "scontrol"
-    program.write_text(f'#!/bin/sh\necho "$*" >> {folder}/asked\nexec cat {folder}/table\n')
+    program.write_text(
+        f"#!/bin/sh\ncase $* in *config*) printf 'ClusterName = bench\\nSlurmctldPort = 1\\n' ;; *) exec cat {folder}/table ;; esac\n"
+    )
     program.chmod(0o755)
     return {"NEARFAR_SITE": str(folder / "site"), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
 
 
 def main() -> None:
-    """Run it for the first time, and with what it has kept, several times each: others use the machine, too."""
+    """Fill it, and run each command several times: others use the machine, too."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("results", type=Path)
-    parser.add_argument("--nights", type=int, default=7)
+    for name, value in (("nodes", 5000), ("nights", 7), ("checks", 15), ("figures", 20)):
+        parser.add_argument(f"--{name}", type=int, default=value)
     asked = parser.parse_args()
-    results = asked.results.absolute()
-    nodes = lay_out(results, asked.nights)
-    print(f"{len(nodes)} nodes, {asked.nights} nights")
+    nodes = [f"gpu{number:04}" for number in range(1, asked.nodes + 1)]
     with tempfile.TemporaryDirectory(prefix="nearfar-bench-") as place:
         folder = Path(place)
+        for name in ("results", "health", "state"):
+            (folder / name).mkdir()
+        took = fill(folder / "state", folder / "results", nodes, asked.nights, asked.checks, asked.figures)
+        figures = asked.nodes * asked.nights * asked.checks * asked.figures
+        size = (folder / "state" / "ledger.db").stat().st_size / 1e6
+        print(
+            f"{asked.nodes} nodes, {asked.nights} nights, {figures / 1e6:.1f} million figures: {size:.0f} MB; the last in {took:.1f} s"
+        )
         variables = {**os.environ, "PYTHONPATH": str(_CHECKOUT), **pretended(folder, nodes)}
-        command = [
-            sys.executable,
-            "-c",
-            _ACT,
-            "slurm",
-            "act",
-            "--results",
-            str(results),
-            "--state",
-            str(folder / "state"),
-        ]
-        for words in (*["the first time"] * _TIMES, *["nothing new"] * (_TIMES + 1)):
-            (folder / "asked").write_text("")
-            if words == "the first time":
-                shutil.rmtree(folder / "state", ignore_errors=True)
-            before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-            done = subprocess.run(command, env=variables, capture_output=True, text=True)
-            seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            questions = len((folder / "asked").read_text().splitlines())
-            kept = sum(path.stat().st_size for path in (folder / "state").glob("readings-*")) / 1e6
-            print(
-                f"{words}: {seconds:.2f} s ({cpu:.2f} s of CPU), {questions} question to slurmctld, {kept:.1f} MB kept; "
-                f"exit code {done.returncode}, {len(done.stdout.splitlines())} lines and {len(done.stderr.splitlines())} warnings"
-            )
+        places = [f"--{name}={folder / name}" for name in ("results", "health", "state")]
+        for words in (["act"], ["act"], ["status"], ["status", nodes[0]], ["status", "--json"], ["act", "--dry-run"]):
+            for _ in range(_TIMES):
+                if words == ["act"]:
+                    health(folder / "health", nodes)
+                before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+                command = [sys.executable, "-m", "nearfar", "slurm", words[0], *places, *words[1:]]
+                done = subprocess.run(command, env=variables, capture_output=True, text=True)
+                seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+                cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+                print(
+                    f"{' '.join(words)}: {seconds:.2f} s ({cpu:.2f} s of CPU), exit code {done.returncode}, {done.stderr.strip()[-200:]}"
+                )
         print(f"at most {after.ru_maxrss / 1024:.0f} MiB")
 
 

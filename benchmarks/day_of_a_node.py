@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The day of a node on a private Slurm: a GPU goes absent under a job, act drains the node, a person reboots it, it is tested again.
+"""The day of a node on a private Slurm: a GPU goes absent under a job, the epilog drains the node, an administrator
+reboots it, it is retested.
 
     python -m benchmarks.day_of_a_node [--every 300]
 
-Prints the transcript of docs/guide/day-of-a-node.md. Real are Slurm, `nearfar slurm install`, the epilog's look, act, the reboot and the
+Prints the transcript of docs/guide/day-of-a-node.md. Real are Slurm, `nearfar slurm install`, the epilog, act, the reboot and the
 retest with its reservation and job; made up are the node's hardware (a file that hwloc reads) and what the retest's job measures.
 What starts act every ``--every`` seconds is this program, in place of the timer. Needs root and Slurm, and changes nothing
 on the machine: /etc and /srv are its own while it runs.
@@ -138,18 +139,16 @@ def _day(day: Day, every: int, rebooted: Path) -> None:
     hardware(private.own("n2") / "topo.xml", without="08")
     absent = time.time()
     day.say("a GPU of n2 falls off the bus, under the job")
-    _until(lambda: Path("/srv/health/n2.json").exists() and '"FAIL"' in Path("/srv/health/n2.json").read_text())
-    day.say("the job has ended, and the epilog's look has found it")
-    calls = 0
-    while not day.slurm.node("n2").drain:
-        calls += 1
-        time.sleep(max(0.0, began + calls * every - time.monotonic()))
-        day.say("the timer starts act")
-        day.type("/etc/nearfar/act")
-    day.say(f"drained {time.time() - absent:.0f} s after the GPU went absent")
+    _until(lambda: day.slurm.node("n2").drain)
+    day.say(
+        f"the job has ended, and the epilog has drained the node, {time.time() - absent:.0f} s after the GPU went absent"
+    )
     day.type("sinfo --Node --format='%n %t %E'")
+    time.sleep(max(0.0, began + every - time.monotonic()))
+    day.say("the timer starts act")
+    day.type("/etc/nearfar/act")
     day.type("nearfar slurm status n2")
-    day.say("a person looks at it, and reboots it")
+    day.say("an administrator looks at it, and reboots it")
     day.type("scontrol reboot n2")
     _until(rebooted.exists)
     private.kill_node("n2")
@@ -158,10 +157,9 @@ def _day(day: Day, every: int, rebooted: Path) -> None:
     private.start_node("n2", "-b")
     day.slurm.wait("n2", lambda node: not node.rebooting and not node.down, 60)
     day.say("n2 is up again, with all its GPUs")
-    day.type("/etc/nearfar/act")
     day.type("nearfar slurm retest n2")
     day.type("sinfo --Node --format='%n %t %E'")
-    day.type("nearfar slurm log n2")
+    day.type("nearfar slurm status n2 --since 1h")
     day.type("nearfar slurm status")
 
 

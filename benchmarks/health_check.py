@@ -32,7 +32,7 @@ def main() -> None:
             "python": sys.executable,
             "checkout": str(CHECKOUT),
             "environment": {name: os.environ[name] for name in ("HWLOC_XMLFILE", "NEARFAR_SITE") if name in os.environ},
-            "options": {"output": str(output)},
+            "options": {"output": str(output), "state": place},
             "folder": place, "quick_limit": int(QUICK_LIMIT), "prolog": "note",
         }  # fmt: skip
         prolog = Path(place) / "prolog"

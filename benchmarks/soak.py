@@ -4,9 +4,9 @@
     python -m benchmarks.soak --minutes 60 --seed 1 --nodes 16
 
 Faults are published by sweeps and health checks; act, retests, sweeps, slurmctld and nodes are killed in the middle; clocks are off;
-people drain, resume, reboot, clear, retest and release. After each step: no hard finding is lost, no drain by others was touched, the
-caps are held, no node stays reserved, no node is in use with open evidence for longer than two acts without a word, the log can
-be read, the lock is free. Exit code 1 at the first that does not hold, with the steps before it; the folder is kept. The seed chooses the
+people drain, resume, reboot, clear and retest. After each step ``soaking/oracle.py`` checks that no node with hard evidence stays in use
+while there is room to drain it, that nothing else was drained, that no drain by others was touched, that the caps are held, and that no
+node stays reserved. Exit code 1 at the first that does not hold, with the steps before it; the folder is kept. The seed chooses the
 steps; how the processes meet is the machine's. Needs root, Slurm (``NEARFAR_TEST_SLURM`` names another one).
 """
 
@@ -24,8 +24,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.soaking.events import WEIGHTS, Events
-from benchmarks.soaking.invariants import Invariants
-from benchmarks.soaking.world import Ended, World
+from benchmarks.soaking.world import IN_ALL, LEFT, PER_DAY, Ended, World
+from nearfar.site.drain_policy import AvailableFloor
 
 #: So many steps before a violation are told.
 _BEFORE = 40
@@ -36,14 +36,14 @@ def soak(minutes: float, seed: int, nodes: int, folder: Path, verbose: bool) -> 
     chance, done, steps = random.Random(seed), Counter[str](), list[str]()
     codes, began = Counter[str](), time.monotonic()
     with World(folder, nodes) as world:
-        events, invariants = Events(world, chance), Invariants(world)
+        events, least = Events(world, chance), AvailableFloor(LEFT).of(nodes)
         while time.monotonic() - began < minutes * 60:
             name, do = events.step()
             at = time.time()
             broken: list[str]
             try:
                 words, ended = do()
-                broken = list(invariants.check(ended, at))
+                broken = list(world.truth.check(world, ended, PER_DAY, IN_ALL, least))
             except (TimeoutError, AssertionError) as error:
                 words, ended, broken = name, None, [str(error)]
             done[name] += 1
@@ -65,7 +65,7 @@ def soak(minutes: float, seed: int, nodes: int, folder: Path, verbose: bool) -> 
             f"{len(steps)} steps in {(time.monotonic() - began) / 60:.1f} minutes, seed {seed}, {nodes} nodes: all held"
         )
         print(
-            f"{len(truth.findings)} hard findings published; {len(truth.measured)} nodes measured by jobs, {twice} of them twice"
+            f"{truth.findings} hard findings published; {len(truth.measured)} nodes measured by jobs, {twice} of them twice"
         )
         print("steps: " + ", ".join(f"{done[name]} {name}" for name in WEIGHTS if done[name]))
         print("commands by exit code: " + ", ".join(f"{count} {name}" for name, count in sorted(codes.items())))

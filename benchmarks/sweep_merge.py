@@ -22,7 +22,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nearfar.base.verdicts import NOT_JUDGED, Finding, worst
-from nearfar.slurm.results import figures_file, publish_result, result
+from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
 from nearfar.slurm.sweep import merge
 from nearfar.slurm.sweep.levels import LEVELS
@@ -94,7 +94,7 @@ def fill(results: Path, nodes: list[str], source: Path, verdicts: dict[str, dict
         mine = {**copy.deepcopy(told), "node": node, "system": "bench"}
         for name, verdict in verdicts.items():
             made = varied(verdict, node, number % _SLOW_EVERY == 0, dice)
-            text = json.dumps(made)
+            text = json.dumps(made, ensure_ascii=False)
             (place / name).unlink()
             (place / name).write_text(text)
             mine["files"][name] = len(text.encode())
@@ -103,9 +103,6 @@ def fill(results: Path, nodes: list[str], source: Path, verdicts: dict[str, dict
                 verdict=made["verdict"],
                 findings=[_finding(m) for m in made["metrics"] if m["verdict"] not in ("PASS", NOT_JUDGED)],
             )
-        (place / figures_file.NAME).unlink()
-        figures_file.write(place, (entry["folder"] for entry in mine["checks"]))
-        mine["files"][figures_file.NAME] = (place / figures_file.NAME).stat().st_size
         mine["verdict"] = worst(entry["verdict"] for entry in mine["checks"])
         mine["reason"] = next((f["reason"] for e in mine["checks"] for f in e["findings"]), None)
         (place / "result.json").unlink()

@@ -42,14 +42,7 @@ FOREIGN = {
     "nearfar/mpi/osu/measuring.py",
     "nearfar/report/sections/node_state.py",
     "nearfar/run/spack/failures.py",
-    "nearfar/slurm/act/clear.py",
-    "nearfar/slurm/act/waiting_nodes.py",
-    "nearfar/slurm/controller/lone_node.py",
-    "nearfar/slurm/controller/versions.py",
-    "nearfar/slurm/findings/deaths.py",
-    "nearfar/slurm/findings/interventions.py",
     "nearfar/slurm/drains/objections.py",
-    "nearfar/slurm/findings/reconcile.py",
     "nearfar/slurm/sweep/job_loop.py",
 }
 

@@ -17,10 +17,11 @@ from benchmarks.simulated_nights import BETWEEN, CHECKS, NODE, PATHS, Night, fig
 from nearfar.base import Finding
 from nearfar.measurement import Metric
 from nearfar.site import Policy, drain_policy
-from nearfar.slurm.act.decide import decide
-from nearfar.slurm.act.decision import DRAIN
+from nearfar.slurm.act.judge_nodes import Facts
+from nearfar.slurm.act.judge_nodes import judge as judge_nodes
+from nearfar.slurm.act.node_states import DRAIN
 from nearfar.slurm.controller import NodeState
-from nearfar.slurm.findings import CheckRun, LogSummary
+from nearfar.slurm.ledger import CheckRun, Past
 from nearfar.slurm.results import result
 from nearfar.verdict import (
     FELL_TOGETHER,
@@ -36,7 +37,6 @@ from nearfar.verdict import (
     references,
     thresholds,
 )
-from nearfar.verdict import columns as figure_columns
 from nearfar.verdict.references import ReferenceFile
 
 from . import draining, twin
@@ -148,7 +148,7 @@ def _run(name: str, night: int, verdict: Verdict, stays: Sequence[Finding]) -> C
         for m in verdict.metrics
         if m.verdict == "FAIL" and m.code != FELL_TOGETHER.code
     ) + (tuple(stays) if fell else ())
-    told = figure_columns(verdict.metrics)
+    told = verdict.metrics
     passed, intermittent = result.within_bounds(told), result.intermittent(told)
     ended = (night + 1) * _DAY
     return CheckRun(
@@ -173,10 +173,12 @@ def real_drains(nodes: Sequence[RealNights], policy: Policy = POLICY) -> np.ndar
     found = np.zeros((len(nodes), nights), dtype=bool)
     for night in range(nights):
         past = range(max(0, night - round(policy.look_back / _DAY)), night + 1)
-        runs = [run for each in nodes for earlier in past for run in each.runs[earlier]]
-        made = decide(runs, states, policy, LogSummary(), (night + 1) * _DAY + 60)
-        for decision in made.nodes:
-            found[names.index(decision.node), night] = decision.action == DRAIN
+        runs = {name: [run for earlier in past for run in each.runs[earlier]] for name, each in zip(names, nodes)}
+        now = (night + 1) * _DAY + 60
+        tested = dict.fromkeys({run.check for these in runs.values() for run in these}, names)
+        fleet = judge_nodes(Facts(policy, now, states, Past(), runs=runs, tested=tested))
+        for status in fleet.nodes.values():
+            found[names.index(status.node), night] = status.action == DRAIN
     return found
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from nearfar.slurm.controller import NodeState, versions
-from nearfar.slurm.findings import drained_by_us
+from nearfar.slurm.drains import drained_by_us
 
 from .found import Found, Step
 from .world import Ended, World
@@ -19,7 +19,7 @@ WEIGHTS = {
     "act": 24, "wrong": 14, "absent": 8, "slow": 4, "passing": 8, "copy": 2, "forged": 1, "act_killed": 6, "acts_at_once": 2,
     "act_beside_restart": 3, "retest": 8, "retest_killed": 5, "retest_beside_restart": 2, "sweep": 3, "sweep_killed": 2, "restart": 2,
     "slurmctld_killed": 2, "slurmd_killed": 3, "power_cut": 2, "reboot": 4, "foreign_drain": 4, "foreign_resume": 4, "resume_ours": 3,
-    "clear": 6, "release": 2, "allow_drains": 4, "clock": 4, "status": 3, "tidy": 1, "cut_short": 1,
+    "replace": 2, "clear": 6, "clock": 4, "status": 3, "tidy": 1, "cut_short": 1,
 }  # fmt: skip
 
 
@@ -29,6 +29,8 @@ class Events(Found):
     def __init__(self, world: World, chance: random.Random) -> None:
         super().__init__(world, chance)
         self._down = self.truth.off
+        #: When an administrator resumed a node last.
+        self._resumed: dict[str, float] = {}
         self._count = 0
 
     def step(self) -> tuple[str, Callable[[], Step]]:
@@ -73,7 +75,8 @@ class Events(Found):
 
     def _clock(self) -> Step:
         ahead = self.chance.choice((120.0, 250.0, -120.0, -4000.0))
-        self.truth.clocks.append((time.time(), abs(ahead)))
+        for name in [name for name, at in self._resumed.items() if time.time() - at < 600]:
+            self.truth.answer(name)  # within the error of a clock the order of things cannot be known
         return f"act by a clock that is {ahead:+.0f} s off", self._acted(clock=ahead)
 
     def _status(self) -> Step:
@@ -86,18 +89,26 @@ class Events(Found):
         return self._some(lambda state: drained_by_us(state) and state.base == "IDLE")
 
     def _prepared(self) -> str | None:
-        """A drained node that a person has seen to, as most are before they are tested again."""
+        """A drained node that was repaired, as most are before they are retested."""
         node = self._suspect()
         if node is not None and self.chance.random() < 0.7:
             self.world.build(node, "good")
-            self._say("clear", node)
         return node
+
+    def _retested(self, node: str, passed: bool) -> None:
+        """A retest that was interrupted may have released a node that is well."""
+        well = (self.world.private.own(node) / "hardware").read_text() == "good"
+        if passed or well:
+            self.truth.read_jobs()
+            self.truth.answer(node)
 
     def _retest(self) -> Step:
         node = self._prepared()
         if node is None:
             return "no node to test again", None
-        return f"retest {node}", self.world.run("retest", node)
+        ended = self.world.run("retest", node)
+        self._retested(node, ended.returncode == 0)
+        return f"retest {node}", ended
 
     def _retest_killed(self) -> Step:
         node = self._prepared()
@@ -107,6 +118,7 @@ class Events(Found):
         started = self.world.start("retest", node)
         time.sleep(after)
         ended = self.world.kill(started, everything, "retest", node)
+        self._retested(node, False)
         return f"retest {node}, kill -9 {'of all' if everything else 'of it'} after {after:.1f} s", ended
 
     def _retest_beside_restart(self) -> Step:
@@ -118,6 +130,7 @@ class Events(Found):
         time.sleep(after)
         self._away(killed)
         ended = self.world.end(started, "retest", node)
+        self._retested(node, ended.returncode == 0)
         return f"retest {node}, slurmctld {'killed' if killed else 'restarted'} after {after:.1f} s", ended
 
     def _sweep_words(self) -> tuple[str, Sequence[str]] | None:
@@ -207,11 +220,9 @@ class Events(Found):
         return ", ".join(words), None
 
     def _booted(self, name: str) -> None:
-        self.truth.interventions[name].append(time.time())
         if name not in self._down:
             self.world.private.kill_node(name)
         self._start(name, "-b")
-        self.truth.interventions[name].append(time.time())
 
     def _power_cut(self) -> Step:
         name = self._node()
@@ -238,7 +249,7 @@ class Events(Found):
         if node in self.truth.foreign:  # behind the reason, or in its place, Slurm writes "reboot issued"
             self.truth.foreign[node] = self.world.nodes()[node].reason or ""
         if "ASAP" in words and not versions.REBOOT_ASAP_KEEPS_DRAIN.holds(self.world.slurm.version()):
-            self.truth.person(node, time.time())  # who types it puts the node into use as well
+            self.truth.answer(node)  # who types it puts the node into use as well
             self.truth.foreign.pop(node, None)
         self._booted(node)
         return f"scontrol {' '.join(words)}", None
@@ -253,16 +264,15 @@ class Events(Found):
         # Written down first: a kill of slurmctld may come between.
         self.world.scontrol("update", f"nodename={node}", "state=drain", f"reason={reason}")
         self.truth.foreign[node] = reason
-        self.truth.person(node, time.time())
         return f"{node}: drained by others with '{reason}'", None
 
     def _resume(self, node: str) -> None:
-        self.truth.person(node, time.time())
         self.truth.foreign.pop(node, None)
         self.world.scontrol("update", f"nodename={node}", "state=resume")
-        self.truth.person(node, time.time())
+        self._resumed[node] = time.time()
 
     def _foreign_resume(self) -> Step:
+        """That others take back their own drain answers nothing."""
         node = self._some(lambda state: state.out and not drained_by_us(state))
         if node is None:
             return "no node that others drained", None
@@ -270,16 +280,33 @@ class Events(Found):
         return f"{node}: resumed by others", None
 
     def _resume_ours(self) -> Step:
+        """An administrator resumes what act has seen drained."""
         node = self._some(drained_by_us)
         if node is None:
             return "no node that act drained", None
-        self._resume(node)
-        return f"{node}: drained by act, resumed by others", None
+        ended = self._acted()
+        if self.world.nodes()[node].drain:
+            self.world.build(node, "good")
+            self._resume(node)
+            self.truth.read_jobs()
+            self.truth.answer(node)
+        return f"{node}: drained by act, resumed by an administrator", ended
+
+    def _replace(self) -> Step:
+        """Another program drains a node that act has drained."""
+        node = self._some(drained_by_us)
+        if node is None:
+            return "no node that act drained", None
+        reason = f"{FOREIGN} {self.chance.randrange(1000)}"
+        self.world.scontrol("update", f"nodename={node}", "state=drain", f"reason={reason}")
+        self.truth.foreign[node] = reason
+        return f"{node}: drained by act, and by others with '{reason}'", self._acted()
 
     def _say(self, command: str, node: str) -> Ended:
-        self.truth.words[node].append(time.time())
         ended = self.world.run(command, node, "--because", "seen to")
-        self.truth.words[node].append(time.time())
+        if ended.returncode == 0:
+            self.truth.read_jobs()
+            self.truth.answer(node)
         return ended
 
     def _clear(self) -> Step:
@@ -288,15 +315,3 @@ class Events(Found):
             return "no node to clear", None
         self.world.build(node, "good")
         return f"clear {node}", self._say("clear", node)
-
-    def _release(self) -> Step:
-        node = self._some(drained_by_us)
-        if node is None:
-            return "no node to release", None
-        self.truth.person(node, time.time())
-        ended = self._say("release", node)
-        self.truth.person(node, time.time())
-        return f"release {node}", ended
-
-    def _allow_drains(self) -> Step:
-        return "allow-drains", self.world.run("allow-drains", "--because", "seen to")

@@ -13,7 +13,6 @@ from nearfar.slurm.health import kept_looks
 from tests.support.node_results import leave, utc
 
 from .node_run import publish
-from .truth import Finding
 from .world import Ended, World
 
 #: What a step did, and what it ran.
@@ -45,7 +44,7 @@ class Found:
         """A look that misses a GPU, and perhaps the next one that has it again."""
         node, gpu, run = self._node(), f"g{self.chance.randrange(8)}", secrets.token_hex(4)
         self._look(node, run, gpu)
-        self.truth.findings.append(Finding(node, run, "health", gpu, time.time()))
+        self.truth.publish(node, run)
         back = self.chance.random() < 0.5
         if back:
             self._look(node, secrets.token_hex(4), None)
@@ -66,6 +65,7 @@ class Found:
         for ago, run in zip((40.0, 5.0), runs):
             speed = 27.0 + self.chance.random()
             leave(self.world.results, node, run, at=time.time() - ago, speed=speed, took=3.0, job=None)
+        self.truth.runs.update(runs)
         return f"{node}: slow twice, runs {' '.join(runs)}", None
 
     def _passing(self) -> Step:
@@ -96,7 +96,6 @@ class Found:
         place = leave(self.world.results, node, run, at=time.time(), wrong="forged", speed=None)
         for path in (place, *place.rglob("*")):
             os.chown(path, 65534, 65534)
-        self.truth.void.add(run)
         ended = self._acted()
         shutil.rmtree(place)
         return f"{node}: a forged result {run}, and act", ended

@@ -15,10 +15,10 @@ from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.slurm.controller import NodeState, Slurm
 from tests.support.private_slurm import PrivateSlurm
 
-from .truth import Truth
+from .oracle import Oracle
 
 #: The caps of the site.
-PER_DAY, IN_ALL = 5, 6
+PER_DAY, IN_ALL = 8, 8
 #: The share of the nodes that has to stay usable.
 LEFT = 0.4
 #: Seconds within which every command has to end.
@@ -31,10 +31,11 @@ act:
   default: drain
   max_age: 10m
   cap:
-    per_day: {{nodes: {PER_DAY}, share: 0.5}}
-    in_all: {{nodes: {IN_ALL}, share: 0.5}}
+    per_day: {{nodes: {PER_DAY}, share: 1.0}}
+    in_all: {{nodes: {IN_ALL}, share: 1.0}}
     available: {{share: {LEFT}}}
-  same_metric: {{nodes: 8, share: 0.5}}
+  same_metric: {{nodes: 99, share: 1.0}}
+  flaps: {{drains: 99, within: 1d}}
 partitions:
   - {{name: gpu, scheduler: squeue, launcher: srun, access: [-p all]}}
 """
@@ -58,10 +59,10 @@ class Ended:
 
 
 class World:
-    """``with World(folder, nodes) as world``: the Slurm runs; ``truth`` is what happened in it."""
+    """``with World(folder, nodes) as world``: the Slurm runs; ``truth`` knows what happened in it."""
 
     def __init__(self, folder: Path, nodes: int) -> None:
-        self.folder, self.truth = folder, Truth(folder)
+        self.folder, self.truth = folder, Oracle(folder)
         self.results, self.state, self.health = folder / "results", folder / "act", folder / "health"
         for place in (self.results, self.health, folder / "site/systems", folder / "site/templates/slurm"):
             place.mkdir(parents=True)

@@ -28,7 +28,7 @@ from nearfar.base import (
 from nearfar.binding import scheme_names
 from nearfar.measurement import dump
 from nearfar.mpi import as_root
-from nearfar.site import applications
+from nearfar.site import applications, drain_policy
 from nearfar.topology import Node, inventory
 
 from .command_line import positive, refuse_outside
@@ -205,7 +205,8 @@ def _measured(args: argparse.Namespace, node: Node) -> tuple[cost.Measured, cost
     if starter.allowed_as_root:
         as_root.say()
     shown = _Progress()
-    with node_lock.held(node_lock.wait()), tempfile.TemporaryDirectory(prefix="nearfar-cost-") as folder:
+    lock = node_lock.held(node_lock.wait(), trusted=drain_policy.measuring_users())
+    with lock, tempfile.TemporaryDirectory(prefix="nearfar-cost-") as folder:
         case = cost.made_ready(args.inputs, args.prepare, args.read, Path(folder))
         measured = cost.measure(schemes, cost.Runner(program, starter, Path(folder), case), plan, shown.tell)
     shown.clear()

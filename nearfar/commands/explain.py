@@ -16,8 +16,7 @@ TABLES = {
     "verdict": "Figures and documents", "topology": "Parts of a node", "site": "A node beside its site's files",
     "question": "Questions", "model.diagnosis": "What diagnose finds", "kernels": "Kernels", "mpi": "MPI", "history": "History",
     "kit": "Kits",
-    "slurm.health.sources": "Evidence that needs no measuring", "slurm.health": "The health check", "slurm.act": "Drains",
-    "report": "Runs",
+    "slurm.health": "The health check", "slurm.act": "Drains", "report": "Runs",
 }  # fmt: skip
 
 _EPILOG = """examples:
@@ -83,7 +82,7 @@ def page() -> str:
     text = """# Messages
 
 The codes of findings in `verdict.json`, of drains and of the health check; `nearfar explain CODE` prints one. `{…}` is a field of the
-finding; a part in `[ ]` is left out if its field is unknown. *hard* is [hard evidence](../guide/slurm-act.md#hard-evidence); a message
+finding; a part in `[ ]` is left out if its field is unknown. *hard* is [hard evidence](../guide/slurm-act.md#what-counts); a message
 without a verdict is a note. *GPU …* stands for its number and PCI address. A message about a line of the kernel log also has the line,
 how often it came and when.
 """
@@ -100,7 +99,7 @@ how often it came and when.
 
 def _rows(table: Sequence[Message]) -> Iterator[str]:
     """The lines of a table. Messages that differ only in the number of their code and what follows it share one."""
-    from nearfar.slurm.health.sources import SHOWN_ONCE
+    from nearfar.slurm.health import SHOWN_ONCE
 
     rows: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for each in table:

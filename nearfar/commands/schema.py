@@ -18,13 +18,11 @@ SCHEMAS = {
     "measurement": "measurement-2",
     "verdict": "verdict-2",
     "node-result": "node-result-1",
-    "node-figures": "node-figures-1",
     "health": "health-1",
     "hook": "hook-1",
     "compare": "compare-1",
-    "act": "act-1",
-    "status": "slurm-status-1",
-    "log": "slurm-log-1",
+    "act": "act-2",
+    "status": "slurm-status-2",
     "doctor": "doctor-1",
     "reproduce": "reproduce-1",
     "cost": "cost-1",
@@ -34,7 +32,7 @@ SCHEMAS = {
 _EPILOG = """examples:
   nearfar schema                                     which schemas there are, a line each
   nearfar schema system > system.schema.json
-  nearfar schema status > status.schema.json         what nearfar slurm status --json prints; also: act, log, doctor
+  nearfar schema status > status.schema.json         what nearfar slurm status --json prints; also: act, doctor
   # and in an editor that speaks YAML's language server, at the top of site/systems/NAME.yaml:
   # yaml-language-server: $schema=system.schema.json
 """

@@ -169,9 +169,9 @@ def _system(name: str, directories: Sequence[Path]) -> System:
 
 def _question(args: argparse.Namespace, store: History) -> RowFilter:
     if args.system not in store.systems():
-        known = ", ".join(store.systems()) or "no system"
+        known = ", ".join(store.systems()) or "none"
         raise CouldNotJudge(
-            f"{store.directory}: no history of {args.system} (there is of {known}); every real run is kept there"
+            f"{store.directory}: no history of {args.system} (it has: {known}); measured runs enter it: ./validate, or a sweep"
         )
     since = history.parse_since(args.since, datetime.now(timezone.utc))
     nodes = None if args.nodes is None else systems.expand(args.nodes, "--nodes")

@@ -92,15 +92,15 @@ def _fleet() -> Iterator[PrometheusMetric]:
 
     yield row("act_info", "The last nearfar slurm act that came to its end. Always 1.", "version")
     yield row("act_last_run_timestamp_seconds", "When act came to its end last, in seconds since 1970.")
-    yield row("act_last_run_duration_seconds", "How long the last act took, without hooks.")
+    yield row("act_last_run_duration_seconds", "How long the last act took, without on_event.")
     yield row("act_actions", "What the last act did, by action.", "action")
     yield row("act_problems", "What the last act could not do: nodes refused, retests whose end is not known.")
     yield row("act_refused_files", "Results and findings that the last act did not believe.")
     yield row("act_wrong_clocks", "Nodes whose clock is off, as the last act saw it.")
-    yield row("fleet_nodes", "The nodes by state, the group of nearfar slurm status; each is counted once.", "state")
+    yield row("fleet_nodes", "The nodes by state, as nearfar slurm status has it; each is counted once.", "state")
     yield row("fleet_node", "Each node that is not good, with its state as a label. Always 1.", "node", "state")
     yield row("fleet_dead_nodes", "Nodes drained by nearfar that are down and do not answer.")
-    yield row("fleet_open_findings", "Findings of a node that stand, by check.", "node", "check", "hard")
+    yield row("fleet_open_findings", "Hard evidence of a node that is open, by check.", "node", "check")
     yield row("fleet_hard_evidence", "Hard evidence that is open, on all nodes.")
     yield row("fleet_shared_faults", "Metrics that fail on many nodes at once, for which no node is blamed.")
     text = "On how many nodes each of them is; subject is without the parts' numbers."
@@ -113,11 +113,9 @@ def _fleet() -> Iterator[PrometheusMetric]:
     yield row("partition_drains", "Drains in a partition that count against a cap.", "partition", "cap")
     yield row("partition_drains_limit", "The most nodes of a partition that a cap allows.", "partition", "cap")
     yield row("drains_held", "Nodes whose drain is held, by what holds it.", "by")
-    yield row("drains_stopped", "1: drains are stopped until a person allows them.")
     yield row("fleet_last_result_timestamp_seconds", "When the newest result of a node came, in seconds since 1970.")
     yield row("fleet_last_look_timestamp_seconds", "When the newest look at a node came, in seconds since 1970.")
-    yield row("sweep_start_timestamp_seconds", "When the newest sweep began, in seconds since 1970.", "sweep", "level")
-    yield row("hook_events_waiting", "Events that a hook has not been told yet.", "hook")
+    yield row("events_waiting", "Events that the on_event program has not been told yet.")
 
 
 #: By name, in the order of the files.

@@ -27,7 +27,7 @@ from nearfar.base import (
 from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import degraded
 from nearfar.question import ACCEPT, QUICK, Question, askable, asked_at, check_names
-from nearfar.site import System, lint, systems
+from nearfar.site import System, drain_policy, lint, systems
 from nearfar.verdict import HISTORY, references
 
 from . import expected_cases, not_asked, spack
@@ -161,7 +161,7 @@ def run(request: Request) -> tuple[int, Path]:
         say(another)
     with contextlib.ExitStack() as stack:
         if any(not case.modelled and system.partitions[case.partition].scheduler == "local" for case in cases):
-            stack.enter_context(node_lock.held(node_lock.wait()))
+            stack.enter_context(node_lock.held(node_lock.wait(), trusted=drain_policy.measuring_users()))
         return _measured(request, system, cases)
 
 

@@ -22,19 +22,17 @@ from .drain_policy import HEALTH, MPI_PAIRS, FlapRule, Policy
 from .environments import SYSTEM, Environment
 from .expectations import filled
 from .first_site_files import write_first_site_files
-from .hooks import HOOKS, SiteHooks, hook_problem
+from .on_event import program_problem
 from .systems import Partition, System, shared_hosts
 
 __all__ = [
     "HEALTH",
-    "HOOKS",
     "MPI_PAIRS",
     "SYSTEM",
     "Environment",
     "FlapRule",
     "Partition",
     "Policy",
-    "SiteHooks",
     "System",
     "applications",
     "drain_policy",
@@ -42,8 +40,8 @@ __all__ = [
     "expectations",
     "filled",
     "gpu_count",
-    "hook_problem",
     "must_exist",
+    "program_problem",
     "reframe_settings",
     "shared_hosts",
     "systems",

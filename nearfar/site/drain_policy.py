@@ -9,13 +9,14 @@ import os
 import pwd
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import Any
 
-from nearfar.base import SiteFile, SiteFileError, did_you_mean
+from nearfar.base import NearfarError, SiteFile, SiteFileError, did_you_mean, site_directories, site_files
 
-from .hooks import HOOKS, SiteHooks, hook_problem
+from .on_event import program_problem
 
 #: The check that a health finding belongs to.
 HEALTH = "health"
@@ -92,7 +93,8 @@ class Policy:
     intermittent: NightRule | None = NightRule()
     available: AvailableFloor | None = None
     flaps: FlapRule = FlapRule()
-    hooks: SiteHooks = field(default_factory=SiteHooks)
+    #: The program that is told of findings, drains and releases; None: none.
+    on_event: str | None = None
 
     @property
     def floor(self) -> AvailableFloor:
@@ -136,9 +138,18 @@ def of_system(file: SiteFile, checks: Sequence[str] | None = None) -> Policy:
     if "flaps" in data:
         within = seconds(data["flaps"]["within"]) if "within" in data["flaps"] else FlapRule.within
         given["flaps"] = FlapRule(data["flaps"].get("drains", FlapRule.drains), within)
-    given["hooks"] = SiteHooks.of(data)
+    given["on_event"] = data.get("on_event")
     steps = {name: step_of(value) for name, value in data.get("checks", {}).items()}
     return Policy(system=file.data["system"], checks=steps, **given)
+
+
+def measuring_users() -> frozenset[int]:
+    """Root and the users that any system file of the site trusts to measure; of one that cannot be read, none."""
+    found = {0}
+    for path in site_files("systems", site_directories()).values():
+        with suppress(NearfarError, LookupError, TypeError):
+            found.update(user for name in SiteFile(path).data["act"]["trusted"] if (user := _user(name)) is not None)
+    return frozenset(found)
 
 
 def problems(file: SiteFile, checks: Sequence[str] | None) -> Iterator[SiteFileError]:
@@ -166,14 +177,13 @@ def strangers(file: SiteFile) -> Iterator[SiteFileError]:
             yield file.error(message, "act", "trusted", index)
 
 
-def unusable_hooks(file: SiteFile) -> Iterator[SiteFileError]:
-    """The hooks that ``act`` could not run here, as this user, root or a trusted one."""
+def unusable_program(file: SiteFile) -> Iterator[SiteFileError]:
+    """Why ``act`` could not run ``on_event`` here, as this user, root or a trusted one."""
     data = file.data.get("act") or {}
     users = {0, os.geteuid(), *filter(None, map(_user, data.get("trusted", ())))}
-    for name in HOOKS:
-        problem = hook_problem(data["hooks"][name], users) if name in data.get("hooks", {}) else None
-        if problem is not None:
-            yield file.error(f"act: hooks: {name}: {problem}", "act", "hooks", name)
+    problem = program_problem(data["on_event"], users) if "on_event" in data else None
+    if problem is not None:
+        yield file.error(f"act: on_event: {problem}", "act", "on_event")
 
 
 def unreached(file: SiteFile) -> Iterator[SiteFileError]:

@@ -31,7 +31,6 @@ from .messages import FELL_TOGETHER, SIBLINGS_ONLY
 from .plausibility import row_fault
 from .run_directory import CheckRecord, NodeRun, RunDirectory
 from .verdict_types import (
-    FigureColumns,
     FigureLook,
     JudgedMetric,
     JudgedReference,
@@ -40,7 +39,6 @@ from .verdict_types import (
     PastRuns,
     Verdict,
     cell_of,
-    columns,
 )
 
 __all__ = [
@@ -52,7 +50,6 @@ __all__ = [
     "BuildProvenance",
     "CaseInfo",
     "CheckRecord",
-    "FigureColumns",
     "FigureLook",
     "JudgedMetric",
     "JudgedReference",
@@ -71,7 +68,6 @@ __all__ = [
     "build_provenance",
     "case_files",
     "cell_of",
-    "columns",
     "disturbances",
     "document_facts",
     "from_unused_references",

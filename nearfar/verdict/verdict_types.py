@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from nearfar.base import Finding, good
 from nearfar.cells import Cell, CellError, Flow, parse
@@ -102,6 +102,12 @@ class JudgedMetric(BaseMetric):
     def cell(self) -> Cell | None:
         """The cell that it is of; None where it is of something else."""
         return cell_of(self.subject)
+
+    @property
+    def passed(self) -> bool:
+        """Whether it was judged and is inside its bounds. Bounds that were only widened, because the software is another and nobody
+        knows yet what it does, do not count."""
+        return self.reference is not None and self.reference.stale_bounds != WIDENED and good(self.verdict)
 
     @property
     def intermittent(self) -> bool:
@@ -249,49 +255,6 @@ class Verdict:
         """What was skipped, and what was never asked for, each cell once."""
         said = {entry.cell for entry in self.skipped}
         return (*self.skipped, *(entry for entry in self.left_out if entry.cell not in said))
-
-
-class FigureColumns(NamedTuple):
-    """The figures of a verdict as decisions and pages about many nodes need them, without samples and looks.
-
-    One entry a figure in each, in the verdict's order. ``rows``: the reference's row that speaks of it most generally; ``values`` are in
-    ``units``, None: it was no number. ``lowest`` to ``above`` are the bounds of what has a reference (``below`` and ``above``: beyond
-    which it is DEGRADED); None: no bound. ``passed``: judged and inside bounds that say something;
-    ``intermittent``: DEGRADED, since it was beyond its bound in some looks alone."""
-
-    names: tuple[str, ...] = ()
-    subjects: tuple[str, ...] = ()
-    units: tuple[str, ...] = ()
-    rows: tuple[str, ...] = ()
-    verdicts: tuple[str, ...] = ()
-    values: tuple[float | None, ...] = ()
-    lowest: tuple[float | None, ...] = ()
-    highest: tuple[float | None, ...] = ()
-    below: tuple[float | None, ...] = ()
-    above: tuple[float | None, ...] = ()
-    passed: tuple[bool, ...] = ()
-    intermittent: tuple[bool, ...] = ()
-
-
-def columns(metrics: Iterable[JudgedMetric]) -> FigureColumns:
-    """The columns of judged figures."""
-    entries = [_entry(metric) for metric in metrics]
-    return FigureColumns(*zip(*entries)) if entries else FigureColumns()
-
-
-def _entry(metric: JudgedMetric) -> tuple[object, ...]:
-    reference = metric.reference
-    bounds: tuple[float | None, ...] = (None, None, None, None)
-    if reference is not None:
-        bounds = reference.lowest, reference.highest, metric.degraded_below, metric.degraded_above
-    # Bounds that were only widened, because the software is another and nobody knows yet what it does, say nothing.
-    passed = reference is not None and reference.stale_bounds != WIDENED and good(metric.verdict)
-    row = metric.rows[-1] if metric.rows else ""
-    # Of what fell together with the host's other paths nothing counts towards a drain.
-    intermittent = metric.verdict == "DEGRADED" and metric.intermittent and metric.disturbance is None
-    return (
-        metric.name, metric.subject, metric.unit, row, metric.verdict, metric.value, *bounds, passed, intermittent
-    )  # fmt: skip
 
 
 @lru_cache(maxsize=8192)

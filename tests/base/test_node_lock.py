@@ -77,11 +77,36 @@ def test_who_holds_it_is_said() -> None:
     assert node_lock.HELD not in os.environ
 
 
-def test_another_users_run() -> None:
+def test_root_waits_for_no_user_but_those_it_trusts(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
     with holder("setpriv", "--reuid=65534", "--clear-groups") as other:
-        assert f"pid {other.pid} of user nobody" in refused()
+        lines: list[str] = []
+        with node_lock.held(60, lines.append):
+            words = [*SUPERVISE, "--limit", "5", "--wait", "0", "--", "true"]
+            child = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+        assert len(lines) == 1 and f"pid {other.pid} of user nobody" in lines[0] and "root does not wait" in lines[0], (
+            lines
+        )
+        assert (child.returncode, child.stderr) == (0, ""), "what the run starts does not ask again"
+        assert node_lock.HELD not in os.environ
+        with (
+            pytest.raises(CouldNotJudge, match=f"pid {other.pid} of user nobody"),
+            node_lock.held(0, trusted={0, 65534}),
+        ):
+            pass
+
+
+def test_a_lock_that_nobody_answers_for_does_not_stop_root() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root goes on")
+    with socket.socket(socket.AF_UNIX) as full, socket.socket(socket.AF_UNIX) as asks:
+        full.bind(node_lock._name())
+        full.listen(0)
+        asks.connect(node_lock._name())
+        lines: list[str] = []
+        with node_lock.held(0.3, lines.append):
+            assert "a process that cannot be seen from here" in lines[-1] and "root does not wait" in lines[-1]
 
 
 def test_a_user_waits_for_root() -> None:

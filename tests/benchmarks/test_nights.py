@@ -9,8 +9,8 @@ import pytest
 from benchmarks import nights
 from nearfar.base import Finding
 from nearfar.site.drain_policy import DrainSteps, NightRule, Policy
-from nearfar.slurm.findings.check_run import CheckRun
 from nearfar.slurm.findings.confirmation import slow_figures
+from nearfar.slurm.ledger import CheckRun
 
 DAY = 86400.0
 SLOW = Finding(

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import CHECKOUT
 
-#: A command that tells of each step, as `nearfar slurm release` does, and then ends with the code 3 or the one in CODE.
+#: A command that tells of each step, as `nearfar slurm clear` does, and then ends with the code 3 or the one in CODE.
 STEPS = """
 import os, sys
 from pathlib import Path

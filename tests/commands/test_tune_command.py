@@ -576,7 +576,7 @@ def test_two_tunes_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> Non
         (("--since", "2030-01-01", "--runs", "2026*"), 3, "no run of redwood since 2030-01-01"),
         (("--system", "redwod"), 2, "did you mean 'redwood'?"),
         (("--system", "keeneland"), 2, "all its partitions are modelled"),
-        (("--system", "local"), 3, "no history of local (there is of redwood)"),
+        (("--system", "local"), 3, "no history of local (it has: redwood)"),
     ],
 )
 def test_wrong_words_are_told(world: World, words: tuple[str, ...], code: int, said: str) -> None:

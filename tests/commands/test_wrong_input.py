@@ -17,7 +17,7 @@ from tests.conftest import CHECKOUT
 WITH_A_FILE = (
     "bind --xml", "detect --xml", "calibrate", "diagnose", "predict --node summit --cells", "report", "report --together", "compare",
     "metrics", "history --record", "lint", "import", "osu --cases", "reproduce spafford2011 --run", "kit --output x --programs",
-    "cost --application", "slurm status --results", "slurm log --state",
+    "cost --application", "slurm status --results",
 )  # fmt: skip
 
 

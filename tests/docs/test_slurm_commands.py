@@ -19,7 +19,9 @@ from tests.conftest import CHECKOUT
     "page", [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))], ids=lambda page: page.name
 )
 def test_slurm_commands_and_options_exist(page: Path) -> None:
-    for command, words in re.findall(r"nearfar slurm ([a-z-]+)([^`\n|]*)", page.read_text(encoding="utf-8")):
+    for command, words in re.findall(
+        r"nearfar slurm ([a-z-]+)((?:(?!nearfar)[^`\n|])*)", page.read_text(encoding="utf-8")
+    ):
         assert command in COMMANDS, f"{page}: nearfar slurm {command}"
         for option in re.findall(r" (--[a-z][a-z-]+)", words.partition("#")[0]):
             assert option in _help(command), f"{page}: nearfar slurm {command} {option}"

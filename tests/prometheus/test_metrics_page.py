@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from nearfar.prometheus import METRICS
-from nearfar.slurm.telling import events, hooks
+from nearfar.slurm.telling import on_event
 from tests.conftest import CHECKOUT
 
 
@@ -32,7 +32,7 @@ def test_the_page_of_the_hooks_has_every_key() -> None:
     keys = set(re.findall(r"`([a-z_]+)`", " ".join(re.findall(r"^\| (`.*?) \|", table, re.M))))
     finding = {"check", "run", "finding", "why", "source"}
     assert keys == finding | {"schema", "event", "id", "attempt", "time", "system", "node", "host", "reason", "by_act"}
-    assert events.SCHEMA in page and f"{hooks.TOGETHER:g} s together" in page
+    assert on_event.SCHEMA in page and f"all calls of one `act` have {on_event.TOGETHER:g} s" in page
 
 
 def test_the_page_has_every_alert() -> None:

@@ -166,6 +166,6 @@ def test_which_rules_are_about_the_verdict_of_a_run(verdict: str, alerts: set[st
 def test_what_an_administrator_has_to_hear_of_has_a_rule() -> None:
     about = {selector.name for rule in rules() for selector in selectors(rule["expr"])}
     assert about >= {
-        "nearfar_run_verdict", "nearfar_health_verdict", "nearfar_act_last_run_timestamp_seconds", "nearfar_drains_stopped",
+        "nearfar_run_verdict", "nearfar_health_verdict", "nearfar_act_last_run_timestamp_seconds", "nearfar_drains_held",
         "nearfar_health_timestamp_seconds", "nearfar_fleet_open_findings",
     }  # fmt: skip

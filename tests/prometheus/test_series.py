@@ -8,15 +8,12 @@ from pathlib import Path
 
 from nearfar.base import Finding
 from nearfar.prometheus import run_metrics
-from nearfar.site import Policy
-from nearfar.slurm.act import ActOptions, view
-from nearfar.slurm.act.act import ActResult
-from nearfar.slurm.act.decision import Decisions
-from nearfar.slurm.findings import CheckRun, Evidence, HardEvidence, LogSummary
+from nearfar.slurm.act import ActResult
+from nearfar.slurm.ledger import CheckRun, add_run
 from nearfar.slurm.telling import fleet_metrics
 from tests.conftest import CHECKOUT
 from tests.data.runs import h200
-from tests.support.fake_slurm import FakeSlurm
+from tests.support.played_fleet import PlayedFleet
 
 PAGE = " ".join((CHECKOUT / "docs" / "guide" / "monitoring.md").read_text().split())
 
@@ -33,13 +30,16 @@ def test_of_a_run_on_four_gpus(tmp_path: Path) -> None:
         assert abs(run_metrics.page(folder, whole).series / said(pattern) - 1) < 0.1
 
 
-def test_of_a_thousand_bad_nodes() -> None:
+def test_of_a_thousand_bad_nodes(tmp_path: Path) -> None:
     names = tuple(f"n{number}" for number in range(1000))
+    fleet = PlayedFleet(tmp_path, names)
     now = time.time()
-    failed = CheckRun("n0", "health", "0badcafe", now - 9, now - 8, "FAIL", (Finding("g2", "FAIL", "absent", True),))
-    hard = {name: HardEvidence(open=(Evidence(failed, failed.failures[0], stands=True),)) for name in names}
-    seen = view.ActView(dict(FakeSlurm(names, True).nodes()), LogSummary(), [], Decisions((), (), None, hard), (), now)
-    options = ActOptions(Policy("vm"), None, None, Path("state"))
-    page = fleet_metrics.page(seen, ActResult([]), options, 1.0, {})
+    absent = Finding("g2", "FAIL", "absent", True, "gpu.missing")
+    with fleet.ledger() as ledger, ledger.transaction():
+        for name in names:
+            add_run(ledger, CheckRun(name, "health", "0badcafe", now - 9, now - 8, "FAIL", (absent,), system="vm"))
+    view = fleet.view()
+    with fleet.ledger() as ledger:
+        page = fleet_metrics.page(ActResult(view), ledger, 1.0)
     assert page.series == len(page.text().splitlines()) - page.text().count("# ")
     assert abs(page.series / said(r"about ([\d,]+) where all of 1,000 nodes") - 1) < 0.1

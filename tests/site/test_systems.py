@@ -254,11 +254,9 @@ def test_reframe_takes_the_configuration(site: Path, tmp_path: Path) -> None:
         "gpu-1",
         "measurement-2",
         "verdict-2",
-        "act-1",
-        "slurm-status-1",
-        "slurm-log-1",
+        "act-2",
+        "slurm-status-2",
         "doctor-1",
-        "node-figures-1",
     ],
 )
 def test_schemas_are_schemas(name: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -15,6 +14,7 @@ import pytest
 from nearfar import cli
 from nearfar.slurm.controller.node_state import NodeState
 from nearfar.slurm.controller.scontrol import Slurm
+from nearfar.slurm.ledger import Ledger, actions
 from tests.support.node_results import leave
 from tests.support.private_slurm import PrivateSlurm
 
@@ -31,20 +31,6 @@ act:
 partitions:
   - name: gpu
 """
-
-
-#: What the log keeps of what was seen.
-NOTED = (
-    "evidence",
-    "closed",
-    "drained_by_others",
-    "resumed_by_others",
-    "back_in_use",
-    "died",
-    "up_again",
-    "held",
-    "held_over",
-)
 
 
 class Site:
@@ -71,12 +57,18 @@ class Site:
     def node(self, name: str) -> NodeState:
         return self.slurm.node(name)
 
-    def log(self, *noted: str) -> list[tuple[str, str, str | None]]:
-        """What was done, and of what was only noted the actions that are named."""
-        text = (self.state / "log.jsonl").read_text()
-        lines = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
-        found = [(line["action"], line["outcome"], line.get("node")) for line in lines]
-        return [line for line in found if line[0] not in NOTED or line[0] in noted]
+    def log(self) -> list[tuple[str, str, str | None]]:
+        """What the ledger has of what was done: kind, outcome and node, in order."""
+        ledger = Ledger.read_only(self.state)
+        if ledger is None:
+            return []
+        with ledger:
+            found = actions.actions(ledger)
+        return [(each.kind, each.outcome, each.node) for each in found if each.kind != actions.CALL]
+
+    def drained(self) -> list[str]:
+        """The nodes that Slurm shows drained."""
+        return [name for name, state in self.slurm.nodes().items() if state.drain]
 
 
 @contextmanager
@@ -89,7 +81,7 @@ def prepared(private: PrivateSlurm, folder: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv(name, private.environment[name])
     site = Site(private, folder)
     for name in private.names:
-        site.slurm.wait(name, lambda node: node.base == "IDLE", 30)
+        site.slurm.wait(name, lambda node: node.idle, 60)  # just resumed, it is not heard from for a moment
     # A drain within a second of slurmctld's start may have been lost with the slurmctld before, and is done again.
     started = site.slurm.started()
     assert started is not None

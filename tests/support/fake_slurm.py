@@ -29,6 +29,17 @@ class FakeSlurm:
     def node(self, name: str) -> NodeState:
         return self.states[name]
 
+    def cluster(self) -> str:
+        return "played"
+
+    def call(self, *command: str) -> str:
+        """Nobody has reserved anything here."""
+        assert "reservations" in command, command
+        return "No reservations in the system\n"
+
+    def clock_ahead(self) -> float:
+        return 0.0
+
     def started(self) -> float | None:
         return 0.0
 

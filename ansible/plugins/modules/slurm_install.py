@@ -1,9 +1,9 @@
 #!/usr/bin/python
-"""``nearfar slurm install`` as an Ansible module: its own account of what changes is what Ansible is told."""
+"""``nearfar slurm install`` as an Ansible module: what that prints is what Ansible reports."""
 
 DOCUMENTATION = r"""
 module: slurm_install
-short_description: Run nearfar slurm install, and tell what it changed
+short_description: Run nearfar slurm install, and report what it changed
 description:
   - Runs C(nearfar slurm install) with C(--json), and with C(--apply) unless in check mode. No list of files of its own.
 version_added: "0.1.0"
@@ -36,12 +36,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 left_to_do:
-  description: What a person has to do yet, a sentence each.
-  returned: success
-  type: list
-  elements: str
-kept:
-  description: Files that were left as they are, because somebody has edited them or they were there before.
+  description: What an administrator has to do yet, a line each.
   returned: success
   type: list
   elements: str
@@ -53,7 +48,7 @@ from ansible.module_utils.basic import AnsibleModule  # noqa: E402
 
 
 def main():
-    """Run it, and hand on what it says."""
+    """Run it, and hand on what it prints."""
     module = AnsibleModule(
         argument_spec={
             "nearfar": {"type": "path", "required": True},
@@ -64,18 +59,15 @@ def main():
     command = [module.params["nearfar"], "slurm", "install"] + module.params["options"] + ["--json"]
     rc, out, err = module.run_command(command + ([] if module.check_mode else ["--apply"]))
     try:
-        told = json.loads(out) if rc == 0 else None
+        document = json.loads(out) if rc == 0 else None
     except ValueError:
-        told = None
-    if told is None or told.get("schema") != "nearfar-install-changes/1":
+        document = None
+    if document is None or document.get("schema") != "nearfar-install-changes/2":
         module.fail_json(msg=(err.strip() or out.strip() or f"exit code {rc}").split("\n")[-1], command=command)
-    done = [file for file in told["files"] if not file["kept"]]
-    lines = [line for file in done for line in file["diff"]] + [f"{path}: made" for path in told["directories"]]
     module.exit_json(
-        changed=told["changed"],
-        left_to_do=told["left_to_do"],
-        kept=[file["path"] for file in told["files"] if file["kept"]],
-        diff={"prepared": "".join(f"{line}\n" for line in lines)},
+        changed=document["changed"],
+        left_to_do=document["left_to_do"],
+        diff={"prepared": "".join(f"{line}\n" for file in document["files"] for line in file["diff"])},
     )
 
 

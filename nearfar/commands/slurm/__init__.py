@@ -1,6 +1,6 @@
 """``nearfar slurm …``: the pack under Slurm.
 
-Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.doctor, slurm.findings, slurm.health, slurm.install, slurm.results,
+Needs: base, prometheus, slurm.act, slurm.controller, slurm.doctor, slurm.health, slurm.install, slurm.ledger, slurm.results,
 slurm.status, slurm.sweep, slurm.telling, slurm.trust, commands,
 commands.command_line.
 """
@@ -17,26 +17,23 @@ from nearfar.commands.command_line import HelpFormatter, Parser
 #: What can be done, each with the line that ``nearfar slurm --help`` shows; a module of this package each.
 COMMANDS = {
     "sweep": "measure many nodes, one job each, and judge them together; --idle: beside the users' jobs",
+    "status": "the fleet in one screen, one node in full, or what was done",
+    "act": "drain or comment nodes for what was found, as the site's file allows",
+    "clear": "record that nodes were repaired or checked, and put them back",
+    "retest": "measure drained nodes again inside a reservation; release those that pass",
+    "health": "check this node, for HealthCheckProgram, prolog and epilog",
     "install": "scripts and timers for nightly runs, act and health checks, shown as a diff first",
     "doctor": "check what nearfar slurm install has installed",
-    "act": "drain, comment or resume nodes by itself for what was found, as the site's file allows",
-    "status": "the fleet in one screen, or all that is known of one node",
-    "log": "what was done about nodes: drained, cleared, rebooted, resumed, and by whom",
-    "retest": "measure drained nodes again inside a reservation; release those that pass",
-    "clear": "record that nodes have been repaired or checked",
-    "release": "put nodes that act has drained back into use, without measuring",
-    "allow-drains": "let drains go on after a cap has stopped them",
-    "health": "a look at this node, for HealthCheckProgram",
     "node": "what a sweep's job runs on its node",
 }
 
 _EPILOG = """examples:
   nearfar slurm sweep --partition gpu --level accept
   nearfar slurm status
-  nearfar slurm log --since 7d
+  nearfar slurm status --since 7d
   nearfar slurm retest n2
 
-docs/guide/day-one.md: from nothing to a fleet that is left to act.
+docs/guide/day-one.md: from nothing to a nightly sweep, and to drains.
 """
 
 
@@ -72,7 +69,7 @@ def take_arguments_of(parser: argparse.ArgumentParser, words: Sequence[str]) -> 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The commands, and help."""
-    parser.description = "Accept nodes, watch them every night, and act on what was found, under Slurm."
+    parser.description = "Accept nodes, watch them every night, and drain what was found faulty, under Slurm."
     parser.epilog = _EPILOG
     commands = parser.add_subparsers(
         title="commands", dest="slurm_command", metavar="COMMAND", required=True, parser_class=_Command

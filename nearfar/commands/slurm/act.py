@@ -1,14 +1,17 @@
-"""``nearfar slurm act``: what is to be done about nodes, and doing it."""
+"""``nearfar slurm act``: drain the nodes that were found faulty."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from collections.abc import Iterator
+from typing import Any
 
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, NearfarError
 from nearfar.commands import metrics_option
-from nearfar.slurm.act import explain, held_nodes, view
+from nearfar.slurm.act import ActResult, View, admin_host, dry_run, node_states
+from nearfar.slurm.status import status_page
 from nearfar.slurm.telling import act_and_tell
 
 from . import act_arguments
@@ -16,44 +19,110 @@ from . import act_arguments
 _EPILOG = """examples:
   nearfar slurm act --dry-run                                    what it would do now
   nearfar slurm act                                              and do it; `nearfar slurm install` writes the timer
-  nearfar slurm act --results /shared/nearfar --health /shared/nearfar-health --state /var/lib/nearfar/act
+  nearfar slurm act --take-over old.json                         this host goes on where another has stopped
 
-Only the system file's `act` allows more than looking: docs/guide/slurm-act.md.
-For people: nearfar slurm status | log | retest | clear | release | allow-drains.
-exit codes: 0 all that was decided is done, 2 wrong use or no rights, 3 something could not be read or done, or a person has to act first
-(drains stopped or held, the same fault on many nodes, a faulty node in use, a result not believed, a clock that is off). Where nodes
-that are drained already wait for a person, act ends with 0 and status with 3. 1 is not used: a node that failed is act's daily work.
+Only the system file's `act` allows more than observing: docs/guide/slurm-act.md.
+For you: nearfar slurm status | retest | clear.
+exit codes: 0 all that was decided is done; 2 wrong use or no rights; 3 something could not be read or done, or you have to decide first
+(a faulty node in use, a result not believed, a clock that is off). 1 is not used: a node that failed is act's daily work.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Read what sweeps and health checks have found since the last call, decide, and do it: comment, drain, resume, as the "
-        "site's file allows."
+        "Take in what sweeps and health checks found, and drain or comment nodes as the site's file allows."
     )
     parser.epilog = _EPILOG
-    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
-    parser.add_argument("--json", action="store_true", help="the decisions as JSON (nearfar-act/1)")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
+    parser.add_argument("--json", action="store_true", help="as JSON (nearfar-act/2)")
+    parser.add_argument(
+        "--take-over", metavar="FILE", nargs="?", const="",
+        help="make this host the one that owns the cluster: with the export of the host before (nearfar slurm status --json --since all), "
+        "with `none` to begin anew, or with the ledger that is here",
+    )  # fmt: skip
     act_arguments.add(parser)
     metrics_option.add(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Look, or act."""
-    options, slurm = act_arguments.needs_findings(act_arguments.options(args)), act_arguments.slurm()
-    problems: tuple[str, ...] = ()
+    options, slurm = act_arguments.options(args), act_arguments.slurm()
+    if args.take_over is not None:
+        if args.dry_run:
+            raise NearfarError("--take-over with --dry-run: choose one")
+        act_arguments.on_behalf(options.state)
+        print(admin_host.take_over(options.state, slurm, args.take_over))
+        return EXIT_GOOD
+    act_arguments.needs_findings(options)
+    problems: list[str] = []
     if args.dry_run:
-        seen, done = view.look(options, slurm), None
+        result = ActResult(dry_run(options, slurm))
     else:
         act_arguments.on_behalf(options.state)
-        told = act_and_tell(options, slurm, metrics_option.of(args))
-        seen, done, problems = told.seen, told.done, told.problems
-    for line in (*seen.refused, *seen.clocks, *problems):
+        result, problems = act_and_tell(options, slurm, metrics_option.of(args))
+    view = result.view
+    for line in (*view.refused, *view.clocks, *problems):
         print(f"nearfar: {line}", file=sys.stderr)
     if args.json:
-        print(json.dumps(explain.document(seen, done), indent=1, ensure_ascii=False))
+        print(json.dumps(_document(result, args.dry_run), indent=1, ensure_ascii=False))
     else:
-        print(explain.all_nodes(seen, options.policy, done))
-    undone = done and (done.unclear or any(done.problems.values()))
-    return EXIT_COULD_NOT_JUDGE if undone or held_nodes.waits(seen, options.policy) else EXIT_GOOD
+        print("\n".join(_lines(result, args.dry_run)) or f"{options.policy.system}: nothing to do")
+    undone = result.unclear or any(problem for _, problem in result.done)
+    return EXIT_COULD_NOT_JUDGE if undone or _waits(view) else EXIT_GOOD
+
+
+def _waits(view: View) -> bool:
+    """Whether something keeps act from doing its part. Drained nodes do not: it has done its part."""
+    fleet = view.fleet
+    return bool(fleet.of_state(node_states.HELD) or fleet.in_doubt or view.refused or view.clocks or view.other_systems)
+
+
+def _lines(result: ActResult, dry: bool) -> Iterator[str]:
+    yield from (*result.recovered, *result.unclear)
+    done = {status.node: (status, problem) for status, problem in result.done}
+    for status in result.view.fleet.nodes.values():
+        if status.node in done:
+            did, problem = done[status.node]
+            yield f"{did.node:<12} {'not done' if problem else did.action:<13} {problem or did.reason}"
+            yield f"{'':<12} {'':<13} {did.cause.reason}"
+        elif dry and status.action != node_states.NOTHING:
+            yield f"{status.node:<12} {'would ' + status.action:<13} {status.reason}"
+            yield f"{'':<12} {'':<13} {status.cause.reason}"
+        elif status.state in (*node_states.WAITING, node_states.RETEST) or (
+            status.evidence is not None and status.state != node_states.GOOD
+        ):
+            found = f"{status.headline}: " if status.headline else ""
+            yield f"{status.node:<12} {status.state:<13} {found}{status.cause.reason}"
+    yield from (f"blamed on no node: {fault.words}" for fault in result.view.fleet.shared)
+    count = len(result.view.refused)
+    if count:
+        yield f"{count} file{'s were' if count > 1 else ' was'} not believed: what is wrong with the nodes they speak of is not known"
+    yield from result.view.other_systems
+
+
+def _document(result: ActResult, dry: bool) -> dict[str, Any]:
+    """``nearfar-act/2``."""
+    done = {status.node: (status, problem) for status, problem in result.done}
+    nodes = []
+    for status in result.view.fleet.nodes.values():
+        did, problem = done.get(status.node, (status, None))
+        entry = dict(status_page.node_entry(result.view, status))
+        nodes.append(
+            {
+                **entry,
+                "action": did.action,
+                "reason": did.reason,
+                "problem": problem,
+                "done": status.node in done and problem is None,
+            }
+        )
+    view = result.view
+    return {
+        "schema": "nearfar-act/2", "dry_run": dry, "nodes": nodes,
+        "shared": [
+            status_page.shared_entry(fault) for fault in view.fleet.shared
+        ],
+        "refused": list(view.refused), "clocks": list(view.clocks), "other_systems": list(view.other_systems),
+        "recovered": list(result.recovered), "unclear": list(result.unclear),
+    }  # fmt: skip

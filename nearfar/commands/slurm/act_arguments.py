@@ -7,11 +7,10 @@ import os
 from pathlib import Path
 
 from nearfar.base import NearfarError, printable
-from nearfar.site import FlapRule
-from nearfar.slurm import trust
+from nearfar.slurm import install, trust
 from nearfar.slurm.act import STATE, ActOptions, read_policy
 from nearfar.slurm.controller import Slurm, node_names
-from nearfar.slurm.install import InstallOptions, manifest
+from nearfar.slurm.install import InstallOptions
 
 #: Where `nearfar slurm install` writes down what it has installed, unless it is told another directory.
 FOLDER = "/etc/nearfar"
@@ -25,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     these.add_argument("--system", metavar="NAME", help="whose `act` applies (default: the only file that has one)")
     these.add_argument("--results", metavar="DIR", type=Path, help="the directory that sweeps write to")
     these.add_argument("--health", metavar="DIR", type=Path, help="the directory of the nodes' health findings")
-    these.add_argument("--state", metavar="DIR", type=Path, help=f"act's lock and log (otherwise: {STATE})")
+    these.add_argument("--state", metavar="DIR", type=Path, help=f"the ledger's directory (otherwise: {STATE})")
 
 
 def add_nodes(parser: argparse.ArgumentParser, what: str, optional: bool = False) -> None:
@@ -39,15 +38,15 @@ def nodes(args: argparse.Namespace) -> list[str]:
 
 
 def add_because(parser: argparse.ArgumentParser, what: str) -> None:
-    """``--because``, a person's word for the log."""
-    parser.add_argument("--because", metavar="WORDS", help=f"{what}, for the log")
+    """``--because``, an administrator's word for the ledger."""
+    parser.add_argument("--because", metavar="WORDS", help=f"{what}, for the ledger")
 
 
 def because(args: argparse.Namespace) -> str:
-    """The person's word, in one line. Raises ``NearfarError`` where there is none."""
+    """The words, in one line. Raises ``NearfarError`` where there is none."""
     words = printable(" ".join((args.because or "").split()))
     if not words:
-        raise NearfarError("say why, for the log: --because WORDS")
+        raise NearfarError("say why, for the ledger: --because WORDS")
     return words
 
 
@@ -63,41 +62,26 @@ def options(args: argparse.Namespace) -> ActOptions:
     installed = None if all(place is not None for place in named) else _installed()
     if installed is None:
         return ActOptions(read_policy(args.system), args.results, args.health, args.state or STATE)
-    _refuse_another_log(args.state, Path(installed.state))
+    _refuse_another_ledger(args.state, Path(installed.state))
     _take_over(installed)
     return ActOptions(
         read_policy(args.system or _system(installed)),
         args.results or Path(installed.results),
-        args.health or Path(installed.findings),
+        args.health or Path(installed.health_output),
         args.state or Path(installed.state),
     )
 
 
-def _refuse_another_log(named: Path | None, installed: Path) -> None:
-    """A log that begins now knows of no drain and of nothing that was cleared."""
+def _refuse_another_ledger(named: Path | None, installed: Path) -> None:
+    """A ledger that begins now knows of no drain and of nothing that was cleared."""
     if named is not None and named.absolute() != installed and not named.is_dir():
-        raise NearfarError(f"--state {named}: no such directory; act of this machine keeps its log in {installed}")
+        raise NearfarError(f"--state {named}: no such directory; act of this machine keeps its ledger in {installed}")
 
 
 def on_behalf(place: Path) -> Path:
-    """The directory of the log itself: root goes on as the user that it belongs to, so that the log stays that user's."""
+    """The ledger's directory itself: root goes on as the user that it belongs to, so that the ledger stays that user's."""
     trust.on_behalf.of_owner(place)
     return place
-
-
-def state(args: argparse.Namespace) -> Path:
-    """The directory of the log alone."""
-    installed = _installed() if args.state is None else None
-    place: Path = args.state or (STATE if installed is None else Path(installed.state))
-    return place.absolute()
-
-
-def flap_rule(args: argparse.Namespace) -> FlapRule:
-    """The site's ``flaps``, by what it calls a node flapping; the default where no policy can be read."""
-    try:
-        return options(args).policy.flaps
-    except NearfarError:
-        return FlapRule()
 
 
 def slurm() -> Slurm:
@@ -116,12 +100,12 @@ def needs_findings(looked: ActOptions) -> ActOptions:
 
 def _installed() -> InstallOptions | None:
     """What ``act`` of this machine was installed with; None where it was not."""
-    parts = manifest.read(FOLDER).parts
-    return parts["act"].options if "act" in parts else None
+    installed = install.read(FOLDER)
+    return installed.options if installed is not None and "act" in installed.options.what else None
 
 
 def _system(installed: InstallOptions) -> str | None:
-    words = (word.partition("=") for word in installed.act_words)
+    words = (word.partition("=") for word in installed.act)
     return next((value for name, _, value in words if name == "--system"), None)
 
 

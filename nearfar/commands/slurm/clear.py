@@ -1,27 +1,30 @@
-"""``nearfar slurm clear``: a person's word that nodes have been seen to."""
+"""``nearfar slurm clear``: an administrator's word that nodes were repaired or checked."""
 
 from __future__ import annotations
 
 import argparse
 
-from nearfar.base import EXIT_GOOD
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD
 from nearfar.slurm.act import clear
 
 from . import act_arguments
 
 _EPILOG = """examples:
-  nearfar slurm clear n2 --because "GPU 2 replaced, ticket 4711"    what was found until now is closed
+  nearfar slurm clear n2 --because "GPU 2 replaced, ticket 4711"    closed, and in use again if nearfar had drained it
   nearfar slurm clear 'n[1-4]' --because "it was the driver: 580.2 is back"
 
-It resumes no node: one that act has drained still has to pass (nearfar slurm retest NODE), or is released on your word
-(nearfar slurm release NODE). What is found from now on counts.
-exit codes: 0 written into the log, 2 wrong use, or a node that neither Slurm nor the log knows; 3 Slurm did not answer
+What was found until now is closed, and a drain of nearfar is taken back without measuring: to measure first, nearfar slurm retest NODES.
+A drain of others stays. What is found from now on counts.
+exit codes: 0 done; 2 wrong use, no rights, or a node that neither Slurm nor the ledger knows; 3 a node is not in use, or Slurm
+did not answer
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = "Record that nodes have been repaired or checked: what was found of them until now is closed."
+    parser.description = (
+        "Record that nodes were repaired or checked: close what was found, and put back those that nearfar drained."
+    )
     parser.epilog = _EPILOG
     act_arguments.add_nodes(parser, "drained or not")
     act_arguments.add_because(parser, "what was done")
@@ -29,10 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write it down, and say what follows."""
+    """Do it, and print what follows for each node."""
     names, because = act_arguments.nodes(args), act_arguments.because(args)
     options, slurm = act_arguments.options(args), act_arguments.slurm()
     act_arguments.on_behalf(options.state)
-    for node, follows in clear.clear(options, names, because, slurm):
-        print(f"{node:<12} {'written down':<13} {follows}", flush=True)
-    return EXIT_GOOD
+    code = EXIT_GOOD
+    for one in clear(options, names, because, slurm):
+        print(f"{one.node:<12} {'cleared' if one.in_use else 'not cleared':<13} {one.words}", flush=True)
+        code = code if one.in_use else EXIT_COULD_NOT_JUDGE
+    return code

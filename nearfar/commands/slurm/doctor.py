@@ -1,80 +1,65 @@
-"""``nearfar slurm doctor``: check what nearfar slurm install has installed."""
+"""``nearfar slurm doctor``: ten questions about what nearfar slurm install has installed."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, plural
-from nearfar.slurm.doctor import NOT_LOOKED, PROBLEM, DoctorAnswer, InstalledSite, ask_all, exit_code
-from nearfar.slurm.install import manifest
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, plural
+from nearfar.slurm import install
+from nearfar.slurm.doctor import PROBLEM, Installation, ask_all
+from nearfar.slurm.install import FOLDER
 
 _EPILOG = """examples:
   nearfar slurm doctor                       as root, on the machine that runs act
   nearfar slurm doctor --json                for a monitor
-  nearfar slurm doctor --folder /opt/nearfar where install was told --folder
+  nearfar slurm doctor --folder /opt/nearfar where install was given --folder
 
-It looks, and changes nothing. The dry walk takes a made-up finding (a GPU absent from an idle node) from a node's look to what act
-would do, in a directory of its own: no node is touched, and nothing is written into act's log.
-exit codes: 0 all is well, 1 something is wrong, 2 wrong use, 3 nothing is wrong that could be seen, and something could not be seen
+It changes nothing.
+exit codes: 0 all is well, 2 wrong use, 3 something is not
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Look at what nearfar slurm install has installed: files, timers, rights, Slurm's settings, clocks, versions."
+        "Ask ten questions about an installation; each answer is a line, with what to type where it is bad."
     )
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "--folder",
-        metavar="DIR",
-        type=Path,
-        default=Path("/etc/nearfar"),
-        help="of the scripts (default: /etc/nearfar)",
-    )
-    parser.add_argument(
-        "--root", metavar="DIR", type=Path, default=Path("/"), help="a directory that stands for / (default: /)"
-    )
-    parser.add_argument("--json", action="store_true", help="the answers as JSON")
+    add = parser.add_argument
+    add("--folder", metavar="DIR", type=Path, default=Path(FOLDER), help=f"of the scripts (default: {FOLDER})")
+    add("--root", metavar="DIR", type=Path, default=Path("/"), help="a directory that stands for / (default: /)")
+    add("--json", action="store_true", help="the answers as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look, and say what was seen."""
-    known = manifest.read(str(args.folder), args.root.absolute())
-    if not known.parts:
-        raise CouldNotJudge(
-            f"{known.path}: not there: nothing is installed here that this version knows of; nearfar slurm install "
-            "--partition=P --results=DIR --user=NAME --apply"
-        )
-    site = InstalledSite(known, time.time())
-    found = []
-    for answer in ask_all(site):
-        found.append(answer)
+    """Ask, and print the answers as they come."""
+    root = args.root.absolute()
+    installed = install.read(str(args.folder.absolute()), root)
+    if installed is None:
+        typed = "nearfar slurm install --partition P --results DIR --apply"
+        raise CouldNotJudge(f"{args.folder}: nothing is installed here; {typed}")
+    # The site's files and Slurm are those of the scripts, whatever this shell has.
+    for name in ("NEARFAR_SITE", "SLURM_CONF"):
+        os.environ.pop(name, None)
+    os.environ.update(
+        {name: value for name, value in installed.options.environment.items() if name in ("NEARFAR_SITE", "SLURM_CONF")}
+    )
+    answers = []
+    for answer in ask_all(Installation(installed, root, time.time())):
+        answers.append(answer)
         if not args.json:
-            _tell(answer)
+            print(f"{answer.verdict:<9} {answer.about}: {answer.words}", flush=True)
+            if answer.remedy is not None:
+                print(f"{'':<9} → {answer.remedy}", flush=True)
+    problems = sum(answer.verdict == PROBLEM for answer in answers)
     if args.json:
-        document = {"schema": "nearfar-doctor/1", "answers": [asdict(answer) for answer in found]}
+        document = {"schema": "nearfar-doctor/1", "answers": [asdict(answer) for answer in answers]}
         print(json.dumps(document, indent=1, ensure_ascii=False))
     else:
-        print(_summary(found))
-    return exit_code(found)
-
-
-def _tell(answer: DoctorAnswer) -> None:
-    print(f"{answer.verdict:<14} {answer.about}: {answer.words}", flush=True)
-    if answer.remedy is not None:
-        print(f"{'':<14} {'→'} {answer.remedy}", flush=True)
-
-
-def _summary(found: Iterable[DoctorAnswer]) -> str:
-    verdicts = [answer.verdict for answer in found]
-    wrong, unseen = verdicts.count(PROBLEM), verdicts.count(NOT_LOOKED)
-    if not wrong and not unseen:
-        return f"all is well ({len(verdicts)} answers)"
-    parts = [plural(wrong, "problem")] if wrong else []
-    return ", ".join([*parts, *([f"{unseen} not looked at"] if unseen else [])])
+        print(plural(problems, "problem") if problems else "all is well")
+    return EXIT_COULD_NOT_JUDGE if problems else EXIT_GOOD

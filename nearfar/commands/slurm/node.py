@@ -8,14 +8,11 @@ from pathlib import Path
 from nearfar.base import EXIT_GOOD
 from nearfar.commands import metrics_option
 from nearfar.prometheus import run_metrics
-from nearfar.slurm.act import outside_slurm
-from nearfar.slurm.controller import Slurm
 from nearfar.slurm.results import parted
-from nearfar.slurm.sweep import LEVELS, SweepJob, node_run, node_selection
+from nearfar.slurm.sweep import LEVELS, SweepJob, node_run
 
 _EPILOG = """examples:
   nearfar slurm node --results /shared/nearfar --sweep by-hand --node n1
-  nearfar slurm node --outside-slurm --results /shared/nearfar --sweep after-repair --node n1      docs/guide/slurm-act.md
 
 exit codes: 0 a result was left, whatever its verdict; 2 wrong use; 3 none was left
 """
@@ -38,10 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accept-degraded", action="store_true", help="with the level accept: the node's page accepts DEGRADED"
     )
-    parser.add_argument(
-        "--outside-slurm", action="store_true",
-        help="as root on a drained node, without a job: refused unless Slurm shows it drained and free of jobs",
-    )  # fmt: skip
     metrics_option.add(parser)
     parser.add_argument(
         "--site-partition", metavar="NAME", help="the site's partition that the node is of (default: Slurm's)"
@@ -49,14 +42,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, hand over, and say where."""
-    gpus = args.gpus
-    if args.outside_slurm:
-        state = outside_slurm.refuse_unless_free(args.node, Slurm())
-        gpus = node_selection.gpus(node_selection.gres(state)) if gpus is None else gpus
+    """Measure, hand over, and print where."""
     job = SweepJob(parted(args.node), args.attempt)
     place = node_run.run(
-        args.results.absolute(), args.sweep, job, args.level, args.site_partition, gpus, args.accept_degraded
+        args.results.absolute(), args.sweep, job, args.level, args.site_partition, args.gpus, args.accept_degraded
     )
     if len(job.nodes) == 1:  # what a pair measured is no node's
         metrics_option.write(args, lambda to: run_metrics.write(place, to))

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from nearfar.base import EXIT_FAILED, EXIT_GOOD, printable_lines
-from nearfar.slurm.act import retest
+from nearfar.slurm.act import RetestOptions, retest
 from nearfar.slurm.sweep import LEVELS
 
 from . import act_arguments
@@ -18,9 +18,9 @@ _EPILOG = """examples:
   nearfar slurm retest 'n[5-8]' --accept-delivered "new, not accepted"  also nodes that others drained with these words
 
 No other job can use the nodes meanwhile: they are drained, or reserved for you. If it is interrupted, it drains them again.
-After hard evidence first: nearfar slurm clear NODES --because WORDS. To release a node without measuring: nearfar slurm release.
+To put a node back without measuring: nearfar slurm clear.
 exit codes: 0 all passed and are released, 1 a node did not pass and is drained again, 2 wrong use, no rights, or a node that
-may not be tested; 3 something is unclear: all are drained, or reserved until act can
+may not be retested; 3 something is unclear: all are drained, or reserved until act can
 """
 #: What a retest measures, unless the user says.
 _LEVEL = "accept"
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = "Measure drained nodes again inside a reservation; release those that pass."
     parser.epilog = _EPILOG
-    act_arguments.add_nodes(parser, "nodes that act has drained")
+    act_arguments.add_nodes(parser, "nodes that nearfar has drained")
     parser.add_argument("--level", choices=list(LEVELS), default=_LEVEL, help=f"what is measured (default: {_LEVEL})")
     parser.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
     parser.add_argument(
@@ -43,12 +43,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure, release or drain again, and say which."""
+    """Measure, release or drain again, and print which."""
     delivered = None if args.accept_delivered is None else printable_lines(args.accept_delivered)
-    request = retest.RetestOptions(args.nodes, args.level, args.partition, delivered, args.beside)
+    request = RetestOptions(args.nodes, args.level, args.partition, delivered, args.beside)
     options = act_arguments.options(args)
     act_arguments.on_behalf(options.state)
-    outcome = retest.run(request, options, act_arguments.slurm(), lambda line: print(line, file=sys.stderr))
+    outcome = retest(request, options, act_arguments.slurm(), lambda line: print(line, file=sys.stderr))
     for node, words in outcome.words.items():
         print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")
     return EXIT_GOOD if set(outcome.passed) == set(outcome.words) else EXIT_FAILED

@@ -1,61 +1,112 @@
-"""``nearfar slurm status``: the fleet in one screen, or all that is known of one node."""
+"""``nearfar slurm status``: the fleet in one screen, one node in full, and what was done."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
+import re
+import time
 from collections.abc import Sequence
+from datetime import datetime, timezone
 
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge
-from nearfar.slurm.act import ActOptions, view
-from nearfar.slurm.status import node_page, status_of, status_page
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, NearfarError
+from nearfar.slurm.act import ActOptions, View, admin_host, dry_run, node_states, view_of
+from nearfar.slurm.controller import Slurm
+from nearfar.slurm.ledger import Ledger, actions
+from nearfar.slurm.status import node_page, status_page, watchers
 
 from . import act_arguments
 
 _EPILOG = """examples:
-  nearfar slurm status                 every node in its group: what waits for you comes first
+  nearfar slurm status                 every node in its state: what waits for you comes first
   nearfar slurm status n2              all that is known of one
-  nearfar slurm status 'n[4,6-8]'      of several, one after the other
-  nearfar slurm status --json          nearfar-slurm-status/1, for a script: docs/reference/slurm-status.md
+  nearfar slurm status --since 7d      what was done within a week: drained, cleared, released, and by whom
+  nearfar slurm status --json          nearfar-slurm-status/2, for a script: nearfar schema status
+  nearfar slurm status --json --since all > FILE     the export that another host takes over
 
-It needs no rights, and writes nothing. What was done, and by whom: nearfar slurm log. docs/reference/messages.md has every cause.
-exit codes: 0 nothing waits for a person; 2 wrong use, or no such node; 3 something does (a node that is in use though it was found
-faulty, a drained one, stopped drains, a file that is not believed), slurmctld does not answer, or what there is could not be read
+It needs no rights, and writes nothing. It reads the ledger: what act has not taken in yet is not in it.
+exit codes: 0 nothing waits for you; 2 wrong use, or no such node; 3 something does (a node that is in use though it was found
+faulty, a drained one, a file that is not believed, what watches the nodes has stopped), or slurmctld does not answer
 """
+_SPANS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = "The fleet in one screen: who is good, suspect, drained by us or by others, and what waits for you; or some nodes."
+    parser.description = "The fleet in one screen, what waits for you first; or all that is known of some nodes."
     parser.epilog = _EPILOG
     act_arguments.add_nodes(parser, "all that is known of these", optional=True)
+    parser.add_argument(
+        "--since", metavar="TIME", help="what was done since then: 24h, 7d, a date (2026-11-20), a time (UTC), or all"
+    )
     parser.add_argument("--json", action="store_true", help="as JSON; of NODES their entries alone")
     act_arguments.add(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look, and say what was seen."""
-    names = act_arguments.nodes(args)
-    options = act_arguments.needs_findings(act_arguments.options(args))
-    seen = _look(options, names)
-    for name in names:
-        node_page.check_known(seen, name)
-    fleet = status_of(seen, options, names)
-    if args.json:
-        print(json.dumps(status_page.document(fleet), indent=1, ensure_ascii=False))
-    elif names:
-        for line in (*([seen.trouble] if seen.trouble else []), *seen.refused, *seen.clocks):
-            print(f"nearfar: {line}", file=sys.stderr)
-        print("\n\n".join(node_page.one(seen, options.policy, node) for node in fleet.asked_for))
-    else:
-        print("\n".join(status_page.lines(fleet)))
-    return EXIT_COULD_NOT_JUDGE if fleet.waits else EXIT_GOOD
+    """Read the ledger and Slurm, and print what is asked for."""
+    names, options = act_arguments.nodes(args), act_arguments.options(args)
+    since = None if args.since is None else _since(args.since, time.time())
+    ledger = Ledger.read_only(options.state)
+    if ledger is None:
+        return _without_ledger(args, options, names)
+    with ledger:
+        view = _view(ledger, options, act_arguments.slurm(), names)
+        return _print(args, view, ledger, names, since)
 
 
-def _look(options: ActOptions, names: Sequence[str]) -> view.ActView:
-    """What is seen; where slurmctld does not answer, what the log and the results say. Raises for what cannot be read at all."""
+def _without_ledger(args: argparse.Namespace, options: ActOptions, names: Sequence[str]) -> int:
+    """``act`` has never run here: what it would see."""
+    act_arguments.needs_findings(options)
+    with Ledger.in_memory() as empty:
+        return _print(args, dry_run(options, act_arguments.slurm(), names), empty, names, None)
+
+
+def _view(ledger: Ledger, options: ActOptions, slurm: Slurm, names: Sequence[str]) -> View:
+    now = time.time()
+    past = actions.past(ledger, now)
     try:
-        return view.look(options, act_arguments.slurm(), asked_for=names)
+        admin_host.check_owner(ledger, slurm.cluster())
+        return view_of(ledger, options, slurm.nodes(), past, now, asked_for=names)
     except CouldNotJudge as error:
-        return view.without_slurm(options, str(error), names)
+        return view_of(ledger, options, {}, past, now, trouble=str(error), asked_for=names)
+
+
+def _print(args: argparse.Namespace, view: View, ledger: Ledger, names: Sequence[str], since: float | None) -> int:
+    node_page.check_known(view, names)
+    watch = watchers(view, ledger)
+    if args.json:
+        document = {"cluster": ledger.meta("cluster"), **status_page.document(view, watch, names)}
+        if since is not None:
+            document["actions"] = [node_page.action_entry(each) for each in node_page.of_nodes(ledger, names, since)]
+            if not since and not names:
+                document["ledger"] = admin_host.export(ledger)
+        print(json.dumps(document, indent=1, ensure_ascii=False))
+    elif since is not None:
+        lines = [node_page.action_line(each) for each in node_page.of_nodes(ledger, names, since)]
+        print("\n".join(lines) or f"nothing was done since {args.since}")
+        return EXIT_GOOD
+    elif names:
+        print("\n\n".join("\n".join(node_page.page(view, ledger, name)) for name in names))
+    else:
+        print("\n".join(status_page.lines(view, watch)))
+    if names:
+        waiting = any(view.fleet.nodes[name].state in node_states.WAITING for name in names) or view.trouble is not None
+        return EXIT_COULD_NOT_JUDGE if waiting else EXIT_GOOD
+    return EXIT_COULD_NOT_JUDGE if status_page.waits(view, watch) else EXIT_GOOD
+
+
+def _since(text: str, now: float) -> float:
+    """Seconds since 1970 of ``24h``, ``2026-11-20``, ``2026-11-20T09:00:00Z``, ``all``. Raises ``NearfarError``."""
+    if text == "all":
+        return 0.0
+    match = re.fullmatch(r"(\d{1,6})([mhd])", text)
+    if match is not None:
+        return now - int(match[1]) * _SPANS[match[2]]
+    try:
+        at = datetime.fromisoformat(text.removesuffix("Z"))
+    except ValueError:
+        raise NearfarError(
+            f"--since '{text}': give 24h, 7d, a date as 2026-11-20, a time as 2026-11-20T09:00:00Z, or all"
+        ) from None
+    return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()

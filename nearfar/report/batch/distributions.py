@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from nearfar.base import NOT_JUDGED, statistics
-from nearfar.verdict import FigureColumns, Verdict, columns
+from nearfar.verdict import JudgedMetric, Verdict
 
-#: As ``FigureColumns`` has them: lowest, highest, below, above.
+#: The lowest and the highest good value, and those below and above which it is DEGRADED.
 _Bounds = tuple["float | None", "float | None", "float | None", "float | None"]
 
 
@@ -115,23 +115,26 @@ class Distributions:
 
     def add(self, node: str, verdicts: Iterable[Verdict]) -> None:
         """Take over a node's verdicts."""
-        self.add_figures(node, ((verdict.check, columns(verdict.metrics)) for verdict in verdicts))
+        self.add_figures(node, ((verdict.check, verdict.metrics) for verdict in verdicts))
 
-    def add_figures(self, node: str, checks: Iterable[tuple[str, FigureColumns]]) -> None:
+    def add_figures(self, node: str, checks: Iterable[tuple[str, Iterable[JudgedMetric]]]) -> None:
         """Take over the figures of a node's checks. What is no finite number is left out: its check has said so."""
         owner = len(self.nodes)
         self.nodes.append(node)
-        for check, told in checks:
+        for check, figures in checks:
             mine = self._single.setdefault(check, {})
-            bounds = zip(told.lowest, told.highest, told.below, told.above)
-            each = zip(told.names, told.units, told.rows, told.verdicts, told.values, bounds)
-            for name, unit, row, verdict, value, bound in each:
+            for figure in figures:
+                value, reference = figure.value, figure.reference
                 if value is None or not math.isfinite(value):
                     continue
-                found = mine.get(name)
+                found = mine.get(figure.name)
                 if found is None:
-                    found = mine[name] = Distribution(check, name, unit, row)
-                found.add(owner, value, verdict, bound)
+                    row = figure.rows[-1] if figure.rows else ""
+                    found = mine[figure.name] = Distribution(check, figure.name, figure.unit, row)
+                bounds: _Bounds = (None, None, None, None)
+                if reference is not None:
+                    bounds = reference.lowest, reference.highest, figure.degraded_below, figure.degraded_above
+                found.add(owner, value, figure.verdict, bounds)
 
     def single(self, check: str) -> list[Distribution]:
         """A check's figures one by one: those that did not pass somewhere first, then as they were measured."""

@@ -23,8 +23,8 @@ def complaints(read: ReadFile[System], checks: Mapping[str, Question]) -> Iterat
         return
     unknown = list(drain_policy.problems(file, list(checks)))
     yield from (refused(problem, "act") for problem in unknown)
-    of_caps_and_hooks = (*drain_policy.unreached(file), *drain_policy.unusable_hooks(file))
-    for problem in (*drain_policy.strangers(file), *of_caps_and_hooks):
+    of_caps_and_program = (*drain_policy.unreached(file), *drain_policy.unusable_program(file))
+    for problem in (*drain_policy.strangers(file), *of_caps_and_program):
         yield Complaint(file.path, problem.line or 1, WARNING, "act", problem.words, problem.where)
     real = [partition for partition in system.partitions.values() if not partition.modelled]
     if not real:

@@ -1,50 +1,36 @@
-"""``nearfar slurm act``: what is to be done about nodes, and doing it, on one admin host under a lock.
+"""``nearfar slurm act`` and the commands for administrators: the state of every node, and what is done about it, on one admin host.
 
-Needs: base, question, site, slurm.controller, slurm.drains, slurm.findings, slurm.health, slurm.results, slurm.sweep, slurm.trust.
+Needs: base, cells, question, site, slurm.controller, slurm.drains, slurm.findings, slurm.ledger, slurm.sweep, slurm.trust.
 """
 
 from __future__ import annotations
 
-from . import (
-    act,
-    clear,
-    drain_caps,
-    explain,
-    held_nodes,
-    messages,
-    outside_slurm,
-    release,
-    retest,
-    state_directory,
-    view,
-)
-from .decision import COMMENT, DRAIN, HELD, NOTHING, RESUME, Decision, headline
-from .last_read import LastRead
+from . import admin_host, messages, node_states, quarantine
+from .clearing import Cleared, clear
+from .node_states import Fleet, NodeStatus
+from .one_call import ActResult, act, dry_run
 from .options import STATE, ActOptions, read_policy
-from .view import ActView
+from .retesting import RetestOptions, RetestResult, retest
+from .view import View, view_of
 
 __all__ = [
-    "COMMENT",
-    "DRAIN",
-    "HELD",
-    "NOTHING",
-    "RESUME",
     "STATE",
     "ActOptions",
-    "ActView",
-    "Decision",
-    "LastRead",
+    "ActResult",
+    "Cleared",
+    "Fleet",
+    "NodeStatus",
+    "RetestOptions",
+    "RetestResult",
+    "View",
     "act",
+    "admin_host",
     "clear",
-    "drain_caps",
-    "explain",
-    "headline",
-    "held_nodes",
+    "dry_run",
     "messages",
-    "outside_slurm",
+    "node_states",
+    "quarantine",
     "read_policy",
-    "release",
     "retest",
-    "state_directory",
-    "view",
+    "view_of",
 ]

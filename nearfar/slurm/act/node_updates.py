@@ -1,4 +1,4 @@
-"""Doing what was decided: written down first, the node read again just before the write, and read back after it."""
+"""One write to a node: written down first, the node read again just before the write, and read back after it."""
 
 from __future__ import annotations
 
@@ -8,62 +8,64 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError
-from nearfar.slurm.controller import NodeState, Objection, Refused, Slurm
-from nearfar.slurm.findings import ActLog, objections
+from nearfar.slurm.controller import NodeState, NotSeen, Objection, Refused, Slurm
+from nearfar.slurm.drains import objections
+from nearfar.slurm.ledger import Ledger, actions, begin_action, end_action
 
-from .decision import COMMENT, DRAIN, RESUME, Decision
+from .node_states import COMMENT, DRAIN, NodeStatus
 
 
 @dataclass(frozen=True)
 class NodeWrite:
-    """One write to a node: what is said, what would stop it, and how one sees that it has been done."""
+    """What is written, what would stop it, and how one sees that it has been done."""
 
     values: dict[str, str]
     objection: Objection
     seen: Callable[[NodeState], bool]
 
 
-def carry_out(decision: Decision, slurm: Slurm, log: ActLog) -> str | None:
+def carry_out(status: NodeStatus, system: str, slurm: Slurm, ledger: Ledger) -> str | None:
     """Do what was decided about one node; why it was not done, or None.
 
-    Raises ``NearfarError`` where the next node would fare no better: no permission, no answer from slurmctld. Then the
-    log says whether this one's write is unclear.
+    Raises ``NearfarError`` where the next node would fare no better: no permission, no answer from slurmctld. Then the ledger has
+    whether this one's write is unclear.
     """
-    more: dict[str, Any] = {"reason": decision.reason, "why": decision.why}
-    if decision.evidence is not None:
-        found, finding = decision.evidence.found_by, decision.evidence.finding.to_raw()
-        more |= {"check": found.check, "finding": finding, "run": found.run, "source": found.source}
-    refusal = write(decision.action, decision.node, _write(decision), slurm, log, **more)
+    more: dict[str, Any] = {"reason": status.reason, "why": status.cause.reason, "system": system}
+    if status.evidence is not None:
+        found = status.evidence.found_by
+        more |= {"check": found.check, "finding": status.evidence.finding, "run": found.run}
+    refusal = write(status.action, status.node, _write(status), slurm, ledger, **more)
     return None if refusal is None else str(refusal)
 
 
-def write(action: str, node: str, how: NodeWrite, slurm: Slurm, log: ActLog, **more: Any) -> Refused | None:
-    """One write with its two lines in the log; why it was refused, or None. Raises as ``carry_out`` does."""
-    begun = log.begin(action, time.time(), node, **more)
+def write(kind: str, node: str, how: NodeWrite, slurm: Slurm, ledger: Ledger, **more: Any) -> Refused | None:
+    """One write with its row in the ledger; why it was refused, or None. Raises as ``carry_out`` does."""
+    seq = begin_action(ledger, kind, time.time(), node, **more)
     try:
-        before = slurm.update(node, how.objection, **how.values)
-        after = slurm.wait(node, how.seen, 20.0)
+        slurm.update(node, how.objection, **how.values)
+        slurm.wait(node, how.seen, 20.0)
     except Refused as refusal:
-        log.end(begun, "refused", time.time(), error=str(refusal))
+        end_action(ledger, seq, actions.REFUSED, str(refusal))
         return refusal
+    except NotSeen as error:  # of this node alone: the others have their turn
+        end_action(ledger, seq, actions.UNCLEAR, str(error))
+        return Refused(node, str(error).removeprefix(f"{node}: "))
     except CouldNotJudge as error:
-        log.end(begun, "unclear", time.time(), error=str(error))
+        end_action(ledger, seq, actions.UNCLEAR, str(error))
         raise
     except NearfarError as error:
-        log.end(begun, "refused", time.time(), error=str(error))
+        end_action(ledger, seq, actions.REFUSED, str(error))
         raise
-    log.end(begun, "done", time.time(), before=before.words, after=after.words)
+    end_action(ledger, seq, actions.DONE)
     return None
 
 
-def _write(decision: Decision) -> NodeWrite:
-    reason = decision.reason
+def _write(status: NodeStatus) -> NodeWrite:
+    reason = status.reason
     assert reason is not None
-    if decision.action == DRAIN:
+    if status.action == DRAIN:
         return draining(reason, objections.objection_to_drain)
-    if decision.action == RESUME:
-        return resuming(reason)
-    if decision.action == COMMENT:
+    if status.action == COMMENT:
         return NodeWrite({"comment": reason}, objections.objection_to_comment, lambda node: node.comment == reason)
     return NodeWrite({"comment": ""}, objections.objection_to_comment, lambda node: node.comment is None)
 
@@ -73,11 +75,10 @@ def draining(reason: str, objection: Objection) -> NodeWrite:
     return NodeWrite({"state": "drain", "reason": reason}, objection, lambda node: node.drain and node.reason == reason)
 
 
-def resuming(reason: str, by_a_person: bool = False, reserved: bool = False) -> NodeWrite:
-    """Resume a node that is drained with exactly this reason, or with Slurm's own in its place; ``by_a_person``: also one that answers
-    and that Slurm keeps down; ``reserved``: for a retest."""
+def resuming(reason: str, reserved: bool = False) -> NodeWrite:
+    """Resume a node that is drained with exactly this reason, or with Slurm's own in its place; ``reserved``: for a retest."""
     return NodeWrite(
         {"state": "resume"},
-        lambda node: objections.objection_to_resume(node, reason, by_a_person, reserved),
+        lambda node: objections.objection_to_resume(node, reason, by_a_person=True, reserved=reserved),
         lambda node: not node.drain,
     )

@@ -1,22 +1,21 @@
-"""What a call of ``nearfar slurm act`` looks at: the policy of a system, results, health findings, the log's directory."""
+"""What the commands of ``nearfar slurm`` for people and ``act`` work on: a system's policy, results, health findings, the ledger."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar import question
 from nearfar.base import NearfarError, SiteFile, did_you_mean, site_directories, site_files
-from nearfar.site import Policy, drain_policy
+from nearfar.site import HEALTH, MPI_PAIRS, Policy, drain_policy
 
-#: Where the lock and the log are, unless the caller names another directory.
+#: Where the ledger is, unless the caller names another directory.
 STATE = Path("/var/lib/nearfar/act")
 
 
 @dataclass(frozen=True)
 class ActOptions:
-    """What a call looks at: the results of sweeps, the health findings, and the directory of the lock and the log."""
+    """The results of sweeps, the health findings (None: none), and the directory of the ledger."""
 
     policy: Policy
     results: Path | None
@@ -24,16 +23,10 @@ class ActOptions:
     state: Path = STATE
 
     def __post_init__(self) -> None:
-        """What is logged names whole paths."""
+        """What is written down names whole paths."""
         for name in ("results", "health", "state"):
             path = getattr(self, name)
             object.__setattr__(self, name, None if path is None else path.absolute())
-
-    @property
-    def readings(self) -> Path:
-        """The file that keeps what was read of these results."""
-        of = hashlib.blake2b(f"{self.policy.system}:{self.results}".encode(errors="surrogateescape"), digest_size=8)
-        return self.state / f"readings-{of.hexdigest()}.json"
 
 
 def read_policy(name: str | None) -> Policy:
@@ -56,9 +49,10 @@ def read_policy(name: str | None) -> Policy:
         raise NearfarError(f"which system's `act`? {', '.join(opened)} have one; name the system: --system NAME")
     file = next(iter(opened.values()))
     file.check("system-1")
-    return drain_policy.of_system(file, check_names())
+    return drain_policy.of_system(file, question.check_names())
 
 
-def check_names() -> list[str]:
-    """All checks of the pack."""
-    return question.check_names()
+def whole_name(check: str) -> str:
+    """The check that a drain's reason names without its ``_check``."""
+    names = (HEALTH, MPI_PAIRS, *question.check_names())
+    return next((name for name in names if name.removesuffix("_check") == check), check)

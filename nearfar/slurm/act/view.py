@@ -1,163 +1,128 @@
-"""Everything that ``nearfar slurm act`` decides from, read at once, and the decisions: nothing is written."""
+"""What ``act`` and ``status`` decide from, and the state of every node: read from the ledger and Slurm, nothing written to either."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from nearfar.base import CouldNotJudge, SiteFile, site_directories, site_files
-from nearfar.slurm.controller import NodeState, Slurm, node_names
-from nearfar.slurm.findings import (
-    CLOCKS,
-    ActLog,
+from nearfar.base import NodeListError, SiteFile, node_set, short_host_name, site_directories, site_files
+from nearfar.slurm.controller import NodeState, node_names
+from nearfar.slurm.drains import our_comment
+from nearfar.slurm.findings import Intake
+from nearfar.slurm.ledger import (
     CheckRun,
-    Entry,
-    KeptReadings,
-    LogSummary,
-    SlurmView,
-    TimeRange,
-    deaths,
-    gather,
-    our_comment,
-    our_reason,
-    reconciled,
-    summarize,
-)  # fmt: skip
-from nearfar.slurm.results import result
+    Ledger,
+    Past,
+    actions,
+    evidence_in,
+    last_measured,
+    last_verdicts,
+    runs_since,
+    slow_nodes,
+    tested,
+)
 
-from .decide import decide
-from .decision import Decisions
-from .last_read import LastRead
+from .judge_nodes import Facts, judge
+from .node_states import Fleet
 from .options import ActOptions
-from .state_directory import CLOCK_SET_BACK
 
 
 @dataclass(frozen=True)
-class ActView:
-    """All that the decisions were made from, and them. ``refused``: a line for each file that was not believed; ``clocks``: one
-    for each node whose clock is off; ``other_systems``: one for each whose hard evidence no policy speaks of; ``future``: those
-    of ``refused`` that say that a clock is wrong.
-    ``until``: all results that came until then are read; ``sweeps``: the newest that hold some; ``readings``: what was read of them,
-    to be kept for the next call. ``trouble``: why Slurm could not be asked, so that ``nodes`` is empty (None: it could)."""
+class View:
+    """The fleet at ``now``, and what it was judged from."""
 
-    nodes: dict[str, NodeState]
-    past: LogSummary
-    refused: Sequence[str]
-    decisions: Decisions
-    runs: Sequence[CheckRun]
-    now: float
+    options: ActOptions
+    facts: Facts
+    fleet: Fleet
+    #: Files that are not believed, clocks that are off, hard evidence that no policy speaks of: a line each.
+    refused: Sequence[str] = ()
     clocks: Sequence[str] = ()
     other_systems: Sequence[str] = ()
-    until: float = 0.0
-    sweeps: Sequence[str] = ()
-    readings: KeptReadings | None = None
-    future: frozenset[str] = frozenset()
+    #: Why Slurm could not be asked; None: it could.
     trouble: str | None = None
+    #: When act ran last, by the ledger; None: never, or not here.
+    acted: float | None = None
+
+    @property
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return self.facts.now
+
+    @property
+    def nodes(self) -> Mapping[str, NodeState]:
+        """All of Slurm's."""
+        return self.facts.nodes
 
 
-def look(
-    options: ActOptions, slurm: Slurm, now: float | None = None, asked_for: Collection[str] = (),
-    nodes: dict[str, NodeState] | None = None,
-) -> ActView:  # fmt: skip
-    """Read everything and decide; nothing is written, and no rights are needed. ``asked_for``: nodes of which all is wanted; ``nodes``:
-    all of them as Slurm has just shown them, at ``now``.
-
-    Raises ``NearfarError`` for whatever is unreadable: the log, the results, slurmctld, a clock that was set back.
-    """
-    now, entries = _log(options, now)
-    nodes = slurm.nodes() if nodes is None else nodes
-    before = reconciled(summarize(entries, options.policy.system, now), SlurmView(nodes, slurm.started))
-    nodes = deaths.with_our_reasons(nodes, before)
-    return _decided(options, entries, nodes, before, now, asked_for)
-
-
-def without_slurm(options: ActOptions, trouble: str, asked_for: Collection[str] = ()) -> ActView:
-    """What the log and the results say where slurmctld does not answer (``trouble``): no node has a state, and no decision is one to
-    be carried out. Raises as ``look`` does."""
-    now, entries = _log(options, None)
-    before = summarize(entries, options.policy.system, now)
-    return replace(_decided(options, entries, {}, before, now, asked_for), trouble=trouble)
-
-
-def _log(options: ActOptions, now: float | None) -> tuple[float, list[Entry]]:
-    now = time.time() if now is None else now
-    entries = ActLog(options.state).entries()
-    if entries and entries[-1].at > now + CLOCKS:
-        raise CouldNotJudge(f"{options.state}: {CLOCK_SET_BACK}")
-    return now, entries
-
-
-def _decided(
-    options: ActOptions,
-    entries: Sequence[Entry],
-    nodes: dict[str, NodeState],
-    before: LogSummary,
-    now: float,
-    asked_for: Collection[str],
-) -> ActView:
-    last = LastRead(options.state).of(options)
-    last = None if last is not None and last > now else last
-    times = _time_range(options, nodes, before, entries[-1].at if entries else now, now, asked_for, last)
-    policy, results = options.policy, options.results
-    with result.many():
-        readings = None if results is None else KeptReadings(results, options.readings)
-        found = gather(results, options.health, policy.system, policy.trusted, now, times, readings)
-        LastRead(options.state).check_mounted(options)
-        decisions = decide(found.runs, nodes, policy, before, now)
-    other_systems = tuple(_evidence_of_other_systems(found.others, nodes))
-    # What is fixed later came before: all of it is read again then.
-    until = now if not found.fixable else times.recent if last is None else last
-    return ActView(
-        nodes,
-        before,
-        found.refused,
-        decisions,
-        found.runs,
-        now,
-        found.clocks,
-        other_systems,
-        until,
-        found.sweeps,
-        readings,
-        found.future,
-    )
-
-
-def _evidence_of_other_systems(
-    others: Collection[tuple[str, str, str]], nodes: Mapping[str, NodeState]
-) -> Iterator[str]:
-    """A line for each other system with hard evidence on nodes of this Slurm, unless its own file has an ``act``."""
-    files_ = site_files("systems", site_directories())
-    for system in sorted({system for system, node, _ in others if node in nodes}):
-        if system in files_ and "act" in (SiteFile(files_[system]).data or {}):
-            continue
-        these = sorted({node for name, node, _ in others if name == system and node in nodes})
-        why = "no system file is called so" if system not in files_ else f"{files_[system]} has no `act`"
-        of, why = (f"of system '{system}'", why) if system else ("of no system", "no system file claims these nodes")
-        yield f"{node_names.fold(these)}: hard evidence {of}, which nothing is done about: {why}"
-
-
-def _time_range(
+def view_of(
+    ledger: Ledger,
     options: ActOptions,
     nodes: Mapping[str, NodeState],
-    before: LogSummary,
-    logged: float,
+    past: Past,
     now: float,
-    asked_for: Collection[str],
-    last: float | None,
-) -> TimeRange:
-    """What is read: all that came since the last call that read it all (hard evidence never grows too old to be seen), and of
-    nodes that something is known of also what is older. ``logged``: when something was written into the log last; ``last``: until
-    when all has been read (None: not known)."""
-    policy = options.policy
-    oldest = now - policy.max_age - policy.look_back
-    open_ = [one.found_by.known for these in before.evidence.values() for one in these]
-    ours = {name for name, node in nodes.items() if our_reason(node) is not None or our_comment(node) is not None}
-    whole = {*ours, *before.drained, *before.evidence, *asked_for}
-    recent = (
-        min(now - policy.max_age - policy.confirm_within, logged)
-        if last is None
-        else min(last, now - policy.max_age) - CLOCKS
+    taken: Intake | None = None,
+    trouble: str | None = None,
+    asked_for: Collection[str] = (),
+) -> View:
+    """Judge every node. ``taken``: what this call could not take in; ``trouble``: why Slurm could not be asked; ``asked_for``: nodes of
+    which all runs are read."""
+    policy, oldest = options.policy, now - options.policy.max_age
+    commented = {name for name, state in nodes.items() if our_comment(state) is not None}
+    wanted = {*slow_nodes(ledger, policy.system, oldest), *commented, *asked_for}
+    runs: dict[str, list[CheckRun]] = (
+        runs_since(ledger, policy.system, oldest - policy.look_back, wanted) if wanted else {}
     )
-    return TimeRange(min([oldest, recent, *(d.at for d in before.drained.values()), *open_]), recent, whole)
+    facts = Facts(
+        policy, now, nodes, past, evidence_in(ledger, policy.system, oldest), runs, last_verdicts(ledger, policy.system, oldest),
+        last_measured(ledger, policy.system), tested(ledger, policy.system, oldest), _hosts(policy.system, nodes), trouble is not None,
+    )  # fmt: skip
+    [last] = ledger.rows("SELECT max(at) AS at FROM action WHERE kind = ? AND system = ?", actions.CALL, policy.system)
+    others = tuple(_evidence_of_other_systems(ledger, options, nodes))
+    found = taken or Intake()
+    return View(
+        options,
+        facts,
+        judge(facts),
+        found.lines,
+        sorted(found.clocks.values()),
+        others,
+        trouble,
+        last["at"],
+    )
+
+
+def _hosts(system: str, nodes: Mapping[str, NodeState]) -> set[str]:
+    """The nodes that a system's file names under ``hosts``; all of Slurm's where it names none of them."""
+    path = site_files("systems", site_directories()).get(system)
+    hosts = set() if path is None else set(_named(SiteFile(path)))
+    found = {
+        name
+        for name, node in nodes.items()
+        if hosts & {name, (host := node.fields.get("NodeHostName", name)), short_host_name(host)}
+    }
+    return found or set(nodes)
+
+
+def _named(file: SiteFile) -> Iterator[str]:
+    for pattern in (file.data or {}).get("hosts", ()):
+        try:
+            yield from map(str, node_set(pattern))
+        except NodeListError:  # `nearfar lint` names it
+            continue
+
+
+def _evidence_of_other_systems(ledger: Ledger, options: ActOptions, nodes: Mapping[str, NodeState]) -> Iterator[str]:
+    """A line for each other system with hard evidence on nodes of this Slurm, unless its own file has an ``act``."""
+    rows = ledger.rows(
+        "SELECT DISTINCT system, finding.node AS node FROM finding JOIN check_run ON check_run.id = check_run "
+        "WHERE hard AND closed_by IS NULL AND system != ?",
+        options.policy.system,
+    )
+    files = site_files("systems", site_directories())
+    for system in sorted({row["system"] for row in rows if row["node"] in nodes}):
+        if system in files and "act" in (SiteFile(files[system]).data or {}):
+            continue
+        these = sorted({row["node"] for row in rows if row["system"] == system and row["node"] in nodes})
+        why = "no system file is called so" if system not in files else f"{files[system]} has no `act`"
+        of, why = (f"of system '{system}'", why) if system else ("of no system", "no system file claims these nodes")
+        yield f"{node_names.fold(these)}: hard evidence {of}, which nothing is done about: {why}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Sequence
@@ -82,10 +83,10 @@ def verify(slurm: Slurm, name: str, nodes: Sequence[str], user: str) -> None:
 
 
 def remove(slurm: Slurm, name: str) -> None:
-    """Cancel this user's jobs in a reservation and delete it; one that is not there is no error."""
+    """Cancel this user's jobs in a reservation (root: those of the one whom it is for) and delete it; one that is not there is no error."""
     if not any(r.name == name for r in show(slurm)):
         return
-    slurm.call("scancel", "--quiet", f"--reservation={name}", "--me")
+    slurm.call("scancel", "--quiet", f"--reservation={name}", *(["--me"] if os.geteuid() else []))
     end = time.monotonic() + _PATIENCE
     while True:
         try:

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from nearfar.base import CouldNotJudge, NearfarError, printable, process
 
-from . import lone_node, versions
+from . import versions
 from .node_state import NodeState, parse_nodes
 
 #: Seconds that a query or an update may take; a busy slurmctld answers within its MessageTimeout (10 s by default).
@@ -25,6 +25,8 @@ _NO_CONF = "Could not establish a configuration source"
 _MISUSED = re.compile(
     r"(?:unrecognized|invalid|ambiguous) option|option '.*' (?:requires|doesn't allow) an argument|is ambiguous;"
 )
+#: What slurmctld says that does not take a change of this one node.
+_THIS_NODE = "Invalid node"
 _FORBIDDEN = ("Invalid user id", "Access/permission denied", "Operation not permitted", "Access denied")
 
 #: Says why a write must not happen in the node's present state, or None.
@@ -32,11 +34,15 @@ Objection = Callable[[NodeState], "str | None"]
 
 
 class Refused(NearfarError):
-    """The node's state, read again just before the write, forbids it (``why``); nothing was written."""
+    """The node's state, read again just before the write, forbids it, or slurmctld does (``why``); nothing was written."""
 
     def __init__(self, node: str, why: str) -> None:
         super().__init__(f"{node}: {why}")
         self.why = why
+
+
+class NotSeen(CouldNotJudge):
+    """What was ordered, and said to be done, does not show on this node; slurmctld answers."""
 
 
 class WrongOption(NearfarError):
@@ -54,6 +60,8 @@ class Slurm:
         # A site's habit of relative or local times would change what is read here.
         self.environ["SLURM_TIME_FORMAT"] = "standard"
         self._version: versions.Version | None = None
+        self._cluster: str | None = None
+        self._ahead = 0.0
         conf = self.environ.get("SLURM_CONF")
         if conf and not os.path.exists(conf):
             raise NearfarError(f"SLURM_CONF: {conf}: no such file that this user can see; name slurm.conf, or unset it")
@@ -102,23 +110,33 @@ class Slurm:
 
     def started(self) -> float | None:
         """When slurmctld was started, in seconds since 1970; None where it does not say."""
-        match = re.search(r"^BOOT_TIME\s*=\s*(\S+)", self.call("scontrol", "show", "config"), re.MULTILINE)
-        try:
-            return None if match is None else datetime.strptime(f"{match[1]}+0000", "%Y-%m-%dT%H:%M:%S%z").timestamp()
-        except ValueError:
-            return None
+        return _time(re.search(r"^BOOT_TIME\s*=\s*(\S+)", self.call("scontrol", "show", "config"), re.MULTILINE))
 
     def settings(self) -> dict[str, str]:
         """Slurm's settings by name, as text (``(null)``: not set). Of one that is set several times
         (``versions.SCRIPTS_LISTED``) all values, separated by commas. Raises ``CouldNotJudge`` for an answer that holds none."""
         found: dict[str, str] = {}
-        for line in self.call("scontrol", "show", "config").splitlines():
+        text = self.call("scontrol", "show", "config")
+        told = _time(re.search(r"^Configuration data as of (\S+)", text, re.MULTILINE))
+        self._ahead = 0.0 if told is None else time.time() - told
+        for line in text.splitlines():
             match = re.fullmatch(r"(\w+)(?:\[\d+\])?\s*=\s?(.*)", line)
             if match is not None:
                 found[match[1]] = f"{found[match[1]]},{match[2].strip()}" if match[1] in found else match[2].strip()
         if "SlurmctldPort" not in found and "ClusterName" not in found:
             raise CouldNotJudge("scontrol show config: no settings in the answer; nothing is concluded from that")
         return found
+
+    def cluster(self) -> str:
+        """The cluster's name."""
+        if self._cluster is None:
+            self._cluster = self.settings().get("ClusterName", "")
+        return self._cluster
+
+    def clock_ahead(self) -> float:
+        """Seconds that this host's clock is ahead of slurmctld's; 0 where Slurm does not tell its time."""
+        self.cluster()
+        return self._ahead
 
     def partitions(self) -> list[str]:
         """The names of all partitions, hidden ones too. Raises ``CouldNotJudge`` for an answer that holds none."""
@@ -141,16 +159,6 @@ class Slurm:
             raise CouldNotJudge(f"scontrol shows {', '.join(found) or 'nothing'} where node {name} was asked for")
         return found[name]
 
-    def state(self, name: str) -> NodeState:
-        """One node's state, reason and comment, read now: slurmctld is asked for that node alone, where ``sinfo`` says it exactly."""
-        try:
-            found = lone_node.parse(self.call(*lone_node.question(name)), name)
-        except CouldNotJudge:
-            raise
-        except NearfarError:  # no sinfo, or one of other options
-            found = None
-        return found or self.node(name)
-
     def update(
         self, name: str, objection: Objection, *, state: str | None = None, reason: str | None = None,
         comment: str | None = None,
@@ -160,28 +168,39 @@ class Slurm:
         Slurm has no compare-and-set: between this read and the write a few milliseconds remain.
         Raises ``Refused`` with the objection, and whatever ``call`` raises.
         """
-        present = self.state(name)
+        present = self.node(name)
         why = objection(present)
         if why is not None:
             raise Refused(name, why)
         wanted = {"state": state, "reason": reason, "comment": comment}
         words = [f"{key}={value}" for key, value in wanted.items() if value is not None]
-        self.call("scontrol", "update", f"nodename={name}", *words)
+        try:
+            self.call("scontrol", "update", f"nodename={name}", *words)
+        except CouldNotJudge as error:
+            if _THIS_NODE not in str(error):
+                raise
+            raise Refused(name, str(error)) from None
         return present
 
     def wait(self, name: str, until: Callable[[NodeState], bool], limit: float) -> NodeState:
-        """A node once ``until`` holds, asked every half second. Raises ``CouldNotJudge`` after ``limit`` seconds: what was to be waited
+        """A node once ``until`` holds, asked every half second. Raises ``NotSeen`` after ``limit`` seconds: what was to be waited
         for was ordered, and the command said that it had done it."""
         end = time.monotonic() + limit
         while True:
-            present = self.state(name)
-            if not until(present):
-                present = self.node(name)  # it may be about what only the table has
+            present = self.node(name)
             if until(present):
                 return present
             if time.monotonic() >= end:
-                raise CouldNotJudge(
+                raise NotSeen(
                     f"{name}: still {present.words} after {limit:.0f} s, though scontrol update ended with 0: slurmctld's log "
                     "says why, or scontrol is a wrapper that hides errors"
                 )
             time.sleep(0.5)
+
+
+def _time(match: re.Match[str] | None) -> float | None:
+    """Seconds since 1970 of a time as Slurm writes it in UTC; None for anything else."""
+    try:
+        return None if match is None else datetime.strptime(f"{match[1]}+0000", "%Y-%m-%dT%H:%M:%S%z").timestamp()
+    except ValueError:
+        return None

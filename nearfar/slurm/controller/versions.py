@@ -28,12 +28,11 @@ class VersionDifference:
         return version >= self.since
 
 
-#: ``holds`` is asked for this one alone: what `install` writes depends on it.
+#: Both forms of all are read whatever the version: slurmctld and scontrol may be of two.
 HEALTH_CHECK_TIMEOUT = VersionDifference(
     (26, 5), "HealthCheckTimeout can be set; before, a health check is ended at 60 s",
     "src/common/read_config.c: HealthCheckTimeout",
 )  # fmt: skip
-#: Both forms of all others are read whatever the version: slurmctld and scontrol may be of two.
 REASON_KEPT = VersionDifference(
     (23, 11), "without accounting, a node that was resumed keeps its reason until a job runs on it; before, and with accounting, "
     "it is gone at once. A reason means nothing on a node in use",
@@ -72,25 +71,6 @@ DIFFERENCES = (
     KILL_TASK_NAMES_JOB,
     HEALTH_CHECK_TIMEOUT,
 )
-
-#: How the reasons begin that Slurm gives by itself, in any of the versions 22.05 to 26.05: nobody has been there. (Its sources:
-#: set_node_reason, drain_nodes, set_node_down_ptr, slurm_drain_nodes, and node_mgr.c: validate_node_specs.)
-_SLURMS_OWN_REASONS = (
-    "Not responding", "Node unexpectedly rebooted", "Prolog error", "Epilog error", "Prolog/Epilog failure", "Kill task failed", "Low ",
-    "gres/", "Could not unpack gres data", "CoreSpec differ", "batch job ", "Duplicate jobid", "reboot requested", "reboot issued",
-    "reboot complete", "reboot timed out", "Reboot ASAP", "Scheduled", "ResumeTimeout", "Powered down", "POWER_DOWN_ASAP",
-    "SlurmdSpoolDir is full", "switch_g_job_postfini failed", "Node configuration differs", "health_check", "NHC:",
-)  # fmt: skip
-
-
-def given_by_slurm(reason: str) -> bool:
-    """Whether Slurm gave a node's reason by itself."""
-    return reason.startswith(_SLURMS_OWN_REASONS)
-
-
-def ends_with_reboot(reason: str) -> bool:
-    """Whether Slurm has put its word about a reboot behind a reason, whoever gave that."""
-    return reason.endswith((" : reboot issued", " : reboot complete"))
 
 
 def parse(text: str) -> Version | None:

@@ -1,20 +1,17 @@
-"""``nearfar slurm doctor``: whether what nearfar slurm install has installed works, and what to do where not; nothing is written.
+"""``nearfar slurm doctor``: ten questions about an installation, each answered in one line with what to type where it is bad.
 
-Needs: base, verdict, site, site.lint, prometheus, slurm.act, slurm.controller, slurm.findings, slurm.health, slurm.install, slurm.trust.
+Needs: base, site, site.lint, slurm.controller, slurm.install, slurm.trust.
 """
 
 from __future__ import annotations
 
-from .answer import NOT_LOOKED, OK, PROBLEM, DoctorAnswer, exit_code
-from .doctor import ask_all
-from .installed_site import InstalledSite
+from .installation import OK, PROBLEM, DoctorAnswer, Installation
+from .questions import ask_all
 
 __all__ = [
-    "NOT_LOOKED",
     "OK",
     "PROBLEM",
     "DoctorAnswer",
-    "InstalledSite",
+    "Installation",
     "ask_all",
-    "exit_code",
 ]

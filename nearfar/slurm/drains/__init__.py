@@ -8,7 +8,9 @@ from __future__ import annotations
 from . import messages, objections, reasons
 from .caps import DrainCaps
 from .objections import (
-    DIED,
+    carries,
+    died,
+    drained_by_prolog,
     drained_by_us,
     objection_to_comment,
     objection_to_drain,
@@ -18,8 +20,10 @@ from .objections import (
 )
 
 __all__ = [
-    "DIED",
     "DrainCaps",
+    "carries",
+    "died",
+    "drained_by_prolog",
     "drained_by_us",
     "messages",
     "objection_to_comment",

@@ -22,9 +22,26 @@ def our_reason(state: NodeState) -> DrainReason | None:
     return reasons.find(state.why_out)
 
 
-def drained_by_us(state: NodeState | None) -> bool:
-    """Whether a node is drained with a reason of ours."""
-    return state is not None and state.drain and our_reason(state) is not None
+def drained_by_us(state: NodeState | None, known: bool = False) -> bool:
+    """Whether a node is drained with a reason of ours; where a drain of ours is ``known``, also with Slurm's own in its place, as
+    recent versions write it on a node that died."""
+    return state is not None and state.drain and (our_reason(state) is not None or (known and died(state)))
+
+
+def died(state: NodeState) -> bool:
+    """Whether Slurm gave the node's reason because it stopped answering, or was booted unexpectedly."""
+    return state.reason is not None and state.reason.startswith(DIED)
+
+
+def drained_by_prolog(state: NodeState) -> bool:
+    """Whether Slurm drained a node because its prolog failed."""
+    return state.drain and (state.reason or "").startswith("Prolog error")
+
+
+def carries(state: NodeState, reason: str) -> bool:
+    """Whether a node carries a drain of ours, by its reason: the same check of the same run, in use or not."""
+    ours = reasons.find(state.reason)
+    return ours is not None and ours.same(reasons.find(reason))
 
 
 def our_comment(state: NodeState) -> DrainReason | None:

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nearfar.base import Finding
 from nearfar.site import Policy
-
-from .check_run import CheckRun
-from .evidence import Evidence
+from nearfar.slurm.ledger import CheckRun, Evidence
 
 _DAY = 86400.0
 #: Runs that end so far apart are of two nights.
@@ -51,7 +49,7 @@ def _hard(newest_first: Sequence[CheckRun]) -> list[Evidence]:
     for run in newest_first:
         for finding in run.failures:
             if finding.hard:
-                words = run.confirmed or "hard evidence stands at once"
+                words = run.confirmed or "hard evidence needs no second run"
                 found.setdefault((finding.subject, finding.code), Evidence(run, finding, stands=True, why=words))
     return list(found.values())
 

@@ -6,55 +6,45 @@ confirming run of the first: another job, after the first was over, with another
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, good, worst
 from nearfar.site import MPI_PAIRS
-from nearfar.slurm.results import Pair, result, results_directory
+from nearfar.slurm.ledger import CheckRun, seconds
+from nearfar.slurm.results import NodeResult, Pair, result, results_directory
 from nearfar.slurm.sweep import SweepJob, pairing, sweep_file
 from nearfar.slurm.trust import Trust
 
-from .check_run import CheckRun
-from .kept_readings import KeptReadings
-from .result_reading import ResultReading, is_between
+from .result_reading import is_between
 
 
-def of_sweep(
-    sweep: Path, trust: Trust, system: str, oldest: float, readings: KeptReadings, now: float
-) -> list[CheckRun]:  # fmt: skip
-    """One run of the check ``mpi_pairs`` for each node of a sweep that was in a measured pair; none where all is older than
-    ``oldest`` or of another system.
+def places(sweep: Path, trust: Trust) -> list[Path]:
+    """The newest result of each pair of a sweep."""
+    return [place for each in _rounds(sweep, trust) for place in each.values() if place is not None]
+
+
+def of_sweep(sweep: Path, trust: Trust, system: str) -> list[CheckRun]:
+    """One run of the check ``mpi_pairs`` for each node of a sweep that was in a measured pair; none where they are of another system.
 
     Raises ``CouldNotJudge`` for whatever is not believed: without all pairs nobody can be blamed by any.
     """
-    rounds = [_round(sweep / name, trust) for name in pairing.ROUNDS if (sweep / name).exists()]
-    places = [place for each in rounds for place in each.values() if place is not None]
-    if not places or max(place.lstat().st_ctime for place in places) < oldest:
+    rounds = _rounds(sweep, trust)
+    read = {place: result.read(place, trust) for each in rounds for place in each.values() if place is not None}
+    if {one.system for one in read.values()} != {system}:
         return []
-    read = {place: readings.read(place, trust, now) for place in places}
-    if {one.system for one in read.values()} != {system} or max(one.ended for one in read.values()) < oldest:
-        return []
-    _refuse_a_copy(sweep, read, trust, readings, now)
     found = [
         {pair: None if place is None else _measured(place, read[place]) for pair, place in each.items()}
         for each in rounds
     ]
-    return list(_runs(found))
+    return [replace(run, system=system, sweep=sweep.name) for run in _runs(found)]
 
 
-def _refuse_a_copy(
-    sweep: Path, read: Mapping[Path, ResultReading], trust: Trust, readings: KeptReadings, now: float
-) -> None:  # fmt: skip
-    """Raise ``CouldNotJudge`` where the sweep that a round is part of is another, which is beside this one and has the same runs."""
-    for folder in {place.parents[2] for place in read}:
-        its = sweep_file.parse(folder, trust.object(folder / sweep_file.FILE)).part_of
-        if its is None or its == sweep.name:
-            continue
-        for place, one in read.items():
-            if readings.holds(sweep.parent / its / place.relative_to(sweep), one, trust, now):
-                raise CouldNotJudge(f"{sweep}: holds copies of the results of sweep {its}; those are not counted")
+def _rounds(sweep: Path, trust: Trust) -> list[dict[Pair, Path | None]]:
+    return [_round(sweep / name, trust) for name in pairing.ROUNDS if os.path.lexists(sweep / name)]
 
 
 def _round(folder: Path, trust: Trust) -> dict[Pair, Path | None]:
@@ -75,14 +65,28 @@ def _latest(folder: Path, job: SweepJob) -> Path | None:
     return None
 
 
-def _measured(place: Path, one: ResultReading) -> CheckRun:
+def _measured(place: Path, one: NodeResult) -> CheckRun:
     """What a pair's result says of the path between its nodes. Other FAILs are the business of each node's own run."""
-    failures = tuple(f for check in one.checks for f in check.failures if is_between(f.fields.get("cell") or f.subject))
-    word = one.verdict if one.verdict != "FAIL" or failures else "INDETERMINATE"
+    failures = tuple(
+        f for check in one.checks for f in result.failures(check) if is_between(f.fields.get("cell") or f.subject)
+    )
+    verdict = one.verdict if one.verdict != "FAIL" or failures else "INDETERMINATE"
     if one.interrupted:
-        word = worst([word, "INDETERMINATE"])
-    passed = frozenset(name for check in one.checks for name in check.between)
-    return CheckRun(one.name, MPI_PAIRS, one.run, one.started, one.ended, word, failures, passed, source=str(place))
+        verdict = worst([verdict, "INDETERMINATE"])
+    passed = frozenset(name for check in one.checks for name in result.within_bounds(check.figures, is_between))
+    started, ended = seconds(one.started), seconds(one.ended)
+    return CheckRun(
+        one.name,
+        MPI_PAIRS,
+        one.run,
+        started,
+        ended,
+        verdict,
+        failures,
+        passed,
+        source=str(place),
+        came=place.lstat().st_mtime,
+    )
 
 
 def _runs(rounds: Sequence[Mapping[Pair, CheckRun | None]]) -> Iterator[CheckRun]:
@@ -118,6 +122,7 @@ def _blamed(node: str, slow: Sequence[CheckRun], words: str) -> CheckRun:
 def _check_run(node: str, verdict: str, these: Sequence[CheckRun], words: str, **more: Any) -> CheckRun:
     last = these[-1]
     started, ended = min(one.started for one in these), max(one.ended for one in these)
+    came = max(one.known for one in these)
     return CheckRun(
-        node, MPI_PAIRS, last.run, started, ended, verdict, source=last.source, words=words, **more
-    )  # fmt: skip
+        node, MPI_PAIRS, last.run, started, ended, verdict, source=last.source, words=words, came=came, **more
+    )

@@ -1,93 +1,49 @@
-"""What the decisions need of a result: little enough that a week of many nodes' fits into a small file."""
+"""The check runs of a result that is believed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from hashlib import blake2b
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from nearfar.base import Finding, NearfarError, plural
+from nearfar.base import NOT_JUDGED, NearfarError, plural
+from nearfar.slurm.ledger import RUN, CheckRun, FigureEntry, seconds
 from nearfar.slurm.results import NodeResult, result
 
-from .check_run import RUN, CheckRun, seconds
-
-#: Letters that are kept of what a run says.
+#: Letters of what a run reports that are kept.
 _LONGEST = 300
 
 
-class CheckReading(NamedTuple):
-    """A check of a result: its verdict as it counts, and what ``CheckRun`` has of it. ``folder`` is relative to the result's;
-    ``between``: of what passed the figures between two nodes."""
-
-    check: str
-    verdict: str
-    folder: str
-    words: str
-    failures: tuple[Finding, ...]
-    passed: frozenset[str]
-    cells: frozenset[str]
-    intermittent: frozenset[str]
-    between: frozenset[str]
-
-
-class ResultReading(NamedTuple):
-    """A result that is believed. ``name`` is the node's, or ``n1+n2``, ``sweep`` that which it was measured in; times are seconds
-    since 1970, by the node's clock. ``undone``: why not all that was to run did (empty: it did). ``said`` is the same of results
-    that say the same."""
-
-    name: str
-    run: str
-    system: str
-    sweep: str | None
-    started: float
-    ended: float
-    level: str
-    job: bool
-    verdict: str
-    undone: str
-    interrupted: bool
-    parts: tuple[str, ...]
-    said: str
-    checks: tuple[CheckReading, ...]
-
-    @property
-    def hard(self) -> bool:
-        """Whether it holds hard evidence."""
-        return any(finding.hard for check in self.checks for finding in check.failures)
-
-    def check_runs(self, place: Path, came: float) -> Iterator[CheckRun]:
-        """Its check runs; ``came``: when it came to be in ``place``."""
-        of_run = partial(
-            CheckRun, node=self.name, run=self.run, started=self.started, ended=self.ended, came=came, level=self.level, job=self.job
-        )  # fmt: skip
-        if self.undone:
-            yield of_run(check=RUN, verdict="INDETERMINATE", source=str(place), words=self.undone)
-        for one in self.checks:
-            yield of_run(
-                check=one.check, verdict=one.verdict, failures=one.failures, passed=one.passed, cells=one.cells,
-                intermittent=one.intermittent, parts=self.parts, source=f"{place}/{one.folder}", words=one.words,
-            )  # fmt: skip
-
-
-def of_result(one: NodeResult) -> ResultReading:
-    """What the decisions need of a result."""
-    said = repr((one.started, one.ended, [(check.check, check.verdict, check.findings) for check in one.checks]))
-    return ResultReading(
-        one.name, one.run, one.system, one.sweep, seconds(one.started), seconds(one.ended), one.level, one.slurm is not None, one.verdict,
-        _undone(one), one.interrupted, one.blamed, blake2b(said.encode(), digest_size=16).hexdigest(),
-        tuple(_check(one, check) for check in one.checks),
+def check_runs(one: NodeResult, came: float) -> list[CheckRun]:
+    """What a result says of its node, a run for each check; ``came``: when it came to be where it is. The cases that did not run are
+    a check of their own (``RUN``)."""
+    of_run = partial(
+        CheckRun, node=one.name, run=one.run, started=seconds(one.started), ended=seconds(one.ended), came=came, level=one.level,
+        job=one.slurm is not None, system=one.system, sweep=one.sweep or "",
     )  # fmt: skip
+    found = []
+    undone = _undone(one)
+    if undone:
+        found.append(of_run(check=RUN, verdict="INDETERMINATE", source=str(one.folder), words=undone))
+    for check in one.checks:
+        found.append(of_run(
+            check=check.check, verdict=check.verdict, failures=result.failures(check), passed=result.within_bounds(check.figures),
+            cells=result.cells(check.figures), intermittent=result.intermittent(check.figures), parts=one.blamed, source=str(check.folder),
+            words=_words(check),
+        ))  # fmt: skip
+    return found
 
 
-def _check(one: NodeResult, check: result.CheckResult) -> CheckReading:
-    figures, pair = check.figures, len(one.nodes) > 1
-    return CheckReading(
-        check.check, check.verdict, str(check.folder).removeprefix(f"{one.folder}/"), _words(check), result.failures(check),
-        result.within_bounds(figures), result.cells(figures), result.intermittent(figures),
-        result.within_bounds(figures, is_between) if pair else frozenset(),
-    )  # fmt: skip
+def figure_entries(check: result.CheckResult) -> dict[str, FigureEntry]:
+    """The judged figures of a check, by name; without those that passed by bounds which were only widened: they prove nothing."""
+    passed, intermittent = result.within_bounds(check.figures), result.intermittent(check.figures)
+    found = {}
+    for figure in check.figures:
+        verdict = "INTERMITTENT" if figure.name in intermittent else "PASS" if figure.name in passed else figure.verdict
+        if verdict != NOT_JUDGED and (verdict != "PASS" or figure.name in passed):
+            reference = figure.reference
+            lowest, highest = (None, None) if reference is None else (reference.lowest, reference.highest)
+            found[figure.name] = (verdict, figure.value, lowest, highest, figure.unit)
+    return found
 
 
 def _undone(one: NodeResult) -> str:
@@ -99,7 +55,7 @@ def _undone(one: NodeResult) -> str:
 
 
 def _words(check: result.CheckResult) -> str:
-    """What a check says of the node where it is neither PASS nor FAIL: its worst finding of that verdict."""
+    """What a check reports of the node where it is neither PASS nor FAIL: its worst finding of that verdict."""
     if check.verdict not in ("INDETERMINATE", "DEGRADED"):
         return ""
     found = next((finding.reason for finding in check.findings if finding.verdict == check.verdict), "")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
 from nearfar.site import Policy
-
-from .check_run import CheckRun
-from .evidence import Evidence
+from nearfar.slurm.ledger import Evidence
 
 #: The code of a cell that arrived wrong.
 WRONG_DATA = "cell.wrong_data"
@@ -29,6 +27,11 @@ class SharedFault:
     hard: bool = False
 
     @property
+    def key(self) -> tuple[str, str, bool]:
+        """What ``Evidence.metric`` is of what it explains."""
+        return self.check, self.metric, self.hard
+
+    @property
     def words(self) -> str:
         """One sentence."""
         if self.hard:
@@ -44,30 +47,27 @@ class SharedFault:
 
 
 def blamed(
-    found: Mapping[str, Sequence[Evidence]], runs: Sequence[CheckRun], policy: Policy, now: float
+    found: Mapping[str, Sequence[Evidence]], tested: Mapping[str, Collection[str]], policy: Policy
 ) -> list[SharedFault]:
     """What is found on many nodes at once (less than ``max_age`` apart), confirmed or not. Which GPU or NUMA node it was does not
     matter. Wrong data is never among it: whatever its cause, jobs on these nodes would have it too, and not know.
 
-    ``found`` holds closed evidence as well. It counts with what is open and was found before it was closed, so that a word about
-    half of the nodes leaves the other half as they were; what is found after it is another fault.
+    ``found``: by node, closed evidence as well. It counts with what is open and was found before it was closed, so that clearing half
+    of the nodes leaves the other half as they were; what is found after it is another fault. ``tested``: the nodes that each check
+    ran on within ``max_age``.
     """
     failing: dict[tuple[str, str, bool], list[tuple[Evidence, str]]] = defaultdict(list)
     for node, these in found.items():
         for each in these:
             if each.finding.code != WRONG_DATA and each.finding.subject:
                 failing[each.metric].append((each, node))
-    tested: dict[str, set[str]] = defaultdict(set)
-    for run in runs:
-        if now - run.known <= policy.max_age:
-            tested[run.check].add(run.node)
     blames = []
     for (check, metric, hard), places in sorted(failing.items()):
         first = min((each.found_by.known for each, _ in places if each.closed_at == inf), default=inf)
         counted = [(each.found_by.known, node) for each, node in places if each.closed_at > first]
         open_ = {node for each, node in places if each.closed_at == inf}
         for nodes in _at_once(counted, policy.max_age):
-            of = len(tested[check] | nodes)
+            of = len({*tested.get(check, ()), *nodes})
             many = len(nodes) >= max(policy.same_metric.nodes, 2) and len(nodes) >= policy.same_metric.share * of
             if many and not nodes.isdisjoint(open_):
                 blames.append(SharedFault(check, metric, tuple(sorted(nodes)), of, hard))

@@ -1,20 +1,21 @@
-"""The look at one node for Slurm's ``HealthCheckProgram``, what it leaves behind, and how that is believed.
+"""The check of one node for slurmd, what it leaves behind, and how that is believed; on hard evidence a node drains itself.
 
-``look`` and ``finding`` import much: the former is imported only by the child that looks, the latter by those who read what it left.
-
-Needs: base, topology, topology.inventory, site, prometheus, slurm.controller, slurm.results, slurm.trust.
+Needs: base, topology, topology.inventory, site, prometheus, slurm.controller, slurm.drains, slurm.results, slurm.trust.
 """
 
 from __future__ import annotations
 
 from . import check, kept_looks
-from .check import FOUND, LIMIT, OUTPUT, QUICK_LIMIT, HealthOptions, program
+from .check import FOUND, program
+from .look import LIMIT, OUTPUT, QUICK_LIMIT, HealthOptions
+from .messages import SHOWN_ONCE
 
 __all__ = [
     "FOUND",
     "LIMIT",
     "OUTPUT",
     "QUICK_LIMIT",
+    "SHOWN_ONCE",
     "HealthOptions",
     "check",
     "finding",

@@ -1,4 +1,4 @@
-"""What the health check leaves behind, and how it is believed: ``HEALTH/<node>.json``, and the kept looks with a FAIL."""
+"""What the health check leaves behind, and how it is believed: ``HEALTH/<node>.json``, and the kept ones with a FAIL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCHEMA = "nearfar-health/1"
 
 @dataclass(frozen=True)
 class HealthFinding:
-    """One look at a node. ``time`` is UTC, as 2026-11-20T09:00:00Z."""
+    """One check of a node. ``time`` is UTC, as 2026-11-20T09:00:00Z."""
 
     run: str
     node: str
@@ -28,7 +28,7 @@ class HealthFinding:
 
 
 def read(path: Path, trust: Trust) -> HealthFinding:
-    """The finding in a file; ``trust.root`` is the directory of the newest looks. Raises ``CouldNotJudge`` with one line that
+    """The finding in a file; ``trust.root`` is the directory of the newest findings. Raises ``CouldNotJudge`` with one line that
     says why it is not believed."""
     raw = trust.document(path, SCHEMA, "health-1")
     kept = path.parent != trust.root
@@ -36,23 +36,21 @@ def read(path: Path, trust: Trust) -> HealthFinding:
         raise CouldNotJudge(f"{path}: of node {raw['node']}; not counted")
     if kept and path.name != kept_looks.name(raw):
         raise CouldNotJudge(f"{path}: of run {raw['run']} at {raw['time']}, and not called so; not counted")
-    return HealthFinding(
-        raw["run"],
-        raw["node"],
-        raw["system"],
-        raw["time"],
-        raw["verdict"],
-        tuple(map(Finding.from_raw, raw["findings"])),
-    )
+    findings = tuple(map(Finding.from_raw, raw["findings"]))
+    return HealthFinding(raw["run"], raw["node"], raw["system"], raw["time"], raw["verdict"], findings)
 
 
 def all_of(folder: Path, trust: Trust) -> tuple[list[tuple[Path, HealthFinding]], list[str]]:
     """The findings of a directory, the newest of each node and those that are kept, each run once with its file (the kept
-    one, where there are two: what ``health_kept.forget`` takes); and a line for each file or directory that is not believed."""
+    one, where there are two: what ``kept_looks.forget`` takes); and a line for each file or directory that is not believed."""
     found: dict[tuple[str, str], tuple[Path, HealthFinding]] = {}
     refused: list[str] = []
-    newest = [path for path in _entries(folder, trust, refused) if kept_looks.is_look(path.name)]
-    for path in (*_kept(folder / kept_looks.KEPT, trust, refused), *newest):
+    newest = _entries(folder, trust, refused)
+    kept = folder / kept_looks.KEPT
+    nodes = _entries(kept, trust, refused) if not refused and os.path.lexists(kept) else []
+    for path in (*(path for node in nodes for path in _entries(node, trust, refused)), *newest):
+        if path.suffix != ".json":
+            continue
         try:
             one = read(path, trust)
         except CouldNotJudge as error:
@@ -64,20 +62,8 @@ def all_of(folder: Path, trust: Trust) -> tuple[list[tuple[Path, HealthFinding]]
     return list(found.values()), refused
 
 
-def _kept(place: Path, trust: Trust, refused: list[str]) -> list[Path]:
-    """The files of kept looks, of all nodes."""
-    if refused or not os.path.lexists(place):
-        return []
-    return [
-        path
-        for node in _entries(place, trust, refused)
-        for path in _entries(node, trust, refused)
-        if kept_looks.is_look(path.name)
-    ]
-
-
 def _entries(place: Path, trust: Trust, refused: list[str]) -> list[Path]:
-    """What is in a directory that is believed; else nothing, and a line."""
+    """What is in a directory that is believed, but for what is still being written; else nothing, and a line."""
     try:
         trust.directory(place)
         return sorted(path for path in place.iterdir() if not path.name.startswith("."))

@@ -1,5 +1,7 @@
-"""One look at this node for the health check: its parts and links against the site's file and the last run, and the evidence that
-needs no measuring."""
+"""One look at this node: its kernel log and its driver, its hardware against the site's file, and last its last run.
+
+What may hang is read in a process of its own (``apart``). What was read is judged here, by pure functions.
+"""
 
 from __future__ import annotations
 
@@ -7,251 +9,308 @@ import importlib
 import os
 import socket
 import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nearfar.base import NOT_JUDGED, CouldNotJudge, Finding, NearfarError
-from nearfar.topology import Gpu, Node
+from nearfar.topology import Node
 
-from . import messages, sources
+from . import apart, driver, kernel_log, messages
+from .apart import TaskAnswer, Tasks
+from .source import Now, Seen
 
-#: Called with what is being done now, so that a look that hangs can say where.
-Report = Callable[[str], None]
+if TYPE_CHECKING:
+    from nearfar.site import Policy
+
+#: Where findings go, unless the caller names a directory.
+OUTPUT = Path("/var/lib/nearfar/health")
+#: Seconds that the driver may take: without persistence mode it starts each GPU anew. Slurm ends a health check at 60.
+LIMIT = 20.0
+#: Seconds that each step of a quick check may take, for which a job waits.
+QUICK_LIMIT = 3.0
+#: The tree whose ``/sys``, ``/dev`` and ``/proc`` the sources read.
+ROOT = Path("/")
+#: Seconds for what lies on local disks, or must not hold up what follows.
+SHORT = 5.0
+#: Sources that wait for the driver. Where they hang in so many checks in a row, that is hard evidence.
+DRIVER, IN_A_ROW = ("driver", "inventory"), 2
 #: How many sweeps back the last run of this node is looked for.
 _SWEEPS = 30
 
 
 @dataclass(frozen=True)
-class Look:
-    """What was seen. ``last``: the last run's name, end and verdict. ``notes``, ``unread``, ``sources`` and ``past`` as
-    ``sources.SourcesSeen`` has them."""
+class HealthOptions:
+    """What is looked at and where the finding goes. Paths may be given as text."""
 
-    system: str | None
-    partition: str | None
-    findings: tuple[Finding, ...]
-    last: dict[str, Any] | None = None
-    notes: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
-    sources: Mapping[str, Any] = field(default_factory=dict)
-    past: Mapping[str, Any] = field(default_factory=dict)
+    output: Path = OUTPUT
+    #: System and partition of the site's files; None: those that claim the node.
+    system: str | None = None
+    partition: str | None = None
+    #: Where sweeps leave results, for the last one of this node.
+    results: Path | None = None
+    #: Seconds that the driver, and every other source at most, may take.
+    limit: float = LIMIT
+    #: Directories of hwloc's programs, before the system's own.
+    tools: str = ""
+    #: The check before or after a job: no last run is read, and only a FAIL is written, so that the newest whole check stays.
+    quick: bool = False
+    #: The directory of Prometheus' text files; None: none is written.
+    metrics: Path | None = None
+    #: On this node's local disk, where places in logs and counts are kept; None: below ``STATE``, or as another user ``output``.
+    state: Path | None = None
+    #: Drain this node on hard evidence, where the site's policy allows it.
+    drain: bool = False
+    #: Directories of Slurm's commands, before the system's own.
+    slurm_path: str = ""
+
+    def __post_init__(self) -> None:
+        """Make paths of texts."""
+        for name in ("output", "results", "metrics", "state"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else Path(value))
 
 
 @dataclass(frozen=True)
-class _Last:
-    """The last run on this node that is believed, and the node as it saw it."""
+class SiteCompared:
+    """What the site's files say of this node."""
 
-    run: str
-    ended: str
-    verdict: str
-    partition: str | None
-    node: Node | None
-
-
-def look(
-    node: str,
-    system: str | None,
-    partition: str | None,
-    results: Path | None,
-    report: Report,
-    past: Mapping[str, Any] | None = None,
-    share: float = sources.SHARE,
-    asked: Collection[str] | None = None,
-) -> Look:
-    """Look at this node. ``node`` is Slurm's name; ``system`` and ``partition`` (of the site's file) may be left open. ``past``: what
-    the last look kept, as ``Look.past``; ``share``: seconds that each source of evidence may take; ``asked``: these sources alone.
-
-    Raises nothing that a site can cause: what cannot be read is a finding, INDETERMINATE.
-    """
-    report("reading the last run's result")
-    last = None if results is None else _last(results, node)
-    about = None if last is None else {"run": last.run, "ended": last.ended, "verdict": last.verdict}
-    report("reading the node's hardware")
-    from nearfar.topology import inventory
-
-    nvml = _nvml()
-    try:
-        observed = inventory.observe()
-        report("reading the site's files")
-        system, partition, findings, ports = _against_site(observed, node, system, partition, last)
-        findings += [*_driver(observed), *_against_last(observed, last)]
-        gpus = {gpu.pci: gpu for gpu in observed.gpus}
-    except NearfarError as error:  # without hwloc counters and logs can be read all the same
-        findings, ports = [messages.NODE_UNREADABLE.finding("node", error=str(error))], None
-        gpus = {gpu.pci: gpu for gpu in inventory.gpus_without_hwloc(nvml)}
-    report("reading the kernel log and the counters")
-    seen = _evidence(gpus, node, nvml, ports, past or {}, share, asked)
-    findings += seen.findings
-    return Look(
-        system,
-        partition,
-        tuple(f for f in findings if f.verdict not in ("PASS", NOT_JUDGED)),
-        about,
-        seen.notes,
-        seen.unread,
-        seen.sources,
-        seen.past,
-    )
+    system: str | None = None
+    partition: str | None = None
+    findings: tuple[Finding, ...] = ()
+    #: InfiniBand ports that have to be active.
+    ports: tuple[str, ...] = ()
+    #: What the site allows; None, and why, where it cannot be read.
+    policy: Policy | None = None
+    note: str = ""
 
 
-def _nvml() -> Any:
-    """NVML, initialised for the whole look, so that a driver without persistence mode starts its GPUs once; None where it does not
-    answer. It is not shut down: the process ends after the look, and a source that hangs in it would hold that up too."""
-    try:
-        nvml = importlib.import_module("pynvml")
-    except ImportError:
-        return None
-    try:
-        nvml.nvmlInit()
-    except nvml.NVMLError:
-        return None
-    return nvml
+class Look:
+    """One look at this node: what its sources answer, and what follows from it."""
+
+    def __init__(self, options: HealthOptions, past: Mapping[str, Any], locks: Path) -> None:
+        """``past``: as ``past`` of the last check; ``locks`` as ``apart.answers`` has it."""
+        self._options, self._before, self._locks = options, past, locks
+        self._boot, self._at = boot(ROOT), time.clock_gettime(time.CLOCK_BOOTTIME)
+        self._answers: dict[str, TaskAnswer] = {}
+        self._said: dict[str, str] = {}
+        #: Index of each GPU by its bus id.
+        self._gpus: Mapping[str, int] = {}
+        self.site = SiteCompared(self._kept("site").get("system"), self._kept("site").get("partition"))
+        self.findings: list[Finding] = []
+        self.notes: list[str] = []
+        self.unread: list[str] = []
+        #: What each source wants to find at the next check, and in how many checks in a row the driver hung.
+        self.past = dict(past)
+        #: The name, end and verdict of the last run on this node.
+        self.last: dict[str, str] | None = None
+
+    @property
+    def sources(self) -> dict[str, Any]:
+        """Of each source its seconds and what it said."""
+        answers = self._answers.items()
+        return {name: {"seconds": round(one.seconds, 3), "said": self._said.get(name, "")} for name, one in answers}
+
+    def take(self, node: str, trust: Callable[[], None]) -> None:
+        """Look. ``node``: Slurm's name; ``trust`` raises ``NearfarError`` where root would rely on what others can change, and so does
+        this. Anything else that a site can cause is a finding, INDETERMINATE."""
+        for module in ("pynvml", "nearfar.topology.inventory", "nearfar.site"):
+            with suppress(ImportError):  # loaded in a source's process, it would count against its limit
+                importlib.import_module(module)
+        from nearfar.topology import inventory
+
+        options, own = self._options, not (inventory.describes_another_machine(os.environ) and Path("/") == ROOT)
+        self._ask(SHORT, {"kernel_log": partial(kernel_log.read_ring, ROOT)} if own else {})
+        self._ask(SHORT, {"trust": trust})
+        if isinstance(error := self._answers["trust"].error, NearfarError):
+            raise error
+        trusted = self._answers["trust"].answered
+        driver_too: Tasks = {"driver": partial(driver.read, ROOT)} if own else {}
+        self._ask(options.limit, {**driver_too, **({"inventory": inventory.observe} if trusted else {})})
+        observed, ring, gaps = self._value("inventory"), self._value("kernel_log"), self._gaps()
+        site = partial(_site, observed, node, options, self.site.partition)
+        journal: Tasks = {"journal": partial(kernel_log.fill, gaps)} if gaps else {}
+        self._ask(SHORT, {**journal, **({"site": site} if trusted else {})})
+        self.site = self._value("site") or self.site
+        ports: Tasks = {"infiniband": partial(_ports_down, ROOT, self.site.ports)} if self.site.ports else {}
+        last: Tasks = (
+            {"last_run": partial(_last, options.results, node)} if options.results and not options.quick else {}
+        )
+        self._ask(SHORT, {**ports, **last})
+        partition, self.last = self._value("last_run") or (None, None)
+
+        seen = [gpu.pci for gpu in (observed.gpus if observed else ()) or self._value("driver") or ()]
+        gpus = seen or list(self._kept("inventory").get("gpus", ()))
+        self._gpus = {pci: index for index, pci in enumerate(gpus)}
+        if ring is not None:
+            unread = tuple(f"{gap.what}; the journal did not answer" for gap in gaps)
+            filled = self._value("journal") or ((), unread)
+            self._judge("kernel_log", lambda now: kernel_log.classify(now, ring, filled))
+        if (answers := self._value("driver")) is not None:
+            self._judge("driver", lambda now: driver.classify(now, answers))
+        self._judge_driver_hung()
+        found = [*self.findings, *self.site.findings, *_driver_silent(observed), *(self._value("infiniband") or ())]
+        self.findings = [each for each in found if each.verdict not in ("PASS", NOT_JUDGED)]
+        self.notes += [self.site.note] if self.site.note else []
+        self.past["inventory"] = {"gpus": gpus}
+        self.past["site"] = {"system": self.site.system, "partition": self.site.partition or partition}
+
+    def _ask(self, limit: float, tasks: Tasks) -> None:
+        """Let sources read at the same time; a finding for each that did not answer."""
+        limit = min(limit, self._options.limit)
+        for name, answer in apart.answers(tasks, limit, self._locks).items():
+            self._answers[name] = answer
+            if not answer.answered:
+                message = messages.SOURCE_TIMEOUT if answer.hung else messages.SOURCE_CUT_SHORT
+                self.findings.append(message.finding(name, limit=limit))
+                self._said[name] = "it hung" if answer.hung else "it was cut short by load"
+            elif name == "inventory" and isinstance(answer.error, NearfarError):
+                self.findings.append(messages.NODE_UNREADABLE.finding("node", error=str(answer.error)))
+            elif answer.error is not None and not isinstance(answer.error, NearfarError):
+                self._failed(name, answer.error)
+
+    def _value(self, name: str) -> Any:
+        """What a source has read; None where it has not."""
+        return self._answers[name].value if name in self._answers else None
+
+    def _kept(self, name: str) -> Mapping[str, Any]:
+        """What a source kept at the last check."""
+        kept = self._before.get(name)
+        return kept if isinstance(kept, dict) else {}
+
+    def _now(self, name: str) -> Now:
+        return Now(self._gpus, self._boot, self._at, self._kept(name))
+
+    def _gaps(self) -> list[kernel_log.LogGap]:
+        """What the journal is to be asked for."""
+        ring = self._value("kernel_log")
+        with suppress(TypeError, ValueError):  # what was kept is torn: it begins anew
+            return [] if ring is None else kernel_log.gaps(self._now("kernel_log"), ring)
+        return []
+
+    def _judge(self, name: str, classify: Callable[[Now], Seen]) -> None:
+        """Let a source say what it has read means."""
+        try:
+            seen = classify(self._now(name))
+        except Exception as error:  # a fault of ours in one source must not hide what the others see
+            self._failed(name, error)
+            self.past.pop(name, None)  # what it kept may be what it failed on
+            return
+        self.findings += seen.findings
+        self.notes += [note.reason for note in seen.notes]
+        self.unread += seen.unread
+        self._said[name] = seen.said
+        self.past[name] = {**seen.past, "boot": self._boot, "at": self._at}
+
+    def _judge_driver_hung(self) -> None:
+        """Count the checks in a row in which the driver hung, in this boot. A quick check counts none: it waits for too short a time.
+        hwloc's programs from elsewhere may lie on a file system that hangs: then NVML alone counts."""
+        asked = [name for name in DRIVER if name in self._answers]
+        counted = [name for name in asked if name == "driver" or not self._options.tools]
+        hung = [name for name in counted if self._answers[name].hung]
+        kept = self._kept("hung")
+        checks = kept.get("checks", 0) if kept.get("boot") == self._boot else 0
+        if hung and not self._options.quick:
+            checks += 1
+        elif asked and all(self._answers[name].answered for name in asked):
+            checks = 0
+        self.past["hung"] = {"boot": self._boot, "checks": checks}
+        if hung and checks >= IN_A_ROW:
+            self.findings.append(messages.DRIVER_HUNG.finding("driver", checks=checks, sources=hung))
+
+    def _failed(self, name: str, error: Exception) -> None:
+        self.findings.append(messages.SOURCE_ERROR.finding(name, error=f"{type(error).__name__}: {error}"))
 
 
-#: The tree whose ``/sys``, ``/dev`` and ``/proc`` the sources read.
-ROOT = Path("/")
-
-
-def _evidence(
-    gpus: Mapping[str, Gpu],
-    node: str,
-    nvml: Any,
-    ports: tuple[str, ...] | None,
-    past: Mapping[str, Any],
-    share: float,
-    asked: Collection[str] | None,
-) -> sources.SourcesSeen:
-    """What the sources see; nothing where a file describes another machine than this."""
-    from nearfar.topology.inventory import describes_another_machine
-
-    if describes_another_machine(os.environ) and Path("/") == ROOT:
-        return sources.SourcesSeen((), (), (), {}, dict(past))
-    now = sources.Now(
-        gpus={pci: gpu.index for pci, gpu in gpus.items()},
-        boot=_boot(ROOT),
-        at=time.clock_gettime(time.CLOCK_BOOTTIME),
-        uplinks={pci: gpu.uplinks for pci, gpu in gpus.items()},
-        root=ROOT,
-        nvml=nvml,
-        ports=ports,
-        node=node,
-    )
-    chosen = {name: each for name, each in sources.SOURCES.items() if asked is None or name in asked}
-    return sources.look(now, past, share, chosen)
-
-
-def _boot(root: Path) -> str | None:
+def boot(root: Path = Path("/")) -> str | None:
+    """The kernel's name of this boot."""
     try:
         return (root / "proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return None
 
 
-def _against_site(
-    observed: Node, name: str, system: str | None, partition: str | None, last: _Last | None
-) -> tuple[str | None, str | None, list[Finding], tuple[str, ...] | None]:
-    """The system and the partition that it is of, what differs from them, and the InfiniBand ports that they name."""
-    from nearfar.base import site_directories
-    from nearfar.site import expectations, systems, topology_diff
+def _site(observed: Node | None, name: str, options: HealthOptions, partition: str | None) -> SiteCompared:
+    """What the site's files say of this node, and what differs from them; ``partition``: the last check's."""
+    from nearfar.base import SiteFile, site_directories
+    from nearfar.site import drain_policy, expectations, systems, topology_diff
 
+    system = options.system
     try:
         directories = site_directories()
         known = systems.load_all(directories)
-        described = known.get(system or "") or _claimed(name, known)
+        own = systems.claims(socket.gethostname(), systems.dmi_product(), known) or systems.claims(name, None, known)
+        described = known.get(system or "") or own
         if described is None:
-            return None, None, [messages.UNKNOWN_NODE.finding("site", node=name)], None
-        where = _partition(described, partition, last)
+            return SiteCompared(findings=(messages.UNKNOWN_NODE.finding("site", node=name),))
+        system, policy, note = described.name, None, ""
+        try:
+            policy = drain_policy.of_system(SiteFile(described.file)) if described.file else None
+        except NearfarError as error:
+            note = f"it will not be drained from here: {error}"
+        where = _partition(described, options.partition, partition)
         node_type = where.load_node_type(directories)
-        named = where.expectation(node_type).get("infiniband")
-        ports = None if named is None else tuple(named)
+        ports = tuple(where.expectation(node_type).get("infiniband") or ())
         why = topology_diff.not_compared(described, where, node_type)
-        if why is not None:
-            return described.name, where.name, [messages.NOT_COMPARED.finding("site", error=why)], ports
-        expected = where.expected_node(node_type, observed, expectations.gpu_models(directories))
-        findings = topology_diff.findings(described, where, node_type, expected, observed, None, acceptance=False)
-        return described.name, where.name, findings, ports
+        found = [] if why is None else [messages.NOT_COMPARED.finding("site", error=why)]
+        if why is None and observed is not None:
+            expected = where.expected_node(node_type, observed, expectations.gpu_models(directories))
+            found = topology_diff.findings(described, where, node_type, expected, observed, None, acceptance=False)
+        return SiteCompared(system, where.name, tuple(found), ports, policy, note)
     except NearfarError as error:
-        return system, partition, [messages.SITE_UNREADABLE.finding("site", error=str(error))], None
+        return SiteCompared(system, options.partition, (messages.SITE_UNREADABLE.finding("site", error=str(error)),))
 
 
-def _claimed(name: str, known: Any) -> Any:
-    """The system that claims this host by its own name, its product, or the name that Slurm has for it."""
-    from nearfar.site import systems
-
-    own = systems.claims(socket.gethostname(), systems.dmi_product(), known)
-    return own or systems.claims(name, None, known)
-
-
-def _partition(described: Any, wanted: str | None, last: _Last | None) -> Any:
-    """The partition named, else that of the last run, else the only real one."""
+def _partition(described: Any, wanted: str | None, before: str | None) -> Any:
+    """The partition named, else that of the last check or run, else the only real one."""
     real = {name: one for name, one in described.partitions.items() if not one.modelled}
-    for name in (wanted, None if last is None else last.partition):
+    for name in (wanted, before):
         if name in real:
             return real[name]
     if wanted is None and len(real) == 1:
         return next(iter(real.values()))
-    raise NearfarError(
-        f"{described.file}: which of its partitions is this node of ({', '.join(real) or 'none is real'})? --partition NAME"
-    )
+    names = ", ".join(real) or "none is real"
+    raise NearfarError(f"{described.file}: which of its partitions is this node of ({names})? --partition NAME")
 
 
-def _driver(observed: Node) -> list[Finding]:
+def _driver_silent(observed: Node | None) -> list[Finding]:
     """GPUs on the bus of which the driver says nothing at all were not looked at."""
-    if not observed.gpus or any(gpu.uuid or gpu.fault for gpu in observed.gpus):
+    if observed is None or not observed.gpus or any(gpu.uuid or gpu.fault for gpu in observed.gpus):
         return []
     return [messages.DRIVER_SILENT.finding("driver", gpus=len(observed.gpus), notes=list(observed.notes))]
 
 
-def _against_last(observed: Node, last: _Last | None) -> list[Finding]:
-    """What has become worse, or another, since the last run: no evidence by itself, for the site's file is the measure."""
-    if last is None or last.node is None:
-        return []
-    from nearfar.topology import compare
-
-    run = f"run {last.run} of {last.ended}"
-    found = [replace(each, verdict="DEGRADED", hard=False) for each in compare(last.node, observed, source=run)]
-    before = {gpu.pci: gpu.uuid for gpu in last.node.gpus}
-    for gpu in observed.gpus:
-        was = before.get(gpu.pci)
-        if was and gpu.uuid and gpu.uuid != was:
-            found.append(messages.OTHER_BOARD.finding(f"g{gpu.index}.uuid", run=run, gpu=gpu.index, pci=gpu.pci))
+def _ports_down(root: Path, ports: tuple[str, ...]) -> list[Finding]:
+    """The InfiniBand ports, of those that the site's file names, that are not active: FAIL and not hard, for a switch may be at fault."""
+    found = []
+    for name in (port if "/" in port else f"{port}/1" for port in ports):
+        device, _, number = name.partition("/")
+        try:
+            state = (root / "sys/class/infiniband" / device / "ports" / number / "state").read_text(encoding="utf-8")
+        except OSError:
+            state = "missing"
+        if (word := state.rpartition(":")[2].strip()) != "ACTIVE":
+            subject = f"{name.removesuffix('/1').replace('/', 'p')}.port"
+            found.append(messages.PORT_DOWN.finding(subject, port=name, state=word))
     return found
 
 
-def _last(results: Path, node: str) -> _Last | None:
-    """The last believed result of this node; None where there is none or none can be read."""
+def _last(results: Path, node: str) -> tuple[str | None, dict[str, str]] | None:
+    """The partition, and the name, end and verdict, of the last believed run on this node; None where there is none."""
     from nearfar.slurm.results import result, results_directory
     from nearfar.slurm.trust import Trust
 
-    try:
+    with suppress(CouldNotJudge, OSError):
         trust = Trust(results, frozenset({0, results.stat().st_uid}))
         sweeps, _ = results_directory.sweeps(results, trust)
-    except (CouldNotJudge, OSError):
-        return None
-    for sweep in sweeps[:_SWEEPS]:
-        attempts = filter(results_directory.is_attempt, results_directory.names(f"{results}/{sweep}/nodes/{node}"))
-        for attempt in sorted(map(int, attempts), reverse=True):
-            place = result.place(results, sweep, node, attempt)
-            try:
-                found = result.read(place, trust)
-                return _Last(found.run, found.ended, found.verdict, _partition_of(found), _node(found, trust))
-            except (CouldNotJudge, OSError):
-                continue
+        for sweep in sweeps[:_SWEEPS]:
+            attempts = filter(results_directory.is_attempt, results_directory.names(f"{results}/{sweep}/nodes/{node}"))
+            for attempt in sorted(map(int, attempts), reverse=True):
+                with suppress(CouldNotJudge, OSError):
+                    found = result.read(result.place(results, sweep, node, attempt), trust)
+                    partition = next((check.partition for check in found.checks if check.partition), None)
+                    return partition, {"run": found.run, "ended": found.ended, "verdict": found.verdict}
     return None
-
-
-def _partition_of(found: Any) -> str | None:
-    return next((check.partition for check in found.checks if check.partition), None)
-
-
-def _node(found: Any, trust: Any) -> Node | None:
-    from nearfar.topology import node_from_document
-
-    folder = next((check.folder.parent for check in found.checks), None)
-    if folder is None:
-        return None
-    try:
-        return node_from_document(trust.object(folder / "node.json"))
-    except NearfarError:
-        return None

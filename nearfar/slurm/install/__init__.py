@@ -1,49 +1,29 @@
-"""What a site installs: nightly runs, ``act``, the health check, prolog and epilog; their files, timers and directories.
+"""The files that a site installs for nightly sweeps, ``act``, the health check, prolog and epilog: rendered, compared, copied into place.
 
 Needs: base, slurm.controller, slurm.health, slurm.results.
 """
 
 from __future__ import annotations
 
-from . import as_installed, directories, install, known_names, manifest, next_steps, slurm_conf
-from .manifest import InstalledPart, InstallManifest
-from .options import (
-    COLLECTED,
-    FAIL,
-    NOTE,
-    ON_NODES,
-    PARTS,
-    TIMERS,
-    InstallOptions,
-    again,
-    search_path,
-    slurm_directory,
-    surroundings,
-)
-from .rendering import InstalledFile, digest, rendered
+from . import slurm_conf
+from .installed import Installed, apply, changes, read
+from .next_steps import left_to_do
+from .options import FAIL, FOLDER, NOTE, ON_NODES, PARTS, TIMERS, InstallOptions
+from .rendering import rendered
 
 __all__ = [
-    "COLLECTED",
     "FAIL",
+    "FOLDER",
     "NOTE",
     "ON_NODES",
     "PARTS",
     "TIMERS",
-    "InstallManifest",
     "InstallOptions",
-    "InstalledFile",
-    "InstalledPart",
-    "again",
-    "as_installed",
-    "digest",
-    "directories",
-    "install",
-    "known_names",
-    "manifest",
-    "next_steps",
+    "Installed",
+    "apply",
+    "changes",
+    "left_to_do",
+    "read",
     "rendered",
-    "search_path",
     "slurm_conf",
-    "slurm_directory",
-    "surroundings",
 ]

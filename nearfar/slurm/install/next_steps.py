@@ -1,92 +1,54 @@
-"""What is left to do by hand once the files are there."""
+"""What an administrator does once the files are in place."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from nearfar.base import places
+
 from . import slurm_conf
-from .options import NOTE, ON_NODES, InstallOptions, again
-from .rendering import rendered
-
-#: The last of them.
-LAST = "look whether all is well: nearfar slurm doctor"
+from .options import ON_NODES, InstallOptions
 
 
-def after_writing(options: InstallOptions, present: Mapping[str, str] | None, directories: Sequence[str]) -> list[str]:
-    """A line for each step. ``present``: Slurm's settings, None where they are not known; ``directories``: what is wrong with
-    those that are needed."""
-    steps = list(directories)
+def left_to_do(options: InstallOptions, settings: Mapping[str, str] | None) -> Iterator[str]:
+    """A line for each step. ``settings``: Slurm's own; None where they are not known."""
+    owners: dict[str, str] = {}
+    if "nightly" in options.what and places.CHECKOUT is not None and "NEARFAR_STATE" not in options.environment:
+        owners[f"{options.checkout}/reports"] = options.user
+    if {"nightly", "act"} & {*options.what}:
+        owners[options.results] = options.user
+    if "act" in options.what:  # systemd makes a state directory below /var/lib, and act any other
+        owners[options.health_output] = "root"
+    for path, user in owners.items():
+        if _owner(path) != user:
+            yield f"install -d -o {user} -m 0755 {shlex.quote(path)}"
+    if options.user == options.act_user:
+        yield f"{options.user} both measures and drains: use two users (--act-user root)"
+    if "act" in options.what and options.act_user != "root":
+        yield f"sacctmgr modify user {options.act_user} set adminlevel=operator    # act drains and resumes nodes"
+    if "act" in options.what:
+        yield f"the system's file, unless it has an act section: act: {{trusted: [root, {options.user}]}}    # docs/guide/day-one.md"
     timers = [f"nearfar-{part}.timer" for part in ("nightly", "act") if part in options.what]
     if timers and options.timer == "systemd":
-        steps.append(f"start the timers: systemctl daemon-reload && systemctl enable --now {' '.join(timers)}")
-        if not Path("/run/systemd/system").is_dir():
-            steps.append(
-                f"this machine does not run systemd: {again(options.folder, '--timer=cron')}, or install elsewhere"
-            )
-    if "act" in options.what:
-        steps += _for_act(options)
-    on_nodes = [file.path for file in rendered(options) if file.part in ON_NODES and file.mode == 0o755]
-    if on_nodes:
-        steps.append(
-            f"every node needs {', '.join(on_nodes)} in the same place, root's alone: copy them, or type there: {_there(options)}"
-        )
-        steps.append(f"every node needs {options.checkout} and {options.python} in the same place, root's alone too")
-        steps += _settings(options, present)
+        yield f"systemctl daemon-reload && systemctl enable --now {' '.join(timers)}"
+    if {*options.what} & {*ON_NODES}:
+        yield f"every node needs {options.folder}, {options.checkout} and the site's files in the same place, writable by root alone"
+        lines = slurm_conf.lines(options) if settings is None else slurm_conf.changes(options, settings)
+        yield from (f"slurm.conf: {line}" for line in lines)
+        if lines:
+            yield "scontrol reconfigure"
     if options.metrics is not None:
-        steps.append(
-            f"node_exporter --collector.textfile.directory={options.metrics} on every machine; {options.act_user} has to be able to write "
-            f"there on this one, {options.user} and root on the nodes: docs/guide/monitoring.md"
+        yield (
+            f"node_exporter --collector.textfile.directory={options.metrics} on every machine, writable by {options.user}, "
+            f"{options.act_user} and root: docs/guide/monitoring.md"
         )
-    return steps
+    yield "nearfar slurm doctor"
 
 
-def _there(options: InstallOptions) -> str:
-    """The line that installs on a node what is its own."""
-    words = [f"--partition={options.partition}", f"--results={options.results}"]
-    words += [f"--health-output={options.health_output}"] if options.collect is None else []
-    words += [f"--prolog={options.prolog}"] if options.prolog != NOTE else []
-    words += [f"--metrics={options.metrics}"] if options.metrics is not None else []
-    return again(options.folder, *words, "--what", *(part for part in options.what if part in ON_NODES))
-
-
-def _for_act(options: InstallOptions) -> list[str]:
-    steps = []
-    if options.act_user != "root":
-        steps.append(
-            f"{options.act_user} needs Slurm's operator rights: sacctmgr modify user {options.act_user} set adminlevel=operator"
-        )
-    if options.user != "root":
-        steps.append(
-            f"the system's file says what act may do (`act:`), and needs `trusted: [root, {options.user}]`: docs/guide/slurm-act.md"
-        )
-    if options.collect is None:
-        steps.append(
-            f"every node writes its findings to {options.health_output}, where act reads them: it must be a directory that all "
-            "share, and that their root can write to"
-        )
-    else:
-        steps.append(f"{options.folder}/collect brings the nodes' findings to {options.collect} before each act, as root by rsync over "
-                     "ssh without a password, as `ssh NODE true` has to work")  # fmt: skip
-    return steps
-
-
-def _settings(options: InstallOptions, present: Mapping[str, str] | None) -> list[str]:
-    if present is None:
-        words = "slurm.conf (present values not known: scontrol show config did not answer)"
-        return [f"{words}: {line}" for line in slurm_conf.lines(options)]
-    lines = slurm_conf.changes(options, present)
-    return [*(f"slurm.conf: {line}" for line in lines), *(["after that: scontrol reconfigure"] if lines else [])]
-
-
-def after_removal(parts: Sequence[str], folder: str) -> list[str]:
-    """What is left once files have been removed."""
-    steps = []
-    if {"nightly", "act"} & set(parts):
-        steps.append("systemctl daemon-reload, where systemd started the timers")
-    if set(ON_NODES) & set(parts):
-        steps.append(
-            f"slurm.conf: take out what names {folder} (HealthCheckProgram, Prolog, Epilog), then scontrol reconfigure; then remove "
-            "the nodes' copies"
-        )
-    return steps
+def _owner(path: str) -> str | None:
+    try:
+        return Path(path).owner()
+    except (OSError, KeyError):
+        return None

@@ -1,30 +1,32 @@
-"""The lines that slurm.conf needs for what is installed: they are said, and slurm.conf stays the site's."""
+"""The lines that slurm.conf needs for what is installed; slurm.conf itself is the site's."""
 
 from __future__ import annotations
 
+import glob
+import os
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
-from .options import InstallOptions
+from .options import ON_NODES, InstallOptions
 
-#: Slurm's name for a setting that is not set.
+#: Slurm's words for a setting that is not set.
 _UNSET = ("", "(null)")
-#: Settings whose value is a list, to which a word is added.
-_LISTS = ("PrologFlags",)
+_PROGRAMS = ("HealthCheckProgram", "Prolog", "Epilog")
 
 
 def wanted(options: InstallOptions) -> dict[str, str]:
-    """The settings by name."""
-    found: dict[str, str] = {}
-    if "health" in options.what:
-        found["HealthCheckProgram"] = f"{options.folder}/health-check"
-        found["HealthCheckInterval"] = "300"
-        found["HealthCheckNodeState"] = "IDLE,CYCLE"
-    if "prolog" in options.what:
-        found["Prolog"] = f"{options.folder}/prolog"
-        found["PrologFlags"] = "Alloc"
-    if "epilog" in options.what:
-        found["Epilog"] = f"{options.folder}/epilog"
-    return found
+    """The settings by name: for the parts of the nodes that are installed here, else for all of them."""
+    parts = {*options.what} & {*ON_NODES} or {*ON_NODES}
+    settings: dict[str, str] = {}
+    if "health" in parts:
+        settings["HealthCheckProgram"] = f"{options.folder}/health-check"
+        settings |= {"HealthCheckInterval": "300", "HealthCheckNodeState": "IDLE,CYCLE"}
+    if "prolog" in parts:
+        settings |= {"Prolog": f"{options.folder}/prolog", "PrologFlags": "Alloc"}
+    if "epilog" in parts:
+        settings["Epilog"] = f"{options.folder}/epilog"
+    return settings
 
 
 def lines(options: InstallOptions) -> list[str]:
@@ -34,24 +36,32 @@ def lines(options: InstallOptions) -> list[str]:
 
 def changes(options: InstallOptions, present: Mapping[str, str]) -> list[str]:
     """The lines that slurm.conf lacks, each with the present value; ``present``: what ``scontrol show config`` says."""
-    found = []
+    lacking = []
     for name, value in wanted(options).items():
         now = present.get(name, "").strip()
-        if not same(name, value, now):
-            more = now if name in _LISTS and now not in _UNSET else ""
-            text = f"{name}={more + ',' if more else ''}{value}"
-            taken = name in ("Prolog", "Epilog", "HealthCheckProgram") and now not in _UNSET
-            other = f"; to keep both, call {value} from it and end with its exit code" if taken else ""
-            found.append(f"{text}    # now: {'not set' if now in _UNSET else now}{other}")
-    return found
+        if _is_set(name, value, now):
+            continue
+        isset = now not in _UNSET
+        both = f"; to keep both, call {value} from it and end with its exit code" if isset and name in _PROGRAMS else ""
+        more = f"{now}," if isset and name == "PrologFlags" else ""
+        lacking.append(f"{name}={more}{value}    # now: {now if isset else 'not set'}{both}")
+    return lacking
 
 
-def same(name: str, wanted: str, now: str) -> bool:
-    """Whether a setting is as it should be; an interval of the site's own is."""
+def _is_set(name: str, value: str, now: str) -> bool:
+    """Whether a setting serves; an interval and states of the site's own do, and so does a program that calls ours."""
     if name == "HealthCheckInterval":
         return now.split(" ")[0].isdigit() and now.split(" ")[0] != "0"
     if name == "HealthCheckNodeState":
-        return now.upper() in ("ANY", "START_ONLY") or {"IDLE"} <= set(now.upper().replace("|", ",").split(","))
-    if name in _LISTS:
-        return wanted.lower() in now.lower().split(",")
-    return wanted in now.replace(",", " ").split()
+        return now.upper() in ("ANY", "START_ONLY") or "IDLE" in now.upper().replace("|", ",").split(",")
+    if name == "PrologFlags":
+        return value.lower() in now.lower().split(",")
+    return any(_calls(path, value) for word in re.split(r"[,\s]+", now) for path in (glob.glob(word) or [word]))
+
+
+def _calls(path: str, ours: str) -> bool:
+    """Whether a program is ours, or a script of this machine that names ours."""
+    try:
+        return os.path.realpath(path) == os.path.realpath(ours) or ours in Path(path).read_text(errors="replace")
+    except OSError:
+        return False

@@ -5,17 +5,15 @@ Needs: base, verdict, slurm.trust.
 
 from __future__ import annotations
 
-from . import figures_file, publish_result, result, results_directory
-from .pair import Pair, joined, parted
+from . import publish_result, result, results_directory
 from .publish_result import make_for_all
-from .result import CheckResult, NodeResult, RunInfo
+from .result import CheckResult, NodeResult, Pair, RunInfo, joined, parted
 
 __all__ = [
     "CheckResult",
     "NodeResult",
     "Pair",
     "RunInfo",
-    "figures_file",
     "joined",
     "make_for_all",
     "parted",

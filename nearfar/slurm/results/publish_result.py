@@ -16,7 +16,6 @@ from typing import Any
 from nearfar.base import ORDER, CouldNotJudge, Finding, NearfarError, cannot_write, copy_tree
 from nearfar.verdict import UNJUDGED, Verdict, verdict_file
 
-from . import figures_file
 from .result import RESULT, SCHEMA, RunInfo, verdict_of
 
 #: What of a run directory stays where the node keeps its own files: ReFrame's stage and output.
@@ -43,7 +42,6 @@ def leave(run_directory: Path, place: Path, info: RunInfo, run: str | None = Non
             _copy(run_directory, beside, {entry["node_folder"] for entry in document["checks"]})
             for entry in document["checks"]:
                 del entry["node_folder"]
-            figures_file.write(beside, (entry["folder"] for entry in document["checks"]))
             document["files"] = _sizes(beside)
             _write(beside / RESULT, document)
             os.rename(beside, place)

@@ -13,34 +13,46 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nearfar.base import NOT_JUDGED, ORDER, CouldNotJudge, Finding, NearfarError, short_host_name, utc_time, worst
 from nearfar.slurm.trust import Trust
-from nearfar.verdict import FELL_TOGETHER, FigureColumns, MeasuredGpu, Verdict, columns, verdict_file
-
-from . import figures_file
-from .figures_file import CheckFigures
-from .pair import joined, parted
+from nearfar.verdict import FELL_TOGETHER, JudgedMetric, MeasuredGpu, Verdict, verdict_file
 
 SCHEMA = "nearfar-node-result/1"
 RESULT = "result.json"
 
 
+class Pair(NamedTuple):
+    """Two nodes that are measured together."""
+
+    one: str
+    other: str
+
+
+def joined(nodes: Sequence[str]) -> str:
+    """The name of a directory, and of a job's option, for a node or the two of a pair: ``n1``, ``n1+n2``."""
+    return "+".join(nodes)
+
+
+def parted(name: str) -> tuple[str, ...]:
+    """The node of such a name (a tuple of one), or the ``Pair``."""
+    nodes = tuple(name.split("+"))
+    return Pair(*nodes) if len(nodes) == 2 else nodes
+
+
 @dataclass(frozen=True)
 class CheckResult:
     """A check's verdict and its findings, worst first. ``folder`` holds its ``verdict.json`` and ``document.json``; of the former are
-    the ``figures``, the worst ``reason`` and the ``partition`` (ReFrame's). ``gpus``: the GPUs of
-    each figure with a finding; ``boards``: what is known of the node's GPUs. Both are empty for a check that is wholly good."""
+    the ``figures``, the worst ``reason`` and the ``partition`` (ReFrame's). ``gpus``: the GPUs of each figure with a finding; ``boards``:
+    what is known of the node's GPUs. Both are empty for a check without findings."""
 
     check: str
     verdict: str
     findings: tuple[Finding, ...]
     folder: Path
-    figures: FigureColumns
+    figures: tuple[JudgedMetric, ...]
     reason: str | None = None
     partition: str = ""
     gpus: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -65,6 +77,11 @@ class RunInfo:
     def name(self) -> str:
         """What its directory is called: the node's name, or ``n1+n2``."""
         return joined(self.nodes)
+
+    @property
+    def cluster(self) -> str | None:
+        """Slurm's name of the cluster whose job measured; None outside Slurm."""
+        return None if self.slurm is None else self.slurm.get("cluster")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,17 +111,15 @@ class NodeResult(RunInfo):
         return sorted(pairs, key=lambda pair: (ORDER.index(pair[1].verdict), not pair[1].hard))
 
 
-def within_bounds(figures: FigureColumns, wanted: Callable[[str], bool] | None = None) -> frozenset[str]:
+def within_bounds(figures: Iterable[JudgedMetric], wanted: Callable[[str], bool] | None = None) -> frozenset[str]:
     """The names of the figures of a check that were judged and are inside their bounds; ``wanted``: of those subjects alone."""
-    flags = figures.passed
-    if wanted is not None:
-        flags = tuple(passed and wanted(subject) for subject, passed in zip(figures.subjects, flags))
-    return _set(figures.names, flags)
+    return _set(figure.name for figure in figures if figure.passed and (wanted is None or wanted(figure.subject)))
 
 
-def intermittent(figures: FigureColumns) -> frozenset[str]:
-    """The names of the figures that were beyond their bound in some looks alone."""
-    return _set(figures.names, figures.intermittent)
+def intermittent(figures: Iterable[JudgedMetric]) -> frozenset[str]:
+    """The names of the figures that were out of range in some measurements alone. What fell together with the host's other paths does
+    not count towards a drain."""
+    return _set(f.name for f in figures if f.verdict == "DEGRADED" and f.disturbance is None and f.intermittent)
 
 
 def failures(check: CheckResult) -> tuple[Finding, ...]:
@@ -113,15 +128,14 @@ def failures(check: CheckResult) -> tuple[Finding, ...]:
     return tuple(f for f in check.findings if f.verdict == "FAIL" and f.code != FELL_TOGETHER.code)
 
 
-def cells(figures: FigureColumns) -> frozenset[str]:
+def cells(figures: Iterable[JudgedMetric]) -> frozenset[str]:
     """The cells of a check that were measured, and the like that is no cell."""
-    return _set(figures.subjects)
+    return _set(figure.subject for figure in figures)
 
 
-@lru_cache(maxsize=4096)
-def _set(words: tuple[str, ...], flags: tuple[bool, ...] | None = None) -> frozenset[str]:
-    """A set of words, or of those with a flag, which is kept once for all nodes: most have the same."""
-    return frozenset(map(sys.intern, words if flags is None else compress(words, flags)))
+def _set(words: Iterable[str]) -> frozenset[str]:
+    """A set of words, each kept once for all nodes: most have the same."""
+    return frozenset(map(sys.intern, words))
 
 
 def verdict_of(nodes: Sequence[str], checks: Iterable[str], missing: bool) -> str:
@@ -148,10 +162,9 @@ def many() -> Iterator[None]:
             gc.enable()
 
 
-def read(folder: Path, trust: Trust, numbers: bool = True) -> NodeResult:
-    """The result in a folder. ``numbers``: of its figures the numbers, too; without them those of good checks have only names and
-    verdicts. Raises ``CouldNotJudge`` with one line that says why it is not believed: cut short, forged, another node's, modelled,
-    NaN, or at odds with its own verdict files."""
+def read(folder: Path, trust: Trust) -> NodeResult:
+    """The result in a folder. Raises ``CouldNotJudge`` with one line that says why it is not believed: cut short, forged, another
+    node's, modelled, NaN, or at odds with its own verdict files."""
     trust.directory(folder)
     path = folder / RESULT
     raw = trust.document(path, SCHEMA, "node-result-1")
@@ -161,8 +174,7 @@ def read(folder: Path, trust: Trust, numbers: bool = True) -> NodeResult:
     if raw["ended"] < raw["started"]:
         raise CouldNotJudge(f"{path}: ended {raw['ended']}, before it started ({raw['started']}); not counted")
     _check_sizes(folder, raw["files"])
-    good = figures_file.read(folder, trust, numbers) if figures_file.NAME in raw["files"] else {}
-    checks = tuple(_check(folder, raw, entry, trust, good.get(entry["folder"])) for entry in raw["checks"])
+    checks = tuple(_check(folder, raw, entry, trust) for entry in raw["checks"])
     nodes = parted(raw["node"])
     verdict = verdict_of(nodes, (check.verdict for check in checks), bool(raw["missing"]))
     if verdict != raw["verdict"]:
@@ -197,43 +209,35 @@ def _check_sizes(folder: Path, sizes: dict[str, int]) -> None:
             raise CouldNotJudge(f"{folder / name}: {found} bytes of {size}; half a result is not counted")
 
 
-def _check(
-    folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: Trust, good: CheckFigures | None
-) -> CheckResult:  # fmt: skip
-    """A check of ``result.json``, held against its ``verdict.json``. Where that file is the very one whose
-    figures are kept as ``good``, and ``result.json`` has nothing to say of it either, those stand for them: none of it is bad."""
+def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: Trust) -> CheckResult:
+    """A check of ``result.json``, compared with its ``verdict.json``."""
     place = folder / entry["folder"]
     if f"{entry['folder']}/{verdict_file.NAME}" not in result["files"]:
         raise CouldNotJudge(f"{folder / RESULT}: {entry['check']} has no verdict file; not counted")
     trust.below(folder, place)
     path = place / verdict_file.NAME
-    text = trust.file(path)
-    if good is not None and not entry["findings"] and good.digest == figures_file.digest(text):
-        _check_said(path, result, entry, good)
-        return CheckResult(entry["check"], entry["verdict"], (), place, good.figures, None, good.partition)
-    raw = trust.parsed(path, text)
+    raw = trust.object(path)
     try:
         verdict = verdict_file.from_raw(raw, path)
     except NearfarError as error:
         raise CouldNotJudge(f"{error}; not counted") from None
-    _check_said(path, result, entry, verdict)
+    _refuse_odds(path, result, entry, verdict)
+    found = tuple(map(Finding.from_raw, entry["findings"]))
+    named = {finding.subject for finding in found}
+    return CheckResult(
+        entry["check"], entry["verdict"], found, place, verdict.metrics, next(iter(verdict.reasons), None), verdict.partition,
+        gpus={metric.name: metric.gpus for metric in verdict.metrics if metric.name in named},
+        boards=verdict.measurement.gpus if found and verdict.measurement else (),
+    )  # fmt: skip
+
+
+def _refuse_odds(path: Path, result: dict[str, Any], entry: dict[str, Any], verdict: Verdict) -> None:
+    """Raise ``CouldNotJudge`` where a verdict file is not measured, or does not agree with ``result.json``."""
+    if (verdict.check, verdict.verdict) != (entry["check"], entry["verdict"]):
+        raise CouldNotJudge(
+            f"{path}: says {verdict.check} {verdict.verdict}, result.json {entry['check']} {entry['verdict']}; not counted"
+        )
+    if short_host_name(verdict.node) != short_host_name(result["hostname"]):
+        raise CouldNotJudge(f"{path}: of {verdict.node}, in a result of {result['hostname']}; not counted")
     if verdict.kind != "measured":
         raise CouldNotJudge(f"{path}: {verdict.kind}, not measured; not counted")
-    found = tuple(map(Finding.from_raw, entry["findings"]))
-    figures, reason = columns(verdict.metrics), next(iter(verdict.reasons), None)
-    named = {finding.subject for finding in found}
-    gpus = {metric.name: metric.gpus for metric in verdict.metrics if metric.name in named}
-    boards = verdict.measurement.gpus if found and verdict.measurement else ()
-    return CheckResult(
-        entry["check"], entry["verdict"], found, place, figures, reason, verdict.partition, gpus=gpus, boards=boards
-    )
-
-
-def _check_said(path: Path, result: dict[str, Any], entry: dict[str, Any], said: Verdict | CheckFigures) -> None:
-    """Raise ``CouldNotJudge`` where a verdict file says otherwise than ``result.json``."""
-    if (said.check, said.verdict) != (entry["check"], entry["verdict"]):
-        raise CouldNotJudge(
-            f"{path}: says {said.check} {said.verdict}, result.json {entry['check']} {entry['verdict']}; not counted"
-        )
-    if short_host_name(said.node) != short_host_name(result["hostname"]):
-        raise CouldNotJudge(f"{path}: of {said.node}, in a result of {result['hostname']}; not counted")

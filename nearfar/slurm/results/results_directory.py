@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge
@@ -13,33 +14,33 @@ from nearfar.slurm.trust import Trust
 #: What file systems have of their own.
 _NOT_OURS = ("lost+found",)
 _CLOSED = (errno.EACCES, errno.EPERM, errno.ELOOP)
+_ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
 
 def sweeps(results: Path, trust: Trust) -> tuple[list[str], list[CouldNotJudge]]:
     """The names of the directories that may hold results, newest first; and why others that have some are not looked into: a link, or
-    one that is others', or is closed to this user."""
+    one that is others', or is closed to this user. Raises ``CouldNotJudge`` where one cannot be read for another reason."""
     found, refused = [], []
     for name in names(str(results)):
         place = f"{results}/{name}"
         try:
-            _check(place, trust)
-            found.append((os.lstat(place).st_mtime, name))
+            status = os.lstat(place)
+            trust.check_folder(place, status)
+            with suppress(FileNotFoundError):
+                trust.check_folder(f"{place}/nodes", os.lstat(f"{place}/nodes"))
+            found.append((status.st_mtime, name))
+        except FileNotFoundError:  # it has been removed since
+            continue
         except CouldNotJudge as error:
             if _holds(place):
                 refused.append(error)
-        except OSError:
-            continue
+        except OSError as error:
+            if error.errno not in _CLOSED or error.filename == place:
+                words = f"{error.filename}: cannot be read: {error.strerror}; nothing is concluded without it"
+                raise CouldNotJudge(words) from None
+            words = f"{place}: cannot be entered: {error.strerror}; nothing in it is counted"
+            refused.append(CouldNotJudge(words))
     return [name for _, name in sorted(found, reverse=True)], refused
-
-
-def _check(place: str, trust: Trust) -> None:
-    trust.check_folder(place, os.lstat(place))
-    try:
-        trust.check_folder(f"{place}/nodes", os.lstat(f"{place}/nodes"))
-    except PermissionError as error:
-        raise CouldNotJudge(f"{place}: cannot be entered: {error.strerror}; nothing in it is counted") from None
-    except FileNotFoundError:
-        return
 
 
 def _holds(place: str) -> bool:
@@ -47,7 +48,17 @@ def _holds(place: str) -> bool:
     try:
         return bool(os.lstat(f"{place}/nodes"))
     except OSError as error:
-        return error.errno in _CLOSED
+        return error.errno not in _ABSENT
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is such a file or directory. Raises ``CouldNotJudge`` where that cannot be seen."""
+    try:
+        return bool(os.lstat(path))
+    except OSError as error:
+        if error.errno in _ABSENT:
+            return False
+        raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}; nothing is concluded without it") from None
 
 
 def folders(results: Path, sweep: str, refused: list[CouldNotJudge] | None = None) -> Iterator[Path]:
@@ -70,7 +81,7 @@ def names(folder: str, refused: list[CouldNotJudge] | None = None) -> list[str]:
     try:
         return sorted(name for name in os.listdir(folder) if not name.startswith(".") and name not in _NOT_OURS)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        if error.errno in _ABSENT:
             return []
         words = f"{folder}: cannot be read: {error.strerror}; what is in it is not "
         if error.errno not in _CLOSED:

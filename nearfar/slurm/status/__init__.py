@@ -1,28 +1,11 @@
-"""What people ask: how the fleet is, what is known of a node, and what was done. Nothing is written, and no rights are needed.
+"""``nearfar slurm status``: the fleet in one screen, one node in full, what was done, and whether what watches is alive.
 
-Needs: base, site, slurm.act, slurm.controller, slurm.findings, slurm.results, slurm.trust.
+Needs: base, site, slurm.act, slurm.controller, slurm.drains, slurm.findings, slurm.ledger.
 """
 
 from __future__ import annotations
 
 from . import node_page, status_page
-from .fleet_status import FleetStatus, SharedByMany, status_of
-from .node_group import DECIDE, GOOD, GROUPS, TO_TEST, WAITS, NodeStatus
-from .node_log import LogEvent, events, since
+from .watching import Watchers, watchers
 
-__all__ = [
-    "DECIDE",
-    "GOOD",
-    "GROUPS",
-    "TO_TEST",
-    "WAITS",
-    "FleetStatus",
-    "LogEvent",
-    "NodeStatus",
-    "SharedByMany",
-    "events",
-    "node_page",
-    "since",
-    "status_of",
-    "status_page",
-]
+__all__ = ["Watchers", "node_page", "status_page", "watchers"]

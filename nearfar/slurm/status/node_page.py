@@ -1,64 +1,83 @@
-"""All that is known of one node, in words."""
+"""All that is known of one node, and what was done about nodes, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from nearfar.base import CouldNotJudge, NearfarError, passes, second_text
-from nearfar.site import HEALTH, MPI_PAIRS, Policy
-from nearfar.slurm.act import ActView, messages
-from nearfar.slurm.findings import RUN, CheckRun, confirmation
+from nearfar.base import NearfarError, passes, second_text, utc_text
+from nearfar.site import HEALTH, MPI_PAIRS
+from nearfar.slurm.act import View, node_states
+from nearfar.slurm.findings import confirmation
+from nearfar.slurm.ledger import RUN, CheckRun, Ledger, LedgerAction, actions
 
 from .line_breaks import broken
-from .node_group import GOOD, GROUPS, NOT_MEASURED, OTHERS, SUSPECT, NodeStatus
 
-#: Runs that are shown, the newest.
-_RUNS = 20
-#: Decisions that say no more than the node's group.
-_NOTHING = (messages.NO_FAIL.code, messages.NOTHING_KNOWN.code)
-#: Groups whose words are not those of the decision.
-_SAY_LESS = (SUSPECT, OTHERS, NOT_MEASURED, GOOD)
+#: Runs that are shown, the newest, and actions.
+_RUNS, _ACTIONS = 20, 20
+_WORDS = {
+    actions.DRAIN: "drained",
+    actions.ADOPTED: "drained by its own health check",
+    actions.DRAIN_AGAIN: "drained again after a retest",
+    actions.DRAIN_AS_BEFORE: "drained as before a retest",
+    actions.RETEST: "resumed for a retest",
+    actions.RELEASE: "released",
+    actions.CLEAR: "cleared",
+    actions.RESUMED: "found resumed",
+    actions.LAPSED: "in use again",
+    actions.COMMENT: "commented",
+    actions.UNCOMMENT: "comment removed",
+    actions.TAKE_OVER: "ledger taken over",
+}
+_OUTCOMES = {
+    actions.BEGUN: "begun, and its end is not known",
+    actions.REFUSED: "not done",
+    actions.UNCLEAR: "Slurm did not answer",
+    actions.VOID: "void: Slurm does not show it",
+}
 
 
-def check_known(view: ActView, name: str) -> None:
-    """Raise ``NearfarError`` for a node that Slurm does not have, and of which there is no result."""
-    known = {each.node for each in view.decisions.nodes} | view.nodes.keys()
-    if view.trouble is not None:
-        if name not in known | view.past.drained.keys() | view.past.since.keys():
-            raise CouldNotJudge(f"{name}: the log and the results know nothing of it, and slurmctld does not answer")
-    elif name not in known:
-        raise NearfarError(f"Slurm has no node {name}, and no result is of it")
-
-
-def one(view: ActView, policy: Policy, status: NodeStatus) -> str:
-    """Everything about one node: its state, its past, its runs, its FAILs and whether they stand, and last what is to be done."""
-    name, state = status.node, view.nodes.get(status.node)
-    lines = [name]
+def page(view: View, ledger: Ledger, name: str) -> Iterator[str]:
+    """Everything about one node: its state, what was done, its runs, its FAILs and whether they stand."""
+    status = view.fleet.nodes[name]
+    state = status.slurm
+    yield f"{name}: {node_states.STATES[status.state]}"
+    yield from (f"  {line}" for words in (status.headline, status.cause.reason) for line in broken(words))
     if state is not None:
-        given = "" if state.reason_by is None else f" [{state.reason_by}, {state.reason_at:%Y-%m-%d %H:%M:%S} UTC]"
-        lines.append(f"  state     {state.words}" + (f", reason '{state.reason}'{given}" if state.reason else ""))
-        lines += [f"  comment   '{state.comment}'"] if state.comment else []
-    elif view.trouble is not None:
-        lines.append("  state     not known: slurmctld does not answer")
-    else:
-        lines.append("  state     Slurm has no such node")
-    lines += _past(view, name)
-    runs = [run for run in view.runs if run.node == name]
+        given = (
+            ""
+            if state.reason_by is None or state.reason_at is None
+            else f" [{state.reason_by}, {state.reason_at:%Y-%m-%d %H:%M:%S} UTC]"
+        )
+        yield f"  slurm     {state.words}" + (f", reason '{state.reason}'{given}" if state.reason else "")
+        if state.comment:
+            yield f"  comment   '{state.comment}'"
+    for each in list(of_nodes(ledger, [name]))[-_ACTIONS:]:
+        yield f"  {action_line(each, with_node=False)}"
+    runs = view.facts.runs.get(name, ())
     for run in sorted(runs, key=lambda run: (run.ended, run.check), reverse=True)[:_RUNS]:
-        lines += _run(run)
-    hard = view.decisions.hard.get(name)
-    slow = confirmation.slow_figures(runs, policy, view.past.since.get(name, 0.0), view.now)
-    for each in (*(() if hard is None else hard.open), *slow):
-        step = policy.step(each.found_by.check, each.finding.hard)
-        kind = "hard evidence" if each.finding.hard else "speed"
-        lines.append(f"  FAIL      {each.found_by.check} ({kind}; at most: {step}): {each.finding.reason}")
-        lines.append(f"            {each.why}")
-    lines += [f"  shared    {blame.words}" for blame in view.decisions.blamed if name in blame.nodes]
-    return "\n".join([*lines, *_now(view, status)])
+        yield from _run(run)
+    open_ = [each for each in view.facts.evidence.get(name, ()) if each.closed_at > view.now]
+    slow = confirmation.slow_figures(runs, view.options.policy, view.facts.past.since.get(name, 0.0), view.now)
+    for evidence in (*open_, *slow):
+        step = view.options.policy.step(evidence.found_by.check, evidence.finding.hard)
+        kind = "hard evidence" if evidence.finding.hard else "speed"
+        yield f"  FAIL      {evidence.found_by.check} ({kind}; at most: {step}): {evidence.finding.reason}"
+        yield f"            {evidence.why}"
+    yield from (f"  shared    {fault.words}" for fault in view.fleet.shared if name in fault.nodes)
+
+
+def check_known(view: View, names: Sequence[str]) -> None:
+    """Raise ``NearfarError`` for a node that Slurm does not have, and of which the ledger knows nothing."""
+    for name in names:
+        if name not in view.fleet.nodes:
+            raise NearfarError(
+                f"Slurm has no node {name} of system '{view.options.policy.system}', and the ledger knows nothing of it"
+            )
 
 
 def _run(run: CheckRun) -> Iterator[str]:
-    """A run, and of one that did not pass what it said and the file that says so."""
+    """A run, and of one that did not pass what it reported and the file that has it."""
     yield f"  run       {run.run} {run.check:<22} {run.verdict:<13} {second_text(run.ended)}"
     if run.words:
         yield f"            {run.words}"
@@ -67,37 +86,29 @@ def _run(run: CheckRun) -> Iterator[str]:
         yield f"            {run.source}{file}"
 
 
-def _now(view: ActView, status: NodeStatus) -> Iterator[str]:
-    """Where the node stands in ``nearfar slurm status``, and what is to be done."""
-    yield f"  now       {GROUPS[status.group]}"
-    yield from (f"            {line}" for words in (status.found, status.words) for line in broken(words))
-    decision = next((each for each in view.decisions.nodes if each.node == status.node), None)
-    if decision is None or view.trouble is not None:
-        return
-    said = decision.cause.code in _NOTHING or decision.cause.reason in f"{status.words}"
-    if status.group in _SAY_LESS and not said:
-        yield f"            act: {decision.why}"
+def of_nodes(ledger: Ledger, names: Sequence[str], since: float = 0.0) -> Iterator[LedgerAction]:
+    """The actions on some nodes (none: on all) since then; calls of ``act`` are left out."""
+    for each in actions.actions(ledger, since):
+        if each.kind != actions.CALL and (not names or each.node in names):
+            yield each
 
 
-def _past(view: ActView, name: str) -> list[str]:
-    lines = []
-    drained, state = view.past.drained.get(name), view.nodes.get(name)
-    begun = view.past.begun.get(name)
-    if begun is not None and begun != drained:
-        lines.append(
-            f"  begun     a drain on {second_text(begun.at)}, which the node does not show: as if it had not been"
-        )
-    if drained is not None:
-        kind = {None: "not by this log", True: "hard evidence", False: "speed, confirmed"}[drained.hard]
-        since = "" if state is None or state.out else "; resumed since by somebody else"
-        before = "" if drained.hard is not None else "before "
-        lines.append(f"  drained   {before}{second_text(drained.at)} for {drained.check} ({kind}){since}")
-    if name in view.past.cleared:
-        lines.append(f"  cleared   {second_text(view.past.cleared[name])} by a person")
-    hard = view.decisions.hard.get(name)
-    for each in () if hard is None else hard.closed:
-        assert each.closed_by is not None
-        lines.append(
-            f"  closed    {each.found_by.check} {each.finding.subject}: repaired, and run {each.closed_by.run} passed"
-        )
-    return lines
+def action_line(each: LedgerAction, with_node: bool = True) -> str:
+    """``2026-11-27 05:25:19 n2 drained by root: nearfar: FAIL …``."""
+    node = f" {each.node or ''}".rstrip() if with_node else ""
+    done = _WORDS.get(each.kind, each.kind)
+    if each.kind == actions.ADOPTED and each.check != HEALTH:
+        done = "drained by hand"
+    outcome = (
+        ""
+        if each.outcome == actions.DONE
+        else f" ({_OUTCOMES.get(each.outcome, each.outcome)}{': ' + each.error if each.error else ''})"
+    )
+    about = each.why if each.kind in actions.RETURNS else "; ".join(filter(None, (each.reason, each.why)))
+    return f"{second_text(each.at)}{node} {done}{outcome}, by {each.user}" + (f": {about}" if about else "")
+
+
+def action_entry(each: LedgerAction) -> dict[str, Any]:
+    """An action as JSON."""
+    found = {key: value for key, value in vars(each).items() if key not in ("finding", "at", "seen")}
+    return {**found, "at": utc_text(each.at), "finding": None if each.finding is None else each.finding.to_raw()}

@@ -4,167 +4,138 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nearfar.base import minute_text, plural, second_text, utc_text
+from nearfar.base import MESSAGES, minute_text, second_text, utc_text
+from nearfar.slurm.act import NodeStatus, View, node_states
 from nearfar.slurm.controller import node_names
+from nearfar.slurm.drains import DrainCaps
+from nearfar.slurm.findings import SharedFault
 
-from .fleet_status import FleetStatus, SharedByMany, UsedCap
 from .line_breaks import WIDTH, broken
-from .node_group import BY_SLURM, GOOD, GROUPS, NOT_MEASURED, OTHERS, UNJUDGED, NodeStatus
+from .watching import Watchers
 
-#: Lines of nodes that a group has at most; what is more is folded further, and then counted.
+#: Lines of nodes that a state has at most; what is more is listed.
 _MOST = 12
 #: Letters of a list of nodes that are shown; the whole list is in the JSON.
 _LONGEST = 300
-#: Seconds after which the timer of ``act`` is asked about.
-_LONG_AGO = 86400.0
-_PLACEHOLDER = "\0"
 
 
-@dataclass(frozen=True)
-class _Row:
-    """Nodes of which the same is to be said; ``text`` and ``found`` hold a placeholder for their names."""
-
-    nodes: tuple[NodeStatus, ...]
-    found: str
-    words: str
-
-    @property
-    def names(self) -> list[str]:
-        return [node.node for node in self.nodes]
-
-    @property
-    def since(self) -> float | None:
-        """When the first of them was taken out of use."""
-        return min((node.since for node in self.nodes if node.since is not None), default=None)
+def waits(view: View, watch: Watchers) -> bool:
+    """Whether something waits for an administrator."""
+    return bool(
+        view.fleet.of_state(*node_states.WAITING)
+        or view.fleet.in_doubt
+        or view.refused
+        or view.clocks
+        or view.other_systems
+        or view.trouble
+        or watch.problems
+    )
 
 
-def lines(fleet: FleetStatus) -> Iterator[str]:
+def lines(view: View, watch: Watchers) -> Iterator[str]:
     """The screen, line by line."""
-    ran = "act has not run here" if fleet.acted is None else f"act ran {_span(fleet.now - fleet.acted)} ago"
-    ran += ": why? nearfar slurm doctor" if fleet.acted is not None and fleet.now - fleet.acted > _LONG_AGO else ""
-    yield f"{fleet.system}: {plural(len(fleet.nodes), 'node')}, {second_text(fleet.now)}; {ran}"
-    log = "" if fleet.trouble is None else " (by the log)"
-    yield f"drains: {_used(fleet.in_all, 'in all')}; {_used(fleet.within_a_day, 'within a day')}{log}"
-    if fleet.trouble is not None:
-        yield from _trouble(fleet.trouble)
-    if fleet.stopped is not None:
-        yield f"drains are stopped: {fleet.stopped}; to allow them: nearfar slurm allow-drains --because WORDS"
-    for one in fleet.shared:
-        yield from _shared(one, fleet.system)
-    yield from fleet.problems
-    for group, nodes in fleet.by_group.items():
+    yield f"{view.options.policy.system}, {second_text(view.now)}: {watch.line(view.now)}"
+    yield from watch.problems
+    yield f"drains: {'; '.join(_used(view))}"
+    if view.trouble is not None:
+        yield f"Slurm could not be asked: {view.trouble}"
+        yield "  → scontrol ping; where slurmctld runs: systemctl status slurmctld. What follows is from the ledger alone"
+    for fault in view.fleet.shared:
+        yield from _shared(fault, view.options.policy.system)
+    yield from (*view.refused, *view.clocks, *view.other_systems)
+    for state, title in node_states.STATES.items():
+        nodes = view.fleet.of_state(state)
         if nodes:
-            lately = f" (within {_span(fleet.max_age)})" if group == NOT_MEASURED else ""
             yield ""
-            yield f"{GROUPS[group]}{lately}: {len(nodes)}"
-            yield from _group(nodes, group)
+            yield f"{title}: {len(nodes)}"
+            yield from _wrapped([node.node for node in nodes]) if state == node_states.GOOD else _rows(nodes)
 
 
-def _trouble(trouble: str) -> Iterator[str]:
-    yield f"Slurm could not be asked: {trouble}"
-    yield "  → scontrol ping; where slurmctld runs: systemctl status slurmctld"
-    for group in BY_SLURM:
-        yield f"{GROUPS[group]}: not known: slurmctld does not answer"
-    yield "what follows is from act's log and the results alone; nodes of which neither says anything are missing"
+def _used(view: View) -> Iterator[str]:
+    caps = _caps(view)
+    for cap, counted, when in (
+        (view.options.policy.in_all, caps.in_all, "in all"),
+        (view.options.policy.per_day, caps.per_day, "within a day"),
+    ):
+        narrow = [
+            f"partition {name}: {len(counted & members)} of {cap.of(len(members))}"
+            for name, members in sorted(caps.members.items())
+            if cap.of(len(members)) < cap.nodes
+        ]
+        yield f"{len(counted)} of {cap.nodes} {when}" + (f" ({', '.join(narrow[:4])})" if narrow else "")
 
 
-def _shared(one: SharedByMany, system: str) -> Iterator[str]:
-    """What many nodes have at once, and what a person types."""
-    folded = node_names.fold(one.nodes)
+def _caps(view: View) -> DrainCaps:
+    facts = view.facts
+    return DrainCaps(
+        facts.nodes,
+        facts.policy,
+        facts.now,
+        facts.past.drained_at,
+        facts.past.drained if view.trouble else facts.past.retested,
+    )
+
+
+def _shared(fault: SharedFault, system: str) -> Iterator[str]:
+    """What many nodes have at once, and what an administrator types."""
+    folded = node_names.fold(fault.nodes)
     names = shlex.quote(folded if len(folded) <= _LONGEST else "NODES")
-    many = f"on {len(one.nodes)} of {one.tested} nodes at once"
-    if one.hard:
-        yield f"held, you decide: {one.what}: hard evidence {many}: check the driver, recent changes and the power"
+    yield f"not blamed on a node: {fault.words}"
+    if fault.hard:
         yield f"  it was not the nodes:  nearfar slurm clear {names} --because WORDS"
         yield f"  it is the nodes:       scontrol update nodename={names} state=drain reason=WORDS"
     else:
-        yield f"held, blamed on no node: {one.what} is slow {many}: check its reference or the driver"
         yield f"  its reference is old:  nearfar tune --system {system}   (docs/guide/driver-update.md)"
-        yield f"  its cause is fixed:   nearfar slurm clear {names} --because WORDS"
+        yield f"  its cause is fixed:    nearfar slurm clear {names} --because WORDS"
 
 
-def _group(nodes: Sequence[NodeStatus], group: str) -> Iterator[str]:
-    if group == GOOD:
-        yield from _wrapped([node.node for node in nodes])
-        return
-    rows = _rows(nodes, _told)
-    # What others write is theirs: two tickets are never one line.
-    if len(rows) > _MOST and group != OTHERS:
-        rows = _rows(nodes, _alike)
-    rows.sort(key=lambda row: (row.since is None, row.since or 0.0, _natural(row.names[0])))
+def _rows(nodes: Sequence[NodeStatus]) -> Iterator[str]:
+    """A line for all nodes with the same cause: alike but for figures, runs and the node's name."""
+    alike: dict[tuple[object, ...], list[NodeStatus]] = {}
+    for node in nodes:
+        alike.setdefault(_alike(node), []).append(node)
+    rows = sorted(
+        alike.values(), key=lambda these: (_since(these) is None, _since(these) or 0.0, _natural(these[0].node))
+    )
     shown = rows if len(rows) <= _MOST + 1 else rows[:_MOST]
-    for row in shown:
-        yield from _row(row)
-    left = [name for row in rows[len(shown) :] for name in row.names]
+    for these in shown:
+        yield from _row(these)
+    left = [node.node for these in rows[len(shown) :] for node in these]
     if left:
         yield from _wrapped(left, f"and {len(left)} more: ")
-    yield from _hint(nodes, group)
 
 
-def _hint(nodes: Sequence[NodeStatus], group: str) -> Iterator[str]:
-    """What a person types about a group whose lines do not say it."""
-    names = node_names.fold(node.node for node in nodes)
-    names = shlex.quote(names) if len(names) <= _LONGEST // 4 else "NODES"
-    partitions = {node.state.partitions for node in nodes if node.state is not None}
-    which = next(iter(partitions))[0] if len(partitions) == 1 and all(map(len, partitions)) else "P"
-    if group == UNJUDGED:
-        yield f"  → which file says so: nearfar slurm status {names}"
-    if group in (UNJUDGED, NOT_MEASURED):
-        yield f"  → measure them: nearfar slurm sweep --partition {which} --nodes {names} --idle"
+def _alike(node: NodeStatus) -> tuple[object, ...]:
+    """What makes two nodes one line: the finding without its figures, and the code of the cause. What others wrote stands for itself."""
+    if node.state == node_states.OTHERS:
+        return node.cause.code, *sorted(node.cause.fields.items())
+    found, ours = node.evidence, node.drained_for
+    evidence = None if found is None else (found.found_by.check, found.finding.subject, found.finding.code)
+    return node.cause.code, None if ours else evidence, ours and (ours.check, ours.what, ours.part), node.held
 
 
-def _rows(nodes: Sequence[NodeStatus], key: Callable[[NodeStatus], Hashable]) -> list[_Row]:
-    found: dict[Hashable, list[NodeStatus]] = {}
-    for node in nodes:
-        found.setdefault(key(node), []).append(node)
-    rows = []
-    for these in found.values():
-        first = these[0]
-        alike = len({_told(node) for node in these}) == 1
-        more = "" if alike else f" (and alike on {len(these) - 1} more)"
-        finding, words = (first.found, first.words) if len(these) == 1 else _told(first)
-        rows.append(_Row(tuple(these), finding + more if finding else "", words if finding else words + more))
-    return rows
-
-
-def _told(node: NodeStatus) -> tuple[str, str]:
-    """What is said of a node, without its own name and the names of runs."""
-    return _general(node.found, node.node), _general(node.words, node.node)
-
-
-def _alike(node: NodeStatus) -> tuple[str, str]:
-    """What is said of a node, without figures and the numbers of its parts; what people wrote, in quotes, stays."""
-    found, words = _told(node)
-    return _without(r"[\d.:,]+", found, "#"), _without(r"[\d.:,]+", words, "#")
-
-
-def _general(text: str, name: str) -> str:
-    text = re.sub(r"reason='nearfar: [^']*'", "reason=WORDS", text)
-    text = _without(r" run=[^\s:;,']+|\(run [^)]*\)| in run \S+", text, "")
-    return re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", _PLACEHOLDER, text)
-
-
-def _without(pattern: str, text: str, instead: str) -> str:
-    """A text in which a pattern is replaced, but not within what somebody wrote: quotes that do not follow ``=``."""
-    return re.sub(rf"((?<![=\w])'[^']*')|{pattern}", lambda match: match[1] or instead, text)
-
-
-def _row(row: _Row) -> Iterator[str]:
-    names = node_names.fold(row.names)
-    said = [text.replace(_PLACEHOLDER, shlex.quote(names)) for text in (row.found, row.words) if text]
-    if row.since is not None:
-        since = f"since {minute_text(row.since)}"
-        said = [f"{said[0]}, {since}", *said[1:]] if said else [since]
+def _row(these: Sequence[NodeStatus]) -> Iterator[str]:
+    names, first, since = node_names.fold(node.node for node in these), these[0], _since(these)
+    more = f" (and alike on {len(these) - 1} more)" if len(these) > 1 and first.headline else ""
+    cause = (
+        first.cause if len(these) == 1 else MESSAGES[first.cause.code].finding(shlex.quote(names), **first.cause.fields)
+    )
+    said = [text for text in (f"{first.headline}{more}", cause.reason) if text]
+    if since is not None:
+        said = [f"{said[0]}, since {minute_text(since)}", *said[1:]]
     if len(names) > _LONGEST // 4:
-        yield from _wrapped(row.names)
+        yield from _wrapped([node.node for node in these])
         names = ""
-    for text in [line for each in said for line in broken(each)] or [""]:
+    for text in [line for each in said for line in broken(each)]:
         yield f"  {names:<13} {text}".rstrip()
         names = ""
+
+
+def _since(these: Sequence[NodeStatus]) -> float | None:
+    return min((node.since for node in these if node.since is not None), default=None)
 
 
 def _wrapped(names: Sequence[str], before: str = "") -> Iterator[str]:
@@ -180,66 +151,79 @@ def _wrapped(names: Sequence[str], before: str = "") -> Iterator[str]:
     yield line + ("… (all of them: --json)" if cut else "")
 
 
-def _used(caps: Sequence[UsedCap], when: str) -> str:
-    first, *narrower = caps
-    parts = ", ".join(f"partition {cap.partition}: {cap.used} of {cap.of}" for cap in narrower[:4])
-    return f"{first.used} of {first.of} {when}" + (f" ({parts})" if parts else "")
-
-
 def _natural(name: str) -> list[object]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
-def _span(seconds: float) -> str:
-    """``3 minutes``."""
-    for size, unit, least in ((86400, "day", 2), (3600, "hour", 2), (60, "minute", 2)):
-        if seconds >= size * least:
-            return plural(round(seconds / size), unit)
-    return plural(max(0, round(seconds)), "second")
-
-
-def document(fleet: FleetStatus) -> dict[str, Any]:
-    """``nearfar-slurm-status/1``."""
+def document(view: View, watch: Watchers, names: Sequence[str] = ()) -> dict[str, Any]:
+    """``nearfar-slurm-status/2``; ``names``: the nodes that are listed (none: all)."""
+    caps, policy = _caps(view), view.options.policy
+    nodes = [view.fleet.nodes[name] for name in names] if names else list(view.fleet.nodes.values())
     return {
-        "schema": "nearfar-slurm-status/1",
-        "system": fleet.system,
-        "time": utc_text(fleet.now),
-        "acted": None if fleet.acted is None else utc_text(fleet.acted),
-        "waits": fleet.waits,
-        "trouble": fleet.trouble,
-        "drains": {
-            "stopped": fleet.stopped, "in_all": [_cap(cap) for cap in fleet.in_all],
-            "within_a_day": [_cap(cap) for cap in fleet.within_a_day],
+        "schema": "nearfar-slurm-status/2",
+        "system": policy.system,
+        "time": utc_text(view.now),
+        "waits": waits(view, watch),
+        "trouble": view.trouble,
+        "watching": {
+            "act": _time(watch.acted),
+            "newest_result": _time(watch.sweep),
+            "oldest_health_check": _time(min(watch.checked.values(), default=None)),
+            "nodes_in_use": watch.in_use,
+            "nodes_measured": watch.measured,
+            "problems": list(watch.problems),
         },
-        "groups": {group: _group_entry(fleet, group) for group in fleet.by_group},
-        "nodes": [_node(node) for node in fleet.asked_for or fleet.nodes],
-        "held": [one.words for one in fleet.shared if one.hard],
-        "shared": [_shared_entry(one) for one in fleet.shared],
-        "problems": list(fleet.problems),
-    }  # fmt: skip
+        "drains": {
+            name: {"used": len(counted), "of": cap.nodes, "nodes": sorted(counted)}
+            for name, cap, counted in (
+                ("in_all", policy.in_all, caps.in_all),
+                ("per_day", policy.per_day, caps.per_day),
+            )
+        },
+        "states": {
+            state: {"title": title, "count": len(these), "nodes": node_names.fold(node.node for node in these)}
+            for state, title in node_states.STATES.items()
+            for these in [view.fleet.of_state(state)]
+        },
+        "nodes": [node_entry(view, node) for node in nodes],
+        "shared": [shared_entry(fault) for fault in view.fleet.shared],
+        "problems": [*view.refused, *view.clocks, *view.other_systems],
+    }
 
 
-def _group_entry(fleet: FleetStatus, group: str) -> dict[str, Any]:
-    nodes = fleet.by_group[group]
-    if fleet.trouble is not None and group in BY_SLURM:
-        return {"title": GROUPS[group], "count": None, "nodes": None}
-    return {"title": GROUPS[group], "count": len(nodes), "nodes": node_names.fold(node.node for node in nodes)}
-
-
-def _shared_entry(one: SharedByMany) -> dict[str, Any]:
-    return {"words": one.words, "hard": one.hard, "nodes": node_names.fold(one.nodes), "tested": one.tested}
-
-
-def _cap(cap: UsedCap) -> dict[str, Any]:
-    return {"partition": cap.partition, "used": cap.used, "of": cap.of}
-
-
-def _node(node: NodeStatus) -> dict[str, Any]:
-    state = node.state
+def node_entry(view: View, node: NodeStatus) -> Mapping[str, Any]:
+    """A node's entry, here and in what ``act --json`` prints."""
+    state = node.slurm
+    open_ = [each for each in view.facts.evidence.get(node.node, ()) if each.closed_at > view.now]
     return {
-        "node": node.node, "group": node.group, "found": node.found or None, "why": node.words or None,
-        "since": None if node.since is None else utc_text(node.since),
-        "measured": None if node.measured is None else utc_text(node.measured),
-        "state": None if state is None else state.words, "reason": None if state is None else state.why_out,
-        "reason_by": None if state is None or state.why_out is None else state.reason_by,
-    }  # fmt: skip
+        "node": node.node,
+        "state": node.state,
+        "code": node.cause.code,
+        "why": node.cause.reason,
+        "found": node.headline or None,
+        "action": node.action,
+        "held": node.held or None,
+        "since": _time(node.since),
+        "measured": _time(node.measured),
+        "slurm": None
+        if state is None
+        else {"state": state.words, "reason": state.why_out, "by": state.reason_by if state.why_out else None},
+        "evidence": [
+            {
+                "check": each.found_by.check,
+                "run": each.found_by.run,
+                "known": utc_text(each.found_by.known),
+                "finding": each.finding.to_raw(),
+            }
+            for each in open_
+        ],
+    }
+
+
+def shared_entry(fault: SharedFault) -> Mapping[str, Any]:
+    """The entry of what is found on many nodes at once."""
+    return {**vars(fault), "nodes": list(fault.nodes)}
+
+
+def _time(at: float | None) -> str | None:
+    return None if at is None else utc_text(at)

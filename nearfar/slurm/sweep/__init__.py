@@ -6,25 +6,24 @@ Needs: base, mpi.osu, question, verdict, site, history, report, report.batch, ru
 slurm.results, slurm.trust.
 """
 
-from . import found_again, node_selection, pairing, sweep_file
+from . import job_script, node_selection, pairing, slurmctld, sweep_file
 from .levels import CHOICES, LEVELS, PAIR, Level
 from .node_selection import occupation
-from .slurmctld import Controller, Pace
+from .slurmctld import Pace
 from .sweep_file import Sweep, SweepJob, SweepOptions
 
 __all__ = [
     "CHOICES",
     "LEVELS",
     "PAIR",
-    "Controller",
     "Level",
     "Pace",
     "Sweep",
     "SweepJob",
     "SweepOptions",
     "begin_or_resume",
-    "found_again",
     "job_loop",
+    "job_script",
     "merge",
     "node_run",
     "node_selection",
@@ -32,5 +31,6 @@ __all__ = [
     "pair_rounds",
     "pairing",
     "plan",
+    "slurmctld",
     "sweep_file",
 ]

@@ -1,17 +1,19 @@
-"""The script that a sweep's jobs run, and the options that pin each to its node."""
+"""The script that a sweep's jobs run, the options that pin each to its node and its lane, and the files that tell of it."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, node_lock, places
+from nearfar.base import CouldNotJudge, files, node_lock, places
 from nearfar.slurm.controller import templates
+from nearfar.slurm.results import result
 
 from .node_selection import gpus
+from .slurmctld import JobState
 from .sweep_file import Sweep, SweepJob
 
 #: In the sweep's directory.
@@ -21,7 +23,6 @@ JOBS = "jobs"
 _NOT_FOR_JOBS = (
     "SLURM_", "SBATCH_", "SQUEUE_", "SINFO_", "SCANCEL_", "SCONTROL_", "CUDA_", "NEARFAR_", "PMI", "OMPI_", "BASH_ENV",
 )  # fmt: skip
-
 #: What lint says of a site's files before a run measures.
 _WARNS = ": warning: "
 
@@ -35,28 +36,88 @@ def text(sweep: Sweep) -> str:
     """The script of a sweep."""
     values = {
         "sweep": sweep.name, "level": sweep.level, "results": sweep.results, "site_partition": sweep.site_partition,
-        "accept_degraded": sweep.accept_degraded, "python": sys.executable, "environment": sweep.environment,
+        "accept_degraded": sweep.accept_degraded, "python": sys.executable, "environment": sweep.environment, "cluster": sweep.cluster,
     }  # fmt: skip
     return templates.render("job.sh", values)
 
 
-def arguments(sweep: Sweep, job: SweepJob) -> list[str]:
-    """The script's arguments, after its name: which node, which attempt, how many GPUs Slurm has there."""
-    return [job.name, str(job.attempt), str(gpus(sweep.gres.get(job.nodes[0], "")))]
-
-
-def submission(sweep: Sweep, job: SweepJob, output: Path, now: float) -> list[str]:
-    """sbatch's options for a job: all of its nodes, only these, no requeue, a deadline."""
-    gres, count = sweep.gres.get(job.nodes[0]), len(job.nodes)
+def submission(sweep: Sweep, job: SweepJob, now: float) -> list[str]:
+    """What sbatch is given for a job: all of its nodes, only these, no requeue, a deadline; then the script's arguments: the node, the
+    attempt, how many GPUs Slurm has there. The jobs of a lane have one name, and Slurm runs them one after the other: so many lanes
+    hold the number of jobs at once with nobody watching."""
+    gres, count = sweep.gres.get(job.nodes[0], ""), len(job.nodes)
     # Slurm refuses a deadline that the time limit does not fit before.
     deadline = max(sweep.deadline, now + sweep.minutes * 60 + 60)
     return [
-        f"--job-name={sweep.job_name}", f"--partition={sweep.partition}", f"--nodelist={','.join(job.nodes)}",
-        f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--exclusive", "--mem=0",
+        f"--job-name={sweep.lanes[job.name]}", "--dependency=singleton", f"--partition={sweep.partition}",
+        f"--nodelist={','.join(job.nodes)}", f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--exclusive", "--mem=0",
         *([f"--gres={gres}"] if gres else []), "--no-requeue", f"--time={sweep.minutes}",
-        f"--deadline={time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(deadline))}", f"--output={output}", "--chdir=/",
+        f"--deadline={time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(deadline))}", f"--output={output(sweep.folder, job)}", "--chdir=/",
         *([f"--reservation={sweep.reservation}"] if sweep.reservation else []), *sweep.options,
+        str(sweep.folder / SCRIPT), job.name, str(job.attempt), str(gpus(gres)),
     ]  # fmt: skip
+
+
+def begun(sweep: Sweep) -> dict[str, int]:
+    """The latest attempt at each node or pair that has begun, by name: it has an output file, or a claim."""
+    found: dict[str, int] = {}
+    folder = sweep.folder / JOBS
+    for path in folder.iterdir() if folder.is_dir() else ():
+        name, attempt = _whose(path)
+        found[name] = max(found.get(name, 0), attempt)
+    return found
+
+
+def in_slurm(slurms: Iterable[JobState]) -> dict[str, tuple[int, JobState]]:
+    """Each node's or pair's latest attempt of a sweep that Slurm has, by name: the output file of a job is called by both."""
+    found: dict[str, tuple[int, JobState]] = {}
+    for state in sorted(
+        slurms, key=lambda state: not state.ended
+    ):  # of two jobs for one attempt the one that may still run
+        name, attempt = _whose(state.output)
+        if attempt and attempt >= found.get(name, (0, state))[0]:
+            found[name] = attempt, state
+    return found
+
+
+def _whose(path: Path) -> tuple[str, int]:
+    """The node or pair and the attempt that an output file or a claim is of; attempt 0 for another file."""
+    name, _, attempt = path.stem.rpartition(".")
+    return name, int(attempt) if attempt.isdecimal() else 0
+
+
+def claim(results_directory: Path, sweep: str, job: SweepJob, number: str | None) -> None:
+    """Write down that the job of Slurm with this number has an attempt's turn (None: no job; nothing is written).
+
+    Raises ``CouldNotJudge`` where another job has it, or has left a result: a submission whose answer was lost may be there
+    twice, and a node is measured once.
+    """
+    if number is None:
+        return
+    check_seen(results_directory, sweep)
+    place = result.place(results_directory, sweep, job.name, job.attempt)
+    path = results_directory / sweep / JOBS / f"{job.name}.{job.attempt}.claim"
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        with open(handle, "w", encoding="utf-8") as stream:
+            stream.write(number)
+    except FileExistsError:
+        holder = path.read_text(encoding="utf-8", errors="replace")
+        if holder != number:
+            raise CouldNotJudge(
+                f"{path}: job {holder or 'unknown'} has had this turn already; job {number} measured nothing"
+            ) from None
+    except OSError as error:
+        raise files.cannot_write(path, error, "name another --results DIR") from None
+    if place.exists():
+        raise CouldNotJudge(f"{place}: there is a result already; it is kept, and job {number} measured nothing")
+
+
+def check_seen(results_directory: Path, sweep: str) -> None:
+    """Raise ``CouldNotJudge`` where a job does not see its sweep's directory: a result in another of its name would be lost."""
+    folder = results_directory / sweep / JOBS
+    if not folder.is_dir():
+        raise CouldNotJudge(f"{folder}: not there for this node; is its file system mounted here? no result is left")
 
 
 def last_line(path: Path) -> str:
@@ -76,7 +137,7 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
 
     Raises ``CouldNotJudge`` where there are no programs.
     """
-    from nearfar import history  # `act`, which needs the room, has no use for it
+    from nearfar import history  # `act`, which needs the package, has no use for it
 
     programs = environ.get("NEARFAR_PROGRAMS") or str(places.programs_directory())
     if not Path(programs).is_dir():

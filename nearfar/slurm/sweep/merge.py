@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nearfar import history
 from nearfar.base import (
     EXIT_COULD_NOT_JUDGE,
     EXIT_FAILED,
@@ -15,18 +19,22 @@ from nearfar.base import (
     NOT_JUDGED,
     VERDICTS,
     Finding,
+    NearfarError,
     utc_text,
     worst,
     write_atomically,
 )
-from nearfar.report import acceptance_note
+from nearfar.report import acceptance_note, batch
+from nearfar.report.batch import Batch, BatchNode, Distributions
+from nearfar.slurm.controller import node_names
+from nearfar.slurm.results import CheckResult, NodeResult
+from nearfar.verdict import MeasuredGpu
 
-from . import fleet, nightly, pair_rounds
+from . import pair_rounds
 from .levels import LEVELS
-from .outcome import Outcome, outcomes, verdict, worst_first
+from .outcome import Outcome, left_out, nightly_summary, outcomes, worst_first
 from .pair_rounds import PairRounds
 from .sweep_file import Sweep
-from .sweep_page import SweepPage
 
 SCHEMA = "nearfar-sweep-report/1"
 REPORT = "sweep-report.json"
@@ -42,9 +50,13 @@ class Merged:
 
     sweep: Sweep
     outcomes: list[Outcome]
-    page: Path
     pairs: PairRounds | None = None
     fleet: tuple[Finding, ...] = ()
+
+    @property
+    def page(self) -> Path:
+        """Where the page is."""
+        return self.sweep.folder / "index.html"
 
     @property
     def degraded(self) -> list[str]:
@@ -55,34 +67,30 @@ class Merged:
     def notes(self) -> list[str]:
         """What concerns no single node."""
         fleet = [f"the fleet: {each.reason}" for each in self.fleet if each.verdict == NOT_JUDGED]
-        return [*fleet, *self._about_pairs, *self._about_acceptance]
+        if self.pairs is not None:
+            fleet += self.pairs.notes()
+        elif self.sweep.no_pairs or self.sweep.mpi_pairs:
+            why = self.sweep.no_pairs or "fewer than two nodes are well by themselves"
+            fleet.append(f"MPI between nodes was not measured: {why}")
+        return [*fleet, *self._about_acceptance]
 
     @property
     def _about_acceptance(self) -> list[str]:
         if self.verdict != "DEGRADED" or not LEVELS[self.sweep.level].acceptance:
             return []
-        names = [
-            *(["the fleet"] if self.degraded else []),
-            *(one.name for one in self.outcomes if one.verdict == "DEGRADED"),
-        ]
+        nodes = [one.name for one in self.outcomes if one.verdict == "DEGRADED"]
+        names = [*(["the fleet"] if self.degraded else []), *nodes]
         return [acceptance_note(names, self.sweep.accept_degraded).reason]
 
     @property
-    def _about_pairs(self) -> list[str]:
-        if self.pairs is not None:
-            return self.pairs.notes()
-        sweep = self.sweep
-        why = sweep.no_pairs or ("fewer than two nodes are well by themselves" if sweep.mpi_pairs else "")
-        return [f"MPI between nodes was not measured: {why}"] if why else []
-
-    @property
     def verdict(self) -> str:
-        """The worst of the nodes' and the fleet's."""
-        return worst([verdict(self.outcomes), *(each.verdict for each in self.fleet)])
+        """The worst of the nodes' and the fleet's; a sweep that measured no node is never green."""
+        words = [one.verdict for one in self.outcomes] or ["INDETERMINATE"]
+        return worst([*words, *(each.verdict for each in self.fleet)])
 
     @property
     def exit_code(self) -> int:
-        """Of the worst verdict, and 1 for DEGRADED that an acceptance refuses; a nightly run that measured no node is never green."""
+        """Of the worst verdict, and 1 for DEGRADED that an acceptance refuses."""
         refused = self._about_acceptance and not self.sweep.accept_degraded
         return EXIT_FAILED if refused else EXIT_CODES[self.verdict]
 
@@ -96,7 +104,7 @@ class Merged:
             "verdict": self.verdict, "exit_code": self.exit_code,
             "counts": {word: counts[word] for word in VERDICTS}, "nodes": [_node(sweep, one) for one in self.outcomes],
             "fleet": [{"verdict": each.verdict, "reason": each.reason} for each in self.fleet],
-            "left_out": nightly.left_out(sweep),
+            "left_out": left_out(sweep),
             "pairs": self.pairs.as_json(sweep.folder) if self.pairs else [], "notes": self.notes,
         }  # fmt: skip
 
@@ -111,27 +119,47 @@ class Merged:
         bad = [one for one in self.outcomes if one.verdict != "PASS"]
         many = f"{len(self.outcomes)} node{'s' if len(self.outcomes) != 1 else ''}"
         lines = [f"{self.verdict}: {many}: {words}" if words else f"{self.verdict}: no node was measured"]
-        lines += [nightly.summary(self.sweep)] if self.sweep.idle_only else []
+        lines += [nightly_summary(self.sweep)] if self.sweep.idle_only else []
         lines += [f"  {'DEGRADED':13} the fleet: {words}" for words in self.degraded]
         lines += [f"  {one.verdict:13} {one.name}: {one.reason}" for one in bad[:_SHOWN]]
         lines += [f"  and {len(bad) - _SHOWN} more"] if len(bad) > _SHOWN else []
-        lines += self.notes
-        return "\n".join([*lines, str(self.page)])
+        return "\n".join([*lines, *self.notes, str(self.page)])
 
 
 def merge(sweep: Sweep) -> Merged:
     """Read a sweep's results and write its report and page into its directory. Raises ``CouldNotJudge`` where that is gone."""
     sweep.check_place()
-    page = SweepPage(sweep)
-    found = outcomes(sweep, page.add)
+    distributions = Distributions()
+
+    def add(result: NodeResult) -> None:
+        distributions.add_figures(result.name, [(check.check, check.figures) for check in result.checks])
+
+    found = outcomes(sweep, add)
     pairs = pair_rounds.read(sweep, found)
     if pairs is not None:
         found = worst_first(sweep, pair_rounds.with_pairs(found, pairs))
-    merged = Merged(sweep, found, sweep.folder / "index.html", pairs, fleet.findings(found))
+    merged = Merged(sweep, found, pairs, fleet_findings(found))
     write_atomically(sweep.folder / REPORT, merged.as_json() + "\n", _ELSEWHERE)
-    links = pairs.pages(sweep.folder) if pairs else []
-    write_atomically(merged.page, page.render(found, merged.notes, links, merged.degraded), _ELSEWHERE)
+    write_atomically(merged.page, _page(merged, distributions), _ELSEWHERE)
     return merged
+
+
+def fleet_findings(found: Iterable[Outcome]) -> tuple[Finding, ...]:
+    """What the history says of the systems of a sweep's nodes, DEGRADED and notes: findings of no node. What cannot be read is a note;
+    without a history there is nothing."""
+    told: list[Finding] = []
+    names = sorted({one.result.system for one in found if one.result is not None})
+    if not names or history.no_polars() is not None:
+        return ()
+    place = history.directory()
+    store = history.History(place, lambda _: None, history.trusted(place))
+    for name in names:
+        try:
+            if name in store.systems():
+                told += history.fleet_findings.report(store, name).findings
+        except NearfarError as error:
+            told.append(history.messages.EFFECT_UNREADABLE.finding(history.fleet_findings.FLEET, error=str(error)))
+    return tuple(told)
 
 
 def _node(sweep: Sweep, one: Outcome) -> dict[str, Any]:
@@ -144,3 +172,57 @@ def _node(sweep: Sweep, one: Outcome) -> dict[str, Any]:
         "checks": {} if read is None else {check.check: check.verdict for check in read.checks},
         "blamed": [] if read is None else list(read.blamed),
     }  # fmt: skip
+
+
+def _page(merged: Merged, distributions: Distributions) -> str:
+    sweep = merged.sweep
+    where = f"partition {sweep.partition}" + (f", reservation {sweep.reservation}" if sweep.reservation else "")
+    about = [f"Level {sweep.level}: {LEVELS[sweep.level].words}"]
+    page = Batch(
+        title=f"{'Nightly run' if sweep.idle_only else 'Sweep'} {sweep.name}", where=where, started=utc_text(sweep.started),
+        nodes=[_page_node(sweep, one) for one in merged.outcomes], distributions=distributions,
+        about=[*about, *([nightly_summary(sweep)] if sweep.idle_only else [])], command=shlex.join(sweep.command),
+        fleet=merged.degraded, notes=[*merged.notes, *(note for one in merged.outcomes for note in one.notes)],
+        links=[(REPORT, REPORT), ("sweep.json", "sweep.json"), *(merged.pairs.pages(sweep.folder) if merged.pairs else [])],
+    )  # fmt: skip
+    return batch.render(page, node_names.fold)
+
+
+def _page_node(sweep: Sweep, one: Outcome) -> BatchNode:
+    read = one.result
+    if read is None:
+        return BatchNode(one.name, one.verdict, one.reason)
+    findings = tuple(
+        (check.check, finding.subject) for check, finding in read.findings if finding.verdict == one.verdict
+    )
+    between = {"mpi_pairs": one.pairs.verdict} if one.pairs else {}
+    aside = [f"explained by {' and '.join(read.blamed)}"] if read.blamed else []
+    aside += suspect_boards(read, one.verdict)
+    aside += [f"run {read.run}"] if one.verdict != "PASS" else []
+    return BatchNode(
+        one.name, one.verdict, one.reason, f"{read.folder.relative_to(sweep.folder)}/index.html",
+        {**{check.check: check.verdict for check in read.checks}, **between}, findings, ", ".join(aside),
+    )  # fmt: skip
+
+
+def suspect_boards(read: NodeResult, verdict: str) -> list[str]:
+    """The GPUs to inspect, by PCI address and serial number: those of the parts that explain what is slow, else those that every
+    finding as bad as the node has in common. Empty for a node that passed, and where findings share no GPU."""
+    if verdict == "PASS":
+        return []
+    of_parts = {int(index) for part in read.blamed for index in re.findall(r"\bg(\d+)\b", part)}
+    spoken = [_gpus_of(check, finding) for check, finding in read.findings if finding.verdict == verdict]
+    wanted = of_parts or (frozenset.intersection(*spoken) if spoken else frozenset())
+    boards = {gpu.index: gpu for check in read.checks for gpu in check.boards}
+    return [_board(boards[index]) for index in sorted(wanted) if index in boards]
+
+
+def _gpus_of(check: CheckResult, finding: Finding) -> frozenset[int]:
+    named = re.findall(r"\bg(\d+)\b", finding.fields.get("cell") or finding.subject)
+    return frozenset(check.gpus.get(finding.subject) or map(int, named))
+
+
+def _board(gpu: MeasuredGpu) -> str:
+    known = [f"at {gpu.pci}"] if gpu.pci else []
+    known.append(f"serial {gpu.serial}" if gpu.serial else f"{gpu.uuid}" if gpu.uuid else "serial not known")
+    return f"GPU {gpu.index} {', '.join(known)}"

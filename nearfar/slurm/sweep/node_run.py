@@ -21,7 +21,7 @@ from nearfar.run import expected_cases, validation
 from nearfar.site import SYSTEM, gpu_count, systems
 from nearfar.slurm.results import RunInfo, publish_result, result
 
-from . import found_again, site_partition
+from . import job_script, node_selection
 from .levels import LEVELS, PAIR
 from .sweep_file import SweepJob
 
@@ -43,7 +43,7 @@ def run(
     if here is not None and here not in job.nodes:
         raise CouldNotJudge(f"this is node {here}, and the job is for {job.name}; nothing was measured")
     _check_programs()
-    found_again.claim(results, sweep, job, os.environ.get("SLURM_JOB_ID"))
+    job_script.claim(results, sweep, job, os.environ.get("SLURM_JOB_ID"))
     began, started = time.monotonic(), time.time()
     # The ranks of a pair's other node read files too.
     shared = results / sweep if len(job.nodes) > 1 else None
@@ -67,7 +67,7 @@ def run(
         info = RunInfo(nodes=job.nodes, hostname=socket.gethostname(), level=level, sweep=sweep, started=utc_text(started),
                        ended=utc_text(started + time.monotonic() - began), slurm=_job())  # fmt: skip
         if info.slurm is not None:
-            found_again.check_seen(results, sweep)
+            job_script.check_seen(results, sweep)
         return publish_result.leave(run_directory, place, info)
 
 
@@ -100,7 +100,7 @@ def _partition(wanted: str | None) -> str:
     site = systems.site()
     system = site.systems[site.here]
     systems.site.cache_clear()  # it is another once the partition is known
-    return wanted or site_partition.choose(system, os.environ.get("SLURM_JOB_PARTITION"))
+    return wanted or node_selection.site_partition(system, os.environ.get("SLURM_JOB_PARTITION"))
 
 
 def _request(name: str, report_directory: Path, accept_degraded: bool = False) -> validation.Request:

@@ -1,58 +1,54 @@
-"""Which nodes a sweep is about, and what a job on each has to ask for."""
+"""Which nodes a sweep is about, what a job on each has to ask for, and which of the site's partitions they are of."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 
 from nearfar.base import CouldNotJudge, NearfarError
-from nearfar.slurm.controller import NodeState, node_names
+from nearfar.site import Partition, System, systems
+from nearfar.slurm.controller import NodeState, Slurm, node_names, reservations
 
-from .slurmctld import Controller, NodeGroup
+from .levels import LEVELS
+from .slurmctld import partition_nodes
 
 #: GRES that hand out parts of a GPU; a job that has the whole GPU cannot have them too.
 _SHARED = ("mps", "shard")
+#: What a partition of the site's file has where MPI between its nodes is to be measured.
+_FOR_PAIRS = ("mpi", "two_nodes")
+_ACCESS = re.compile(r"^(?:-p\s*|--partition[=\s]\s*)(\S+)$")
 
 
-def usable_partition(controller: Controller, name: str) -> NodeGroup:
-    """A partition. Raises ``NearfarError`` for an unknown one, ``CouldNotJudge`` for one in which no job starts."""
-    group = controller.partition(name)
-    if group.state != "UP":
-        raise CouldNotJudge(
-            f"partition {name} is {group.state}: no job starts in it; scontrol update partition={name} state=up, or name another"
-        )
-    if not group.nodes:
-        raise CouldNotJudge(f"partition {name} has no nodes: nothing to measure")
-    return group
-
-
-def choose(controller: Controller, partition: str, nodes: str | None, reservation: str | None) -> list[str]:
+def choose(slurm: Slurm, partition: str, nodes: str | None, reservation: str | None) -> list[str]:
     """The names of the nodes: those of the list or of the reservation, else all of the partition.
 
-    Raises ``NearfarError`` for names that the partition or reservation lacks, and what ``usable_partition`` raises.
+    Raises ``NearfarError`` for names that the partition or reservation lacks, and what ``partition_nodes`` raises.
     """
-    group = usable_partition(controller, partition)
-    reserved = None if reservation is None else _reserved(controller, reservation, group)
-    if nodes is None:
-        wanted = list(group.nodes) if reserved is None else reserved
-    else:
+    wanted = all_of_it = partition_nodes(slurm, partition)
+    if nodes is not None:
         wanted = node_names.listed(nodes, "--nodes")
-        _all_in(wanted, group.nodes, f"--nodes {nodes}", f"partition {partition}")
-        if reserved is not None:
-            _all_in(wanted, reserved, f"--nodes {nodes}", f"reservation {reservation}")
+        _all_in(wanted, all_of_it, f"--nodes {nodes}", f"partition {partition}")
+    if reservation is None:
+        return wanted
+    reserved = _reserved(slurm, reservation)
+    if nodes is not None:
+        _all_in(wanted, sorted(reserved), f"--nodes {nodes}", f"reservation {reservation}")
+    wanted = [node for node in wanted if node in reserved]
+    if not wanted:
+        raise NearfarError(f"reservation {reservation} has no node of partition {partition}")
     return wanted
 
 
-def _reserved(controller: Controller, name: str, partition: NodeGroup) -> list[str]:
-    reservation = controller.reservation(name)
-    if reservation.state != "ACTIVE":
-        raise CouldNotJudge(
-            f"reservation {name} is {reservation.state or 'in no known state'}: no job starts in it now"
+def _reserved(slurm: Slurm, name: str) -> frozenset[str]:
+    found = next((each for each in reservations.show(slurm) if each.name == name), None)
+    if found is None:
+        raise NearfarError(
+            f"--reservation {name}: Slurm knows no such reservation; scontrol show reservation lists them"
         )
-    inside = [node for node in reservation.nodes if node in set(partition.nodes)]
-    if not inside:
-        raise NearfarError(f"reservation {name} has no node of partition {partition.name}")
-    return inside
+    if found.state != "ACTIVE":
+        raise CouldNotJudge(f"reservation {name} is {found.state}: no job starts in it now")
+    return found.nodes
 
 
 def _all_in(wanted: Sequence[str], known: Sequence[str], what: str, where: str) -> None:
@@ -119,3 +115,74 @@ def occupation(node: NodeState | None) -> str | None:
         return None
     flags = ", ".join(sorted(node.doings)).lower().replace("_", " ")
     return flags if node.base == "IDLE" else node.base.lower()
+
+
+def system_of(node: str) -> System | None:
+    """The system that a node is of: this host may be of none."""
+    known = systems.load_all()
+    named = os.environ.get("NEARFAR_SYSTEM")
+    return known.get(named) if named else systems.claims(node, None, known)
+
+
+def refuse_unknown_partition(wanted: str, node: str) -> None:
+    """Raise ``NearfarError`` for a partition that the site's file of a node's system does not have, before any job is told of
+    it; where no file names the node, the jobs find out."""
+    system = system_of(node)
+    if system is not None and wanted not in system.partitions:
+        raise NearfarError(
+            f"--site-partition {wanted}: system '{system.name}' has no such partition; it has {', '.join(system.partitions)}"
+        )
+
+
+def site_partition(system: System, slurm: str | None) -> str:
+    """The site's partition for nodes of Slurm's partition ``slurm``: whose ``access`` names it, whose name it is, or the only
+    one. Modelled partitions are never it. Raises ``NearfarError`` where that leaves none, or several."""
+    real = {name: partition for name, partition in system.partitions.items() if not partition.modelled}
+    for found in (
+        [n for n, p in real.items() if slurm and slurm in _accessed(p)],
+        [n for n in real if n == slurm],
+        real,
+    ):
+        if len(found) == 1:
+            return next(iter(found))
+    if not real:
+        raise NearfarError(f"system '{system.name}' has modelled partitions alone: there is no node of it to measure")
+    raise NearfarError(
+        f"system '{system.name}' has the partitions {', '.join(real)}, and none of them names Slurm's '{slurm}' in its "
+        "access; name one: --site-partition NAME"
+    )
+
+
+def _accessed(partition: Partition) -> set[str]:
+    """Slurm's partitions that a partition's ``access`` options name."""
+    options = [str(option).strip() for option in partition.reframe.get("access", [])]
+    return {name for option in options if (match := _ACCESS.match(option)) for name in match[1].split(",")}
+
+
+def reason_against_pairs(
+    asked: bool | None, level: str, nodes: Sequence[str], partition: str, wanted: str | None
+) -> str | None:
+    """Why no pairs of nodes are measured after a sweep with ``level``; None where they are, empty where nobody expects them.
+
+    ``asked``: what the user says, None: as the level and the site's file have it. ``partition`` is Slurm's, ``wanted`` the site's where
+    the user names it.
+    """
+    if asked is False or (asked is None and not LEVELS[level].pairs):
+        return ""
+    if len(nodes) < 2:
+        return "one node alone"
+    system = None if asked else system_of(nodes[0])
+    if asked or system is None:
+        return None if asked else f"no system file names {nodes[0]} under hosts; --mpi-pairs measures it all the same"
+    try:
+        name = wanted or site_partition(system, partition)
+    except NearfarError as error:
+        return str(error)
+    if name not in system.partitions:
+        return f"system '{system.name}' has no partition '{name}'"
+    lacking = [feature for feature in _FOR_PAIRS if feature not in system.partitions[name].features]
+    many = "s" if len(lacking) > 1 else ""
+    words = (
+        f"{system.name}:{name} lacks the feature{many} {' and '.join(lacking)} in the site's file (docs/method/mpi.md)"
+    )
+    return words if lacking else None

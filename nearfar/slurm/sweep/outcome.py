@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from nearfar.base import ORDER, NearfarError, worst
-from nearfar.slurm.results import NodeResult, result
+from nearfar.slurm.results import NodeResult, result, results_directory
 from nearfar.slurm.trust import own
-from nearfar.verdict import FigureColumns
 
 from . import job_script
 from .pairing import NodeVerdict
@@ -50,7 +50,7 @@ def outcomes(sweep: Sweep, on_result: Callable[[NodeResult], None] = lambda _: N
                 continue
             if one.result is not None:
                 on_result(one.result)
-                checks = tuple(replace(check, figures=FigureColumns()) for check in one.result.checks)
+                checks = tuple(replace(check, figures=()) for check in one.result.checks)
                 one = replace(one, result=replace(one.result, checks=checks))
             found.append(one)
     return worst_first(sweep, found)
@@ -62,18 +62,12 @@ def worst_first(sweep: Sweep, found: Iterable[Outcome]) -> list[Outcome]:
     return sorted(found, key=lambda one: (ORDER.index(one.verdict), places[one.name]))
 
 
-def verdict(found: Iterable[Outcome]) -> str:
-    """The worst of them; INDETERMINATE for none."""
-    words = [one.verdict for one in found]
-    return worst(words) if words else "INDETERMINATE"
-
-
 def outcome(sweep: Sweep, job: SweepJob) -> Outcome:
     """A job's: of its latest result that is believed."""
     notes: list[str] = []
     for attempt in range(job.attempt, 0, -1):
         place = result.place(sweep.results, sweep.name, job.name, attempt)
-        if not place.exists():
+        if not results_directory.is_there(place):
             continue
         try:
             return _with_result(job, result.read(place, own(sweep.results)), tuple(notes))
@@ -94,7 +88,7 @@ def _with_result(job: SweepJob, read: NodeResult, notes: tuple[str, ...]) -> Out
 
 def _without_result(job: SweepJob, last_line: str) -> str:
     """Why a node has no result, in a sentence: Slurm's word, Slurm's reason, and the last line of the job's output."""
-    last = f"; it said last: {last_line}" if last_line else ""
+    last = f"; its last line: {last_line}" if last_line else ""
     if job.state == "refused":
         return f"not measured: {job.reason}"
     if not job.ended:
@@ -111,3 +105,20 @@ def _without_result(job: SweepJob, last_line: str) -> str:
 
 def _slurm_words(job: SweepJob) -> str:
     return f"{job.state} ({job.reason})" if job.reason else job.state
+
+
+def left_out(sweep: Sweep) -> dict[str, str]:
+    """Why nodes of a nightly run were not measured, where that is no finding: others had them, or wanted them."""
+    made_way = {j.name: f"{j.state}: {j.reason}" if j.reason else j.state for j in sweep.jobs.values() if j.made_way}
+    return {**sweep.left_out, **made_way} if sweep.idle_only else {}
+
+
+def nightly_summary(sweep: Sweep) -> str:
+    """``6 of 40 nodes measured; not: 30 allocated, 4 drained``."""
+    others = left_out(sweep)
+    reasons = Counter(why.split(":")[0].split(" by ")[0] for why in others.values())
+    why_not = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    measured = sum(job.has_result and not job.made_way for job in sweep.jobs.values())
+    all_of_them = len(set(sweep.jobs) | set(others))
+    many = f"{measured} of {all_of_them} node{'' if all_of_them == 1 else 's'} measured"
+    return f"{many}; not: {why_not}" if why_not else many

@@ -5,7 +5,6 @@ Each round is a sweep of its own in the sweep's directory (``pairs-1`` and so on
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,13 +13,14 @@ from typing import Any
 
 from nearfar.base import passes, worst
 from nearfar.mpi.osu import INSTALL
+from nearfar.slurm.controller import Slurm
 from nearfar.slurm.results import Pair, joined
 
 from . import begin_or_resume, job_loop, pairing, sweep_file
 from .levels import LEVELS, PAIR
 from .outcome import Outcome, outcomes
 from .pairing import NodeVerdict
-from .slurmctld import Controller, Pace
+from .slurmctld import Pace, print_line
 from .sweep_file import Sweep, jobs_for
 
 
@@ -31,11 +31,6 @@ class PairRounds:
     rounds: tuple[dict[Pair, Outcome], ...]
     judged: dict[str, NodeVerdict]
 
-    @property
-    def verdicts(self) -> list[dict[Pair, str]]:
-        """The rounds' verdicts by pair."""
-        return [{pair: one.verdict for pair, one in found.items()} for found in self.rounds]
-
     def last_reason(self, node: str) -> str | None:
         """What was wrong in the last pair of a node that was not well."""
         mine = [one for found in self.rounds for pair, one in found.items() if node in pair]
@@ -45,11 +40,10 @@ class PairRounds:
         """What concerns no single node: what lies between two of them, and that it was not OSU that measured."""
         read = [one.result for found in self.rounds for one in found.values() if one.result is not None]
         own = {check.check for each in read for check in each.checks} & set(LEVELS[PAIR].instead)
-        alone = pairing.together_alone(self.judged, self.verdicts)
         return [
             *(f"MPI between nodes was measured by {name}, because there is no OSU; {INSTALL}" for name in sorted(own)),
             *(f"MPI between {pair.one} and {pair.other} alone is too slow or wrong, and both are well with others: check "
-              "the cable and the switch between them" for pair in alone),
+              "the cable and the switch between them" for pair in pairing.together_alone(self.judged, _verdicts(self.rounds))),
         ]  # fmt: skip
 
     def pages(self, folder: Path) -> list[tuple[str, str]]:
@@ -66,6 +60,31 @@ class PairRounds:
              "result": None if one.result is None else str(one.result.folder.relative_to(folder))}
             for number, found in enumerate(self.rounds, 1) for pair, one in found.items()
         ]  # fmt: skip
+
+
+def measure(sweep: Sweep, slurm: Slurm, pace: Pace) -> None:
+    """Measure the rounds, or what is left of them."""
+    nodes = candidates(sweep, outcomes(sweep))
+    done: list[dict[Pair, Outcome]] = []
+    for name in pairing.ROUNDS:
+        if (sweep.folder / name).exists():
+            mine = begin_or_resume.resume(sweep.folder, name, slurm, pace.result_wait)
+        else:
+            chosen = pairing.again(nodes, _verdicts(done)) if done else pairing.first(nodes)
+            if not chosen:
+                return
+            mine = begin_or_resume.begin(_round(sweep, name, chosen))
+        print_line(f"MPI between nodes: {len(mine.jobs)} pair{'' if len(mine.jobs) == 1 else 's'} ({name})")
+        job_loop.measure(mine, slurm, pace)
+        done.append(_by_pair(mine))
+
+
+def _round(sweep: Sweep, name: str, chosen: Sequence[Pair]) -> Sweep:
+    now, level = time.time(), LEVELS[PAIR]
+    return replace(
+        sweep, folder=sweep.folder / name, part_of=sweep.name, level=PAIR, jobs=jobs_for(chosen), minutes=level.minutes,
+        started=now, deadline=now + level.hours * 3600,
+    )  # fmt: skip
 
 
 def candidates(sweep: Sweep, found: Sequence[Outcome]) -> list[str]:
@@ -85,32 +104,25 @@ def _well(one: Outcome) -> bool:
     return all(passes(check.verdict) or check.check in LEVELS[PAIR].checks for check in read.checks)
 
 
-def measure(sweep: Sweep, controller: Controller, pace: Pace) -> None:
-    """Measure the rounds, or what is left of them."""
-    nodes = candidates(sweep, outcomes(sweep))
-    done: list[dict[Pair, str]] = []
-    for name in pairing.ROUNDS:
-        chosen = pairing.again(nodes, done) if done else pairing.first(nodes)
-        found = _round(sweep, controller, name, chosen, pace)
-        if not found:
-            return
-        done.append({pair: one.verdict for pair, one in found.items()})
-
-
 def read(sweep: Sweep, found: Sequence[Outcome]) -> PairRounds | None:
     """What the rounds found so far; None where there were none."""
-    begun = rounds_of(sweep)
-    if not begun:
-        return None
-    rounds = [_outcomes(each) for each in begun]
-    verdicts = [{pair: one.verdict for pair, one in each.items()} for each in rounds]
-    return PairRounds(tuple(rounds), pairing.judge(candidates(sweep, found), verdicts))
+    rounds = tuple(map(_by_pair, rounds_of(sweep)))
+    return PairRounds(rounds, pairing.judge(candidates(sweep, found), _verdicts(rounds))) if rounds else None
 
 
 def rounds_of(sweep: Sweep) -> list[Sweep]:
     """The rounds that were begun."""
     folders = [sweep.folder / name for name in pairing.ROUNDS]
     return [sweep_file.load(folder) for folder in folders if (folder / sweep_file.FILE).exists()]
+
+
+def _by_pair(mine: Sweep) -> dict[Pair, Outcome]:
+    found = {one.name: one for one in outcomes(mine)}
+    return {Pair(*job.nodes): found[name] for name, job in mine.jobs.items() if len(job.nodes) == 2}
+
+
+def _verdicts(rounds: Sequence[dict[Pair, Outcome]]) -> list[dict[Pair, str]]:
+    return [{pair: one.verdict for pair, one in found.items()} for found in rounds]
 
 
 def with_pairs(found: Sequence[Outcome], pairs: PairRounds) -> list[Outcome]:
@@ -126,28 +138,3 @@ def _with(one: Outcome, pairs: PairRounds, judged: NodeVerdict | None) -> Outcom
         why = pairs.last_reason(one.name)
         reason = f"{judged.words}: {why}" if why else judged.words
     return replace(one, verdict=verdict, reason=reason, pairs=judged)
-
-
-def _round(
-    sweep: Sweep, controller: Controller, name: str, chosen: Sequence[Pair], pace: Pace
-) -> dict[Pair, Outcome]:  # fmt: skip
-    now, level = time.time(), LEVELS[PAIR]
-    if (sweep.folder / name).exists():
-        mine = begin_or_resume.resume(sweep.folder, name, now)
-    elif not chosen:
-        return {}
-    else:
-        mine = replace(
-            sweep, folder=sweep.folder / name, part_of=sweep.name, level=PAIR, jobs=jobs_for(chosen), minutes=level.minutes,
-            started=now, deadline=now + level.hours * 3600,
-        )  # fmt: skip
-        begin_or_resume.begin(mine)
-    many = "s" if len(mine.jobs) > 1 else ""
-    print(f"nearfar: MPI between nodes: {len(mine.jobs)} pair{many} ({name})", file=sys.stderr)
-    job_loop.measure(mine, controller, pace)
-    return _outcomes(mine)
-
-
-def _outcomes(mine: Sweep) -> dict[Pair, Outcome]:
-    found = {one.name: one for one in outcomes(mine)}
-    return {Pair(*job.nodes): found[name] for name, job in mine.jobs.items() if len(job.nodes) == 2}

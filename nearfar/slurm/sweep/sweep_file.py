@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError, write_atomically
 from nearfar.slurm.results import joined
-from nearfar.slurm.trust import Trust
 
 SCHEMA = "nearfar-sweep/1"
 FILE = "sweep.json"
 #: The environment variable that has the number of the process that a sweep is to end with.
 PARENT = "NEARFAR_SWEEP_PARENT"
 #: Fields of a sweep that the file says otherwise, or not: its place is the folder, its jobs have entries of their own.
-_APART = ("folder", "jobs", "resumed")
+_APART = ("folder", "jobs")
+#: What a job is called that was taken back before it started: no job starts on its node, others want it, its time is over.
+WITHDRAWN = ("refused", "busy", "DEADLINE")
 #: How a nightly job ends that made way for others, or never had its turn.
 _MADE_WAY = ("waiting", "busy", "PREEMPTED", "DEADLINE")
-
-_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(eq=False)
@@ -50,9 +50,19 @@ class SweepJob:
         return joined(self.nodes)
 
     @property
+    def waiting(self) -> bool:
+        """It has yet to be submitted."""
+        return self.job_id is None and not self.ended
+
+    @property
     def outstanding(self) -> bool:
         """It was submitted, and may still leave a result."""
         return self.job_id is not None and not self.ended
+
+    @property
+    def queued(self) -> bool:
+        """It has not started, and nobody has taken it back."""
+        return not self.ended and self.state in ("waiting", "PENDING")
 
     @property
     def made_way(self) -> bool:
@@ -83,7 +93,7 @@ class Sweep(SweepOptions):
     ``minutes``: a job's time limit; ``started`` and ``deadline`` are in seconds since 1970; ``gres`` is by node, as sbatch takes
     it; ``left_out``: why a node of the partition is not even tried. ``mpi_pairs``: MPI between nodes follows, in sweeps that are
     ``part_of`` this one; ``no_pairs`` says why it does not though it might. ``cluster``: Slurm's name of the cluster that has its
-    jobs. ``resumed``: Slurm may have jobs of it that the file does not know.
+    jobs. ``merged``: all its jobs have ended, those of its pairs too, and its page is made.
     """
 
     folder: Path
@@ -99,7 +109,7 @@ class Sweep(SweepOptions):
     mpi_pairs: bool = False
     no_pairs: str = ""
     cluster: str = ""
-    resumed: bool = False
+    merged: bool = False
 
     @property
     def name(self) -> str:
@@ -112,9 +122,23 @@ class Sweep(SweepOptions):
         return self.folder.parent
 
     @property
-    def job_name(self) -> str:
-        """What all its jobs are called: ``scancel --name`` takes it."""
-        return f"nearfar-{f'{self.part_of}.' if self.part_of else ''}{self.name}"
+    def job_prefix(self) -> str:
+        """What the names of all its jobs begin with, those of its pairs too. A sweep of the same name in another results directory has
+        other jobs."""
+        whole = self.folder.parent if self.part_of else self.folder
+        place = blake2b(os.path.realpath(whole).encode(), digest_size=2).hexdigest()
+        return f"nearfar-{whole.name}:{place}:"
+
+    @cached_property
+    def lanes(self) -> dict[str, str]:
+        """The lane of each node or pair: what its jobs are called. Those of one lane run one after the other."""
+        first = self.job_prefix + (f"{self.name}:" if self.part_of else "")
+        return {name: f"{first}{place % self.max_jobs}" for place, name in enumerate(self.jobs)}
+
+    @property
+    def through(self) -> bool:
+        """Nothing more comes of its jobs."""
+        return all(job.ended for job in self.jobs.values())
 
     @property
     def text(self) -> str:
@@ -167,7 +191,7 @@ def parse(folder: Path, raw: Any) -> Sweep:
         )
     try:
         jobs = list(map(_job, raw["jobs"]))
-        values = {f.name: _tuple(raw[f.name]) for f in fields(Sweep) if f.name not in _APART}
+        values = {f.name: _tuple(raw[f.name]) for f in fields(Sweep) if f.name not in _APART and f.name in raw}
         return Sweep(folder=folder, jobs={job.name: job for job in jobs}, **values)
     except (KeyError, TypeError, AttributeError) as error:
         raise CouldNotJudge(f"{path}: {error} is missing or wrong; the file was changed") from None
@@ -181,20 +205,3 @@ def _job(entry: Mapping[str, Any]) -> SweepJob:
 
 def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def original(folder: Path) -> str | None:
-    """The name of the sweep that ``folder`` is a copy of; None where it is in its own place, or its original is not beside it (it
-    was moved, has another name now, or another sweep has its name)."""
-    trust = Trust(folder.parent, {0, os.geteuid(), folder.stat().st_uid})
-    try:
-        said = trust.object(folder / FILE)
-        name = said.get("sweep")
-        # Two names of one place are no copy.
-        if not isinstance(name, str) or not _NAME.fullmatch(name) or (folder.parent / name).samefile(folder):
-            return None
-        beside = trust.object(folder.parent / name / FILE)
-    except (CouldNotJudge, OSError):
-        return None
-    same = all(beside.get(key) == said.get(key) for key in ("schema", "sweep", "started"))
-    return name if same and name != folder.name else None

@@ -1,15 +1,12 @@
-"""What ``nearfar slurm act`` tells others once it has done its work: Prometheus, and the site's hooks.
+"""What ``nearfar slurm act`` tells others once it has done its work: Prometheus, and the site's program.
 
 ``act_and_tell`` is ``act`` with both. Nothing of it changes what ``act`` decides and does.
 
-Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.findings, slurm.results, slurm.status, slurm.trust.
+Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.drains, slurm.findings, slurm.ledger, slurm.status.
 """
 
 from __future__ import annotations
 
-from .acting import ActTold, act_and_tell
+from .acting import act_and_tell
 
-__all__ = [
-    "ActTold",
-    "act_and_tell",
-]
+__all__ = ["act_and_tell"]

@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.base import NearfarError
-from nearfar.slurm.act import ActOptions, act, view
+from nearfar.slurm.act import ActOptions, ActResult, act
 from nearfar.slurm.controller import Slurm
+from nearfar.slurm.ledger import Ledger
 
-from . import fleet_metrics
-from .hooks import HookRun
-
-
-@dataclass(frozen=True)
-class ActTold:
-    """What ``act`` saw and did, and a line for each hook that failed and each file that could not be written."""
-
-    seen: view.ActView
-    done: act.ActResult
-    problems: tuple[str, ...]
+from . import fleet_metrics, on_event
 
 
-def act_and_tell(options: ActOptions, slurm: Slurm, metrics: Path | None) -> ActTold:
-    """Run ``act``, then call the site's hooks, then write what Prometheus reads (``metrics``: its directory; None: nothing).
-
-    Raises what ``act`` does, and only that.
-    """
-    hooks = HookRun(options)
-    hooks.switch_on()
+def act_and_tell(options: ActOptions, slurm: Slurm, metrics: Path | None) -> tuple[ActResult, list[str]]:
+    """Run ``act``, then tell the site's program, then write what Prometheus reads (``metrics``: its directory; None: nothing); with what
+    ``act`` did, a line for each thing that could not be told. Raises what ``act`` does, and only that."""
     began = time.monotonic()
-    seen, done = act.run(options, slurm)
+    result = act(options, slurm)
     took = time.monotonic() - began
-    hooks.tell(seen)
-    problems = list(hooks.problems)
+    problems = on_event.tell(options.state, result.view)
     if metrics is not None:
         try:
-            fleet_metrics.write(fleet_metrics.page(seen, done, options, took, hooks.waiting), metrics)
+            with Ledger.open(options.state) as ledger:
+                fleet_metrics.write(fleet_metrics.page(result, ledger, took), metrics)
         except NearfarError as error:
             problems.append(f"metrics: {error}")
-    return ActTold(seen, done, tuple(problems))
+    return result, problems

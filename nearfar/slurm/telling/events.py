@@ -1,96 +1,88 @@
-"""What a site's hooks are told of: findings that stand, drains and releases, each with a name of its own."""
+"""What happened, as rows of the ledger's table of events: findings that stand, drains, releases; each once."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
-from nearfar.slurm.act import ActOptions, view
-from nearfar.slurm.findings import CheckRun, Entry, Evidence, confirmation, summarize
+from nearfar.slurm.act import View
+from nearfar.slurm.findings import confirmation
+from nearfar.slurm.ledger import Evidence, Ledger, actions
 
-SCHEMA = "nearfar-hook/1"
-#: Lines of the log that are a drain, and those that put a node into use again.
-_DRAINS, _RELEASES = ("drain", "drain_again"), ("resume", "release")
-
-
-@dataclass(frozen=True)
-class HookEvent:
-    """Something that a hook is told of. ``id`` is the same however often it is told; ``at``: seconds since 1970. ``open``: it is told
-    as long as it stands, whenever it began; else only what came after the hook was switched on."""
-
-    hook: str
-    id: str
-    node: str
-    at: float
-    more: Mapping[str, Any] = field(default_factory=dict)
-    open: bool = False
+#: Characters of a text that the program gets: what a check reports may be of any length.
+_LONGEST = 2000
 
 
-def findings(seen: view.ActView, options: ActOptions, entries: Sequence[Entry]) -> Iterator[HookEvent]:
-    """The findings that stand: hard evidence that is open by the log, and slow figures that are confirmed."""
-    past = summarize(entries, options.policy.system)
-    judged = {one.key: one for hard in seen.decisions.hard.values() for one in hard.open}
-    for node, these in sorted(past.evidence.items()):
-        for one in these:
-            # The log does not hold why it stands: what this act has found out of it does.
-            finding = _finding(judged.get(one.key, one))
-            yield HookEvent("on-finding", one.id, node, one.found_by.known, finding, open=True)
-    for node, one in slow_figures(seen, options):
-        name = sha256("\n".join((options.policy.system, node, *map(str, one.signature))).encode()).hexdigest()[:8]
-        yield HookEvent("on-finding", f"slow-{name}", node, one.found_by.known, _finding(one), open=True)
+def note_events(ledger: Ledger, view: View) -> None:
+    """Add what has happened since the last call. A slow figure that no longer stands is another event when it does again."""
+    system = view.options.policy.system
+    with ledger.transaction():
+        for node, these in view.facts.evidence.items():
+            for each in these:
+                if each.closed_at > view.now:
+                    _add(ledger, system, f"finding-{each.id}", each.found_by.known, "finding", node, _finding(each))
+        standing = dict(_slow(view))
+        slow = "SELECT id FROM event WHERE id LIKE 'slow-%' AND NOT over AND system = ?"
+        known = {row["id"] for row in ledger.rows(slow, system)}
+        for name in known - standing.keys():
+            ledger.write("UPDATE event SET id = id || '-' || seq, over = 1 WHERE id = ?", name)
+        for name, (node, each) in standing.items():
+            _add(ledger, system, name, each.found_by.known, "finding", node, _finding(each))
+        others = {row["seq"] for row in ledger.rows("SELECT seq FROM action WHERE system != ?", system)}
+        for action in actions.actions(ledger, 0.0, *actions.DRAINS, *actions.RETURNS):
+            if action.outcome == actions.DONE and action.node is not None and action.seq not in others:
+                more: dict[str, Any] = {
+                    "reason": action.reason,
+                    "why": action.why,
+                    "check": action.check,
+                    "run": action.run,
+                }
+                if action.finding is not None:
+                    more["finding"] = action.finding.to_raw()
+                if action.kind in actions.RETURNS:
+                    more = {"by_act": action.kind != actions.RESUMED, "why": action.why}
+                kind = "drain" if action.kind in actions.DRAINS else "release"
+                _add(ledger, system, f"action-{action.seq}", action.at, kind, action.node, {"system": system, **more})
 
 
-def slow_figures(seen: view.ActView, options: ActOptions) -> Iterator[tuple[str, Evidence]]:
-    """The slow figures that may be acted on, with their nodes."""
-    by_node: dict[str, list[CheckRun]] = defaultdict(list)
-    for run in seen.runs:
-        by_node[run.node].append(run)
-    for node, runs in sorted(by_node.items()):
-        if not any(run.failures for run in runs):
-            continue
-        for one in confirmation.slow_figures(runs, options.policy, seen.past.since.get(node, 0.0), seen.now):
-            if one.stands:
-                yield node, one
+def _slow(view: View) -> Iterator[tuple[str, tuple[str, Evidence]]]:
+    """The slow figures that stand, by the names of their events."""
+    facts = view.facts
+    for node, runs in facts.runs.items():
+        for each in confirmation.slow_figures(runs, facts.policy, facts.past.since.get(node, 0.0), facts.now):
+            if each.stands:
+                what = "\n".join((facts.policy.system, node, each.found_by.check, each.finding.subject))
+                yield f"slow-{sha256(what.encode()).hexdigest()[:8]}", (node, each)
 
 
 def _finding(one: Evidence) -> dict[str, Any]:
     found = one.found_by
     return {
-        "check": found.check, "run": found.run, "finding": one.finding.to_raw(), "why": one.why or None, "source": found.source
-    }  # fmt: skip
+        "check": found.check,
+        "run": found.run,
+        "finding": one.finding.to_raw(),
+        "why": one.why or None,
+        "source": found.source,
+    }
 
 
-def drains_and_releases(entries: Sequence[Entry]) -> Iterator[HookEvent]:
-    """Those that the log knows to have been done. A drain of which it has no end counts once a later ``act`` has seen it."""
-    ends = {entry.id: entry for entry in entries if entry.outcome != "begun"}
-    begins = {entry.id: entry for entry in reversed(entries)}
-    begun: dict[str, Entry] = {}
-    for entry in entries:
-        node = entry.node
-        if node is None:
-            continue
-        end = ends.get(entry.id)
-        if entry.action in _DRAINS and entry.outcome == "begun":
-            begun.pop(node, None)
-            if end is not None and end.outcome == "done":
-                yield _drain(entry, node, end.at)
-            elif end is None or end.outcome == "unclear":
-                begun[node] = entry
-        elif entry.action == "drain_seen" and node in begun:
-            yield _drain(begun.pop(node), node, entry.at)
-        elif entry.action in _RELEASES and entry.outcome == "done":
-            first = begins[entry.id].more
-            why = first.get("why") or ("its retest passed" if "reservation" in first else None)
-            yield HookEvent("on-release", entry.id, node, entry.at, {"by_act": True, "why": why})
-        elif entry.action == "resumed_by_others":
-            yield HookEvent(
-                "on-release", entry.id, node, entry.at, {"by_act": False, "why": "somebody else has resumed it"}
-            )
+def _add(ledger: Ledger, system: str, name: str, at: float, kind: str, node: str, more: Mapping[str, Any]) -> None:
+    document = json.dumps(_cut({key: value for key, value in more.items() if value is not None}), ensure_ascii=False)
+    ledger.write(
+        "INSERT OR IGNORE INTO event (id, at, kind, node, system, document) VALUES (?, ?, ?, ?, ?, ?)",
+        name,
+        at,
+        kind,
+        node,
+        system,
+        document,
+    )
 
 
-def _drain(entry: Entry, node: str, at: float) -> HookEvent:
-    keys = ("reason", "why", "check", "finding", "run", "source")
-    return HookEvent("on-drain", entry.id, node, at, {key: entry.more[key] for key in keys if key in entry.more})
+def _cut(value: Any) -> Any:
+    """A value with its texts cut, those of its objects too."""
+    if isinstance(value, Mapping):
+        return {key: _cut(each) for key, each in value.items()}
+    return value[:_LONGEST] if isinstance(value, str) else value

@@ -12,14 +12,13 @@ from nearfar.base import NearfarError, places, user_name
 
 
 def of_owner(place: Path) -> None:
-    """Where root calls: this process goes on as the user that ``place`` belongs to, as ``sudo -u`` has it, and says so on standard
-    error. Nothing happens to others, and where ``place`` is root's or not there.
+    """Where root calls: this process goes on as the user that ``place`` belongs to, as under ``sudo -u``, and says so on standard
+    error. Nothing happens for other users, and where ``place`` is root's or not there.
 
     Raises ``NearfarError`` for a user that this machine does not know, or who cannot read this program."""
     uid = owner(place)
-    if os.geteuid() != 0 or uid in (None, 0):
+    if os.geteuid() != 0 or uid is None or uid == 0:
         return
-    assert uid is not None
     try:
         user = pwd.getpwuid(uid)
     except KeyError:
@@ -47,5 +46,4 @@ def owner(place: Path) -> int | None:
 
 def typed_as(user: int) -> str:
     """The line that does what was typed, as another user."""
-    who = ["sudo"] if user == 0 else ["sudo", "-u", user_name(user)]
-    return shlex.join([*who, "nearfar", *sys.argv[1:]])
+    return shlex.join(["sudo", *(["-u", user_name(user)] if user else []), "nearfar", *sys.argv[1:]])

@@ -19,14 +19,11 @@ def refuse(paths: Iterable[Path], users: frozenset[int], what: str) -> None:
         try:
             real = path.resolve(strict=True)
             Trust(Path("/"), users).directory(real if real.is_dir() else real.parent)
-            _refuse_writable(real, users)
         except OSError as error:
             raise NearfarError(f"{path}: {error.strerror}; {what} must be there") from None
         except CouldNotJudge as error:
-            words = str(error).removesuffix("; not counted")
-            raise NearfarError(
-                f"{words}; as root {what} must be root's alone: fix it, or run from another place"
-            ) from None
+            raise _refusal(str(error).removesuffix("; not counted"), what) from None
+        _refuse_writable(real, users, what)
 
 
 def refuse_tree(folder: Path, users: frozenset[int], what: str) -> None:
@@ -34,20 +31,13 @@ def refuse_tree(folder: Path, users: frozenset[int], what: str) -> None:
     refuse([folder], users, what)
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
-            try:
-                _refuse_writable(Path(place, name), users)
-            except CouldNotJudge as error:
-                raise _error(str(error), what) from None
-
-
-def _error(words: str, what: str) -> NearfarError:
-    return NearfarError(f"{words}; as root {what} must be root's alone: fix it, or run from another place")
+            _refuse_writable(Path(place, name), users, what)
 
 
 def interpreter(users: frozenset[int]) -> None:
     """Refuse a Python, a virtual environment or a path of modules that others can change."""
-    places = [sys.executable, sys.prefix, *(place for place in sys.path if place)]
-    refuse([path for path in map(Path, places) if path.exists()], users, "Python and its modules")
+    paths = map(Path, (sys.executable, sys.prefix, *filter(None, sys.path)))
+    refuse([path for path in paths if path.exists()], users, "Python and its modules")
 
 
 def package(users: frozenset[int]) -> None:
@@ -55,10 +45,13 @@ def package(users: frozenset[int]) -> None:
     refuse_tree(places.PACKAGE, users, "nearfar")
 
 
-def _refuse_writable(path: Path, users: frozenset[int]) -> None:
-    """Raise ``CouldNotJudge`` for a path of another user, or one that its group or everybody can write to."""
+def _refuse_writable(path: Path, users: frozenset[int], what: str) -> None:
     status = path.lstat()
     if status.st_uid not in users:
-        raise CouldNotJudge(f"{path}: belongs to user {status.st_uid}")
+        raise _refusal(f"{path}: belongs to user {status.st_uid}", what)
     if status.st_mode & 0o022 and not path.is_symlink():
-        raise CouldNotJudge(f"{path}: others can write to it (mode {status.st_mode & 0o7777:04o})")
+        raise _refusal(f"{path}: others can write to it (mode {status.st_mode & 0o7777:04o})", what)
+
+
+def _refusal(words: str, what: str) -> NearfarError:
+    return NearfarError(f"{words}; as root {what} must be root's alone: fix it, or run from another place")

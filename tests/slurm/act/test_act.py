@@ -4,212 +4,148 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from nearfar.slurm.findings import reasons
+from nearfar.slurm.controller import Slurm
+from nearfar.slurm.drains import reasons
 from tests.conftest import CHECKOUT
-from tests.support.acting import Site
+from tests.support.acting import Site, instead_of_scontrol
 from tests.support.node_results import leave, utc
 
 pytestmark = pytest.mark.slurm
-
-
-@pytest.fixture
-def asked(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file with a line for each of Slurm's commands that is called."""
-    wrappers, lines = tmp_path / "wrappers", tmp_path / "asked"
-    wrappers.mkdir()
-    for name in ("scontrol", "sinfo", "squeue", "sbatch", "sacct", "scancel"):
-        real = shutil.which(name, path=site.private.environment["PATH"])
-        (wrappers / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {lines}\nexec {real} "$@"\n')
-        (wrappers / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{wrappers}:{site.private.environment['PATH']}")
-    return lines
-
-
-def test_one_question_where_nothing_changed_and_a_node_is_asked_for_alone(site: Site, asked: Path) -> None:
-    table = "scontrol --all show nodes"
-    leave(site.results, "n1", "00000001", at=site.now - 60)
-    assert site.act() == 0
-    assert asked.read_text().splitlines() == [table]
-    leave(site.results, "n2", "00000002", at=site.now - 30, wrong="wrong data")
-    asked.write_text("")
-    assert site.act() == 0 and site.node("n2").drain
-    first, before, update, *after = asked.read_text().splitlines()
-    assert (first, update[:31]) == (table, "scontrol update nodename=n2 sta")
-    assert {line.split(" --Format")[0] for line in (before, *after)} == {"sinfo --all --noheader --Node --nodes=n2"}
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes another user's file, or becomes another user")
 
 
 def test_findings_of_a_sweep_are_acted_on(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     site.private.run(["scontrol", "update", "nodename=n4", "state=drain", "reason=bad DIMM, ticket 12"])
     leave(site.results, "n1", "00000001", at=site.now - 60)
     site.slow_twice("n2", "00000002", "00000003")
-    for node in ("n3", "n4"):
-        leave(
-            site.results,
-            node,
-            f"0000010{node[1]}",
-            at=site.now - 60,
-            wrong="wrong data" if node == "n3" else "wrong data in n4",
-        )
+    leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
+    leave(site.results, "n4", "00000104", at=site.now - 60, wrong="wrong data in n4")
     leave(site.results, "n5", "00000005", at=site.now - 60, speed=None, indeterminate="the GPU is busy")
     leave(site.results, "n6", "00000006", at=site.now - 60, speed=27.0, check="saturation_check")
+    slow = "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000003"
 
     assert site.act("--dry-run") == 0
-    assert (
-        "n2           would drain   nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000003"
-        in capsys.readouterr().out
-    )
-    assert not site.state.exists() and not site.node("n2").drain, "a dry run leaves all as it is"
+    assert f"n2           would drain   {slow}" in capsys.readouterr().out
+    assert not site.state.exists() and site.drained() == ["n4"], "a dry run leaves all as it is"
 
     assert site.act() == 0
-    said = capsys.readouterr().out
-    assert (
-        "n4           -             FAIL host_device g2:n0 cell.wrong_data run=00000104: it was drained by somebody else on"
-        in said
-    )
     found = site.slurm.nodes()
     assert {n: (s.drain, s.reason) for n, s in found.items()} == {
-        "n1": (False, None), "n5": (False, None), "n6": (False, None),
-        "n2": (True, "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000003"),
+        "n1": (False, None), "n5": (False, None), "n6": (False, None), "n2": (True, slow), "n4": (True, "bad DIMM, ticket 12"),
         "n3": (True, "nearfar: FAIL host_device g2:n0 cell.wrong_data run=00000103"),
-        "n4": (True, "bad DIMM, ticket 12"),
     }  # fmt: skip
-    assert sorted(site.log()) == [
-        ("drain", "begun", "n2"), ("drain", "begun", "n3"), ("drain", "done", "n2"), ("drain", "done", "n3"),
-    ]  # fmt: skip
-    assert site.act() == 0 and len(site.log()) == 4, "nothing is done twice"
+    read = reasons.read(slow)
+    assert read is not None and (read.check, read.what, read.figures) == (
+        "host_device", ("d2h", "g2"), ("27.1", "52.6", "GB/s"),
+    )  # fmt: skip
+    assert sorted(site.log()) == [("drain", "done", "n2"), ("drain", "done", "n3")]
+    assert site.act() == 0 and len(site.log()) == 2, "nothing is done twice"
 
 
-def test_resumed_only_by_the_check_that_drained_it_and_after_a_person(
-    site: Site, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_passing_run_resumes_nothing(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     site.slow_twice("n2", "00000002", "00000003")
     leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
     assert site.act() == 0
-    leave(site.results, "n2", "0000000a", at=time.time() + 60, check="peer_check", job=None)
-    leave(site.results, "n3", "0000010a", at=time.time() + 60, job=None)
-    assert site.act() == 0
-    assert site.node("n2").drain and site.node("n3").drain
-    leave(site.results, "n2", "0000000b", at=time.time() + 60, job=None)
-    assert site.act() == 0
-    assert not site.node("n2").drain and site.node("n3").drain
+    for node in ("n2", "n3"):
+        leave(site.results, node, f"0000020{node[1]}", at=time.time() + 60)
+    assert site.act() == 0 and site.drained() == ["n2", "n3"]
     capsys.readouterr()
-
-    assert site.run("status", "n3") == 3, "it waits for a person"
+    assert site.run("status", "n3") == 3, "it waits for an administrator"
     assert "nearfar slurm clear n3" in capsys.readouterr().out
-    assert site.run("clear", "n3", "--because", "GPU 2 replaced") == 0
-    assert site.act() == 0 and not site.node("n3").drain, "the run was begun after the person's word"
-    assert [entry for entry in site.log() if entry[1] == "done"][2:] == [
-        ("resume", "done", "n2"), ("clear", "done", "n3"), ("resume", "done", "n3"),
-    ]  # fmt: skip
 
 
-def test_who_waits_for_a_person_is_told_of(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    """A drain that the log does not know (it was moved away), one for hard evidence, and one whose reason was edited."""
-    site.slow_twice("n2", "00000002", "00000003")
+def test_another_program_s_drain_and_resume_closes_nothing(site: Site) -> None:
+    """An epilog drains for its own reason while wrong data is held or ours is replaced, and takes it back."""
+    others = ["scontrol", "update", "nodename=n2", "state=drain", "reason=/tmp not empty"]
+    resume = ["scontrol", "update", "nodename=n2", "state=resume"]
+    site.private.run(others)
+    leave(site.results, "n2", "00000103", at=site.now - 60, wrong="wrong data")
+    assert site.act() == 0 and site.node("n2").reason == "/tmp not empty"
+    site.private.run(resume)
+    leave(site.results, "n2", "00000104", at=time.time())
+    assert site.act() == 0 and str(site.node("n2").reason).endswith("run=00000103"), "its drain closed nothing"
+
+    site.private.run(others)
     assert site.act() == 0
-    (site.state / "log.jsonl").unlink()
-    leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
+    site.private.run(resume)
+    leave(site.results, "n2", "00000105", at=time.time())
+    assert site.act() == 0 and str(site.node("n2").reason).endswith("run=00000103"), "nor did it instead of ours"
+
+    site.private.run(resume)
+    assert site.act() == 0 and not site.node("n2").drain, "an administrator has resumed what nearfar had drained"
+    assert site.act() == 0 and site.drained() == []
+    assert [kind for kind, _, _ in site.log()] == ["drain", "lapsed", "drain", "resumed"]
+
+
+def test_a_drain_whose_reason_was_edited_is_told_of(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     site.slow_twice("n4", "00000004", "00000005")
     assert site.act() == 0
     site.private.run(["scontrol", "update", "nodename=n4", "state=drain", "reason=called vendor"])
+    site.act()
     capsys.readouterr()
-    expected = {
-        "n2": "nearfar slurm clear n2 --because",
-        "n3": "nearfar slurm clear n3 --because WORDS",
-        "n4": "called vendor' (act wrote 'nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000005')",
-    }
-    assert site.act() == 0
-    said = capsys.readouterr().out
-    for node, words in expected.items():
-        assert [line for line in said.splitlines() if line.startswith(f"{node}           waits ") and words in line], (
-            said
-        )
-        assert site.run("status", node) == 3
-        explained = " ".join(capsys.readouterr().out.split())
-        assert "now drained by us, waits for a person" in explained, explained
-        assert words in explained, explained
-    assert site.act("--json") == 0
-    assert {n["node"]: n["code"] for n in json.loads(capsys.readouterr().out)["nodes"] if n["waits"]} == {
-        "n2": "act.reason_unknown", "n3": "act.hard_evidence", "n4": "act.reason_edited",
-    }  # fmt: skip
-
-    assert site.run("clear", "n2", "--because", "cable replaced") == 0
-    leave(site.results, "n2", "0000000a", at=time.time() + 60, job=None)
-    assert site.act() == 0 and not site.node("n2").drain, "one word is enough"
+    site.run("status", "n4")
+    words = " ".join(capsys.readouterr().out.split())
+    assert "'called vendor' (nearfar wrote 'nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000005')" in words
 
 
-def test_the_cap_stops_drains_until_a_person_allows_them(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_five_with_wrong_data_and_a_cap_of_three(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first ``scontrol update`` fails once: the next call fills the cap, and nothing has to be allowed."""
     for node in range(1, 6):
-        leave(
-            site.results,
-            f"n{node}",
-            f"0000000{node}",
-            at=site.now - 60,
-            check=f"{'abcde'[node - 1]}_check",
-            wrong="wrong data",
-        )
-    assert site.act() == 3
-    assert "drains are stopped: no more than 3 drained within a day" in capsys.readouterr().out
-    assert [n for n, s in site.slurm.nodes().items() if s.drain] == ["n1", "n2", "n3"]
-    assert site.act() == 3 and not site.node("n4").drain, "it stays closed"
-    assert site.run("allow-drains") == 2
-    assert site.run("allow-drains", "--because", "they are really broken") == 0
-    assert site.run("allow-drains", "--because", "again") == 2
-    assert site.act() == 3
-    assert "no more than 3 of the 6 nodes of partition all drained in all" in capsys.readouterr().out
-    assert [n for n, s in site.slurm.nodes().items() if s.drain] == ["n1", "n2", "n3"]
-
-
-def test_many_nodes_at_once_drain_nobody(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    for node in range(1, 5):
-        leave(site.results, f"n{node}", f"0000000{node}", at=site.now - 60, wrong="GPU 2 is absent", code="absent")
-    assert site.act() == 3, "it waits for a person"
+        leave(site.results, f"n{node}", f"0000000{node}", at=site.now - 60, wrong="wrong data")
+    with monkeypatch.context() as patch:
+        away = "echo 'slurm_update error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
+        instead_of_scontrol(site, tmp_path / "bin", patch, away)
+        assert site.act() == 3
+        assert "Unable to contact slurm controller" in capsys.readouterr().err and site.drained() == []
+    assert site.act() == 3 and site.drained() == ["n1", "n2", "n3"]
     said = capsys.readouterr().out
-    assert said.count("on 4 of 4 nodes at once") == 5 and said.count(" held ") == 4
-    assert not any(node.drain for node in site.slurm.nodes().values())
+    assert "n4           held " in said and "no more than 3 drained within a day" in said and "WRONG DATA" in said
+    assert site.act() == 3 and site.drained() == ["n1", "n2", "n3"]
+    assert site.run("clear", "n[1-2]", "--because", "memory replaced") == 0
+    assert site.act() == 3 and site.drained() == ["n3"], "a drain that was done counts for a day, though it is cleared"
 
 
 def test_a_slurmctld_that_is_away_and_comes_back(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    site.slow_twice("n2", "00000002", "00000003")
+    leave(site.results, "n2", "00000002", at=site.now - 60, wrong="wrong data")
     site.private.stop_controller()
     try:
         began = time.monotonic()
         assert site.act() == 3
         assert time.monotonic() - began < 35
-        assert "Unable to contact slurm controller" in capsys.readouterr().err
-        assert not (site.state / "log.jsonl").exists(), "nothing was begun"
+        assert "Unable to contact slurm controller" in capsys.readouterr().err and site.log() == []
     finally:
         site.private.start_controller()
     site.slurm.wait("n2", lambda node: node.idle, 30)
-    assert site.act() == 0 and site.node("n2").drain
+    assert site.act() == 0 and site.drained() == ["n2"]
 
 
 def test_a_node_that_died_and_a_reason_that_came_in_between(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nearfar.slurm.act import act
-
+    assert site.act() == 0
     site.slow_twice("n2", "00000002", "00000003")
     leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
-    look = act.look
+    shown = Slurm.nodes
 
-    def meanwhile(*arguments: Any, **named: Any) -> act.ActView:
-        view = look(*arguments, **named)
+    def meanwhile(slurm: Slurm) -> object:
+        nodes = shown(slurm)
         site.private.run(["scontrol", "update", "nodename=n2", "state=drain", "reason=by hand"])
         site.private.run(["scontrol", "update", "nodename=n3", "state=down", "reason=Not responding"])
-        return view
+        return nodes
 
-    monkeypatch.setattr(act, "look", meanwhile)
-    assert site.act() == 3
+    with monkeypatch.context() as patch:
+        patch.setattr(Slurm, "nodes", meanwhile)
+        assert site.act() == 3
     assert (site.node("n2").reason, site.node("n3").reason) == ("by hand", "Not responding")
-    assert [entry[1] for entry in site.log()] == ["begun", "refused", "begun", "refused"]
+    assert sorted(site.log()) == [("drain", "refused", "n2"), ("drain", "refused", "n3")]
 
 
 def forged(place: Path) -> None:
@@ -228,59 +164,35 @@ def another_node(place: Path) -> None:
     place.parent.rename(place.parent.with_name("n5"))
 
 
+@root_only
 @pytest.mark.parametrize("spoil", [forged, half, no_figure, another_node])
-def test_findings_that_are_not_believed(site: Site, spoil: object, capsys: pytest.CaptureFixture[str]) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can make another user's file")
+def test_findings_that_are_not_believed(
+    site: Site, spoil: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     leave(site.results, "n2", "00000002", at=site.now - 7200, speed=27.2)
-    place = leave(site.results, "n2", "00000003", at=site.now - 60, speed=27.1)
-    spoil(place)  # type: ignore[operator]
+    spoil(leave(site.results, "n2", "00000003", at=site.now - 60, speed=27.1))
     assert site.act() == 3, "what it says of the node is not known"
     said = capsys.readouterr()
     assert "not counted" in said.err and "1 file was not believed" in said.out
-    assert not any(node.drain for node in site.slurm.nodes().values())
+    assert site.drained() == []
 
 
-def test_a_clock_ahead_another_system_and_the_same_run_twice(
-    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_clock_ahead_and_the_same_run_twice(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     leave(site.results, "n1", "00000001", at=site.now + 3600, wrong="wrong data")
     leave(site.results, "n2", "00000002", at=site.now - 60, wrong="wrong data", system="other")
     leave(site.results, "n3", "00000003", at=site.now - 7200, speed=27.0, sweep="a")
     place = leave(site.results, "n3", "00000004", at=site.now - 60, speed=27.0, sweep="b")
     subprocess.run(["cp", "-a", str(place), str(place.parent / "2")], check=True)
-    leave(site.results, "n4", "00000005", at=site.now - 60, wrong="wrong data", sweep="a")
+    leave(site.results, "n4", "00000005", at=site.now - 60, sweep="a")
     (tmp_path / "b").mkdir()
     again = leave(tmp_path / "b" / "results", "n4", "00000005", at=site.now - 60, wrong="another thing", sweep="b")
     again.parent.rename(place.parent.parent / "n4")
     assert site.act() == 3
-    said = capsys.readouterr().err
-    assert "which is not yet; set the node's clock" in said
-    assert "run 00000005 of node n4 is there twice, and not alike; neither is counted" in said
-    assert [n for n, s in site.slurm.nodes().items() if s.drain] == ["n3"]
-
-
-def test_hard_evidence_of_a_system_that_nobody_acts_for_is_told_of(
-    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As results of before a system file was written, or renamed."""
-    leave(site.results, "n1", "00000001", at=site.now - 60, wrong="wrong data", system="local")
-    leave(site.results, "n2", "00000002", at=site.now - 60, wrong="wrong data", system="other")
-    (tmp_path / "site" / "systems" / "other.yaml").write_text(
-        "system: other\nhosts: [o1]\nact: {default: drain}\npartitions:\n  - name: gpu\n"
-    )
-    assert site.act("--system", "vm") == 3
-    said = capsys.readouterr().out
-    assert "n1: hard evidence of system 'local', which nothing is done about: no system file is called so" in said
-    assert "n2" not in said, "its own act looks at it"
-
-
-def test_a_results_directory_that_others_can_write(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    leave(site.results, "n1", "00000001", at=site.now - 60, wrong="wrong data")
-    site.results.chmod(0o777)
-    assert site.act() == 3
-    assert capsys.readouterr().err == f"nearfar: {site.results}: others can write to it (mode 0777); not counted\n"
-    assert not (site.state / "log.jsonl").exists(), "nothing is done"
+    said = capsys.readouterr()
+    assert "which is not yet; set the node's clock" in said.err
+    assert "run 00000005 of node n4 is there twice, and not alike; the first counts" in said.err
+    assert "n2: hard evidence of system 'other', which nothing is done about: no system file is called so" in said.out
+    assert site.drained() == ["n3"], "a copy of a run is the same run"
 
 
 def test_a_comment_comes_and_goes(site: Site) -> None:
@@ -293,16 +205,12 @@ def test_a_comment_comes_and_goes(site: Site) -> None:
     assert (site.node("n1").comment, site.node("n5").comment) == (expected, "mine")
     leave(site.results, "n1", "00000021", at=time.time() + 30, check="saturation_check")
     assert site.act() == 0
-    assert (site.node("n1").comment, site.node("n5").comment, site.node("n1").drain) == (None, "mine", False)
-    assert [entry for entry in site.log() if entry[1] == "done"] == [
-        ("comment", "done", "n1"),
-        ("uncomment", "done", "n1"),
-    ]
+    assert (site.node("n1").comment, site.node("n5").comment, site.drained()) == (None, "mine", [])
+    assert site.log() == [("comment", "done", "n1"), ("uncomment", "done", "n1")]
 
 
+@root_only
 def test_without_the_right_to(site: Site) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can become another user")
     leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
     site.results.parent.chmod(0o755)
     for parent in site.results.parents:
@@ -310,48 +218,19 @@ def test_without_the_right_to(site: Site) -> None:
             parent.chmod(parent.stat().st_mode | 0o055)
     site.state.mkdir()
     os.chown(site.state, 65534, 65534)
-    done = subprocess.run(
-        ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-m", "nearfar", "slurm", "act", "--results",
-         str(site.results), "--state", str(site.state)],
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 2 and "needs Slurm's operator rights" in done.stderr, done.stderr + done.stdout
-    for command, code, words in (("status", 0, "suspect: 1\n  n3"), ("log", 0, "drained (not done)")):
-        asked = subprocess.run(
-            ["setpriv", "--reuid=65533", "--clear-groups", sys.executable, "-m", "nearfar", "slurm", command, "--results",
-             str(site.results), "--state", str(site.state)],
+
+    def typed(user: int, command: str) -> subprocess.CompletedProcess[str]:
+        become = ["setpriv", f"--reuid={user}", "--clear-groups", sys.executable, "-m", "nearfar", "slurm", command]
+        return subprocess.run(
+            [*become, f"--results={site.results}", f"--state={site.state}"],
             env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True,
         )  # fmt: skip
-        assert asked.returncode == code and words in asked.stdout, asked.stdout + asked.stderr
-    assert site.log() == [("drain", "begun", "n3"), ("drain", "refused", "n3")]
-    assert not site.node("n3").drain
 
-
-def test_a_retest_by_a_user_whose_results_do_not_count(
-    site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "site" / "systems" / "vm.yaml"
-    file.write_text('system: vm\nhosts: ["n[1-6]"]\nact: {trusted: [12345]}\npartitions:\n  - name: gpu\n')
-    assert site.run("retest", "n1") == 2
-    assert "the results of root do not count: add it to `act: trusted` of system 'vm'" in capsys.readouterr().err
-    assert not site.state.exists()
-
-
-def test_a_retest_into_somebody_elses_directory(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    """Root measures as that user; one whose results do not count is refused before a node is touched."""
-    if os.geteuid() != 0:
-        pytest.skip("only root can give a directory away")
-    os.chown(site.results, 65534, 65534)
-    assert site.run("retest", "n1") == 2
-    assert "the results of nobody do not count" in capsys.readouterr().err
-    assert not site.state.exists()
-
-
-def test_a_state_directory_that_others_can_write(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    site.state.mkdir()
-    site.state.chmod(0o777)
-    assert site.act() == 2
-    assert "others can write to it" in capsys.readouterr().err
+    done = typed(65534, "act")
+    assert done.returncode == 2 and "needs Slurm's operator rights" in done.stderr, done.stderr + done.stdout
+    assert site.log() == [("drain", "refused", "n3")] and site.drained() == []
+    asked = typed(65533, "status")
+    assert "n3" in asked.stdout, asked.stdout + asked.stderr
 
 
 @pytest.mark.parametrize(
@@ -362,7 +241,6 @@ def test_a_state_directory_that_others_can_write(site: Site, capsys: pytest.Capt
         ("act: {default: destroy}", "vm.yaml:3: act.default: \"destroy\": expected a step: observe, comment or drain"),
         ("act: {cap: {per_day: {nodes: 9}}}", "vm.yaml:3: act: cap: more a day than in all"),
         ("act: {intermittent: {nights: 5, of: 3}}", "vm.yaml:3: act: intermittent: 5 of 3 nights is impossible"),
-        ("act: {intermittent: {nights: 1}}", "vm.yaml:3: act.intermittent.nights"),
         ("act: {max_age: soon}", "vm.yaml:3: act.max_age: \"soon\": expected a duration such as 36h"),
     ],
 )  # fmt: skip
@@ -375,22 +253,8 @@ def test_slips_in_the_policy(
     assert words in capsys.readouterr().err
 
 
-def test_a_reason_in_slurm_is_read_back_by_the_parser(site: Site) -> None:
-    site.slow_twice("n2", "00000002", "00000003")
-    assert site.act() == 0
-    read = reasons.read(site.node("n2").reason)
-    assert read is not None
-    assert (read.check, read.what, read.run, read.figures) == (
-        "host_device",
-        ("d2h", "g2"),
-        "00000003",
-        ("27.1", "52.6", "GB/s"),
-    )
-
-
+@root_only
 def test_health_findings_count_only_as_roots(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("only root can make another user's file")
     health = tmp_path / "health"
     health.mkdir()
     for node in ("n1", "n2", "n3"):
@@ -404,6 +268,21 @@ def test_health_findings_count_only_as_roots(site: Site, tmp_path: Path, capsys:
     assert site.act("--health", str(health)) == 3
     said = capsys.readouterr().err
     assert "n1.json: belongs to user 65534" in said and "n2.json: of node n3" in said
-    assert {n: s.reason for n, s in site.slurm.nodes().items() if s.drain} == {
-        "n3": "nearfar: FAIL health g2 run=00000003"
-    }
+    assert {n: site.node(n).reason for n in site.drained()} == {"n3": "nearfar: FAIL health g2 run=00000003"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["echo 'slurm_update error: Invalid node state specified' >&2; exit 1", "exit 0"],
+    ids=["refused", "hidden"],
+)
+def test_one_node_that_slurm_does_not_drain_holds_up_no_other(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], answer: str
+) -> None:
+    for node in ("n1", "n2"):
+        leave(site.results, node, f"0000000{node[1]}", at=site.now - 60, wrong="wrong data")
+    wait = Slurm.wait
+    monkeypatch.setattr(Slurm, "wait", lambda slurm, name, until, limit: wait(slurm, name, until, 1.0))
+    instead_of_scontrol(site, tmp_path / "bin", monkeypatch, f"case $2 in nodename=n1) {answer} ;; esac")
+    assert site.act() == 3 and site.drained() == ["n2"]
+    assert "n1           not done      n1: " in capsys.readouterr().out

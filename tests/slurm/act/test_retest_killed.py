@@ -9,30 +9,25 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nearfar.base import Finding
 from nearfar.base.errors import CouldNotJudge
-from nearfar.site.drain_policy import DrainSteps, Policy
-from nearfar.slurm.act import quarantine
-from nearfar.slurm.act.quarantine import Suspect
+from nearfar.slurm.act import RetestOptions, quarantine, retesting
 from nearfar.slurm.controller import reservations
 from nearfar.slurm.controller.scontrol import Slurm
-from nearfar.slurm.findings import ActLog, CheckRun, OurDrain, summarize
+from nearfar.slurm.ledger import CheckRun, Ledger, actions, open_evidence
 from nearfar.slurm.sweep import begin_or_resume
-from nearfar.slurm.telling import events
 from tests.support import sweeping
+from tests.support.acting import Site
 from tests.support.fake_slurm import FakeSlurm
+from tests.support.played_fleet import PlayedFleet
 from tests.support.private_slurm import PrivateSlurm, needed
-
-REASON = "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=00000002"
-SUSPECT = Suspect("n1", REASON, OurDrain(1.0, REASON, "host_device_check", Finding("g2", "FAIL", "", False)))
-POLICY = Policy("vm", frozenset({os.geteuid()}), default=DrainSteps("drain", "drain"))
 
 
 class Killed(BaseException):
@@ -56,10 +51,6 @@ class Process:
             raise Killed
         return effect()
 
-    def of(self, thing: Any) -> Any:
-        """``thing`` as this process calls it."""
-        return Steps(self, thing)
-
 
 class Steps:
     """A thing each of whose calls is a step of a process."""
@@ -72,16 +63,10 @@ class Steps:
         return lambda *words, **more: self._process.step(lambda: method(*words, **more))
 
 
-@dataclass
 class Reserving(FakeSlurm):
     """A Slurm with reservations."""
 
-    reserved: dict[str, str] = field(default_factory=dict)
-
-    def __init__(self, keeps: bool) -> None:
-        super().__init__(("n1",), keeps)
-        self.reserved = {}
-        self.drain("n1", REASON, "nearfar")
+    reserved: dict[str, str]
 
     def call(self, *command: str) -> str:
         said = dict(word.split("=", 1) for word in command if "=" in word)
@@ -98,60 +83,62 @@ class Reserving(FakeSlurm):
         return ""
 
 
-def measured(verdict: str) -> Callable[..., Sequence[CheckRun]]:
-    now = time.time()
-    return lambda names, reservation: [
-        CheckRun("n1", "host_device_check", "00000009", now, now, verdict, passed=frozenset({"x"}), job=True)
-    ]
+def done_by(process: Process, fleet: PlayedFleet, doing: Callable[[Any], Any]) -> None:
+    """Let a process that is killed do something to a fleet: each write to the ledger and each call of Slurm is a step."""
+    write = Ledger.write
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ledger, "write", lambda ledger, *words: process.step(lambda: write(ledger, *words)))
+        try:
+            doing(Steps(process, fleet.slurm))
+        except (Killed, CouldNotJudge):
+            pass
 
 
-def tried(place: Path, verdict: str, steps: int | None, after: bool, keeps: bool) -> tuple[Process, Reserving, ActLog]:
-    """A retest in a process that is killed."""
+def tried(place: Path, verdict: str, steps: int | None, after: bool, keeps: bool) -> tuple[Process, PlayedFleet]:
+    """A node with wrong data, and its retest in a process that is killed."""
     place.mkdir()
-    slurm, log, process = Reserving(keeps), ActLog(place), Process(steps, after)
-    measure = measured(verdict)
-    drain = log.begin(
-        "drain", time.time(), "n1", reason=REASON, check="host_device_check", finding=SUSPECT.drained.finding.to_raw()
-    )
-    log.end(drain, "done", time.time())
-    try:
-        quarantine.retest(
-            [SUSPECT], POLICY, process.of(slurm), process.of(log), lambda *words: process.step(lambda: measure(*words))
-        )
-    except (Killed, CouldNotJudge):
-        pass
-    return process, slurm, log
+    fleet, now = PlayedFleet(place, ("n1",)), time.time()
+    fleet.slurm = Reserving(("n1",), keeps)
+    fleet.slurm.reserved = {}
+    fleet.wrong("n1")
+    fleet.act()
+    run = CheckRun("n1", "host_device_check", "00000009", now, now, verdict, level="accept", system="vm", job=True)
+    process, request = Process(steps, after), RetestOptions("n1", "accept", None, None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(retesting, "_measure", lambda *_: process.step(lambda: [run]))
+        patch.setattr(retesting, "covered", lambda *_: True)
+        done_by(process, fleet, lambda slurm: retesting.retest(request, fleet.options, slurm, lambda line: None))
+    return process, fleet
+
+
+def recovered(fleet: PlayedFleet, slurm: Any) -> None:
+    with fleet.ledger() as ledger:
+        _, still = quarantine.recover(fleet.state, slurm, ledger)
+        assert not still
 
 
 @pytest.mark.parametrize("keeps", [False, True], ids=["22.05", "25.11"])
 @pytest.mark.parametrize("verdict", ["PASS", "INDETERMINATE"])
 def test_killed_at_every_step(tmp_path: Path, verdict: str, keeps: bool) -> None:
     """Then the next process is killed, too, and the one after that ends it."""
-    whole, slurm, _ = tried(tmp_path / "whole", verdict, None, False, keeps)
-    assert slurm.node("n1").drain == (verdict != "PASS") and not slurm.reserved and whole.done > 10
+    whole, fleet = tried(tmp_path / "whole", verdict, None, False, keeps)
+    assert fleet.node("n1").drain == (verdict != "PASS") and not fleet.slurm.reserved and whole.done > 10
     for steps in range(1, whole.done + 1):
         for after in (False, True):
-            _, slurm, log = tried(tmp_path / f"{steps}-{after}", verdict, steps, after, keeps)
-            over = "quarantine_over" in {entry.action for entry in log.entries()}
-            assert slurm.node("n1").drain or slurm.reserved or over, f"in use at step {steps}"
-            second = Process(1 + steps % 6, after)
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(time, "sleep", lambda _: None)
-                try:
-                    quarantine.recover(summarize(log.entries()), second.of(slurm), second.of(log))
-                except Killed:
-                    pass
-                ended, still = quarantine.recover(summarize(log.entries()), slurm, log)  # type: ignore[arg-type]
-            assert not still and not slurm.reserved, f"step {steps}: {ended} {still}"
-            assert summarize(log.entries()).quarantines == {}
-            state = slurm.node("n1")
-            if not state.drain:
-                assert verdict == "PASS" and over, f"in use, killed at step {steps} before it had passed"
-                assert "n1" not in summarize(log.entries()).drained, f"killed at step {steps}: nobody else resumed it"
-                told = [(one.hook, one.node) for one in events.drains_and_releases(log.entries())]
-                assert told[1:] == [("on-release", "n1")], f"killed at step {steps}: told once"
+            _, fleet = tried(tmp_path / f"{steps}-{after}", verdict, steps, after, keeps)
+            over = (actions.RELEASE, "done", "n1") in fleet.did()
+            assert fleet.node("n1").drain or fleet.slurm.reserved or over, f"in use at step {steps}"
+            done_by(Process(1 + steps % 6, after), fleet, partial(recovered, fleet))
+            recovered(fleet, fleet.slurm)
+            assert not fleet.slurm.reserved, f"step {steps}"
+            with fleet.ledger() as ledger:
+                past, evidence = actions.past(ledger, time.time()), open_evidence(ledger, "vm")
+            assert not past.retests
+            if fleet.node("n1").drain:
+                assert str(fleet.node("n1").reason).endswith("run=00000001") and evidence["n1"] and past.drained["n1"]
             else:
-                assert state.reason == REASON
+                assert verdict == "PASS" and over, f"in use, killed at step {steps} before it had passed"
+                assert not evidence and not past.drained, f"killed at step {steps}: nobody else resumed it"
 
 
 # On a real Slurm, at the two moments at which most is open.
@@ -168,15 +155,15 @@ def slurm() -> Iterator[PrivateSlurm]:
 _RETEST = """\
 import sys
 from pathlib import Path
-from nearfar.slurm.act import ActOptions, act, read_policy, retest
+from nearfar.slurm.act import ActOptions, RetestOptions, act, read_policy, retest
 from nearfar.slurm.controller import Slurm
 nodes, results, state = sys.argv[1:]
 options = ActOptions(read_policy(None), Path(results), None, Path(state))
 if nodes:
-    request = retest.RetestOptions(nodes, "quick", None, "new")
-    retest.run(request, options, Slurm(), lambda line: print(line, file=sys.stderr))
+    request = RetestOptions(nodes, "quick", None, "new")
+    retest(request, options, Slurm(), lambda line: print(line, file=sys.stderr))
 else:
-    print(*act.run(options, Slurm())[1].recovered)
+    print(*act(options, Slurm()).recovered)
 """
 
 
@@ -284,3 +271,23 @@ def test_killed_at_an_order_to_slurm(slurm: PrivateSlurm, retested: Retested, mo
         assert not state.node("n1").drain and reservations.show(state), "it has passed"
         retested.started("").communicate(timeout=60)
         assert not state.node("n1").drain and reservations.show(state) == []
+
+
+def test_the_end_of_a_retest_that_slurmctld_had_not_saved_when_it_was_killed(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.slow_twice("n2", "00000002", "00000003")
+    assert site.act() == 0 and site.act() == 0
+    reason = site.node("n2").reason
+    assert site.run("retest", "n2", "--level", "accept") == 1, "its sweep measures nothing"
+    assert site.node("n2").drain and reservations.show(site.slurm) == []
+    with Ledger.open(site.state) as ledger:
+        [row] = ledger.rows("SELECT reservation FROM retest")
+    # As slurmctld knows it again: reserved, and in use inside the reservation.
+    reservations.make(site.slurm, row["reservation"], ["n2"], "root")
+    site.private.run(["scontrol", "update", "nodename=n2", "state=resume"])
+    site.slurm.wait("n2", lambda node: "RESERVED" in node.flags and not node.drain, 20)
+    site.act()
+    assert (site.node("n2").drain, site.node("n2").reason) == (True, reason)
+    assert reservations.show(site.slurm) == []
+    assert not [line for line in site.log() if line[0] == "resumed"]

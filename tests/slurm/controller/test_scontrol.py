@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from nearfar.base import printable, printable_lines
 from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.slurm.act import outside_slurm
 from nearfar.slurm.controller.node_names import expand, fold
 from nearfar.slurm.controller.node_state import parse_nodes
 from nearfar.slurm.controller.scontrol import Refused, Slurm, WrongOption
@@ -210,23 +209,6 @@ def test_what_is_wrong_with_an_option_is_shown(private: PrivateSlurm, option: st
 
 
 @pytest.mark.slurm
-def test_a_node_that_may_be_measured_without_a_job(private: PrivateSlurm, monkeypatch: pytest.MonkeyPatch) -> None:
-    slurm = Slurm(private.environment)
-    host = slurm.node("n1").fields["NodeHostName"]
-    monkeypatch.setattr("socket.gethostname", lambda: f"{host}.site.example")
-    with pytest.raises(NearfarError, match="not drained: jobs could start"):
-        outside_slurm.refuse_unless_free("n1", slurm)
-    slurm.update("n1", lambda node: None, state="drain", reason="repaired")
-    outside_slurm.refuse_unless_free("n1", slurm)
-    monkeypatch.setattr("socket.gethostname", lambda: "login")
-    with pytest.raises(NearfarError, match="this host is login; run this on the node itself"):
-        outside_slurm.refuse_unless_free("n1", slurm)
-    monkeypatch.setenv("SLURM_JOB_ID", "7")
-    with pytest.raises(NearfarError, match="this is a job of Slurm"):
-        outside_slurm.refuse_unless_free("n1", slurm)
-    slurm.update("n1", lambda node: None, state="resume")
-
-
 def test_a_record_of_a_recent_slurm() -> None:
     """What a newer Slurm shows beside: how it came to be reserved, when it is resumed, which instance it is."""
     text = shown("n1", "IDLE+DRAIN+RESERVED", "nearfar: FAIL health g2 run=8f3a51c0", "spare").rstrip("\n")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nearfar.slurm.controller import NodeState, versions
-from nearfar.slurm.findings.interventions import interventions
+from nearfar.slurm.controller import versions
 from tests.conftest import CHECKOUT
-from tests.slurm.act.test_decide import NOW, state
-from tests.slurm.findings.test_hard_evidence import FOUND, Log, busy, by
 from tests.support import private_slurm
 
 
@@ -33,44 +29,6 @@ def test_each_difference_is_in_the_manual() -> None:
         row = f"| {versions.words(each.since)} | {each.what} | `{each.where}` |"
         assert row in text, row
         assert each.holds(each.since) and not each.holds((each.since[0], each.since[1] - 1))
-
-
-@pytest.mark.parametrize(
-    ("reason", "person"),
-    [
-        ("Prolog/Epilog failure", False), ("reboot requested : reboot issued", False), ("SlurmdSpoolDir is full", False),
-        ("I look at it", True),
-    ],
-)  # fmt: skip
-def test_a_reason_that_slurm_gave_by_itself_is_no_persons_word(reason: str, person: bool) -> None:
-    """As a person's it would take hard evidence for seen to, once the node is in use again."""
-    node = by(state("n1", "DRAIN", reason=reason), 10)
-    found = list(interventions("n1", (), node, Log().evidence(FOUND, 49).past, NOW))
-    assert any(each.person for each in found) == person
-
-
-@pytest.mark.parametrize(
-    ("node", "person"),
-    [
-        (state("n1", "DRAIN", "REBOOT_ISSUED", reason="kernel"), False),
-        (state("n1", reason="kernel : reboot issued"), False),
-        (state("n1", reason="kernel"), True),
-        (state("n1", "DRAIN", reason="ticket 12"), True),
-        (state("n1", "DRAIN", reason="ticket 12 : reboot issued"), False),
-    ],
-    ids=[
-        "while it reboots",
-        "in use again after it",
-        "drained and resumed",
-        "drained",
-        "drained, whenever, and rebooted",
-    ],
-)
-def test_a_reboot_with_a_persons_reason_is_a_reboot(node: NodeState, person: bool) -> None:
-    """``scontrol reboot ASAP reason=kernel`` drains a node meanwhile, and Slurm keeps the reason."""
-    in_use = replace(node, fields=busy(9))
-    found = list(interventions("n1", (), by(in_use, 10), Log().evidence(FOUND, 49).past, NOW))
-    assert any(each.person for each in found) == person
 
 
 def test_an_installation_that_lacks_a_program_is_no_reason_to_test_another(

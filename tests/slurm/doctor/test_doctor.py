@@ -1,414 +1,268 @@
-"""The doctor: an installed site that is well, one thing wrong at a time, and that it changes nothing."""
+"""The doctor: an installation that is well, one thing wrong at a time, and that it changes nothing."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from nearfar import __version__
 from nearfar.base import utc_text, validator
 from nearfar.cli import main
 from nearfar.slurm.controller import Slurm
-from nearfar.slurm.findings import ActLog
-from tests.support.node_results import leave
 from tests.support.private_slurm import PrivateSlurm, needed
 
-SYSTEM = 'system: vm\nhosts: ["n[1-9]"]\nact:\n  trusted: [root]\n  default: drain\npartitions:\n  - name: gpu\n'
+SYSTEM = (
+    'system: vm\nhosts: ["n[1-9]"]\nact:\n  trusted: [root, nobody]\n  default: drain\npartitions:\n  - name: gpu\n'
+)
 NODE = """\
 NodeName={name} Arch=x86_64 CoresPerSocket=1
    CPUAlloc=0 CPUEfctv=1 CPUTot=1 CPULoad=0.00
    State={state} ThreadsPerCore=1
    Partitions=gpu
-   LastBusyTime=2026-01-01T00:00:00
+   LastBusyTime={busy}
 
 """
+QUESTIONS = [
+    "Slurm", "rights of act", "site's files", "scripts", "nightly timer", "act timer", "results", "health findings", "two users",
+    "slurm.conf",
+]  # fmt: skip
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0, reason="only root's findings count, and only root becomes another user"
-)
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives directories away")
 
 
 class Site:
-    """An installation below a directory that stands for ``/``, and a stand-in for Slurm whose answers are files."""
+    """An installation below a directory that stands for ``/``, and a stand-in for Slurm and systemd whose answers are files."""
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder, self.root, self.results, self.state = folder, folder / "root", folder / "results", folder / "state"
-        self.collected, self.bin, self._capsys = folder / "collected", folder / "bin", capsys
-        for path in (folder / "site" / "systems", self.results, self.state, self.collected, self.bin, self.root):
+        self.findings, self.bin, self._capsys = folder / "findings", folder / "bin", capsys
+        for path in (folder / "site" / "systems", self.results / "night", self.state, self.findings, self.bin):
             path.mkdir(parents=True)
+        os.chown(self.results, 65534, 65534)
         (folder / "site" / "systems" / "vm.yaml").write_text(SYSTEM)
-        self.tool("crond", "exit 0")
-        self.tool("rsync", "exit 0")
-        self.tool("ssh", "exit 0")
-        self.tool(
-            "scontrol",
-            f"""
-echo "$*" >>{folder}/asked
-case "$*" in
---version) echo slurm 23.11.4;;
-*config) cat {folder}/config;;
-*) cat {folder}/nodes;;
-esac""",
-        )
-        self.config(HealthCheckProgram="/etc/nearfar/health-check", HealthCheckInterval="300 sec", HealthCheckNodeState="IDLE,CYCLE",
-                    Prolog="/etc/nearfar/prolog", PrologFlags="Alloc,X11", Epilog="/etc/nearfar/epilog")  # fmt: skip
+        self.tool("scontrol", f"""
+            echo "$*" >>{folder}/asked
+            case "$*" in --version) echo slurm 23.11.4;; *config) cat {folder}/config;; *) cat {folder}/nodes;; esac""")  # fmt: skip
+        self.systemd()
+        self.config()
         self.nodes(n1="IDLE", n2="IDLE")
-        for name in ("n1", "n2"):
-            (self.collected / f"{name}.json").write_text(json.dumps(look(name)))
-        (self.state / "read.json").write_text("{}")
+        for path in (self.findings / "n1.json", self.findings / "n2.json", self.state / "ledger.db"):
+            path.touch()
         self.install()
 
     def install(self, *words: str) -> None:
         """As it should be; ``words`` change that."""
-        assert main(["slurm", "install", "--partition=gpu", f"--results={self.results}", "--user=root", f"--state={self.state}",
-                     f"--collect={self.collected}", f"--root={self.root}", "--timer=cron", "--apply", f"--slurm-bin={self.bin}",
-                     "--what", "act", "health", "prolog", "epilog", *words]) == 0  # fmt: skip
+        order = [
+            f"--results={self.results}",
+            f"--health-output={self.findings}",
+            f"--state={self.state}",
+            f"--root={self.root}",
+        ]
+        assert main(["slurm", "install", "--partition=gpu", "--user=nobody", *order, "--apply", *words]) == 0
         self._capsys.readouterr()
 
     def tool(self, name: str, text: str) -> None:
         (self.bin / name).write_text(f"#!/bin/sh\n{text}\n")
         (self.bin / name).chmod(0o755)
 
+    def systemd(self, **changed: str) -> None:
+        """All units as they should be, but for the properties that are named."""
+        texts = []
+        for part in ("nightly", "act"):
+            timer = {"LoadState": "loaded", "ActiveState": "active", "UnitFileState": "enabled"}
+            service = {"ExecMainStatus": "0", "Result": "success"}
+            for unit, state in (("timer", timer), ("service", service)):
+                shown = {
+                    "Id": f"nearfar-{part}.{unit}",
+                    **{name: changed.get(name, value) for name, value in state.items()},
+                }
+                texts.append("\n".join(f"{name}={value}" for name, value in shown.items()))
+        self.tool("systemctl", "cat <<'END'\n" + "\n\n".join(texts) + "\nEND")
+
     def config(self, **settings: str) -> None:
-        lines = [
-            "Configuration data as of 2026-11-20T09:00:00",
-            "ClusterName             = x",
-            "SlurmUser               = slurm(64030)",
-        ]
-        lines += [f"{name:<23} = {value}" for name, value in settings.items()]
-        (self.folder / "config").write_text("\n".join(lines) + "\n")
+        right = {
+            "ClusterName": "x", "SlurmUser": "slurm(64030)", "HealthCheckProgram": "/etc/nearfar/health-check",
+            "HealthCheckInterval": "300 sec", "HealthCheckNodeState": "IDLE,CYCLE", "Prolog": "/etc/nearfar/prolog",
+            "PrologFlags": "Alloc,X11", "Epilog": "/etc/nearfar/epilog", **settings,
+        }  # fmt: skip
+        (self.folder / "config").write_text("".join(f"{name:<23} = {value}\n" for name, value in right.items()))
 
-    def nodes(self, **states: str) -> None:
-        (self.folder / "nodes").write_text(
-            "\n".join(NODE.format(name=name, state=state) for name, state in states.items())
-        )
+    def nodes(self, busy: float = 0.0, **states: str) -> None:
+        since = utc_text(busy).removesuffix("Z")
+        text = "\n".join(NODE.format(name=name, state=state, busy=since) for name, state in states.items())
+        (self.folder / "nodes").write_text(text)
 
-    def result(self, node: str, run: str, *, at: float, version: str = __version__) -> Path:
-        place = leave(self.results, node, run, at=at)
-        path = next(place.glob("*/*/verdict.json"))
-        keys = ("hostname", "product", "node_type", "program", "started", "seconds", "mpi")
-        measured = {**dict.fromkeys(keys), "kind": "measured", "version": version, "quick": False, "gpus": []}
-        path.write_text(json.dumps({**json.loads(path.read_text()), "measurement": measured}))
-        result = json.loads((place / "result.json").read_text())
-        result["files"][str(path.relative_to(place))] = path.stat().st_size
-        (place / "result.json").write_text(json.dumps(result))
-        os.utime(place, (at, at))
-        return place
-
-    def doctor(self) -> tuple[int, dict[str, list[tuple[str, str]]]]:
-        """The exit code, and by subject what is not OK."""
+    def doctor(self) -> tuple[int, dict[str, str]]:
+        """The exit code, and the words and remedies of what is not well, by question."""
         self._capsys.readouterr()
         code = main(["slurm", "doctor", "--json", f"--root={self.root}"])
-        said = json.loads(self._capsys.readouterr().out)
-        assert [error.message for error in validator("doctor-1").iter_errors(said)] == []
-        assert said["schema"] == "nearfar-doctor/1"
-        found: dict[str, list[tuple[str, str]]] = {}
-        for answer in said["answers"]:
-            assert (answer["remedy"] is not None) == (answer["verdict"] == "problem") or answer[
-                "verdict"
-            ] == "not looked at"
-            if answer["verdict"] != "OK":
-                found.setdefault(answer["about"], []).append(
-                    (answer["verdict"], f"{answer['words']} → {answer['remedy']}")
-                )
-        return code, found
-
-
-def look(node: str) -> dict[str, object]:
-    return {"schema": "nearfar-health/1", "run": f"0000000{node[-1]}", "node": node, "hostname": node, "time": utc_text(),
-            "boot": None, "seconds": 0.1, "verdict": "PASS", "system": "vm", "partition": "gpu", "findings": [], "last": None}  # fmt: skip
+        document = json.loads(self._capsys.readouterr().out)
+        assert [error.message for error in validator("doctor-1").iter_errors(document)] == []
+        for answer in document["answers"]:
+            assert (answer["remedy"] is not None) == (answer["verdict"] == "problem")
+        bad = {each["about"]: f"{each['words']} → {each['remedy']}" for each in document["answers"] if each["remedy"]}
+        assert code == (3 if bad else 0)
+        return code, bad
 
 
 @pytest.fixture
 def site(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Site:
-    monkeypatch.delenv("SLURM_CONF", raising=False)
+    for name in ("SLURM_CONF", "NEARFAR_METRICS", "NEARFAR_STATE"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    # What stands on this machine stands below the root in these tests.
-    monkeypatch.setattr("nearfar.slurm.doctor.directories_kept.denied", lambda user, wants: [])
     # The published files are looked at by other tests.
-    monkeypatch.setattr("nearfar.slurm.doctor.site_files_clean.site_directories", lambda: [tmp_path / "site"])
-    made = Site(tmp_path, capsys)
-    made.result("n1", "aaaa0001", at=time.time() - 60)
-    return made
+    monkeypatch.setattr("nearfar.slurm.doctor.about_files.site_directories", lambda: [tmp_path / "site"])
+    return Site(tmp_path, capsys)
 
 
-def test_all_is_well(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_is_well_and_nothing_changes(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     before = {path: path.stat().st_mtime_ns for path in site.folder.rglob("*") if path.name != "asked"}
     assert main(["slurm", "doctor", f"--root={site.root}"]) == 0
-    said = capsys.readouterr().out
-    assert said.splitlines()[-1].startswith("all is well (")
-    assert (
-        "dry walk: a GPU absent from n1 (made up): act would drain it with 'nearfar: FAIL health g0 gpu.missing run=d0c70000'"
-        in said
-    )
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0].removeprefix("OK").strip() for line in lines[:-1]] == QUESTIONS
+    assert lines[-1] == "all is well" and "two users: nobody measures, root drains" in lines[8]
     assert {path: path.stat().st_mtime_ns for path in site.folder.rglob("*") if path.name != "asked"} == before
     asked = (site.folder / "asked").read_text()
     assert "update" not in asked and "create" not in asked
 
 
+def age(path: Path, hours: float) -> None:
+    os.utime(path, (time.time() - 3600 * hours,) * 2)
+
+
+def edit(path: Path, text: str, by: str = "") -> None:
+    path.write_text(path.read_text().replace(text, by) if text else by)
+
+
 Break = Callable[[Site], object]
 
 
-def edited(site: Site) -> None:
-    path = site.root / "etc/nearfar/act"
-    path.write_text(path.read_text() + "# mine\n")
-
-
-def gone(site: Site) -> None:
-    (site.root / "etc/nearfar/prolog").unlink()
-
-
-def open_to_all(site: Site) -> None:
-    (site.root / "etc/nearfar/epilog").chmod(0o777)
-
-
-def from_the_future(site: Site) -> None:
-    site.result("n2", "aaaa0002", at=time.time() + 7200)
-
-
-def foreign(site: Site) -> None:
-    (site.results / "theirs").mkdir()
-    os.chown(site.results / "theirs", 12345, 12345)
-
-
-def believed_of_nobody(site: Site) -> None:
-    (site.results / "s-aaaa0001/nodes/n1/1/result.json").chmod(0o666)
-
-
-def older(site: Site) -> None:
-    site.result("n2", "aaaa0003", at=time.time() - 30, version="0.0.9")
-
-
-def stopped(site: Site) -> None:
-    line = {"schema": "nearfar-act-log/1", "time": "2026-11-20T09:00:00.000000Z", "action": "latch", "outcome": "done", "id": "1",
-            "why": "too many"}  # fmt: skip
-    (site.state / "log.jsonl").write_text(json.dumps(line) + "\n")
-
-
-def used_up(site: Site) -> None:
-    """One was drained an hour ago and released; one is down, and somebody has drained another."""
-    ActLog(site.state).note("drain", time.time() - 3600, "n3", why="x", reason="x", check="health")
-    system = site.folder / "site/systems/vm.yaml"
-    caps = "{per_day: {nodes: 2, share: 0.3}, in_all: {nodes: 9, share: 0.9}, available: {nodes: 3}}"
-    system.write_text(system.read_text().replace("  default: drain\n", f"  default: drain\n  cap: {caps}\n"))
-    by = "   Reason=ticket 12 [alice@2026-11-20T09:00:00]\n"
-    site.nodes(n1="IDLE", n2="DOWN", n3="IDLE", n4="IDLE+DRAIN")
-    nodes = site.folder / "nodes"
-    before, mine, after = nodes.read_text().partition("NodeName=n4")
-    nodes.write_text(before + mine + after.replace("   LastBusyTime", by + "   LastBusyTime"))
-
-
-def silent(site: Site) -> None:
-    os.utime(site.collected / "n2.json", (time.time() - 86400, time.time() - 86400))
-
-
-def long_ago(site: Site) -> None:
-    os.utime(site.state / "read.json", (time.time() - 86400, time.time() - 86400))
-
-
-def no_policy(site: Site) -> None:
-    (site.folder / "site/systems/vm.yaml").write_text("system: vm\npartitions: [{name: gpu}]\n")
-
-
-def slip(site: Site) -> None:
-    (site.folder / "site/systems/other.yaml").write_text("systm: other\n")
-
-
 @pytest.mark.parametrize("wrong, about, words", [
-    (edited, "files of act", "/etc/nearfar/act: edited since it was installed"),
-    (gone, "files of prolog", "/etc/nearfar/prolog: No such file or directory"),
-    (open_to_all, "files of epilog", "mode 0777, expected 0755 → chmod 755 /etc/nearfar/epilog"),
-    (lambda site: site.config(Prolog="/etc/slurm/mine"), "slurm.conf", "Prolog is /etc/slurm/mine → Prolog=/etc/nearfar/prolog"),
-    (from_the_future, "clocks", "which is not yet"),
-    (foreign, "owners of results", "theirs (user 12345)"),
-    (believed_of_nobody, "results", "others can write to it (mode 0666)"),
-    (older, "versions", "n2 with 0.0.9"),
-    (stopped, "drains", "drains are stopped: too many → nearfar slurm status; they are really broken: nearfar slurm allow-drains"),
-    (used_up, "drains", "no node more can be drained: no more than 1 of the 4 nodes of partition gpu drained within a day "
-                        "(act, in use again: n3)"),
-    (used_up, "drains", "at least 3 must stay (DOWN: n2; alice: n4)"),
-    (used_up, "dry walk", "for the same reason as drains"),
-    (lambda site: (site.folder / "site").chmod(0o777), "health check as root", "others can write to it (mode 0777)"),
-    (silent, "looks of the nodes", "n2: idle, and no look in"),
-    (long_ago, "last act", "24 hours ago"),
-    (no_policy, "what act may do", "no file of site/systems/ says what `act` may do"),
-    (slip, "site's files", "other.yaml:1"),
-    (lambda site: site.results.chmod(0o777), "directory", "others can write to it (mode 0777)"),
-    (lambda site: os.chown(site.state, 12345, 0), "directory", "belongs to user 12345, not to root"),
-    (lambda site: site.nodes(n1="IDLE+DRAIN", n2="WHAT?"), "slurmctld", ""),
-    (lambda site: (site.folder / "nodes").write_text("rubbish\n"), "slurmctld", "scontrol shows no nodes but 'rubbish'"),
     (lambda site: site.tool("scontrol", "echo slurm 19.05.1"), "Slurm", "too old"),
-    (lambda site: site.tool("scontrol", "exit 1"), "Slurm", "exit code 1"),
+    (lambda site: site.tool("scontrol", "exit 1"), "Slurm", "exit code 1 → scontrol ping; for another Slurm: nearfar slurm install"),
+    (lambda site: (site.folder / "nodes").write_text("rubbish\n"), "Slurm", "scontrol shows no nodes but 'rubbish'"),
+    (lambda site: site.install("--partition=cpu"), "Slurm", "partition cpu has no nodes → nearfar slurm install --partition NAME --apply"),
+    (lambda site: (site.install("--act-user=daemon"), site.tool("sacctmgr", "echo None")), "rights of act",
+     "daemon may not drain nodes → sacctmgr modify user daemon set adminlevel=operator"),
+    (lambda site: (site.install("--act-user=daemon"), site.tool("sacctmgr", "exit 1")), "rights of act", "neither root nor SlurmUser"),
+    (lambda site: edit(site.folder / "site/systems/vm.yaml", "system:", "systm:"), "site's files", "vm.yaml:1"),
+    (lambda site: edit(site.folder / "site/systems/vm.yaml", "", "system: vm\npartitions: [{name: gpu}]\n"), "site's files",
+     "no system's file has an `act` section → add to site/systems/NAME.yaml: act: {trusted: [root, nobody]}"),
+    (lambda site: edit(site.folder / "site/systems/vm.yaml", ", nobody"), "site's files", "results of nobody are not trusted"),
+    (lambda site: edit(site.root / "etc/nearfar/act", "slurm act", "slurm act -h"), "scripts",
+     "etc/nearfar/act → nearfar slurm install --apply"),
+    (lambda site: (site.root / "etc/nearfar/prolog").unlink(), "scripts", "etc/nearfar/prolog"),
+    (lambda site: (site.root / "etc/nearfar/epilog").chmod(0o777), "scripts", "etc/nearfar/epilog"),
+    (lambda site: site.systemd(ActiveState="inactive"), "act timer", "loaded, inactive, enabled → systemctl daemon-reload && "),
+    (lambda site: site.systemd(UnitFileState="disabled"), "nightly timer", "loaded, active, disabled → systemctl daemon-reload"),
+    (lambda site: site.systemd(Result="exit-code", ExecMainStatus="2"), "act timer", "exit code 2 → journalctl -u nearfar-act.service"),
+    (lambda site: site.systemd(Result="timeout", ExecMainStatus="15"), "nightly timer", "timeout"),
+    (lambda site: site.tool("systemctl", "echo 'not booted with systemd' >&2; exit 1"), "act timer", "not booted with systemd"),
+    (lambda site: age(site.results / "night", 40), "nightly timer", "ran 40 hours ago → to see why: systemctl start"),
+    (lambda site: (site.results / "night").rmdir(), "nightly timer", "has not run yet"),
+    (lambda site: age(site.state / "ledger.db", 1), "act timer", "ran 60 minutes ago"),
+    (lambda site: site.results.chmod(0o777), "results", "others can write to it (mode 0777); its results are refused → chmod go-w"),
+    (lambda site: os.chown(site.results, 12345, 0), "results", "12345, not to nobody → chown nobody"),
+    (lambda site: shutil.rmtree(site.results), "results", "No such file or directory → install -d -o nobody"),
+    (lambda site: site.folder.chmod(0o777), "results", "others can write to it (mode 0777)"),
+    (lambda site: age(site.findings / "n2.json", 24), "health findings", "none from n2 in"),
+    (lambda site: shutil.rmtree(site.findings), "health findings", "No such file or directory → install -d -o root"),
+    (lambda site: site.install("--act-user=nobody"), "two users", "nobody both measures and drains: who can write results can drain"),
+    (lambda site: os.chown(site.state, 65534, 0), "two users", "belongs to nobody, not to root → chown -R root"),
+    (lambda site: site.config(Prolog="/etc/slurm/mine"), "slurm.conf",
+     "missing: Prolog=/etc/nearfar/prolog (now: /etc/slurm/mine; to keep both, call /etc/nearfar/prolog from it and"),
 ])  # fmt: skip
 def test_one_thing_is_wrong(site: Site, wrong: Break, about: str, words: str) -> None:
     wrong(site)
-    code, found = site.doctor()
-    if not words:  # nothing that is the installation's
-        assert code == 0, found
-        return
-    assert code == 1 and about in found, found
-    assert any(words in said and verdict == "problem" for verdict, said in found[about]), found
+    code, bad = site.doctor()
+    assert code == 3 and words in bad.get(about, ""), bad
+    others = set(bad) - {about, "nightly timer", "act timer", "two users", "rights of act"}
+    assert about == "Slurm" or not others, bad
 
 
-def test_a_slurm_that_does_not_answer_is_waited_for_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nearfar.slurm.doctor.installed_site._PATIENCE", 0.5)
+def test_a_slurm_that_hangs_is_waited_for_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nearfar.slurm.doctor.installation._PATIENCE", 0.5)
     site.tool("scontrol", f"echo asked >>{site.folder}/calls; exec sleep 60")
     began = time.monotonic()
-    code, found = site.doctor()
-    assert time.monotonic() - began < 20 and code == 1
-    assert "no answer within" in found.pop("Slurm")[0][1], "said once"
-    [(verdict, words)] = found["slurm.conf, results, drains"]
-    assert (verdict, words) == ("problem", "for the same reason as Slurm → fix Slurm first") and len(found) == 1, found
-    assert (site.folder / "calls").read_text().count("asked") == 1
-    assert "dry walk" not in found, "a node is pretended"
+    _, bad = site.doctor()
+    assert time.monotonic() - began < 20 and (site.folder / "calls").read_text().count("asked") == 1
+    assert "no answer within" in bad.pop("Slurm")
+    assert set(bad) == {"health findings", "slurm.conf"} | ({"rights of act"} & set(bad)), bad
+    assert bad["slurm.conf"] == "not known: Slurm does not answer → scontrol ping"
 
 
-def test_one_cause_is_said_once(site: Site) -> None:
-    no_policy(site)
-    _, found = site.doctor()
-    assert set(found) == {"what act may do", "owners of results, results, hooks, drains, dry walk"}, found
+def test_only_idle_nodes_owe_findings(site: Site) -> None:
+    age(site.findings / "n2.json", 24)
+    site.nodes(busy=time.time() - 600, n1="IDLE", n2="IDLE")
+    assert site.doctor() == (0, {}), "idle for ten minutes"
+    site.nodes(n1="IDLE", n2="ALLOCATED")
+    assert site.doctor() == (0, {})
+    age(site.findings / "n1.json", 24)
+    site.nodes(n1="ALLOCATED", n2="ALLOCATED")
+    assert "none from n[1-2]" in site.doctor()[1]["health findings"]
 
 
-@pytest.mark.parametrize("busy, looks, verdict, words", [
-    (600, False, "not looked at", "2 nodes of gpu idle, none of them for 30 minutes yet; no look left since"),
-    (600, True, "OK", "2 nodes of gpu idle, none of them for 30 minutes yet; 2 looks left since"),
-    (86400, True, "OK", "all 2 that were idle for 30 minutes left one since (2 looks in all)"),
-])  # fmt: skip
-def test_looks_of_nodes_that_have_just_become_idle(
-    site: Site, capsys: pytest.CaptureFixture[str], busy: float, looks: bool, verdict: str, words: str
-) -> None:
-    since = utc_text(time.time() - busy).removesuffix("Z")
-    nodes = site.folder / "nodes"
-    nodes.write_text(nodes.read_text().replace("2026-01-01T00:00:00", since))
-    if not looks:
-        for path in site.collected.iterdir():
-            path.unlink()
-    main(["slurm", "doctor", f"--root={site.root}"])
-    [line] = [line for line in capsys.readouterr().out.splitlines() if "looks of the nodes" in line]
-    assert line == f"{verdict:<14} looks of the nodes: {words}"
+def test_only_installed_parts_are_asked_about(site: Site) -> None:
+    site.config(Prolog="(null)", Epilog="(null)", HealthCheckProgram="(null)")
+    shutil.rmtree(site.findings)
+    edit(site.folder / "site/systems/vm.yaml", "", "system: vm\npartitions: [{name: gpu}]\n")
+    site.install("--what", "nightly")
+    assert site.doctor() == (0, {})
 
 
-@pytest.mark.parametrize("wrong", [edited, older, no_policy, slip, gone])
-def test_what_to_do_can_be_typed_as_it_is(site: Site, wrong: Break) -> None:
-    wrong(site)
-    site.config()
-    for answers in site.doctor()[1].values():
-        assert not [words for _, words in answers if "…" in words.split("→")[1]]
-    installed = json.loads((site.root / "etc/nearfar/installed.json").read_text())
-    installed["parts"]["act"]["version"] = "0.0.1"
-    (site.root / "etc/nearfar/installed.json").write_text(json.dumps(installed))
-    [said] = [words for _, words in site.doctor()[1]["files of act"] if "0.0.1" in words]
-    line = said.split(" → ")[1]
-    assert line == f"nearfar slurm install --root={site.root} --apply"
-    assert main([*line.split()[1:], "--force"]) == 0 and "files of act" not in site.doctor()[1]
-
-
-def test_those_that_are_told(site: Site) -> None:
-    folder, hook = site.folder / "textfiles", site.folder / "hook"
-    system = site.folder / "site" / "systems" / "vm.yaml"
-    system.write_text(SYSTEM.replace("  default:", f"  hooks: {{on-drain: {hook}}}\n  default:"))
-    site.install(f"--metrics={folder}")
-    found = site.doctor()[1]
-    assert found["on-drain"] == [("problem", f"{hook}: No such file or directory → write it, or name another")]
-    assert found["text files for Prometheus"] == [
-        ("problem", f"{folder}: no such directory → make it, and have node_exporter read it")
-    ]
-    hook.write_text("#!/bin/sh\n")
-    hook.chmod(0o755)
-    folder.mkdir()
-    assert "act has written none yet" in site.doctor()[1]["text files for Prometheus"][0][1]
-    (folder / "nearfar-fleet.prom").touch()
-    os.utime(folder / "nearfar-fleet.prom", (time.time() - 3600,) * 2)
-    assert "60 minutes old" in site.doctor()[1]["text files for Prometheus"][0][1]
-    os.utime(folder / "nearfar-fleet.prom")
-    assert not {"on-drain", "text files for Prometheus"} & set(site.doctor()[1])
+def test_cron_starts_it(site: Site) -> None:
+    site.install("--timer=cron")
+    site.tool("crond", "exit 0")
+    assert site.doctor() == (0, {})
 
 
 def test_a_wrapper_of_the_sites_own_that_calls_ours(site: Site) -> None:
-    folder = site.folder / "prolog.d"
-    folder.mkdir()
-    (folder / "50-gpus").write_text("#!/bin/sh\n/etc/nearfar/prolog || exit 1\n")
-    settings = {"HealthCheckProgram": "/etc/nearfar/health-check", "HealthCheckInterval": "60 sec", "HealthCheckNodeState": "ANY",
-                "PrologFlags": "Alloc", "Epilog": "/etc/nearfar/epilog"}  # fmt: skip
-    site.config(**settings, Prolog=f"{folder}/*")
+    (site.folder / "prolog.d").mkdir()
+    (site.folder / "prolog.d" / "50-gpus").write_text("#!/bin/sh\n/etc/nearfar/prolog || exit 1\n")
+    site.config(Prolog=f"{site.folder}/prolog.d/*", HealthCheckInterval="60 sec", HealthCheckNodeState="ANY")
     assert site.doctor() == (0, {})
 
 
-def test_health_that_is_only_observed_is_the_sites_choice(site: Site) -> None:
-    (site.folder / "site/systems/vm.yaml").write_text(SYSTEM.replace("default: drain", "default: observe"))
-    assert site.doctor() == (0, {})
-
-
-@pytest.mark.parametrize("unit, code, words", [
-    ({}, 0, None),
-    ({"ActiveState": "inactive"}, 1, "inactive → systemctl daemon-reload && systemctl enable --now nearfar-act.timer"),
-    ({"UnitFileState": "disabled"}, 1, "gone after a reboot → systemctl enable nearfar-act.timer"),
-    ({"ExecMainStatus": "3", "Result": "exit-code"}, 0, None),
-    ({"ExecMainStatus": "2", "Result": "exit-code"}, 1, "exit code 2 → journalctl -u nearfar-act.service"),
-    ({"Result": "timeout", "ExecMainStatus": "15"}, 1, "timeout"),
-    (None, 3, "System has not been booted with systemd"),
-])  # fmt: skip
-def test_timers_of_systemd(site: Site, unit: dict[str, str] | None, code: int, words: str | None) -> None:
-    site.install("--timer=systemd")
-    first = {"Id": "nearfar-act.timer", "LoadState": "loaded", "ActiveState": "active", "UnitFileState": "enabled"}
-    second = {"Id": "nearfar-act.service", "LoadState": "loaded", "ExecMainStatus": "0", "Result": "success",
-              "ExecMainExitTimestamp": "Sun 2026-11-22 06:30:02 UTC"}  # fmt: skip
-    if unit is None:
-        site.tool("systemctl", "echo 'System has not been booted with systemd' >&2; exit 1")
-    else:
-        units = [{name: unit.get(name, value) for name, value in each.items()} for each in (first, second)]
-        text = "\n\n".join("\n".join(f"{name}={value}" for name, value in each.items()) for each in units)
-        site.tool("systemctl", f"cat <<'END'\n{text}\nEND")
-    got, found = site.doctor()
-    assert got == code, found
-    assert words is None or words in found["timer of act"][0][1]
+def test_code_that_others_can_change(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "other" / "nearfar").mkdir(parents=True)
+    (tmp_path / "other" / "nearfar" / "cli.py").touch(0o666)
+    (tmp_path / "other" / "nearfar" / "cli.py").chmod(0o666)
+    raw = json.loads((site.root / "etc/nearfar/installed.json").read_text())
+    raw["options"]["checkout"] = str(tmp_path / "other")
+    (site.root / "etc/nearfar/installed.json").write_text(json.dumps(raw))
+    monkeypatch.setattr("nearfar.slurm.doctor.about_files.install.changes", lambda *words: [])
+    assert "cli.py: others can write to it (mode 0666)" in site.doctor()[1]["scripts"]
 
 
 def test_nothing_is_installed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["slurm", "doctor", f"--root={tmp_path}"]) == 3
-    said = capsys.readouterr().err
-    assert (
-        "nothing is installed here that this version knows of; nearfar slurm install" in said and said.count("\n") == 1
-    )
-
-
-def test_what_another_user_may_not_do(tmp_path: Path) -> None:
-    from nearfar.slurm.doctor.access import READ, WRITE, denied
-
-    (tmp_path / "closed").mkdir(mode=0o700)
-    wants = [("/etc/passwd", READ), (str(tmp_path / "closed"), READ), ("/etc", WRITE)]
-    assert denied("nobody", wants) == wants[1:]
-    assert denied("root", wants) == []
+    printed = capsys.readouterr().err
+    assert "nothing is installed here; nearfar slurm install" in printed and printed.count("\n") == 1
 
 
 @pytest.mark.slurm
-def test_with_a_real_slurm(site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_a_real_slurm(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its settings and nodes are read as they are, and no node is other than before."""
     needed()
     (site.bin / "scontrol").unlink()
     settings = {"Epilog": "/etc/nearfar/epilog", "HealthCheckProgram": "/bin/true", "HealthCheckInterval": "60"}
     with PrivateSlurm(cpus=1, gpus=0, nodes=2, settings=settings) as private:
         monkeypatch.setenv("SLURM_CONF", private.environment["SLURM_CONF"])
-        monkeypatch.setenv("PATH", private.environment["PATH"])
-        scontrol = shutil.which("scontrol")
+        scontrol = shutil.which("scontrol", path=private.environment["PATH"])
         assert scontrol is not None
-        (site.bin / "scontrol").symlink_to(scontrol)
-        assert main(["slurm", "install", "--partition=all", f"--results={site.results}", "--user=root", f"--state={site.state}",
-                     f"--collect={site.collected}", f"--root={site.root}", "--timer=cron", "--apply",
-                     "--what", "act", "health", "prolog", "epilog"]) == 0  # fmt: skip
-        act = subprocess.run([site.root / "etc/nearfar/act", "--dry-run"], env={}, capture_output=True, text=True)
-        assert (act.returncode, act.stdout) == (0, "vm: nothing to do\n"), act
+        site.install("--partition=all", f"--slurm-bin={Path(scontrol).parent}")
+        for name in Slurm(private.environment).nodes():
+            (site.findings / f"{name}.json").touch()
         before = {name: node.words for name, node in Slurm(private.environment).nodes().items()}
-        code, found = site.doctor()
-        assert code == 1 and set(found) == {"slurm.conf"}, found
-        said = [words for _, words in found["slurm.conf"]]
-        assert sorted(words.split(" ")[0] for words in said) == ["HealthCheckProgram", "Prolog", "PrologFlags"]
+        bad = site.doctor()[1]
+        assert (
+            set(bad) <= {"slurm.conf", "health findings"}
+            and "Prolog=/etc/nearfar/prolog (now: not set)" in bad["slurm.conf"]
+        )
         assert {name: node.words for name, node in Slurm(private.environment).nodes().items()} == before

@@ -6,24 +6,19 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nearfar.base import Finding
-from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
-from nearfar.slurm.act.decide import DRAIN, NOTHING, RESUME, Decision, decide
-from nearfar.slurm.controller.node_state import NodeState
-from nearfar.slurm.findings.gathering import Gathered, TimeRange, gather
-from nearfar.slurm.findings.log_summary import LogSummary, OurDrain
+from nearfar.slurm.act import node_states
+from nearfar.slurm.ledger import Ledger
 from tests.support.pair_results import LATENCY, WITHIN, figure, leave
+from tests.support.played_fleet import PlayedFleet
+from tests.support.taking_in import Taken, take_in
 
 NOW = float(int(time.time()))
-POLICY = Policy(
-    "vm", checks={"mpi_pairs": DrainSteps("drain", "drain")}, per_day=DrainCap(4, 1.0), in_all=DrainCap(4, 1.0)
-)
 GOOD: dict[str, Any] = {"metrics": [figure(1.5)]}
 SLOW: dict[str, Any] = {"metrics": [figure(9.0)]}
 #: n4 is slow with everybody: the rounds as a sweep of six nodes has them.
@@ -31,48 +26,31 @@ N4 = [
     {"n1+n2": GOOD, "n3+n4": SLOW, "n5+n6": GOOD},
     {"n1+n3": GOOD, "n2+n4": SLOW},
 ]
-NO_PAST = LogSummary()
 PLACE = Path("s/pairs-2/nodes/n2+n4/1")
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Path:
-    folder = tmp_path / "results"
-    folder.mkdir()
-    return folder
+def fleet(tmp_path: Path) -> PlayedFleet:
+    return PlayedFleet(tmp_path)
 
 
-def gathered(results: Path, users: Sequence[int] = (os.geteuid(), 0)) -> Gathered:
-    return gather(results, None, "vm", frozenset(users), NOW, TimeRange(NOW - 8 * 86400))
+def taken(fleet: PlayedFleet) -> Taken:
+    return take_in(fleet.results, None, NOW)
 
 
-def decided(
-    results: Path, policy: Policy = POLICY, past: LogSummary = NO_PAST, **states: NodeState
-) -> dict[str, Decision]:
-    cluster = {
-        f"n{number}": NodeState(f"n{number}", "IDLE", frozenset(), partitions=("all",)) for number in range(1, 7)
-    }
-    found = gathered(results)
-    return {each.node: each for each in decide(found.runs, {**cluster, **states}, policy, past, NOW).nodes}
+def words(fleet: PlayedFleet) -> dict[str, tuple[str, str]]:
+    return {run.node: (run.verdict, run.words) for run in taken(fleet).runs}
 
 
-def words(results: Path) -> dict[str, tuple[str, str]]:
-    return {run.node: (run.verdict, run.words) for run in gathered(results).runs}
-
-
-def test_a_node_that_is_slow_with_two_partners_is_drained(results: Path) -> None:
-    leave(results, "s", NOW - 60, N4)
-    found = decided(results)
-    assert {node: each.action for node, each in found.items()} == {
-        "n4": DRAIN, **dict.fromkeys(("n1", "n2", "n3", "n5", "n6"), NOTHING),
-    }  # fmt: skip
-    assert found["n4"].reason == f"nearfar: FAIL mpi_pairs {LATENCY} 9>2 us run=73020204"
-    assert found["n4"].why == (
+def test_a_node_that_is_slow_with_two_partners_is_drained(fleet: PlayedFleet) -> None:
+    leave(fleet.results, "s", NOW - 60, N4)
+    [(status, _)] = fleet.act().done
+    assert fleet.drained() == ["n4"]
+    assert status.reason == f"nearfar: FAIL mpi_pairs {LATENCY} 9>2 us run=73020204"
+    assert status.cause.reason == (
         "confirmed by run 73010304 with another partner; MPI between nodes is too slow or wrong with n3 and n2, and n2 is "
         "well with others"
     )
-    observed = decided(results, Policy("vm"))["n4"]
-    assert (observed.action, observed.cause.code) == (NOTHING, "act.observed"), "the default"
 
 
 @pytest.mark.parametrize(
@@ -86,33 +64,43 @@ def test_a_node_that_is_slow_with_two_partners_is_drained(results: Path) -> None
         ([N4[0], {"n1+n3": SLOW, "n2+n4": SLOW}], None),
     ],
 )  # fmt: skip
-def test_what_blames_nobody(results: Path, rounds: Sequence[Mapping[str, Any]], said: str | None) -> None:
-    leave(results, "s", NOW - 60, rounds)
-    found = decided(results)
+def test_what_blames_nobody(fleet: PlayedFleet, rounds: Sequence[Mapping[str, Any]], said: str | None) -> None:
+    leave(fleet.results, "s", NOW - 60, rounds)
+    fleet.act()
     if said is None:
-        assert found["n3"].action == found["n4"].action == DRAIN, "both are slow with two, of whom one is proven"
+        assert fleet.drained() == ["n3", "n4"], "both are slow with two, of whom one is proven"
         return
-    assert (found["n4"].action, found["n4"].cause.code) == (NOTHING, "act.could_not_judge")
-    assert words(results)["n4"][0] == "INDETERMINATE" and said in words(results)["n4"][1]
+    assert fleet.drained() == [] and fleet.states()["n4"] == node_states.UNJUDGED
+    assert words(fleet)["n4"][0] == "INDETERMINATE" and said in words(fleet)["n4"][1]
 
 
-def test_what_lies_between_two_good_nodes_never_acts(results: Path) -> None:
-    leave(results, "s", NOW - 60, [{"n1+n2": GOOD, "n3+n4": SLOW}, {"n1+n3": GOOD, "n2+n4": GOOD}])
-    assert {each.action for each in decided(results).values()} == {NOTHING}
-    assert words(results)["n4"] == ("PASS", "MPI between nodes is well with n2, not with n3")
+def test_what_lies_between_two_good_nodes_never_acts(fleet: PlayedFleet) -> None:
+    leave(fleet.results, "s", NOW - 60, [{"n1+n2": GOOD, "n3+n4": SLOW}, {"n1+n3": GOOD, "n2+n4": GOOD}])
+    fleet.act()
+    assert fleet.drained() == []
+    assert words(fleet)["n4"] == ("PASS", "MPI between nodes is well with n2, not with n3")
 
 
-def test_wrong_data_is_hard_only_with_both_partners(results: Path) -> None:
+def test_wrong_data_is_hard_only_with_both_partners(fleet: PlayedFleet) -> None:
     wrong = {"metrics": [figure(1.5)], "wrong": "wrong data at 8 B"}
-    leave(results, "s", NOW - 60, [{"n1+n2": GOOD, "n3+n4": wrong}, {"n1+n3": GOOD, "n2+n4": wrong}])
-    found = decided(results)["n4"]
-    assert found.action == DRAIN and "wrong_data" in str(found.reason)
-    assert found.evidence is not None and found.evidence.finding.hard
-    shutil.rmtree(results / "s")
-    shutil.rmtree(results.parent, ignore_errors=True)
-    results.mkdir(parents=True)
-    leave(results, "s", NOW - 60, [{"n1+n2": GOOD, "n3+n4": wrong}, {"n1+n3": GOOD, "n2+n4": SLOW}])
-    assert decided(results)["n4"].action == NOTHING, "wrong data once, slow once"
+    leave(fleet.results, "a", NOW - 60, [{"n1+n2": GOOD, "n3+n4": wrong}, {"n1+n3": GOOD, "n2+n4": SLOW}])
+    fleet.act()
+    assert fleet.drained() == [], "wrong data once, slow once"
+    leave(fleet.results, "b", NOW - 30, [{"n1+n2": GOOD, "n3+n4": wrong}, {"n1+n3": GOOD, "n2+n4": wrong}])
+    [(status, _)] = fleet.act().done
+    assert "wrong_data" in str(status.reason) and status.evidence is not None and status.evidence.finding.hard
+
+
+def test_pairs_that_come_later_are_judged_with_those_that_were_there(fleet: PlayedFleet) -> None:
+    ledger = Ledger.in_memory()
+    leave(fleet.results, "s", NOW - 60, N4)
+    shutil.move(fleet.results / "s/pairs-2", fleet.folder / "later")
+    first = take_in(fleet.results, None, NOW, ledger)
+    assert {run.verdict for run in first.runs if run.node == "n4"} == {"INDETERMINATE"}
+    shutil.move(fleet.folder / "later", fleet.results / "s/pairs-2")
+    for _ in range(2):
+        whole = take_in(fleet.results, None, NOW, ledger)
+        assert [(run.run, run.verdict) for run in whole.runs if run.node == "n4"][-1] == ("73020204", "FAIL")
 
 
 def _half(place: Path) -> None:
@@ -142,6 +130,12 @@ def _later(place: Path) -> None:
     (place / "result.json").write_text(json.dumps({**raw, "ended": "2099-01-01T00:00:00Z"}))
 
 
+def _given_away(place: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    os.chown(place / "result.json", 65534, 65534)
+
+
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [
@@ -151,53 +145,33 @@ def _later(place: Path) -> None:
         (_gone, "the result of n2+n4 is gone"),
         (_rewritten, "not a whole JSON document"),
         (_later, "which is not yet"),
+        (_given_away, "belongs to user 65534"),
     ],
 )  # fmt: skip
-def test_one_pair_that_is_not_believed_and_nobody_is_blamed(results: Path, spoil: Any, why: str) -> None:
-    leave(results, "s", NOW - 60, N4)
-    spoil(results / PLACE)
-    (line,) = gathered(results).refused
-    assert why in line and line.endswith("MPI between the nodes of s blames nobody")
-    assert decided(results) == {}
+def test_one_pair_that_is_not_believed_and_nobody_is_blamed(
+    fleet: PlayedFleet, spoil: Callable[[Path], None], why: str
+) -> None:
+    leave(fleet.results, "s", NOW - 60, N4)
+    spoil(fleet.results / PLACE)
+    (line,) = taken(fleet).refused
+    assert why in line and taken(fleet).runs == []
+    fleet.act()
+    assert fleet.drained() == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_pairs_of_another_user_count_for_nothing(results: Path) -> None:
-    leave(results, "s", NOW - 60, N4)
-    os.chown(results / PLACE / "result.json", 65534, 65534)
-    (line,) = gathered(results).refused
-    assert "belongs to user 65534" in line
-    os.chown(results / "s/pairs-1/sweep.json", 65534, 65534)
-    assert "pairs-1/sweep.json: belongs to user 65534" in gathered(results).refused[0]
-
-
-def test_pairs_that_are_old_or_of_another_system_are_passed_over(results: Path) -> None:
-    leave(results, "s", NOW - 9 * 86400, N4)
-    assert gathered(results) == Gathered((), (), sweeps=("s",))
-    leave(results, "t", NOW - 60, N4)
-    assert gather(results, None, "other", frozenset({os.geteuid()}), NOW, TimeRange(0.0)).runs == ()
-
-
-def test_it_is_resumed_by_the_same_figure_with_a_partner_that_is_well(results: Path) -> None:
-    leave(results, "s", NOW - 7200, N4)
-    reason = str(decided(results)["n4"].reason)
-    drained = NodeState("n4", "IDLE", frozenset({"DRAIN"}), reason, partitions=("all",))
-    slow = Finding(LATENCY, "FAIL", "", fields={"value": 9.0})
-    past = LogSummary({"n4": NOW - 7100}, {"n4": OurDrain(NOW - 7100, reason, "mpi_pairs", slow)})
-    stays = decided(results, past=past, n4=drained)["n4"]
-    assert stays.action == NOTHING
-    assert stays.cause.code == "act.stays_drained"
-    assert stays.why.endswith("; nearfar slurm retest n4 --beside OTHER")
-    leave(results, "t", NOW - 60, [{"n1+n4": GOOD}])
-    assert decided(results, past=past, n4=drained)["n4"].action == RESUME
+def test_pairs_of_another_system_are_passed_over(fleet: PlayedFleet) -> None:
+    leave(fleet.results, "t", NOW - 60, N4)
+    fleet.change(system="other")
+    assert not fleet.act().view.refused and fleet.drained() == []
 
 
 @pytest.mark.parametrize("umask", [0o002, 0o077])
-def test_whatever_the_umask_of_who_submitted(results: Path, umask: int) -> None:
+def test_whatever_the_umask_of_who_submitted(fleet: PlayedFleet, umask: int) -> None:
     before = os.umask(umask)
     try:
-        leave(results, "s", NOW - 60, N4)
+        leave(fleet.results, "s", NOW - 60, N4)
     finally:
         os.umask(before)
-    assert gathered(results).refused == () and decided(results)["n4"].action == DRAIN
-    assert (results / "s/pairs-1/sweep.json").stat().st_mode & 0o777 == 0o644
+    fleet.act()
+    assert fleet.drained() == ["n4"]
+    assert (fleet.results / "s/pairs-1/sweep.json").stat().st_mode & 0o777 == 0o644

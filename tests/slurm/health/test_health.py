@@ -19,10 +19,10 @@ from nearfar import cli
 from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.slurm.controller import templates
 from nearfar.slurm.controller.scontrol import Slurm
-from nearfar.slurm.findings.gathering import TimeRange, gather
 from nearfar.slurm.health import check
 from tests.support.node_results import leave
 from tests.support.private_slurm import PrivateSlurm, needed
+from tests.support.taking_in import take_in
 
 NODE = CHECKOUT / "site" / "nodes" / "h200-x4-vm.xml"
 SYSTEM = 'system: vm\nhosts: ["n[1-9]"]\nact: {default: drain}\npartitions:\n  - name: gpu\n    node_type: h200-x4-vm\n'
@@ -49,6 +49,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SLURMD_NODENAME", "n1")
     monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(tmp_path / "n1.xml")))
     monkeypatch.setenv("HWLOC_THISSYSTEM", "0")
+    monkeypatch.setattr(check, "STATE", tmp_path / "state")
     return tmp_path
 
 
@@ -105,7 +106,7 @@ def test_a_gpu_that_is_back_before_act_comes(site: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(site / "n1.xml")))
     back = looked(site)
     assert (absent["verdict"], back["verdict"]) == ("FAIL", "PASS")
-    found = gather(None, site / "health", "vm", frozenset(), time.time(), TimeRange(0.0))
+    found = take_in(None, site / "health", time.time())
     assert not found.refused
     assert {(run.run, run.verdict) for run in found.runs} == {(absent["run"], "FAIL"), (back["run"], "PASS")}, (
         "the next look replaced the only account of the absent GPU"
@@ -140,58 +141,27 @@ def test_never_green_for_what_was_not_looked_at(site: Path, monkeypatch: pytest.
     assert "vm.yaml:2" in found["findings"][0]["fields"]["error"]
 
 
-def test_what_is_worse_than_in_the_last_run(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from nearfar.topology import inventory, node_to_document
-
-    place = leave(site / "results", "n1", "0000000a", at=time.time() - 3600)
-    node = place / "n1" / "node.json"
-    node.write_text(json.dumps(node_to_document(inventory.observe())))
-    node.chmod(0o644)
-    found = looked(site, "--results", str(site / "results"))
-    assert found["verdict"] == "PASS" and found["last"]["run"] == "0000000a" and found["last"]["verdict"] == "PASS"
-    text = (site / "n1.xml").read_text()
-    (site / "n1.xml").write_text(text.replace("GPU-07", "GPU-ff"))
-    found = looked(site, "--results", str(site / "results"))
-    assert findings(found) == [("g1.uuid", "DEGRADED", False)]
-    assert found["findings"][0]["fields"]["run"].startswith("run 0000000a")
-
-
-def test_a_look_that_hangs_is_ended_and_named(site: Path) -> None:
-    (site / "tools").mkdir()
-    (site / "tools" / "lstopo").write_text("#!/bin/sh\necho hang >&2; exec sleep 60\n")
-    (site / "tools" / "lstopo").chmod(0o755)
-    (site / "tools" / "lstopo-no-graphics").symlink_to("lstopo")
-    began = time.monotonic()
-    found = looked(site, "--tools", str(site / "tools"), "--limit", "0.7")
-    assert time.monotonic() - began < 10
-    assert findings(found) == [("look", "INDETERMINATE", False)]
-    assert found["findings"][0]["code"] == "health.timeout"
-    assert found["findings"][0]["fields"] == {"limit": 0.7, "step": "reading the node's hardware"}
-    assert subprocess.run(["pgrep", "-f", str(site / "tools")], capture_output=True).returncode == 1, (
-        "nothing is left running"
-    )
-
-
-def test_slurmctld_is_never_asked(site: Path) -> None:
-    """Nothing that could is even loaded."""
-    code = (
-        "import sys; from nearfar.slurm.health.look import look; look('n1', None, None, None, lambda words: None);"
-        "print(sorted(m for m in sys.modules if m.startswith('nearfar.slurm.') and m.count('.') == 2))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True
-    )
-    assert done.stdout.strip() == "['nearfar.slurm.health', 'nearfar.slurm.trust']", done.stderr
+def test_the_partition_of_the_last_run(site: Path) -> None:
+    """Where the site's file has several, a node is of the one that its last run was on."""
+    file = site / "site/systems/vm.yaml"
+    file.write_text(SYSTEM + "  - name: other\n    node_type: h200-x4-vm\n")
+    assert codes(looked(site)) == [("site", "health.site_unreadable")]
+    leave(site / "results", "n1", "0000000a", at=time.time() - 3600)
+    results = ["--results", str(site / "results")]
+    assert looked(site, *results)["last"]["run"] == "0000000a"
+    found = looked(site, *results)
+    assert (found["verdict"], found["partition"]) == ("PASS", "gpu")
 
 
 def test_a_second_look_ends_at_once(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     looked(site)
     before = (site / "health" / "n1.json").stat().st_mtime_ns
-    with open(site / "health" / ".n1.lock") as held:
+    (lock,) = (site / "state").rglob(".n1.lock")
+    with open(lock) as held:
         assert held.fileno() and os.fstat(held.fileno()).st_mode & 0o777 == 0o600, "nobody else may hold it"
         fcntl.flock(held, fcntl.LOCK_EX)
         looked(site)
-    assert "another look is under way" in capsys.readouterr().out
+    assert "another check is under way" in capsys.readouterr().out
     assert (site / "health" / "n1.json").stat().st_mtime_ns == before
 
 
@@ -254,7 +224,7 @@ def test_as_another_user(site: Path) -> None:
 
 @pytest.mark.slurm
 def test_run_by_a_real_slurmd(tmp_path: Path) -> None:
-    """slurmd runs it with its bare environment, at its start and every second; a broken node is found, and drained by act."""
+    """slurmd runs it with its bare environment, at its start and every second; a broken node drains itself."""
     needed(root=True)
     script = tmp_path / "health-check"
     folder = tmp_path / "health"
@@ -263,8 +233,9 @@ def test_run_by_a_real_slurmd(tmp_path: Path) -> None:
     settings = {"HealthCheckProgram": str(script), "HealthCheckInterval": "1", "HealthCheckNodeState": "ANY"}
     private = PrivateSlurm(cpus=1, gpus=0, nodes=2, settings=settings)
     values = {
-        "python": sys.executable, "checkout": str(CHECKOUT), "options": {"output": str(folder)},
-        "environment": {"HWLOC_XMLFILE": str(private.node / "topo.xml"), "NEARFAR_SITE": str(tmp_path / "site")},
+        "python": sys.executable, "checkout": str(CHECKOUT), "options": {"output": str(folder), "state": str(tmp_path / "state")},
+        "environment": {"HWLOC_XMLFILE": str(private.node / "topo.xml"), "NEARFAR_SITE": str(tmp_path / "site"),
+                        "SLURM_CONF": private.environment["SLURM_CONF"]},
     }  # fmt: skip
     script.write_text(templates.render("health", values, [CHECKOUT / "site"]))
     script.chmod(0o755)
@@ -277,28 +248,14 @@ def test_run_by_a_real_slurmd(tmp_path: Path) -> None:
         assert all(f["seconds"] < 10 for f in found.values())
         first = found["n1"]["run"]
         _until(lambda: _waited(folder / "n1.json", private)["run"] != first, "a second look")
-        with open(folder / ".n1.lock") as lock:  # as a look that takes longer than the interval holds it
+        with open(tmp_path / "state" / ".n1.lock") as lock:  # as a look that takes longer than the interval holds it
             fcntl.flock(lock, fcntl.LOCK_EX)
             held, other = (_waited(folder / f"{name}.json", private)["run"] for name in private.names)
             _until(lambda: _waited(folder / "n2.json", private)["run"] != other, "a further look beside")
             assert _waited(folder / "n1.json", private)["run"] == held
         _until(lambda: _waited(folder / "n1.json", private)["run"] != held, "a look after it")
         slurm = Slurm(private.environment)
-        assert not slurm.node("n2").drain, "a health check drains nothing"
-        environment = {**private.environment, "NEARFAR_SITE": str(tmp_path / "site"), "PYTHONPATH": str(CHECKOUT)}
-        act = [
-            sys.executable,
-            "-m",
-            "nearfar",
-            "slurm",
-            "act",
-            "--health",
-            str(folder),
-            "--state",
-            str(tmp_path / "act"),
-        ]
-        done = subprocess.run(act, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        assert slurm.wait("n2", lambda node: node.drain, 30)
         reason = slurm.node("n2").reason or ""
         assert re.fullmatch(r"nearfar: FAIL health (g2|gpus\.count) gpu\.[a-z_]+ run=[0-9a-f]{8}", reason), reason
         assert slurm.node("n1").reason is None
@@ -315,7 +272,3 @@ def _until(done: Any, what: str) -> None:
     while not done():
         assert time.monotonic() < end, f"no {what}"
         time.sleep(0.05)
-
-
-def test_the_default_limit_is_well_inside_slurms() -> None:
-    assert check.LIMIT + 4 < 15

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from nearfar.base.errors import CouldNotJudge
-from nearfar.slurm.findings.gathering import Gathered, TimeRange, gather
 from nearfar.slurm.health import finding, kept_looks
 from nearfar.slurm.trust import Trust
 from tests.conftest import CHECKOUT
+from tests.support.taking_in import Taken, take_in
 
 NOW = float(int(time.time()))
 ABSENT = ("g2", "FAIL", True, "GPU 2 is missing")
@@ -40,11 +40,11 @@ def health(tmp_path: Path) -> Path:
     return folder
 
 
-def store(health: Path, *looks: dict[str, Any], most: int = 500) -> None:
+def store(health: Path, *looks: dict[str, Any]) -> None:
     mask = os.umask(0o022)
     try:
         for one in looks:
-            kept_looks.store(health, one, "name another", most)
+            kept_looks.store(health, one, "name another")
     finally:
         os.umask(mask)
 
@@ -54,26 +54,14 @@ def kept(health: Path, node: str = "n1") -> list[str]:
     return [path.name.split("-")[1][:8] for path in sorted((health / "kept" / node).glob("[!.]*"))]
 
 
-def gathered(health: Path) -> Gathered:
-    return gather(None, health, "vm", frozenset(), NOW, TimeRange(NOW - 86400))
+def gathered(health: Path) -> Taken:
+    return take_in(None, health, NOW)
 
 
 def runs(health: Path) -> list[tuple[str, str, str]]:
     found = gathered(health)
-    assert found.refused == ()
+    assert found.refused == []
     return sorted((run.node, run.run, run.verdict) for run in found.runs)
-
-
-@root_only
-def test_a_look_that_is_kept_later_was_known_when_it_was_the_newest(health: Path) -> None:
-    """The last look before a reboot is kept by the first one after it: what it found was known before the reboot."""
-    store(health, look("00000001", ABSENT), look("00000002", ABSENT, minutes=5))
-    before = NOW - 3600
-    os.utime(health / "n1.json", (before, before))
-    store(health, look("00000003", minutes=10))
-    assert kept(health) == ["00000001", "00000002"]
-    known = {run.run: run.known for run in gathered(health).runs}
-    assert known["00000002"] == before < known["00000003"]
 
 
 @root_only
@@ -91,14 +79,20 @@ def test_the_newest_look_and_its_kept_twin_are_one(health: Path) -> None:
     assert runs(health) == [("n1", "00000001", "FAIL")]
 
 
-def test_looks_in_a_row_that_say_the_same_are_kept_once_and_at_their_end(health: Path) -> None:
-    """A person may have cleared the node between the first and the last."""
+def test_a_fail_that_lasts_is_kept_once(health: Path) -> None:
     store(health, *(look(f"0000000{n}", ABSENT, minutes=5 * n) for n in range(4)))
     assert kept(health) == ["00000000"]
-    store(health, look("00000004", minutes=20))
-    assert kept(health) == ["00000000", "00000003"]
-    store(health, look("00000005", ("g1", "FAIL", True, "GPU 1 is missing"), minutes=25), look("00000006", minutes=30))
-    assert kept(health) == ["00000000", "00000003", "00000005"]
+    store(health, look("00000004", minutes=20), look("00000005", ABSENT, minutes=25))
+    assert kept(health) == ["00000000", "00000005"], "it came back: an administrator may have cleared the node between"
+    store(health, look("00000006", ("g1", "FAIL", True, "GPU 1 is missing"), minutes=30), look("00000007", minutes=35))
+    assert kept(health) == ["00000000", "00000005", "00000006"]
+
+
+def test_only_the_newest_are_kept(health: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_looks, "MOST", 5)
+    for n in range(1, 10):
+        store(health, look(f"000000{n:02}", ABSENT, minutes=2 * n), look(f"000001{n:02}", minutes=2 * n + 1))
+    assert kept(health) == [f"000000{n:02}" for n in range(5, 10)]
 
 
 @root_only
@@ -107,13 +101,7 @@ def test_forgotten_is_what_was_read(health: Path) -> None:
     kept_looks.forget(Path(run.source) for run in gathered(health).runs)
     assert runs(health) == [("n1.rack2", "00000002", "PASS")], "newest looks stay"
     store(health, look("00000003", ABSENT, minutes=10, node="n1.rack2"))
-    kept_looks.forget(Path(run.source) for run in gathered(health).runs)
-    store(health, look("00000004", minutes=15, node="n1.rack2"))
-    assert kept(health, "n1.rack2") == [], "what was read is not kept a second time"
-    store(health, look("00000005", ABSENT, minutes=20, node="n1.rack2"))
-    kept_looks.forget(Path(run.source) for run in gathered(health).runs)
-    store(health, look("00000006", ABSENT, minutes=25, node="n1.rack2"))
-    assert kept(health, "n1.rack2") == ["00000006"], "found again after that: kept again"
+    assert kept(health, "n1.rack2") == ["00000003"], "found again after that: kept again"
 
 
 @root_only
@@ -187,19 +175,6 @@ def test_a_directory_of_findings_that_is_called_kept(tmp_path: Path) -> None:
     assert (folder / "n1.json").exists() and not kept(folder)
 
 
-def test_a_bound_that_drops_only_what_a_later_look_says_as_well(health: Path) -> None:
-    """A GPU that comes and goes for days: the newest of what was found stay, and whatever was found once."""
-    once = ("g1.memory", "FAIL", True, "GPU 1: 1 uncorrected memory error")
-    store(health, look("000000ff", once), most=5)
-    for n in range(1, 20):
-        store(health, look(f"000000{n:02}", ABSENT, minutes=2 * n), look(f"000001{n:02}", minutes=2 * n + 1), most=5)
-    assert kept(health) == ["000000ff", "00000016", "00000017", "00000018", "00000019"]
-    for n in range(20, 27):
-        store(health, look(f"000000{n:02}", ("g", "FAIL", True, f"GPU {n}"), minutes=2 * n), most=5)
-    assert len(kept(health)) == 9, "what no later look says is never dropped"
-    assert set(kept(health)) >= {"000000ff", "00000019", *(f"000000{n}" for n in range(20, 27))}
-
-
 @pytest.mark.parametrize("first", [(), (ABSENT,)])
 def test_a_full_disk_keeps_the_look_before(health: Path, first: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be kept does not replace anything: the look fails, and the next tries again."""
@@ -224,8 +199,8 @@ def test_a_full_disk_keeps_the_look_before(health: Path, first: Any, monkeypatch
 
 @pytest.mark.parametrize("at", range(1, 9))
 def test_killed_at_any_moment(health: Path, at: int) -> None:
-    """A process that ends at any of its system calls leaves the FAIL to be seen; at worst in two files."""
-    store(health, look("00000001", ABSENT), look("00000002", ABSENT, minutes=5))
+    """A process that ends at any of its system calls leaves what was found before."""
+    store(health, look("00000001", ABSENT), look("00000002", ("g1", "FAIL", True, "GPU 1 is missing"), minutes=5))
     code = (
         "import json, os, sys; from pathlib import Path; from nearfar.slurm.health import kept_looks as health_kept\n"
         "left = [int(sys.argv[3])]\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,15 +13,14 @@ import pytest
 
 from nearfar.cli import main
 from nearfar.slurm.controller import Slurm
-from nearfar.slurm.health import QUICK_LIMIT
 from tests.slurm.health.test_health import SYSTEM, hardware
 from tests.support.private_slurm import PrivateSlurm, needed
 
 
 def install(folder: Path, health: Path, *words: str) -> Path:
     """Prolog, epilog and health check in ``folder``, which no PATH of Slurm's is needed for."""
-    wanted = ["slurm", "install", "--partition=all", "--results=/nowhere", "--user=nobody", "--slurm-version=22.05", f"--folder={folder}",
-              f"--health-output={health}", "--what", "health", "prolog", "epilog", "--apply", "--force", *words]  # fmt: skip
+    wanted = ["slurm", "install", "--partition=all", "--results=/nowhere", "--user=nobody", f"--folder={folder}",
+              f"--health-output={health}", "--what", "health", "prolog", "epilog", "--apply", *words]  # fmt: skip
     assert main(wanted) == 0
     return folder
 
@@ -37,7 +37,7 @@ def topology_of(folder: Path, xml: Path) -> None:
     """Let the installed health check see another machine than this one."""
     script = folder / "health-check"
     text = script.read_text().replace("\nfrom nearfar", f'\nos.environ["HWLOC_XMLFILE"] = "{xml}"\nfrom nearfar', 1)
-    script.write_text(text)
+    script.write_text(text.replace("HealthOptions(\n", f'HealthOptions(\n            state="{folder}/state",\n', 1))
 
 
 def called(script: Path) -> int:
@@ -70,7 +70,9 @@ def test_its_own_faults_never_stop_a_job(site: Path, fault: str) -> None:
     """It hangs, dies, prints what another would end with, is refused, is not there."""
     folder = install(site / "etc", site / "health", "--prolog=fail")
     prolog = folder / "prolog"
-    prolog.write_text(prolog.read_text().replace(f"-t {int(QUICK_LIMIT) + 2}", "-t 0.5"))
+    for name in ("prolog", "epilog"):
+        script = folder / name
+        script.write_text(re.sub(r"-t \d+", "-t 0.5", script.read_text()))
     (folder / "health-check").unlink()
     if fault:
         (folder / "health-check").write_text(f"#!/bin/bash\n{fault}\n")
@@ -80,11 +82,20 @@ def test_its_own_faults_never_stop_a_job(site: Path, fault: str) -> None:
     assert time.monotonic() - began < 30
 
 
+def test_a_site_that_only_observes_stops_no_job(site: Path) -> None:
+    folder = install(site / "etc", site / "health", "--prolog=fail")
+    (site / "site" / "systems" / "vm.yaml").write_text(SYSTEM.replace("default: drain", "default: observe"))
+    hardware(site / "n1.xml", without="08")
+    topology_of(folder, site / "n1.xml")
+    assert called(folder / "prolog") == 0
+    assert json.loads((site / "health" / "n1.json").read_text())["verdict"] == "FAIL"
+
+
 @pytest.fixture
 def private(site: Path) -> Iterator[PrivateSlurm]:
     needed(root=True)
     scripts = install(site / "etc", site / "health")
-    settings = {"Prolog": f"{scripts}/prolog", "PrologFlags": "Alloc", "Epilog": f"{scripts}/epilog"}
+    settings = {"Prolog": f"{scripts}/prolog", "PrologFlags": "Alloc"}
     with PrivateSlurm(cpus=1, gpus=0, nodes=2, settings=settings) as private:
         yield private
 

@@ -11,21 +11,19 @@ from typing import Any
 
 import pytest
 
-from nearfar.slurm.findings import ActLog, gather
-from nearfar.slurm.findings.gathering import Gathered, TimeRange
 from nearfar.slurm.results import result
 from nearfar.slurm.sweep import SweepJob, pairing
 from tests.support.node_results import leave
 from tests.support.sweeping import planned
-from tests.support.told import Told
+from tests.support.taking_in import Taken, take_in
 
 NOW = float(int(time.time()))
 VERDICT = "n1/host_device_check/verdict.json"
 DEEP = "[" * 100_000
 
 
-def read(results: Path, *users: int) -> Gathered:
-    return gather(results, None, "vm", frozenset({os.geteuid(), *users}), NOW, TimeRange(0.0))
+def read(results: Path) -> Taken:
+    return take_in(results, None, NOW)
 
 
 def patched(place: Path, change: Callable[[dict[str, Any]], Any]) -> None:
@@ -105,38 +103,10 @@ def test_an_attempt_of_a_pair_that_is_no_number_of_one(tmp_path: Path, attempt: 
     assert len(found.refused) == (0 if attempt == 10**9 else 1)
 
 
-@pytest.mark.parametrize(
-    "text", [DEEP, f'{{"started": 1{"0" * 400}}}', '{"started": 1, "level": "\\ud800"}', '{"started": "x"}']
-)
-def test_a_damaged_sweep_costs_its_own_figure_alone(tmp_path: Path, text: str) -> None:
-    site = Told(tmp_path)
-    site.metrics = tmp_path / "metrics"
-    site.metrics.mkdir()
-    for name, content in (("s", '{"started": 7, "level": "accept"}'), ("t", text)):
-        (site.results / name).mkdir()
-        (site.results / name / "sweep.json").write_text(content)
-    os.utime(site.results / "s/sweep.json", (NOW - 60, NOW - 60))
-    assert site.act().problems == ()
-    page = (site.metrics / "nearfar-fleet.prom").read_text()
-    assert 'nearfar_sweep_start_timestamp_seconds{system="vm",sweep="s",level="accept"} 7' in page
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_a_newer_sweep_of_somebody_else_hides_none(tmp_path: Path) -> None:
-    site = Told(tmp_path)
-    site.metrics = tmp_path / "metrics"
-    site.metrics.mkdir()
-    for name in ("s", "t"):
-        (site.results / name).mkdir()
-        (site.results / name / "sweep.json").write_text('{"started": 7, "level": "accept"}')
-    os.utime(site.results / "s/sweep.json", (NOW - 60, NOW - 60))
-    os.chown(site.results / "t", 12345, 12345)
-    os.chown(site.results / "t/sweep.json", 12345, 12345)
-    site.act()
-    assert 'sweep="s"' in (site.metrics / "nearfar-fleet.prom").read_text()
-
-
-def test_words_that_are_no_utf8_are_written_down(tmp_path: Path) -> None:
-    log = ActLog(tmp_path)
-    log.note("clear", NOW, "n1", because="caf\udce9")
-    assert [entry.more["because"] for entry in log.entries()] == ["caf?"]
+def test_a_sweep_whose_name_is_no_text_is_named_and_hides_none(tmp_path: Path) -> None:
+    leave(tmp_path / "results", "n2", "00000002", at=NOW - 60)
+    place = leave(tmp_path / "results", "n1", "00000001", at=NOW - 60, sweep="odd")
+    place.parents[2].rename(os.fsdecode(os.fsencode(tmp_path / "results") + b"/caf\xe9"))
+    found = read(tmp_path / "results")
+    assert [run.node for run in found.runs] == ["n2"]
+    assert len(found.refused) == 1 and "cannot be understood" in found.refused[0] and found.refused[0].isprintable()

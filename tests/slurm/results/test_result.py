@@ -17,6 +17,7 @@ from nearfar.slurm.results import publish_result, result, results_directory
 from nearfar.slurm.results.result import RunInfo
 from nearfar.slurm.trust import own
 from tests.data.runs import synthetic
+from tests.support.node_results import leave
 
 HOST = "gpu-0417"
 
@@ -48,7 +49,7 @@ def test_what_was_left_is_read_back(tmp_path: Path) -> None:
     assert list(results_directory.folders(results, "s1")) == [place]
     read = result.read(place, own(results))
     assert (read.nodes, read.sweep, read.level, read.verdict) == (("n1",), "s1", "accept", "FAIL")
-    assert read.slurm == JOB
+    assert read.slurm == JOB and read.cluster == "private"
     check, worst = read.findings[0]
     assert worst.hard and worst.verdict == "FAIL", worst
     slow = [f for _, f in read.findings if f.verdict == "FAIL" and "value" in f.fields]
@@ -57,6 +58,11 @@ def test_what_was_left_is_read_back(tmp_path: Path) -> None:
     assert absent and all(f.hard for f in absent), "what failed has the code of its message"
     assert any("host_memory_check" in words for words in read.missing)
     assert (check.folder / "verdict.json").exists() and not (place / "reframe").exists()
+
+
+def test_a_run_outside_slurm_is_of_no_cluster(tmp_path: Path) -> None:
+    place = leave(tmp_path / "results", "n1", "00000001", at=1.8e9, job=None)
+    assert result.read(place, own(tmp_path / "results")).cluster is None
 
 
 def test_it_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +110,13 @@ def test_a_node_of_which_nothing_was_judged_has_no_answer(
     assert result.verdict_of(tuple(node.split("+")), checks, missing) == verdict
 
 
+def test_bounds_that_were_only_widened_pass_nothing(tmp_path: Path) -> None:
+    for node, stale, passed in (("n1", "", {"sole.g2_n0"}), ("n2", "widened", set())):
+        place = leave(tmp_path / "results", node, "00000001", at=1.8e9, stale=stale)
+        (check,) = result.read(place, own(tmp_path / "results")).checks
+        assert result.within_bounds(check.figures) == passed and result.cells(check.figures) == {"g2:n0"}
+
+
 def change(place: Path, **keys: Any) -> None:
     path = place / "result.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **keys}))
@@ -133,6 +146,8 @@ FORGED: dict[str, tuple[Callable[[Path], object], str]] = {
     "another host's": (lambda p: change(p, hostname="other"), "in a result of other"),
     "modelled": (lambda p: rewrite_verdict(p, lambda t: t.replace('"measured"', '"modelled"')), "modelled, not measured"),
     "greener": (lambda p: change(p, verdict="PASS"), "says PASS where its checks say FAIL"),
+    "other words": (lambda p: rewrite_verdict(p, lambda t: t.replace('"host_device_check"', '"peer_check"')), "says peer_check"),
+    "no boolean": (lambda p: rewrite_verdict(p, lambda t: t.replace('"converged": true', '"converged": 1')), "is not of type 'boolean'"),
     "NaN": (lambda p: rewrite_verdict(p, lambda t: re.sub(r'"value": [0-9.]+', '"value": NaN', t)), "NaN is no figure"),
     "-1e999": (lambda p: rewrite_verdict(p, lambda t: re.sub(r'"value": [0-9.]+', '"value": -1e999', t)), "-1e999 is no figure"),
     "a whole number that is no float": (lambda p: rewrite_verdict(p, lambda t: re.sub(r'"value": [0-9.]+', f'"value": {"9" * 400}', t)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from pathlib import Path
@@ -10,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from nearfar.base import CouldNotJudge
-from nearfar.slurm.findings import gather, gathering
-from nearfar.slurm.findings.gathering import Gathered, TimeRange
 from tests.support.node_results import leave
-from tests.support.told import Told
+from tests.support.played_fleet import PlayedFleet
+from tests.support.taking_in import Taken, take_in
 
 NOW = float(int(time.time()))
 DAY = 86400.0
@@ -21,20 +19,8 @@ OTHER = 12345
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes another user's files")
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Told:
-    made = Told(tmp_path)
-    made.hooks = {}
-    return made
-
-
-def read(results: Path, *users: int) -> Gathered:
-    return gather(results, None, "vm", frozenset({0, os.geteuid(), *users}), NOW, TimeRange(0.0))
-
-
-def until(site: Told) -> float:
-    (found,) = json.loads((site.state / "read.json").read_text())["until"].values()
-    return float(found)
+def read(results: Path) -> Taken:
+    return take_in(results, None, NOW)
 
 
 def given_away(path: Path) -> None:
@@ -42,78 +28,57 @@ def given_away(path: Path) -> None:
         os.chown(one, OTHER, OTHER, follow_symlinks=False)
 
 
-def test_what_comes_while_the_file_system_is_not_mounted_is_not_lost(
-    site: Told, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gathering, "_came", lambda place: place.lstat().st_mtime)
-    away = site.folder / "mounted"
-
-    def act(at: float) -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr(time, "time", lambda: at)
-            site.act()
-
-    leave(site.results, "n2", "0000000f", at=NOW - 9 * DAY)
-    act(NOW - 4 * DAY)
-    site.results.rename(away)
-    site.results.mkdir()
+def test_what_comes_while_the_file_system_is_not_mounted_is_not_lost(tmp_path: Path) -> None:
+    fleet, away = PlayedFleet(tmp_path), tmp_path / "mounted"
+    fleet.result("n2")
+    fleet.act()
+    fleet.results.rename(away)
+    fleet.results.mkdir()
     leave(away, "n1", "0000000a", at=NOW - 3.5 * DAY, wrong="wrong data")
-    for at in (NOW - 3 * DAY, NOW - 60):
-        with pytest.raises(CouldNotJudge, match=r"no sweep is there of those that were .*: is its file system mounted"):
-            act(at)
-    site.results.rmdir()
-    away.rename(site.results)
-    act(NOW)
-    assert "wrong_data" in str(site.slurm.states["n1"].reason)
+    for _ in range(2):
+        with pytest.raises(
+            CouldNotJudge, match="empty, and not the directory that was read before: is its file system mounted"
+        ):
+            fleet.act()
+    fleet.results.rmdir()
+    away.rename(fleet.results)
+    fleet.act()
+    assert "wrong_data" in str(fleet.node("n1").reason)
 
 
-def test_sweeps_that_were_removed_on_purpose(site: Told) -> None:
-    leave(site.results, "n2", "0000000f", at=NOW - 60)
-    site.act()
-    (site.results / "s-0000000f").rename(site.folder / "away")
-    site.act()
-    leave(site.results, "n2", "0000000e", at=NOW - 60)
-    site.act()
+def test_sweeps_that_were_removed_on_purpose(tmp_path: Path) -> None:
+    fleet = PlayedFleet(tmp_path)
+    fleet.result("n2")
+    fleet.act()
+    for sweep in fleet.results.iterdir():
+        sweep.rename(tmp_path / "away")
+    fleet.act()
+    fleet.wrong("n2")
+    fleet.act()
+    assert fleet.drained() == ["n2"]
 
 
-def test_another_directory_in_the_place_of_the_one_that_was_read(site: Told) -> None:
-    leave(site.results, "n2", "0000000f", at=NOW - 60)
-    site.act()
-    site.results.rename(site.folder / "old")
-    site.results.mkdir()
-    leave(site.results, "n2", "0000000d", at=NOW - 60)
-    with pytest.raises(CouldNotJudge, match=f"Where they were removed, remove {site.state}/read.json as well"):
-        site.act()
-    (site.state / "read.json").unlink()
-    site.act()
-    leave(site.results, "n2", "0000000e", at=NOW - 60)
-    site.act()
+def test_a_new_directory_counts_from_its_first_sweep(tmp_path: Path) -> None:
+    fleet = PlayedFleet(tmp_path)
+    fleet.result("n2")
+    fleet.act()
+    fleet.results.rename(tmp_path / "old")
+    fleet.results.mkdir()
+    fleet.wrong("n2")
+    fleet.act()
+    assert fleet.drained() == ["n2"]
 
 
-def test_what_is_refused_holds_the_time_until_which_all_was_read(site: Told) -> None:
-    """It does not move it back at each call."""
-    site.act()
-    before = until(site)
-    place = leave(site.results, "n1", "0000000a", at=NOW - 60, wrong="wrong data")
+def test_what_is_refused_counts_once_it_is_whole(tmp_path: Path) -> None:
+    fleet = PlayedFleet(tmp_path)
+    fleet.act()
+    place = leave(fleet.results, "n1", "0000000a", at=NOW - 60, wrong="wrong data")
     whole = (place / "run.json").read_bytes()
     (place / "run.json").write_bytes(b"")
     for _ in range(3):
-        assert len(site.act().seen.refused) == 1 and until(site) == before
+        assert len(fleet.act().view.refused) == 1
     (place / "run.json").write_bytes(whole)
-    assert site.act().seen.refused == () and until(site) > before
-
-
-@root_only
-def test_what_others_leave_does_not_hold_it(site: Told) -> None:
-    site.results.chmod(0o1777)
-    site.act()
-    before = until(site)
-    leave(site.results, "n1", "0000000a", at=NOW - 60, wrong="wrong data")
-    given_away(site.results / "s-0000000a")
-    seen = site.act().seen
-    assert seen.refused == (f"{site.results}/s-0000000a: belongs to user {OTHER}, not to 0; not counted",)
-    assert seen.runs == [] or not seen.runs
-    assert until(site) > before
+    assert list(fleet.act().view.refused) == [] and fleet.drained() == ["n1"]
 
 
 @root_only
@@ -124,7 +89,7 @@ def test_a_thousand_directories_of_others_are_a_few_lines(tmp_path: Path) -> Non
         (results / f"x{number:04}" / "nodes" / "n1" / "1").mkdir(parents=True)
         given_away(results / f"x{number:04}")
     found = read(results)
-    assert [run.node for run in found.runs] == ["n1"] and not found.fixable
+    assert [run.node for run in found.runs] == ["n1"]
     assert len(found.refused) == 11 and found.refused[-1] == f"990 more of user {OTHER}; not counted"
 
 
@@ -135,9 +100,9 @@ def test_a_link_in_the_place_of_the_nodes_is_not_followed(tmp_path: Path, monkey
     (results / "y/nodes").symlink_to("/")
     listed, names = [], os.listdir
     monkeypatch.setattr(os, "listdir", lambda path: listed.append(str(path)) or names(path))  # type: ignore[func-returns-value]
-    assert read(results).refused == (f"{results}/y/nodes: not a directory (links are not followed); not counted",)
+    assert read(results).refused == [f"{results}/y/nodes: not a directory (links are not followed); not counted"]
     given_away(results / "y")
-    assert read(results).refused == (f"{results}/y: belongs to user {OTHER}, not to 0; not counted",)
+    assert read(results).refused == [f"{results}/y: belongs to user {OTHER}, not to 0; not counted"]
     assert not [path for path in listed if path.startswith(f"{results}/y")]
 
 
@@ -156,7 +121,7 @@ def test_a_directory_that_is_closed_to_this_user_is_told_of(tmp_path: Path, clos
     finally:
         os.seteuid(0), os.setegid(0)
     assert [run.node for run in found.runs] == ["n2"]
-    assert len(found.refused) == 1 and str(results / closed) in found.refused[0] and found.fixable
+    assert len(found.refused) == 1 and str(results / closed) in found.refused[0]
 
 
 @root_only
@@ -166,7 +131,7 @@ def test_what_a_file_system_has_of_its_own_is_no_sweep(tmp_path: Path) -> None:
     (results / "notes").mkdir()
     (results / "read-me").write_text("")
     os.chown(results / "notes", OTHER, OTHER)
-    assert read(results).refused == ()
+    assert read(results).refused == []
 
 
 @root_only

@@ -1,277 +1,278 @@
-"""The fleet in one screen: every node in one group, what waits for a person first, and no more than a screen of it."""
+"""``nearfar slurm status``: what it prints, whether what watches is alive, and its exit codes."""
 
 from __future__ import annotations
 
+import copy
 import json
 import os
-import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 
 from nearfar import cli
-from nearfar.commands.slurm import act_arguments
-from nearfar.slurm.act import ActOptions, clear, read_policy, view
-from nearfar.slurm.controller.node_state import NodeState
-from nearfar.slurm.findings import ActLog
-from nearfar.slurm.status import GROUPS, FleetStatus, status_of, status_page
-from nearfar.slurm.status.fleet_status import NodeStatus, UsedCap
-from tests.conftest import CHECKOUT
-from tests.support.acting import SYSTEM
-from tests.support.fake_slurm import FakeSlurm
-from tests.support.node_results import leave
+from nearfar.base import CouldNotJudge, schema
+from nearfar.commands.schema import SCHEMAS
+from nearfar.slurm.act import act, node_states
+from nearfar.slurm.status import status_page, watchers
+from tests.support.played_fleet import PlayedFleet
 
-NAMES = tuple(f"n{number}" for number in range(1, 13))
-
-
-class Fleet:
-    """Twelve nodes, of which the system's file names ten, in a Slurm that is pretended."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        systems = folder / "site" / "systems"
-        systems.mkdir(parents=True)
-        (systems / "vm.yaml").write_text(SYSTEM.format(user=os.geteuid()).replace("n[1-6]", "n[1-10]"))
-        monkeypatch.setenv("NEARFAR_SITE", str(folder / "site"))
-        self.slurm = FakeSlurm(NAMES, keeps=False)
-        monkeypatch.setattr(act_arguments, "slurm", lambda: self.slurm)
-        self.results, self.state, self.now = folder / "results", folder / "state", time.time()
-        self.results.mkdir()
-
-    @property
-    def options(self) -> ActOptions:
-        return ActOptions(read_policy(None), self.results, None, self.state)
-
-    def run(self, command: str, *words: str) -> int:
-        return cli.main(["slurm", command, f"--state={self.state}", f"--results={self.results}", *words])
-
-    def slow(self, node: str, *ago: float) -> None:
-        for number, before in enumerate(ago):
-            leave(self.results, node, f"{node[1:]:0>4}{number:04}", at=self.now - before, speed=27.1)
-
-    @property
-    def status(self) -> FleetStatus:
-        return status_of(view.look(self.options, self.slurm), self.options)  # type: ignore[arg-type]
+GOOD, WRONG_USE, COULD_NOT_JUDGE = 0, 2, 3
+_SYSTEM = """\
+system: vm
+hosts: ["n[1-6]"]
+act:
+  trusted: [root, {user}]
+  default: drain
+  same_metric: {{nodes: 99, share: 1.0}}
+  cap: {{per_day: {{nodes: 6, share: 1.0}}, in_all: {{nodes: 6, share: 1.0}}, available: {{share: 0.0}}}}
+partitions:
+  - name: gpu
+"""
+Run = Callable[..., int]
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fleet:
-    return Fleet(tmp_path, monkeypatch)
+def fleet(tmp_path: Path) -> PlayedFleet:
+    return PlayedFleet(tmp_path)
 
 
-def filled(fleet: Fleet) -> None:
-    """One node for each group, and what it takes."""
-    fleet.slurm.drain("n4", "bad DIMM, ticket 12")
-    leave(fleet.results, "n1", "00000001", at=fleet.now - 60)
-    leave(fleet.results, "n10", "00000010", at=fleet.now - 60)
-    leave(fleet.results, "n2", "00000102", at=fleet.now - 60, wrong="wrong data")
-    fleet.slow("n3", 7200, 60)
-    leave(fleet.results, "n5", "00000005", at=fleet.now - 60, speed=None, indeterminate="the GPU is busy")
-    fleet.slow("n6", 60)
-    leave(fleet.results, "n7", "00000007", at=fleet.now - 5 * 86400)
-    leave(fleet.results, "n9", "00000009", at=fleet.now - 60, looks=(27.0, 55.0, 55.0))
+@pytest.fixture
+def run(fleet: PlayedFleet, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A command of ``nearfar slurm`` on the fleet."""
+    folder = fleet.folder / "site/systems"
+    folder.mkdir(parents=True)
+    (folder / "vm.yaml").write_text(_SYSTEM.format(user=os.geteuid()))
+    monkeypatch.setenv("NEARFAR_SITE", str(fleet.folder / "site"))
+    monkeypatch.setattr("nearfar.commands.slurm.act_arguments.slurm", lambda: fleet.slurm)
+
+    def command(name: str, *words: str) -> int:
+        places = {"state": fleet.state, "results": fleet.results, "health": fleet.health}
+        return cli.main(["slurm", name, *(f"--{key}={value}" for key, value in places.items()), *words])
+
+    return command
 
 
-def test_every_node_is_in_one_group(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
-    filled(fleet)
-    found = {node.node: (node.group, node.words) for node in fleet.status.nodes}
-    assert found["n2"] == ("suspect", "the next act drains it: hard evidence stands at once")
-    assert found["n3"] == ("suspect", "the next act drains it: confirmed by run 00030000")
-    assert fleet.run("act") == 0
-    found = {node.node: (node.group, node.words) for node in fleet.status.nodes}
-    assert found == {
-        "n1": ("good", ""), "n10": ("good", ""),
-        "n2": ("waits", "hard evidence; once it is repaired or checked: nearfar slurm clear n2 --because WORDS"),
-        "n3": ("to_test", "host_device_check has not run since; nearfar slurm retest n3"),
-        "n4": ("others", "IDLE+DRAIN 'bad DIMM, ticket 12' by alice"),
-        "n5": ("unjudged", "host_device_check: the GPU is busy"),
-        "n6": ("suspect", "seen once: a second run has to confirm it"),
-        "n7": ("not_measured", f"last on {time.strftime('%Y-%m-%d', time.gmtime(fleet.now - 5 * 86400))}"),
-        "n8": ("not_measured", "never"), "n9": ("suspect", "DEGRADED host_device_check"),
-    }  # fmt: skip
-    assert not {"n11", "n12"} & {node.node for node in fleet.status.nodes}, "the system's file does not name them"
-    leave(fleet.results, "n12", "00000012", at=fleet.now - 60, wrong="wrong data")
-    assert fleet.status.by_group["suspect"][-1].node == "n9"
-    assert "n12" in {node.node for node in fleet.status.nodes}, "something is known of it"
+def all_measured(fleet: PlayedFleet) -> None:
+    for node in fleet.slurm.nodes():
+        fleet.result(node)
 
 
-def test_the_screen(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
-    filled(fleet)
-    assert fleet.run("act") == 0
+def test_all_good_in_a_few_lines(fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    all_measured(fleet)
+    assert run("act") == GOOD
     capsys.readouterr()
-    before = sorted(path.name for path in fleet.state.iterdir())
-    assert fleet.run("status") == 3, "something waits for a person"
+    assert run("status") == GOOD
+    first, drains, _, title, nodes = capsys.readouterr().out.splitlines()
+    assert first.endswith("6 of 6 nodes in use measured lately") and "act 0 seconds ago" in first
+    assert (drains, title, nodes) == ("drains: 0 of 6 in all; 0 of 6 within a day", "good: 6", "  n[1-6]")
+
+
+def test_nodes_alike_share_a_line_with_what_to_type(
+    fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    all_measured(fleet)
+    for node in ("n1", "n2", "n3"):
+        fleet.wrong(node)
+    run("act")
+    capsys.readouterr()
+    assert run("status") == COULD_NOT_JUDGE
     said = capsys.readouterr().out
-    lines = re.sub(
-        r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d UTC)?)?", "WHEN", re.sub(r"ran \d+ seconds?", "ran 0 seconds", said)
-    )
-    assert lines == """\
-vm: 10 nodes, WHEN; act ran 0 seconds ago
-drains: 2 of 4 in all; 2 of 3 within a day
-
-drained by us, waits for a person: 1
-  n2            FAIL host_device g2:n0 cell.wrong_data run=00000102, since WHEN
-                hard evidence; once it is repaired or checked: nearfar slurm clear n2 --because WORDS
-
-drained by us, to be tested again: 1
-  n3            FAIL host_device d2h g2 27.1<52.6 GB/s run=00030001, since WHEN
-                host_device_check has not run since; nearfar slurm retest n3
-
-suspect: 2
-  n6            FAIL host_device d2h g2 27.1<52.6 GB/s run=00060000
-                seen once: a second run has to confirm it
-  n9            DEGRADED host_device_check
-
-out of use, not by us: 1
-  n4            IDLE+DRAIN 'bad DIMM, ticket 12' by alice, since WHEN
-
-could not be judged: 1
-  n5            host_device_check: the GPU is busy
-  → which file says so: nearfar slurm status n5
-  → measure them: nearfar slurm sweep --partition all --nodes n5 --idle
-
-not measured lately (within 36 hours): 2
-  n7            last on WHEN
-  n8            never
-  → measure them: nearfar slurm sweep --partition all --nodes 'n[7-8]' --idle
-
-good: 2
-  n[1,10]
-""", said  # fmt: skip
-    assert sorted(path.name for path in fleet.state.iterdir()) == before, "nothing is written"
+    assert "  n[1-3]        FAIL host_device g2:n0 cell.wrong_data" in said
+    assert "nearfar slurm retest 'n[1-3]', or nearfar slurm clear 'n[1-3]' --because WORDS" in said
 
 
-def test_nothing_waits(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
-    leave(fleet.results, "n1", "00000001", at=fleet.now - 60)
-    assert fleet.run("status") == 0 and not fleet.state.exists()
-    assert "act has not run here" in capsys.readouterr().out
-    fleet.slow("n2", 60)
-    assert fleet.run("status") == 0, "a suspect is measured again by itself"
-    assert fleet.run("status", "n2") == 0
-    assert "seen once: a second run has to confirm it" in capsys.readouterr().out
-    assert fleet.run("status", "n99") == 2
-    assert capsys.readouterr().err == "nearfar: Slurm has no node n99, and no result is of it\n"
+def test_failed_prolog_has_a_next_step(fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    fleet.wrong("n1")
+    fleet.slurm.drain("n1", "Prolog error", "root")
+    run("status", "n1")
+    assert "nearfar slurm retest n1" in capsys.readouterr().out
 
 
-def test_stopped_drains_and_a_file_that_is_not_believed(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("n1", "n2", "n3", "n5"):
-        leave(fleet.results, name, f"0000010{name[1]}", at=fleet.now - 60, wrong=f"wrong data in {name}")
-    fleet.run("act")
-    (leave(fleet.results, "n6", "00000006", at=fleet.now - 60) / "result.json").chmod(0o666)
+def test_drain_typed_as_printed_is_not_the_nodes(
+    fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fleet.slurm.drain("n1", f"nearfar: FAIL host_device g2:n0 cell.wrong_data run={fleet.wrong('n1')}")
+    assert run("act", "--take-over", "none") == GOOD
+    run("act")
     capsys.readouterr()
-    assert fleet.run("status") == 3
+    run("status", "n1")
+    assert "drained by hand, by alice" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("stopped", "words"),
+    [
+        ("act", "act has not run for 2 hours"),
+        ("health", "no health check of n[1-6] for up to 2 hours"),
+        ("sweep", "no node in use was measured within 36 hours"),
+    ],
+)
+def test_what_stopped_watching_is_missed(
+    fleet: PlayedFleet,
+    run: Run,
+    stopped: str,
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if stopped == "health" and os.geteuid() != 0:
+        pytest.skip("health findings count as root's alone")
+    all_measured(fleet)
+    for node in fleet.slurm.nodes():
+        fleet.health_check(node)
+    run("act")
+    later = time.time() + (40 * 3600.0 if stopped == "sweep" else 2 * 3600.0)
+    monkeypatch.setattr(time, "time", lambda: later)
+    if stopped != "act":
+        run("act")
+    capsys.readouterr()
+    assert run("status") == COULD_NOT_JUDGE
+    assert words in capsys.readouterr().out
+
+
+def test_one_node_in_full(fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = fleet.wrong("n2")
+    run("act")
+    run("clear", "n2", "--because", "GPU 2 replaced")
+    capsys.readouterr()
+    assert run("status", "n2") == GOOD
     said = capsys.readouterr().out
-    assert "drains: 3 of 4 in all; 3 of 3 within a day\ndrains are stopped: no more than 3 drained within a day" in said
-    assert "nearfar slurm allow-drains --because WORDS" in said and "n6/1" in said
-    assert "  n[1-3]        FAIL host_device g2:n0 cell.wrong_data, since" in said, "the same is said once"
-    assert "nearfar slurm clear 'n[1-3]' --because WORDS" in said
+    assert "n2: back in use, not measured since" in said
+    assert "cleared, by" in said and "GPU 2 replaced" in said
+    assert f"run       {bad} host_device_check      FAIL" in said
 
 
-def test_one_that_was_released_is_not_good_before_it_was_measured(fleet: Fleet) -> None:
-    fleet.slow("n3", 7200, 60)
-    fleet.run("act")
-    assert fleet.run("release", "n3", "--because", "needed") == 0
-    (node,) = [node for node in fleet.status.nodes if node.node == "n3"]
-    assert (
-        node.group == "not_measured"
-        and "host_device_check not since it was drained, cleared or released on " in node.words
-    )
-    leave(fleet.results, "n3", "000000ff", at=time.time())
-    assert "n3" in [node.node for node in fleet.status.by_group["good"]]
-
-
-def test_one_that_passed_its_retest_is_good(fleet: Fleet) -> None:
-    fleet.slow("n3", 7200, 60)
-    fleet.run("act")
-    leave(fleet.results, "n3", "0000000b", at=time.time())
-    fleet.slurm.resume("n3")
-    ActLog(fleet.state).note("release", time.time(), "n3", reservation="nearfar-retest-1")
-    assert [node.node for node in fleet.status.by_group["good"]] == ["n3"]
-
-
-def test_a_retest_that_is_under_way(fleet: Fleet) -> None:
-    fleet.slow("n3", 7200, 60)
-    fleet.run("act")
-    reason = fleet.slurm.node("n3").reason
-    ActLog(fleet.state).note(
-        "quarantine", time.time(), reservation="nearfar-retest-1", nodes={"n3": {"reason": reason}}
-    )
-    assert [node.node for node in fleet.status.by_group["returning"]] == ["n3"]
-
-
-def test_one_that_has_passed_is_resumed_by_the_next_act(fleet: Fleet) -> None:
-    fleet.slow("n3", 7200, 60)
-    fleet.run("act")
-    leave(fleet.results, "n3", "0000000b", at=time.time() + 60, job=None)
-    (node,) = fleet.status.by_group["returning"]
-    assert node.words == "the next act resumes it: host_device_check passed in run 0000000b"
-    list(clear.clear(fleet.options, ["n3"], "x", fleet.slurm))  # type: ignore[arg-type]
-
-
-def test_nodes_that_do_not_answer_are_not_good(fleet: Fleet) -> None:
-    leave(fleet.results, "n1", "00000001", at=fleet.now - 60)
-    fleet.slurm.states["n1"] = replace(fleet.slurm.node("n1"), flags=frozenset({"NOT_RESPONDING"}))
-    assert [(node.node, node.words) for node in fleet.status.by_group["others"]] == [("n1", "IDLE+NOT_RESPONDING")]
-
-
-def many(**groups: int) -> FleetStatus:
-    """A fleet of so many nodes of each group; each says something of its own."""
-    nodes, number = [], 0
-    for group, count in groups.items():
-        for _ in range(count):
-            number += 1
-            found = f"FAIL host_device d2h g{number % 4} {20 + number / 100:.1f}<52.6 GB/s run={number:08x}"
-            words = f"hard evidence; once it is repaired or checked: nearfar slurm clear n{number} --because WORDS"
-            nodes.append(
-                NodeStatus(f"n{number}", group, words, found, 1e9 + number, None, NodeState(f"n{number}", "IDLE"))
-            )
-    caps = [UsedCap(2, 8), UsedCap(1, 4, "gpu")]
-    return FleetStatus("vm", 2e9, nodes, 2e9 - 200, None, caps, caps, 129600.0)
-
-
-def test_a_thousand_nodes_fit_on_a_screen() -> None:
-    lines = list(
-        status_page.lines(many(waits=8, to_test=5, suspect=300, others=87, unjudged=50, not_measured=50, good=500))
-    )
-    assert len(lines) < 80 and max(map(len, lines)) < 160, len(lines)
-    text = "\n".join(lines)
-    assert all(f"{GROUPS[group]}" in text for group in ("waits", "suspect", "good"))
-    assert "drained by us, waits for a person: 8" in text and text.count("nearfar slurm clear n") >= 8
-    assert "(and alike on " in text, "three hundred suspects are a few lines"
-    assert lines[-1].strip() == "n[501-1000]"
-    assert "drains: 2 of 8 in all (partition gpu: 1 of 4)" in lines[1]
-    assert "act ran 3 minutes ago" in lines[0]
-
-
-def test_a_long_list_does_not_touch_what_is_said_of_it() -> None:
-    nodes = [NodeStatus(f"n{n}00", "suspect", "slow") for n in range(1, 9, 2)]
-    text = list(status_page.lines(FleetStatus("vm", 2e9, nodes, None, None, [UsedCap(0, 8)], [UsedCap(0, 2)], 1.0)))
-    assert text[-1] == "  n[100,300,500,700] slow"
-
-
-def test_nodes_all_unlike_are_cut(fleet: Fleet) -> None:
-    nodes = [NodeStatus(f"x{n}y{n * n}", "suspect", f"{'abcdefghij'[n % 10] * (n + 1)} is wrong") for n in range(500)]
-    text = list(status_page.lines(FleetStatus("vm", 2e9, nodes, None, None, [UsedCap(0, 8)], [UsedCap(0, 2)], 1.0)))
-    assert len(text) < 25 and "and 488 more: " in "\n".join(text) and "--json" in text[-1]
-
-
-def test_the_document_is_the_one_that_is_documented(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
-    filled(fleet)
-    assert fleet.run("act") == 0
+def test_what_was_done_since(fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    fleet.wrong("n2")
+    run("act")
     capsys.readouterr()
-    assert fleet.run("status", "--json") == 3
-    document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == "nearfar-slurm-status/1"
-    assert document["trouble"] is None and document["groups"]["good"] == {
-        "title": "good",
-        "count": 2,
-        "nodes": "n[1,10]",
-    }
-    n3 = next(node for node in document["nodes"] if node["node"] == "n3")
-    assert n3["group"] == "to_test" and n3["reason_by"] == "nearfar" and n3["since"].endswith("Z")
-    assert fleet.run("status", "n3", "--json") == 3
-    assert [node["node"] for node in json.loads(capsys.readouterr().out)["nodes"]] == ["n3"]
-    page = (CHECKOUT / "docs/reference/slurm-status.md").read_text()
-    keys = {*document, *document["drains"], *document["drains"]["in_all"][0], *document["groups"]["good"], *n3, *GROUPS}
-    assert not [key for key in sorted(keys) if f"`{key}`" not in page]
+    assert run("status", "--since", "1h") == GOOD
+    assert " n2 drained, by " in capsys.readouterr().out
+    assert run("status", "--since", "yesterday") == WRONG_USE
+    assert "give 24h, 7d, a date as 2026-11-20" in capsys.readouterr().err
+
+
+def strict(node: Any) -> Any:
+    """A schema that refuses keys which it does not name."""
+    if isinstance(node, dict):
+        found = {key: strict(value) for key, value in node.items()}
+        return {**found, "additionalProperties": False} if "properties" in node else found
+    return [strict(each) for each in node] if isinstance(node, list) else node
+
+
+def problems(name: str, document: Any) -> list[str]:
+    found = jsonschema.Draft7Validator(strict(copy.deepcopy(schema(SCHEMAS[name])))).iter_errors(document)
+    return [error.message for error in found]
+
+
+def test_the_documents_conform(fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    all_measured(fleet)
+    fleet.wrong("n2")
+    assert run("act", "--json") == GOOD
+    acted = json.loads(capsys.readouterr().out)
+    assert problems("act", acted) == []
+    did = [
+        (node["node"], node["action"], node["done"], node["state"])
+        for node in acted["nodes"]
+        if node["action"] != "nothing"
+    ]
+    assert did == [("n2", "drain", True, "drained")]
+    assert run("status", "--json", "--since", "all") == COULD_NOT_JUDGE
+    status = json.loads(capsys.readouterr().out)
+    assert problems("status", status) == []
+    assert status["states"]["drained"]["nodes"] == "n2" and len(status["ledger"]["action"]) >= 2
+
+
+def test_slurm_that_does_not_answer(
+    fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_measured(fleet)
+    fleet.wrong("n2")
+    run("act")
+
+    def away() -> Any:
+        raise CouldNotJudge("Unable to contact slurm controller")
+
+    monkeypatch.setattr(fleet.slurm, "nodes", away)
+    capsys.readouterr()
+    assert run("status") == COULD_NOT_JUDGE
+    said = capsys.readouterr().out
+    assert "Slurm could not be asked: Unable to contact slurm controller" in said
+    assert "drained by nearfar (nearfar: FAIL host_device" in said
+
+
+def test_before_act_ever_ran_it_shows_what_act_would_see(
+    fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    all_measured(fleet)
+    fleet.wrong("n2")
+    assert run("status") == GOOD
+    assert "drained by the next act: 1" in capsys.readouterr().out
+    assert not fleet.state.exists(), "nothing was written"
+
+
+def test_a_node_that_nobody_knows(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    run("act")
+    assert run("status", "n77") == WRONG_USE
+    assert "Slurm has no node n77" in capsys.readouterr().err
+
+
+def test_files_that_are_not_believed(fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    all_measured(fleet)
+    fleet.result("n5")
+    for path in fleet.results.glob("*/nodes/n5/1/result.json"):
+        path.chmod(0o666)
+    assert run("act") == COULD_NOT_JUDGE
+    assert "others can write to it" in capsys.readouterr().err
+
+
+def test_a_long_list_is_cut_and_can_be_pasted(tmp_path: Path) -> None:
+    fleet = PlayedFleet(tmp_path, tuple(f"n{number * 7}" for number in range(1, 201)))
+    all_measured(fleet)
+    view = fleet.act().view
+    with fleet.ledger() as ledger:
+        lines = list(status_page.lines(view, watchers(view, ledger)))
+    assert lines[-1].endswith("… (all of them: --json)") and max(map(len, lines)) < 130
+    assert len(view.fleet.of_state(node_states.GOOD)) == 200
+
+
+def test_a_faulty_node_that_slurm_does_not_know_or_not_so(
+    fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    all_measured(fleet)
+    assert run("act") == GOOD
+    fleet.wrong("n9")
+    assert run("act") == COULD_NOT_JUDGE and run("status") == COULD_NOT_JUDGE
+    assert "if it is gone for good: nearfar slurm clear n9 --because WORDS" in capsys.readouterr().out
+    assert run("clear", "n9", "--because", "sold") == GOOD
+    assert run("act") == GOOD and run("status") == GOOD
+    fleet.slurm.states["n1"] = replace(fleet.node("n1"), flags=frozenset({"NEW_WORD"}))
+    assert run("act") == COULD_NOT_JUDGE and run("status") == COULD_NOT_JUDGE
+
+
+def test_since_a_time_that_is_none_of_this_world(
+    fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fleet.act()
+    for since in ("999999d", "9999-12-31T23:59:59-23:00"):
+        assert run("status", f"--since={since}") == GOOD
+        assert capsys.readouterr().out == f"nothing was done since {since}\n"
+
+
+def test_a_state_directory_that_is_a_file(fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    fleet.state.write_text("")
+    assert run("status") == COULD_NOT_JUDGE and "ledger.db: cannot be read: Not a directory" in capsys.readouterr().err
+
+
+def test_act_of_another_system_is_not_this_one_s(fleet: PlayedFleet) -> None:
+    fleet.act()
+    with fleet.ledger() as ledger:
+        ledger.write("UPDATE action SET at = at - 7200")
+    act(replace(fleet.options, policy=replace(fleet.policy, system="other")), fleet.slurm)
+    view = fleet.view()
+    assert view.acted is not None and view.now - view.acted >= 7200

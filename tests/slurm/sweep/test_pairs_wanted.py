@@ -9,8 +9,8 @@ import pytest
 from nearfar.base.verdicts import worst
 from nearfar.slurm.results.result import CheckResult, NodeResult
 from nearfar.slurm.sweep import pair_rounds
+from nearfar.slurm.sweep.node_selection import reason_against_pairs
 from nearfar.slurm.sweep.outcome import Outcome
-from nearfar.slurm.sweep.pairs_wanted import reason_against
 from nearfar.slurm.sweep.sweep_file import SweepJob
 from tests.support.sweeping import planned
 
@@ -51,14 +51,14 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_as_asked_or_as_the_level_and_the_partition_have_it(
     asked: bool | None, level: str, nodes: list[str], partition: str, wanted: str | None, why: str | None
 ) -> None:
-    assert reason_against(asked, level, nodes, partition, wanted) == why
+    assert reason_against_pairs(asked, level, nodes, partition, wanted) == why
 
 
 def test_a_partition_that_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = reason_against(None, "accept", NODES, "batch", None)
+    said = reason_against_pairs(None, "accept", NODES, "batch", None)
     assert said is not None and "name one: --site-partition NAME" in said
     monkeypatch.setenv("NEARFAR_SYSTEM", "mine")
-    assert reason_against(None, "accept", ["z1", "z2"], "all", None) is None, "the system is named"
+    assert reason_against_pairs(None, "accept", ["z1", "z2"], "all", None) is None, "the system is named"
 
 
 def outcome(node: str, missing: tuple[str, ...] = (), interrupted: bool = False, **checks: str) -> Outcome:

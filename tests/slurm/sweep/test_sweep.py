@@ -136,22 +136,50 @@ def test_an_interrupt_leaves_the_jobs_and_resume_finds_them(
     ]
     running = sweeping.started(slurm, variables, *words)
     sweeping.until(lambda: (tmp_path / "s2/jobs/n1.1.out").exists(), "the first job runs")
+    sweeping.until(lambda: slurm.run(["squeue", "-h"]).stdout.count("nearfar") == 2, "both jobs are submitted")
     running.send_signal(signal.SIGINT)
     out, said = running.communicate(timeout=60)
     assert running.returncode == 130, out + said
-    assert f"nearfar slurm sweep --resume s2 --results {tmp_path}" in said and "scancel --name=nearfar-s2" in said
-    assert slurm.run(["squeue", "-h", "-n", "nearfar-s2", "-o", "%n %T"]).stdout == "n1 RUNNING\n"
-    assert "its turn has not come" in report(tmp_path / "s2")["n2"]["reason"]
+    assert f"nearfar slurm sweep --resume s2 --results {tmp_path}" in said and "| xargs scancel" in said
+    queue = [line.split() for line in slurm.run(["squeue", "-h", "-S", "i", "-o", "%n %T %j"]).stdout.splitlines()]
+    assert [words[:2] for words in queue] == [["n1", "RUNNING"], ["n2", "PENDING"]], "they go on by themselves"
+    assert len({words[2] for words in queue}) == 1, "one lane"
+    assert "not measured yet: job " in report(tmp_path / "s2")["n2"]["reason"]
     sweeping.build(slurm, "n1", "good")
     shown = sweeping.started(slurm, variables, "sweep", "--resume=s2", f"--results={tmp_path}", "--dry-run")
     out, said = shown.communicate(timeout=60)
-    assert shown.returncode == 0 and "2 nodes of all; jobs are submitted for n2\n" in out, out + said
-    assert "waited for: 1 job that" in out and "--nodelist=n2 " in out.splitlines()[-1], out
+    assert shown.returncode == 0 and "2 nodes of all; jobs are submitted for none\n" in out, out + said
+    assert "waited for: 2 jobs that" in out, out
     again = sweeping.started(slurm, variables, "sweep", "--resume=s2", f"--results={tmp_path}", "--json")
     out, said = again.communicate(timeout=120)
     nodes = {node["node"]: node for node in json.loads(out)["nodes"]}
     assert nodes["n1"]["result"] == "nodes/n1/1", f"the job that was left is the one that counts: {said}"
     assert (nodes["n1"]["verdict"], nodes["n2"]["verdict"]) == ("PASS", "FAIL")
+
+
+def test_what_is_typed_again_goes_on(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
+    """First nobody waits; then the same command finds what was measured meanwhile, and begins nothing new."""
+    sweeping.build(slurm, "n2", "slow")
+    words = ["sweep", "--partition=all", "--nodes=n[1-2]", "--level=quick", f"--results={tmp_path}", "--max-jobs=1"]
+    first = sweeping.started(slurm, variables, *words, "--no-wait")
+    out, said = first.communicate(timeout=60)
+    assert (
+        first.returncode == 0
+        and "2 jobs stay in Slurm and leave their results; continue: nearfar slurm sweep --resume" in said
+    ), said
+    sweeping.until_all_have_ended(slurm)
+    again = sweeping.started(slurm, variables, *words)
+    out, said = again.communicate(timeout=120)
+    (sweep,) = tmp_path.glob("2*")
+    assert f"continues sweep {sweep.name}" in said and again.returncode == 1, out + said
+    nodes = report(sweep)
+    assert {name: (node["verdict"], node["result"]) for name, node in nodes.items()} == {
+        "n1": ("PASS", "nodes/n1/1"), "n2": ("FAIL", "nodes/n2/1"),
+    }  # fmt: skip
+    assert {json.loads(path.read_text())["slurm"]["cluster"] for path in sweep.rglob("result.json")} == {"private"}
+    other = sweeping.started(slurm, variables, *words, "--idle", f"--name={sweep.name}")
+    out, said = other.communicate(timeout=60)
+    assert other.returncode == 2 and "begun with other options (options, idle_only)" in said, said
 
 
 # Wrong use and bad input
@@ -245,6 +273,7 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
         2,
         "sbatch: unrecognized option '--acount=x'",
     ),
+    "a night that nobody watches": (["sweep", "-p", "all", "--idle", "--no-wait"], 2, "--no-wait: not with --idle"),
     "too short": (["sweep", "-p", "all", "--deadline", "0.1"], 2, "fewer hours than a job may take"),
 }
 
@@ -265,8 +294,7 @@ def test_a_dry_run_refuses_what_the_sweep_would(told: Any, tmp_path: Path) -> No
     (tmp_path / "open").chmod(0o777)
     (tmp_path / "link").symlink_to(tmp_path / "not mounted")
     for name, place, line in (
-        ("s1", tmp_path, "s1: there is a sweep of that name; --resume s1 continues it"),
-        ("s2", tmp_path / "file/results", "file/results: cannot be written: Not a directory"),
+        ("s1", tmp_path, "s1/sweep.json: no such sweep"),
         ("s2", tmp_path / "open", "results there could be forged"),
         ("s2", tmp_path / "link/results", "link: a link that leads nowhere; name another --results DIR"),
     ):

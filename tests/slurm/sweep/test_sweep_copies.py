@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import shutil
 import signal
 import time
@@ -13,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.slurm.findings import gather, gathering
-from nearfar.slurm.findings.gathering import TimeRange
-from nearfar.slurm.sweep import SweepJob, begin_or_resume, found_again, sweep_file
+from nearfar.base.errors import CouldNotJudge
+from nearfar.slurm.sweep import SweepJob, job_script
 from tests.support import pair_results
 from tests.support.node_results import leave
 from tests.support.sweeping import planned
+from tests.support.taking_in import take_in
 
 NOW = float(int(time.time()))
 RUNS = [("n1", "00000001"), ("n2", "00000002")]
@@ -36,8 +34,8 @@ def results(tmp_path: Path) -> Path:
 
 
 def read(results: Path) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
-    found = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, TimeRange(0.0))
-    return sorted((run.node, run.run) for run in found.runs), found.refused
+    found = take_in(results, None, NOW)
+    return sorted((run.node, run.run) for run in found.runs), tuple(found.refused)
 
 
 def changed(path: Path, **values: Any) -> None:
@@ -66,23 +64,20 @@ def test_a_copy_does_not_void_the_original(results: Path, name: str, how: str) -
         (copy / "sweep.json").unlink()
     runs, refused = read(results)
     assert runs == RUNS
-    told = f"{copy}: holds copies of another sweep's results; those are not counted"
     half = f"{copy}/nodes/n1/1/run.json: No such file or directory; half a result is not counted"
-    assert refused == ((half,) if how == "half" else (told,))
+    assert refused == ((half,) if how == "half" else ())
 
 
 def test_two_that_both_say_that_they_are_the_original(results: Path) -> None:
-    """One of them was made up, and nobody can tell which."""
+    """One of them was made up: what was taken in first counts, and the other is named."""
     shutil.copytree(results / "s", results / "t")
     changed(results / "t/sweep.json", sweep="t")
     for node, _ in RUNS:
         changed(results / "t/nodes" / node / "1/result.json", sweep="t")
     one_second_later(results / "t")
     runs, refused = read(results)
-    assert runs == [("n2", "00000002")]
-    assert (
-        len(refused) == 1 and "run 00000001 of node n1 is there twice, and not alike; neither is counted" in refused[0]
-    )
+    assert runs == RUNS
+    assert len(refused) == 1 and "run 00000001 of node n1 is there twice, and not alike; the first counts" in refused[0]
 
 
 def test_a_sweep_that_was_renamed_or_restored_counts(results: Path, tmp_path: Path) -> None:
@@ -94,33 +89,20 @@ def test_a_sweep_that_was_renamed_or_restored_counts(results: Path, tmp_path: Pa
     assert read(results) == (RUNS, ())
 
 
-def test_a_copy_is_not_resumed_and_what_was_renamed_is(results: Path) -> None:
-    shutil.copytree(results / "s", results / "t")
-    with pytest.raises(NearfarError, match="t: a copy of sweep s; --resume s continues that one"):
-        begin_or_resume.resume(results, "t", NOW)
-    shutil.rmtree(results / "s")
-    assert all(job.has_result for job in begin_or_resume.resume(results, "t", NOW).jobs.values())
-
-
-def test_two_names_of_one_place_are_no_copy(results: Path) -> None:
-    (results / "latest").symlink_to("s")
-    assert sweep_file.original(results / "latest") is None
-
-
 def test_of_two_jobs_for_one_attempt_only_one_measures(results: Path) -> None:
     (results / "s/jobs").mkdir()
     job = SweepJob(("n3",))
-    found_again.claim(results, "s", job, "7")
-    found_again.claim(results, "s", job, "7")  # restarted by Slurm
+    job_script.claim(results, "s", job, "7")
+    job_script.claim(results, "s", job, "7")  # restarted by Slurm
     with pytest.raises(CouldNotJudge, match=r"n3\.1\.claim: job 7 has had this turn already; job 8 measured nothing"):
-        found_again.claim(results, "s", job, "8")
+        job_script.claim(results, "s", job, "8")
     with pytest.raises(
         CouldNotJudge, match="nodes/n1/1: there is a result already; it is kept, and job 9 measured nothing"
     ):
-        found_again.claim(results, "s", SweepJob(("n1",)), "9")
-    found_again.claim(results, "by-hand", job, None)
+        job_script.claim(results, "s", SweepJob(("n1",)), "9")
+    job_script.claim(results, "by-hand", job, None)
     with pytest.raises(CouldNotJudge, match="gone/jobs: not there for this node; is its file system mounted here"):
-        found_again.claim(results, "gone", job, "10")
+        job_script.claim(results, "gone", job, "10")
     assert not (results / "gone").exists()
 
 
@@ -134,7 +116,6 @@ def test_a_sweep_that_was_renamed_counts_beside_the_next_of_its_name(results: Pa
     leave(results, "n1", "00000003", at=NOW - 60, sweep="s")
     planned(results / "s", ["n1"], started=NOW).save()
     assert read(results) == ([("n1", "00000001"), ("n1", "00000003"), ("n2", "00000002")], ())
-    assert sweep_file.original(results / "s-1") is None, "it can be resumed"
 
 
 def test_a_directory_that_has_only_the_name_of_a_sweep_hides_nothing(results: Path) -> None:
@@ -144,17 +125,6 @@ def test_a_directory_that_has_only_the_name_of_a_sweep_hides_nothing(results: Pa
     assert read(results) == (RUNS, ())
 
 
-def test_a_copy_of_what_is_too_old_to_count_is_no_news(results: Path) -> None:
-    """Its original is not among what is read."""
-    shutil.copytree(results / "s", results / "t")
-    for place in results.glob("s/nodes/*/1"):
-        os.utime(place, (NOW - 90 * 86400,) * 2)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gathering, "_came", lambda place: place.lstat().st_mtime)
-        found = gather(results, None, "vm", frozenset({os.geteuid()}), NOW, TimeRange(NOW - 9 * 86400, NOW - 86400))
-    assert found.runs == () and len(found.refused) == 1
-
-
 def test_pairs_that_were_copied_count_once(results: Path) -> None:
     shutil.rmtree(results / "s")
     pair_results.leave(results, "s", NOW - 60, [{"n1+n2": {"metrics": [pair_results.figure(1.5)]}}])
@@ -162,9 +132,7 @@ def test_pairs_that_were_copied_count_once(results: Path) -> None:
     shutil.copytree(results / "s", results / "t")
     runs, refused = read(results)
     assert runs == alone[0] and len(runs) == 2 and alone[1] == ()
-    assert refused == (
-        f"{results}/t: holds copies of the results of sweep s; those are not counted; MPI between the nodes of t blames nobody",
-    )
+    assert refused == ()
     shutil.rmtree(results / "s")
     assert read(results) == alone
 
@@ -177,6 +145,6 @@ def test_a_file_that_somebody_holds_a_lease_on_is_not_waited_for(results: Path) 
     with open(results / "s/sweep.json", "r+b") as held:
         fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)
         began = time.monotonic()
-        assert sweep_file.original(results / "t") is None and read(results)[0] == RUNS
+        assert read(results)[0] == RUNS
         assert time.monotonic() - began < 20
     signal.signal(signal.SIGIO, before)

@@ -1,4 +1,4 @@
-"""The sweep's loop against a pretended controller and clock: how often it asks, what it does about each of Slurm's answers."""
+"""The sweep's loop against a simulated slurmctld and clock: how often it asks, what it does about each of Slurm's answers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.controller.node_state import NodeState
-from nearfar.slurm.sweep import SweepJob, nightly, node_selection, slurmctld
+from nearfar.slurm.sweep import SweepJob, begin_or_resume, node_selection, outcome, slurmctld
 from nearfar.slurm.sweep.job_loop import SweepLoop
-from nearfar.slurm.sweep.slurmctld import Controller, JobState, Pace
+from nearfar.slurm.sweep.slurmctld import JobState, Pace
 from nearfar.slurm.sweep.sweep_file import Sweep, load
 from tests.support.sweeping import planned
 
@@ -36,7 +36,9 @@ class PretendedSlurm:
     now: float = 1000.0
     asked: list[float] = field(default_factory=list)
     submitted: list[float] = field(default_factory=list)
+    #: Node and start of each job; a job of a lane starts when the one before it has ended.
     jobs: dict[int, tuple[str, float]] = field(default_factory=dict)
+    lanes: dict[str, float] = field(default_factory=dict)
     outputs: dict[int, str] = field(default_factory=dict)
     cancelled: set[int] = field(default_factory=set)
     results_seen: set[str] = field(default_factory=set)
@@ -48,6 +50,7 @@ class PretendedSlurm:
         if command[0] == "sbatch":
             return self._submit(command)
         if command[0] == "scancel":
+            assert "--state=PENDING" in command
             self.cancelled |= {int(word) for word in command if word.isdigit()}
             return ""
         self.asked.append(self.now)
@@ -63,11 +66,14 @@ class PretendedSlurm:
         return self.states
 
     def _submit(self, command: Sequence[str]) -> str:
-        node = next(word[len("--nodelist=") :] for word in command if word.startswith("--nodelist="))
+        given = dict(word.removeprefix("--").partition("=")[::2] for word in command if word.startswith("--"))
+        assert given["dependency"] == "singleton"
         self.submitted.append(self.now)
         number = len(self.jobs) + 1
-        self.outputs[number] = next(word[len("--output=") :] for word in command if word.startswith("--output="))
-        self.jobs[number] = node, self.now
+        self.outputs[number] = given["output"]
+        start = max(self.now, self.lanes.get(given["job-name"], 0.0))
+        self.lanes[given["job-name"]] = start + self.length
+        self.jobs[number] = given["nodelist"], start
         return f"{number}\n"
 
     def _line(self, job: int, node: str, began: float) -> str:
@@ -79,11 +85,14 @@ class PretendedSlurm:
                 else ("PENDING", f"ReqNodeNotAvail, UnavailableNodes:{node}")
             )
             return f"{job}|{state[0]}||{state[1]}|{self.outputs[job]}\n"
+        if began > self.now:
+            return f"{job}|PENDING||Dependency|{self.outputs[job]}\n"
         why = "None" if fate == "COMPLETED" else "Why"
         return f"{job}|{fate if over else 'RUNNING'}|{node}|{why}|{self.outputs[job]}  \n"
 
     def sleep(self, seconds: float) -> None:
         """Time goes on, and results appear."""
+        assert self.now < 1e7, "it never ends"
         self.now += seconds
         self.results_seen |= {
             node for node, began in self.jobs.values() if self.now - began > self.length and node not in self.fate
@@ -102,10 +111,10 @@ def sweep(
     pretended.states = pretended.states or {name: NodeState(name, "IDLE") for name in names}
     (pretended.results / "jobs").mkdir(exist_ok=True)
     made = made or planned(pretended.results, names, level="quick", deadline=1000.0 + 400 * 3600, **more)
-    found = SweepLoop(made, Controller(pretended, lambda: pretended.now), pace=Pace(result_wait=5.0),  # type: ignore[arg-type]
+    found = SweepLoop(made, pretended, pace=Pace(result_wait=5.0),  # type: ignore[arg-type]
                   clock=lambda: pretended.now, now=lambda: pretended.now, sleep=pretended.sleep)  # fmt: skip
-    monkeypatch.setattr(SweepLoop, "_has_result", lambda self, job: job.name in pretended.results_seen)
-    monkeypatch.setattr(SweepLoop, "_was_interrupted", lambda self, job: False)
+    monkeypatch.setattr(begin_or_resume, "has_result", lambda _, job: job.name in pretended.results_seen)
+    monkeypatch.setattr(begin_or_resume, "was_interrupted", lambda _, job: job.state == "PREEMPTED")
     return found
 
 
@@ -120,7 +129,7 @@ def most_within_a_minute(times: Sequence[float]) -> int:
     return most
 
 
-def test_fewer_than_ten_questions_a_minute_at_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dozen_questions_a_minute_at_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """150 nodes; every 10th ends without a result, so that there is much to ask. A question is two RPCs."""
     names = [f"n{number}" for number in range(150)]
     pretended = PretendedSlurm(tmp_path, fate=dict.fromkeys(names[::10], "NODE_FAIL"))
@@ -129,22 +138,38 @@ def test_fewer_than_ten_questions_a_minute_at_any_size(tmp_path: Path, monkeypat
     running.run()
     jobs = running.sweep.jobs.values()
     assert sum(job.has_result for job in jobs) == 135 and all(job.ended for job in jobs)
-    assert most_within_a_minute(pretended.asked) < 10
+    assert most_within_a_minute(pretended.asked) <= 12 and most_within_a_minute(pretended.asked[12:]) <= 9
     assert min(b - a for a, b in itertools.pairwise(pretended.submitted)) >= Pace.submit - 1e-6, "submissions are paced"
 
 
-def test_never_more_jobs_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lanes_hold_the_number_of_jobs_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All jobs are submitted at once, so that nobody has to watch."""
     pretended = PretendedSlurm(tmp_path, length=20.0)
     running = sweep(pretended, [f"n{i}" for i in range(30)], monkeypatch, max_jobs=4)
-    most = 0
-
-    def look() -> None:
-        nonlocal most
-        most = max(most, sum(job.outstanding for job in running.sweep.jobs.values()))
-
-    running.on_poll = look
+    running.run(watch=False)
+    starts = sorted(start for _, start in pretended.jobs.values())
+    assert len(starts) == 30 and pretended.now < 1010
+    assert max(sum(start <= at < start + 20 for start in starts) for at in starts) == 4
+    assert not any(job.has_result for job in running.sweep.jobs.values())
     running.run()
-    assert most == 4 and len(pretended.jobs) == 30
+    assert all(job.has_result for job in running.sweep.jobs.values()) and len(pretended.jobs) == 30
+
+
+def test_a_limit_on_jobs_is_waited_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretended = PretendedSlurm(tmp_path, length=5.0)
+    running = sweep(pretended, ["n1", "n2", "n3"], monkeypatch)
+    submit = pretended._submit
+
+    def limited(command: Sequence[str]) -> str:
+        if len(pretended.jobs) - len(pretended.results_seen) >= 2:
+            raise CouldNotJudge(
+                "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit)"
+            )
+        return submit(command)
+
+    monkeypatch.setattr(pretended, "_submit", limited)
+    running.run()
+    assert all(job.has_result for job in running.sweep.jobs.values())
 
 
 def test_a_submission_that_may_have_been_taken_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,52 +190,44 @@ def test_a_submission_that_may_have_been_taken_is_not_repeated(tmp_path: Path, m
     assert all(job.has_result for job in running.sweep.jobs.values())
 
 
-def test_a_controller_that_is_away_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_controller_that_is_away_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pretended = PretendedSlurm(tmp_path, away=(1010.0, 1400.0), fate={"n2": "NODE_FAIL"})
-    said: list[str] = []
     running = sweep(pretended, ["n1", "n2"], monkeypatch)
-    running.on_message = said.append
     running.run()
     assert [job.has_result for job in running.sweep.jobs.values()] == [True, False]
+    said = capsys.readouterr().err.splitlines()
     assert len(said) == 2 and "does not answer" in said[0] and "answers again" in said[1], "told once each"
 
 
-def test_a_resumed_sweep_submits_nothing_before_slurm_has_said_what_it_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """n1 runs and the file does not know it; n2's job was cancelled before, and n3's was known and has ended without a result."""
-    pretended = PretendedSlurm(tmp_path, length=20.0, away=(1000.0, 1100.0))
-    known = SweepJob(("n3",), job_id=3, state="RUNNING")
-    made = planned(
-        tmp_path,
-        [SweepJob(("n1",)), SweepJob(("n2",)), known, SweepJob(("n4",))],
-        deadline=9e9,
-        resumed=True,
-        cluster="c",
-    )
-    pretended.states = {name: NodeState(name, "IDLE") for name in made.jobs}
-    pretended.jobs = {number: (f"n{number}", 1095.0 if number == 1 else 0.0) for number in (1, 2, 3)}
-    pretended.outputs = {number: f"{tmp_path}/jobs/n{number}.1.out" for number in (1, 2, 3)}
-    pretended.cancelled = {2}
-    running = sweep(pretended, made.jobs, monkeypatch, made)
-    said: list[str] = []
-    running.on_message = said.append
-    pretended.fate = {"n3": "NODE_FAIL"}
-    monkeypatch.setattr(
-        running, "on_poll", lambda: pretended.fate.clear() if "n3.2." in str(pretended.outputs) else None
-    )
-    running.run()
-    assert min(pretended.submitted) > 1100.0, "it was waited for"
-    started = sorted(Path(output).name for number, output in pretended.outputs.items() if number > 3)
-    assert started == ["n2.2.out", "n3.2.out", "n4.1.out"] and all(job.has_result for job in made.jobs.values()), said
+def test_a_resumed_sweep_stands_as_slurm_and_the_files_have_it(tmp_path: Path) -> None:
+    """n1 runs and the file does not know it; n2's job was cancelled before; n3's was known and is gone; n4 was never submitted; n5's
+    job has left a file and is forgotten."""
+    folder = tmp_path / "s"
+    (folder / "jobs").mkdir(parents=True)
+    (folder / "jobs/n5.1.claim").touch()
+    jobs = [
+        SweepJob(("n1",)),
+        SweepJob(("n2",)),
+        SweepJob(("n3",), job_id=3, state="RUNNING"),
+        SweepJob(("n4",)),
+        SweepJob(("n5",)),
+    ]
+    planned(folder, jobs, cluster="c").save()
+    pretended = PretendedSlurm(tmp_path, jobs={1: ("n1", 990.0), 2: ("n2", 0.0)}, cancelled={2})
+    pretended.outputs = {number: f"{folder}/jobs/n{number}.1.out" for number in (1, 2)}
+    found = begin_or_resume.resume(tmp_path, "s", pretended)  # type: ignore[arg-type]
+    assert {name: (job.attempt, job.job_id) for name, job in found.jobs.items()} == {
+        "n1": (1, 1), "n2": (2, None), "n3": (2, None), "n4": (1, None), "n5": (2, None),
+    }  # fmt: skip
 
 
-def test_a_sweep_of_another_cluster_is_not_resumed_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pretended = PretendedSlurm(tmp_path)
-    running = sweep(pretended, ["n1"], monkeypatch, planned(tmp_path, ["n1"], resumed=True, cluster="theirs"))
+def test_a_sweep_of_another_cluster_is_not_resumed_here(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    planned(tmp_path / "s", ["n1"], cluster="theirs").save()
     with pytest.raises(NearfarError, match="is of cluster theirs, and this host's Slurm is c: continue it there"):
-        running.run()
-    assert not pretended.jobs
+        begin_or_resume.resume(tmp_path, "s", PretendedSlurm(tmp_path))  # type: ignore[arg-type]
 
 
 def test_a_controller_that_stays_away_is_waited_for_until_the_deadline(
@@ -244,10 +261,39 @@ def test_a_node_that_is_drained_while_its_job_waits(tmp_path: Path, monkeypatch:
     pretended = PretendedSlurm(tmp_path, fate={"n1": "blocked"})
     running = sweep(pretended, ["n1"], monkeypatch)
     drained = NodeState("n1", "IDLE", frozenset({"DRAIN"}), "bad fan", "alice")
-    running.on_poll = lambda: pretended.states.update(n1=drained) if pretended.now > 1030 else None
+    sleep = running.sleep
+
+    def meanwhile(seconds: float) -> None:
+        sleep(seconds)
+        if pretended.now > 1030:
+            pretended.states.update(n1=drained)
+
+    running.sleep = meanwhile
     running.run()
     job = running.sweep.jobs["n1"]
     assert (job.state, job.reason, pretended.cancelled) == ("refused", "drained by alice: bad fan", {1})
+
+
+def test_a_job_that_could_not_be_taken_back_is_taken_back_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """slurmctld does not answer at that moment, and the job never starts."""
+    pretended = PretendedSlurm(tmp_path, fate={"n1": "blocked"})
+    running = sweep(pretended, ["n1"], monkeypatch)
+    call, lost = pretended.call, [True]
+
+    def once(*command: str) -> str:
+        if command[0] == "sbatch":
+            pretended.states.update(n1=NodeState("n1", "IDLE", frozenset({"DRAIN"}), "bad fan", "alice"))
+        if command[0] == "scancel" and lost:
+            lost.pop()
+            raise AWAY
+        return call(*command)
+
+    monkeypatch.setattr(pretended, "call", once)
+    running.run()
+    assert pretended.cancelled == {1} and pretended.now < 1200
+    assert running.sweep.jobs["n1"].reason == "drained by alice: bad fan"
 
 
 @pytest.mark.parametrize("at_night, left_out", [(False, {}), (True, {"n1": "PREEMPTED: Why"})])
@@ -257,16 +303,15 @@ def test_what_ended_a_job_early_is_slurms_word(
     """The result of what was measured until then is there before the job is gone."""
     pretended = PretendedSlurm(tmp_path, length=20.0, fate={"n1": "PREEMPTED"}, results_seen={"n1"})
     running = sweep(pretended, ["n1"], monkeypatch, idle_only=at_night)
-    monkeypatch.setattr(SweepLoop, "_was_interrupted", lambda self, job: True)
     running.run()
     job = running.sweep.jobs["n1"]
     assert (job.state, job.reason, job.has_result, job.interrupted) == ("PREEMPTED", "Why", True, True)
-    assert nightly.left_out(running.sweep) == left_out
+    assert outcome.left_out(running.sweep) == left_out
 
 
 def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """n1's job is queued when a user's job gets the node; n2 is taken before its turn; n3 is measured."""
-    pretended = PretendedSlurm(tmp_path, length=5.0, fate={"n1": "blocked"})
+    """n1 and n2 are taken by users' jobs while the night's are queued; n3 is measured."""
+    pretended = PretendedSlurm(tmp_path, length=5.0, fate={"n1": "blocked", "n2": "blocked"})
     running = sweep(pretended, ["n1", "n2", "n3"], monkeypatch, idle_only=True, max_jobs=1)
     taken = {name: NodeState(name, "ALLOCATED") for name in ("n1", "n2")}
     submit = pretended._submit
@@ -277,9 +322,9 @@ def test_a_nightly_job_makes_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(pretended, "_submit", one)
     running.run()
-    assert nightly.left_out(running.sweep) == {"n1": "busy: allocated", "n2": "busy: allocated"}
-    assert nightly.summary(running.sweep) == "1 of 3 nodes measured; not: 2 busy"
-    assert pretended.cancelled == {1}
+    assert outcome.left_out(running.sweep) == {"n1": "busy: allocated", "n2": "busy: allocated"}
+    assert outcome.nightly_summary(running.sweep) == "1 of 3 nodes measured; not: 2 busy"
+    assert pretended.cancelled == {1, 2}
 
 
 @given(

@@ -1,24 +1,20 @@
-"""What a sweep, and one of idle nodes alone, do with a node in each of Slurm's states; a slurmctld that is away at first; locks."""
+"""What a sweep, and one of idle nodes alone, do with a node in each of Slurm's states; locks."""
 
 from __future__ import annotations
 
 import errno
-import os
 import re
 from pathlib import Path
 
 import pytest
 
-from nearfar.base.errors import CouldNotJudge, NearfarError
+from nearfar.base.errors import CouldNotJudge
 from nearfar.slurm.controller.node_state import NodeState, parse_nodes
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.sweep import begin_or_resume, node_selection, slurmctld
 from tests.conftest import CHECKOUT
 
 GUIDE = CHECKOUT / "docs/guide/slurm.md"
-AWAY = CouldNotJudge(
-    "scontrol show partition: slurm_load_partitions error: Unable to contact slurm controller (connect failure)"
-)
 
 #: Each state as scontrol shows it: why a plain sweep leaves it out, why one of idle nodes does (None: it gets a job).
 STATES: dict[str, tuple[str | None, str | None]] = {
@@ -75,51 +71,6 @@ def test_the_guide_says_the_same() -> None:
         ), state
 
 
-# slurmctld at the first question.
-
-
-def waited(answers: list[Exception], limit: float) -> tuple[list[str], float]:
-    """What was said while it was waited for, and for how long; a question takes ten seconds."""
-    now, said = [0.0], []
-
-    def ask() -> str:
-        now[0] += 10.0
-        if answers:
-            raise answers.pop(0)
-        return "nodes"
-
-    def sleep(seconds: float) -> None:
-        now[0] += seconds
-
-    assert slurmctld.waited_for(ask, limit, said.append, lambda: now[0], sleep) == "nodes"
-    return said, now[0]
-
-
-def test_a_slurmctld_that_is_away_at_first_is_waited_for_in_words() -> None:
-    said, took = waited([AWAY] * 20, 3600)
-    assert said[0] == "slurmctld does not answer; waiting, 10 s so far; Ctrl-C ends"
-    assert said[-1] == "slurmctld answers again" and len(said) == 4 and took == 310
-
-
-def test_it_is_waited_for_until_the_deadline() -> None:
-    with pytest.raises(NearfarError, match=r"connect failure\); waited \d+ s, and nothing was begun"):
-        waited([AWAY] * 1000, 600)
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        CouldNotJudge("scontrol show partition: scontrol: fatal: Unable to process configuration file"),
-        CouldNotJudge("scontrol show partition: scontrol: fatal: Could not establish a configuration source"),
-        NearfarError("scontrol: not found; run this where Slurm's commands are on the PATH"),
-    ],
-)
-def test_what_no_waiting_mends_ends_at_once(error: NearfarError) -> None:
-    with pytest.raises(NearfarError) as told:
-        waited([error], 3600)
-    assert told.value is error
-
-
 def test_a_controller_that_nobody_knows(tmp_path: Path) -> None:
     """The line names what is wrong, and nothing is waited for (as Slurm 22.05 says it)."""
     made_up = tmp_path / "scontrol"
@@ -129,21 +80,11 @@ def test_a_controller_that_nobody_knows(tmp_path: Path) -> None:
     )
     made_up.chmod(0o755)
     with pytest.raises(CouldNotJudge, match='Unable to resolve "nowhere"') as told:
-        slurmctld.Controller(Slurm({"PATH": str(tmp_path)})).partition("gpu")
+        slurmctld.partition_nodes(Slurm({"PATH": str(tmp_path)}), "gpu")
     assert not slurmctld.passing(told.value)
 
 
 # The lock of a results directory.
-
-
-def test_a_lock_that_another_host_has_left_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with begin_or_resume.lock(tmp_path):
-        assert f"process {os.getpid()} on " in (tmp_path / ".lock").read_text()
-    assert (tmp_path / ".lock").read_text() == "" and not capsys.readouterr().err
-    (tmp_path / ".lock").write_text("process 7 on admin2 since 2026-11-20T09:00:00Z")
-    with begin_or_resume.lock(tmp_path):
-        said = capsys.readouterr().err
-    assert f"{tmp_path}: process 7 on admin2 since 2026-11-20T09:00:00Z did not end in good order here" in said
 
 
 def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.site.systems import Partition, System, within_job
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
-from nearfar.slurm.sweep import begin_or_resume, job_script, merge, nightly, site_partition
+from nearfar.slurm.sweep import begin_or_resume, job_script, merge, node_selection, outcome
 from nearfar.slurm.sweep.sweep_file import Sweep, SweepJob
 from tests.data.runs import synthetic
 from tests.support.sweeping import planned
@@ -60,7 +60,7 @@ def test_a_finding_of_the_fleet_is_of_no_node(sweep: Sweep, tmp_path: Path, monk
         Finding("fleet", "DEGRADED", "driver 590: H2D −1.5 %"),
         Finding("fleet", "not judged", "CUDA 13.1: nothing moved"),
     )
-    monkeypatch.setattr(merge.fleet, "findings", lambda found: told)
+    monkeypatch.setattr(merge, "fleet_findings", lambda found: told)
     found = merge.merge(sweep)
     assert found.verdict == "FAIL", "the worst of all"
     for name in ("n2", "n3"):
@@ -116,7 +116,7 @@ def test_what_a_job_said_last_is_told(sweep: Sweep, tmp_path: Path) -> None:
     path.write_text("nearfar: quick_check ...\nslurmstepd: error: *** JOB 3 ON n3 CANCELLED ***\n\n")
     (one,) = [one for one in merge.merge(sweep).outcomes if one.name == "n3"]
     assert one.reason is not None and one.reason.endswith(
-        "; it said last: slurmstepd: error: *** JOB 3 ON n3 CANCELLED ***"
+        "; its last line: slurmstepd: error: *** JOB 3 ON n3 CANCELLED ***"
     )
 
 
@@ -187,17 +187,17 @@ def system(**partitions: Partition) -> System:
 @pytest.mark.parametrize("options", [["-p gpu"], ["-pgpu"], ["--partition=gpu,other"], ["--partition gpu"]])
 def test_the_sites_partition_is_the_one_that_asks_slurm_for_it(options: list[str]) -> None:
     one, two = Partition("a", reframe={"access": options}), Partition("b", reframe={"access": ["-p cpu"]})
-    assert site_partition.choose(system(a=one, b=two), "gpu") == "a"
+    assert node_selection.site_partition(system(a=one, b=two), "gpu") == "a"
 
 
 def test_the_sites_partition_by_name_or_because_it_is_the_only_one() -> None:
     model = Partition("m", features=("modelled",))
-    assert site_partition.choose(system(a=Partition("a"), gpu=Partition("gpu")), "gpu") == "gpu"
-    assert site_partition.choose(system(a=Partition("a"), m=model), "gpu") == "a"
+    assert node_selection.site_partition(system(a=Partition("a"), gpu=Partition("gpu")), "gpu") == "gpu"
+    assert node_selection.site_partition(system(a=Partition("a"), m=model), "gpu") == "a"
     with pytest.raises(NearfarError, match="--site-partition NAME"):
-        site_partition.choose(system(a=Partition("a"), b=Partition("b")), "gpu")
+        node_selection.site_partition(system(a=Partition("a"), b=Partition("b")), "gpu")
     with pytest.raises(NearfarError, match="modelled partitions alone"):
-        site_partition.choose(system(m=model), "gpu")
+        node_selection.site_partition(system(m=model), "gpu")
 
 
 def test_a_job_sees_its_partition_alone_with_the_local_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,6 +216,6 @@ def test_a_night_counts_as_measured_what_was_not_preempted() -> None:
     """Neither what left nothing nor what left half of it."""
     jobs = [SweepJob(("n1",), 1, 1, "COMPLETED", "", True, True), SweepJob(("n2",), 1, 2, "PREEMPTED", "", True, False),
             SweepJob(("n3",), 1, 3, "PREEMPTED", "", True, True, interrupted=True)]  # fmt: skip
-    said = nightly.summary(planned(Path("s"), jobs, idle_only=True, left_out={"n4": "allocated"}))
+    said = outcome.nightly_summary(planned(Path("s"), jobs, idle_only=True, left_out={"n4": "allocated"}))
     assert said == "1 of 4 nodes measured; not: 2 PREEMPTED, 1 allocated"
-    assert nightly.summary(planned(Path("s"), jobs[:1], idle_only=True)) == "1 of 1 node measured"
+    assert outcome.nightly_summary(planned(Path("s"), jobs[:1], idle_only=True)) == "1 of 1 node measured"

@@ -8,8 +8,8 @@ import pytest
 
 from nearfar.base import Finding
 from nearfar.slurm.results import CheckResult, NodeResult
-from nearfar.slurm.sweep.sweep_page import suspect_boards
-from nearfar.verdict import FigureColumns, MeasuredGpu
+from nearfar.slurm.sweep.merge import suspect_boards
+from nearfar.verdict import MeasuredGpu
 
 BOARDS = tuple(
     MeasuredGpu(index, f"0000:{0x1B + 0x10 * index:02x}:00.0", "NVIDIA H200", f"GPU-{index}", None if index == 0 else f"16502{index}")
@@ -19,7 +19,7 @@ BOARDS = tuple(
 
 def result(*found: Finding, blamed: tuple[str, ...] = ()) -> NodeResult:
     gpus = {"sole.g2_n0": (2,)}
-    check = CheckResult("host_device_check", "FAIL", found, Path("x"), FigureColumns(), gpus=gpus, boards=BOARDS)
+    check = CheckResult("host_device_check", "FAIL", found, Path("x"), (), gpus=gpus, boards=BOARDS)
     return NodeResult(
         nodes=("n1",), hostname="n1", level="nightly", sweep="s", started="", ended="", folder=Path("x"), run="r", system="s",
         verdict="FAIL", reason=None, checks=(check,), missing=(), interrupted=False, blamed=blamed,

@@ -132,7 +132,7 @@ def _waiting(job: dict[str, Any]) -> dict[str, Any]:
 def test_jobs_that_were_cancelled_meanwhile_have_their_turn_again(killed: Killed) -> None:
     (killed.place / "seconds").write_text("60")
     killed.run(*BEGIN, **killed.wrapper('said=$($sbatch "$@"); kill -9 $PPID; echo $said; exit'))
-    killed.slurm.run(["scancel", "--name=nearfar-s"])
+    killed.slurm.run(["scancel", "--user=root"])
     sweeping.until_all_have_ended(killed.slurm)
     (killed.place / "seconds").write_text("0")
     code, said = killed.run("--resume=s")

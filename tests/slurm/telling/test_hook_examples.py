@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from nearfar.slurm.telling import hook_process
+from nearfar.slurm.telling import on_event
 from tests.conftest import CHECKOUT
 
 EXAMPLES = CHECKOUT / "site" / "templates" / "slurm" / "hooks"
@@ -67,8 +67,8 @@ def copied(folder: Path, name: str, conf: dict[str, str] | None = None) -> str:
     return str(place)
 
 
-def called(program: str, event: dict[str, Any], limit: float = 20.0) -> hook_process.HookCall:
-    return hook_process.call(program, f"on-{event['event']}", (json.dumps(event) + "\n").encode(), limit)
+def called(program: str, event: dict[str, Any]) -> str | None:
+    return on_event._problem(program, event, 20.0)
 
 
 @pytest.fixture
@@ -78,15 +78,13 @@ def sendmail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "sendmail").write_text(f'#!/bin/sh\n[ "$*" = "-t -i" ] && cat > {tmp_path}/sent\n')
     (folder / "sendmail").chmod(0o755)
-    environment = hook_process._environment
-    monkeypatch.setattr(
-        hook_process, "_environment", lambda hook: {**environment(hook), "PATH": f"{folder}:{os.environ['PATH']}"}
-    )
+    environment = {**on_event._environment(), "PATH": f"{folder}:{os.environ['PATH']}"}
+    monkeypatch.setattr(on_event, "_environment", lambda: environment)
     return tmp_path / "sent"
 
 
 def test_a_mail(tmp_path: Path, sendmail: Path) -> None:
-    assert called(copied(tmp_path, "mail"), DRAIN).problem is None
+    assert called(copied(tmp_path, "mail"), DRAIN) is None
     mail = email.message_from_bytes(sendmail.read_bytes(), policy=email.policy.default)
     assert mail["Subject"].strip() == "nearfar: drained n2: GPU 2, device to host: 27.1 GB/s, expected at least 52.6"
     assert (mail["To"], mail["Message-ID"]) == ("root", "<drain.b2a1b2b9.n2@admin1>")
@@ -95,9 +93,7 @@ def test_a_mail(tmp_path: Path, sendmail: Path) -> None:
 
 def test_a_mail_whose_words_want_to_be_headers(tmp_path: Path, sendmail: Path) -> None:
     assert (
-        called(
-            copied(tmp_path, "mail"), {**DRAIN, "finding": {"reason": "x\nBcc: all@example.org\n\n§ " + "y" * 500}}
-        ).problem
+        called(copied(tmp_path, "mail"), {**DRAIN, "finding": {"reason": "x\nBcc: all@example.org\n\n§ " + "y" * 500}})
         is None
     )
     mail = email.message_from_bytes(sendmail.read_bytes(), policy=email.policy.default)
@@ -105,24 +101,23 @@ def test_a_mail_whose_words_want_to_be_headers(tmp_path: Path, sendmail: Path) -
 
 
 def test_no_mail_program(tmp_path: Path) -> None:
-    assert called(copied(tmp_path, "mail"), DRAIN).problem == "exit code 1"
+    assert str(called(copied(tmp_path, "mail"), DRAIN)).startswith("exit code 1")
 
 
 def test_a_web_hook(tmp_path: Path) -> None:
     server = Server()
     with server.serve() as url:
         program = copied(tmp_path, "webhook", {"url": f"{url}/secret"})
-        assert called(program, DRAIN).problem is None
+        assert called(program, DRAIN) is None
         [(path, headers, body)] = server.asked
         assert (path, body, headers["Idempotency-Key"]) == ("/secret", DRAIN, "drain-b2a1b2b9")
         copied(tmp_path, "webhook", {"url": url, "field": "text"})
         called(program, DRAIN)
         assert server.asked[1][2] == {"text": f"nearfar: n2: drain: {WORDS}"}
         server.code = 503
-        done = called(program, DRAIN)
-        assert (done.problem, done.said) == ("exit code 1", "the web hook answered 503")
-    done = called(program, DRAIN)
-    assert done.problem == "exit code 1" and "cannot be reached" in done.said and "http" not in done.said
+        assert called(program, DRAIN) == "exit code 1: the web hook answered 503"
+    problem = called(program, DRAIN)
+    assert problem is not None and "cannot be reached" in problem and "http" not in problem
 
 
 def test_a_ticket_for_each_node(tmp_path: Path) -> None:
@@ -139,7 +134,7 @@ def test_a_ticket_for_each_node(tmp_path: Path) -> None:
             RELEASE,
             {**DRAIN, "id": "00000004"},
         ):
-            assert called(program, event).problem is None
+            assert called(program, event) is None
     assert [path for path, _, _ in server.asked] == [
         "/tickets",
         "/tickets/42/comments",
@@ -153,11 +148,11 @@ def test_a_ticket_for_each_node(tmp_path: Path) -> None:
 def test_a_tracker_that_does_not_answer_leaves_the_event_to_be_told_again(tmp_path: Path) -> None:
     conf = {"url": "http://127.0.0.1:9", "token": "t", "state": str(tmp_path / "state")}
     program = copied(tmp_path, "ticket", conf)
-    assert called(program, DRAIN).problem == "exit code 1"
+    assert str(called(program, DRAIN)).startswith("exit code 1")
     server = Server()
     with server.serve() as url:
         copied(tmp_path, "ticket", {**conf, "url": url})
-        assert called(program, DRAIN).problem is None and len(server.asked) == 1
+        assert called(program, DRAIN) is None and len(server.asked) == 1
 
 
 def test_the_examples_are_programs() -> None:

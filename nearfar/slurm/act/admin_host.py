@@ -1,0 +1,240 @@
+"""The one host, and the one process on it, that changes the ledger and drains nodes.
+
+The ledger belongs to the cluster and to the host that made it: another host is refused until ``act --take-over`` gives it away. Its
+directory is on a local disk, where flock and SQLite hold.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import CouldNotJudge, NearfarError, files, user_name
+from nearfar.slurm.controller import Slurm, node_names
+from nearfar.slurm.drains import our_reason
+from nearfar.slurm.findings import intake
+from nearfar.slurm.ledger import FILE, Ledger, actions, note_action
+from nearfar.slurm.trust import Trust, on_behalf
+
+#: Seconds to wait for another process.
+_PATIENCE = 10.0
+#: What an export has of the ledger, in the order in which it is taken over.
+_TABLES = ("check_run", "action", "finding", "retest", "event")
+#: File systems on which several hosts can write one file.
+_SHARED = (
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "ceph",
+    "afs",
+    "fuse.glusterfs",
+    "fuse.sshfs",
+    "ocfs2",
+    "gfs2",
+    "9p",
+)
+
+
+def prepare(state: Path) -> Path:
+    """The ledger's directory, made where it is missing; raises ``NearfarError`` unless it is this user's or root's alone, and local."""
+    mask = os.umask(0o022)  # anybody may read the ledger
+    try:
+        files.make_directory(state, "name another --state DIR")
+    finally:
+        os.umask(mask)
+    place = state.resolve()
+    owner = place.stat().st_uid
+    if owner not in (0, os.geteuid()) or (owner != os.geteuid() and not os.access(place, os.W_OK)):
+        words = f"belongs to user {user_name(owner)}, and the ledger decides over nodes: run it as that user ({on_behalf.typed_as(owner)})"
+        raise NearfarError(f"{place}: {words}, or name another --state DIR")
+    try:
+        Trust(Path("/"), {0, os.geteuid()}).directory(place)
+    except CouldNotJudge as error:
+        words = str(error).removesuffix("; not counted")
+        raise NearfarError(f"{words}; the ledger decides over nodes: name another --state DIR") from None
+    if place.stat().st_mode & 0o022:
+        raise NearfarError(f"{place}: others can write to it; the ledger decides over nodes: name another --state DIR")
+    if not os.access(place, os.W_OK):
+        raise NearfarError(f"{place}: this user cannot write there, or nobody can; name another --state DIR")
+    kind = _file_system(place)
+    if kind in _SHARED:
+        raise NearfarError(
+            f"{place}: on {kind}, which several hosts can write; the ledger needs a local disk: name another --state DIR"
+        )
+    _refuse_foreign_file(place / FILE)
+    return place
+
+
+def _file_system(place: Path) -> str:
+    """The kind of file system that a directory is on; empty where it cannot be told."""
+    try:
+        mounts = [
+            line.split()
+            for line in Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+        ]
+    except OSError:
+        return ""
+    found = [
+        (len(mount[1]), mount[2]) for mount in mounts if place == Path(mount[1]) or Path(mount[1]) in place.parents
+    ]
+    return max(found, default=(0, ""))[1]
+
+
+def _refuse_foreign_file(path: Path) -> None:
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(status.st_mode):
+        raise NearfarError(f"{path}: not a file (links are not followed); name another --state DIR")
+    if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
+        whose = f"user {status.st_uid}'s, mode {stat.S_IMODE(status.st_mode):04o}"
+        raise NearfarError(
+            f"{path}: {whose}: others can write to it; if nobody has: chown {os.geteuid()} {path} && chmod 644 {path}"
+        )
+
+
+@contextmanager
+def locked(state: Path, slurm: Slurm) -> Iterator[Ledger]:
+    """The ledger for the only process that changes it, of this host and this cluster. Raises ``CouldNotJudge`` while another one holds
+    it, for a ledger of another host or cluster, and for a new ledger where Slurm shows drains of nearfar: another host's."""
+    with files.file_lock(state / "lock", _PATIENCE), Ledger.open(state) as ledger:
+        with ledger.transaction():  # checked and claimed at once, also where two hosts' locks do not see each other
+            check_owner(ledger, slurm.cluster(), socket.gethostname())
+            _check_clock(slurm.clock_ahead())
+            if ledger.meta("host") is None:
+                _refuse_unknown_drains(ledger, slurm)
+                _own(ledger, slurm.cluster())
+            ledger.mend_clock(time.time())
+        yield ledger
+
+
+def _check_clock(ahead: float) -> None:
+    """Raise ``CouldNotJudge`` where this host's clock and slurmctld's are further apart than clocks may be: by which of them a day has
+    passed, and what came first, is not known."""
+    if abs(ahead) > intake.CLOCKS:
+        how = "ahead of" if ahead > 0 else "behind"
+        raise CouldNotJudge(
+            f"this host's clock is {abs(ahead):.0f} s {how} slurmctld's: set it; nothing is done until they agree"
+        )
+
+
+def check_owner(ledger: Ledger, cluster: str, host: str | None = None) -> None:
+    """Raise ``CouldNotJudge`` for the ledger of another cluster, and of another ``host``."""
+    owner, its = ledger.meta("host"), ledger.meta("cluster")
+    if its not in (None, cluster):
+        raise CouldNotJudge(
+            f"{ledger.path}: of cluster {its}, and Slurm here is {cluster}: set SLURM_CONF to that cluster's, or name another --state DIR"
+        )
+    if host is not None and owner not in (None, host):
+        raise CouldNotJudge(
+            f"{ledger.path}: host {owner} owns cluster {its}, this is {host}: go on there; or stop it there for good, and then here: "
+            "nearfar slurm act --take-over"
+        )
+
+
+def _refuse_unknown_drains(ledger: Ledger, slurm: Slurm) -> None:
+    drained = {
+        name: reason
+        for name, state in slurm.nodes().items()
+        if state.drain and (reason := our_reason(state)) is not None
+    }
+    others = sorted(name for name, reason in drained.items() if reason.check != "health")
+    if others:
+        raise CouldNotJudge(
+            f"{ledger.path}: new, and {node_names.fold(others)} carry drains of nearfar: another host owns this cluster. Go on "
+            "there; or move its ledger: nearfar slurm status --json --since all > FILE there, nearfar slurm act --take-over FILE here; or "
+            "begin anew: --take-over none"
+        )
+
+
+def _own(ledger: Ledger, cluster: str) -> None:
+    ledger.set_meta("host", socket.gethostname())
+    ledger.set_meta("cluster", cluster)
+
+
+def take_over(state: Path, slurm: Slurm, export: str) -> str:
+    """Give the ledger to this host; ``export``: the file that ``status --json --since all`` wrote on the host before, ``none`` (begin
+    anew, the old file is kept beside), or empty (the ledger is here already). Returns what was done, in words."""
+    place = prepare(state)
+    with files.file_lock(place / "lock", _PATIENCE):
+        if export:
+            raw = {} if export == "none" else _read_export(Path(export))
+            if raw and raw.get("cluster") != slurm.cluster():
+                raise NearfarError(f"{export}: of cluster {raw.get('cluster')}, and Slurm here is {slurm.cluster()}")
+            _begin_anew(place, raw.get("ledger", {}), export)
+        elif not (place / FILE).exists():
+            raise NearfarError(
+                f"{place / FILE}: no ledger here; name the export of the host before: --take-over FILE, or none"
+            )
+        with Ledger.open(place) as ledger, ledger.transaction():
+            before = ledger.meta("host")
+            _own(ledger, slurm.cluster())
+            note_action(ledger, actions.TAKE_OVER, time.time(), why=export or f"from host {before}")
+    return f"{place / FILE}: this host now owns cluster {slurm.cluster()}"
+
+
+def _begin_anew(place: Path, tables: Mapping[str, Any], export: str) -> None:
+    """Put a ledger with the rows of an export in the place of the one that is here, which is kept beside; whatever is wrong with the
+    export, and whenever this is killed, one of the two is there."""
+    beside = place / "take-over"
+    shutil.rmtree(beside, ignore_errors=True)  # of one that was killed
+    beside.mkdir(mode=0o755)
+    try:
+        with Ledger.open(beside) as ledger, ledger.transaction():
+            for table in _TABLES:
+                columns = [row["name"] for row in ledger.rows(f"PRAGMA table_info({table})")]
+                for row in tables.get(table, ()):
+                    ledger.write(
+                        f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", *map(row.get, columns)
+                    )
+        if (place / FILE).exists():
+            with suppress(CouldNotJudge), Ledger.open(place):
+                pass  # takes back what a killed write has left, which would otherwise be taken for the new one's
+            (place / f"{FILE}-journal").unlink(missing_ok=True)
+            kept = place / f"{FILE}.{time.strftime('%Y%m%dT%H%M%S')}"
+            while kept.exists():
+                kept = kept.with_name(f"{kept.name}-again")
+            os.link(place / FILE, kept)
+        (beside / FILE).rename(place / FILE)
+    except (CouldNotJudge, AttributeError, TypeError, OSError) as error:
+        raise NearfarError(f"{export}: not taken over, and the ledger that is here stays: {error}") from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _read_export(path: Path) -> dict[str, Any]:
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise NearfarError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not isinstance(raw, dict) or raw.get("schema") != "nearfar-slurm-status/2" or "ledger" not in raw:
+        raise NearfarError(f"{path}: not an export: write it with nearfar slurm status --json --since all")
+    return raw
+
+
+def export(ledger: Ledger) -> dict[str, list[dict[str, Any]]]:
+    """What another host needs to go on: all actions, open retests, findings with their runs, what the on-event
+    program was told. Results are taken in anew."""
+    return {
+        "check_run": [
+            dict(row)
+            for row in ledger.rows("SELECT * FROM check_run WHERE id IN (SELECT check_run FROM finding WHERE hard)")
+        ],
+        "finding": [dict(row) for row in ledger.rows("SELECT * FROM finding WHERE hard")],
+        "action": [dict(row) for row in ledger.rows("SELECT * FROM action ORDER BY seq")],
+        "retest": [dict(row) for row in ledger.rows("SELECT * FROM retest WHERE ended IS NULL")],
+        "event": [dict(row) for row in ledger.rows("SELECT * FROM event ORDER BY seq")],
+    }

@@ -1,0 +1,339 @@
+"""The state of every node, from what the ledger and Slurm say: pure. What is doubtful leads to no action, with the doubt as cause."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from nearfar.base import Finding, good, minute_text, passes, second_text
+from nearfar.site import HEALTH, MPI_PAIRS, Policy
+from nearfar.slurm.controller import NodeState
+from nearfar.slurm.drains import (
+    DrainCaps,
+    drained_by_prolog,
+    drained_by_us,
+    objection_to_comment,
+    objection_to_drain,
+    our_comment,
+    our_reason,
+    reasons,
+    unreadable,
+)
+from nearfar.slurm.drains import (
+    messages as cap_messages,
+)
+from nearfar.slurm.findings import WRONG_DATA, SharedFault, blamed, confirmation
+from nearfar.slurm.ledger import RUN, CheckRun, Evidence, LastVerdict, Past
+
+from . import messages
+from .node_states import (
+    BY_CAP,
+    BY_FLOOR,
+    BY_SAME_METRIC,
+    BY_STEP,
+    CLEARED,
+    COMMENT,
+    DRAIN,
+    DRAINED,
+    GOOD,
+    HELD,
+    NOT_MEASURED,
+    OTHERS,
+    RETEST,
+    SUSPECT,
+    TO_DRAIN,
+    UNCLEAR,
+    UNCOMMENT,
+    UNJUDGED,
+    Fleet,
+    NodeStatus,
+    reason_of,
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the ledger and Slurm say of all nodes at ``now`` (seconds since 1970)."""
+
+    policy: Policy
+    now: float
+    nodes: Mapping[str, NodeState]
+    past: Past
+    #: Hard evidence that is open, or was known within ``max_age``.
+    evidence: Mapping[str, Sequence[Evidence]] = field(default_factory=dict)
+    #: All runs that count, of nodes with a slow figure and of those with our comment.
+    runs: Mapping[str, Sequence[CheckRun]] = field(default_factory=dict)
+    #: The newest run of each check within ``max_age``, and when each node was measured last.
+    last: Mapping[str, Sequence[LastVerdict]] = field(default_factory=dict)
+    measured: Mapping[str, float] = field(default_factory=dict)
+    #: The nodes that each check ran on within ``max_age``.
+    tested: Mapping[str, Collection[str]] = field(default_factory=dict)
+    #: The nodes of the system's file.
+    hosts: Collection[str] = ()
+    #: Slurm could not be asked.
+    without_slurm: bool = False
+
+
+def judge(facts: Facts) -> Fleet:
+    """The state of every node of the system, and of every other that anything is known of."""
+    policy = facts.policy
+    slow = {node: _slow(facts, node) for node in facts.runs}
+    open_ = {node: [each for each in these if each.closed_at > facts.now] for node, these in facts.evidence.items()}
+    shared = blamed(
+        {node: [*facts.evidence.get(node, ()), *_slow_ever(facts, node)] for node in {*facts.evidence, *facts.runs}},
+        facts.tested,
+        policy,
+    )
+    many = {(node, fault.key): fault for fault in shared for node in fault.nodes}
+    names = {
+        *facts.hosts,
+        *open_,
+        *facts.runs,
+        *facts.last,
+        *facts.past.drained,
+        *(n for n, s in facts.nodes.items() if our_reason(s)),
+    }
+    found = {}
+    for name in sorted(names):
+        evidence = [*open_.get(name, ()), *slow.get(name, ())]
+        found[name] = _state(
+            facts,
+            name,
+            evidence,
+            {each.metric: many[name, each.metric] for each in evidence if (name, each.metric) in many},
+        )
+    standing = [
+        fault
+        for fault in shared
+        if any(
+            (each := found.get(node)) and each.evidence and each.evidence.metric == fault.key for node in fault.nodes
+        )
+    ]
+    return Fleet(_within_caps(facts, found), tuple(standing))
+
+
+def _slow(facts: Facts, node: str) -> list[Evidence]:
+    return confirmation.slow_figures(facts.runs[node], facts.policy, facts.past.since.get(node, 0.0), facts.now)
+
+
+def _slow_ever(facts: Facts, node: str) -> Iterator[Evidence]:
+    """The slow figures of a node, whether or not it was drained for them; those of runs from before that are closed."""
+    since = facts.past.since.get(node, 0.0)
+    for each in confirmation.slow_figures(facts.runs.get(node, ()), facts.policy, 0.0, facts.now):
+        yield each if each.found_by.began > since else replace(each, closed_at=since)
+
+
+def _state(facts: Facts, name: str, evidence: Sequence[Evidence], many: Mapping[object, SharedFault]) -> NodeStatus:
+    state, past = facts.nodes.get(name), facts.past
+    worst = next(iter(evidence), None)
+    made = NodeStatus(
+        name,
+        GOOD,
+        messages.GOOD.finding(name),
+        worst,
+        slurm=state,
+        measured=facts.measured.get(name),
+        since=_since(facts, name),
+    )
+    if facts.without_slurm:
+        if name in past.drained:
+            return replace(made, state=UNCLEAR, cause=messages.NO_SLURM.finding(name, open=past.drained[name].reason))
+        return _by_evidence(facts, made, evidence, many, None)
+    if name in past.retested:
+        return replace(made, state=RETEST, cause=messages.IN_RETEST.finding(name, reservation=past.retested[name]))
+    if state is None:
+        return replace(made, state=UNCLEAR, cause=messages.NO_SUCH_NODE.finding(name))
+    doubt = unreadable(state)
+    if doubt is not None:
+        return replace(made, state=UNCLEAR, cause=messages.UNREADABLE.finding(name, objection=doubt))
+    if drained_by_us(state, name in past.drained):
+        return replace(made, state=DRAINED, cause=_drained(facts, name, state))
+    if state.out or (state.down and not evidence):  # one that does not answer may answer again, with its fault
+        drain = past.drained.get(name)
+        if drain is not None and state.drain:
+            edited = messages.REASON_EDITED.finding(name, reason=_line(state.reason), ours=drain.reason)
+            return replace(made, state=OTHERS, cause=edited)
+        if drained_by_prolog(state) and worst is not None and worst.finding.hard:
+            return replace(made, state=DRAINED, cause=messages.PROLOG_FAILED.finding(name, reason=_line(state.reason)))
+        other = messages.OTHERS.finding(
+            name, state=state.words, reason=_line(state.why_out) or None, who=state.reason_by if state.why_out else None
+        )
+        return replace(made, state=OTHERS, cause=other)
+    return _by_evidence(facts, made, evidence, many, state)
+
+
+def _since(facts: Facts, name: str) -> float | None:
+    state, drain = facts.nodes.get(name), facts.past.drained.get(name)
+    if drain is not None and (facts.without_slurm or (state is not None and state.drain)):
+        return drain.at
+    if state is None or not (state.out or state.down) or state.reason_at is None:
+        return None
+    return state.reason_at.timestamp()
+
+
+def _drained(facts: Facts, name: str, state: NodeState) -> Finding:
+    dead = f"it does not answer ({state.words}): check its console and power-cycle it" if state.dead else None
+    flaps = flapping(facts.past, facts.policy, name)
+    if flaps is not None:
+        return messages.FLAPS.finding(name, count=flaps[0], since=second_text(flaps[1]), dead=dead)
+    return messages.DRAINED.finding(name, dead=dead)
+
+
+def flapping(past: Past, policy: Policy, node: str) -> tuple[int, float] | None:
+    """How often a node was drained within the time that the site's file names, and since when; None: not often enough to flap."""
+    times = past.drains.get(node, ())
+    lately = [at for at in times if times[-1] - at <= policy.flaps.within]
+    return (len(lately), lately[0]) if len(lately) >= max(2, policy.flaps.drains) else None
+
+
+def _by_evidence(
+    facts: Facts,
+    made: NodeStatus,
+    evidence: Sequence[Evidence],
+    many: Mapping[object, SharedFault],
+    state: NodeState | None,
+) -> NodeStatus:
+    """The state of a node in use. Wrong data is never explained by others: whatever its cause, jobs on the node have it too."""
+    policy, name = facts.policy, made.node
+    explained = [each for each in evidence if each.metric in many and each.finding.code != WRONG_DATA]
+    own = [each for each in evidence if each not in explained]
+    standing = [(policy.step(each.found_by.check, each.finding.hard), each) for each in own if each.stands]
+    to_drain = next((each for step, each in standing if step == "drain"), None)
+    if to_drain is not None:
+        return _to_drain(made, to_drain, state)
+    held = next((each for each in own if each.finding.hard), None) or next(
+        (each for each in explained if each.finding.hard), None
+    )
+    if held is not None and held in explained:
+        fault = many[held.metric]
+        cause = messages.SHARED_HARD.finding(name, nodes=len(fault.nodes), tested=fault.tested)
+        return replace(made, state=HELD, cause=cause, evidence=held, held=BY_SAME_METRIC)
+    if held is not None:
+        step = policy.step(held.found_by.check, True)
+        cause = messages.OBSERVED.finding(
+            name, step=step, check=held.found_by.check, quoted=shlex.quote(str(reason_of(held)))
+        )
+        return _commented(
+            replace(made, state=HELD, cause=cause, evidence=held, held=BY_STEP), held if step == "comment" else None
+        )
+    comment = next((each for step, each in standing if step == "comment"), None)
+    if comment is not None:
+        return _commented(
+            replace(made, state=SUSPECT, cause=messages.STANDS.finding(name, cause=comment.why), evidence=comment),
+            comment,
+        )
+    if state is not None and our_comment(state) is not None:
+        return _keeps_comment(facts, made, state)
+    if own:
+        worst = own[0]
+        message = messages.STANDS if worst.stands else messages.NOT_CONFIRMED
+        return replace(made, state=SUSPECT, cause=message.finding(name, cause=worst.why), evidence=worst)
+    if explained:
+        fault = many[explained[0].metric]
+        cause = messages.SHARED.finding(name, nodes=len(fault.nodes), tested=fault.tested, system=policy.system)
+        return replace(made, state=SUSPECT, cause=cause, evidence=explained[0])
+    return _by_runs(facts, made)
+
+
+def _to_drain(made: NodeStatus, worst: Evidence, state: NodeState | None) -> NodeStatus:
+    name, reason = made.node, str(reason_of(worst))
+    objection = None if state is None else objection_to_drain(state)
+    if objection is not None:
+        return replace(
+            made, state=SUSPECT, cause=messages.NOT_DRAINED.finding(name, objection=objection), evidence=worst
+        )
+    if reasons.read(reason) is None:  # a drain that is not recognised as ours counts against no cap
+        return replace(made, state=HELD, cause=messages.UNREAD_REASON.finding(name), evidence=worst, held=BY_CAP)
+    cause = messages.STANDS.finding(name, cause=worst.why)
+    return replace(made, state=TO_DRAIN, cause=cause, evidence=worst, action=DRAIN, reason=reason)
+
+
+def _commented(made: NodeStatus, worst: Evidence | None) -> NodeStatus:
+    if worst is None or made.slurm is None:
+        return made
+    objection = objection_to_comment(made.slurm)
+    if objection is not None:
+        return replace(made, cause=messages.NO_COMMENT.finding(made.node, objection=objection))
+    if made.slurm.comment is not None:
+        return made
+    return replace(made, action=COMMENT, reason=str(reason_of(worst)))
+
+
+def _keeps_comment(facts: Facts, made: NodeStatus, state: NodeState) -> NodeStatus:
+    ours = our_comment(state)
+    assert ours is not None
+    last = next(
+        (each for each in facts.last.get(made.node, ()) if each.check.removesuffix("_check") == ours.check), None
+    )
+    if last is not None and good(last.verdict):
+        return replace(_by_runs(facts, made), action=UNCOMMENT, reason=state.comment)
+    return replace(made, state=SUSPECT, cause=messages.COMMENTED.finding(made.node, check=ours.check))
+
+
+def _by_runs(facts: Facts, made: NodeStatus) -> NodeStatus:
+    """The state of a node that nothing is held against, by what its newest runs reported."""
+    name, answered = made.node, facts.past.answered.get(made.node)
+    after = 0.0 if answered is None else answered.at
+    measured = max(
+        (each.known for each in facts.last.get(name, ()) if each.check not in (HEALTH, MPI_PAIRS, RUN)), default=0.0
+    )
+    last = [each for each in facts.last.get(name, ()) if each.known > after or passes(each.verdict)]
+    # Cases that did not run concern their run alone: a newer run went without that.
+    last = [each for each in last if each.check != RUN or each.known >= measured]
+    unclear = [each for each in last if each.verdict == "INDETERMINATE"]
+    if unclear:
+        first = next((each for each in unclear if each.check == RUN), unclear[0])
+        if first.check == RUN:
+            return replace(
+                made, state=UNJUDGED, cause=messages.NOT_ALL_RAN.finding(name, run=first.run, cause=first.words or None)
+            )
+        checks = ", ".join(sorted(each.check for each in unclear))
+        return replace(
+            made, state=UNJUDGED, cause=messages.NOT_JUDGEABLE.finding(name, checks=checks, cause=first.words or None)
+        )
+    for verdict in ("FAIL", "DEGRADED"):
+        these = [each for each in last if each.verdict == verdict]
+        if these:
+            checks, words = (
+                ", ".join(sorted(each.check for each in these)),
+                next((each.words for each in these if each.words), None),
+            )
+            return replace(
+                made,
+                state=SUSPECT,
+                cause=messages.NOT_GOOD.finding(name, verdict_of=verdict, checks=checks, cause=words),
+            )
+    if measured <= after and answered is not None and name not in facts.past.released:
+        return replace(made, state=CLEARED, cause=messages.CLEARED.finding(name, when=minute_text(after)))
+    if not measured:
+        when = "never measured" if made.measured is None else f"last measured on {minute_text(made.measured)}"
+        return replace(made, state=NOT_MEASURED, cause=messages.NOT_MEASURED.finding(name, when=when))
+    return made
+
+
+def _within_caps(facts: Facts, found: Mapping[str, NodeStatus]) -> dict[str, NodeStatus]:
+    """The states in which the drains that the caps and floors forbid are held, the worst finding first."""
+    caps = DrainCaps(facts.nodes, facts.policy, facts.now, facts.past.drained_at, facts.past.retested)
+    result = dict(found)
+    drains = [each for each in found.values() if each.action == DRAIN and each.evidence is not None]
+    for status in sorted(
+        drains, key=lambda each: (each.evidence.severity[:2], each.node) if each.evidence else ((False, 0.0), each.node)
+    ):
+        assert status.evidence is not None
+        objection = caps.objection(status.node)
+        if objection is None:
+            caps.add(status.node)
+            continue
+        floor = objection.code == cap_messages.FLOOR.code
+        harm = "WRONG DATA" if status.evidence.finding.code == WRONG_DATA else None
+        message = messages.HELD_FLOOR if floor else messages.HELD_CAP
+        cause = message.finding(status.node, cause=objection.reason, harm=harm, quoted=shlex.quote(status.reason or ""))
+        result[status.node] = replace(
+            status, state=HELD, action="nothing", cause=cause, reason=None, held=BY_FLOOR if floor else BY_CAP
+        )
+    return result
+
+
+def _line(text: str | None) -> str:
+    return " ".join((text or "").split())

@@ -1,0 +1,151 @@
+"""The states of a node, what each is called, and the one table of how a node comes from one to another.
+
+The state follows from what the ledger and Slurm say at the moment; ``judge_nodes.judge`` computes it, and nothing keeps it.
+docs/reference/slurm-act.md shows the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from nearfar.base import Finding
+from nearfar.slurm.controller import NodeState
+from nearfar.slurm.drains import our_reason, reasons
+from nearfar.slurm.findings import SharedFault
+from nearfar.slurm.ledger import Evidence
+
+HELD, DRAINED, RETEST, TO_DRAIN, SUSPECT = "held", "drained", "retest", "to_drain", "suspect"
+OTHERS, UNCLEAR, UNJUDGED, CLEARED, NOT_MEASURED, GOOD = (
+    "others",
+    "unclear",
+    "unjudged",
+    "cleared",
+    "not_measured",
+    "good",
+)
+#: The states in the order in which they are shown: what an administrator has to do first.
+STATES = {
+    HELD: "in use though found faulty: you decide",
+    DRAINED: "drained by nearfar: repair, then retest or clear",
+    RETEST: "in retest",
+    TO_DRAIN: "drained by the next act",
+    SUSPECT: "suspect",
+    OTHERS: "out of use, not by nearfar",
+    UNCLEAR: "left alone: Slurm's state of it is not clear",
+    UNJUDGED: "could not be judged",
+    CLEARED: "back in use, not measured since",
+    NOT_MEASURED: "not measured lately",
+    GOOD: "good",
+}
+#: Those that wait for an administrator.
+WAITING = (HELD, DRAINED)
+
+
+class Transition(NamedTuple):
+    """How a node comes from one state to another, and by whom."""
+
+    before: str
+    event: str
+    after: str
+    who: str
+
+
+ANY = "any in use"
+TRANSITIONS = (
+    Transition(ANY, "a run passes, and no hard evidence is open", GOOD, "sweep"),
+    Transition(ANY, "a run could not be judged", UNJUDGED, "sweep"),
+    Transition(ANY, "a slow figure, not confirmed yet", SUSPECT, "sweep"),
+    Transition(ANY, "a slow figure is confirmed by a second run, or hard evidence is found", TO_DRAIN, "sweep, health"),
+    Transition(ANY, "no run within `max_age`", NOT_MEASURED, "time"),
+    Transition(
+        TO_DRAIN,
+        "a cap, a partition's floor, the same on many nodes, or the site's file forbids the drain",
+        HELD,
+        "act",
+    ),
+    Transition(HELD, "the cap or the floor has room", TO_DRAIN, "act"),
+    Transition(TO_DRAIN, "drained with its reason", DRAINED, "act; the node itself on hard evidence"),
+    Transition(DRAINED, "reserved, and resumed inside the reservation", RETEST, "retest"),
+    Transition(RETEST, "every check that matters passes", GOOD, "retest"),
+    Transition(RETEST, "one does not, or the retest is interrupted", DRAINED, "retest, act"),
+    Transition(
+        DRAINED,
+        "`nearfar slurm clear`, or `scontrol update state=resume` while the drain carries our reason",
+        CLEARED,
+        "administrator",
+    ),
+    Transition(HELD, "`nearfar slurm clear`", CLEARED, "administrator"),
+    Transition(DRAINED, "another reason is written over ours", OTHERS, "administrator, or a program"),
+    Transition(ANY, "drained or down, not by nearfar", OTHERS, "Slurm, administrator"),
+    Transition(OTHERS, "resumed, and hard evidence is open", TO_DRAIN, "administrator, or a program"),
+    Transition(CLEARED, "a run passes", GOOD, "sweep"),
+)
+
+DRAIN, COMMENT, UNCOMMENT, NOTHING = "drain", "comment", "uncomment", "nothing"
+#: What holds a drain, by the words of the site's file.
+BY_CAP, BY_FLOOR, BY_SAME_METRIC, BY_STEP = "cap", "available", "same_metric", "step"
+HELD_BY = (BY_CAP, BY_FLOOR, BY_SAME_METRIC, BY_STEP)
+
+
+@dataclass(frozen=True)
+class NodeStatus:
+    """A node's state, and what follows from it."""
+
+    node: str
+    state: str
+    #: Why, and what to do next.
+    cause: Finding
+    #: What is found on it, the worst; None: nothing that counts.
+    evidence: Evidence | None = None
+    #: What ``act`` does, and the reason or comment that it writes.
+    action: str = NOTHING
+    reason: str | None = None
+    #: What keeps it from being drained, one of ``HELD_BY``; empty: nothing.
+    held: str = ""
+    slurm: NodeState | None = None
+    #: When it was taken out of use, and when it was measured last, in seconds since 1970; None: not known, or never.
+    since: float | None = None
+    measured: float | None = None
+
+    @property
+    def drained_for(self) -> reasons.DrainReason | None:
+        """What nearfar drained it for, by the reason that it carries; None: it is not drained by nearfar."""
+        if self.slurm is None or self.state not in (DRAINED, RETEST):
+            return None
+        return our_reason(self.slurm)
+
+    @property
+    def headline(self) -> str:
+        """``FAIL host_device d2h g2 27.1<52.6 GB/s run=8f3a``; for a drained node what it was drained for; empty: nothing."""
+        if self.drained_for is not None:
+            return self.drained_for.headline
+        return "" if self.evidence is None else reason_of(self.evidence).headline
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Every node of a system, by name, and what is found on many of them at once."""
+
+    nodes: Mapping[str, NodeStatus] = field(default_factory=dict)
+    shared: tuple[SharedFault, ...] = ()
+
+    def of_state(self, *states: str) -> list[NodeStatus]:
+        """The nodes in some states."""
+        return [node for node in self.nodes.values() if node.state in states]
+
+    @property
+    def in_doubt(self) -> list[NodeStatus]:
+        """The faulty nodes that Slurm does not know, or whose state is not clear, and those whose state has a word that is not known."""
+        return [
+            node
+            for node in self.of_state(UNCLEAR)
+            if node.evidence is not None or not (node.slurm is None or node.slurm.known_words)
+        ]
+
+
+def reason_of(evidence: Evidence) -> reasons.DrainReason:
+    """The reason that a FAIL becomes."""
+    found = evidence.found_by
+    return reasons.reason(found.check, evidence.finding, found.run, reasons.part_of(found.parts, evidence.finding))

@@ -1,0 +1,365 @@
+"""``nearfar slurm retest``: drained nodes measured again by a sweep inside a reservation. The ledger is locked for the steps before and
+after, not while it measures."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import sys
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import CouldNotJudge, Finding, NearfarError, good, passes, process, second_text, user_name
+from nearfar.cells import parse
+from nearfar.question import QUICK, covering_health, find
+from nearfar.site import HEALTH, MPI_PAIRS, Policy
+from nearfar.slurm.controller import NodeState, Slurm, node_names
+from nearfar.slurm.drains import drained_by_prolog, drained_by_us, our_reason
+from nearfar.slurm.findings import fails, intake, runs_of_sweep
+from nearfar.slurm.ledger import CheckRun, Evidence, Ledger, OurDrain, Past, actions, add_run, open_evidence
+from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, occupation, pairing, sweep_file
+from nearfar.slurm.trust import Trust, on_behalf
+
+from . import admin_host, messages, quarantine
+from .judge_nodes import flapping
+from .node_states import reason_of
+from .options import ActOptions, whole_name
+from .reconcile import reconcile
+
+#: Seconds that a sweep takes beside its jobs: submissions, the merge.
+_BESIDE = 900.0
+#: The level that is no full run.
+_QUICK = "quick"
+
+
+@dataclass(frozen=True)
+class RetestOptions:
+    """What an administrator asks for."""
+
+    #: As Slurm lists them.
+    nodes: str
+    level: str
+    partition: str | None
+    #: The exact reason that others drained new nodes with.
+    delivered: str | None
+    #: Idle nodes for MPI between nodes, which takes two.
+    beside: str | None = None
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A node to be retested."""
+
+    node: str
+    reason: str
+    #: None: as delivered.
+    drained: OurDrain | None
+    #: Its open hard evidence: only a full run that passes closes it.
+    open: Sequence[Evidence] = ()
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What it is drained with where it does not pass."""
+        finding = None if self.drained is None else self.drained.finding
+        return {
+            "reason": self.reason,
+            "check": self.drained and self.drained.check,
+            "finding": finding and finding.to_raw(),
+        }
+
+
+@dataclass
+class RetestResult:
+    """How a retest ended for each node, in words; ``passed`` are in use again."""
+
+    words: dict[str, str] = field(default_factory=dict)
+    passed: list[str] = field(default_factory=list)
+
+
+def retest(request: RetestOptions, options: ActOptions, slurm: Slurm, tell: Callable[[str], None]) -> RetestResult:
+    """Retest nodes. Raises ``NearfarError`` where one may not be, or where anything is unclear: all are drained then."""
+    if options.results is None:
+        raise NearfarError("a retest needs the directory that its results go to: --results DIR")
+    user = _measuring_user(options.results, options.state)
+    if user not in options.policy.trusted:
+        raise NearfarError(
+            f"the results of {user_name(user)} do not count: add it to `act: trusted` of system '{options.policy.system}'"
+        )
+    Trust(options.results, options.policy.trusted).check_parents()
+    state, name = admin_host.prepare(options.state), quarantine.PREFIX + secrets.token_hex(4)
+    with quarantine.alive(state, name):
+        with admin_host.locked(state, slurm) as ledger:
+            for line in (line for lines in quarantine.recover(state, slurm, ledger) for line in lines):
+                tell(line)
+            these, beside, partition = _prepared(request, options, slurm, ledger)
+            quarantine.begin(name, {each.node: each.known for each in these}, beside, user_name(user), slurm, ledger)
+        runs, began = None, time.time()
+        try:
+            runs = _measure(request.level, partition, [*(each.node for each in these), *beside], name, options, tell)
+        finally:  # interrupted, the nodes are drained again before this ends
+            with admin_host.locked(state, slurm) as ledger:
+                result = _end(name, began, these, runs or (), options, slurm, ledger)
+    return result
+
+
+def _prepared(
+    request: RetestOptions, options: ActOptions, slurm: Slurm, ledger: Ledger
+) -> tuple[list[Suspect], list[str], str]:
+    now, nodes = time.time(), slurm.nodes()
+    past = reconcile(ledger, actions.past(ledger, now), nodes, slurm.started, now)
+    evidence = open_evidence(ledger, options.policy.system)
+    names = node_names.listed(request.nodes, "NODES")
+    these = [
+        _suspect(name, nodes.get(name), past, evidence.get(name, ()), options.policy, request.delivered)
+        for name in names
+    ]
+    level = LEVELS[request.level]
+    for suspect in these:
+        if suspect.drained is not None and not _asks(level, suspect.drained.check):
+            which = ", ".join(name for name in CHOICES if _asks(LEVELS[name], suspect.drained.check)) or "none"
+            raise NearfarError(
+                f"--level {request.level}: {suspect.node} was drained for {suspect.drained.check}, which it does not ask; "
+                f"levels that do: {which}"
+            )
+    beside = _idle(request.beside, set(names), nodes)
+    return these, beside, request.partition or _partition([nodes[name] for name in (*names, *beside)])
+
+
+def _suspect(
+    name: str, state: NodeState | None, past: Past, evidence: Sequence[Evidence], policy: Policy, delivered: str | None
+) -> Suspect:
+    """A node as it is before. Raises ``NearfarError`` for one that may not be resumed."""
+    if state is None:
+        raise NearfarError(f"{name}: Slurm has no such node")
+    if name in past.retested:
+        raise NearfarError(f"{name}: it is being retested inside reservation {past.retested[name]}")
+    if not state.drain or state.reason is None:
+        raise NearfarError(f"{name}: it is {state.words}, not drained: there is nothing to retest")
+    if state.rebooting:
+        raise NearfarError(f"{name}: it is {state.words}: wait until it has been rebooted")
+    if (state.base != "IDLE" and (state.base != "DOWN" or state.dead)) or not state.free_of_jobs:
+        what = "it has to be up" if state.base in ("DOWN", "UNKNOWN") else "jobs still run on it; wait for them"
+        raise NearfarError(f"{name}: it is {state.words}: {what}")
+    drained, ours = past.drained.get(name), our_reason(state)
+    if drained_by_us(state, drained is not None):
+        flaps = flapping(past, policy, name)
+        if flaps is not None:
+            raise NearfarError(
+                f"{name}: {messages.FLAPS.finding(name, count=flaps[0], since=second_text(flaps[1]), dead=None).reason}"
+            )
+        if drained is None and ours is not None:
+            drained = OurDrain(0, 0.0, state.reason, whole_name(ours.check))
+        return Suspect(name, state.reason, drained, evidence)
+    if state.reason == delivered or (drained_by_prolog(state) and evidence):
+        return Suspect(name, state.reason, None, evidence)
+    more = "" if delivered is None else f", not '{delivered}'"
+    reason = " ".join(state.reason.split())
+    raise NearfarError(
+        f"{name}: drained by others with '{reason}'{more}; theirs to resume, or --accept-delivered REASON"
+    )
+
+
+def _end(
+    name: str,
+    began: float,
+    these: Sequence[Suspect],
+    runs: Sequence[CheckRun],
+    options: ActOptions,
+    slurm: Slurm,
+    ledger: Ledger,
+) -> RetestResult:
+    outcome, policy = RetestResult(), options.policy
+    again: dict[str, Mapping[str, Any]] = {}
+    with ledger.transaction():
+        for run in runs:
+            add_run(ledger, run)
+    now = time.time()
+    if runs and options.health is not None:
+        with suppress(CouldNotJudge):  # what cannot be read now stays open, and drains the node later
+            intake.take_in(ledger, actions.past(ledger, now), policy, None, options.health, None, now)
+    evidence, own = open_evidence(ledger, policy.system), {run.run for run in runs}
+    for suspect in these:
+        found = [each for each in evidence.get(suspect.node, ()) if each.found_by.run not in own]
+        before = [each for each in found if each.found_by.known <= began]
+        drain, words = judge(replace(suspect, open=before), runs, policy)
+        late = next((each for each in found if each not in before), None)
+        if drain is None and late is not None:
+            drain = suspect.known
+            words = f"{words}, but meanwhile {late.found_by.check} found: {late.finding.reason}; drained as before"
+        outcome.words[suspect.node] = words
+        if drain is None:
+            outcome.passed.append(suspect.node)
+        else:
+            again[suspect.node] = drain
+    quarantine.end(
+        name,
+        again,
+        {node: f"its retest passed: {outcome.words[node]}" for node in outcome.passed},
+        began,
+        slurm,
+        ledger,
+    )
+    return outcome
+
+
+def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[Mapping[str, Any] | None, str]:
+    """What a node is drained with again after its retest (None: it passed), and why in words.
+
+    A node that nearfar drained passes by the check that drained it and by full runs that cover its open hard evidence, unless another
+    check that may drain fails; a delivered one by every check.
+    """
+    of_node = [run for run in runs if run.node == suspect.node]
+    if not of_node:
+        return suspect.known, "it left no result that counts: drained as before"
+    # However a node's clock is set: these runs are of now.
+    unending = replace(policy, max_age=inf, confirm_within=inf)
+    failing = [each for each in fails(of_node, unending, 0.0, time.time()) if _matters(each, suspect, policy)]
+    if failing:
+        worst = failing[0]
+        found = {
+            "reason": str(reason_of(worst)),
+            "check": worst.found_by.check,
+            "finding": worst.finding.to_raw(),
+            "run": worst.found_by.run,
+        }
+        return found, f"drained again: {worst.finding.reason}"
+    if suspect.drained is None:
+        unjudged = sorted({run.check for run in of_node if not passes(run.verdict)})
+        if unjudged:
+            return suspect.known, f"{', '.join(unjudged)} could not be judged: drained as before"
+        why = "accepted: every check passed"
+    else:
+        cause = passed_since(suspect.node, of_node, suspect.drained)
+        why = cause.reason
+        if not good(cause.verdict):
+            return suspect.known, f"{why}: drained as before"
+    still = next((each for each in suspect.open if not covered(each, of_node)), None)
+    if still is not None:
+        return (
+            suspect.known,
+            f"{why}, but no full run that passes covers {still.found_by.check} {still.finding.subject}: drained as before",
+        )
+    return None, why
+
+
+def _matters(each: Evidence, suspect: Suspect, policy: Policy) -> bool:
+    drained = suspect.drained
+    return (
+        drained is None
+        or each.found_by.check == drained.check
+        or policy.step(each.found_by.check, each.finding.hard) == "drain"
+    )
+
+
+def passed_since(node: str, runs: Sequence[CheckRun], drained: OurDrain) -> Finding:
+    """PASS where the check that drained a node passed in its newest run, else why not."""
+    right = (
+        (drained.check, covering_health()) if drained.check == HEALTH else (drained.check,)
+    )  # both look at the node's parts
+    newest = max((run for run in runs if run.check in right), key=lambda run: run.ended, default=None)
+    if newest is None:
+        return messages.NOT_RUN.finding(node, check=drained.check, nodes="two" if drained.check == MPI_PAIRS else None)
+    if newest.clears(drained.figure):
+        return messages.PASSED.finding(node, check=newest.check, run=newest.run)
+    message = messages.NOT_COVERED if good(newest.verdict) else messages.NOT_PASSED
+    return message.finding(node, check=drained.check, run=newest.run, figure=drained.figure, verdict_of=newest.verdict)
+
+
+def covered(one: Evidence, runs: Sequence[CheckRun]) -> bool:
+    """Whether a full run passed, with the part that a finding speaks of."""
+    check = one.found_by.check
+    if check == MPI_PAIRS:
+        return any(run.check == MPI_PAIRS and good(run.verdict) for run in runs)
+    own = [run for run in runs if run.check not in (HEALTH, MPI_PAIRS)]
+    if not all(passes(run.verdict) and run.level != _QUICK for run in own):
+        return False
+    cell = _cell(one.finding.fields.get("cell") or one.finding.subject)
+    if cell is not None:
+        return any(cell in map(_cell, run.cells) for run in own)
+    right = (check, covering_health() if check in (HEALTH, _QUICK) else check)
+    return any(run.check in right and good(run.verdict) for run in own)
+
+
+def _cell(text: str) -> object:
+    """A cell as it compares; None for what is none."""
+    try:
+        return parse(text)
+    except NearfarError:
+        return None
+
+
+def _measuring_user(results: Path, state: Path) -> int:
+    """The user whose sweep measures: the owner of the results, where that is this user or root calls, who can start it as that one.
+
+    Raises ``NearfarError``, before any node is touched, for a directory of somebody else's: the sweep would refuse it."""
+    here, owner, ledger = os.geteuid(), on_behalf.owner(results), on_behalf.owner(state)
+    if owner is None or here in (0, owner):  # the sweep makes one that is missing
+        return here if owner is None else owner
+    name, other = user_name(owner), "or name a directory of your own that the nodes share: --results DIR"
+    if ledger in (None, 0, owner):
+        right = 0 if ledger == 0 else owner
+        raise NearfarError(
+            f"{results}: belongs to {name}: run it as {user_name(right)} ({on_behalf.typed_as(right)}), {other}"
+        )
+    raise NearfarError(
+        f"{results}: belongs to {name}, and {state} to {user_name(ledger)}: one user has to own both, or root the ledger: "
+        f"chown -R root {shlex.quote(str(state))}; {other}"
+    )
+
+
+def _asks(level: Level, check: str) -> bool:
+    """Whether a level asks what a node was drained for, so that it can be released."""
+    if check == MPI_PAIRS:
+        return level.pairs
+    levels = () if (question := find(check)) is None else question.levels
+    if level.quick or levels == (QUICK,):
+        return level.quick and QUICK in levels
+    return not level.checks or (covering_health() if check == HEALTH else check) in level.checks
+
+
+def _idle(wanted: str | None, suspects: Collection[str], nodes: Mapping[str, NodeState]) -> list[str]:
+    """The nodes to be measured beside suspects. Raises ``NearfarError`` for one that is not idle."""
+    names = [] if wanted is None else node_names.listed(wanted, "--beside")
+    for name in names:
+        if name not in nodes:
+            raise NearfarError(f"--beside {name}: Slurm has no such node")
+        why = "to be retested itself" if name in suspects else occupation(nodes[name])
+        if why is not None:
+            raise NearfarError(f"--beside {name}: it is {why}; name an idle node")
+    return names
+
+
+def _partition(nodes: Sequence[NodeState]) -> str:
+    common = set(nodes[0].partitions).intersection(*(node.partitions for node in nodes))
+    if len(common) != 1:
+        which = ", ".join(sorted(common)) or "none has them all"
+        raise NearfarError(f"which partition ({which})? --partition P")
+    return common.pop()
+
+
+def _measure(
+    level: str, partition: str, names: Sequence[str], reservation: str, options: ActOptions, tell: Callable[[str], None]
+) -> Sequence[CheckRun]:  # fmt: skip
+    assert options.results is not None
+    sweep = time.strftime("%Y%m%dT%H%M%S-retest-", time.gmtime()) + reservation.removeprefix(quarantine.PREFIX)
+    command = [
+        sys.executable, "-m", "nearfar", "slurm", "sweep", f"--partition={partition}", f"--nodes={node_names.fold(names)}",
+        f"--reservation={reservation}", f"--level={level}", f"--results={options.results}", f"--name={sweep}",
+    ]  # fmt: skip
+    # Killed, this process leaves nobody that measures or holds the results directory.
+    environment = {**os.environ, sweep_file.PARENT: str(os.getpid())}
+    rounds = len(pairing.ROUNDS) if LEVELS[level].pairs else 0
+    longest = (LEVELS[level].minutes + rounds * LEVELS[PAIR].minutes) * 60 + _BESIDE
+    done = process.run(command, longest, env=environment, on_stderr=tell, on_stdout=tell)
+    if done.timed_out:
+        tell(f"the sweep {sweep} did not end in time; its jobs are cancelled")
+    runs, refused = runs_of_sweep(options.results, sweep, options.policy, time.time())
+    for line in refused:
+        tell(line)
+    return runs

@@ -1,0 +1,350 @@
+"""New results and health findings taken into the ledger: each once, those that are believed; a line for each that is not.
+
+A result is known by its place (``SWEEP/nodes/NODE/ATTEMPT``), a health finding by its file and run. A merged sweep whose results were all
+taken in, and in which nothing has changed for two days, is not listed again; what was measured by hand (no ``sweep.json``) always is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from nearfar.base import CouldNotJudge, printable, utc_text
+from nearfar.site import HEALTH, MPI_PAIRS, Policy
+from nearfar.slurm.health import finding as health_finding
+from nearfar.slurm.health import kept_looks
+from nearfar.slurm.ledger import CheckRun, Ledger, Past, add_run, seconds
+from nearfar.slurm.results import NodeResult, result, results_directory
+from nearfar.slurm.sweep import pairing, sweep_file
+from nearfar.slurm.trust import NotOurs, Trust
+
+from . import pair_runs
+from .result_reading import check_runs, figure_entries
+
+#: Seconds that a node's clock may be ahead of this host's.
+CLOCKS = 300.0
+#: Seconds between the end of a run by its node's clock and the arrival of its result, from which on the clock is called wrong.
+_LATE = 900.0
+#: And from which on its slow figures do not count: the clock is off by a day, or the result was restored without its time.
+_TOO_LATE = 86400.0
+#: Seconds without a change after which a sweep is not listed again.
+_QUIET = 2 * 86400.0
+#: And from which on no job of a sweep that nobody has merged is waited for.
+_ABANDONED = 30 * 86400.0
+#: So many lines name one user's files.
+_LINES = 10
+#: What reading a document that was made up may end in, whatever is checked before.
+_MADE_UP = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, OSError)
+
+
+@dataclass
+class Intake:
+    """What was not taken in: a line for each file that is not believed, and for each node whose clock is off."""
+
+    refused: list[CouldNotJudge] = field(default_factory=list)
+    clocks: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines about files; of one user's no more than a few. A name from the file system begins no line and moves no cursor."""
+        found, owners = [], Counter[int]()
+        for error in self.refused:
+            owner = error.owner if isinstance(error, NotOurs) else None
+            if owner is not None:
+                owners[owner] += 1
+                if owners[owner] > _LINES:
+                    continue
+            found.append(printable(str(error)))
+        return [
+            *found,
+            *(
+                f"{count - _LINES} more of user {user}; not counted"
+                for user, count in sorted(owners.items())
+                if count > _LINES
+            ),
+        ]
+
+
+def take_in(
+    ledger: Ledger,
+    past: Past,
+    policy: Policy,
+    results: Path | None,
+    health: Path | None,
+    cluster: str | None,
+    now: float,
+) -> Intake:
+    """Take in what is new. ``cluster``: whose results count (None: any). Raises ``CouldNotJudge`` for a directory that cannot be listed,
+    or that others can put another in the place of: what is in it is not known then."""
+    found = Intake()
+    if results is not None:
+        with result.many(), ledger.transaction():
+            _Results(ledger, past, policy, results, cluster, now, found).read()
+    if health is not None:
+        with ledger.transaction():
+            taken = _read_health(ledger, past, policy, health, now, found)
+        if ledger.lasts:
+            kept_looks.forget(taken)
+    return found
+
+
+def runs_of_sweep(results: Path, sweep: str, policy: Policy, now: float) -> tuple[list[CheckRun], list[str]]:
+    """All believed check runs of one sweep, its pairs included, and a line for each result that is not believed."""
+    ledger, found = Ledger.in_memory(), Intake()
+    with ledger:
+        reader = _Results(ledger, Past(), policy, results, None, now, found)
+        reader.read([sweep])
+    return reader.runs, found.lines
+
+
+class _Results:
+    """The results of one directory as they are taken in."""
+
+    def __init__(
+        self, ledger: Ledger, past: Past, policy: Policy, folder: Path, cluster: str | None, now: float, found: Intake
+    ) -> None:
+        self._ledger, self._past, self._policy, self._folder = ledger, past, policy, folder
+        self._cluster, self._now, self._found = cluster, now, found
+        self._trust = Trust(folder, policy.trusted)
+        #: What was taken in, in this call.
+        self.runs: list[CheckRun] = []
+
+    def read(self, sweeps: Sequence[str] | None = None) -> None:
+        """Take in what is new of some sweeps (None: of all)."""
+        _check_listed(self._folder)
+        self._trust.check_parents()
+        self._trust.directory(self._folder)
+        if sweeps is None:
+            sweeps, refused = results_directory.sweeps(self._folder, self._trust)
+            self._found.refused += refused
+            self._check_mounted(sweeps)
+        for sweep in sorted(sweeps):
+            with self._refusing(self._folder / sweep):
+                self._sweep(sweep)
+
+    def _sweep(self, sweep: str) -> None:
+        place = str(self._folder / sweep)
+        stamp, changed = _stamp(self._folder / sweep)
+        known = {
+            row["place"]: row["stamp"]
+            for row in self._ledger.rows("SELECT * FROM taken WHERE place >= ? AND place < ?", place, f"{place}0")
+        }
+        if known.get(place) == stamp:
+            return
+        before = len(self._found.refused)
+        for result_place in results_directory.folders(self._folder, sweep, self._found.refused):
+            if str(result_place) not in known:
+                with self._refusing(result_place / result.RESULT):
+                    self._result(result_place, sweep)
+        if os.path.lexists(f"{place}/{pairing.ROUNDS[0]}"):
+            with self._refusing(self._folder / sweep / pairing.ROUNDS[0]):
+                self._pairs(sweep)
+        quiet = self._now - changed > _QUIET and len(self._found.refused) == before
+        if quiet and os.path.lexists(f"{place}/{sweep_file.FILE}") and self._over(self._folder / sweep, changed):
+            self._taken(place, stamp)
+
+    def _over(self, sweep: Path, changed: float) -> bool:
+        """Whether no job of a sweep leaves a result any more: its page is made, or nothing has come for a month. A second attempt at a
+        node changes neither the sweep's file nor its list of nodes."""
+        if self._now - changed > _ABANDONED:
+            return True
+        with suppress(CouldNotJudge):  # what is no sweep's file is nobody's word: it is listed again
+            return bool(self._trust.object(sweep / sweep_file.FILE).get("merged"))
+        return False
+
+    def _taken(self, place: str, stamp: str) -> None:
+        self._ledger.write("INSERT OR REPLACE INTO taken VALUES (?, ?)", place, stamp)
+
+    @contextmanager
+    def _refusing(self, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except CouldNotJudge as error:
+            self._found.refused.append(error)
+        except _MADE_UP as error:
+            why = f"{type(error).__name__}: {str(error)[:120]}"
+            self._found.refused.append(CouldNotJudge(f"{path}: cannot be understood ({why}); not counted"))
+
+    def _result(self, place: Path, sweep: str) -> None:
+        one = result.read(place, self._trust)
+        path = place / result.RESULT
+        if one.sweep not in (None, sweep) and self._original(one, int(place.name)):
+            self._taken(str(place), "a copy")  # what lies where it was measured is the original, whatever this one says
+            return
+        ended = seconds(one.ended)
+        came = min(_arrival(place, ended), self._now)  # whatever the file server's clock says, it is there
+        _refuse_the_future(path, ended, self._now)
+        its = one.slurm["cluster"] if one.slurm is not None else None
+        if None not in (its, self._cluster) and its != self._cluster:
+            raise CouldNotJudge(f"{path}: measured in cluster {its}, this is {self._cluster}; not counted")
+        said = f"{one.started} {one.ended} {sorted((check.check, check.verdict) for check in one.checks)}"
+        key = f"run:{one.name}:{one.run}"
+        same = self._ledger.rows("SELECT stamp FROM taken WHERE place = ?", key)
+        if same and same[0]["stamp"] != said:
+            raise CouldNotJudge(
+                f"{place}: run {one.run} of node {one.name} is there twice, and not alike; the first counts"
+            )
+        if not same:
+            self._add(one, came, ended)
+            self._taken(key, said)
+        self._taken(str(place), key)
+
+    def _original(self, one: NodeResult, attempt: int) -> bool:
+        """Whether the same run lies where a result says that it was measured."""
+        with suppress(CouldNotJudge):
+            return (
+                result.read(result.place(self._folder, str(one.sweep), one.name, attempt), self._trust).run == one.run
+            )
+        return False
+
+    def _add(self, one: NodeResult, came: float, ended: float) -> None:
+        if came - ended > _LATE:
+            late = came - ended
+            self._found.clocks[one.name] = (
+                f"{one.name}: run {one.run} ended {_span(late)} before its result came, by the node's clock: set that clock, or the "
+                f"result was copied later; what it found counts from when it came{', slow figures not at all' if late > _TOO_LATE else ''}"
+            )
+        figures = {check.check: figure_entries(check) for check in one.checks}
+        for run in check_runs(one, came):
+            if came - ended > _TOO_LATE:
+                run = replace(run, failures=tuple(each for each in run.failures if each.hard), intermittent=frozenset())
+            self.runs.append(run)
+            add_run(self._ledger, run, figures.get(run.check), answered=self._past.answered.get(run.node))
+
+    def _pairs(self, sweep: str) -> None:
+        """What the pairs of a sweep say of its nodes: judged together, and again when one more was measured."""
+        places = pair_runs.places(self._folder / sweep, self._trust)
+        key, stamp = (
+            f"pairs:{self._folder / sweep}",
+            " ".join(sorted(place.name + place.parent.name for place in places)),
+        )
+        known = self._ledger.rows("SELECT stamp FROM taken WHERE place = ?", key)
+        if known and known[0]["stamp"] == stamp:
+            return
+        runs = pair_runs.of_sweep(self._folder / sweep, self._trust, self._policy.system)
+        for run in runs:  # all before the first is taken in
+            _refuse_the_future(Path(run.source), run.ended, self._now)
+        for run in (replace(each, came=min(each.known, self._now)) for each in runs):
+            # Judged with more pairs, the same run may say something else.
+            self._ledger.write(
+                "DELETE FROM check_run WHERE node = ? AND check_name = ? AND run = ?", run.node, MPI_PAIRS, run.run
+            )
+            self.runs.append(run)
+            add_run(self._ledger, run, answered=self._past.answered.get(run.node))
+        self._taken(key, stamp)
+
+    def _check_mounted(self, sweeps: Sequence[str]) -> None:
+        """Raise ``CouldNotJudge`` where an empty directory is in the place of the one that was read: its file system is not mounted, and
+        what has come since is not known."""
+        key, inode = f"directory:{self._folder}", str(self._folder.stat().st_ino)
+        if not sweeps and self._ledger.meta(key) not in (None, inode):
+            raise CouldNotJudge(
+                f"{self._folder}: empty, and not the directory that was read before: is its file system mounted? If it is new, this ends "
+                "with its first sweep"
+            )
+        self._ledger.set_meta(key, inode)
+
+
+def _read_health(ledger: Ledger, past: Past, policy: Policy, folder: Path, now: float, found: Intake) -> list[Path]:
+    """Take in the findings of health checks, however old: hard evidence stands until it is closed. Returns the files that are in the
+    ledger now."""
+    _check_listed(folder)
+    trust = Trust(folder, frozenset({0}))
+    trust.check_parents()
+    trust.directory(folder)
+    prefix = f"{folder}/"
+    known = {
+        row["place"]: row["stamp"]
+        for row in ledger.rows("SELECT * FROM taken WHERE place >= ? AND place < ?", prefix, f"{folder}0")
+    }
+    looks, lines = health_finding.all_of(folder, trust)
+    found.refused += map(CouldNotJudge, lines)
+    taken = []
+    for path, one in looks:
+        if known.get(str(path)) == one.run:
+            taken.append(path)
+            continue
+        try:
+            at = seconds(one.time)
+            came = min(_arrival(path, at), now)
+            _refuse_the_future(path, at, now)
+        except (CouldNotJudge, OSError) as error:
+            found.refused.append(error if isinstance(error, CouldNotJudge) else CouldNotJudge(f"{path}: {error}"))
+            continue
+        except ValueError:
+            found.refused.append(CouldNotJudge(f"{path}: {one.time} is no time; not counted"))
+            continue
+        failures = tuple(each for each in one.findings if each.verdict == "FAIL")
+        run = CheckRun(
+            one.node,
+            HEALTH,
+            one.run,
+            at,
+            at,
+            one.verdict,
+            failures,
+            source=str(path),
+            came=came,
+            system=one.system or "",
+        )
+        # Of a node's checks that found nothing the newest is enough.
+        ledger.write(
+            "DELETE FROM check_run WHERE node = ? AND check_name = ? AND known < ? AND id NOT IN (SELECT check_run FROM finding)",
+            one.node, HEALTH, run.known,
+        )  # fmt: skip
+        add_run(ledger, run, answered=past.answered.get(one.node))
+        ledger.write("INSERT OR REPLACE INTO taken VALUES (?, ?)", str(path), one.run)
+        taken.append(path)
+    return taken
+
+
+def _stamp(sweep: Path) -> tuple[str, float]:
+    """What the files of a sweep and of its pairs and the directories of their nodes are like, and when one was changed last: a resumed
+    sweep writes the one, a node's first result the other."""
+    found, changed = [], 0.0
+    stages = (sweep, *(sweep / name for name in pairing.ROUNDS))
+    for path in (stage / name for stage in stages for name in (sweep_file.FILE, "nodes")):
+        try:
+            status = path.lstat()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise CouldNotJudge(
+                f"{path}: cannot be read: {error.strerror}; what is in its sweep is not known"
+            ) from None
+        found.append(f"{status.st_mtime_ns} {status.st_size} {status.st_ino}")
+        changed = max(changed, status.st_mtime)
+    return "; ".join(found), changed
+
+
+def _arrival(path: Path, ended: float) -> float:
+    """When a file or directory came to be there, in seconds since 1970: its time; ``ended``, when what it speaks of was over, where
+    that time is earlier by more than clocks are apart though it was put there later, as a backup leaves it that was restored without
+    times. Raises ``OSError``."""
+    status = path.lstat()
+    restored = status.st_mtime < ended - CLOCKS and ended <= status.st_ctime
+    return ended if restored else status.st_mtime
+
+
+def _refuse_the_future(path: Path, ended: float, now: float) -> None:
+    if ended > now + CLOCKS:
+        raise CouldNotJudge(
+            f"{path}: of {utc_text(ended)}, which is not yet; set the node's clock, or this host's; not counted"
+        )
+
+
+def _span(seconds_: float) -> str:
+    return f"{seconds_ / 86400:.1f} days" if seconds_ > 2 * 86400 else f"{seconds_ / 3600:.1f} hours"
+
+
+def _check_listed(folder: Path) -> None:
+    try:
+        next(iter(folder.iterdir()), None)
+    except OSError as error:
+        raise CouldNotJudge(
+            f"{folder}: cannot be listed: {error.strerror}; is its file system mounted? or name another directory"
+        ) from None

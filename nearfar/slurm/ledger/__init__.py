@@ -1,0 +1,43 @@
+"""The one file that ``nearfar slurm act`` keeps: what was found, what was done, which results were taken in, of which cluster.
+
+Needs: base.
+"""
+
+from __future__ import annotations
+
+from . import actions
+from .actions import LedgerAction, OurDrain, Past, SeenTo, begin_action, end_action, note_action, past
+from .check_run import RUN, CheckRun, seconds
+from .evidence import Evidence
+from .ledger import FILE, Ledger
+from .open_findings import close_findings, evidence_in, open_evidence
+from .runs import FigureEntry, LastVerdict, add_run, last_measured, last_verdicts, runs_since, slow_nodes, tested
+
+__all__ = [
+    "FILE",
+    "RUN",
+    "CheckRun",
+    "Evidence",
+    "FigureEntry",
+    "LastVerdict",
+    "Ledger",
+    "LedgerAction",
+    "OurDrain",
+    "Past",
+    "SeenTo",
+    "actions",
+    "add_run",
+    "begin_action",
+    "close_findings",
+    "end_action",
+    "evidence_in",
+    "last_measured",
+    "last_verdicts",
+    "note_action",
+    "open_evidence",
+    "past",
+    "runs_since",
+    "seconds",
+    "slow_nodes",
+    "tested",
+]

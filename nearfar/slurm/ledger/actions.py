@@ -1,0 +1,195 @@
+"""What was done about nodes: written down before it is done, and how it ended after."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from nearfar.base import Finding, user_name
+
+from .ledger import Ledger
+
+#: After these a node carries a drain of ours; ADOPTED is one that a node's own health check began.
+DRAIN, ADOPTED, DRAIN_AGAIN = "drain", "adopted", "drain_again"
+#: These put it into use: a passed retest, an administrator's ``clear``, an administrator's ``scontrol update state=resume``.
+RELEASE, CLEAR, RESUMED = "release", "clear", "resumed"
+#: The drain of ours was replaced by another, and that was taken back: nobody has seen to the node.
+LAPSED = "lapsed"
+#: Of a retest: a node resumed inside its reservation, and drained as it was before.
+RETEST, DRAIN_AS_BEFORE = "retest", "drain_as_before"
+COMMENT, UNCOMMENT, CALL, TAKE_OVER = "comment", "uncomment", "call", "take_over"
+DRAINS, RETURNS = (DRAIN, ADOPTED, DRAIN_AGAIN), (RELEASE, CLEAR, RESUMED)
+BEGUN, DONE, REFUSED, UNCLEAR, VOID = "begun", "done", "refused", "unclear", "void"
+_TEXTS = ("reason", "why", "check_name", "run", "reservation", "error")
+
+
+@dataclass(frozen=True)
+class LedgerAction:
+    """A row of the table of that name."""
+
+    seq: int
+    at: float
+    kind: str
+    node: str | None
+    outcome: str
+    reason: str | None
+    why: str | None
+    check: str | None
+    run: str | None
+    finding: Finding | None
+    reservation: str | None
+    error: str | None
+    seen: float | None
+    user: str
+    host: str
+
+
+@dataclass(frozen=True)
+class OurDrain:
+    """A drain of ours that nothing has ended yet, or that was begun and whose end is not known (``begun``)."""
+
+    seq: int
+    at: float
+    reason: str
+    check: str
+    finding: Finding | None = None
+    begun: bool = False
+    #: When Slurm last showed it; None: never.
+    seen: float | None = None
+
+    @property
+    def figure(self) -> str | None:
+        """The name of the figure that the node was drained for; None: for none, or it is not known."""
+        return self.finding.subject if self.finding is not None and "value" in self.finding.fields else None
+
+
+class SeenTo(NamedTuple):
+    """An action that has seen to a node. What health checks found until ``at`` is answered by it, and what runs of jobs found that began
+    until ``jobs``: a node that was seen drained then has run none before it was resumed."""
+
+    seq: int
+    at: float
+    jobs: float
+
+
+@dataclass(frozen=True)
+class Past:
+    """What the actions say of all nodes."""
+
+    #: Drains that nothing has ended, by node.
+    drained: Mapping[str, OurDrain] = field(default_factory=dict)
+    #: When each node was drained by us last, whether or not it is in use again.
+    drained_at: Mapping[str, float] = field(default_factory=dict)
+    #: When each node was drained by us since it was cleared last, once for each time that it had been in use.
+    drains: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    #: By which action each node was put into use or seen to last: what began before is answered.
+    answered: Mapping[str, SeenTo] = field(default_factory=dict)
+    #: Nodes that a passed retest has put into use last.
+    released: frozenset[str] = frozenset()
+    #: When slow figures of a node were acted on or answered last: those of runs that began before do not count.
+    since: Mapping[str, float] = field(default_factory=dict)
+    #: Retests that have not ended: by reservation, what each node is drained with again.
+    retests: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+
+    @property
+    def retested(self) -> dict[str, str]:
+        """The reservation in which each node is retested."""
+        return {node: name for name, nodes in self.retests.items() for node in nodes}
+
+
+def begin_action(ledger: Ledger, kind: str, at: float, node: str, **more: Any) -> int:
+    """Write down that an action begins; its number."""
+    return _add(ledger, kind, at, node, BEGUN, more)
+
+
+def end_action(ledger: Ledger, seq: int, outcome: str, error: str | None = None) -> None:
+    """Write down how an action ended."""
+    ledger.write("UPDATE action SET outcome = ?, error = ? WHERE seq = ?", outcome, error, seq)
+
+
+def note_action(ledger: Ledger, kind: str, at: float, node: str | None = None, **more: Any) -> int:
+    """Write down what needs nothing more of Slurm; its number."""
+    return _add(ledger, kind, at, node, DONE, more)
+
+
+def _add(ledger: Ledger, kind: str, at: float, node: str | None, outcome: str, more: Mapping[str, Any]) -> int:
+    finding = more.get("finding")
+    typed = os.environ.get("SUDO_USER") or ""
+    user = user_name(os.geteuid())
+    return ledger.write(
+        "INSERT INTO action VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        at, kind, node, outcome, more.get("reason"), more.get("why"), more.get("check"), more.get("run"),
+        None if finding is None else json.dumps(finding.to_raw()), more.get("reservation"), more.get("error"), more.get("seen"),
+        more.get("user") or typed or user, socket.gethostname(), more.get("system"),
+    )  # fmt: skip
+
+
+def action(row: sqlite3.Row) -> LedgerAction:
+    """The action of a row."""
+    finding = None if row["finding"] is None else Finding.from_raw(json.loads(row["finding"]))
+    return LedgerAction(
+        row["seq"], row["at"], row["kind"], row["node"], row["outcome"], row["reason"], row["why"], row["check_name"], row["run"], finding,
+        row["reservation"], row["error"], row["seen"], row["user"], row["host"],
+    )  # fmt: skip
+
+
+def actions(ledger: Ledger, since: float = 0.0, *kinds: str) -> list[LedgerAction]:
+    """The actions since then, in their order; of some kinds alone, where they are named."""
+    which = f" AND kind IN ({','.join('?' * len(kinds))})" if kinds else ""
+    return [
+        action(row) for row in ledger.rows(f"SELECT * FROM action WHERE at >= ?{which} ORDER BY seq", since, *kinds)
+    ]
+
+
+def past(ledger: Ledger, now: float) -> Past:
+    """What all actions say. What was written while the clock was ahead counts as of ``now``."""
+    drained: dict[str, OurDrain] = {}
+    drained_at: dict[str, float] = {}
+    drains: dict[str, list[float]] = defaultdict(list)
+    answered: dict[str, SeenTo] = {}
+    since: dict[str, float] = {}
+    in_use: set[str] = set()
+    released: set[str] = set()
+    for each in actions(ledger, 0.0, *DRAINS, *RETURNS, LAPSED):
+        node, at = str(each.node), min(each.at, now)
+        if each.kind in DRAINS:
+            if each.outcome not in (BEGUN, UNCLEAR, DONE):
+                continue
+            begun = each.outcome != DONE
+            drained[node] = OurDrain(each.seq, at, each.reason or "", each.check or "", each.finding, begun, each.seen)
+            if begun:
+                continue
+            since[node] = at
+            if each.kind != DRAIN_AGAIN:
+                drained_at[node] = at
+                drains[node] = [*(drains[node] if node in in_use else drains[node][:-1]), at]
+            in_use.discard(node)
+        elif each.outcome == DONE:
+            drained.pop(node, None)
+            in_use.add(node)
+            if each.kind == LAPSED:
+                continue
+            released = released | {node} if each.kind == RELEASE else released - {node}
+            until = at if each.seen is None else min(each.seen, at)
+            answered[node] = SeenTo(each.seq, until if each.kind == RELEASE else at, until)
+            since[node] = until
+            if each.kind == CLEAR:
+                drains.pop(node, None)
+    retests = {
+        row["reservation"]: json.loads(row["nodes"]) for row in ledger.rows("SELECT * FROM retest WHERE ended IS NULL")
+    }
+    return Past(
+        drained,
+        drained_at,
+        {node: tuple(times) for node, times in drains.items()},
+        answered,
+        frozenset(released),
+        since,
+        retests,
+    )

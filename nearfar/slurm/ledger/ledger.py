@@ -1,0 +1,207 @@
+"""The ledger's file: opened, checked, and given to one host and one cluster."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote
+
+from nearfar.base import CouldNotJudge
+
+from .tables import TABLES, VERSION
+
+#: The name of the file, in the state directory.
+FILE = "ledger.db"
+#: Seconds that another process' transaction is waited for.
+_PATIENCE = 20.0
+
+
+class Ledger:
+    """The ledger, open. ``with Ledger.open(folder) as ledger``; every change is on the disk when its ``transaction`` ends.
+
+    Every error of SQLite becomes ``CouldNotJudge`` with the file's name: nothing is done that cannot be written down.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.path, self.connection = path, connection
+        connection.row_factory = sqlite3.Row
+        with self._errors():
+            version = self._version()
+            if version is not None and version != VERSION:
+                raise CouldNotJudge(
+                    f"{path}: a ledger of version {version}, this nearfar reads version {VERSION}; use the nearfar that wrote it"
+                )
+
+    @classmethod
+    def open(cls, folder: Path) -> Ledger:
+        """The ledger in a directory, for writing; made where there is none."""
+        path = folder / FILE
+        made = cls._connected(path, f"file:{_quoted(path)}?mode=rwc")
+        with made._errors():
+            made.connection.execute("PRAGMA synchronous = FULL")
+            made.connection.execute("PRAGMA foreign_keys = ON")
+            if made._version() is None:
+                made._create()
+                path.chmod(0o644)
+        return made
+
+    @classmethod
+    def read_only(cls, folder: Path) -> Ledger | None:
+        """The ledger in a directory, for reading alone; None where there is none."""
+        path = folder / FILE
+        try:
+            path.lstat()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}") from None
+        if os.path.lexists(f"{path}-journal") and os.access(folder, os.W_OK):
+            cls._connected(
+                path, f"file:{_quoted(path)}?mode=rw"
+            ).connection.close()  # its writer was killed: this mends it
+        found = cls._connected(path, f"file:{_quoted(path)}?mode=ro")
+        with found._errors():
+            return found if found._version() is not None else None
+
+    @classmethod
+    def in_memory(cls, of: Ledger | None = None) -> Ledger:
+        """A ledger of its own, with everything that another holds: what is taken in or decided there changes no file."""
+        made = cls._connected(Path(":memory:"), ":memory:")
+        if of is None:
+            made._create()
+        else:
+            with of._errors():
+                of.connection.backup(made.connection)
+        return made
+
+    @classmethod
+    def _connected(cls, path: Path, name: str) -> Ledger:
+        try:
+            connection = sqlite3.connect(name, timeout=_PATIENCE, isolation_level=None, uri=name.startswith("file:"))
+        except sqlite3.Error as error:
+            raise CouldNotJudge(f"{path}: cannot be opened: {error}") from None
+        return cls(connection, path)
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it is a file."""
+        return str(self.path) != ":memory:"
+
+    def _version(self) -> str | None:
+        """None: no table was made yet."""
+        if not self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
+            return None
+        return self.meta("version")
+
+    def _create(self) -> None:
+        with self.transaction():
+            for statement in TABLES.split(";\n"):
+                if statement.strip():
+                    self.connection.execute(statement)
+            self.set_meta("version", VERSION)
+
+    def __enter__(self) -> Ledger:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is written inside, or nothing; on the disk when this ends. Inside another it is part of that."""
+        if self._in_transaction():
+            yield
+            return
+        with self._errors():
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                if self._in_transaction():
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    def _in_transaction(self) -> bool:
+        return self.connection.in_transaction
+
+    def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        """The rows that a query finds."""
+        with self._errors():
+            return self.connection.execute(query, values).fetchall()
+
+    def write(self, statement: str, *values: Any) -> int:
+        """Change rows; the number of the row that was added last."""
+        with self._errors():
+            return self.connection.execute(statement, values).lastrowid or 0
+
+    def meta(self, name: str) -> str | None:
+        """What is kept under a name."""
+        found = self.rows("SELECT value FROM meta WHERE name = ?", name)
+        return found[0]["value"] if found else None
+
+    def set_meta(self, name: str, value: str) -> None:
+        """Keep something under a name."""
+        self.write("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", name, value)
+
+    def mend_clock(self, now: float) -> None:
+        """Bring back to ``now`` what was written while this host's clock was ahead of it; what answers findings, to the action before
+        it: what was found since stays open."""
+        self.write(
+            "UPDATE action SET at = coalesce((SELECT max(at) FROM action AS earlier WHERE earlier.seq < action.seq AND "
+            "earlier.at <= ?), ?) WHERE at > ? AND kind IN ('release', 'clear', 'resumed')",
+            now,
+            now,
+            now,
+        )
+        self.write("UPDATE check_run SET began = began - (known - ?), known = ? WHERE known > ?", now, now, now)
+        times = (
+            ("action", "at"),
+            ("action", "seen"),
+            ("event", "at"),
+            ("finding", "closed_at"),
+            ("finding", "last_seen"),
+        )
+        for table, column in times:
+            self.write(f"UPDATE {table} SET {column} = ? WHERE {column} > ?", now, now)
+
+    def forget(self, older: float, figures: float) -> None:
+        """Remove runs known before ``older`` that no open finding rests on, and the figures that passed before ``figures``."""
+        self.write(
+            "DELETE FROM check_run WHERE known < ? AND id NOT IN (SELECT check_run FROM finding WHERE hard AND closed_by IS NULL)",
+            older,
+        )
+        self.write(
+            "DELETE FROM figure WHERE verdict = 'PASS' AND check_run IN (SELECT id FROM check_run WHERE known < ?)",
+            figures,
+        )
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            if (isinstance(error, sqlite3.DatabaseError) and "malformed" in str(error)) or "not a database" in str(
+                error
+            ):
+                raise CouldNotJudge(
+                    f"{self.path}: damaged ({error}): restore it from a backup, or begin anew: nearfar slurm act --take-over none"
+                ) from None
+            if "readonly" in str(error):
+                raise CouldNotJudge(
+                    f"{self.path}: its writer was interrupted; the next act mends it, or read it as its owner"
+                ) from None
+            raise CouldNotJudge(f"{self.path}: {error}; nothing is done that cannot be written down") from None
+
+
+def _quoted(path: Path) -> str:
+    return quote(str(path.absolute()))

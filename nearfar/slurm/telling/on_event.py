@@ -1,0 +1,147 @@
+"""The site's ``on_event`` program, called once what it is told is done and in the ledger: at least once for each event.
+
+It runs after ``act`` has let its lock go: administrators' commands do not wait for a mail server. An event is told when the program has
+ended with exit code 0 and the ledger has that; killed between the two, it is told twice, with the same ``id``.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pwd
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import NearfarError, utc_text
+from nearfar.site import program_problem
+from nearfar.slurm.act import ActOptions, View
+from nearfar.slurm.ledger import Ledger
+
+from .events import note_events
+
+SCHEMA = "nearfar-hook/1"
+#: Seconds of one call, and of all calls of one ``act`` together.
+LIMIT, TOGETHER = 10.0, 60.0
+#: After so many tries, and so many seconds, an event is given up.
+TRIES, PATIENCE = 3, 86400.0
+#: Bytes of output that are read, and characters of the line that is shown.
+_READ, _LINE = 4096, 200
+
+
+def tell(state: Path, view: View) -> list[str]:
+    """Tell the program what it has not been told; a line for each thing that went wrong. Another ``act`` that does so now is left to it."""
+    options, program = view.options, view.options.policy.on_event
+    try:
+        with Ledger.open(state) as ledger:
+            note_events(ledger, view)
+            if program is None:  # switched on later, it is told what happens from then on
+                ledger.write(
+                    "UPDATE event SET given_up = ? WHERE told IS NULL AND given_up IS NULL AND system = ?",
+                    view.now,
+                    options.policy.system,
+                )
+                return []
+            with open(state / "on-event.lock", "w") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return []
+                return _tell(ledger, options, program)
+    except (NearfarError, OSError) as error:
+        return [f"on_event: {error}"]
+
+
+def waiting(ledger: Ledger, system: str) -> int:
+    """How many events of a system have still to be told."""
+    query = "SELECT count(*) AS count FROM event WHERE told IS NULL AND given_up IS NULL AND NOT over AND system = ?"
+    return int(ledger.rows(query, system)[0]["count"])
+
+
+def _tell(ledger: Ledger, options: ActOptions, program: str) -> list[str]:
+    end = time.monotonic() + TOGETHER
+    for row in ledger.rows(
+        "SELECT * FROM event WHERE told IS NULL AND given_up IS NULL AND NOT over AND system = ? ORDER BY tries > 0, seq",
+        options.policy.system,
+    ):
+        if time.monotonic() >= end:
+            break
+        document = {
+            "schema": SCHEMA, "event": row["kind"], "id": row["id"], "attempt": row["tries"] + 1, "time": utc_text(row["at"]),
+            "system": options.policy.system, "node": row["node"], "host": socket.gethostname(), **json.loads(row["document"]),
+        }  # fmt: skip
+        problem = _problem(program, document, min(LIMIT, end - time.monotonic()))
+        now = time.time()
+        if problem is None:
+            ledger.write("UPDATE event SET told = ? WHERE seq = ?", now, row["seq"])
+            continue
+        over = row["tries"] + 1 >= TRIES and now - row["at"] >= PATIENCE
+        ledger.write(
+            "UPDATE event SET tries = tries + 1, problem = ?, given_up = ? WHERE seq = ?",
+            problem,
+            now if over else None,
+            row["seq"],
+        )
+        return [
+            f"on_event: {row['kind']} of {row['node']}: {program}: {problem}; {'given up' if over else 'told again by the next act'}"
+        ]
+    return []
+
+
+def _problem(program: str, document: Mapping[str, Any], limit: float) -> str | None:
+    """Call the program; why it did not take the document, None where it did. Its whole process group is gone when this returns."""
+    unsafe = program_problem(program, {0, os.geteuid()})
+    if unsafe is not None:
+        return str(unsafe)
+    text = (json.dumps(document, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as output:
+        stdin.write(text)
+        stdin.seek(0)
+        try:
+            child = subprocess.Popen(
+                [program],
+                stdin=stdin,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd="/",
+                env=_environment(),
+                start_new_session=True,
+                umask=0o022,
+            )
+        except (OSError, ValueError) as error:
+            return f"cannot be started: {getattr(error, 'strerror', None) or error}"
+        try:
+            code = child.wait(limit)
+        except subprocess.TimeoutExpired:
+            return f"it did not end within {limit:.0f} s"
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        if code == 0:
+            return None
+        output.seek(0)
+        said = _first_line(output.read(_READ))
+    return f"exit code {code}{': ' + said if said else ''}"
+
+
+def _first_line(text: bytes) -> str:
+    lines = text.decode("utf-8", "replace").split("\n")
+    first = next((line.strip() for line in lines if line.strip()), "")
+    return "".join(letter if letter.isprintable() else "?" for letter in first)[:_LINE]
+
+
+def _environment() -> Mapping[str, str]:
+    """All that the program finds: nothing of what act was started with."""
+    found = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+    with suppress(KeyError):
+        user = pwd.getpwuid(os.geteuid())
+        found |= {"HOME": user.pw_dir, "USER": user.pw_name, "LOGNAME": user.pw_name}
+    return found
