@@ -19,7 +19,6 @@ from nearfar.slurm.ledger import (
     last_verdicts,
     runs_since,
     slow_nodes,
-    tested,
 )
 
 from .judge_nodes import Facts, judge
@@ -72,9 +71,14 @@ def view_of(
     runs: dict[str, list[CheckRun]] = (
         runs_since(ledger, policy.system, oldest - policy.look_back, wanted) if wanted else {}
     )
+    newest = last_verdicts(ledger, policy.system, oldest)
+    tested: dict[str, set[str]] = {}
+    for node, these in newest.items():
+        for each in these:
+            tested.setdefault(each.check, set()).add(node)
     facts = Facts(
-        policy, now, nodes, past, evidence_in(ledger, policy.system, oldest), runs, last_verdicts(ledger, policy.system, oldest),
-        last_measured(ledger, policy.system), tested(ledger, policy.system, oldest), _hosts(policy.system, nodes), trouble is not None,
+        policy, now, nodes, past, evidence_in(ledger, policy.system, oldest), runs, newest,
+        last_measured(ledger, policy.system), tested, _hosts(policy.system, nodes), trouble is not None,
     )  # fmt: skip
     [last] = ledger.rows("SELECT max(at) AS at FROM action WHERE kind = ? AND system = ?", actions.CALL, policy.system)
     others = tuple(_evidence_of_other_systems(ledger, options, nodes))

@@ -11,7 +11,7 @@ from .check_run import RUN, CheckRun, seconds
 from .evidence import Evidence
 from .ledger import FILE, Ledger
 from .open_findings import close_findings, evidence_in, open_evidence
-from .runs import FigureEntry, LastVerdict, add_run, last_measured, last_verdicts, runs_since, slow_nodes, tested
+from .runs import FigureEntry, LastVerdict, add_run, last_measured, last_verdicts, runs_since, slow_nodes
 
 __all__ = [
     "FILE",
@@ -39,5 +39,4 @@ __all__ = [
     "runs_since",
     "seconds",
     "slow_nodes",
-    "tested",
 ]

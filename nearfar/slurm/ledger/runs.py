@@ -161,16 +161,6 @@ def slow_nodes(ledger: Ledger, system: str, since: float) -> set[str]:
     return {row["node"] for row in ledger.rows(query, system, since)}
 
 
-def tested(ledger: Ledger, system: str, since: float) -> dict[str, set[str]]:
-    """The nodes that each check ran on since then."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for row in ledger.rows(
-        "SELECT DISTINCT check_name, node FROM check_run WHERE system = ? AND known >= ?", system, since
-    ):
-        found[row["check_name"]].add(row["node"])
-    return found
-
-
 def last_verdicts(ledger: Ledger, system: str, since: float) -> dict[str, list[LastVerdict]]:
     """The newest run of each check on each node that was known since then, by node."""
     found: dict[str, list[LastVerdict]] = defaultdict(list)
