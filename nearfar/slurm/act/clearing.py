@@ -37,7 +37,7 @@ def clear(options: ActOptions, names: Sequence[str], because: str, slurm: Slurm)
     with admin_host.locked(state, slurm) as ledger:
         quarantine.recover(state, slurm, ledger)
         now, nodes = time.time(), slurm.nodes()
-        past = reconcile(ledger, actions.past(ledger, now), nodes, slurm.started, now)
+        past = reconcile(ledger, nodes, slurm.started, now)
         unknown = [
             name
             for name in names

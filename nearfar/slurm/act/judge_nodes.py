@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from nearfar.base import Finding, good, minute_text, passes, second_text
 from nearfar.site import HEALTH, MPI_PAIRS, Policy
@@ -74,12 +75,24 @@ class Facts:
     #: Slurm could not be asked.
     without_slurm: bool = False
 
+    @cached_property
+    def open_evidence(self) -> Mapping[str, Sequence[Evidence]]:
+        """Of each node of ``evidence``, what is still open."""
+        return {node: [each for each in these if each.closed_at > self.now] for node, these in self.evidence.items()}
+
+    @cached_property
+    def slow(self) -> Mapping[str, Sequence[Evidence]]:
+        """Of each node of ``runs``, its slow figures since it was last given back."""
+        since = self.past.since
+        return {
+            node: confirmation.slow_figures(runs, self.policy, since.get(node, 0.0), self.now)
+            for node, runs in self.runs.items()
+        }
+
 
 def judge(facts: Facts) -> Fleet:
     """The state of every node of the system, and of every other that anything is known of."""
     policy = facts.policy
-    slow = {node: _slow(facts, node) for node in facts.runs}
-    open_ = {node: [each for each in these if each.closed_at > facts.now] for node, these in facts.evidence.items()}
     shared = blamed(
         {node: [*facts.evidence.get(node, ()), *_slow_ever(facts, node)] for node in {*facts.evidence, *facts.runs}},
         facts.tested,
@@ -88,7 +101,7 @@ def judge(facts: Facts) -> Fleet:
     many = {(node, fault.key): fault for fault in shared for node in fault.nodes}
     names = {
         *facts.hosts,
-        *open_,
+        *facts.evidence,
         *facts.runs,
         *facts.last,
         *facts.past.drained,
@@ -96,7 +109,7 @@ def judge(facts: Facts) -> Fleet:
     }
     found = {}
     for name in sorted(names):
-        evidence = [*open_.get(name, ()), *slow.get(name, ())]
+        evidence = [*facts.open_evidence.get(name, ()), *facts.slow.get(name, ())]
         found[name] = _state(
             facts,
             name,
@@ -111,10 +124,6 @@ def judge(facts: Facts) -> Fleet:
         )
     ]
     return Fleet(_within_caps(facts, found), tuple(standing))
-
-
-def _slow(facts: Facts, node: str) -> list[Evidence]:
-    return confirmation.slow_figures(facts.runs[node], facts.policy, facts.past.since.get(node, 0.0), facts.now)
 
 
 def _slow_ever(facts: Facts, node: str) -> Iterator[Evidence]:

@@ -75,6 +75,6 @@ def dry_run(options: ActOptions, slurm: Slurm, asked_for: Collection[str] = ()) 
 def observe(ledger: Ledger, options: ActOptions, slurm: Slurm, asked_for: Collection[str] = ()) -> View:
     """Hold the ledger against Slurm, take in what is new, and judge every node."""
     now, nodes = time.time(), slurm.nodes()
-    past = reconcile(ledger, actions.past(ledger, now), nodes, slurm.started, now)
+    past = reconcile(ledger, nodes, slurm.started, now)
     taken = intake.take_in(ledger, past, options.policy, options.results, options.health, slurm.cluster(), now)
     return view_of(ledger, options, nodes, past, now, taken, asked_for=asked_for)

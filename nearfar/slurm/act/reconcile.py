@@ -16,10 +16,9 @@ _SAVED = 15.0
 _REPLACED = "its reason was replaced"
 
 
-def reconcile(
-    ledger: Ledger, past: Past, nodes: Mapping[str, NodeState], started: Callable[[], float | None], now: float
-) -> Past:
-    """Write down what Slurm shows of our drains, and return the past with it. ``started``: asks when slurmctld was started."""
+def reconcile(ledger: Ledger, nodes: Mapping[str, NodeState], started: Callable[[], float | None], now: float) -> Past:
+    """Write down what Slurm shows of our drains, and return the ledger's past with it. ``started``: asks when slurmctld was started."""
+    past = actions.past(ledger, now)
     lost = not any(state.drain for state in nodes.values())
     with ledger.transaction():
         for node, drain in past.drained.items():

@@ -112,7 +112,7 @@ def _prepared(
     request: RetestOptions, options: ActOptions, slurm: Slurm, ledger: Ledger
 ) -> tuple[list[Suspect], list[str], str]:
     now, nodes = time.time(), slurm.nodes()
-    past = reconcile(ledger, actions.past(ledger, now), nodes, slurm.started, now)
+    past = reconcile(ledger, nodes, slurm.started, now)
     evidence = open_evidence(ledger, options.policy.system)
     names = node_names.listed(request.nodes, "NODES")
     these = [

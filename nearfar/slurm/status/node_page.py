@@ -8,7 +8,6 @@ from typing import Any
 from nearfar.base import NearfarError, passes, second_text, utc_text
 from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.act import View, node_states
-from nearfar.slurm.findings import confirmation
 from nearfar.slurm.ledger import RUN, CheckRun, Ledger, LedgerAction, actions
 
 from .line_breaks import broken
@@ -57,9 +56,7 @@ def page(view: View, ledger: Ledger, name: str) -> Iterator[str]:
     runs = view.facts.runs.get(name, ())
     for run in sorted(runs, key=lambda run: (run.ended, run.check), reverse=True)[:_RUNS]:
         yield from _run(run)
-    open_ = [each for each in view.facts.evidence.get(name, ()) if each.closed_at > view.now]
-    slow = confirmation.slow_figures(runs, view.options.policy, view.facts.past.since.get(name, 0.0), view.now)
-    for evidence in (*open_, *slow):
+    for evidence in (*view.facts.open_evidence.get(name, ()), *view.facts.slow.get(name, ())):
         step = view.options.policy.step(evidence.found_by.check, evidence.finding.hard)
         kind = "hard evidence" if evidence.finding.hard else "speed"
         yield f"  FAIL      {evidence.found_by.check} ({kind}; at most: {step}): {evidence.finding.reason}"

@@ -194,7 +194,7 @@ def document(view: View, watch: Watchers, names: Sequence[str] = ()) -> dict[str
 def node_entry(view: View, node: NodeStatus) -> Mapping[str, Any]:
     """A node's entry, here and in what ``act --json`` prints."""
     state = node.slurm
-    open_ = [each for each in view.facts.evidence.get(node.node, ()) if each.closed_at > view.now]
+    open_ = view.facts.open_evidence.get(node.node, ())
     return {
         "node": node.node,
         "state": node.state,

@@ -8,7 +8,6 @@ from hashlib import sha256
 from typing import Any
 
 from nearfar.slurm.act import View
-from nearfar.slurm.findings import confirmation
 from nearfar.slurm.ledger import Evidence, Ledger, actions
 
 #: Characters of a text that the program gets: what a check reports may be of any length.
@@ -19,10 +18,9 @@ def note_events(ledger: Ledger, view: View) -> None:
     """Add what has happened since the last call. A slow figure that no longer stands is another event when it does again."""
     system = view.options.policy.system
     with ledger.transaction():
-        for node, these in view.facts.evidence.items():
+        for node, these in view.facts.open_evidence.items():
             for each in these:
-                if each.closed_at > view.now:
-                    _add(ledger, system, f"finding-{each.id}", each.found_by.known, "finding", node, _finding(each))
+                _add(ledger, system, f"finding-{each.id}", each.found_by.known, "finding", node, _finding(each))
         standing = dict(_slow(view))
         slow = "SELECT id FROM event WHERE id LIKE 'slow-%' AND NOT over AND system = ?"
         known = {row["id"] for row in ledger.rows(slow, system)}
@@ -50,8 +48,8 @@ def note_events(ledger: Ledger, view: View) -> None:
 def _slow(view: View) -> Iterator[tuple[str, tuple[str, Evidence]]]:
     """The slow figures that stand, by the names of their events."""
     facts = view.facts
-    for node, runs in facts.runs.items():
-        for each in confirmation.slow_figures(runs, facts.policy, facts.past.since.get(node, 0.0), facts.now):
+    for node, these in facts.slow.items():
+        for each in these:
             if each.stands:
                 what = "\n".join((facts.policy.system, node, each.found_by.check, each.finding.subject))
                 yield f"slow-{sha256(what.encode()).hexdigest()[:8]}", (node, each)

@@ -38,12 +38,7 @@ def page(result: ActResult, ledger: Ledger, seconds: float) -> MetricsPage:
             made.add("nearfar_fleet_node", 1, system=system, node=node.node, state=state)
     dead = sum(node.slurm is not None and node.slurm.dead for node in fleet.of_state(node_states.DRAINED))
     made.add("nearfar_fleet_dead_nodes", dead, system=system)
-    hard = Counter(
-        (node, each.found_by.check)
-        for node, these in facts.evidence.items()
-        for each in these
-        if each.closed_at > view.now
-    )
+    hard = Counter((node, each.found_by.check) for node, these in facts.open_evidence.items() for each in these)
     for (name, check), count in hard.items():
         made.add("nearfar_fleet_open_findings", count, system=system, node=name, check=check)
     made.add("nearfar_fleet_hard_evidence", hard.total(), system=system)
