@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -143,6 +144,7 @@ FILES = [
      '{"schema": "nearfar-levels/1", "system": "redwood", "levels": [{"check": "c"}]}',
      '{"schema": "nearfar-levels/1", "system": "redwood", "levels": [4]}', "[" * 100_000,
      f'{{"schema": "nearfar-levels/1", "system": "redwood", "time": "{TIME}", "levels": [4]}}', *FILES],
+    ids=itertools.count(),
 )  # fmt: skip
 def test_a_file_that_is_broken_or_newer_has_no_levels(tmp_path: Path, content: str) -> None:
     assert fleet_levels.read(tmp_path, "redwood", "gpu") == ()
