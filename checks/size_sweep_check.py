@@ -3,11 +3,11 @@
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from .base import named, node_check
+from .base import copy_check, named
 
 
 @rfm.simple_test
-class size_sweep_check(node_check):
+class size_sweep_check(copy_check):
     """One path of each class; the largest size is judged, and the size of half the largest rate is told."""
 
     question = named("size_sweep_check")

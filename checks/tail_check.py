@@ -1,10 +1,10 @@
 import reframe as rfm
 
-from .base import named, node_check
+from .base import copy_check, named
 
 
 @rfm.simple_test
-class tail_check(node_check):
+class tail_check(copy_check):
     """The slowest of 1,000 transfers over every path."""
 
     question = named("tail_check")

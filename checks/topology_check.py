@@ -4,11 +4,11 @@ import reframe as rfm
 
 from nearfar.site import topology_diff
 
-from .base import named, node_check
+from .base import copy_check, named
 
 
 @rfm.simple_test
-class topology_check(node_check):
+class topology_check(copy_check):
     """Drift, item by item; each GPU's link while it works."""
 
     question = named("topology_check")

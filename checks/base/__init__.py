@@ -1,4 +1,5 @@
-"""What the checks stand on: ``node_check`` (one run of a program), ``launched_check`` (a program with several ranks)."""
+"""What the checks stand on: ``node_check`` (one run of a program), ``copy_check`` and ``stream_check`` (one run of a program for several
+checks), ``launched_check`` (a program with several ranks)."""
 
 from reframe.core.exceptions import ReframeSyntaxError
 
@@ -7,9 +8,9 @@ from nearfar.base import NearfarError
 
 from .contending_check import contending_check
 from .launched_check import launched_check
-from .node_check import node_check
+from .node_check import copy_check, node_check, stream_check
 
-__all__ = ["contending_check", "launched_check", "named", "node_check"]
+__all__ = ["contending_check", "copy_check", "launched_check", "named", "node_check", "stream_check"]
 
 
 def named(check):

@@ -6,34 +6,28 @@ the feature ``modelled`` the prediction answers instead.
 
 import contextlib
 import functools
+import json
 import os
 import shlex
 import socket
 import sys
 from pathlib import Path
 
-import reframe as rfm
 import reframe.core.runtime as rt
 import reframe.utility.sanity as sn
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
-from nearfar import history, topology, verdict
+from nearfar import history, measurement, topology, verdict
 from nearfar.base import NearfarError, node_lock, places, supervise, utc_text, write_atomically
 from nearfar.cells import Cell
 from nearfar.question import messages
-from nearfar.site import expectations, gpu_count, must_exist, systems, topology_diff
-from nearfar.topology import inventory
-from nearfar.verdict import CaseInfo, LookPlan, case_files, look_plan, references, verdict_file
+from nearfar.site import gpu_count, must_exist, topology_diff
+from nearfar.verdict import CaseInfo, LookPlan, case_files, look_again, look_plan, references, verdict_file
 
-from .programs import programs
-
-
-@functools.lru_cache(maxsize=1)
-def observed_here():
-    """This machine, looked at once in a session."""
-    return inventory.observe()
+from . import measured_together
+from .node_run import node_run
 
 
 @functools.lru_cache(maxsize=1)
@@ -42,20 +36,8 @@ def node_history():
     return history.NodeHistory()
 
 
-class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
+class node_check(node_run):
     """One question asked of one node."""
-
-    #: Seconds after which the program is ended with all that it started; it is tried once more.
-    #:
-    #: :type: float
-    #: :default: ``60.0``
-    program_limit = variable(float, value=60.0, loggable=True)
-
-    #: Seconds beside these for each cell that is asked: nodes with many NUMA nodes and GPUs have hundreds.
-    #:
-    #: :type: float
-    #: :default: ``2.0``
-    cell_limit = variable(float, value=2.0, loggable=True)
 
     #: Seconds before each of the two times that what lies beyond its bound is measured again.
     #:
@@ -86,11 +68,7 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     #: :type: float
     seconds = variable(float, value=0.0, loggable=True)
 
-    valid_prog_environs = ["*"]
-    num_tasks = 1
     require_reference = True
-    exclusive_access = True
-    programs = fixture(programs, scope="environment")
 
     #: What the check asks, of ``nearfar.question``; each check names its own.
     question = None
@@ -114,6 +92,10 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         """What the check finds out beside the figures."""
         return self.question.findings(document)
 
+    @property
+    def program(self):
+        return self.question.program
+
     @run_after("init")
     def take_from_the_question(self):
         """ReFrame's description, tags and systems; where ``--distribute`` made the class, it has set the systems."""
@@ -124,41 +106,16 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
 
     # What it is about.
 
-    @property
-    def system(self):
-        """The site's description of the system."""
-        return systems.site().systems[self.current_system.name]
-
-    @property
-    def partition(self):
-        """The site's description of the partition that the check runs on."""
-        return self.system.partitions[self.current_partition.name]
-
-    @property
-    def kind(self):
-        return "modelled" if self.partition.modelled else "measured"
-
-    @property
-    def runs_here(self):
-        """Whether the job runs on the machine that this session runs on, so that one look at it serves both."""
-        return self.partition.scheduler == "local" and self.partition.launcher == "local"
-
-    observed = None
     #: What the job was told to measure again; None: nothing.
     looks_planned = None
+    #: The run that measured for this check among others; None: the check runs its program itself.
+    measured_by = None
 
     @run_after("setup")
     def know_the_node(self):
         """The expected node (the site's), and the one at hand where that is this machine."""
         with self.users_errors():
-            site = systems.site()
-            self.node_type = self.partition.load_node_type(list(site.directories))
-            names = (self.partition.references, self.node_type, site.directories)
-            self.reference_files = references.for_partition(*names)
-            self.observed = observed_here() if self.runs_here and not self.partition.modelled else None
-            self.models = expectations.gpu_models(list(site.directories))
-            self.ranges = references.model_ranges.read(site.directories)
-            self.expected = self.partition.expected_node(self.node_type, self.observed, self.models)
+            self.read_site()
 
     @run_after("setup")
     def choose_cells(self):
@@ -176,26 +133,47 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
         with self.users_errors():
             wait = 0 if self.partition.modelled else node_lock.wait()
         self.time_limit = wait + supervise.ATTEMPTS * limit + 30
-        self.env_vars["PYTHONPATH"] = f'"{places.IMPORT_PATH}${{PYTHONPATH:+:$PYTHONPATH}}"'
-        python = shlex.quote(sys.executable)
         if not self.partition.modelled and not self.runs_here:
-            self.prerun_cmds = [f"{python} -m nearfar detect --json > {case_files.NODE}"]
+            self.env_vars["PYTHONPATH"] = f'"{places.IMPORT_PATH}${{PYTHONPATH:+:$PYTHONPATH}}"'
+            self.prerun_cmds = [f"{shlex.quote(sys.executable)} -m nearfar detect --json > {case_files.NODE}"]
+        self.executable = "true"
         if not self.asked:
-            self.executable = "true"
             return
-        if self.programs.path:
-            self.env_vars["PATH"] = f'"{os.pathsep.join(self.programs.path)}:$PATH"'
-        # In the shell's place: a cancelled job is then the supervisor itself, which ReFrame lets end the program.
-        self.executable = f"exec {python}" if self.partition.launcher == "local" else python
-        cells = Path(self.stagedir, "cells.txt")
+        stage, cells = Path(self.stagedir), Path(self.stagedir, "cells.txt")
         with self.users_errors():
             write_atomically(cells, "".join(f"{cell}\n" for cell in self.asked))
             lock = [] if self.partition.modelled else ["--wait", f"{wait:g}"]
             program = self.command(cells)
             self.looks_planned = plan = self.plan_looks(cells if str(cells) in program else None)
+            if self.take_own_part():
+                if plan is not None and look_again.doubted(plan, stage, case_files.first_text(stage)):
+                    self.start_python(
+                        "-m",
+                        "nearfar.verdict.look_again",
+                        look_plan.PLAN,
+                        "--first",
+                        case_files.FIRST,
+                        *lock,
+                        "--",
+                        *program,
+                    )
+                return
             supervisor = ["nearfar.base.supervise"] if plan is None else ["nearfar.verdict.look_again", look_plan.PLAN]
-            command = ["-m", *supervisor, "--limit", f"{limit:g}", *lock, "--", *program]
-        self.executable_opts = [shlex.quote(word) for word in command]
+            self.start_python("-m", *supervisor, "--limit", f"{limit:g}", *lock, "--", *program)
+
+    def take_own_part(self):
+        """Take what one run measured for this check among others; returns whether it measured all that is asked here."""
+        together = getattr(self, "together", None)
+        asked = measured_together.lines_of(self.question, self.asked)
+        own_options = self.program_options() != list(self.question.options)
+        if together is None or own_options or not together.lines or not {*asked} <= {*together.lines}:
+            return False
+        self.measured_by = together
+        if together.document is not None:
+            aspect = self.question.asks.partition("=")[0]
+            own = measurement.part(together.document, set(self.asked), "" if aspect == "visits" else aspect)
+            write_atomically(Path(self.stagedir, case_files.FIRST), json.dumps(own))
+        return True
 
     def plan_looks(self, cells):
         """Let the job measure again what lies beyond a bound, where any figure has one; ``cells``: the file with the program's."""
@@ -221,18 +199,6 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             faults = [word for fault in self.degrade.split() for word in ("--degrade", fault)]
             return [*predict, "--cells", str(cells), "--json", *faults]
         return self.program_command("--cells", str(cells), "--json", "--absent-fails", *self.program_options())
-
-    def program_command(self, *options, program=None):
-        """The command line of the check's program (or of another ``program`` of its folder) with all GPUs of the expected node, within
-        the environment's image where it has one."""
-        gpus = [gpu.pci for gpu in self.expected.gpus]
-        command = [
-            str(Path(self.programs.folder, program or self.question.program)),
-            *options,
-            *(["--gpus", ",".join(gpus)] if gpus else []),
-        ]
-        container = self.programs.container
-        return command if container is None else [*container.words(self.stagedir), *command]
 
     # What comes of it.
 
@@ -265,6 +231,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             self.verdict = judge(past=past, findings=[*findings, *notes])
             self.keep(document)
         self.seconds = case_files.program_seconds(Path(self.stagedir))
+        if self.measured_by is not None and document is not None:
+            self.seconds += document.raw["seconds"]
         if verdict.needs_sanity(self.verdict):
             raise SanityError(verdict.headline(self.verdict))
         return sn.assert_true(True)
@@ -375,7 +343,12 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             notes = [self.note] if self.note else []
             modelled = self.partition.node_type if self.partition.modelled else None
             return case_files.observation(self.observed or self.expected, modelled), notes
-        return case_files.read(stage, stage / str(self.stdout), stage / str(self.stderr))
+        ran = self.measured_by or self
+        printed = Path(ran.stagedir, str(ran.stdout))
+        first = stage / case_files.FIRST
+        return case_files.read(
+            Path(ran.stagedir), first if first.is_file() else printed, Path(ran.stagedir, str(ran.stderr))
+        )
 
     def later_looks(self, first):
         """What the job measured again after the ``first`` document."""
@@ -403,7 +376,8 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
     def keep(self, document):
         """Write what the case left into the run directory."""
         stage, folder = Path(self.stagedir), self.folder
-        stderr = stage / str(self.stderr) if self.job and self.job.stderr else None
+        ran = self.measured_by or self
+        stderr = Path(ran.stagedir, str(ran.stderr)) if ran.job and ran.job.stderr else None
         if self.observed is not None:
             case_files.keep_node(self.node_folder, self.observed)
         if rt.runtime().current_run > 0:
@@ -425,3 +399,15 @@ class node_check(rfm.RunOnlyRegressionTest, pin_prefix=True):
             with contextlib.suppress(NearfarError):
                 self.keep(None)
             raise SanityError(verdict.headline(self.verdict)) from None
+
+
+class copy_check(node_check):
+    """A check whose cells one run of ``nearfar-copy`` measures together with those of others."""
+
+    together = fixture(measured_together.copies, scope="environment")
+
+
+class stream_check(node_check):
+    """Likewise, of ``nearfar-stream``."""
+
+    together = fixture(measured_together.streams, scope="environment")

@@ -48,6 +48,7 @@ from .metric import (
     SubjectMetric,
     program_subject,
 )
+from .parts import part
 from .run_documents import DOCUMENT, DOCUMENTS_HELP, named_documents
 from .tail import Tail
 
@@ -95,6 +96,7 @@ __all__ = [
     "merge",
     "metrics",
     "named_documents",
+    "part",
     "program_subject",
     "quotient",
     "shared",

@@ -22,7 +22,7 @@ from .catalogue import (
     questions,
 )
 from .judged_facts import judged_elsewhere, judged_elsewhere_by_parts
-from .question import ACCEPT, LEVELS, NIGHTLY, OSU, OWN, QUICK, Question, of_cell
+from .question import ACCEPT, LEVELS, NIGHTLY, OSU, OWN, QUICK, SHARED_RUNS, Question, of_cell
 
 __all__ = [
     "ACCEPT",
@@ -31,6 +31,7 @@ __all__ = [
     "OSU",
     "OWN",
     "QUICK",
+    "SHARED_RUNS",
     "Question",
     "askable",
     "asked_at",

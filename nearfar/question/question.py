@@ -20,6 +20,12 @@ LEVELS = (QUICK, NIGHTLY, ACCEPT)
 OSU, OWN = "osu", "own"
 
 
+#: The runs that measure for all the checks of a session, by the name of their ReFrame test, and the program of each.
+SHARED_RUNS = {"copies": "nearfar-copy", "streams": "nearfar-stream"}
+#: Options of a program that can be said of each cell instead.
+_ASKED = {"--latency": "latency", "--tail": "tail", "--sizes": "sizes", "--visits": "visits"}
+
+
 def one_gpu(node: Node) -> Finding | None:
     """A note of a node with one GPU, of which nothing is asked that takes several."""
     return messages.ONE_GPU.finding("cells") if len(node.gpus) == 1 else None
@@ -106,6 +112,14 @@ class Question:
     between_nodes: str = ""
     #: Whether it examines what a node's health check examines, so that its result also answers what that check found.
     covers_health: bool = False
+
+    @property
+    def asks(self) -> str | None:
+        """What stands behind each of its cells in a file that asks for several questions at once (``latency``, ``sizes=1KiB..1GiB``);
+        None where its program cannot answer them in one run."""
+        if self.program not in SHARED_RUNS.values() or (self.options and self.options[0] not in _ASKED):
+            return None
+        return "=".join([_ASKED[self.options[0]], *self.options[1:]]) if self.options else ""
 
     @property
     def has_figures(self) -> bool:

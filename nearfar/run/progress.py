@@ -8,7 +8,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from nearfar import question
 from nearfar.base import NOT_JUDGED, say
+from nearfar.question import SHARED_RUNS
 from nearfar.verdict import Verdict
 
 from .earlier_seconds import CaseKey
@@ -32,6 +34,7 @@ class RunProgress:
         self._earlier = earlier or {}
         self._took: dict[CaseKey, float] = {}
         self._begun: dict[CaseKey, float] = {}
+        self._measured: set[CaseKey] = set()
         self._cases = {(c.check, c.partition, c.environ): c for c in cases}
         self._places = len({(c.partition, c.environ) for c in cases if not c.modelled})
         self._folder = folder
@@ -47,8 +50,7 @@ class RunProgress:
         key = (check, partition, environ)
         case = self._cases.get(key)
         if case is None:
-            if status == "FAIL":
-                say(f"{check} failed: nothing can be measured with it")
+            self._beside_the_cases(check, status, partition, environ)
             return
         on = (
             f" on the modelled {case.node}" if case.modelled else f" @{partition}+{environ}" if self._places > 1 else ""
@@ -61,12 +63,26 @@ class RunProgress:
         self._took[key] = time.monotonic() - self._begun.get(key, time.monotonic())
         say(f"[{len(self._took)}/{len(self._cases)}] {check}{on}: {self._word(case, status)}{self._left()}")
 
+    def _beside_the_cases(self, name: str, status: str, partition: str, environ: str) -> None:
+        """The build, or a run that measures for several cases: as they begin and end."""
+        place = (partition, environ)
+        sharing = [
+            k for k, c in self._cases.items() if k[1:] == place and c.node and not c.modelled and _shares(c.check, name)
+        ]
+        if status == "RUN" and len(sharing) > 1:
+            say(f"{SHARED_RUNS[name]} measures for {len(sharing)} checks ...{self._left()}")
+        elif status == "OK" and len(sharing) > 1:
+            self._measured.update(sharing)
+        elif status == "FAIL":
+            say(f"{name} failed: nothing can be measured with it")
+
     def _left(self) -> str:
         """``; about 12 s left`` for all cases that have not ended; nothing where nothing tells, or none is left."""
-        rest = [key for key in self._cases if key not in self._took]
-        beside = [max(0.0, took - self._earlier[key]) for key, took in self._took.items() if key in self._earlier]
+        rest = [key for key in self._cases if key not in self._took and key not in self._measured]
+        alone = {key: took for key, took in self._took.items() if key not in self._measured}
+        beside = [max(0.0, took - self._earlier[key]) for key, took in alone.items() if key in self._earlier]
         more = sum(beside) / len(beside) if beside else 0.0
-        mean = sum(self._took.values()) / len(self._took) if self._took else None
+        mean = sum(alone.values()) / len(alone) if alone else None
         durations = [self._earlier[key] + more if key in self._earlier else mean for key in rest]
         known = [seconds for seconds in durations if seconds is not None]
         if not known or len(known) < len(durations):
@@ -84,6 +100,12 @@ class RunProgress:
         if case.modelled and word in ("PASS", NOT_JUDGED):
             return "MODELLED"
         return f"{word}, {_why_not_judged(verdict)}" if word == NOT_JUDGED and verdict.metrics else word
+
+
+def _shares(check: str, run: str) -> bool:
+    """Whether a check takes its part of a run that measures for several."""
+    asked = question.named(check) if check in question.check_names() else None
+    return asked is not None and asked.asks is not None and asked.program == SHARED_RUNS.get(run)
 
 
 def _why_not_judged(verdict: Verdict) -> str:

@@ -230,6 +230,7 @@ def _reframe(request: Request, system: System, folder: Path, progress: RunProgre
     for path in map(expected_cases.check_file, _chosen(request)):
         command += [] if expected_cases.problem(path) else ["-c", str(path)]
     environment = {**os.environ, "NEARFAR_RUN_DIR": str(folder), "PYTHONUNBUFFERED": "1"}
+    environment["NEARFAR_CHECKS"] = " ".join(check.name for check in _chosen(request))
     if request.acceptance:
         environment["NEARFAR_ACCEPTANCE"] = "1"
     if request.degrade:

@@ -19,6 +19,8 @@ from .verdict_types import Verdict
 
 #: The node as observed, in the folder of a node and (from a remote job) in the stage directory.
 NODE = "node.json"
+#: In the stage directory: a check's part of the document of a run that measured for several.
+FIRST = "first.json"
 
 
 def run_directory() -> Path:
@@ -91,6 +93,14 @@ def own_words(stderr: str, program: str) -> str | None:
     """A program's own last line among what launchers say around it; None where it said nothing."""
     said = [line.strip() for line in stderr.splitlines() if line.startswith(f"{program}: ")]
     return said[-1] if said else None
+
+
+def first_text(stage: Path) -> str:
+    """The document of ``FIRST``; empty where there is none."""
+    try:
+        return (stage / FIRST).read_text(encoding="utf-8")
+    except OSError:
+        return ""
 
 
 def program_seconds(stage: Path) -> float:

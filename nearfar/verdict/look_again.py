@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import measurement, question
-from nearfar.base import NearfarError, process, supervise, utc_text, write_atomically
+from nearfar.base import NearfarError, node_lock, process, supervise, utc_text, write_atomically
 from nearfar.cells import Cell
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, SubjectMetric, subject_key
 
@@ -25,11 +25,11 @@ from .looks import measured_again
 
 def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str) -> None:
     """Measure again what a program's document shows beyond its bounds, or too uncertain to tell."""
-    doubted = _doubted(plan, stage, stdout)
-    if not doubted:
+    figures_in_doubt = doubted(plan, stage, stdout)
+    if not figures_in_doubt:
         return
-    cells = None if plan.cells is None else _cells(doubted, _asked(Path(plan.cells)))
-    figures = [metric.name for metric in doubted]
+    cells = None if plan.cells is None else _cells(figures_in_doubt, _asked(Path(plan.cells)))
+    figures = [metric.name for metric in figures_in_doubt]
     looks: list[Mapping[str, Any]] = []
     look_plan.write_account(stage, figures, looks)
     limit = plan.limit + plan.cell_limit * (len(cells) if cells is not None else 0)
@@ -42,7 +42,7 @@ def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str)
         look_plan.write_account(stage, figures, looks)
 
 
-def _doubted(plan: LookPlan, stage: Path, stdout: str) -> list[AnyMetric]:
+def doubted(plan: LookPlan, stage: Path, stdout: str) -> list[AnyMetric]:
     """The figures to measure again; none where there is no document, or half of one, of which the check says what it says."""
     try:
         text = stdout if plan.document is None else (stage / plan.document).read_text(encoding="utf-8")
@@ -64,10 +64,10 @@ def _asked(file: Path) -> list[Cell | str]:
     return [each if isinstance(each := subject_key(text), Cell) else text for text in texts]
 
 
-def _cells(doubted: Sequence[AnyMetric], asked: Sequence[Cell | str]) -> list[Cell | str]:
+def _cells(in_doubt: Sequence[AnyMetric], asked: Sequence[Cell | str]) -> list[Cell | str]:
     """The cells (or other subjects) to measure again: those of the figures, and all that a figure may be made of."""
-    measured = [metric for metric in doubted if not isinstance(metric, SubjectMetric)]
-    own = {metric.subject if isinstance(metric, SubjectMetric) else metric.cell for metric in doubted}
+    measured = [metric for metric in in_doubt if not isinstance(metric, SubjectMetric)]
+    own = {metric.subject if isinstance(metric, SubjectMetric) else metric.cell for metric in in_doubt}
     loads = {_load(metric.cell) for metric in measured if metric.quantity in MADE_OF_OTHERS}
     return [cell for cell in asked if cell in own or (isinstance(cell, Cell) and _load(cell) in loads)]
 
@@ -114,13 +114,23 @@ def _look(plan: LookPlan, stage: Path, command: Sequence[str], number: int, limi
 
 
 def main(arguments: Sequence[str]) -> int:
-    """``PLAN`` and the arguments of ``nearfar.base.supervise``."""
+    """``PLAN`` and the arguments of ``nearfar.base.supervise``; or, where another run measured first, ``PLAN --first DOCUMENT --wait
+    SECONDS -- PROGRAM [ARGUMENT…]``."""
     path = Path(arguments[0])
 
     def afterwards(command: Sequence[str], stdout: str) -> None:
         look_again(look_plan.read(path), path.parent, command, stdout)
 
-    return supervise.main(arguments[1:], afterwards)
+    if arguments[1] != "--first":
+        return supervise.main(arguments[1:], afterwards)
+    at = arguments.index("--")
+    try:
+        with node_lock.held(float(arguments[at - 1])):
+            afterwards(arguments[at + 1 :], Path(arguments[2]).read_text(encoding="utf-8"))
+    except NearfarError as error:
+        print(f"nearfar: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
 
 
 if __name__ == "__main__":

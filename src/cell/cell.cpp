@@ -23,6 +23,9 @@ const std::array<std::pair<const char*, Kernel>, 9> kernels{{{"copy", Kernel::co
 const std::array<std::pair<const char*, CoreShare>, 3> core_shares{
     {{"one", CoreShare::one}, {"half", CoreShare::half}, {"butone", CoreShare::all_but_one}}};
 
+const std::array<std::pair<const char*, Aspect>, 3> aspects{
+    {{"latency", Aspect::latency}, {"tail", Aspect::tail}, {"sizes", Aspect::sizes}}};
+
 bool is_of_gpus(Kernel kernel) {
     return kernel == Kernel::dot || kernel == Kernel::read || kernel == Kernel::write || kernel == Kernel::fill;
 }
@@ -309,6 +312,26 @@ std::string Cell::text() const {
     return text;
 }
 
+std::string aspect_word(Aspect aspect) {
+    for (const auto& [word, value] : aspects)
+        if (value == aspect) return word;
+    return "";
+}
+
+std::string Cell::key() const { return aspect == Aspect::rates ? text() : text() + " " + aspect_word(aspect); }
+
 Cell parse_cell(std::string_view text) { return Parser(text).cell(); }
+
+Cell parse_key(std::string_view key) {
+    const std::size_t end = std::min(key.find_first_of(" \t"), key.size());
+    Cell cell = parse_cell(key.substr(0, end));
+    const std::size_t begin = std::min(key.find_first_not_of(" \t", end), key.size());
+    if (begin == key.size()) return cell;
+    const std::string_view word = key.substr(begin);
+    const auto known = std::find_if(aspects.begin(), aspects.end(), [&](const auto& each) { return word == each.first; });
+    if (known == aspects.end()) throw CellError(key, begin + 1, "expected 'latency', 'tail' or 'sizes', or nothing");
+    cell.aspect = known->second;
+    return cell;
+}
 
 }  // namespace nearfar

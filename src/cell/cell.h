@@ -67,9 +67,19 @@ struct Flow {
     Flow alone() const;
 };
 
+// What is measured of a cell: its rate at the usual size; the three latencies of its one flow; many transfers, each timed by itself; its
+// rate at each of several sizes.
+enum class Aspect { rates, latency, tail, sizes };
+// "latency", "tail", "sizes"; of rates nothing.
+std::string aspect_word(Aspect aspect);
+
 struct Cell {
     std::vector<Flow> flows;
+    Aspect aspect = Aspect::rates;
+    int visits = 0;  // to it; 0: as the policy says
     std::string text() const;
+    // What it is known by within a run: its text and, behind a blank, what is measured where that is not its rate.
+    std::string key() const;
 };
 
 // Whether tasks share one of a cell's flows (/xK).
@@ -85,5 +95,7 @@ struct CellError : std::runtime_error {
 };
 
 Cell parse_cell(std::string_view text);
+// A cell's key() back. Throws CellError, also for a word that is no measure.
+Cell parse_key(std::string_view key);
 
 }  // namespace nearfar

@@ -12,7 +12,7 @@ constexpr std::size_t least_company = 3;  // cells: nodes of four GPUs gain litt
 // Staged copies meet in host memory.
 bool may_have_company(const Cell& cell) {
     const Flow& flow = cell.flows[0];
-    return cell.flows.size() == 1 && flow.is_peer_flow() && flow.tasks == 1 && !flow.staged;
+    return cell.aspect == Aspect::rates && cell.flows.size() == 1 && flow.is_peer_flow() && flow.tasks == 1 && !flow.staged;
 }
 
 bool share_a_gpu(const Flow& a, const Flow& b) {
@@ -53,7 +53,7 @@ std::vector<std::vector<std::size_t>> company_sets(const std::vector<Cell>& cell
     std::vector<std::vector<std::size_t>> found;
     std::set<std::string> kinds;
     std::map<std::string, int> times;
-    for (const Cell& cell : cells) ++times[cell.text()];
+    for (const Cell& cell : cells) ++times[cell.key()];
     const auto may_join = [&](const Flow& flow) { return times[flow.text()] == 1 && has_own_links(flow); };
     for (const std::vector<std::size_t>& set : disjoint_sets(cells, may_join)) {
         std::vector<std::size_t> company;

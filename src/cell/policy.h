@@ -25,9 +25,10 @@ struct Policy {
     double warm_up_seconds = 0.3;
     double latch_seconds = 2.0;      // a latch that is not opened by then opens itself
     double hang_seconds = 30.0;      // a cell that takes longer hangs
-    bool latency = false;            // latencies of lone flows in place of rates
-    int tail = 0;                    // so many transfers of lone flows, each timed by itself, in place of rates; 0: rates
-    std::vector<std::size_t> sizes;  // measure lone cells at each of these, in bytes; empty: at the usual size
+    Aspect aspect = Aspect::rates;  // of cells that do not say it themselves
+    int tail = 1000;                   // transfers of a tail
+    std::vector<std::size_t> sizes;    // in bytes, ascending: those of a cell that is measured at sizes
+    bool at_a_size = false;            // what each copy costs to start is part of its rate
     bool even_if_busy = false;       // measure GPUs that other processes use
     bool each_alone = false;         // nothing in company: a process ended while several cells were measured
     bool quick = false;              // pairs of GPUs together, few samples, suspects once more
@@ -45,6 +46,9 @@ struct Policy {
 
 // In how many visits the transfers of a tail are made: what disturbs often outlasts one.
 int tail_visits(const Policy& policy);
+
+// Seconds between two visits to a cell, at least. Each visit for latencies is by another CPU, which counts for more than the moment.
+double between_visits(const Cell& cell, const Policy& policy);
 
 // Lone copies until three visits agree; on GPUs alone, where nobody disturbs them, until two do. What flows that compete, or cores,
 // reach is wide: 1 %. What tasks share is a median over a fixed number. Latencies once by each CPU that is tried. Sizes are many: twice. Tails as

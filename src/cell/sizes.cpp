@@ -12,36 +12,36 @@ namespace {
 
 constexpr std::size_t most = std::size_t{64} << 30;
 
-std::size_t parse_size(const std::string& text) {
+std::size_t parse_size(const std::string& text, const std::string& name) {
     // The units above GiB are known so that such a size is called too large, and not no size.
     static const std::map<std::string, int> units{{"", 0},     {"B", 0},    {"KiB", 10}, {"MiB", 20},
                                                   {"GiB", 30}, {"TiB", 40}, {"PiB", 50}, {"EiB", 60}};
     const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     const auto unit = units.find(text.substr(digits));
-    if (digits == 0 || unit == units.end()) throw WrongUse("--sizes: '" + text + "' is not a size (64, 4KiB, 16MiB, 1GiB)");
+    if (digits == 0 || unit == units.end()) throw WrongUse(name + ": '" + text + "' is not a size (64, 4KiB, 16MiB, 1GiB)");
     const std::size_t zeros = std::min(text.find_first_not_of('0'), digits);
     const std::size_t number = digits - zeros > 12 ? most + 1 : std::stoull(text.substr(0, digits));
     if (number > (most >> unit->second) || number == 0)
-        throw WrongUse("--sizes: '" + text + "' is not between 1 byte and 64 GiB");
+        throw WrongUse(name + ": '" + text + "' is not between 1 byte and 64 GiB");
     return number << unit->second;
 }
 
 }  // namespace
 
-std::vector<std::size_t> parse_sizes(const std::string& text) {
+std::vector<std::size_t> parse_sizes(const std::string& text, const std::string& name) {
     std::vector<std::size_t> sizes;
     const std::size_t dots = text.find("..");
     if (dots != std::string::npos) {
-        const std::size_t last = parse_size(text.substr(dots + 2));
-        for (std::size_t size = parse_size(text.substr(0, dots)); size < last; size *= 2) sizes.push_back(size);
+        const std::size_t last = parse_size(text.substr(dots + 2), name);
+        for (std::size_t size = parse_size(text.substr(0, dots), name); size < last; size *= 2) sizes.push_back(size);
         if (!sizes.empty()) sizes.push_back(last);
     } else {
         std::stringstream stream(text);
-        for (std::string part; std::getline(stream, part, ',');) sizes.push_back(parse_size(part));
+        for (std::string part; std::getline(stream, part, ',');) sizes.push_back(parse_size(part, name));
     }
-    if (sizes.empty()) throw WrongUse("--sizes '" + text + "': expected sizes that ascend, such as 1KiB..1GiB");
+    if (sizes.empty()) throw WrongUse(name + " '" + text + "': expected sizes that ascend, such as 1KiB..1GiB");
     if (std::adjacent_find(sizes.begin(), sizes.end(), std::greater_equal<>()) != sizes.end())
-        throw WrongUse("--sizes " + text + ": the sizes must ascend");
+        throw WrongUse(name + " " + text + ": the sizes must ascend");
     return sizes;
 }
 
@@ -59,6 +59,7 @@ std::vector<SizeCurve> size_curves(const std::vector<CellResult>& results) {
     std::map<std::string, std::map<std::size_t, double>> cells;
     std::vector<std::string> order;
     for (const CellResult& result : results) {
+        if (result.cell.aspect != Aspect::sizes) continue;
         const std::string cell = result.cell.text();
         if (cells[cell].empty()) order.push_back(cell);
         cells[cell][result.bytes] = result.total.median;

@@ -10,8 +10,8 @@
 namespace nearfar {
 
 // "1KiB..1GiB" (powers of two from the first on, the last included) or "4KiB,1MiB", ascending; throws WrongUse for what is not a
-// size, is 0, or is above 64 GiB.
-std::vector<std::size_t> parse_sizes(const std::string& text);
+// size, is 0, or is above 64 GiB, in words that begin with `name`.
+std::vector<std::size_t> parse_sizes(const std::string& text, const std::string& name = "--sizes");
 
 // "4KiB" for 4096; in bytes where it is no multiple of 1024.
 std::string size_words(std::size_t bytes);

@@ -41,9 +41,6 @@ int most_streams_a_gpu(const std::vector<Cell>& cells) {
     return most;
 }
 
-// At the usual size, of any cell.
-bool measures_rates(const Policy& policy) { return !policy.latency && policy.tail == 0 && policy.sizes.empty(); }
-
 // What processes share of a cell; the chunks are not known yet.
 std::vector<SharedFlow> shared_flows(const Cell& cell) {
     std::vector<SharedFlow> found;
@@ -63,7 +60,7 @@ CopyBench::CopyBench(const Node& node, const Nvml& nvml, const Policy& policy, c
 
 void CopyBench::plan(const Cell& cell, Buffers& buffers) {
     buffers.plan(cell);
-    if (measures_rates(policy_)) tasks_.plan(shared_flows(cell));
+    if (cell.aspect == Aspect::rates) tasks_.plan(shared_flows(cell));
 }
 
 void CopyBench::set_up(Buffers& buffers, BesideCopies& beside, Session& session) {
@@ -100,8 +97,7 @@ void CopyBench::set_up(Buffers& buffers, BesideCopies& beside, Session& session)
 }
 
 void CopyBench::measure(Session& session, const Progress& progress, BesideCopies& beside, const std::function<void()>& end) {
-    const std::size_t largest = policy_.sizes.empty() ? 0 : policy_.sizes.back();
-    Buffers buffers(node_, gpus_, std::max(buffer_bytes, (largest + buffer_grain - 1) / buffer_grain * buffer_grain));
+    Buffers buffers(node_, gpus_, buffer_bytes, policy_.sizes.empty() ? 0 : policy_.sizes.back());
     PeerAccess peers(gpus_);
     set_up(buffers, beside, session);
     Baselines baselines(node_, gpus_, buffers, beside);
@@ -121,7 +117,7 @@ void CopyBench::measure(Session& session, const Progress& progress, BesideCopies
     };
     // What is known beside the results is told with them: a process that dies takes it along.
     const auto note = [&] {
-        if (!policy_.latency) session.curves = size_curves(session.results);
+        session.curves = size_curves(session.results);
         session.gpus_under_load = watch_.seen(gpus_of(cells_));
     };
     const Progress noting = [&](const Step& step) {
@@ -133,7 +129,7 @@ void CopyBench::measure(Session& session, const Progress& progress, BesideCopies
         return measure_together(cells, policy, seconds, setting, session);
     };
     const auto lanes = [this](const Flow& flow) { return lanes_between(flow, gpus_); };
-    const auto kind = [&](const Cell& cell) { return kind_of(cell, node_, lanes); };
+    const auto kind = [&](const Cell& cell) { return kind_of(cell, node_, lanes) + aspect_word(cell.aspect); };
     // Pairs without NVLink may meet in a PCI bridge or between packages; beside an aggressor every cell is to have it to itself.
     const auto has_own_links = [&](const Flow& flow) {
         return !policy_.each_alone && policy_.aggressors.empty() && lanes(flow) > 0;
@@ -150,8 +146,7 @@ void CopyBench::measure(Session& session, const Progress& progress, BesideCopies
                 figures.push_back({kind(result.cell), result.total.plateau ? result.total.plateau->value : result.total.median});
             return below_best(figures);
         };
-        const auto may_have_company = [&](const Flow& flow) { return measures_rates(policy_) && has_own_links(flow); };
-        const std::vector<std::vector<std::size_t>> sets = company_sets(cells_, may_have_company, kind);
+        const std::vector<std::vector<std::size_t>> sets = company_sets(cells_, has_own_links, kind);
         for (const std::vector<std::size_t>& set : sets)
             for (const std::size_t i : set)
                 if (set.size() > 1) baselines.expect(cells_[i].flows[0]);

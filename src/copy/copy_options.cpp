@@ -36,10 +36,6 @@ const HelpText text{
     "  nearfar-copy --aggressor n0:g2        the matrix, with the path to one GPU loaded by another process\n"
     "\nexit codes: 0 measured, 1 a cell failed (wrong data, lost GPU), 2 wrong use, 3 something could not be measured\n"};
 
-constexpr int usual_tail = 1000;
-constexpr int most_tail = 100000;
-constexpr double between_latencies = 0.1;  // seconds: each visit is by another CPU, which counts for more than the moment
-
 Cell read_aggressor(const std::string& cell) {
     try {
         return parse_cell(cell);
@@ -54,21 +50,27 @@ std::vector<int> read_numbers(const std::string& list) {
     return numbers;
 }
 
+void ask_all(CommandLine& line, Aspect aspect, const std::string& value) {
+    Policy& policy = line.policy;
+    if (policy.aspect != Aspect::rates && policy.aspect != aspect)
+        throw WrongUse("--" + aspect_word(policy.aspect) + " and --" + aspect_word(aspect) +
+                       " measure different things of a cell: one of them, or a file of --cells that says it of each");
+    policy.aspect = aspect;
+    read_aspect(aspect, value, "--" + aspect_word(aspect), policy);
+}
+
 Options table(CommandLine& line) {
     Policy& policy = line.policy;
     return with_cell_options(
         {{"--sizes", "A..B", "measure cells of one flow at each power of two (1KiB..1GiB) or at the sizes of a list (4KiB,1MiB)",
-          [&policy](const std::string& sizes) { policy.sizes = parse_sizes(sizes); }},
-         switch_option(
-             "--latency",
-             "measure latencies of cells of one flow, in microseconds: a tiny copy, dependent loads by a kernel, a kernel launch",
-             policy.latency),
+          [&line](const std::string& sizes) { ask_all(line, Aspect::sizes, sizes); }},
+         {"--latency", "",
+          "measure latencies of cells of one flow, in microseconds: a tiny copy, dependent loads by a kernel, a kernel launch",
+          [&line](const std::string&) { ask_all(line, Aspect::latency, ""); }},
          {"--tail", "[=N]",
           "time N transfers (default 1000) of 16 MiB one by one, in cells of one flow; show the slowest in a hundred, in a "
           "thousand and of all, and when it was. Without cells: every path in one direction, as --quick",
-          [&policy](const std::string& count) {
-              policy.tail = count.empty() ? usual_tail : whole_value("--tail", count, 1, most_tail);
-          }},
+          [&line](const std::string& count) { ask_all(line, Aspect::tail, count); }},
          switch_option("--quick",
                        "take few samples and measure several pairs of GPUs at once; paths that are slower than similar ones are "
                        "measured again alone. Without cells: the host-device matrix in one direction, and all pairs of GPUs",
@@ -85,11 +87,13 @@ Options table(CommandLine& line) {
 
 CommandLine parse_copy_options(int argc, char** argv) {
     CommandLine line = parse_command_line(argc, argv, table);
-    if (line.policy.quick && (line.policy.latency || !line.policy.sizes.empty()))
-        throw WrongUse("--quick is for rates at the usual size: not beside --sizes or --latency");
-    if (line.policy.tail > 0 && (line.policy.quick || line.policy.latency || !line.policy.sizes.empty()))
-        throw WrongUse("--tail is for transfers of one size, each timed by itself: not beside --quick, --sizes or --latency");
-    if (line.policy.latency) line.policy.between_visits = between_latencies;
+    for (Cell& cell : line.cells) {
+        if (cell.aspect == Aspect::rates) cell.aspect = line.policy.aspect;
+        if (line.policy.quick && cell.aspect != Aspect::rates)
+            throw WrongUse("cell '" + cell.key() + "': --quick is for rates at the usual size");
+    }
+    if (line.policy.quick && line.policy.aspect != Aspect::rates)
+        throw WrongUse("--quick is for rates at the usual size: not beside --sizes, --latency or --tail");
     return line;
 }
 

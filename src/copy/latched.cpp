@@ -55,7 +55,7 @@ double LatchedSampler::sample(int copies, const std::function<void()>& under_loa
         series_.begin_lap();
         latch_.close(series_.stream(), policy_.latch_seconds);
         check(cudaEventRecord(latch_.start(), series_.stream()), "cudaEventRecord");
-        series_.queue_copies(copies, policy_.sizes.empty());  // at a size, what each copy costs to start is part of the rate
+        series_.queue_copies(copies, !policy_.at_a_size);
         check(cudaEventRecord(latch_.stop(), series_.stream()), "cudaEventRecord");
         const bool hidden = !has_happened(latch_.start());
         latch_.open();

@@ -25,10 +25,10 @@ CellResult measure_windowed(const Cell& cell, const Policy& policy, double secon
 std::vector<CellResult> measure_cell(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
     for (const Flow& flow : cell.flows) require_gpus(flow, setting.gpus);
     setting.peers.arrange(cell);
-    if (policy.latency) return measure_latencies(cell, policy, seconds, setting);
-    if (policy.tail > 0) return measure_tail(cell, policy, seconds, setting);
+    if (cell.aspect == Aspect::latency) return measure_latencies(cell, policy, seconds, setting);
+    if (cell.aspect == Aspect::tail) return measure_tail(cell, policy, seconds, setting);
     if (can_be_latched(cell)) return measure_latched(cell, policy, seconds, setting);
-    if (!policy.sizes.empty())
+    if (cell.aspect == Aspect::sizes)
         throw Prevented("unsupported", cell.text() + ": --sizes is for one flow alone on pinned or device memory");
     return {measure_windowed(cell, policy, seconds, setting)};
 }
@@ -38,16 +38,17 @@ namespace {
 // One flow alone: copies of each size behind a latch.
 std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
     const FlowBuffers keys = buffers_of(cell)[0];
-    std::vector<Route> routes = policy.sizes.empty()
-                                    ? setting.baselines.fitting_routes(cell.flows[0], keys, 1, policy)
-                                    : plan_routes(cell.flows[0], keys, setting.buffers, setting.node, setting.gpus, 1);
+    const bool at_sizes = cell.aspect == Aspect::sizes;
+    std::vector<Route> routes = at_sizes ? plan_routes(cell.flows[0], keys, setting.buffers, setting.node, setting.gpus, 1)
+                                         : setting.baselines.fitting_routes(cell.flows[0], keys, 1, policy);
     Route& route = routes[0];
     const std::vector<int> cpus = bind_thread(route.cpus());
-    std::vector<std::size_t> sizes = policy.sizes.empty() ? std::vector<std::size_t>{route.bytes()} : policy.sizes;
+    std::vector<std::size_t> sizes = at_sizes ? policy.sizes : std::vector<std::size_t>{route.bytes()};
     std::sort(sizes.rbegin(), sizes.rend());  // the largest wakes the link
     const double share = std::min(seconds / static_cast<double>(sizes.size()), policy.latched_seconds);
     Policy of_size = policy;
-    if (!policy.sizes.empty()) of_size.sample_seconds /= 2;  // there are many
+    of_size.at_a_size = at_sizes;
+    if (at_sizes) of_size.sample_seconds /= 2;  // there are many
     std::vector<CellResult> results;
     LinkState link;
     Latch latch(route);

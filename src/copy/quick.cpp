@@ -43,10 +43,10 @@ public:
         std::vector<Cell> cells;
         for (std::size_t i = 0; i < looked_.size(); ++i) {
             if (std::binary_search(doubted.begin(), doubted.end(), i)) {
-                session_.so_far[looked_[i].cell.text()].clear();
+                session_.so_far[looked_[i].cell.key()].clear();
                 cells.push_back(looked_[i].cell);
             } else {
-                session_.so_far.erase(looked_[i].cell.text());
+                session_.so_far.erase(looked_[i].cell.key());
                 session_.results.push_back(std::move(looked_[i]));
             }
         }
@@ -73,7 +73,7 @@ private:
     void look(const Cell& cell, const std::function<std::vector<CellResult>()>& results) {
         enter(cell, session_, [&] {
             for (CellResult& result : results()) {
-                session_.so_far[cell.text()] = {result};
+                session_.so_far[cell.key()] = {result};
                 looked_.push_back(std::move(result));
             }
             return std::vector<CellResult>{};

@@ -34,7 +34,7 @@ void set_absent_aside(std::vector<Cell>& cells, const Node& node, bool absent_fa
         if (absent.empty())
             present.push_back(cell);
         else
-            session.failed.push_back({cell.text(), "absent", absent});
+            session.failed.push_back({cell.key(), "absent", absent});
     }
     cells = present;
 }
@@ -67,7 +67,7 @@ void enter(const Cell& cell, Session& session, const std::function<std::vector<C
     if (trouble.word.empty()) return;
     std::vector<NotMeasured>& cells = trouble.word == trouble_word::prevented ? session.skipped : session.failed;
     const std::string& code = trouble.field(0);
-    cells.push_back({cell.text(), code.empty() ? "error" : code, trouble.field(1)});
+    cells.push_back({cell.key(), code.empty() ? "error" : code, trouble.field(1)});
 }
 
 namespace {
@@ -103,8 +103,8 @@ std::vector<std::size_t> order_of_round(std::size_t cells, int round) {
 Step step_of(std::size_t position, std::size_t count, const std::vector<Cell>& cells, int round) {
     Step step{position, count, "", {}};
     for (const Cell& cell : cells) {
-        step.words += (step.words.empty() ? "" : "+") + cell.text();
-        step.cells.push_back(cell.text());
+        step.words += (step.words.empty() ? "" : "+") + cell.key();
+        step.cells.push_back(cell.key());
     }
     if (round > 0) step.words += ", visit " + std::to_string(round + 1);
     return step;
@@ -163,7 +163,7 @@ private:
     const Progress& progress_;
     const Bench& bench_;
 
-    std::vector<CellResult>& known(const OpenCell& one) { return session_.so_far[one.cell.text()]; }
+    std::vector<CellResult>& known(const OpenCell& one) { return session_.so_far[one.cell.key()]; }
 
     void go_round(int round) {
         std::vector<Cell> all;
@@ -178,7 +178,7 @@ private:
             const double seconds = budget.share(weight(cells));
             if (can_visit(seconds)) progress_(step_of(done, all.size(), cells, round));
             done += cells.size();
-            await_turn(set.visited + policy_.between_visits, end_);
+            await_turn(set.visited + between_visits(cells[0], policy_), end_);
             if (cells.size() > 1)
                 visit_together(set, cells, seconds, round, next);
             else
@@ -214,7 +214,7 @@ private:
             }
             return std::move(so_far);
         });
-        if (one.is_over) session_.so_far.erase(one.cell.text());
+        if (one.is_over) session_.so_far.erase(one.cell.key());
     }
 
     // Those that the others spoiled go into `next`, each by itself.
@@ -264,7 +264,7 @@ private:
             for (CellResult& result : known(one)) result.converged = result.converged && is_settled(result, policy_);
             return std::move(known(one));
         });
-        session_.so_far.erase(one.cell.text());
+        session_.so_far.erase(one.cell.key());
     }
 
     // Once no set is in company any more: what is in no doubt is a result, the rest is visited alone.
@@ -274,9 +274,9 @@ private:
         std::vector<CellResult> all = session_.results;
         for (const auto& [cell, results] : session_.so_far) all.insert(all.end(), results.begin(), results.end());
         std::set<std::string> doubted;
-        for (const std::size_t i : bench_.doubted(all)) doubted.insert(all[i].cell.text());
+        for (const std::size_t i : bench_.doubted(all)) doubted.insert(all[i].cell.key());
         for (OpenCell& one : held_) {
-            one.is_doubted = doubted.count(one.cell.text()) > 0;
+            one.is_doubted = doubted.count(one.cell.key()) > 0;
             if (one.is_doubted)
                 open_.push_back({{one}});
             else

@@ -25,16 +25,17 @@ HostPages pages_of(const BufferKey& key) { return key.huge ? HostPages::huge : H
 }  // namespace
 
 bool BufferKey::operator<(const BufferKey& other) const {
-    return std::tie(place.place, place.index, written, pageable, huge, on_gpus, ordinal) <
+    return std::tie(place.place, place.index, written, pageable, huge, on_gpus, at_sizes, ordinal) <
            std::tie(other.place.place, other.place.index, other.written, other.pageable, other.huge, other.on_gpus,
-                    other.ordinal);
+                    other.at_sizes, other.ordinal);
 }
 
 std::vector<FlowBuffers> buffers_of(const Cell& cell) {
     std::map<BufferKey, int> used;
-    const auto take = [&used](const Endpoint& place, bool written, const Flow& flow) {
+    const bool at_sizes = cell.aspect == Aspect::sizes;
+    const auto take = [&](const Endpoint& place, bool written, const Flow& flow) {
         const bool host = place.place == Place::numa_memory;
-        BufferKey key{place, written, host && flow.pageable, host && flow.huge, flow.stays_on_gpus(), 0};
+        BufferKey key{place, written, host && flow.pageable, host && flow.huge, flow.stays_on_gpus(), at_sizes, 0};
         const int ordinal = used[key]++;
         key.ordinal = ordinal;
         return key;

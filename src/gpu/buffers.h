@@ -32,6 +32,7 @@ struct BufferKey {
     bool pageable;
     bool huge;
     bool on_gpus;  // of a flow that stays on GPUs
+    bool at_sizes;  // of a cell that is measured at sizes
     int ordinal;
     bool operator<(const BufferKey& other) const;
 };
@@ -56,9 +57,9 @@ struct Buffer {
 
 class Buffers {
 public:
-    // Every buffer of a host flow has `bytes`, a multiple of 2 MiB.
-    Buffers(const Node& node, const std::vector<GpuDevice>& gpus, std::size_t bytes = buffer_bytes)
-        : node_(node), gpus_(gpus), bytes_(bytes) {}
+    // Every buffer of a host flow has `bytes`, a multiple of 2 MiB; of a cell that is measured at sizes the `largest` of them.
+    Buffers(const Node& node, const std::vector<GpuDevice>& gpus, std::size_t bytes = buffer_bytes, std::size_t largest = 0)
+        : node_(node), gpus_(gpus), bytes_(bytes), largest_((largest + buffer_grain - 1) / buffer_grain * buffer_grain) {}
     ~Buffers();
     Buffers(const Buffers&) = delete;
     Buffers& operator=(const Buffers&) = delete;
@@ -71,7 +72,9 @@ public:
     // Device memory, and host memory registered with CUDA; likewise.
     void allocate_device_and_register();
     // The bytes of a buffer, if nothing larger is asked for.
-    std::size_t usual_bytes(const BufferKey& key) const { return key.on_gpus ? bytes_ * on_gpus_factor : bytes_; }
+    std::size_t usual_bytes(const BufferKey& key) const {
+        return key.at_sizes ? largest_ : key.on_gpus ? bytes_ * on_gpus_factor : bytes_;
+    }
     // Whether one of a flow's two buffers is smaller than `bytes`, and was not refused so much before.
     bool can_be_enlarged(const FlowBuffers& flow, std::size_t bytes) const;
     // Makes both of at least `bytes`, while nobody uses them. One for which memory is too short stays as it is.
@@ -90,6 +93,7 @@ private:
     const Node& node_;
     const std::vector<GpuDevice>& gpus_;
     std::size_t bytes_;
+    std::size_t largest_;
     std::map<BufferKey, Entry> entries_;
 
     void make_host(const BufferKey& key, Entry& entry) const;

@@ -1,9 +1,12 @@
 #include "output/command_line.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <sstream>
 #include <utility>
 
+#include "cell/sizes.h"
 #include "core/error.h"
 #include "output/cell_file.h"
 
@@ -11,11 +14,32 @@ namespace nearfar {
 namespace {
 
 constexpr int most_visits = 1000;
+constexpr int most_tail = 100000;
 
-void read_cell_file(const std::string& name, std::vector<Cell>& cells) {
+// `n0:g0`, and behind it `latency`, `tail[=N]`, `sizes=A..B`, `visits=N`.
+Cell read_cell_line(const FileLine& line, Policy& policy) {
+    std::istringstream words(line.text);
+    std::string word;
+    words >> word;
+    Cell cell = parse_cell(word);
+    while (words >> word) {
+        const std::size_t equals = std::min(word.find('='), word.size());
+        const std::string name = word.substr(0, equals);
+        const std::string value = equals < word.size() ? word.substr(equals + 1) : "";
+        if (name == "visits") {
+            cell.visits = whole_value(line.place + ": visits", value, 1, most_visits);
+            continue;
+        }
+        cell.aspect = parse_key(cell.text() + " " + name).aspect;
+        read_aspect(cell.aspect, value, line.place, policy);
+    }
+    return cell;
+}
+
+void read_cell_file(const std::string& name, CommandLine& into) {
     for (const FileLine& line : cell_lines(name)) {
         try {
-            cells.push_back(parse_cell(line.text));
+            into.cells.push_back(read_cell_line(line, into.policy));
         } catch (const CellError& error) {
             throw WrongUse(line.place + ": " + error.what());
         }
@@ -23,21 +47,41 @@ void read_cell_file(const std::string& name, std::vector<Cell>& cells) {
 }
 
 // A cell is the set of its flows, in any order.
+std::set<std::string> identity(const Cell& cell) {
+    std::set<std::string> flows{aspect_word(cell.aspect)};
+    for (const Flow& flow : cell.flows) flows.insert(flow.text());
+    return flows;
+}
+
 void leave_out_repeated(std::vector<Cell>& cells) {
-    std::set<std::set<std::string>> known;
-    const auto is_known = [&](const Cell& cell) {
-        std::set<std::string> flows;
-        for (const Flow& flow : cell.flows) flows.insert(flow.text());
-        return !known.insert(flows).second;
+    std::map<std::set<std::string>, Cell> known;
+    const auto is_repeated = [&](const Cell& cell) {
+        const auto [first, is_new] = known.emplace(identity(cell), cell);
+        int& visits = first->second.visits;
+        visits = visits == 0 || cell.visits == 0 ? 0 : std::max(visits, cell.visits);
+        return !is_new;
     };
-    cells.erase(std::remove_if(cells.begin(), cells.end(), is_known), cells.end());
+    cells.erase(std::remove_if(cells.begin(), cells.end(), is_repeated), cells.end());
+    for (Cell& cell : cells) cell.visits = known.at(identity(cell)).visits;
 }
 
 }  // namespace
 
+void read_aspect(Aspect aspect, const std::string& value, const std::string& name, Policy& policy) {
+    if (aspect == Aspect::sizes) {
+        const std::vector<std::size_t> sizes = parse_sizes(value, name);
+        if (!policy.sizes.empty() && policy.sizes != sizes) throw WrongUse(name + ": all cells of a run are measured at the same sizes");
+        policy.sizes = sizes;
+    } else if (aspect == Aspect::tail) {
+        if (!value.empty()) policy.tail = whole_value(name, value, 1, most_tail);
+    } else if (!value.empty()) {
+        throw WrongUse(name + ": '=" + value + "' belongs behind tail or sizes alone");
+    }
+}
+
 Options with_cell_options(Options own, CommandLine& line) {
     const Options shared{
-        cells_option([&line](const std::string& name) { read_cell_file(name, line.cells); }),
+        cells_option([&line](const std::string& name) { read_cell_file(name, line); }),
         switch_option("--all",
                       "without cells, on more than eight NUMA nodes: measure every cell, not one for each package and distance",
                       line.policy.all),

@@ -20,8 +20,13 @@ struct CommandLine : CommonOptions {
 // The program's own options followed by those of all programs that measure cells.
 Options with_cell_options(Options own, CommandLine& line);
 
+// The value of a measure, of tails and sizes alone, into `policy`. Throws WrongUse that begins with `name`.
+void read_aspect(Aspect aspect, const std::string& value, const std::string& name, Policy& policy);
+
 // `table` gives all options of a program with the fields that they are read into. Throws WrongUse or CellError. Reads `--cells FILE`
-// (or standard input for `-`): one cell a line, # begins a comment.
+// (or standard input for `-`): one cell a line, # begins a comment;
+// behind a cell may stand what is measured of it: `latency`, `tail[=N]`, `sizes=A..B`, and how often: `visits=N`. A cell that is
+// named twice is measured once, as often as the one that asks for most.
 CommandLine parse_command_line(int argc, char** argv, Options (*table)(CommandLine&));
 
 }  // namespace nearfar

@@ -209,6 +209,7 @@ void write_tail(Json& json, const TailFigures& tail, const char* unit) {
 
 void write_result(Json& json, const CellResult& result, double began) {
     json.begin_object().field("quantity", result.quantity).field("cell", result.cell.text());
+    if (result.cell.aspect != Aspect::rates) json.field("aspect", aspect_word(result.cell.aspect));
     json.field("bytes", static_cast<std::uint64_t>(result.bytes)).field("method", result.method);
     if (!result.smaller.empty()) json.field("smaller", result.smaller);
     json.field("converged", result.converged);

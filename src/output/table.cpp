@@ -35,12 +35,13 @@ std::string table_heading() {
     return padded("cell") + formatted("%9s %9s %7s %7s %8s\n", "GB/s", "median", "steady", "visits", "ceiling");
 }
 
-std::string table_rows(const CellResult& result, bool with_size, double began) {
+std::string table_rows(const CellResult& result, double began) {
     const std::size_t visits = result.visits.size();
     std::string rows;
     if (result.flows.size() == 1) {
         const bool timed = result.quantity.rfind("latency.", 0) == 0;
-        const std::string more = with_size        ? " " + size_words(result.bytes)
+        const bool at_sizes = result.cell.aspect == Aspect::sizes;
+        const std::string more = at_sizes         ? " " + size_words(result.bytes)
                                  : timed          ? " " + result.quantity.substr(8) + ", us"
                                  : result.slowest ? " tail, us"
                                                   : "";

@@ -12,9 +12,9 @@ namespace nearfar {
 std::string table_heading();
 
 // A result with its flows, each a line: the plateau, or the median where there is none, the median, the steadiness, how often it was
-// visited, and what part of its link's ceiling the first is; `with_size`: how much was copied beside its name.
+// visited, and what part of its link's ceiling the first is.
 // Of a tail its worst has a line; `began`: when the run began, on CLOCK_MONOTONIC.
-std::string table_rows(const CellResult& result, bool with_size, double began = 0);
+std::string table_rows(const CellResult& result, double began = 0);
 std::string table_row(const SizeCurve& curve);
 // A cell that has no result: "skipped" or "FAILED", and why.
 std::string table_row(const NotMeasured& cell, const char* what);

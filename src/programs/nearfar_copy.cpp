@@ -34,7 +34,7 @@ void require_copy(const Cell& cell) {
 }
 
 Matrix matrix(const Node& node, const Policy& policy) {
-    return policy.quick || policy.tail > 0 ? quick_matrix(node, policy.all) : host_device_matrix(node, policy.all);
+    return policy.quick || policy.aspect == Aspect::tail ? quick_matrix(node, policy.all) : host_device_matrix(node, policy.all);
 }
 
 void measure(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {

@@ -40,6 +40,7 @@ bool is_of_gpus(const Cell& cell) {
 }
 
 void require_stream(const Cell& cell) {
+    if (cell.aspect != Aspect::rates) throw WrongUse("cell '" + cell.key() + "': nearfar-stream measures rates alone");
     bool cores = false;
     for (const Flow& flow : cell.flows) {
         if (flow.kernel == Kernel::none)

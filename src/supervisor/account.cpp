@@ -166,8 +166,12 @@ std::string Account::document(double seconds) const {
     json.end_array();
     for (const auto& [name, cells] : {std::pair("skipped", &skipped_), std::pair("failed", &failed_)}) {
         json.key(name).begin_array();
-        for (const NotMeasured& cell : *cells)
-            json.begin_object().field("cell", cell.cell).field("code", cell.code).field("reason", cell.reason).end_object();
+        for (const NotMeasured& cell : *cells) {
+            const std::size_t blank = std::min(cell.cell.find(' '), cell.cell.size());
+            json.begin_object().field("cell", cell.cell.substr(0, blank));
+            if (blank < cell.cell.size()) json.field("aspect", cell.cell.substr(blank + 1));
+            json.field("code", cell.code).field("reason", cell.reason).end_object();
+        }
         json.end_array();
     }
     if (!curves_.empty()) {

@@ -14,7 +14,10 @@ namespace {
 
 // The cells that are asked for, or the program's own.
 Matrix wanted_cells(const Program& program, const CommandLine& line, const Node& node) {
-    return line.cells.empty() ? program.matrix(node, line.policy) : Matrix{line.cells, {}};
+    if (!line.cells.empty()) return {line.cells, {}};
+    Matrix matrix = program.matrix(node, line.policy);
+    for (Cell& cell : matrix.cells) cell.aspect = line.policy.aspect;
+    return matrix;
 }
 
 int list(const Program& program, const CommandLine& line) {
@@ -47,7 +50,11 @@ void measure(const Program& program, const CommandLine& line, const ProgramRun& 
     const Node node = read_node(rest != nullptr ? rest->gpus : line.gpus);
     std::vector<Cell> cells;
     if (rest != nullptr) {
-        for (const std::string& cell : rest->cells) cells.push_back(parse_cell(cell));
+        for (const std::string& key : rest->cells) {
+            const auto is_asked = [&](const Cell& cell) { return cell.key() == key; };
+            const auto asked_for = std::find_if(line.cells.begin(), line.cells.end(), is_asked);
+            cells.push_back(asked_for == line.cells.end() ? parse_key(key) : *asked_for);
+        }
         asked.policy.each_alone = true;
     } else {
         const Matrix wanted = wanted_cells(program, line, node);
@@ -61,11 +68,13 @@ void measure(const Program& program, const CommandLine& line, const ProgramRun& 
     teller.gpus(node.gpus);
     teller.cells(cells);
     teller.news(measurement.session);
-    const double allowed = line.policy.hang_seconds + seconds_for(line.policy.sizes);
-    if (!line.policy.sizes.empty()) teller.under_way(0, 0, allowed + line.policy.hang_seconds, "set-up");
+    const double allowed = line.policy.hang_seconds;
+    const double allowed_sizes = allowed + seconds_for(line.policy.sizes);
+    if (!line.policy.sizes.empty()) teller.under_way(0, 0, allowed_sizes + allowed, "set-up");
     measurement.progress = [&](const Step& step) {
         teller.news(measurement.session);
-        teller.under_way(step.position, step.count, allowed, step.words, step.cells);
+        const bool at_sizes = step.cells.size() == 1 && parse_key(step.cells[0]).aspect == Aspect::sizes;
+        teller.under_way(step.position, step.count, at_sizes ? allowed_sizes : allowed, step.words, step.cells);
     };
     measurement.end = [&] {
         teller.node(measurement.run, node, measurement.gpus);
@@ -94,7 +103,6 @@ int run(const Program& program, const CommandLine& line) {
     Supervised how = supervised({program.name, line.words, utc_now(), "", program.cuda, line.policy.quick, {}}, line,
                                 line.policy.hang_seconds);
     for (const Cell& cell : line.policy.aggressors) how.run.aggressors.push_back(cell.text());
-    how.with_size = !line.policy.sizes.empty();
     return supervise(how,
                      [&](Teller& teller, const Rest* rest, double gone) { measure(program, line, how.run, teller, rest, gone); });
 }

@@ -127,7 +127,7 @@ private:
         memory_kills_.emplace();
         in_set_up_ = true;
         return process_.start([&](const MeasuringProcess::Send& send) {
-            Teller teller(send, how_.json, how_.with_size, begin_);
+            Teller teller(send, how_.json, begin_);
             const Message trouble = trouble_of([&] {
                 try {
                     measure_(teller, rest, now() - begin_);

@@ -22,7 +22,6 @@ namespace nearfar {
 struct Supervised {
     ProgramRun run;
     bool json = false;
-    bool with_size = false;         // --sizes: a table's rows name the bytes
     std::string file;               // of the document; empty: standard output
     std::vector<std::string> gpus;  // --gpus, for the document of a run that never told its node
     bool with_gpus = false;         // the driver is asked who else is on the GPUs

@@ -32,7 +32,7 @@ void Teller::gpus(const std::vector<PciGpu>& gpus) const {
 
 void Teller::cells(const std::vector<Cell>& cells) const {
     std::vector<std::string> texts;
-    for (const Cell& cell : cells) texts.push_back(cell.text());
+    for (const Cell& cell : cells) texts.push_back(cell.key());
     subjects(texts, table_heading());
 }
 
@@ -59,7 +59,7 @@ void Teller::under_way(std::size_t position, std::size_t count, double seconds, 
 }
 
 std::string Teller::item(const CellResult& result) const {
-    return json_ ? result_json(result, began_) : table_rows(result, with_size_, began_);
+    return json_ ? result_json(result, began_) : table_rows(result, began_);
 }
 
 void Teller::news(const Session& session) {
@@ -75,7 +75,7 @@ void Teller::news(const Session& session) {
     }
     for (; results_ < session.results.size(); ++results_) {
         const CellResult& result = session.results[results_];
-        send_({told::result, {result.cell.text(), item(result)}});
+        send_({told::result, {result.cell.key(), item(result)}});
     }
     for (; skipped_ < session.skipped.size(); ++skipped_) skipped(session.skipped[skipped_]);
     for (; failed_ < session.failed.size(); ++failed_) failed(session.failed[failed_]);

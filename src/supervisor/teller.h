@@ -41,9 +41,8 @@ constexpr const char* waiting_for = ": waiting for ";  // in the words of what i
 class Teller {
 public:
     using Send = std::function<void(const Message&)>;
-    // Not `json`: results are the lines of a table, `with_size` beside their names. `began`: when the run began, on CLOCK_MONOTONIC.
-    Teller(Send send, bool json, bool with_size = false, double began = 0)
-        : send_(std::move(send)), json_(json), with_size_(with_size), began_(began) {}
+    // Not `json`: results are the lines of a table. `began`: when the run began, on CLOCK_MONOTONIC.
+    Teller(Send send, bool json, double began = 0) : send_(std::move(send)), json_(json), began_(began) {}
 
     bool json() const { return json_; }
 
@@ -79,7 +78,6 @@ private:
 
     Send send_;
     bool json_;
-    bool with_size_;
     double began_;
     std::map<std::string, std::size_t> visits_;  // of cells that are not finished, told
     std::size_t results_ = 0;                    // of the session, told

@@ -204,7 +204,7 @@ def test_each_task_has_its_own_process(tmp_path: Path) -> None:
 
     began = time.monotonic()
     found = answers(
-        tmp_path, 1.0, stuck=hang, well=lambda: SimpleNamespace(a=1), broken=broken, dead=lambda: os._exit(3),
+        tmp_path, 2.5, stuck=hang, well=lambda: SimpleNamespace(a=1), broken=broken, dead=lambda: os._exit(3),
         killed=lambda: os.kill(os.getpid(), signal.SIGKILL), large=lambda: "x" * 5_000_000,
     )  # fmt: skip
     assert time.monotonic() - began < 8

@@ -1,0 +1,87 @@
+"""One run of a program that measures for all the checks of a session, so that no path is measured twice and GPUs are set up once.
+
+``nearfar validate`` names the checks of its session in ``NEARFAR_CHECKS``. Without that, as under plain ReFrame, and where the jobs run
+elsewhere, each check runs its program itself.
+"""
+
+import contextlib
+import functools
+import json
+import os
+from pathlib import Path
+
+import reframe.utility.sanity as sn
+from reframe.core.builtins import run_before, sanity_function
+
+from nearfar import question
+from nearfar.base import NearfarError, node_lock, supervise, write_atomically
+
+from .node_run import node_run
+
+
+class measured_together(node_run):
+    """The cells of every check whose program it is."""
+
+    descr = "what several checks ask of one program, measured once"
+    #: The line of each cell that it measures: the cell, and behind a blank what else its check asks.
+    lines = ()
+
+    @run_before("run")
+    def ask_for_all(self):
+        """Nothing where fewer than two checks share the program, or a file of the site is wrong: the checks say so themselves."""
+        self.executable = "true"
+        if not self.runs_here or self.partition.modelled:
+            return
+        with contextlib.suppress(NearfarError):
+            self.read_site()
+            asking = [question.named(name) for name in os.environ.get("NEARFAR_CHECKS", "").split()]
+            asked = {each.name: lines_of(each, each.cells(self.expected)[0]) for each in asking if self.answers(each)}
+            if sum(map(bool, asked.values())) < 2:
+                return
+            lines = tuple(dict.fromkeys(line for lines in asked.values() for line in lines))
+            limit, wait = self.program_limit + self.cell_limit * len(lines), node_lock.wait()
+            cells = Path(self.stagedir, "cells.txt")
+            write_atomically(cells, "".join(f"{line}\n" for line in lines))
+            program = self.program_command("--cells", str(cells), "--json", "--absent-fails")
+            self.time_limit = wait + supervise.ATTEMPTS * limit + 30
+            self.start_python(
+                "-m", "nearfar.base.supervise", "--limit", f"{limit:g}", "--wait", f"{wait:g}", "--", *program
+            )
+            self.lines = lines
+
+    def answers(self, check):
+        """Whether a question is for its program, and its partition has what the question asks for."""
+        partition = self.partition
+        fits = check.fits(self.current_system.name, partition.name, partition.features)
+        return check.program == self.program and check.asks is not None and fits
+
+    @sanity_function
+    def ran(self):
+        """Each check judges its own part, also where the program ended badly."""
+        return sn.assert_true(True)
+
+    @functools.cached_property
+    def document(self):
+        """The JSON objects that the program printed; None where they are none."""
+        try:
+            raw = json.loads(Path(self.stagedir, str(self.stdout)).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return None
+        return raw if isinstance(raw, dict) else None
+
+
+def lines_of(check, cells):
+    """The lines of a question's cells."""
+    return [f"{cell} {check.asks}".strip() for cell in cells]
+
+
+class copies(measured_together):
+    """Of ``nearfar-copy``."""
+
+    program = question.SHARED_RUNS["copies"]
+
+
+class streams(measured_together):
+    """Of ``nearfar-stream``."""
+
+    program = question.SHARED_RUNS["streams"]

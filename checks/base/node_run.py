@@ -1,0 +1,100 @@
+"""What every run of a program on a node stands on: the site's description of the node, the programs, and how ReFrame's job starts one."""
+
+import functools
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import reframe as rfm
+from reframe.core.builtins import fixture, variable
+
+from nearfar.base import places
+from nearfar.site import expectations, systems
+from nearfar.topology import inventory
+from nearfar.verdict import references
+
+from .programs import programs
+
+
+@functools.lru_cache(maxsize=1)
+def observed_here():
+    """This machine, looked at once in a session."""
+    return inventory.observe()
+
+
+class node_run(rfm.RunOnlyRegressionTest, pin_prefix=True):
+    """One run of a program on one node."""
+
+    #: Seconds after which the program is ended with all that it started; it is tried once more.
+    #:
+    #: :type: float
+    #: :default: ``60.0``
+    program_limit = variable(float, value=60.0, loggable=True)
+
+    #: Seconds beside these for each cell that is asked: nodes with many NUMA nodes and GPUs have hundreds.
+    #:
+    #: :type: float
+    #: :default: ``2.0``
+    cell_limit = variable(float, value=2.0, loggable=True)
+
+    valid_prog_environs = ["*"]
+    num_tasks = 1
+    exclusive_access = True
+    programs = fixture(programs, scope="environment")
+
+    #: The name of the program, of the build's folder.
+    program = None
+    #: The node at hand, where that is this machine.
+    observed = None
+
+    @property
+    def system(self):
+        """The site's description of the system."""
+        return systems.site().systems[self.current_system.name]
+
+    @property
+    def partition(self):
+        """The site's description of the partition that the check runs on."""
+        return self.system.partitions[self.current_partition.name]
+
+    @property
+    def kind(self):
+        return "modelled" if self.partition.modelled else "measured"
+
+    @property
+    def runs_here(self):
+        """Whether the job runs on the machine that this session runs on, so that one look at it serves both."""
+        return self.partition.scheduler == "local" and self.partition.launcher == "local"
+
+    def read_site(self):
+        """Read the expected node and its references. Raises ``NearfarError`` for a file that is wrong."""
+        site = systems.site()
+        self.node_type = self.partition.load_node_type(list(site.directories))
+        self.reference_files = references.for_partition(self.partition.references, self.node_type, site.directories)
+        self.observed = observed_here() if self.runs_here and not self.partition.modelled else None
+        self.models = expectations.gpu_models(list(site.directories))
+        self.ranges = references.model_ranges.read(site.directories)
+        self.expected = self.partition.expected_node(self.node_type, self.observed, self.models)
+
+    def program_command(self, *options, program=None):
+        """The command line of the program (or of another ``program`` of its folder) with all GPUs of the expected node, within the
+        environment's image where it has one."""
+        gpus = [gpu.pci for gpu in self.expected.gpus]
+        command = [
+            str(Path(self.programs.folder, program or self.program)),
+            *options,
+            *(["--gpus", ",".join(gpus)] if gpus else []),
+        ]
+        container = self.programs.container
+        return command if container is None else [*container.words(self.stagedir), *command]
+
+    def start_python(self, *words):
+        """Let the job run a module of this Python."""
+        self.env_vars["PYTHONPATH"] = f'"{places.IMPORT_PATH}${{PYTHONPATH:+:$PYTHONPATH}}"'
+        if self.programs.path:
+            self.env_vars["PATH"] = f'"{os.pathsep.join(self.programs.path)}:$PATH"'
+        python = shlex.quote(sys.executable)
+        # In the shell's place: a cancelled job is then the supervisor itself, which ReFrame lets end the program.
+        self.executable = f"exec {python}" if self.partition.launcher == "local" else python
+        self.executable_opts = [shlex.quote(word) for word in words]
