@@ -24,7 +24,7 @@ from nearfar.base import NearfarError, node_lock, places, supervise, utc_text, w
 from nearfar.cells import Cell
 from nearfar.question import messages
 from nearfar.site import gpu_count, must_exist, topology_diff
-from nearfar.verdict import CaseInfo, LookPlan, case_files, look_again, look_plan, references, verdict_file
+from nearfar.verdict import CaseInfo, LookPlan, case_files, look_plan, references, verdict_file
 
 from . import measured_together
 from .node_run import node_run
@@ -146,7 +146,7 @@ class node_check(node_run):
             program = self.command(cells)
             self.looks_planned = plan = self.plan_looks(cells if str(cells) in program else None)
             if self.take_own_part():
-                if plan is not None and look_again.doubted(plan, stage, case_files.first_text(stage)):
+                if plan is not None and look_plan.in_doubt(plan, case_files.first_text(stage)):
                     self.start_python(
                         "-m",
                         "nearfar.verdict.look_again",

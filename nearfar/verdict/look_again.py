@@ -13,19 +13,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar import measurement, question
 from nearfar.base import NearfarError, node_lock, process, supervise, utc_text, write_atomically
 from nearfar.cells import Cell
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, SubjectMetric, subject_key
 
-from . import figure_verdict, look_plan, thresholds
+from . import look_plan, thresholds
 from .look_plan import LookPlan
-from .looks import measured_again
 
 
 def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str) -> None:
     """Measure again what a program's document shows beyond its bounds, or too uncertain to tell."""
-    figures_in_doubt = doubted(plan, stage, stdout)
+    figures_in_doubt = look_plan.in_doubt(plan, stdout if plan.document is None else _text(stage / plan.document))
     if not figures_in_doubt:
         return
     cells = None if plan.cells is None else _cells(figures_in_doubt, _asked(Path(plan.cells)))
@@ -42,20 +40,11 @@ def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str)
         look_plan.write_account(stage, figures, looks)
 
 
-def doubted(plan: LookPlan, stage: Path, stdout: str) -> list[AnyMetric]:
-    """The figures to measure again; none where there is no document, or half of one, of which the check says what it says."""
+def _text(document: Path) -> str:
     try:
-        text = stdout if plan.document is None else (stage / plan.document).read_text(encoding="utf-8")
-        document = measurement.loads(text)
-    except (OSError, ValueError, NearfarError):
-        return []
-    if document.raw.get("interrupted") or document.aggressors:
-        return []
-    figures = question.named(plan.check).figures(document, plan.node)
-    verdicts = (
-        figure_verdict.of_figure(each, plan.references.get(each.name), {}, False, plan.node) for each in figures
-    )
-    return [metric for metric, verdict in zip(figures, verdicts) if measured_again(verdict)]
+        return document.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
 
 
 def _asked(file: Path) -> list[Cell | str]:
@@ -64,10 +53,10 @@ def _asked(file: Path) -> list[Cell | str]:
     return [each if isinstance(each := subject_key(text), Cell) else text for text in texts]
 
 
-def _cells(in_doubt: Sequence[AnyMetric], asked: Sequence[Cell | str]) -> list[Cell | str]:
+def _cells(doubted: Sequence[AnyMetric], asked: Sequence[Cell | str]) -> list[Cell | str]:
     """The cells (or other subjects) to measure again: those of the figures, and all that a figure may be made of."""
-    measured = [metric for metric in in_doubt if not isinstance(metric, SubjectMetric)]
-    own = {metric.subject if isinstance(metric, SubjectMetric) else metric.cell for metric in in_doubt}
+    measured = [metric for metric in doubted if not isinstance(metric, SubjectMetric)]
+    own = {metric.subject if isinstance(metric, SubjectMetric) else metric.cell for metric in doubted}
     loads = {_load(metric.cell) for metric in measured if metric.quantity in MADE_OF_OTHERS}
     return [cell for cell in asked if cell in own or (isinstance(cell, Cell) and _load(cell) in loads)]
 

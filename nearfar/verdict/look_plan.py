@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar import measurement
+from nearfar import measurement, question
 from nearfar.base import CouldNotJudge, NearfarError, utc_text, write_atomically
 from nearfar.measurement import AnyMetric, Document
 from nearfar.topology import Node, node_from_document, node_to_document
 from nearfar.verdict.references import Reference
 
-from . import thresholds
-from .looks import LaterLook
+from . import figure_verdict, thresholds
+from .looks import LaterLook, measured_again
 
 #: In the stage directory: what the job needs to know, and how it went.
 PLAN, ACCOUNT = "look-plan.json", "looks.json"
@@ -65,6 +65,21 @@ def read(path: Path) -> LookPlan:
     except (ValueError, KeyError, TypeError, AttributeError, NearfarError) as error:
         words = f"{path}: not what a case leaves there ({type(error).__name__}); nothing is measured again"
         raise CouldNotJudge(words) from None
+
+
+def in_doubt(plan: LookPlan, text: str) -> list[AnyMetric]:
+    """The figures to measure again; none where there is no document, or half of one, of which the check says what it says."""
+    try:
+        document = measurement.loads(text)
+    except NearfarError:
+        return []
+    if document.raw.get("interrupted") or document.aggressors:
+        return []
+    metrics = question.named(plan.check).figures(document, plan.node)
+    verdicts = (
+        figure_verdict.of_figure(each, plan.references.get(each.name), {}, False, plan.node) for each in metrics
+    )
+    return [metric for metric, verdict in zip(metrics, verdicts, strict=True) if measured_again(verdict)]
 
 
 def look_file(number: int) -> str:
