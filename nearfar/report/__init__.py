@@ -20,12 +20,13 @@ from nearfar.verdict import run_directory as rundir
 from . import digest, junit, page, terminal
 from .acceptance import note as acceptance_note
 from .headline import check_line, title
-from .page import rendered
+from .page import prepare, rendered
 
 __all__ = [
     "acceptance_note",
     "build",
     "check_line",
+    "prepare",
     "rendered",
     "summary",
     "title",

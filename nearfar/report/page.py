@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import traceback
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -75,15 +78,8 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
 
 def rendered(name: str, values: dict[str, Any]) -> str:
     """A template of the pack's or of the site's. Raises ``NearfarError`` that names file and line of one that is wrong."""
-    own = [str(directory / "templates") for directory in site_directories()]
-    # A site's page.html may extend the pack's: {% extends "nearfar/page.html" %}.
-    shipped = jinja2.FileSystemLoader(str(places.PAGE_TEMPLATES))
-    loader = jinja2.ChoiceLoader([jinja2.FileSystemLoader(own), shipped, jinja2.PrefixLoader({"nearfar": shipped})])
-    environment = jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
     try:
-        return environment.get_template(name).render(values)
+        return _environment(tuple(site_directories())).get_template(name).render(values)
     except jinja2.TemplateSyntaxError as error:
         raise NearfarError(f"{error.filename or error.name}:{error.lineno}: template: {error.message}") from None
     except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
@@ -91,6 +87,25 @@ def rendered(name: str, values: dict[str, Any]) -> str:
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith((".html", ".css"))]
         place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else name
         raise NearfarError(f"{place}: template: {error}") from None
+
+
+def prepare() -> None:
+    """Compile the templates, which takes half a second, before a page is due. What is wrong with one is reported when it is rendered."""
+    environment = _environment(tuple(site_directories()))
+    for path in places.PAGE_TEMPLATES.glob("*.*"):
+        with contextlib.suppress(jinja2.TemplateError, OSError):
+            environment.get_template(path.name)
+
+
+@functools.lru_cache(maxsize=1)
+def _environment(site: tuple[Path, ...]) -> jinja2.Environment:
+    own = [str(directory / "templates") for directory in site]
+    # A site's page.html may extend the pack's: {% extends "nearfar/page.html" %}.
+    shipped = jinja2.FileSystemLoader(str(places.PAGE_TEMPLATES))
+    loader = jinja2.ChoiceLoader([jinja2.FileSystemLoader(own), shipped, jinja2.PrefixLoader({"nearfar": shipped})])
+    return jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
 
 
 def _anchors(matrix: Matrix) -> list[str]:

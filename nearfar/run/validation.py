@@ -6,6 +6,7 @@ import contextlib
 import os
 import socket
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -237,7 +238,16 @@ def _reframe(request: Request, system: System, folder: Path, progress: RunProgre
         environment["NEARFAR_DEGRADE"] = " ".join(request.degrade)
     if request.must_judge:
         environment["NEARFAR_MUST_JUDGE"] = "1"
+    threading.Thread(target=_prepare_the_end, daemon=True).start()
     return process.run(command, None, env=environment, cwd=folder, grace=_GRACE, on_stdout=progress.reframe_said)
+
+
+def _prepare_the_end() -> None:
+    """Load what the end of a run needs while ReFrame starts and nothing is measured yet."""
+    from nearfar import report
+
+    history.no_polars()
+    report.prepare()
 
 
 def _finish(
