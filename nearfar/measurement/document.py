@@ -117,6 +117,8 @@ class Result(Conditions):
     #: Why ``bytes`` is less than usual; empty: it is not.
     smaller: str = ""
     tail: Tail | None = None
+    #: What of the cell was measured: ``latency``, ``tail``, ``sizes``; empty: its rate.
+    aspect: str = ""
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,7 @@ def without_samples(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def result_key(result: Result) -> object:
     """What a result is told by: no two of a document share it."""
-    return result.quantity, result.cell or result.subject, result.bytes
+    return result.quantity, result.cell or result.subject, result.bytes, result.aspect
 
 
 def verified_in(result: Mapping[str, Any]) -> bool | None:
@@ -300,6 +302,7 @@ def _result(entry: dict[str, Any], source: str, index: int) -> Result:
         basis=entry.get("basis"),
         smaller=entry.get("smaller", ""),
         tail=tail_of(entry["tail"]) if "tail" in entry else None,
+        aspect=entry.get("aspect", ""),
     )
 
 

@@ -46,9 +46,16 @@ def _largest(results: Iterable[Result]) -> list[Result]:
     for result in results:
         if result.quantity in CELL_QUANTITIES:
             key = result.quantity, result.cell
-            if key not in chosen or (result.bytes or 0) > (chosen[key].bytes or 0):
+            if key not in chosen or _counts_more(result, chosen[key]):
                 chosen[key] = result
     return list(chosen.values())
+
+
+def _counts_more(result: Result, other: Result) -> bool:
+    """Of a cell whose rate was measured, and its sizes beside it, the rate counts; of sizes the largest."""
+    if (result.aspect == "sizes") != (other.aspect == "sizes"):
+        return other.aspect == "sizes"
+    return (result.bytes or 0) > (other.bytes or 0)
 
 
 def _of_result(result: Result, cell: Cell, derived: str, node: Node) -> list[Metric]:

@@ -49,18 +49,23 @@ def merge(documents: Sequence[Document]) -> Document:
 
 def _add(merged: dict[str, Any], document: Document) -> None:
     """Lay a later document over what was merged so far."""
-    known = {subject_key(raw["cell"]) for key in ("results", "failed") for raw in (*merged[key], *document.raw[key])}
-    skipped = {subject_key(raw["cell"]): raw for raw in (*merged["skipped"], *document.raw["skipped"])}
+    known = {_asked(raw) for key in ("results", "failed") for raw in (*merged[key], *document.raw[key])}
+    skipped = {_asked(raw): raw for raw in (*merged["skipped"], *document.raw["skipped"])}
     figures = {result_key(result) for result in document.results}
-    measured = {subject_key(result.subject) for result in document.results}
-    failed = {subject_key(raw["cell"]) for raw in document.raw["failed"]}
+    measured = {_asked(raw) for raw in document.raw["results"]}
+    failed = {_asked(raw) for raw in document.raw["failed"]}
     merged["results"] = [
-        raw for raw in merged["results"] if _raw_key(raw) not in figures and subject_key(raw["cell"]) not in failed
+        raw for raw in merged["results"] if _raw_key(raw) not in figures and _asked(raw) not in failed
     ] + document.raw["results"]
-    merged["failed"] = [
-        raw for raw in merged["failed"] if subject_key(raw["cell"]) not in measured | failed
-    ] + document.raw["failed"]
-    merged["skipped"] = [raw for subject, raw in skipped.items() if subject not in known]
+    merged["failed"] = [raw for raw in merged["failed"] if _asked(raw) not in measured | failed] + document.raw[
+        "failed"
+    ]
+    merged["skipped"] = [raw for asked, raw in skipped.items() if asked not in known]
+
+
+def _asked(raw: dict[str, Any]) -> object:
+    """What an entry answers: a cell, and which aspect of it."""
+    return subject_key(raw["cell"]), raw.get("aspect", "")
 
 
 def _known_of_node(document: Document) -> int:
@@ -75,7 +80,7 @@ def _identity(document: Document) -> object:
 
 def _raw_key(raw: dict[str, Any]) -> object:
     subject = subject_key(raw["cell"]) if raw["quantity"] in CELL_QUANTITIES else raw["cell"]
-    return raw["quantity"], subject, raw.get("bytes")
+    return raw["quantity"], subject, raw.get("bytes"), raw.get("aspect", "")
 
 
 def _source(sources: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ TEST(Sizes, OneThatIsTooLargeIsCalledThat) {
 
 CellResult at(std::size_t bytes, double rate) {
     CellResult result;
-    result.cell = parse_cell("n0:g0");
+    result.cell = parse_key("n0:g0 sizes");
     result.bytes = bytes;
     result.total = summarise({rate});
     return result;

@@ -14,7 +14,7 @@ CellResult visit(double begin, double slow) {
     CellResult result;
     result.quantity = "tail";
     result.unit = "us";
-    result.cell = parse_cell("n0:g2");
+    result.cell = parse_key("n0:g2 tail");
     result.total = summarise(times);
     result.slowest = Slowest{slow, begin + 0.045};
     result.visits = {{begin, begin + 0.06, times.size()}};

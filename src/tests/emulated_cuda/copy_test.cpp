@@ -15,7 +15,7 @@ Session measured(const char* emulated, const std::vector<std::string>& texts, Po
     setenv("EMULATED_CUDA", emulated, 1);
     const Node node = node_with_gpus();
     std::vector<Cell> cells;
-    for (const std::string& text : texts) cells.push_back(parse_cell(text));
+    for (const std::string& text : texts) cells.push_back(parse_key(text));
     policy.least_visits = policy.most_visits = 1;
     policy.target = 0.5;
     policy.warm_up_seconds = 0.01;
@@ -71,10 +71,8 @@ TEST(EmulatedCopy, WithinOneGpuQuicklyAtSizesAndTheirLatencies) {
     EXPECT_EQ(measured("gpus=3", {"g0:g0", "g1:g1", "g2:g2"}, quick).results.size(), 3U);
     Policy sizes;
     sizes.sizes = {1, 4096, 1 << 20};
-    EXPECT_EQ(measured("gpus=3", {"g0:g0", "g0:g0/sm"}, sizes).results.size(), 6U);
-    Policy latency;
-    latency.latency = true;
-    EXPECT_EQ(measured("gpus=3", {"g0:g0"}, latency).results.size(), 3U);
+    EXPECT_EQ(measured("gpus=3", {"g0:g0 sizes", "g0:g0/sm sizes"}, sizes).results.size(), 6U);
+    EXPECT_EQ(measured("gpus=3", {"g0:g0 latency"}).results.size(), 3U);
 }
 
 TEST(EmulatedCopy, WithinOneGpuNothingOfPeerAccessIsAsked) {
@@ -91,9 +89,7 @@ TEST(EmulatedCopy, PairsThatShareNoLinkAreMeasuredTogether) {
 }
 
 TEST(EmulatedCopy, LatenciesAreMeasured) {
-    Policy policy;
-    policy.latency = true;
-    const Session session = measured("gpus=2", {"n0:g0", "g0:g1"}, policy);
+    const Session session = measured("gpus=2", {"n0:g0 latency", "g0:g1 latency"});
     EXPECT_EQ(session.results.size(), 6U) << told(session);
 }
 

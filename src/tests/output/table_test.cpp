@@ -29,12 +29,12 @@ CellResult visited(const char* cell, double rate, std::size_t visits) {
 
 TEST(Table, APlateauStandsBeforeItsMedianAndIsWhatTheCeilingIsHeldAgainst) {
     EXPECT_EQ(table_heading(), "cell                              GB/s    median  steady  visits  ceiling\n");
-    EXPECT_EQ(table_rows(visited("n0:g0", 80, 3), false),
+    EXPECT_EQ(table_rows(visited("n0:g0", 80, 3)),
               "n0:g0                            80.00     76.00   95.0%       3    100.0  80%\n");
 }
 
 TEST(Table, OneVisitHasAMedianAndNoSteadiness) {
-    EXPECT_EQ(table_rows(visited("n0:g0", 80, 1), false),
+    EXPECT_EQ(table_rows(visited("n0:g0", 80, 1)),
               "n0:g0                            76.00     76.00       -       1    100.0  76%\n");
 }
 
@@ -42,7 +42,7 @@ TEST(Table, FlowsThatCompeteHaveAPlateauInTheirSumAndMediansEach) {
     CellResult both = visited("n0:g0+g0:n0", 80, 3);
     both.converged = false;
     both.aggressors = {{"n0:g1", summarise({50})}};
-    EXPECT_EQ(table_rows(both, false),
+    EXPECT_EQ(table_rows(both),
               "n0:g0+g0:n0                      80.00     76.00   95.0%       3        -    -  not converged\n"
               "  n0:g0                          76.00     76.00       -       3    100.0  76%  not converged\n"
               "  g0:n0                          76.00     76.00       -       3    100.0  76%  not converged\n"
@@ -53,7 +53,7 @@ TEST(Table, NoLineOfAUsualCellIsLongerThanAHundred) {
     CellResult both = visited("n0:g0+g0:n0", 12345, 8);
     both.converged = false;
     for (FlowResult& flow : both.flows) flow.ceiling = 12345;
-    const std::string rows = table_heading() + table_rows(both, false);
+    const std::string rows = table_heading() + table_rows(both);
     for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end + 1) {
         end = rows.find('\n', begin);
         EXPECT_LT(end - begin, 100) << rows.substr(begin, end - begin);
