@@ -20,14 +20,14 @@ def gpu_memory(node: Node) -> tuple[list[Cell], list[Skip]]:
 
 def memory_kernels(node: Node) -> tuple[list[Cell], list[Skip]]:
     """What the triad of all cores and all GPUs leaves open: the other kernels on each memory of its own and on all NUMA nodes' at once,
-    triad by one core, half and all but one of each NUMA node with several, and triad of the first GPU on each host memory and on the
-    next GPU's."""
+    triad by one core, half and all but one of each NUMA node with several (each number of cores once), and triad of the first GPU on
+    each host memory and on the next GPU's."""
     numa = [n for n in node.host_numa_nodes if memory_allowed(node, n) and n.cpus]
     gpus = [gpu for gpu in node.gpus if gpu.visible]
     cells = []
     for memory in numa:
         cells += [_by_cores(memory.index, kernel) for kernel in KERNELS if kernel != "triad"]
-        cells += [_by_cores(memory.index, "triad", share) for share in CORE_SHARES if _cores(node, memory) > 1]
+        cells += [_by_cores(memory.index, "triad", share) for share in _shares(_cores(node, memory))]
     if len(numa) > 1:
         cells += [
             Cell(tuple(_by_cores(n.index, kernel).flows[0] for n in numa)) for kernel in KERNELS if kernel != "triad"
@@ -48,6 +48,14 @@ def one_pageable(node: Node) -> list[Cell]:
     if gpu is None or memory is None:
         return []
     return [Cell((replace(two_ways(node, memory, gpu)[0], pageable=True),))]
+
+
+def _shares(cores: int) -> list[str]:
+    """The parts of so many cores: of two each part is one core, and of three half of them are."""
+    if cores < 2:
+        return []
+    running = dict(zip((1, cores // 2, cores - 1)[::-1], CORE_SHARES[::-1]))
+    return [share for share in CORE_SHARES if share in running.values()]
 
 
 def _cores(node: Node, numa: NumaNode) -> int:

@@ -17,8 +17,9 @@ from . import metrics_option
 from .command_line import refuse_outside
 
 _EPILOG = """examples:
-  nearfar validate                                this machine, all checks
+  nearfar validate                                this machine, all checks but those of --acceptance alone
   nearfar validate --check host_device_check      one check
+  nearfar validate --check burn_check             all GPUs at full load for a minute, every result checked
   nearfar validate --quick                        every path one way, in seconds
   nearfar validate --system keeneland             the modelled node of a published system
   nearfar validate --system summit --degrade g2.d2h=0.5    and with a fault, to see what the page says of it
@@ -54,7 +55,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--acceptance",
         action="store_true",
-        help="accept this node: figures without a reference and an unreviewed topology are INDETERMINATE, DEGRADED ends with exit code 1",
+        help="accept this node: figures without a reference and an unreviewed topology are INDETERMINATE, DEGRADED ends with exit code 1; "
+        "loads all GPUs for a minute too (burn_check), which a plain run leaves out",
     )
     parser.add_argument(
         "--accept-degraded",

@@ -1,15 +1,16 @@
 """Kernels with their transfers, by ``nearfar-kernels``: what its documents hold, what each path class costs a kernel beside the near
-one and what the link alone would cost it, and the rate of a GPU's compute.
+one and what the link alone would cost it, the rate of a GPU's compute, and what it computes at full load for long.
 
 Needs: base, topology, cells, measurement.
 """
 
 from __future__ import annotations
 
-from . import figures, findings, link_rates, penalties, subjects
+from . import figures, findings, link_rates, penalties, subjects, sustained
 from .measured import KernelRun, runs
 from .names import GEMM, KERNELS, SIZES, Kernel, quantities
 from .penalties import KernelPenalty
+from .sustained import SustainedRun
 
 __all__ = [
     "GEMM",
@@ -18,6 +19,7 @@ __all__ = [
     "Kernel",
     "KernelPenalty",
     "KernelRun",
+    "SustainedRun",
     "figures",
     "findings",
     "link_rates",
@@ -25,4 +27,5 @@ __all__ = [
     "quantities",
     "runs",
     "subjects",
+    "sustained",
 ]

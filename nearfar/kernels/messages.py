@@ -35,6 +35,32 @@ TENSOR_MODES = Message(
     page=_PAGE,
 )
 
+# How GPUs were under load for long.
+_GPU = "GPU {gpu}[ ({pci})]"
+_HEAT = "[; at most {temperature:.0f} °C][, its memory {memory_temperature:.0f} °C]"
+ALL_RIGHT = Message(
+    "sustained.all_right",
+    "PASS",
+    "all {products:,} products of {gpus:#GPU} at full load for {seconds} s were right",
+    page=_PAGE,
+)
+HELD_DOWN = Message(
+    "sustained.held_down", "FAIL",
+    f"{_GPU}: its hardware reduced the clocks at full load ({{causes}}), first in second {{first}}, in {{seconds:#second}} in all{_HEAT}",
+    "check cooling and power", page=_PAGE,
+)  # fmt: skip
+HELD_BY_SETTING = Message(
+    "sustained.held_by_setting",
+    NOT_JUDGED,
+    f"{_GPU}: a setting limits the clocks ({{causes}}), first in second {{first}}",
+    page=_PAGE,
+)
+FALLING = Message(
+    "sustained.falling", NOT_JUDGED,
+    f"{_GPU}: its rate fell by {{fall:.1%}} from the first to the last third of the load, below the power limit",
+    page=_PAGE,
+)  # fmt: skip
+
 # What a path costs them.
 ONE_NUMA_NODE = Message(
     "penalty.one_numa_node", NOT_JUDGED, "the node has one NUMA node: no second path class, so no penalty", page=_PAGE

@@ -17,6 +17,7 @@ NAMES = (
     "gpu_memory_check",
     "memory_kernels_check",
     "gemm_check",
+    "burn_check",
     "host_device_check",
     "peer_check",
     "saturation_check",

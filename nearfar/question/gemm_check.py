@@ -22,12 +22,12 @@ def nearest(node: Node) -> tuple[list[str], list[Skip]]:
     return kernels.subjects.of_paths(chosen), topology_check.unloaded(possible, left_out)
 
 
-def synthetic(paths: Iterable[str], node: Node, names: Sequence[str]) -> Document:
-    """What ``nearfar-kernels`` prints of these paths and kernels, at every size, and smaller for want of memory."""
+def synthetic(paths: Iterable[str], node: Node, quantities: Sequence[str]) -> Document:
+    """What ``nearfar-kernels`` prints of these paths, at every size, and smaller for want of memory."""
     raw, results = [], []
     for subject in paths:
         for size, smaller in itertools.product(kernels.SIZES, ("", "memory is in use")):
-            for quantity in kernels.quantities(names):
+            for quantity in quantities:
                 rate = synthetic_documents.rate("GFLOP/s" if quantity.endswith("gemm.rate") else "us")
                 raw.append({"size": size})
                 more: dict[str, Any] = {"smaller": smaller, "verified": True, "rate": rate}
@@ -44,11 +44,13 @@ QUESTION = Question(
     levels=(ACCEPT,),
     # No kernel is predicted.
     systems=("+gpu -modelled",),
-    options=("--kernels", ",".join(kernels.GEMM), "--size", "today"),
+    options=("--rate-only", "--kernels", ",".join(kernels.GEMM), "--size", "today"),
     nothing_to_ask="no GPU on this node",
     # A kernel whose library is missing is a skip of its own: a finding says which was left out without a reason.
     quantities=lambda subject: (),
     figures=lambda document, node: kernels.figures.of_compute(document),
     findings=lambda document: kernels.findings.of_run(document, kernels.GEMM),
-    synthetic=lambda node, features: synthetic(nearest(node)[0], node, kernels.GEMM),
+    synthetic=lambda node, features: synthetic(
+        nearest(node)[0], node, [f"kernel.{kernel}.rate" for kernel in kernels.GEMM]
+    ),
 )

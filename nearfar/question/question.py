@@ -72,6 +72,8 @@ class Question:
     cells: Callable[..., tuple[Sequence[Any], Sequence[Skip]]]
     #: Which runs ask it; none: it is asked by name alone.
     levels: tuple[str, ...] = ()
+    #: It takes long: of the runs of the level ``ACCEPT`` only an acceptance asks it, not a plain ``validate``.
+    acceptance_only: bool = False
     #: Which partitions have what it asks for: ReFrame's ``valid_systems``, by features.
     systems: tuple[str, ...] = ("*",)
     #: Features of a partition that change what is asked, beside those of ``systems``.

@@ -142,7 +142,11 @@ def _refuse_faults(faults: Sequence[str], system: System, cases: Sequence[Expect
 def _checks(request: Request) -> Sequence[Question]:
     if request.quick:
         return asked_at(QUICK)
-    return askable() if request.checks else [question for question in askable() if ACCEPT in question.levels]
+    if request.checks:
+        return askable()
+    return [
+        check for check in askable() if ACCEPT in check.levels and (request.acceptance or not check.acceptance_only)
+    ]
 
 
 def _chosen(request: Request) -> list[Question]:

@@ -40,7 +40,6 @@ struct Policy {
     int visits = 0;                  // to each cell; 0: as visits_for says
     int least_visits = 3;            // to a cell; see visits_for
     int most_visits = 8;
-    int solo_visits = 1;           // rounds in which the baselines of flows that compete are measured
     double between_visits = 0.25;  // seconds, at least: what disturbs a node lasts
 };
 

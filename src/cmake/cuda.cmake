@@ -18,7 +18,7 @@ include(cmake/gpu_code.cmake)
 add_library(nearfar_gpu STATIC gpu/gpu_kernels.cu kernels/gpu_stream/gpu_stream_kernels.cu gpu/memory_sizes.cpp
   kernels/beside/gemm_size.cpp)
 target_compile_options(nearfar_gpu PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>)
-target_link_libraries(nearfar_gpu PUBLIC nearfar_gpu_code gemm_gpu_code CUDA::cudart_static)
+target_link_libraries(nearfar_gpu PUBLIC nearfar_gpu_code gemm_gpu_code cuda_library_code CUDA::cudart_static)
 
 add_executable(nearfar-copy programs/nearfar_copy.cpp)
 target_link_libraries(nearfar-copy PRIVATE nearfar_gpu)

@@ -29,6 +29,7 @@ public:
     // plan_routes over buffers that are made larger first where they are too small for the rate and memory allows (buffer_for).
     std::vector<Route> fitting_routes(const Flow& flow, const FlowBuffers& keys, int threads, const Policy& policy);
 
+    // Whether this round has it already, or windows in company tell it.
     bool has_solo(const Flow& flow, ChunkLength length, int round) const;
     // A flow's rate alone, by one task, in a window of its own, over all rounds so far; at most `seconds` where this round has none yet.
     const Summary& solo(const Flow& flow, ChunkLength length, const Policy& policy, double seconds, int round);

@@ -131,8 +131,8 @@ Window plan_window(const Cell& cell, ChunkLength length, const Policy& policy, C
 class Solos {
 public:
     Solos(const Cell& cell, ChunkLength length, const Policy& policy, double seconds, CopySetting& setting)
-        : cell_(cell), length_(length), policy_(policy), baselines_(setting.baselines),
-          round_(round_of(cell, policy, setting.round)), is_first_(setting.round == 0), found_(cell.flows.size(), nullptr),
+        : cell_(cell), length_(length), policy_(policy), baselines_(setting.baselines), round_(setting.round),
+          is_first_(setting.round == 0), found_(cell.flows.size(), nullptr),
           wanted_(cell.flows.size() > 1 || cell.flows[0].tasks > 1) {
         // Those that this round knows already cost nothing; the cell itself may take as long as all that are not.
         const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(), [&](const Flow& flow) {
@@ -155,11 +155,6 @@ public:
     const Summary* of_flow(std::size_t flow) const { return found_[flow]; }
 
 private:
-    // What tasks share is compared with what one has alone, in the same rounds.
-    static int round_of(const Cell& cell, const Policy& policy, int round) {
-        return is_shared_by_tasks(cell) ? round : std::min(round, policy.solo_visits - 1);
-    }
-
     const Cell& cell_;
     ChunkLength length_;
     const Policy& policy_;

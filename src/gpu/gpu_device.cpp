@@ -100,9 +100,8 @@ std::optional<double> GpuDevice::ceiling(bool to_gpu) const {
     return {};  // POWER9 reaches its GPUs over NVLink
 #else
     if (management.c2c.value_or(false)) return {};
-    std::optional<int> gen = on_bus.max_link.gen ? on_bus.max_link.gen : management.max_link.gen;
-    std::optional<int> width = on_bus.max_link.width ? on_bus.max_link.width : management.max_link.width;
-    return pcie_ceiling(gen, width, to_gpu);
+    const PcieLink link = max_link_of(on_bus, management);
+    return pcie_ceiling(link.gen, link.width, to_gpu);
 #endif
 }
 

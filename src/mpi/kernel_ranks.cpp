@@ -96,7 +96,7 @@ private:
             if (here != world_.size()) throw WrongUse("all ranks have to be on one host: kernels are measured node by node");
             node_ = read_node(options_.gpus);
             require_cores(world_, node_, "");
-            places_ = options_.host_device ? host_places(node_) : gpu_places(node_, options_.even_if_busy);
+            places_ = options_.host_device ? host_places(node_) : gpu_places(node_, options_.even_if_busy, options_.rate_only);
             device_ = places_->of_rank(world_.mine().on_host, here);
             return {"identity", {device_.identity}};
         });

@@ -105,6 +105,7 @@ void read_gpus(hwloc_topology_t topology, Node& node) {
         if (near.size() == 1) gpu.numa_node = near.front();
         gpu.package = package_of(home);
         gpu.max_link = max_link(gpu.pci);
+        if (!gpu.uplinks.empty()) gpu.max_link = narrower(gpu.max_link, max_link(gpu.uplinks.front()));
         node.gpus.push_back(gpu);
     }
     std::sort(node.gpus.begin(), node.gpus.end(), [](const PciGpu& a, const PciGpu& b) { return a.pci < b.pci; });
@@ -149,6 +150,11 @@ std::size_t last_level_cache(hwloc_topology_t topology) {
 }
 
 }  // namespace
+
+PcieLink narrower(const PcieLink& device, const PcieLink& slot) {
+    const auto smaller = [](std::optional<int> a, std::optional<int> b) { return a && b ? std::min(a, b) : a ? a : b; };
+    return {smaller(device.gen, slot.gen), smaller(device.width, slot.width)};
+}
 
 const NumaNode* Node::numa_node(int index) const {
     for (const NumaNode& numa : numa_nodes)

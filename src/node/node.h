@@ -28,6 +28,9 @@ struct PcieLink {
     std::optional<int> width;
 };
 
+// What two ends of a link allow together.
+PcieLink narrower(const PcieLink& device, const PcieLink& slot);
+
 struct PciGpu {
     std::string pci;  // 0000:1b:00.0
     std::optional<int> numa_node;

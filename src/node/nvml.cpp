@@ -33,6 +33,13 @@ struct Process {
     unsigned gpu_instance, compute_instance;
 };
 
+struct FieldValue {
+    unsigned field, scope;
+    long long timestamp, latency;
+    int type, result;
+    unsigned long long value;
+};
+
 struct ConfidentialState {
     unsigned environment, feature, developer_tools;
 };
@@ -239,6 +246,11 @@ std::string Nvml::nvlink_remote(void* handle, unsigned link) const {
     return address != nullptr && address(handle, link, &info) == success ? normal_pci(info.bus_id) : "unknown";
 }
 
+PcieLink max_link_of(const PciGpu& on_bus, const NvmlGpu& management) {
+    const PcieLink& driver = management.max_link;
+    return {driver.gen ? driver.gen : on_bus.max_link.gen, driver.width ? driver.width : on_bus.max_link.width};
+}
+
 int nvlinks_between(const NvmlGpu& a, const std::string& pci_of_a, const NvmlGpu& b, const std::string& pci_of_b) {
     const auto lanes = [](const NvmlGpu& gpu, const std::string& to) {
         return static_cast<int>(std::count(gpu.nvlink_remotes.begin(), gpu.nvlink_remotes.end(), to));
@@ -296,6 +308,7 @@ RunningState Nvml::running_state(const std::string& pci) const {
     constexpr int sm_clock = 1;
     constexpr int memory_clock = 2;
     constexpr int of_the_chip = 0;
+    constexpr unsigned memory_temperature_field = 82;
     using Query = int(Device, int, unsigned*);
     RunningState state;
     const Device handle = device(pci);
@@ -309,6 +322,10 @@ RunningState Nvml::running_state(const std::string& pci) const {
         state.power = number * 1e-3;
     if (auto* query = symbol<Query>("nvmlDeviceGetTemperature"); query && query(handle, of_the_chip, &number) == success)
         state.temperature = static_cast<int>(number);
+    FieldValue of_memory{memory_temperature_field, 0, 0, 0, 0, 0, 0};
+    if (auto* query = symbol<int(Device, int, FieldValue*)>("nvmlDeviceGetFieldValues");
+        query && query(handle, 1, &of_memory) == success && of_memory.result == success && of_memory.value > 0)
+        state.memory_temperature = static_cast<int>(of_memory.value);
     return state;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "node/node.h"
+
 namespace nearfar {
 
 struct LinkState {
@@ -27,7 +29,7 @@ struct NvmlGpu {
     std::string trouble;  // NVML's words where it is not found or lost
     std::string uuid;
     std::string name;
-    LinkState max_link;
+    PcieLink max_link;
     std::optional<int> nvlink_generation;
     std::optional<int> nvlinks;               // active lanes
     std::vector<std::string> nvlink_remotes;  // where each active lane leads: a PCI address, or "switch"; empty: not known
@@ -39,12 +41,16 @@ struct NvmlGpu {
     std::optional<bool> confidential;   // confidential computing is on
 };
 
+// What device and slot allow: the driver's word before the bus's, number by number.
+PcieLink max_link_of(const PciGpu& on_bus, const NvmlGpu& management);
+
 // What a GPU's clocks, power and temperature are at a moment; everything may be unknown.
 struct RunningState {
     std::optional<int> sm_clock;
     std::optional<int> memory_clock;
     std::optional<double> power;
     std::optional<int> temperature;
+    std::optional<int> memory_temperature;
 };
 
 // A counter of a GPU's links: of one NVLink, or of PCIe where `nvlink` is nothing.

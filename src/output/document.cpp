@@ -58,10 +58,7 @@ void write_gpu(Json& json, int index, const DocumentGpu& gpu) {
     optional_field(json, "package", gpu.on_bus.package);
     write_words(json, "uplinks", gpu.on_bus.uplinks);
     json.key("link");
-    PcieLink link = gpu.on_bus.max_link;
-    if (!link.gen) link.gen = gpu.management.max_link.gen;
-    if (!link.width) link.width = gpu.management.max_link.width;
-    write_link(json, link);
+    write_link(json, max_link_of(gpu.on_bus, gpu.management));
     optional_field(json, "nvlink_generation", gpu.management.nvlink_generation);
     optional_field(json, "nvlinks", gpu.management.nvlinks);
     optional_field(json, "memory", gpu.management.memory);

@@ -1,5 +1,6 @@
 // nearfar-kernels: kernels with their transfers, from the memory of a NUMA node to a GPU and back; by `saxpy`, how well ranks are balanced.
 #include <cstdio>
+#include <string>
 
 #include "kernels/level_one/kernels_run.h"
 #include "kernels/level_one/placed_kernel.h"
@@ -25,8 +26,12 @@ int measure_alone(const KernelsOptions& options) {
     const std::string cuda = options.host_device ? "" : cuda_of_kernels();
     Supervised how = supervised({name, options.words, utc_now(), "", cuda, false, {}}, options, options.hang_seconds);
     how.with_gpus = !options.host_device;
-    return supervise(how,
-                     [&](Teller& teller, const Rest* rest, double gone) { run_kernels(options, how.run, teller, rest, gone); });
+    return supervise(how, [&](Teller& teller, const Rest* rest, double gone) {
+        if (options.sustain > 0)
+            run_sustained(options, how.run, teller, rest);
+        else
+            run_kernels(options, how.run, teller, rest, gone);
+    });
 }
 
 }  // namespace
@@ -48,6 +53,8 @@ int main(int argc, char** argv) {
             if (first) say(options.help ? kernels_help() : version());
             return 0;
         }
+        if (options.sustain > 0 && measures_as_rank(options))
+            throw WrongUse("--sustain loads all GPUs from one process: start it without mpirun and --binding");
         if (options.list) return list_kernels(options);
         return measures_as_rank(options) ? measure_kernel_ranks(argc, argv, options) : measure_alone(options);
     });

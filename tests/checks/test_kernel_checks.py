@@ -20,6 +20,10 @@ sys.path.insert(0, {str(CHECKOUT)!r})
 from tests.support import kernel_documents as made
 words, case = sys.argv[1:], os.environ["FAKE_CASE"]
 assert "--json" in words and "--absent-fails" in words
+if "--sustain" in words:
+    assert words[words.index("--sustain") + 1] == "2" and words[words.index("--kernels") + 1] == "bf16gemm"
+    print(json.dumps(made.raw(made.node_type(), made.sustained_of("g0", "g1", "g2"))))
+    sys.exit()
 names = words[words.index("--kernels") + 1].split(",") if "--kernels" in words else list(made.TABLE)
 size = words[words.index("--size") + 1] if "--size" in words else "paper"
 node, results, skipped = made.node_type(), [], []
@@ -109,3 +113,22 @@ def test_a_rate_below_its_reference_fails(tmp_path: Path) -> None:
     assert {metric["verdict"] for name, metric in metrics.items() if "sgemm" in name} == {"FAIL"}, said
     assert {metric["verdict"] for name, metric in metrics.items() if "dgemm" in name} == {NOT_JUDGED}
     assert "tuned: 900.0 GFLOP/s" in metrics["device_local.g0.sgemm_today_rate"]["reason"]
+
+
+def test_gpus_at_full_load_are_judged_by_their_references(tmp_path: Path) -> None:
+    """GPU 2 is slow; as long as the check says, each second is known."""
+    row = "burn_check: {$index: ['$dev.gpu.model'], Tesla M2070: {device_local.bf16gemm_sustained_rate: [700000, -0.05, null, GFLOP/s]}}\n"
+    partition = (
+        "  - {name: load, node_type: keeneland, features: [gpu], env_vars: {FAKE_CASE: good}, references: mine}\n"
+    )
+    references = {"mine": REFERENCES.partition("gemm_check")[0] + row}
+    verdicts, _ = judged(
+        tmp_path, partition, "burn_check", "-S", "burn_check.sustain=2", programs={"nearfar-kernels": FAKE_KERNELS}, references=references
+    )  # fmt: skip
+    made = verdicts["load"]
+    assert [(each["name"], each["verdict"]) for each in made["metrics"]] == [
+        ("device_local.g0.bf16gemm_sustained_rate", "PASS"),
+        ("device_local.g1.bf16gemm_sustained_rate", "PASS"),
+        ("device_local.g2.bf16gemm_sustained_rate", "FAIL"),
+    ]
+    assert findings(made, "products") == [("PASS", "sustained.all_right", {"products": 3000, "gpus": 3, "seconds": 2})]

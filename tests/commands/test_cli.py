@@ -156,6 +156,12 @@ def test_validate_list_runs_nothing(tmp_path: object) -> None:
     assert os.listdir(str(tmp_path)) == []
 
 
+def test_only_an_acceptance_has_what_takes_long(tmp_path: Path) -> None:
+    for words, times in (((), 0), (("--acceptance",), 1)):
+        done = nearfar("validate", "--system", "h200-vm", "--list", *words, NEARFAR_STATE=str(tmp_path))
+        assert done.stdout.count("burn_check @h200-vm:gpu") == times
+
+
 def test_a_locale_without_the_character_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))

@@ -34,7 +34,9 @@ def test_products_are_told_in_operations_and_in_no_total(emulated: Emulated) -> 
     assert copy["rate"]["unit"] == result["total"]["unit"] == "GB/s" and products["rate"]["unit"] == "GFLOP/s"
     assert result["total"]["median"] == pytest.approx(copy["rate"]["median"], rel=0.01), "products are no bytes"
     assert products["solo"]["unit"] == "GFLOP/s" and products["solo"]["median"] > 0, "alone, on the same code path"
-    assert products["rate"]["n"] == copy["rate"]["n"], "in the same windows"
+    assert products["rate"]["n"] == copy["rate"]["n"] == products["solo"]["n"], (
+        "in the same windows, and alone in the same rounds"
+    )
 
 
 def test_stream_beside_copies_is_counted_with_them(emulated: Emulated) -> None:

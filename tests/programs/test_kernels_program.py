@@ -15,7 +15,8 @@ from tests.support.launchers import mpirun
 
 QUANTITIES = ("in", "compute", "out", "total", "overlapped", "rate")
 OWN = ("reduction", "scan", "sort", "triad", "stencil", "md")
-LIBRARIES = ("sgemm", "dgemm", "bf16gemm", "sfft", "dfft", "spmv")
+GEMM = ("sgemm", "dgemm", "bf16gemm")
+LIBRARIES = (*GEMM, "sfft", "dfft", "spmv")
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +82,31 @@ def test_a_wrong_answer_fails(emulated: Emulated, kernel: str) -> None:
     document = measured(emulated, f"g0.n0/{kernel}", code=1, settings="wrong=3")
     assert [(entry["cell"], entry["code"]) for entry in document["failed"]] == [(f"g0.n0/{kernel}/small", "wrong_data")]
     assert not document["results"]
+
+
+@pytest.mark.parametrize("kernel", GEMM)
+def test_products_are_exact_and_without_transfers_only_the_rate_is_measured(emulated: Emulated, kernel: str) -> None:
+    words = (f"g0.n0/{kernel}", "--rate-only")
+    document = measured(emulated, *words)
+    (rate,) = document["results"]
+    launches = rate["verified"]["bytes"] / rate["out_bytes"]
+    assert rate["quantity"] == f"kernel.{kernel}.rate" and launches >= rate["flows"][0]["rate"]["n"] == 4
+    document = measured(emulated, *words, code=1, settings="wrong_product=5,wrong_by=0.001,wrong_only=1")
+    assert "exact" in document["failed"][0]["reason"]
+
+
+@pytest.mark.parametrize("launch", range(2, 8))
+def test_a_wrong_product_in_one_launch_fails(emulated: Emulated, launch: int) -> None:
+    """The first is the exact one; the second is what the others have to be, the third tells how long one takes."""
+    settings = f"wrong_product=5,wrong_by=0.001,wrong_only={launch}"
+    document = measured(emulated, "g0.n0/sgemm", "--rate-only", code=1, settings=settings)
+    assert [entry["code"] for entry in document["failed"]] == ["wrong_data"]
+
+
+def test_only_products_go_without_transfers(emulated: Emulated) -> None:
+    command = [str(emulated.programs / "emulated-kernels"), "--rate-only", "g0.n0/triad"]
+    ended = emulated.start(command, 1, "")
+    assert ended.code == 2 and "triad is none" in ended.errors
 
 
 def test_results_that_never_come_back_fail(emulated: Emulated) -> None:

@@ -138,5 +138,8 @@ def test_a_numa_node_of_one_core_has_no_part_of_its_cores() -> None:
     node = replace(node, numa_nodes=(node.numa_nodes[0], alone), cores=((8, 9),))
     asked = [str(cell) for cell in question.named("memory_kernels_check").cells(node)[0]]
     assert "c0:n0/triad/one" in asked and not [cell for cell in asked if cell.startswith("c1:n1/triad/")]
+    for cores, shares in ((2, {"one"}), (3, {"one", "butone"}), (4, {"one", "half", "butone"})):
+        some = question.named("memory_kernels_check").cells(replace(node, allowed_cpus=tuple(range(cores))))[0]
+        assert {flow.cores for cell in some for flow in cell.flows if flow.cores} == shares, "each number of cores once"
     fewer = replace(node, allowed_cpus=(0,))
     assert not [cell for cell in question.named("memory_kernels_check").cells(fewer)[0] if "triad" in str(cell)]

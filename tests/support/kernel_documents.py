@@ -71,6 +71,19 @@ def results_of(
     ]
 
 
+def sustained_of(*gpus: str) -> list[dict[str, Any]]:
+    """Two seconds at full load, of which the last GPU computes half."""
+    rates = {gpu: 350e3 if gpu == gpus[-1] else 700e3 for gpu in gpus}
+    return [
+        {
+            "quantity": kernels.sustained.QUANTITY, "cell": gpu, "kernel": "bf16gemm", "converged": True, "verified": {"bytes": 1},
+            "series": [{"at": at, "rate": each, "products": 500, "wrong": 0, "throttle": ["sw_power_cap"]} for at in (1.0, 2.0)],
+            "flows": [{"flow": gpu, "rate": {**rate("GFLOP/s", each), "n": 2, "samples": [each, each]}}],
+        }
+        for gpu, each in rates.items()
+    ]  # fmt: skip
+
+
 def matrix_of(node: NodeType) -> list[dict[str, Any]]:
     """The lone copies of the host-device matrix, by the model."""
     cells = [

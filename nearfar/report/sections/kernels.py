@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from markupsafe import Markup
 
 from nearfar import kernels
-from nearfar.kernels import KernelPenalty, KernelRun
+from nearfar.kernels import KernelPenalty, KernelRun, SustainedRun
 from nearfar.measurement import Document, Rate, from_raw
 from nearfar.report.charts import densities
 from nearfar.report.figures import class_words, number, percent, plural, unit_words
@@ -40,6 +41,8 @@ def kernel_part(document: Mapping[str, Any]) -> KernelPart:
     whole = _read(document)
     if whole is None:
         return KernelPart()
+    if loaded := kernels.sustained.runs(whole):
+        return KernelPart((_sustained(loaded),))
     runs = kernels.runs(whole)
     if {run.kernel for run in runs} <= set(kernels.GEMM):
         return KernelPart((_computed(runs),))
@@ -55,6 +58,9 @@ def line(document: Mapping[str, Any]) -> str | None:
     whole = _read(document)
     if whole is None:
         return None
+    if loaded := kernels.sustained.runs(whole):
+        seconds = max(len(run.seconds) for run in loaded)
+        return f"{loaded[0].kernel} {_range([run.rate.value / 1e3 for run in loaded])} TFLOP/s for {seconds} s"
     runs = kernels.runs(whole)
     found = [each for each in kernels.penalties.of_document(whole, whole.node) if each.what == "total"]
     if found:
@@ -64,16 +70,17 @@ def line(document: Mapping[str, Any]) -> str | None:
     for kernel in kernels.GEMM:
         rates = [rate for run in runs if run.kernel == kernel and (rate := run.rate("rate")) is not None]
         if rates:
-            values = [rate.value / 1e3 for rate in rates]
-            span = number(min(values)) + (
-                f"–{number(max(values))}" if number(min(values)) != number(max(values)) else ""
-            )
-            told.append(f"{kernel} {span}")
+            told.append(f"{kernel} {_range([rate.value / 1e3 for rate in rates])}")
     return (
         f"{', '.join(told)} TFLOP/s"
         if told
         else f"{plural(len({run.kernel for run in runs}), 'kernel')}, no second path class"
     )
+
+
+def _range(values: Sequence[float]) -> str:
+    least, most = number(min(values)), number(max(values))
+    return least if least == most else f"{least}–{most}"
 
 
 def _of(each: KernelPenalty) -> str:
@@ -129,6 +136,32 @@ def _computed(runs: Sequence[KernelRun]) -> TextTable:
         rows.append((label, _amount(run.rate("rate")), clock, power, heat, ", ".join(state.throttle) or "–"))
     columns = ("rate", "clock", "power", "temperature", "clocks held down by")
     return TextTable("Matrix products", "the kernel alone, and the GPU while it ran", columns, tuple(rows))
+
+
+def _sustained(loaded: Sequence[SustainedRun]) -> TextTable:
+    """A row for each GPU."""
+    rows = []
+    for run in loaded:
+        clocks = [run.over("sm_clock_mhz", of) for of in (median, min)]
+        heat = [run.most(key) for key in ("temperature_c", "memory_temperature_c")]
+        rows.append((
+            f"g{run.gpu}: {run.kernel}", _amount(run.rate), _both(clocks, "MHz"), _both([run.state.power], "W"), _both(heat, "°C"),
+            ", ".join(run.state.throttle) or "–", f"{run.wrong_seconds} of {len(run.seconds)}",
+        ))  # fmt: skip
+    columns = (
+        "rate",
+        "clock, median / least",
+        "power, most",
+        "GPU / memory, hottest",
+        "clocks held down by",
+        "seconds with a wrong result",
+    )
+    return TextTable("All GPUs at full load", "exact products, each of them checked", columns, tuple(rows))
+
+
+def _both(values: Sequence[float | None], unit: str) -> str:
+    known = [f"{value:.0f}" for value in values if value is not None]
+    return f"{' / '.join(known)} {unit}" if known else "–"
 
 
 def _chart(found: Sequence[KernelPenalty], classes: Sequence[str]) -> Markup:

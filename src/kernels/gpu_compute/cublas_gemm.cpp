@@ -32,7 +32,8 @@ const Cublas& cublas() {
 
 class CublasGemm : public GpuCompute {
 public:
-    CublasGemm(const ProblemShape& shape, cudaStream_t stream) : shape_(shape), side_(static_cast<int>(shape.n)) {
+    CublasGemm(const ProblemShape& shape, cudaStream_t stream, bool adds)
+        : shape_(shape), side_(static_cast<int>(shape.n)), kept_(adds ? 1 : 0) {
         cublas().library.check(cublas().create(&handle_), "cublasCreate");
         cublas().library.check(cublas().set_stream(handle_, stream), "cublasSetStream");
     }
@@ -43,6 +44,7 @@ public:
 private:
     ProblemShape shape_;
     int side_;
+    float kept_;  // of what the results were: all or nothing
     cublasHandle_t handle_ = nullptr;
 
     cublasStatus_t multiply(const void* in, void* out) const {
@@ -52,24 +54,23 @@ private:
         const void* const b = static_cast<const char*>(in) + matrix;
         if (shape_.kernel == "dgemm") {
             const double one = 1;
-            const double nought = 0;
+            const double kept = kept_;
             return cublas().dgemm(handle_, plain, plain, n, n, n, &one, static_cast<const double*>(in), n,
-                                  static_cast<const double*>(b), n, &nought, static_cast<double*>(out), n);
+                                  static_cast<const double*>(b), n, &kept, static_cast<double*>(out), n);
         }
         const float one = 1;
-        const float nought = 0;
         if (shape_.kernel == "sgemm")
             return cublas().sgemm(handle_, plain, plain, n, n, n, &one, static_cast<const float*>(in), n,
-                                  static_cast<const float*>(b), n, &nought, static_cast<float*>(out), n);
-        return cublas().gemm_ex(handle_, plain, plain, n, n, n, &one, in, CUDA_R_16BF, n, b, CUDA_R_16BF, n, &nought, out,
+                                  static_cast<const float*>(b), n, &kept_, static_cast<float*>(out), n);
+        return cublas().gemm_ex(handle_, plain, plain, n, n, n, &one, in, CUDA_R_16BF, n, b, CUDA_R_16BF, n, &kept_, out,
                                 CUDA_R_32F, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     }
 };
 
 }  // namespace
 
-std::unique_ptr<GpuCompute> make_cublas_gemm(const ProblemShape& shape, cudaStream_t stream) {
-    return std::make_unique<CublasGemm>(shape, stream);
+std::unique_ptr<GpuCompute> make_cublas_gemm(const ProblemShape& shape, cudaStream_t stream, bool adds) {
+    return std::make_unique<CublasGemm>(shape, stream, adds);
 }
 
 }  // namespace nearfar
@@ -80,7 +81,7 @@ std::unique_ptr<GpuCompute> make_cublas_gemm(const ProblemShape& shape, cudaStre
 
 namespace nearfar {
 
-std::unique_ptr<GpuCompute> make_cublas_gemm(const ProblemShape&, cudaStream_t) { refuse_library("cuBLAS"); }
+std::unique_ptr<GpuCompute> make_cublas_gemm(const ProblemShape&, cudaStream_t, bool) { refuse_library("cuBLAS"); }
 
 }  // namespace nearfar
 

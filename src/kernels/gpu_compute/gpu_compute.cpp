@@ -24,12 +24,13 @@ private:
 
 class Stencil : public GpuCompute {
 public:
-    Stencil(const ProblemShape& shape, cudaStream_t stream) : n_(shape.n), stream_(stream), between_(shape.out_bytes) {}
+    Stencil(const ProblemShape& shape, cudaStream_t stream)
+        : n_(shape.n), passes_(shape.passes), stream_(stream), between_(shape.out_bytes) {}
     void queue(const void* in, void* out) override {
         auto* to = static_cast<float*>(between_.data());
         auto* next = static_cast<float*>(out);
         const auto* from = static_cast<const float*>(in);
-        for (int pass = 0; pass < stencil_passes; ++pass) {
+        for (int pass = 0; pass < passes_; ++pass) {
             queue_nine_points(from, to, n_, stream_);
             from = to;
             std::swap(to, next);
@@ -38,6 +39,7 @@ public:
 
 private:
     std::size_t n_;
+    int passes_;
     cudaStream_t stream_;
     DeviceScratch between_;
 };

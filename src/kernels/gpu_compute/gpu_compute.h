@@ -27,7 +27,8 @@ public:
 std::unique_ptr<GpuCompute> make_gpu_compute(const ProblemShape& shape, cudaStream_t stream);
 
 // By library.
-std::unique_ptr<GpuCompute> make_cublas_gemm(const ProblemShape& shape, cudaStream_t stream);
+// `adds`: the product is added to what the results are.
+std::unique_ptr<GpuCompute> make_cublas_gemm(const ProblemShape& shape, cudaStream_t stream, bool adds = false);
 std::unique_ptr<GpuCompute> make_cufft(const ProblemShape& shape, cudaStream_t stream);
 std::unique_ptr<GpuCompute> make_cusparse_spmv(const ProblemShape& shape, cudaStream_t stream);
 

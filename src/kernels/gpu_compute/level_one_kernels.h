@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/problems/gemm.h"
 #include "kernels/problems/own_kernels.h"
 
 namespace nearfar {
@@ -14,6 +15,20 @@ void queue_triad(const float* a, const float* b, float* c, std::size_t n, cudaSt
 // One pass over an n × n field.
 void queue_nine_points(const float* from, float* to, std::size_t n, cudaStream_t stream);
 void queue_lennard_jones(const MdAtom* atoms, const int* list, MdAtom* forces, std::size_t n, MdBox box, cudaStream_t stream);
+
+// n elements of matrices: of float, double and Bf16.
+template <typename T>
+void queue_operands(T* to, std::size_t n, Operands operands, cudaStream_t stream);
+// Adds an n × n matrix, column by column, times a vector to `product`.
+template <typename T>
+void queue_times(const T* matrix, const double* vector, double* product, std::size_t n, Operands operands, cudaStream_t stream);
+// Adds to `count` how many of these words differ.
+void queue_differences(const std::uint32_t* a, const std::uint32_t* b, std::size_t words, unsigned long long* count,
+                       cudaStream_t stream);
+
+// Adds to `right` how many of n elements are `times` those of a product.
+void queue_count_right(const void* sum, const void* product, std::size_t n, bool are_doubles, double times,
+                       unsigned long long* right, cudaStream_t stream);
 
 // CUB's take scratch memory, as much of it as they say.
 std::size_t reduction_scratch(std::size_t n);

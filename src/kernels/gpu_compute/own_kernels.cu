@@ -1,4 +1,6 @@
-// triad, the nine-point stencil and Lennard-Jones.
+// triad, the nine-point stencil and Lennard-Jones; what makes and checks matrix products.
+#include <algorithm>
+
 #include "gpu/gpu_call.h"
 #include "kernels/gpu_compute/level_one_kernels.h"
 
@@ -6,6 +8,8 @@ namespace nearfar {
 namespace {
 
 constexpr unsigned threads = 256;
+constexpr unsigned columns_each = 128;
+constexpr unsigned most_blocks = 4096;
 constexpr unsigned tile_width = 64;
 constexpr unsigned tile_height = 4;
 
@@ -33,7 +37,81 @@ __global__ void lennard_jones_kernel(const MdAtom* __restrict__ atoms, const int
     forces[i] = {force.x, force.y, force.z, 0};
 }
 
+template <typename T>
+__global__ void operands_kernel(T* __restrict__ to, std::size_t n, Operands operands) {
+    const std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
+    if (i < n) set(to[i], operand(operands, i));
+}
+
+// A thread has a row of some columns.
+template <typename T>
+__global__ void times_kernel(const T* __restrict__ matrix, const double* __restrict__ vector, double* __restrict__ product,
+                             std::size_t n, Operands operands) {
+    const std::size_t row = std::size_t{blockIdx.x} * threads + threadIdx.x;
+    const std::size_t first = std::size_t{blockIdx.y} * columns_each;
+    if (row >= n) return;
+    double sum = 0;
+    for (std::size_t column = first; column < first + columns_each && column < n; ++column)
+        sum += summand(operands, number(matrix[column * n + row])) * vector[column];
+    atomicAdd(product + row, sum);
+}
+
+__global__ void differences_kernel(const std::uint32_t* __restrict__ a, const std::uint32_t* __restrict__ b, std::size_t words,
+                                   unsigned long long* count) {
+    unsigned differing = 0;
+    for (std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x; i < words; i += std::size_t{gridDim.x} * threads)
+        differing += a[i] != b[i] ? 1 : 0;
+    if (differing > 0) atomicAdd(count, differing);
+}
+
+template <typename T>
+__global__ void count_right_kernel(const T* __restrict__ sum, const T* __restrict__ product, std::size_t n, double times,
+                                   unsigned long long* right) {
+    unsigned long long mine = 0;
+    for (std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x; i < n; i += std::size_t{gridDim.x} * threads)
+        mine += static_cast<double>(sum[i]) == times * static_cast<double>(product[i]) ? 1 : 0;
+    for (int lanes = warpSize / 2; lanes > 0; lanes /= 2) mine += __shfl_down_sync(~0U, mine, lanes);
+    if (threadIdx.x % warpSize == 0) atomicAdd(right, mine);
+}
+
 }  // namespace
+
+template <typename T>
+void queue_operands(T* to, std::size_t n, Operands operands, cudaStream_t stream) {
+    operands_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(to, n, operands);
+    check(cudaGetLastError(), "operands");
+}
+template void queue_operands(float*, std::size_t, Operands, cudaStream_t);
+template void queue_operands(double*, std::size_t, Operands, cudaStream_t);
+template void queue_operands(Bf16*, std::size_t, Operands, cudaStream_t);
+
+template <typename T>
+void queue_times(const T* matrix, const double* vector, double* product, std::size_t n, Operands operands, cudaStream_t stream) {
+    const dim3 grid(blocks_for(n, threads), blocks_for(n, columns_each));
+    times_kernel<<<grid, threads, 0, stream>>>(matrix, vector, product, n, operands);
+    check(cudaGetLastError(), "times");
+}
+template void queue_times(const float*, const double*, double*, std::size_t, Operands, cudaStream_t);
+template void queue_times(const double*, const double*, double*, std::size_t, Operands, cudaStream_t);
+template void queue_times(const Bf16*, const double*, double*, std::size_t, Operands, cudaStream_t);
+
+void queue_differences(const std::uint32_t* a, const std::uint32_t* b, std::size_t words, unsigned long long* count,
+                       cudaStream_t stream) {
+    differences_kernel<<<std::min(blocks_for(words, threads), most_blocks), threads, 0, stream>>>(a, b, words, count);
+    check(cudaGetLastError(), "differences");
+}
+
+void queue_count_right(const void* sum, const void* product, std::size_t n, bool are_doubles, double times,
+                       unsigned long long* right, cudaStream_t stream) {
+    const unsigned blocks = std::min(blocks_for(n, threads), most_blocks);
+    if (are_doubles)
+        count_right_kernel<<<blocks, threads, 0, stream>>>(static_cast<const double*>(sum), static_cast<const double*>(product),
+                                                           n, times, right);
+    else
+        count_right_kernel<<<blocks, threads, 0, stream>>>(static_cast<const float*>(sum), static_cast<const float*>(product), n,
+                                                           times, right);
+    check(cudaGetLastError(), "count_right");
+}
 
 void queue_triad(const float* a, const float* b, float* c, std::size_t n, cudaStream_t stream) {
     const std::size_t fours = n / 4;

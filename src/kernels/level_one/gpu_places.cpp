@@ -17,6 +17,9 @@
 #include "gpu/rank_gpu.h"
 #include "kernels/gpu_compute/cuda_library.h"
 #include "kernels/gpu_compute/gpu_compute.h"
+#include "kernels/gpu_compute/level_one_kernels.h"
+#include "kernels/gpu_compute/product_check.h"
+#include "kernels/level_one/gpu_sets.h"
 #include "kernels/level_one/host_operands.h"
 #include "kernels/level_one/placed_kernel.h"
 #include "node/cpus.h"
@@ -25,76 +28,32 @@
 namespace nearfar {
 namespace {
 
-constexpr int sets = HostOperands::results;  // of memory, each with a stream
-constexpr std::size_t alignment = 256;
-constexpr std::size_t left_free = std::size_t{256} << 20;  // for what libraries take
+constexpr int sets = GpuSets::sets;
 constexpr int poison = 0xff;
-
-std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
-
-std::size_t needed(const ProblemShape& shape) { return sets * (aligned(shape.in_bytes) + aligned(shape.out_bytes)); }
-
-// Streams, events and memory of a GPU, which its kernels share one after the other.
-class GpuSets {
-public:
-    // For the largest of these problems that fits.
-    GpuSets(const GpuDevice& gpu, const std::vector<ProblemShape>& shapes) : gpu_(gpu) {
-        check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
-        for (cudaStream_t& stream : streams_)
-            check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
-        for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "cudaEventCreate");
-        std::size_t free = 0;
-        std::size_t total = 0;
-        check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-        for (const ProblemShape& shape : shapes)
-            if (needed(shape) + left_free <= free) bytes_ = std::max(bytes_, needed(shape));
-        if (bytes_ > 0) check(cudaMalloc(reinterpret_cast<void**>(&memory_), bytes_), "device memory");
-    }
-    ~GpuSets() {
-        if (cudaSetDevice(gpu_.ordinal) != cudaSuccess) return;
-        for (const cudaEvent_t event : events_)
-            if (event != nullptr) cudaEventDestroy(event);
-        for (const cudaStream_t stream : streams_)
-            if (stream != nullptr) cudaStreamDestroy(stream);
-        cudaFree(memory_);
-    }
-    GpuSets(const GpuSets&) = delete;
-    GpuSets& operator=(const GpuSets&) = delete;
-
-    void require(const ProblemShape& shape) const {
-        if (needed(shape) > bytes_)
-            throw Prevented("no_memory", shape.text() + " needs " + std::to_string(needed(shape) >> 20) + " MiB of " +
-                                             gpu_.name() + "'s memory: less is free");
-    }
-    cudaStream_t stream(int set) const { return streams_[static_cast<std::size_t>(set)]; }
-    cudaEvent_t event(int which) const { return events_[static_cast<std::size_t>(which)]; }
-    char* in(const ProblemShape& shape, int set) const { return memory_ + static_cast<std::size_t>(set) * needed(shape) / sets; }
-    char* out(const ProblemShape& shape, int set) const { return in(shape, set) + aligned(shape.in_bytes); }
-
-private:
-    const GpuDevice& gpu_;
-    std::array<cudaStream_t, sets> streams_{};
-    std::array<cudaEvent_t, 4> events_{};
-    char* memory_ = nullptr;
-    std::size_t bytes_ = 0;
-};
 
 class GpuKernel : public PlacedKernel {
 public:
-    GpuKernel(const Problem& problem, HostOperands& operands, const GpuDevice& gpu, const Nvml& nvml, GpuSets& memory)
-        : problem_(problem), operands_(operands), gpu_(gpu), nvml_(nvml), memory_(memory) {
-        operands.require(shape());
+    // `operands`: null where they are made on the GPU and nothing is transferred.
+    GpuKernel(const Problem& problem, HostOperands* operands, std::vector<int> cpus, const GpuDevice& gpu, const Nvml& nvml,
+              GpuSets& memory)
+        : problem_(problem), operands_(operands), cpus_(std::move(cpus)), gpu_(gpu), nvml_(nvml), memory_(memory) {
+        if (operands_ != nullptr) operands_->require(shape());
         memory.require(shape());
         make_current();
         for (int set = 0; set < sets; ++set) computes_[index(set)] = make_gpu_compute(shape(), memory.stream(set));
+        if (shape().is_product()) products_ = std::make_unique<ProductCheck>(shape(), memory.stream(0));
     }
     ~GpuKernel() override { cudaSetDevice(gpu_.ordinal); }  // before what is freed there
 
     void begin() override {
         gpu_.require();
-        cpus_ = bind_thread(operands_.cpus());
+        bound_ = bind_thread(cpus_);
         make_current();
-        operands_.prepare(problem_);
+        calls_ = 0;
+        check(cudaMemsetAsync(memory_.count(), 0, sizeof *memory_.count(), memory_.stream(0)), "cudaMemset");
+        if (products_) products_->require_exact(*computes_[0], memory_.in(shape(), 0), memory_.out(shape(), 0));
+        if (operands_ == nullptr) return make_product();
+        operands_->prepare(problem_);
         for (int set = 0; set < sets; ++set) {
             check(cudaMemsetAsync(memory_.out(shape(), set), poison, shape().out_bytes, memory_.stream(set)), "cudaMemset");
             queue_in(set);
@@ -103,6 +62,8 @@ public:
             check(cudaStreamSynchronize(memory_.stream(set)), shape().kernel.c_str());
         }
     }
+
+    bool transfers() const override { return operands_ != nullptr; }
 
     CallTimes call() override {
         const double begin = now();
@@ -133,19 +94,38 @@ public:
         return between(0, 1) / (even - sets);
     }
 
+    // Each call has a place of its own for its results, which are compared with those of set 0 once the time is taken.
     double compute(int times, const std::function<void()>& meanwhile) override {
-        record(0, 0);
-        for (int i = 0; i < times; ++i) queue_compute(0);
-        record(1, 0);
-        meanwhile();
-        check(cudaStreamSynchronize(memory_.stream(0)), shape().kernel.c_str());
-        return between(0, 1) / times;
+        const int places = shape().repeats ? memory_.places(shape()) : times;
+        double seconds = 0;
+        for (int done = 0; done < times; done += places) {
+            const int together = std::min(places, times - done);
+            if (shape().repeats)
+                check(cudaMemsetAsync(memory_.place(shape(), 0), poison,
+                                      static_cast<std::size_t>(memory_.place(shape(), together) - memory_.place(shape(), 0)),
+                                      memory_.stream(0)),
+                      "cudaMemset");
+            record(0, 0);
+            for (int i = 0; i < together; ++i) computes_[0]->queue(memory_.in(shape(), 0), result(i));
+            record(1, 0);
+            if (done == 0) meanwhile();
+            for (int i = 0; i < together && shape().repeats; ++i)
+                queue_differences(reinterpret_cast<const std::uint32_t*>(memory_.out(shape(), 0)),
+                                  reinterpret_cast<const std::uint32_t*>(result(i)), shape().out_bytes / sizeof(std::uint32_t),
+                                  memory_.count(), memory_.stream(0));
+            check(cudaStreamSynchronize(memory_.stream(0)), shape().kernel.c_str());
+            seconds += between(0, 1);
+        }
+        calls_ += times;
+        return seconds / times;
     }
 
     Verified verify() override {
         Verified verified;
-        for (int set = 0; set < sets; ++set)
-            verified.add(problem_.verify(operands_.in(), operands_.out(shape(), set), operands_.team()));
+        if (operands_ != nullptr)
+            for (int set = 0; set < sets; ++set)
+                verified.add(problem_.verify(operands_->in(), operands_->out(shape(), set), operands_->team()));
+        if (shape().repeats) verified.add(require_same());
         return verified;
     }
 
@@ -155,30 +135,55 @@ public:
                         nvml_.uncorrected_errors(pci)};
     }
 
-    std::vector<int> cpus() const override { return cpus_; }
-    std::vector<int> memory_nodes() const override { return operands_.memory_nodes(); }
+    std::vector<int> cpus() const override { return bound_; }
+    std::vector<int> memory_nodes() const override {
+        return operands_ != nullptr ? operands_->memory_nodes() : std::vector<int>{};
+    }
 
 private:
     const Problem& problem_;
-    HostOperands& operands_;
+    HostOperands* operands_;
+    std::vector<int> cpus_;
     const GpuDevice& gpu_;
     const Nvml& nvml_;
     GpuSets& memory_;
     std::array<std::unique_ptr<GpuCompute>, sets> computes_;
-    std::vector<int> cpus_;
+    std::unique_ptr<ProductCheck> products_;  // of matrices alone
+    std::vector<int> bound_;
+    int calls_ = 0;  // that were compared
 
     static std::size_t index(int set) { return static_cast<std::size_t>(set); }
     const ProblemShape& shape() const { return problem_.shape(); }
     void make_current() const { check(cudaSetDevice(gpu_.ordinal), "cudaSetDevice"); }
+    char* result(int call) const { return shape().repeats ? memory_.place(shape(), call) : memory_.out(shape(), 0); }
+
+    // The results that others are compared with.
+    void make_product() const {
+        products_->queue_operands(memory_.in(shape(), 0), Operands::fractions);
+        queue_compute(0);
+        products_->require(memory_.in(shape(), 0), memory_.out(shape(), 0), Operands::fractions);
+    }
+
+    Verified require_same() const {
+        unsigned long long different = 0;
+        check(cudaMemcpyAsync(&different, memory_.count(), sizeof different, cudaMemcpyDeviceToHost, memory_.stream(0)),
+              "a count to the host");
+        check(cudaStreamSynchronize(memory_.stream(0)), shape().kernel.c_str());
+        if (different > 0)
+            throw Failure("wrong_data", shape().text() + ": the results of " + std::to_string(calls_) +
+                                            " calls are not those of the first, of the same operands (words that differ: " +
+                                            std::to_string(different) + ")");
+        return {shape().out_bytes * static_cast<std::size_t>(calls_), 0, 0};
+    }
 
     void queue_in(int set) const {
-        check(cudaMemcpyAsync(memory_.in(shape(), set), operands_.in(), shape().in_bytes, cudaMemcpyHostToDevice,
+        check(cudaMemcpyAsync(memory_.in(shape(), set), operands_->in(), shape().in_bytes, cudaMemcpyHostToDevice,
                               memory_.stream(set)),
               "operands to the GPU");
     }
     void queue_compute(int set) const { computes_[index(set)]->queue(memory_.in(shape(), set), memory_.out(shape(), set)); }
     void queue_out(int set) const {
-        check(cudaMemcpyAsync(operands_.out(shape(), set), memory_.out(shape(), set), shape().out_bytes, cudaMemcpyDeviceToHost,
+        check(cudaMemcpyAsync(operands_->out(shape(), set), memory_.out(shape(), set), shape().out_bytes, cudaMemcpyDeviceToHost,
                               memory_.stream(set)),
               "results to the host");
     }
@@ -190,7 +195,8 @@ private:
 
 class GpuPlaces : public KernelPlaces {
 public:
-    GpuPlaces(const Node& node, bool even_if_busy) : node_(node), gpus_(find_gpus(node, nvml_, start_cuda(), even_if_busy)) {}
+    GpuPlaces(const Node& node, bool even_if_busy, bool rate_only)
+        : node_(node), rate_only_(rate_only), gpus_(find_gpus(node, nvml_, start_cuda(), even_if_busy)) {}
     ~GpuPlaces() override {
         for (const auto& [place, operands] : operands_)
             if (operands) cudaHostUnregister(operands->in());
@@ -208,11 +214,10 @@ public:
         lost_->require_process();
         const GpuDevice& gpu = gpus_[static_cast<std::size_t>(*subject.gpu)];
         gpu.require();
-        std::unique_ptr<HostOperands>& operands = operands_[{subject.numa_node, subject.binding}];
-        if (!operands) operands = make_operands(subject, gpu);
+        HostOperands* const operands = rate_only_ ? nullptr : operands_of(subject, gpu);
         std::unique_ptr<GpuSets>& memory = memory_[gpu.index];
         if (!memory) memory = std::make_unique<GpuSets>(gpu, shapes_);
-        return std::make_unique<GpuKernel>(problem, *operands, gpu, nvml_, *memory);
+        return std::make_unique<GpuKernel>(problem, operands, driving_cpus(node_, subject), gpu, nvml_, *memory);
     }
 
     // Not where each GPU has its operands beside it, on NUMA nodes of their own, and no bridge stands above both.
@@ -244,6 +249,7 @@ public:
 
 private:
     const Node& node_;
+    bool rate_only_;
     Nvml nvml_;
     std::vector<GpuDevice> gpus_;
     std::unique_ptr<LostGpus> lost_;
@@ -251,18 +257,21 @@ private:
     std::map<std::pair<int, std::string>, std::unique_ptr<HostOperands>> operands_;  // by NUMA node and binding
     std::map<int, std::unique_ptr<GpuSets>> memory_;                                 // by GPU
 
-    std::unique_ptr<HostOperands> make_operands(const Subject& subject, const GpuDevice& gpu) const {
-        return std::make_unique<HostOperands>(node_, subject, shapes_, [&](HostBuffer& memory) {
-            register_host(memory.data(), memory.bytes(), gpu);
-            memory.require_placement();
-        });
+    HostOperands* operands_of(const Subject& subject, const GpuDevice& gpu) {
+        std::unique_ptr<HostOperands>& operands = operands_[{subject.numa_node, subject.binding}];
+        if (!operands)
+            operands = std::make_unique<HostOperands>(node_, subject, shapes_, [&](HostBuffer& memory) {
+                register_host(memory.data(), memory.bytes(), gpu);
+                memory.require_placement();
+            });
+        return operands.get();
     }
 };
 
 }  // namespace
 
-std::unique_ptr<KernelPlaces> gpu_places(const Node& node, bool even_if_busy) {
-    return std::make_unique<GpuPlaces>(node, even_if_busy);
+std::unique_ptr<KernelPlaces> gpu_places(const Node& node, bool even_if_busy, bool rate_only) {
+    return std::make_unique<GpuPlaces>(node, even_if_busy, rate_only);
 }
 
 std::string cuda_of_kernels() { return compiled_cuda_version(); }

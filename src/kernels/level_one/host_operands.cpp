@@ -38,7 +38,7 @@ std::size_t fitting(int numa_node, const std::vector<ProblemShape>& shapes) {
 
 HostOperands::HostOperands(const Node& node, const Subject& subject, const std::vector<ProblemShape>& shapes,
                            const std::function<void(HostBuffer&)>& locked)
-    : cpus_(subject.cpus.empty() ? node.driving_cpus(subject.numa_node) : subject.cpus), team_(cpus_),
+    : cpus_(driving_cpus(node, subject)), team_(cpus_),
       memory_(std::make_unique<HostBuffer>(node, subject.numa_node, fitting(subject.numa_node, shapes), HostPages::ordinary, 1)),
       numa_node_(numa_node_name(subject.numa_node)) {
     locked(*memory_);

@@ -9,6 +9,7 @@ namespace nearfar {
 namespace {
 
 constexpr int most_visits = 1000;
+constexpr int most_sustained = 3600;  // seconds
 
 const HelpText text{
     "nearfar-kernels [SUBJECT...] [options]: measures kernels with their transfers: operands from host memory to a GPU, the kernel, results back\n\n"
@@ -20,6 +21,7 @@ const HelpText text{
     "  nearfar-kernels                                      all kernels, every GPU with every NUMA node, as a table\n"
     "  nearfar-kernels g0.n0 g0.n1 --size today --json      what the other NUMA node costs GPU 0, as a document\n"
     "  nearfar-kernels --kernels sgemm,dgemm,bf16gemm       what the GPUs compute\n"
+    "  nearfar-kernels --sustain 60                         burn-in: all GPUs at full load for a minute, every result checked\n"
     "  mpirun -n 4 nearfar-kernels --binding right,wrong    four GPUs at the same time\n"
     "  mpirun -n 4 nearfar-kernels saxpy                    how well four ranks are balanced, by binding (saxpy --help)\n"
     "  nearfar-kernels --device host --size small           without a GPU\n"
@@ -58,6 +60,31 @@ std::vector<Binding> bindings_in(const std::string& list) {
     return bindings;
 }
 
+// None: all of them.
+void require_products(KernelsOptions& options) {
+    if (options.host_device) throw WrongUse("--rate-only is of GPUs: --device host goes without it");
+    std::vector<std::string> kernels = options.kernels;
+    for (const std::string& word : options.subjects)
+        if (const std::string kernel = parse_subject(word, false).kernel; !kernel.empty()) kernels.push_back(kernel);
+    for (const std::string& kernel : kernels)
+        if (!make_problem(kernel, ProblemSize::small)->shape().is_product())
+            throw WrongUse("--rate-only measures matrix products alone, and " + kernel +
+                           " is none: --kernels sgemm,dgemm,bf16gemm");
+    if (options.kernels.empty()) options.kernels = {"sgemm", "dgemm", "bf16gemm"};
+}
+
+// One product at one size.
+void require_sustainable(KernelsOptions& options) {
+    if (options.host_device) throw WrongUse("--sustain loads GPUs: leave out --device host");
+    if (options.list || options.rate_only || options.visits > 0 || options.budget > 0)
+        throw WrongUse("--sustain has a time of its own: leave out --list, --rate-only, --visits and --budget");
+    if (options.kernels.empty()) options.kernels = {"bf16gemm"};
+    if (options.kernels.size() > 1 || !make_problem(options.kernels.front(), ProblemSize::small)->shape().is_product())
+        throw WrongUse("--sustain computes one matrix product over and over: --kernels sgemm, dgemm or bf16gemm");
+    if (options.sizes.size() > 1) options.sizes = {ProblemSize::today};
+    for (const std::string& word : options.subjects) parse_gpu(word);
+}
+
 Options table(KernelsOptions& options) {
     return with_common(
         {{"--kernels", "LIST", "measure only these, such as sgemm,sort",
@@ -70,6 +97,13 @@ Options table(KernelsOptions& options) {
           [&](const std::string& list) { options.bindings = bindings_in(list); }},
          choice_option<bool>("--device", "host: compute on the CPU, where there is no GPU", options.host_device,
                              {{"gpu", false}, {"host", true}}),
+         switch_option("--rate-only",
+                       "measure only what GPUs compute, without transfers, of operands made there: sgemm, dgemm, bf16gemm",
+                       options.rate_only),
+         {"--sustain", "SECONDS",
+          "load all GPUs (or g0, g1 …) at the same time for so long, at most 3600, with exact products (bf16gemm, or --kernels sgemm, dgemm)\n"
+          "that are all checked; each second with its rate, clocks, power, temperatures and throttle reasons",
+          [&](const std::string& text) { options.sustain = whole_value("--sustain", text, 1, most_sustained); }},
          cells_option([&](const std::string& name) {
              for (const FileLine& line : cell_lines(name)) options.subjects.push_back(line.text);
          }),
@@ -92,7 +126,12 @@ KernelsOptions parse_kernels_options(int argc, char** argv) {
     KernelsOptions options;
     options.words.assign(argv, argv + argc);
     read_options(options.words, table(options), [&](const std::string& word) { options.subjects.push_back(word); });
+    if (options.sustain > 0) {
+        require_sustainable(options);
+        return options;
+    }
     for (const std::string& word : options.subjects) parse_subject(word, options.host_device);
+    if (options.rate_only) require_products(options);
     return options;
 }
 

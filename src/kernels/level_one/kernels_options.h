@@ -17,7 +17,9 @@ struct KernelsOptions : CommonOptions {
     std::vector<ProblemSize> sizes{ProblemSize::paper, ProblemSize::today};
     std::vector<Binding> bindings;  // of ranks; none: not given
     bool host_device = false;
+    bool rate_only = false;  // no transfers
     bool even_if_busy = false;
+    int sustain = 0;  // seconds; 0: no
     bool list = false;
     bool absent_fails = false;  // a subject with what this node lacks fails, and the rest is measured
     int visits = 0;             // to each kernel; 0: until it was as fast again, from 2 to 6

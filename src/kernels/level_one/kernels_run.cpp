@@ -71,7 +71,8 @@ void run_kernels(const KernelsOptions& options, ProgramRun run, Teller& teller, 
     if (tasks.empty() && !absent.empty()) return;
     if (tasks.empty())
         return teller.skipped({"", "missing_library", "this node has no NVIDIA GPU on its PCI bus; --device host needs none"});
-    const std::unique_ptr<KernelPlaces> places = options.host_device ? host_places(node) : gpu_places(node, options.even_if_busy);
+    const std::unique_ptr<KernelPlaces> places =
+        options.host_device ? host_places(node) : gpu_places(node, options.even_if_busy, options.rate_only);
     run.driver = places->driver();
     teller.node(run, node, places->gpus());
     const double found = now();

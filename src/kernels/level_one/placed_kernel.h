@@ -41,12 +41,14 @@ public:
 
     // Operands in their place, results poisoned, the thread bound, one call made. Before the first call of a visit.
     virtual void begin() = 0;
+    // Whether operands and results are transferred: else it is not asked for calls.
+    virtual bool transfers() const { return true; }
     virtual CallTimes call() = 0;
     // So many calls with two sets of memory in turn; seconds for each once the first are over. At least four.
     virtual double overlapped(int calls) = 0;
     // Computes so often without a transfer; seconds for each. `meanwhile` is called while it does.
     virtual double compute(int times, const std::function<void()>& meanwhile) = 0;
-    // Of all results that calls left. Throws Failure (wrong_data).
+    // Of all results that calls left, and of every result of compute() where they are the same from time to time. Throws Failure (wrong_data).
     virtual Verified verify() = 0;
     virtual std::optional<GpuState> state() const { return {}; }
     // The driving thread's binding in effect, and where the host pages are.
@@ -87,8 +89,8 @@ public:
 };
 
 std::unique_ptr<KernelPlaces> host_places(const Node& node);
-// A build without CUDA throws Prevented (missing_library).
-std::unique_ptr<KernelPlaces> gpu_places(const Node& node, bool even_if_busy);
+// `rate_only`: without transfers, which is for matrix products. A build without CUDA throws Prevented (missing_library).
+std::unique_ptr<KernelPlaces> gpu_places(const Node& node, bool even_if_busy, bool rate_only);
 // The CUDA of this build; empty for none.
 std::string cuda_of_kernels();
 

@@ -47,6 +47,12 @@ SubjectWord parse_subject(const std::string& text, bool host_device) {
     return word;
 }
 
+int parse_gpu(const std::string& text) {
+    const std::optional<int> gpu = numbered(text, 'g');
+    if (!gpu) throw WrongUse("'" + text + "' is no GPU: --sustain loads g0, g1 …, or all");
+    return *gpu;
+}
+
 std::vector<Subject> all_subjects(const Node& node, bool host_device) {
     std::vector<Subject> subjects;
     const std::size_t gpus = host_device ? 1 : node.gpus.size();
@@ -54,6 +60,10 @@ std::vector<Subject> all_subjects(const Node& node, bool host_device) {
         for (const int numa_node : node.usable_memory())
             subjects.push_back({host_device ? std::nullopt : std::optional<int>(static_cast<int>(gpu)), numa_node, ""});
     return subjects;
+}
+
+std::vector<int> driving_cpus(const Node& node, const Subject& subject) {
+    return subject.cpus.empty() ? node.driving_cpus(subject.numa_node) : subject.cpus;
 }
 
 std::string absent_part(const Subject& subject, const Node& node) {

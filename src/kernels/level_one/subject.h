@@ -30,8 +30,14 @@ struct SubjectWord {
 // "g0.n1" or "g0.n1/sgemm", on the host "n1" or "n1/triad". Throws WrongUse.
 SubjectWord parse_subject(const std::string& text, bool host_device);
 
+// "g0" as 0. Throws WrongUse.
+int parse_gpu(const std::string& text);
+
 // Every GPU, or the cores, with every NUMA node that has memory for this process.
 std::vector<Subject> all_subjects(const Node& node, bool host_device);
+
+// The cores of the thread that drives it.
+std::vector<int> driving_cpus(const Node& node, const Subject& subject);
 
 // Which GPU or NUMA node of it this machine does not have, in words; empty: it has both.
 std::string absent_part(const Subject& subject, const Node& node);

@@ -43,6 +43,16 @@ void optional_field(Json& json, const char* name, const std::optional<Value>& va
     if (value) json.field(name, *value);
 }
 
+// Those with transfers; how long it computes in one.
+double make_calls(PlacedKernel& kernel, KernelVisit& visit) {
+    visit.calls.push_back(kernel.call());
+    const CallTimes first = visit.calls.front();
+    for (int left = calls_in(sequence_seconds, first.total, 3, 10) - 1; left > 0; --left) visit.calls.push_back(kernel.call());
+    const int calls = calls_in(overlap_seconds, first.total / 2, 4, 24) / 2 * 2;
+    for (int i = 0; i < overlap_samples; ++i) visit.overlapped.push_back(kernel.overlapped(calls));
+    return first.compute;
+}
+
 std::string number_json(std::uint64_t number) { return std::to_string(number); }
 
 }  // namespace
@@ -50,14 +60,10 @@ std::string number_json(std::uint64_t number) { return std::to_string(number); }
 KernelVisit make_visit(PlacedKernel& kernel) {
     KernelVisit visit;
     visit.begin = now();
-    visit.calls.push_back(kernel.call());
-    const CallTimes first = visit.calls.front();
-    for (int left = calls_in(sequence_seconds, first.total, 3, 10) - 1; left > 0; --left) visit.calls.push_back(kernel.call());
-    const int calls = calls_in(overlap_seconds, first.total / 2, 4, 24) / 2 * 2;
-    for (int i = 0; i < overlap_samples; ++i) visit.overlapped.push_back(kernel.overlapped(calls));
-    const int times = calls_in(compute_seconds, first.compute, 1, 1000);
+    const double each = kernel.transfers() ? make_calls(kernel, visit) : kernel.compute(1, [] {});
+    const int times = calls_in(compute_seconds, each, 1, 1000);
     for (int i = 0; i < compute_samples; ++i) visit.computed.push_back(kernel.compute(times, [] {}));
-    const int load = calls_in(load_seconds, first.compute, 1, 1000);
+    const int load = calls_in(load_seconds, each, 1, 1000);
     visit.computed.push_back(kernel.compute(load, [&] { visit.state = kernel.state(); }));
     visit.end = now();
     visit.verified = kernel.verify();
@@ -67,6 +73,7 @@ KernelVisit make_visit(PlacedKernel& kernel) {
 }
 
 void KernelFigures::Figure::add(const std::vector<double>& more, const KernelVisit& visit) {
+    if (more.empty()) return;  // only the rate is measured
     samples.insert(samples.end(), more.begin(), more.end());
     visits.push_back({visit.begin, visit.end, more.size()});
 }
@@ -106,23 +113,28 @@ void KernelFigures::note(const GpuState& state) {
 
 bool KernelFigures::are_reached_again() const {
     const auto is_settled = [](const Figure& figure, Best best) {
+        if (figure.samples.empty()) return true;
         const std::optional<Plateau> plateau = figure.summary(best).plateau;
         return plateau && is_reached_again(*plateau, again);
     };
     return is_settled(total_, Best::lowest) && is_settled(rate_, Best::highest);
 }
 
+void write_state(Json& json, const GpuState& state) {
+    optional_field(json, "sm_clock_mhz", state.running.sm_clock);
+    optional_field(json, "memory_clock_mhz", state.running.memory_clock);
+    optional_field(json, "power_w", state.running.power);
+    optional_field(json, "temperature_c", state.running.temperature);
+    optional_field(json, "memory_temperature_c", state.running.memory_temperature);
+    json.key("throttle").begin_array();
+    for (const std::string& reason : state.throttle) json.value(reason);
+    json.end_array();
+}
+
 std::string KernelFigures::state_json() const {
     Json json;
-    json.begin_object();
-    optional_field(json, "sm_clock_mhz", state_->running.sm_clock);
-    optional_field(json, "memory_clock_mhz", state_->running.memory_clock);
-    optional_field(json, "power_w", state_->running.power);
-    optional_field(json, "temperature_c", state_->running.temperature);
-    json.key("throttle").begin_array();
-    for (const std::string& reason : state_->throttle) json.value(reason);
-    json.end_array().end_object();
-    return json.text();
+    write_state(json.begin_object(), *state_);
+    return json.end_object().text();
 }
 
 std::string KernelFigures::errors_json() const {
@@ -143,6 +155,7 @@ std::vector<SubjectResult> KernelFigures::results(const Subject& subject, bool h
     const std::string name = (host ? "kernel.host." : "kernel.") + shape_.kernel;
     const bool converged = are_reached_again();
     const auto add = [&](const char* what, const char* unit, const Figure& figure, Best best) {
+        if (figure.samples.empty()) return;
         SubjectResult result;
         result.quantity = name + "." + what;
         result.unit = unit;
@@ -174,15 +187,18 @@ std::vector<SubjectResult> KernelFigures::results(const Subject& subject, bool h
 }
 
 std::string KernelFigures::row(const Subject& subject) const {
-    const auto of = [](const Figure& figure) { return figure.summary(Best::lowest).median / milli; };
+    const auto of = [](const Figure& figure) {
+        return figure.samples.empty() ? formatted("%9s", "-") : formatted("%9.3f", figure.summary(Best::lowest).median / milli);
+    };
     const Summary rate = rate_.summary(Best::highest);
     std::string told = state_ && state_->running.sm_clock ? std::to_string(*state_->running.sm_clock) + " MHz" : "";
     if (state_ && state_->running.power) told += formatted(" %.0f W", *state_->running.power);
     if (state_)
         for (const std::string& reason : state_->throttle) told += " " + reason;
-    return formatted("%-10s %-12s %-6s %9.3f %9.3f %9.3f %9.3f %9.3f %11.2f %-8s %3zu  %s\n", shape_.kernel.c_str(),
-                     subject.text().c_str(), size_name(shape_.size), of(in_), of(compute_), of(out_), of(total_), of(overlapped_),
-                     rate.plateau ? rate.plateau->value : rate.median, shape_.unit, visits_, told.c_str());
+    return formatted("%-10s %-12s %-6s %s %s %s %s %s %11.2f %-8s %3zu  %s\n", shape_.kernel.c_str(), subject.text().c_str(),
+                     size_name(shape_.size), of(in_).c_str(), of(compute_).c_str(), of(out_).c_str(), of(total_).c_str(),
+                     of(overlapped_).c_str(), rate.plateau ? rate.plateau->value : rate.median, shape_.unit, visits_,
+                     told.c_str());
 }
 
 std::string kernels_heading() {

@@ -66,6 +66,9 @@ private:
     std::string errors_json() const;
 };
 
+// Keys of a document for what the driver said of a GPU.
+void write_state(Json& json, const GpuState& state);
+
 // Above rows.
 std::string kernels_heading();
 

@@ -1,58 +1,33 @@
-// sgemm, dgemm, bf16gemm: C = A B of n × n matrices, column by column. In: A, B; out: C (of bf16gemm in single precision).
-// Looked at by Freivalds' method: for a vector x of ±1, C x must be A (B x), which takes n² steps in the place of n³.
-#include <cmath>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <type_traits>
+// sgemm, dgemm, bf16gemm, column by column. In: A, B; out: C (of bf16gemm in single precision).
+#include "kernels/problems/gemm.h"
 
-#include "kernels/problems/numbers.h"
-#include "kernels/problems/problem.h"
+#include <cmath>
+#include <cstdlib>
+
+#include "core/error.h"
 #include "kernels/problems/tensor_modes.h"
 
 namespace nearfar {
 namespace {
 
-struct Bf16 {
-    std::uint16_t bits;
-};
-
-double number(float value) { return value; }
-double number(double value) { return value; }
-double number(Bf16 value) {
-    const std::uint32_t bits = static_cast<std::uint32_t>(value.bits) << 16;
-    float single = 0;
-    std::memcpy(&single, &bits, sizeof single);
-    return single;
-}
-
-void set(float& to, double value) { to = static_cast<float>(value); }
-void set(double& to, double value) { to = value; }
-void set(Bf16& to, double value) {  // the rest is cut off
-    const auto single = static_cast<float>(value);
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &single, sizeof bits);
-    to.bits = static_cast<std::uint16_t>(bits >> 16);
-}
+constexpr std::uint64_t heaviest = 127;
 
 // How far a product may be off, relative.
-template <typename In>
-double unit_of_rounding() {
+double unit_of_rounding(const std::string& kernel) {
     constexpr double of_double = 0x1p-53;
     constexpr double of_single = 0x1p-24;
     constexpr double of_tensor_cores = 0x1p-20;  // bf16: they cut sums off
     constexpr double of_tf32 = 0x1p-11;
-    if (std::is_same<In, double>::value) return of_double;
-    if (std::is_same<In, Bf16>::value) return of_tensor_cores;
+    if (kernel == "dgemm") return of_double;
+    if (kernel == "bf16gemm") return of_tensor_cores;
     return tensor_modes().empty() ? of_single : of_tf32;
 }
 
 // Below this, what is wrong is rounding: of a sum of n elements of C with random signs, each a sum of n products of numbers whose mean
 // square is 1/12, 16 times over.
-template <typename In>
-double tolerance(std::size_t n) {
-    const auto size = static_cast<double>(n);
-    return 16 * unit_of_rounding<In>() * size * std::sqrt(size) / 12;
+double tolerance(const ProblemShape& shape) {
+    const auto size = static_cast<double>(shape.n);
+    return 16 * unit_of_rounding(shape.kernel) * size * std::sqrt(size) / 12;
 }
 
 // The matrix times a vector.
@@ -79,26 +54,41 @@ public:
     void fill(void* in, const Team& team) const override {
         auto* const both = static_cast<In*>(in);
         team.each(2 * shape().n * shape().n, [=](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i) set(both[i], unit_value(i));
+            for (std::size_t i = begin; i < end; ++i) set(both[i], operand(Operands::fractions, i));
         });
     }
 
     Verified verify(const void* in, const void* out, const Team& team) const override {
         const std::size_t n = shape().n;
         const auto* const a = static_cast<const In*>(in);
-        std::vector<double> signs(n);
-        for (std::size_t i = 0; i < n; ++i) signs[i] = sign_value(i);
-        const std::vector<double> right = times(a, times(a + n * n, signs, team), team);
-        const std::vector<double> found = times(static_cast<const Out*>(out), signs, team);
-        std::size_t wrong = 0;
-        for (std::size_t i = 0; i < n; ++i) wrong += std::abs(found[i] - right[i]) <= tolerance<In>(n) ? 0 : 1;
-        if (wrong > 0)
-            fail(std::to_string(wrong) + " of " + std::to_string(n) + " rows are not those of the product (Freivalds)");
+        const std::vector<double> weights = product_weights(Operands::fractions, n);
+        require_product(shape(), Operands::fractions, times(static_cast<const Out*>(out), weights, team),
+                        times(a, times(a + n * n, weights, team), team));
         return all_verified();
     }
 };
 
 }  // namespace
+
+bool ProblemShape::is_product() const { return kernel == "sgemm" || kernel == "dgemm" || kernel == "bf16gemm"; }
+
+std::vector<double> product_weights(Operands operands, std::size_t n) {
+    std::vector<double> weights(n);
+    for (std::size_t i = 0; i < n; ++i)
+        weights[i] = operands == Operands::whole ? 2 * whole_value(i, heaviest) + 1 : sign_value(i);  // none is 0
+    return weights;
+}
+
+void require_product(const ProblemShape& shape, Operands operands, const std::vector<double>& found,
+                     const std::vector<double>& right) {
+    const double most = operands == Operands::whole ? 0 : tolerance(shape);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < shape.n; ++i) wrong += std::abs(found[i] - right[i]) <= most ? 0 : 1;
+    if (wrong > 0)
+        throw Failure("wrong_data", shape.text() + ": " + std::to_string(wrong) + " of " + std::to_string(shape.n) +
+                                        " rows are not those of the product" +
+                                        (operands == Operands::whole ? ", which is exact" : " (Freivalds)"));
+}
 
 std::unique_ptr<Problem> make_gemm(const std::string& kernel, ProblemSize size) {
     ProblemShape shape{kernel, size};

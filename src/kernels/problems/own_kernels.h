@@ -10,8 +10,6 @@ namespace nearfar {
 
 NEARFAR_BOTH inline float triad_of(float a, float b) { return a + 3.0F * b; }
 
-constexpr int stencil_passes = 10;  // of one call
-
 // Of an n × n field, row by row, beyond whose border all is nought: the mean of nine points weighted 4, 2 and 1.
 NEARFAR_BOTH inline float nine_points(const float* field, std::size_t n, std::size_t row, std::size_t column) {
     const auto at = [&](std::size_t i, std::size_t j) { return i < n && j < n ? field[i * n + j] : 0.0F; };
@@ -20,7 +18,8 @@ NEARFAR_BOTH inline float nine_points(const float* field, std::size_t n, std::si
     return 0.25F * field[row * n + column] + 0.125F * sides + 0.0625F * corners;
 }
 
-constexpr std::size_t md_neighbours = 128;  // of each atom
+constexpr std::size_t md_neighbours = 128;       // of each atom
+constexpr double md_cutoff_squared = 2.8 * 2.8;  // in lattice constants
 
 // A periodic box of atoms, its sides in lattice constants.
 struct MdBox {
@@ -42,13 +41,12 @@ NEARFAR_BOTH inline Real nearest_image(Real distance, Real side, Real of_side) {
     return distance - side * rint(distance * of_side);
 }
 
-// Lennard-Jones (1.5, 2 and a cut-off of 2.8 lattice constants) of all neighbours on atom i, summed in this order; `list` holds the
+// Lennard-Jones (1.5, 2 and a cut-off) of all neighbours on atom i, summed in this order; `list` holds the
 // first neighbour of every atom, then the second.
 template <typename Real>
 NEARFAR_BOTH inline Force<Real> lennard_jones(const MdAtom* atoms, const int* list, std::size_t n, MdBox box, std::size_t i) {
     const Real of_r12 = 1.5;
     const Real of_r6 = 2;
-    const Real cutoff_squared = 7.84;
     const MdAtom mine = atoms[i];
     const Force<Real> sides{box.x, box.y, box.z};
     const Force<Real> of_side{1 / sides.x, 1 / sides.y, 1 / sides.z};
@@ -59,7 +57,7 @@ NEARFAR_BOTH inline Force<Real> lennard_jones(const MdAtom* atoms, const int* li
         const Real y = nearest_image<Real>(static_cast<Real>(mine.y) - static_cast<Real>(other.y), sides.y, of_side.y);
         const Real z = nearest_image<Real>(static_cast<Real>(mine.z) - static_cast<Real>(other.z), sides.z, of_side.z);
         const Real squared = x * x + y * y + z * z;
-        if (squared >= cutoff_squared) continue;
+        if (squared >= static_cast<Real>(md_cutoff_squared)) continue;
         const Real r2 = 1 / squared;
         const Real r6 = r2 * r2 * r2;
         const Real force = r2 * r6 * (of_r12 * r6 - of_r6);

@@ -23,12 +23,16 @@ const char* size_name(ProblemSize size);
 struct ProblemShape {
     std::string kernel;  // "sgemm"
     ProblemSize size = ProblemSize::small;
+    int passes = 1;     // over the operands, in one call
     std::size_t n = 0;  // rows, elements, transforms or atoms: what the kernel's file says
     std::size_t in_bytes = 0;
     std::size_t out_bytes = 0;
     double operations = 0;  // arithmetic of one call; 0: none worth counting
     double counted = 0;     // what the rate counts of one call, in `unit` times 1e9 a second
     const char* unit = "GFLOP/s";
+    bool repeats = true;  // of the same operands a GPU makes the same bits each time
+
+    bool is_product() const;  // of matrices: problems/gemm.h
 
     std::size_t bytes() const { return in_bytes + out_bytes; }
     std::string text() const { return kernel + " (" + size_name(size) + ")"; }

@@ -57,6 +57,7 @@ std::unique_ptr<Problem> make_spmv(const std::string& kernel, ProblemSize size) 
     shape.out_bytes = shape.n * sizeof(float);
     const std::size_t entries_of_row = shape.n / spmv_thinness;
     shape.operations = 2 * static_cast<double>(shape.n * entries_of_row);
+    shape.repeats = false;  // cuSPARSE does not say so of its default way
     shape.counted = shape.operations;
     return std::make_unique<Spmv>(shape);
 }

@@ -40,7 +40,8 @@ HostBuffer& StreamMovers::memory_on(int numa_node) {
 }
 
 std::vector<Mover> StreamMovers::of(const Flow& flow, std::size_t index) {
-    const std::vector<int> cpus = running(flow, intersection(node_.driving_cpus(flow.source.index), node_.one_cpu_a_core));
+    const std::vector<int> cores = intersection(node_.driving_cpus(flow.source.index), node_.one_cpu_a_core);
+    const std::vector<int> cpus = running(flow, cores);
     if (node_.numa_node(flow.source.index)->cpus.empty())
         throw Prevented("not_allowed", "NUMA node " + std::to_string(flow.source.index) + " has no cores");
     auto* data = static_cast<double*>(memory_on(flow.destination.index).data());
@@ -51,7 +52,10 @@ std::vector<Mover> StreamMovers::of(const Flow& flow, std::size_t index) {
         const StreamArrays slice = slice_of(whole, share, cpus.size());
         const std::string who = flow.text() + " on CPU " + std::to_string(cpus[share]);
         const auto compared = std::make_shared<std::size_t>(0);  // by the thread, before it ends
-        const auto body = [=](FlowThread& thread) { *compared = run_slice(flow.kernel, slice, who, thread); };
+        const auto first = cores.begin() + static_cast<std::ptrdiff_t>(cores.size() * share / cpus.size());
+        const auto last = cores.begin() + static_cast<std::ptrdiff_t>(cores.size() * (share + 1) / cpus.size());
+        const Team helpers({first, last});  // those that do not run have nothing else to do
+        const auto body = [=](FlowThread& thread) { *compared = run_slice(flow.kernel, slice, who, helpers, thread); };
         movers.push_back({{body, chunk_bytes(flow.kernel, slice), index, {cpus[share]}}, {}, [=] {
                               return Verified{*compared, 0, 0};
                           }});

@@ -1,6 +1,7 @@
 #include "kernels/stream/stream_slice.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -11,7 +12,7 @@ namespace {
 constexpr std::size_t line_elements = 8;  // doubles in a cache line
 
 constexpr std::size_t least_chunks = 16;
-constexpr std::size_t largest_chunk = (std::size_t{16} << 20) / sizeof(double);  // elements an array
+constexpr std::size_t largest_chunk = (std::size_t{4} << 20) / sizeof(double);  // elements an array
 
 constexpr double start_a = 1.0;
 constexpr double start_b = 2.0;
@@ -57,8 +58,8 @@ void set_start_values(const StreamArrays& arrays) {
     std::fill_n(arrays.c, arrays.length, start_c);
 }
 
-std::size_t run_slice(Kernel kernel, const StreamArrays& slice, const std::string& who, FlowThread& thread) {
-    set_start_values(slice);
+std::size_t run_slice(Kernel kernel, const StreamArrays& slice, const std::string& who, const Team& helpers, FlowThread& thread) {
+    helpers.each(slice.length, [&](std::size_t begin, std::size_t end) { set_start_values(part(slice, begin, end - begin)); });
     const std::size_t chunks = chunks_a_pass(slice.length);
     const std::size_t length = slice.length / chunks;
     thread.start();
@@ -68,9 +69,11 @@ std::size_t run_slice(Kernel kernel, const StreamArrays& slice, const std::strin
         thread.complete(now());
     }
     const std::size_t answers = std::min(done, chunks);
-    for (std::size_t i = 0; i < answers; ++i)
-        if (!is_right(kernel, part(slice, i * length, length)))
-            throw Failure("wrong_data", who + ": the kernel's answer is wrong");
+    std::atomic<bool> is_wrong{false};
+    helpers.each(answers * length, [&](std::size_t begin, std::size_t end) {
+        if (!is_right(kernel, part(slice, begin, end - begin))) is_wrong = true;
+    });
+    if (is_wrong) throw Failure("wrong_data", who + ": the kernel's answer is wrong");
     return answers * length * sizeof(double);
 }
 

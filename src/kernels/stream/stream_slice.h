@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "kernels/problems/team.h"
 #include "kernels/stream/stream_kernels.h"
 
 namespace nearfar {
@@ -19,8 +20,8 @@ StreamArrays slice_of(const StreamArrays& whole, std::size_t share, std::size_t 
 void set_start_values(const StreamArrays& arrays);
 
 // Runs chunks from the thread's start to its stop. Returns how many bytes of answers were compared; throws Failure (wrong_data), with
-// `who` in its words, where one is wrong.
-std::size_t run_slice(Kernel kernel, const StreamArrays& slice, const std::string& who, FlowThread& thread);
+// `who` in its words, where one is wrong. `helpers` set the arrays' values before and compare after.
+std::size_t run_slice(Kernel kernel, const StreamArrays& slice, const std::string& who, const Team& helpers, FlowThread& thread);
 
 // Bytes that STREAM counts for one chunk of a slice.
 std::size_t chunk_bytes(Kernel kernel, const StreamArrays& slice);

@@ -29,7 +29,7 @@ StreamMover::StreamMover(const Node& node, Cell cell)
 std::size_t StreamMover::chunk(std::size_t flow) const { return chunk_bytes(cell_.flows[flow].kernel, arrays_); }
 
 void StreamMover::move(std::size_t flow, FlowThread& thread) {
-    run_slice(cell_.flows[flow].kernel, arrays_, cell_.flows[flow].text(), thread);
+    run_slice(cell_.flows[flow].kernel, arrays_, cell_.flows[flow].text(), Team({}), thread);
 }
 
 }  // namespace nearfar

@@ -1,48 +1,60 @@
-// Matrix products as emulated-copy computes them beside copies, in the place of cuBLAS: on the CPU, and small.
-#include <map>
+// Matrix products on the CPU, in the place of cuBLAS; those beside copies are small.
+#include <atomic>
 
 #include "gpu/gpu_call.h"
 #include "kernels/beside/gemm_series.h"
-#include "kernels/gpu_compute/cuda_library.h"
+#include "kernels/problems/gemm.h"
 #include "tests/emulated_cuda/runtime.h"
 #include "tests/emulated_cuda/settings.h"
 
 namespace nearfar {
 namespace {
 
+// An element is wrong where the settings say so, in all products of the process or in one.
+template <typename Out>
+void spoil(Out* c) {
+    static std::atomic<unsigned long> products{0};
+    const emulated_cuda::Settings& settings = emulated_cuda::settings();
+    const unsigned long product = ++products;
+    if (settings.wrong_product && (settings.wrong_only == 0 || settings.wrong_only == product))
+        c[*settings.wrong_product] += static_cast<Out>(settings.wrong_by);
+}
+
+template <typename In, typename Out>
 class EmulatedGemm : public GpuCompute {
 public:
-    EmulatedGemm(const ProblemShape& shape, cudaStream_t stream) : n_(shape.n), stream_(stream) {}
+    EmulatedGemm(const ProblemShape& shape, cudaStream_t stream, bool adds) : n_(shape.n), stream_(stream), adds_(adds) {}
 
     void queue(const void* in, void* out) override {
-        const std::size_t n = n_;
-        const auto* const a = static_cast<const float*>(in);
-        const float* const b = a + n * n;
-        auto* const c = static_cast<float*>(out);
-        emulated_cuda::queue_call("gemm", stream_, [=](double) {
-            std::fill(c, c + n * n, 0.0F);
-            for (std::size_t column = 0; column < n; ++column)
-                for (std::size_t k = 0; k < n; ++k)
-                    for (std::size_t row = 0; row < n; ++row) c[column * n + row] += a[k * n + row] * b[column * n + k];
-            if (const auto wrong = emulated_cuda::settings().wrong_product) c[*wrong] += 1000;
-            return emulated_cuda::now();
-        });
+        emulated_cuda::queue_call(
+            "gemm", stream_, [n = n_, adds = adds_, a = static_cast<const In*>(in), c = static_cast<Out*>(out)](double) {
+                const In* const b = a + n * n;
+                if (!adds) std::fill(c, c + n * n, Out{0});
+                for (std::size_t column = 0; column < n; ++column)
+                    for (std::size_t k = 0; k < n; ++k)
+                        for (std::size_t row = 0; row < n; ++row)
+                            c[column * n + row] +=
+                                static_cast<Out>(number(a[k * n + row])) * static_cast<Out>(number(b[column * n + k]));
+                spoil(c);
+                return emulated_cuda::now();
+            });
         check(cudaGetLastError(), "gemm");
     }
 
 private:
     std::size_t n_;
     cudaStream_t stream_;
+    bool adds_;
 };
 
 }  // namespace
 
 const ProblemSize gemm_beside_copies = ProblemSize::small;
 
-std::unique_ptr<GpuCompute> make_cublas_gemm(const ProblemShape& shape, cudaStream_t stream) {
-    return std::make_unique<EmulatedGemm>(shape, stream);
+std::unique_ptr<GpuCompute> make_cublas_gemm(const ProblemShape& shape, cudaStream_t stream, bool adds) {
+    if (shape.kernel == "dgemm") return std::make_unique<EmulatedGemm<double, double>>(shape, stream, adds);
+    if (shape.kernel == "bf16gemm") return std::make_unique<EmulatedGemm<Bf16, float>>(shape, stream, adds);
+    return std::make_unique<EmulatedGemm<float, float>>(shape, stream, adds);
 }
-
-std::map<std::string, std::string> opened_libraries() { return {}; }
 
 }  // namespace nearfar

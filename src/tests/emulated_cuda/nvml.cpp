@@ -40,6 +40,8 @@ struct ConfidentialState {
 // A handle is the GPU's number plus one.
 int number(void* device) { return static_cast<int>(reinterpret_cast<std::intptr_t>(device)) - 1; }
 
+bool is_hot(void* device) { return settings().hot == number(device); }
+
 int write(char* text, unsigned length, const std::string& words) {
     std::snprintf(text, length, "%s", words.c_str());
     return success;
@@ -94,7 +96,9 @@ int nvmlDeviceGetMaxPcieLinkWidth(void*, unsigned* value) { return write(value, 
 int nvmlDeviceGetCurrPcieLinkGeneration(void*, unsigned* value) { return write(value, gen); }
 int nvmlDeviceGetCurrPcieLinkWidth(void*, unsigned* value) { return write(value, width); }
 int nvmlDeviceGetPcieReplayCounter(void*, unsigned* value) { return write(value, 0); }
-int nvmlDeviceGetTemperature(void*, int, unsigned* value) { return write(value, 40); }
+int nvmlDeviceGetTemperature(void* device, int, unsigned* value) { return write(value, is_hot(device) ? 91 : 40); }
+int nvmlDeviceGetClockInfo(void* device, int, unsigned* value) { return write(value, is_hot(device) ? 600 : 1500); }
+int nvmlDeviceGetPowerUsage(void*, unsigned* value) { return write(value, 500'000); }
 
 int nvmlDeviceGetNvLinkState(void*, unsigned link, int* state) {
     *state = static_cast<int>(link) < settings().nvlinks ? 1 : 0;
@@ -136,8 +140,9 @@ int nvmlDeviceGetTotalEccErrors(void*, int, int, unsigned long long* count) {
     return success;
 }
 
-int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* bits) {
-    *bits = 0;
+// The power limit, and of a hot one its hardware.
+int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* bits) {
+    *bits = is_hot(device) ? 0x4c : 0x4;
     return success;
 }
 }

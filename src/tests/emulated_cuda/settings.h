@@ -48,13 +48,16 @@ struct Settings {
     int other_processes = 0;              // on each GPU, as NVML tells
     std::size_t most_gpus = 64;           // a process gets no context on more than so many
     int mps_clients = -1;                 // of the Multi-Process Service's server on each GPU, as NVML tells; -1: it does not run
+    std::optional<int> hot;               // this GPU is too hot and holds its clocks down, as NVML tells
     bool confidential = false;            // confidential computing, as NVML tells
     std::vector<int> missing;             // on the PCI bus, and not in CUDA
     unsigned long leave_out = 0;          // this copy of the process is not done; 0: none
     unsigned long leave_out_latched = 0;  // counted from the first latch on: a probe may copy any number of times before it
     unsigned long leave_out_each = 0;     // every copy of such a number is not done
     std::optional<std::size_t> wrong;     // copies over more bytes than this write a wrong one here
-    std::optional<std::size_t> wrong_product;  // matrix products have a wrong element here
+    std::optional<std::size_t> wrong_product;  // matrix products have a wrong element here ...
+    double wrong_by = 1000;                    // ... by so much ...
+    unsigned long wrong_only = 0;              // ... in this product of the process alone; 0: in all
     std::vector<Fault> faults;
     std::string once;   // faults happen only to the process that creates this file
     std::string in;     // "program" or "task": faults happen only there

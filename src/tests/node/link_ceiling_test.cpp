@@ -7,6 +7,8 @@
 #include <sstream>
 #include <string>
 
+#include "node/nvml.h"
+
 namespace nearfar {
 namespace {
 
@@ -36,6 +38,19 @@ TEST(LinkCeiling, IsUnknownWhereTheLinkIs) {
     EXPECT_FALSE(pcie_ceiling(5, {}, true));
     EXPECT_FALSE(nvlink_ceiling({}, 18));
     EXPECT_FALSE(nvlink_ceiling(4, 0));
+}
+
+// A GPU of generation 5 behind a bridge of generation 4, and what the driver says of both.
+TEST(LinkOfGpu, IsWhatDeviceAndSlotAllow) {
+    PciGpu gpu;
+    gpu.max_link = narrower({5, 16}, {4, {}});
+    const PcieLink by_bus = max_link_of(gpu, {});
+    EXPECT_NEAR(*pcie_ceiling(by_bus.gen, by_bus.width, true), 29.2, 0.1);
+    NvmlGpu driver;
+    driver.max_link = {{}, 8};
+    EXPECT_EQ(max_link_of(gpu, driver).gen, 4);
+    EXPECT_EQ(max_link_of(gpu, driver).width, 8);
+    EXPECT_FALSE(narrower({}, {}).gen);
 }
 
 TEST(MemoryCopyCeiling, IsHalfOfWhatTheMemoryMoves) {

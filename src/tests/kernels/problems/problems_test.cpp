@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "kernels/problems/fft_points.h"
+#include "kernels/problems/md_box.h"
 #include "kernels/problems/spmv.h"
 
 namespace nearfar {
@@ -117,7 +118,27 @@ TEST(Problems, WhatALibraryComputesNeedsAGpu) {
     }
 }
 
+// 8 operations of every distance, and 13 more where it is within the cut-off.
+TEST(Problems, OperationsOfMdAreThoseOfShoc) {
+    const Computed computed("md");
+    const std::size_t n = computed.problem->shape().n;
+    const MdBox box = md_sides(ProblemSize::small).box();
+    const auto* const atoms = reinterpret_cast<const MdAtom*>(computed.in.data());
+    const int* const list = reinterpret_cast<const int*>(atoms + n);
+    double operations = 0;
+    for (std::size_t k = 0; k < md_neighbours * n; ++k) {
+        const MdAtom& a = atoms[k % n];
+        const MdAtom& b = atoms[list[k]];
+        const float x = nearest_image(a.x - b.x, box.x, 1 / box.x);
+        const float y = nearest_image(a.y - b.y, box.y, 1 / box.y);
+        const float z = nearest_image(a.z - b.z, box.z, 1 / box.z);
+        operations += x * x + y * y + z * z < md_cutoff_squared ? 21 : 8;
+    }
+    EXPECT_NEAR(computed.problem->shape().operations / operations, 1, 0.001);
+}
+
 TEST(Problems, PaperSizesAreThoseOfShoc) {
+    EXPECT_EQ(make_problem("stencil", ProblemSize::paper)->shape().passes, 1000);
     EXPECT_EQ(make_problem("sgemm", ProblemSize::paper)->shape().n, 4096u);
     EXPECT_EQ(make_problem("dgemm", ProblemSize::paper)->shape().n, 2048u);
     EXPECT_EQ(make_problem("sfft", ProblemSize::paper)->shape().in_bytes, std::size_t{256} << 20);

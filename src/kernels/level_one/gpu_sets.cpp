@@ -1,0 +1,72 @@
+#include "kernels/level_one/gpu_sets.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "gpu/gpu_call.h"
+
+namespace nearfar {
+namespace {
+
+constexpr std::size_t alignment = 256;                       // also the bytes of the count, which stands first
+constexpr std::size_t left_free = std::size_t{256} << 20;    // for what libraries take
+constexpr std::size_t least_places = std::size_t{64} << 20;  // bytes, where there are so many
+constexpr std::size_t most_places = std::size_t{4} << 30;    // bytes
+constexpr std::size_t calls_in_places = 16;                  // of the largest problem
+
+std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+std::size_t of_set(const ProblemShape& shape) { return aligned(shape.in_bytes) + aligned(shape.out_bytes); }
+
+std::size_t needed(const ProblemShape& shape) { return alignment + GpuSets::sets * of_set(shape) + aligned(shape.out_bytes); }
+
+}  // namespace
+
+GpuSets::GpuSets(const GpuDevice& gpu, const std::vector<ProblemShape>& shapes) : gpu_(gpu) {
+    check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
+    for (cudaStream_t& stream : streams_) check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "cudaEventCreate");
+    std::size_t free = 0;
+    std::size_t total = 0;
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    std::size_t places = least_places;
+    for (const ProblemShape& shape : shapes) {
+        if (needed(shape) + left_free > free) continue;
+        bytes_ = std::max(bytes_, needed(shape));
+        places = std::max(places, std::min(most_places, calls_in_places * aligned(shape.out_bytes)));
+    }
+    if (bytes_ == 0) return;
+    bytes_ += std::min(places, (free - left_free - bytes_) / 2);
+    check(cudaMalloc(reinterpret_cast<void**>(&memory_), bytes_), "device memory");
+}
+
+GpuSets::~GpuSets() {
+    if (cudaSetDevice(gpu_.ordinal) != cudaSuccess) return;
+    for (const cudaEvent_t event : events_)
+        if (event != nullptr) cudaEventDestroy(event);
+    for (const cudaStream_t stream : streams_)
+        if (stream != nullptr) cudaStreamDestroy(stream);
+    cudaFree(memory_);
+}
+
+void GpuSets::require(const ProblemShape& shape) const {
+    if (needed(shape) > bytes_)
+        throw Prevented("no_memory", shape.text() + " needs " + std::to_string(needed(shape) >> 20) + " MiB of " + gpu_.name() +
+                                         "'s memory: less is free");
+}
+
+char* GpuSets::in(const ProblemShape& shape, int set) const {
+    return memory_ + alignment + static_cast<std::size_t>(set) * of_set(shape);
+}
+
+char* GpuSets::out(const ProblemShape& shape, int set) const { return in(shape, set) + aligned(shape.in_bytes); }
+
+int GpuSets::places(const ProblemShape& shape) const {
+    return static_cast<int>((bytes_ - (needed(shape) - aligned(shape.out_bytes))) / aligned(shape.out_bytes));
+}
+
+char* GpuSets::place(const ProblemShape& shape, int which) const {
+    return in(shape, sets) + static_cast<std::size_t>(which) * aligned(shape.out_bytes);
+}
+
+}  // namespace nearfar
