@@ -48,7 +48,7 @@ std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, 
     const double share = std::min(seconds / static_cast<double>(sizes.size()), policy.latched_seconds);
     Policy of_size = policy;
     of_size.at_a_size = at_sizes;
-    if (at_sizes) of_size.sample_seconds /= 2;  // there are many
+    if (at_sizes) of_size.sample_seconds /= 4;  // there are many
     std::vector<CellResult> results;
     LinkState link;
     Latch latch(route);

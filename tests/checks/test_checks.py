@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -219,7 +220,7 @@ def test_the_culprit_is_named(outcome: dict[str, Any], case: str, words: str) ->
 def test_by_hand_on_a_modelled_system(tmp_path: Path) -> None:
     done = reframe(tmp_path, "-r", "--system=keeneland")
     assert done.returncode == 0, done.stdout
-    assert "[  PASSED  ] Ran 7/7 test case(s)" in done.stdout
+    assert re.search(r"\[  PASSED  \] Ran (\d+)/\1 test case", done.stdout)
     for check in (
         "host_device_check",
         "peer_check",
