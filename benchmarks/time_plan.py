@@ -29,20 +29,23 @@ DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "topologies"
 #: Seconds of one visit, without the baselines of its flows: of two H200s, medians.
 LONE, HOST_WINDOW, PEER_WINDOW, MANY_WINDOW = 0.082, 0.155, 0.101, 0.125
 STAGED, STREAM, SHARED = 0.106, 0.19, 0.20
-#: All sizes of a cell; all three latencies of a cell.
-SIZES, LATENCIES = {"host": 21 * 0.027, "peer": 21 * 0.013}, {"host": 0.083, "peer": 0.060}
+#: All sizes of a cell; all three latencies of a cell; a visit's transfers of a tail.
+SIZES, LATENCIES = {"host": 21 * 0.018, "peer": 21 * 0.009}, {"host": 0.12, "peer": 0.09}
+TAILS = {"host": 0.068, "peer": 0.0155}
 #: The baseline of one flow of a window, once for each process.
 SOLO = 0.100
 #: A window of four pairs: a guess from windows of two pairs of a quick look on four H200s (0.075 s with half as long samples).
 COMPANY = 0.14
 #: Visits to a cell on a quiet host.
-VISITS = {"host": 3, "peer": 2, "many": 3, "staged": 3, "stream": 5, "shared": 3, "sizes": 2, "latency": 5}
+VISITS = {"host": 3, "peer": 2, "many": 3, "staged": 3, "stream": 5, "shared": 3, "sizes": 2, "latency": 5, "tail": 5}
 #: Set-up and end of a process: itself, for each GPU of the node, for each GPU of its cells, and for the tasks on each.
 PROCESS, EACH_GPU, CONTEXT, TASKS = 0.25, 0.15, 0.09, 0.45
 #: Seconds of ReFrame and the pack for all checks; of the ranks of `nearfar-kernels saxpy` beside each GPU's set-up.
 PACK, SAXPY = 5.0, 1.5
-#: Three matrix products at today's size: 1.3, 1.1 and 0.9 s of visits in tests/data/h200-x2-kernels. GPUs are taken to be side by side.
-GEMM = 3.3
+#: The rates of three matrix products at today's size. GPUs are taken to be side by side.
+GEMM = 1.6
+#: The ranks of mpi_check, and three figures of a pair in nine windows each.
+MPI_START, MPI_PAIR = 1.4, 2.2
 
 
 @dataclass
@@ -130,26 +133,40 @@ def rates(asked: question.Question, cells: list[Cell], node: Node, alone: bool) 
 def plan(node: Node, alone: bool) -> Iterator[Part]:
     """Every check that ./validate asks of a node whose partition has everything."""
     gpus = len(node.gpus)
+    measured: dict[str, set[tuple[str, Cell]]] = {}  # by program: what its one run measures already
     for asked in question.asked_at(question.ACCEPT):
+        if asked.acceptance_only:
+            continue
         if asked.name == "load_balance_check":
             yield Part(asked.name, "ranks", gpus, 1, SAXPY + (EACH_GPU + CONTEXT) * gpus)
             continue
         if asked.program == "nearfar-kernels":
             yield Part(asked.name, "products", gpus, 1, PROCESS + (EACH_GPU + CONTEXT) * gpus + GEMM)
             continue
+        if asked.name == "mpi_check":
+            pairs = len({str(subject).split("/")[0] for subject in asked.cells(node)[0]})
+            yield Part(asked.name, "pairs of NUMA nodes", pairs, 9, MPI_START + MPI_PAIR * pairs)
+            continue
         cells = [cell for cell in asked.cells(node)[0] if isinstance(cell, Cell)]
         if not cells:
             continue
+        aspect = (asked.asks or "").partition("=")[0].replace("visits", "")
+        before = measured.get(asked.program, set())
         flows = [flow for cell in cells for flow in cell.flows]
         used, shared = ({gpu for flow in flows if flow.tasks >= tasks for gpu in flow.gpus} for tasks in (1, 2))
-        on_gpus = EACH_GPU * gpus + CONTEXT * len(used) + TASKS * len(shared) if used else 0
-        yield Part(asked.name, "set-up", len(used), 1, PROCESS + on_gpus)
-        if asked.name in ("size_sweep_check", "latency_check"):
-            which = "sizes" if asked.name == "size_sweep_check" else "latency"
-            each = SIZES if which == "sizes" else LATENCIES
+        if not before:
+            yield Part(
+                asked.name, "set-up", len(used), 1, PROCESS + (EACH_GPU * gpus + CONTEXT * len(used) if used else 0)
+            )
+        if shared:
+            yield Part(asked.name, "tasks", len(shared), 1, TASKS * len(shared))
+        cells = [cell for cell in cells if (aspect, cell) not in before]
+        measured[asked.program] = before | {(aspect, cell) for cell in cells}
+        if aspect in ("sizes", "latency", "tail"):
+            each = {"sizes": SIZES, "latency": LATENCIES, "tail": TAILS}[aspect]
             for kind in ("host", "peer"):
                 count = sum(kind_of(cell) == kind for cell in cells)
-                yield Part(asked.name, f"{kind}s", count, VISITS[which], VISITS[which] * count * each[kind])
+                yield Part(asked.name, f"{kind}s", count, VISITS[aspect], VISITS[aspect] * count * each[kind])
         else:
             yield from rates(asked, cells, node, alone)
 

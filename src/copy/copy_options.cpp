@@ -31,6 +31,8 @@ const HelpText text{
     "  nearfar-copy g0:g1+g1:g0              two GPUs, both directions at once\n"
     "  nearfar-copy n0:g0+g0:g0/gemm         what a copy and computing cost each other\n"
     "  nearfar-copy n0:g0 --sizes 1KiB..1GiB how bandwidth grows with size\n"
+    "  nearfar-copy --cells FILE             a line for each cell, with what is measured of it behind it: n0:g0, n0:g0 latency,\n"
+    "                                        n0:g0 tail=1000, n0:g0 sizes=1KiB..1GiB, n0:g0 visits=2\n"
     "  nearfar-copy --quick                  every path in one direction, in a few seconds\n"
     "  nearfar-copy --tail                   the slowest of 1000 transfers of every path, and when it was\n"
     "  nearfar-copy --aggressor n0:g2        the matrix, with the path to one GPU loaded by another process\n"
