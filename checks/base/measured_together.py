@@ -39,11 +39,11 @@ class measured_together(node_run):
             if sum(map(bool, asked.values())) < 2:
                 return
             lines = tuple(dict.fromkeys(line for lines in asked.values() for line in lines))
-            limit, wait = self.program_limit + self.cell_limit * len(lines), node_lock.wait()
+            limit, wait = self.program_limit + self.cell_limit * len(lines) + supervise.LAST_RESORT, node_lock.wait()
             cells = Path(self.stagedir, "cells.txt")
             write_atomically(cells, "".join(f"{line}\n" for line in lines))
             program = self.program_command("--cells", str(cells), "--json", "--absent-fails")
-            self.time_limit = wait + supervise.ATTEMPTS * limit + 30
+            self.time_limit = wait + limit + 30
             self.start_python(
                 "-m", "nearfar.base.supervise", "--limit", f"{limit:g}", "--wait", f"{wait:g}", "--", *program
             )

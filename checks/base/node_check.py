@@ -129,10 +129,10 @@ class node_check(node_run):
 
     @run_before("run")
     def set_executable(self):
-        limit = self.program_limit + self.cell_limit * len(self.asked)
+        limit = self.program_limit + self.cell_limit * len(self.asked) + supervise.LAST_RESORT
         with self.users_errors():
             wait = 0 if self.partition.modelled else node_lock.wait()
-        self.time_limit = wait + supervise.ATTEMPTS * limit + 30
+        self.time_limit = wait + limit + 30
         if not self.partition.modelled and not self.runs_here:
             self.env_vars["PYTHONPATH"] = f'"{places.IMPORT_PATH}${{PYTHONPATH:+:$PYTHONPATH}}"'
             self.prerun_cmds = [f"{shlex.quote(sys.executable)} -m nearfar detect --json > {case_files.NODE}"]

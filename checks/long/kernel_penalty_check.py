@@ -9,7 +9,7 @@ import reframe as rfm
 from reframe.core.builtins import run_before
 
 from nearfar import kernels, measurement
-from nearfar.base import NOT_JUDGED, node_lock, write_atomically
+from nearfar.base import NOT_JUDGED, node_lock, supervise, write_atomically
 from nearfar.verdict import case_files
 
 from ..base import named, node_check
@@ -37,12 +37,12 @@ class kernel_penalty_check(node_check):
         file = Path(self.stagedir, "matrix.txt")
         with self.users_errors():
             write_atomically(file, "".join(f"{cell}\n" for cell in cells))
-            limit, wait = self.program_limit + 2.0 * len(cells), node_lock.wait()
+            limit, wait = self.program_limit + 2.0 * len(cells) + supervise.LAST_RESORT, node_lock.wait()
             copy = self.program_command("--cells", str(file), "--json", program="nearfar-copy")
         supervisor = [sys.executable, "-m", "nearfar.base.supervise", "--limit", f"{limit:g}", "--wait", f"{wait:g}"]
         line = shlex.join([*supervisor, "--", *copy])
         self.prerun_cmds += [f"(mkdir -p {MATRIX} && cd {MATRIX} && {line} > document.json 2> stderr.txt)"]
-        self.time_limit += wait + 2 * limit
+        self.time_limit += wait + limit
 
     def read_document(self):
         document, findings = super().read_document()

@@ -24,6 +24,8 @@ from .errors import CouldNotJudge
 
 #: Seconds between SIGTERM and SIGKILL.
 GRACE = 2.0
+#: Seconds of a wait after which the clock is looked at.
+_TICK = 5.0
 #: Linux: the signal that a process gets when the one that started it ends (prctl(2)).
 _PR_SET_PDEATHSIG = 1
 
@@ -99,7 +101,7 @@ def run(
         assert isinstance(child.stdout, io.TextIOWrapper)
         child.stdout.reconfigure(newline=newline)
         readers += [_reader(child.stdout, out, on_stdout), _reader(child.stderr, err, on_stderr)]
-        child.wait(timeout=limit)
+        _wait(child, limit)
     except subprocess.TimeoutExpired:
         timed_out = True
     finally:
@@ -107,6 +109,19 @@ def run(
     for reader in readers:
         reader.join(timeout=GRACE)
     return Finished(child.returncode, "".join(out), "".join(err), time.monotonic() - started, timed_out)
+
+
+def _wait(child: subprocess.Popen[Any], limit: float | None) -> None:
+    """``child.wait``, except that time in which this process itself was stopped, as by a scheduler, does not count."""
+    while limit is not None and child.poll() is None:
+        tick, began = min(limit, _TICK), time.monotonic()
+        try:
+            child.wait(timeout=tick)
+        except subprocess.TimeoutExpired:
+            limit -= min(time.monotonic() - began, 2 * tick)
+            if limit <= 0:
+                raise
+    child.wait()
 
 
 def _reader(stream: IO[str] | None, lines: list[str], tell: Callable[[str], None] | None) -> threading.Thread:

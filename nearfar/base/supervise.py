@@ -1,8 +1,9 @@
-"""Run a program under a time limit; one that hangs is ended with its whole group and tried once more.
+"""Run a program with the node's lock, and leave an account of how it ended.
 
-What ReFrame's job starts on the node: ``python -m nearfar.base.supervise --limit 60 --wait 60 -- nearfar-copy --json …``. Standard
-output is the program's own, from the attempt that ended by itself; ``supervise.json`` beside it says how each attempt
-went, or what kept the program from being started: with ``--wait`` it holds the node's lock, which another run may have.
+What ReFrame's job starts on the node: ``python -m nearfar.base.supervise --limit 360 --wait 60 -- nearfar-copy --json …``. Standard
+output is the program's own, also of one that was ended at the limit: that is the last resort for programs that do not look after
+themselves. ``supervise.json`` beside it says how it ended, or what kept it from being started: with ``--wait`` it holds the node's
+lock, which another run may have.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ import json
 import os
 import signal
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -22,15 +22,13 @@ from . import node_lock, process
 from .errors import EXIT_COULD_NOT_JUDGE, CouldNotJudge, NearfarError
 from .files import write_atomically
 
-#: Where the account of the attempts is left, in the working directory.
+#: Where the account is left, in the working directory.
 ACCOUNT = "supervise.json"
-#: A program that hangs is tried this often in all.
-ATTEMPTS = 2
+#: Seconds that a limit is to have beside what a healthy node takes: the program tries what hangs once more, GPU by GPU.
+LAST_RESORT = 300.0
 #: Seconds between SIGTERM and SIGKILL: less than ReFrame gives this process itself when it cancels a job.
 GRACE = 1.0
-#: How a program begins its last line when its own watchdog ended it; its document then says where.
-OWN_WORD = "hang: "
-#: The exit code after the last attempt hung (as timeout(1) has it).
+#: The exit code after a program that did not end (as timeout(1) has it).
 EXIT_HANG = 124
 
 
@@ -44,10 +42,10 @@ def supervise(
     """Run ``command``; returns its exit code, or ``EXIT_HANG``.
 
     ``wait``: seconds to wait for the node's lock before, None: it needs none. ``afterwards`` is called with the command and its
-    standard output, which has been passed on by then; not where the program hung. Raises ``CouldNotJudge`` where another run
-    keeps the lock, or what the program printed cannot be passed on.
+    standard output, which has been passed on by then; not where the program did not end. Raises ``CouldNotJudge`` where another
+    run keeps the lock, or what the program printed cannot be passed on.
     """
-    account: dict[str, object] = {"limit": limit, "command": list(command), "attempts": []}
+    account: dict[str, object] = {"limit": limit, "command": list(command)}
     with contextlib.ExitStack() as stack:
         if wait is not None:
             try:
@@ -55,28 +53,17 @@ def supervise(
             except NearfarError as error:
                 write_atomically(Path(ACCOUNT), json.dumps({**account, "prevented": str(error)}))
                 raise
-        return _attempts(command, limit, account, afterwards)
-
-
-def _attempts(
-    command: Sequence[str], limit: float, account: Mapping[str, object], afterwards: Afterwards | None
-) -> int:
-    attempts: list[dict[str, object]] = []
-    for attempt in range(1, ATTEMPTS + 1):
-        began = time.time()
         done = process.run(command, limit, grace=GRACE, on_stderr=lambda line: print(line, file=sys.stderr, flush=True))
-        hung = done.timed_out or done.last_line.startswith(OWN_WORD)
-        attempts.append({"began": began, "seconds": round(done.seconds, 4), "returncode": done.returncode,
-                         "timed_out": done.timed_out, "hung": hung, "last_line": done.last_line})  # fmt: skip
-        write_atomically(Path(ACCOUNT), json.dumps({**account, "attempts": attempts}))
-        if not hung or (not done.timed_out and attempt == ATTEMPTS):
-            _pass_on(done.stdout)
-            if afterwards is not None and not hung:
-                afterwards(command, done.stdout)
-            return done.returncode if done.returncode >= 0 else 128 - done.returncode
-        how = f"no end within {limit:g} s; ended" if done.timed_out else "it hung"
-        print(f"nearfar: {how} (attempt {attempt} of {ATTEMPTS})", file=sys.stderr, flush=True)
-    return EXIT_HANG
+        account |= {"seconds": round(done.seconds, 4), "returncode": done.returncode, "timed_out": done.timed_out,
+                    "last_line": done.last_line}  # fmt: skip
+        write_atomically(Path(ACCOUNT), json.dumps(account))
+        _pass_on(done.stdout)
+        if done.timed_out:
+            print(f"nearfar: no end within {limit:g} s; ended", file=sys.stderr, flush=True)
+            return EXIT_HANG
+        if afterwards is not None:
+            afterwards(command, done.stdout)
+        return done.returncode if done.returncode >= 0 else 128 - done.returncode
 
 
 def _pass_on(text: str) -> None:
@@ -96,7 +83,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 def main(arguments: Sequence[str], afterwards: Afterwards | None = None) -> int:
     """``--limit SECONDS [--wait SECONDS] -- PROGRAM [ARGUMENT…]``; ``afterwards`` as for ``supervise``."""
     parser = argparse.ArgumentParser(
-        prog="python -m nearfar.base.supervise", description="Run a program under a time limit."
+        prog="python -m nearfar.base.supervise", description="Run a program under a time limit, with the node's lock."
     )
     parser.add_argument("--limit", type=float, required=True, metavar="SECONDS")
     parser.add_argument("--wait", type=float, metavar="SECONDS", help="hold the node's lock; wait for it so long")

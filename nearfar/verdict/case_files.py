@@ -31,32 +31,29 @@ def run_directory() -> Path:
 def read(stage: Path, stdout: Path, stderr: Path) -> tuple[Document | None, list[Finding]]:
     """The document that a supervised program printed (None where it printed none), and what its end says."""
     account = _account(stage)
-    attempts = account.get("attempts", [])
     if "prevented" in account:
         return None, [messages.PREVENTED.finding("program", error=str(account["prevented"]))]
     program = _program(account.get("command", ["the program"]))
-    hangs = [attempt for attempt in attempts if attempt["hung"]]
     findings: list[Finding] = []
-    if hangs and (len(hangs) < len(attempts) or hangs[-1]["timed_out"]):
-        about = {"program": program, "limit": account["limit"], "line": hangs[-1]["last_line"]}
-        if len(hangs) == len(attempts):
-            times = {1: "once", 2: "twice"}.get(len(hangs), f"{len(hangs)} times")
-            return None, [messages.HUNG.finding("program", hard=len(hangs) > 1, **about, times=times)]
-        findings.append(messages.HUNG_ONCE.finding("program", **about))
+    if account.get("timed_out"):
+        about = {"program": program, "limit": account["limit"], "line": account["last_line"]}
+        findings.append(messages.HUNG.finding("program", **about))
     try:
         document = measurement.loads(stdout.read_text(encoding="utf-8", errors="replace"), program)
-        if attempts and int(attempts[-1]["returncode"]) < 0:
-            findings.append(messages.DIED_LATE.finding("program", program=program, ending=_ending(attempts)))
+        if not findings and int(account.get("returncode", 0)) < 0:
+            findings.append(messages.DIED_LATE.finding("program", program=program, ending=_ending(account)))
         return document, findings
     except OSError as error:
         words = f"{program}: its output cannot be read: {error.strerror}"
         return None, [*findings, messages.NOT_READ.finding("program", error=words)]
     except CouldNotJudge as error:
         # The program's own last word; a launcher may have said more after it.
-        line = (attempts[-1]["last_line"] if attempts else "") or _last_line(stderr)
+        line = account.get("last_line") or _last_line(stderr)
+        if findings:
+            return None, findings
         if not line:
             return None, [*findings, messages.NOT_READ.finding("program", error=str(error))]
-        about = {"program": program, "ending": _ending(attempts), "line": line}
+        about = {"program": program, "ending": _ending(account), "line": line}
         return None, [*findings, messages.NO_DOCUMENT.finding("program", **about)]
 
 
@@ -74,10 +71,10 @@ def _account(stage: Path) -> dict[str, Any]:
         return {}
 
 
-def _ending(attempts: list[Mapping[str, Any]]) -> str:
-    if not attempts:
+def _ending(account: Mapping[str, Any]) -> str:
+    if "returncode" not in account:
         return " did not start"
-    code = int(attempts[-1]["returncode"])
+    code = int(account["returncode"])
     return f" was ended by signal {-code}" if code < 0 else f" ended with exit code {code} and no document"
 
 
@@ -104,9 +101,8 @@ def first_text(stage: Path) -> str:
 
 
 def program_seconds(stage: Path) -> float:
-    """How long the program itself ran, all attempts and looks together."""
-    attempts = _account(stage).get("attempts", [])
-    return float(sum(attempt["seconds"] for attempt in attempts)) + look_plan.seconds(stage)
+    """How long the program itself ran, later looks included."""
+    return float(_account(stage).get("seconds", 0)) + look_plan.seconds(stage)
 
 
 def observation(node: Node, node_type: str | None = None) -> Document:

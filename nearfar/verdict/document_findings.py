@@ -158,6 +158,9 @@ def from_document(document: Document | None) -> list[Finding]:
             failure.cell or "program", verdict="INDETERMINATE" if soft else "FAIL", hard=not soft, cell=failure.cell, error=failure.reason,
             cells=[failure.cell] if failure.cell else [],
         ))  # fmt: skip
+    for note in document.raw.get("notes", []):
+        message = messages.SUSPENDED if note["code"] == "suspended" else messages.HUNG_ONCE
+        found.append(message.finding(note["cell"] or "program", error=note["reason"]))
     for gpu in document.raw.get("gpus_under_load", []):
         found += _from_load(gpu)
     return found + _slow_cpus(document.raw)

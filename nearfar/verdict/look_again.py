@@ -93,8 +93,6 @@ def _look(plan: LookPlan, stage: Path, command: Sequence[str], number: int, limi
     problem = None
     if done.timed_out:
         problem = f"did not end within {limit:g} s"
-    elif done.last_line.startswith(supervise.OWN_WORD):
-        problem = f"did not end: {done.last_line}"
     elif done.returncode < 0:
         problem = f"was ended by signal {-done.returncode}"
     elif plan.document is None:

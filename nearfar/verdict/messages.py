@@ -14,13 +14,11 @@ _TUNE, _STEADINESS, _READING = (
 # The program.
 PREVENTED = Message("program.prevented", "INDETERMINATE", "{error}")
 HUNG = Message(
-    "program.hung", "FAIL", "{program} did not end within {limit:g} s, {times}[ (last line: {line})]", _XID,
+    "program.hung", "INDETERMINATE", "{program} did not end within {limit:g} s[ (last line: {line})]", _XID,
     page=_READING,
 )  # fmt: skip
-HUNG_ONCE = Message(
-    "program.hung_once", "DEGRADED",
-    "{program} did not end within {limit:g} s, but did on the second attempt[ (last line: {line})]", _XID,
-)  # fmt: skip
+HUNG_ONCE = Message("program.hung_once", "DEGRADED", "{error}", _XID)
+SUSPENDED = Message("program.suspended", NOT_JUDGED, "{error}")
 DIED_LATE = Message("program.died_late", "DEGRADED", "{program}{ending} after it printed its document")
 NO_DOCUMENT = Message("program.no_document", "INDETERMINATE", "{program}{ending}[: {line}]")
 NOT_READ = Message("program.not_read", "INDETERMINATE", "{error}")
@@ -40,7 +38,7 @@ LINK_MISSING = Message("link.missing", "FAIL", "missing link: {cells}: {cause}[ 
 FAILED = {
     code: Message(f"cell.{code}", "FAIL", "[{cell}: ]{error}", step, hard=True)
     for code, step in {
-        "absent": _XID, "error": "", "hang": _XID, "lost": _XID, "other": "", "placement": "", "uncorrectable": _RESET,
+        "absent": _XID, "error": "", "hang": _XID, "hung_once": _XID, "lost": _XID, "other": "", "placement": "", "uncorrectable": _RESET,
         "wrong_data": "keep jobs off the node",
     }.items()
 }  # fmt: skip

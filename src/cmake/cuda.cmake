@@ -10,6 +10,8 @@ if(NOT NEARFAR_CUDA_ARCHITECTURES)
   execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE NEARFAR_LISTED COMMAND_ERROR_IS_FATAL ANY)
   nearfar_cuda_architectures("${NEARFAR_LISTED}" CMAKE_CUDA_ARCHITECTURES)
 endif()
+list(JOIN CMAKE_CUDA_ARCHITECTURES ", " NEARFAR_SERVED)
+message(STATUS "This build serves GPUs of the architectures ${NEARFAR_SERVED} (real: code of their own; virtual: PTX, also for later ones)")
 string(APPEND CMAKE_CUDA_FLAGS " --threads 0") # the architectures of a file at the same time
 find_package(CUDAToolkit REQUIRED)
 

@@ -1,15 +1,13 @@
-# The architectures of a usual build, from what `nvcc --list-gpu-arch` prints: PTX of the oldest one from Volta on, of which the driver makes
-# code for everything else, and code for the common ones that the compiler has (8.0 and 8.6 to 8.9, 9.0, 10.0, 10.3, 12.0 and 12.1).
+# The architectures of a usual build, from what `nvcc --list-gpu-arch` prints: code for the common ones that the compiler has (7.0, 7.5, 8.0 and
+# 8.6 to 8.9, 9.0, 10.0, 10.3, 12.0 and 12.1), and PTX of the oldest, of which the driver makes code for everything else.
 function(nearfar_cuda_architectures listed result)
   string(REGEX MATCHALL "compute_[0-9]+" known "${listed}")
   set(chosen)
-  foreach(oldest 70 75 80)
-    if(NOT chosen AND compute_${oldest} IN_LIST known)
-      set(chosen ${oldest}-virtual)
-    endif()
-  endforeach()
-  foreach(common 80 90 100 103 120)
+  foreach(common 70 75 80 90 100 103 120)
     if(compute_${common} IN_LIST known)
+      if(NOT chosen)
+        list(APPEND chosen ${common}-virtual)
+      endif()
       list(APPEND chosen ${common}-real)
     endif()
   endforeach()

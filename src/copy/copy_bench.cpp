@@ -16,6 +16,7 @@
 #include "copy/suspects.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/suspension.h"
 #include "engine/background.h"
 #include "gpu/lost_gpu.h"
 #include "gpu/route_plan.h"
@@ -135,7 +136,8 @@ void CopyBench::measure(Session& session, const Progress& progress, BesideCopies
         return !policy_.each_alone && policy_.aggressors.empty() && lanes(flow) > 0;
     };
     if (policy_.quick) {
-        measure_quickly(cells_, disjoint_sets(cells_, has_own_links), policy_, now(), session, noting, {alone, together, kind});
+        measure_quickly(cells_, disjoint_sets(cells_, has_own_links), policy_, running_time(), session, noting,
+                        {alone, together, kind});
     } else {
         Bench bench;
         bench.alone = [&](const Cell& cell, double seconds, int round) { return alone(cell, policy_, seconds, round); };
@@ -150,7 +152,7 @@ void CopyBench::measure(Session& session, const Progress& progress, BesideCopies
         for (const std::vector<std::size_t>& set : sets)
             for (const std::size_t i : set)
                 if (set.size() > 1) baselines.expect(cells_[i].flows[0]);
-        measure_in_rounds(cells_, sets, policy_, now(), session, noting, bench);
+        measure_in_rounds(cells_, sets, policy_, running_time(), session, noting, bench);
     }
     tasks_.dismiss();
     note();

@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/interrupt.h"
 #include "core/statistics.h"
+#include "core/suspension.h"
 
 namespace nearfar {
 namespace {
@@ -83,7 +84,7 @@ private:
     // Returns the cells that have to be measured alone.
     std::vector<Cell> measure_set(const std::vector<Cell>& members, double seconds) {
         const double start = now();
-        std::vector<SetOutcome> outcomes = bench_.together(members, quick_, seconds);
+        std::vector<SetOutcome> outcomes = unless_suspended([&] { return bench_.together(members, quick_, seconds); });
         const double spent = now() - start;
         std::vector<Cell> left;
         for (std::size_t i = 0; i < members.size(); ++i) {

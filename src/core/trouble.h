@@ -23,6 +23,9 @@ constexpr const char* prevented = "prevented";
 constexpr const char* failure = "failure";
 }  // namespace trouble_word
 
+// Where the addresses of this process are limited, which starves CUDA and threads long before memory is short: that, behind a reason.
+std::string limit_on_addresses();
+
 // Throws what the message tells, `who` ahead of the reason; nothing for any other message.
 void throw_trouble(const Message& trouble, const std::string& who = "");
 

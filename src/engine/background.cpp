@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/suspension.h"
 #include "core/trouble.h"
 
 namespace nearfar {
@@ -40,7 +41,7 @@ std::string Background::await(std::size_t at, double time, double patience_ends)
     const std::string who = "the aggressor " + names_[at];
     while (thread.latest() < time) {
         if (thread.has_ended()) return who + " died: " + end_of(thread);
-        if (now() > patience_ends) moves_nothing_[at] = true;  // waited for once, not by every cell
+        if (running_time() > patience_ends) moves_nothing_[at] = true;  // waited for once, not by every cell
         if (moves_nothing_[at]) return who + " died: it moves nothing";
         if (interrupted()) return "interrupted while " + who + " was awaited";
         std::this_thread::sleep_for(between_looks);
@@ -49,7 +50,7 @@ std::string Background::await(std::size_t at, double time, double patience_ends)
 }
 
 std::string Background::await_past(double time) {
-    const double patience_ends = now() + patience_;
+    const double patience_ends = running_time() + patience_;
     for (std::size_t i = 0; i < names_.size(); ++i) {
         const std::string trouble = await(i, time, patience_ends);
         if (!trouble.empty()) return trouble;

@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/suspension.h"
 #include "core/trouble.h"
 
 namespace nearfar {
@@ -51,7 +52,7 @@ double weight(const std::vector<Cell>& cells) {
 Budget::Budget(double seconds, double begin, double weight) : end_(seconds > 0 ? begin + seconds : INFINITY), left_(weight) {}
 
 double Budget::share(double weight) {
-    const double seconds = (end_ - now()) * weight / left_;
+    const double seconds = (end_ - running_time()) * weight / left_;
     left_ -= weight;
     return seconds;
 }
@@ -85,7 +86,7 @@ bool can_visit(double seconds) { return !interrupted() && seconds >= least_cell_
 std::vector<CellResult> visit(double seconds, const Visiting& visiting) {
     require_visit(seconds);
     const double start = now();
-    std::vector<CellResult> results = visiting(seconds);
+    std::vector<CellResult> results = unless_suspended([&] { return visiting(seconds); });
     for (CellResult& result : results) result.seconds = (now() - start) / static_cast<double>(results.size());
     return results;
 }
@@ -223,7 +224,7 @@ private:
         double spent = 0;
         if (can_visit(seconds)) {
             const double start = now();
-            outcomes = bench_.together(cells, seconds, round);
+            outcomes = unless_suspended([&] { return bench_.together(cells, seconds, round); });
             spent = (now() - start) / static_cast<double>(cells.size());
         }
         const bool can_go_on = can_visit(seconds);

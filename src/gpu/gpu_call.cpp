@@ -2,14 +2,45 @@
 
 #include <string>
 
+#include "core/trouble.h"
+
 namespace nearfar {
+
+constexpr auto contained = static_cast<cudaError_t>(226);  // cudaErrorContained, which not every 12.x names
+
+std::string help_of_installation(cudaError_t result) {
+    const std::string own = "this build is for CUDA " + compiled_cuda_version();
+    switch (result) {
+        case cudaErrorInsufficientDriver:
+            return own + ", which the driver is too old for: update it, or build with an older toolkit";
+        case cudaErrorNoKernelImageForDevice:
+        case cudaErrorInvalidPtx:
+            return "the programs were built without code for this GPU: build them again with its compute capability in "
+                   "NEARFAR_CUDA_ARCH";
+        case cudaErrorJitCompilerNotFound:
+            return "the driver's libnvidia-ptxjitcompiler.so.1 is missing: install the driver whole, or build for this GPU with "
+                   "NEARFAR_CUDA_ARCH";
+        case cudaErrorUnsupportedPtxVersion:
+            return own + ", whose PTX the driver is too old for: update it, or build for this GPU with NEARFAR_CUDA_ARCH";
+        case cudaErrorSystemDriverMismatch:
+            return "libcuda.so and the kernel module are of different drivers: reload the module or reboot; in a container, have it take "
+                   "the host's";
+        case cudaErrorCompatNotSupportedOnDevice:
+            return "forward compatibility is for data centre GPUs alone: take the compat folder out of LD_LIBRARY_PATH";
+        case cudaErrorSystemNotReady: return "is nvidia-fabricmanager running?";
+        default: return "";
+    }
+}
 
 void check(cudaError_t result, const char* what) {
     if (result == cudaSuccess) return;
     cudaGetLastError();  // the runtime remembers it, and the next kernel's launch would be blamed
     const std::string words = std::string(what) + ": " + cudaGetErrorString(result);
+    const std::string help = help_of_installation(result);
+    if (!help.empty()) throw Prevented("missing_library", words + " (" + help + ")");
+    if (result == contained) throw Failure("uncorrectable", words);
     switch (result) {
-        case cudaErrorMemoryAllocation: throw Prevented("no_memory", words);
+        case cudaErrorMemoryAllocation: throw Prevented("no_memory", words + limit_on_addresses());
         case cudaErrorDeviceAlreadyInUse:
         case cudaErrorDevicesUnavailable:
             throw Prevented("exclusive", words + " (another process holds the GPU, or its compute mode forbids us)");
@@ -20,9 +51,7 @@ void check(cudaError_t result, const char* what) {
         case cudaErrorMpsRpcFailure:
         case cudaErrorMpsServerNotReady:
             throw Prevented("denied", words + " (the Multi-Process Service's pipe is there, but it does not serve)");
-        case cudaErrorInsufficientDriver:
         case cudaErrorNoDevice: throw Prevented("missing_library", words);
-        case cudaErrorSystemNotReady: throw Prevented("missing_library", words + " (is nvidia-fabricmanager running?)");
         case cudaErrorNotPermitted:
         case cudaErrorOperatingSystem: throw Prevented("denied", words);
         case cudaErrorECCUncorrectable:

@@ -12,6 +12,9 @@ namespace nearfar {
 // Throws Prevented where measuring was prevented (GPU taken, memory short, driver missing), Failure where the GPU failed.
 void check(cudaError_t result, const char* what);
 
+// What helps where the programs, the driver or the container do not fit together; empty for all other errors.
+std::string help_of_installation(cudaError_t result);
+
 // The CUDA of this build, "13.0". No call of CUDA: programs start processes before CUDA.
 std::string compiled_cuda_version();
 // Whether an event has happened; throws what went wrong before it. One that has not leaves no error behind for the next call.

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/error.h"
+#include "core/trouble.h"
 #include "gpu/cuda_environment.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
@@ -60,7 +61,7 @@ std::string named(const std::vector<GpuProcess>& processes) {
 }
 
 // Why a GPU on the node's list cannot be measured, the worst first.
-void classify(GpuDevice& gpu, bool by_nvml, const std::string& trouble, bool even_if_busy) {
+void classify(GpuDevice& gpu, bool by_nvml, const std::string& trouble, bool even_if_busy, bool all_hidden) {
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     if (!gpu.on_bus.on_bus) return refuse(gpu, "absent", "is not on the PCI bus", true);
     if (gpu.management.lost) return refuse(gpu, "lost", "is lost: NVML says that it has fallen off the bus", true);
@@ -71,6 +72,10 @@ void classify(GpuDevice& gpu, bool by_nvml, const std::string& trouble, bool eve
     if (gpu.ordinal < 0 && !trouble.empty()) return refuse(gpu, "missing_library", "cannot be used: " + trouble);
     if (gpu.ordinal < 0 && visible != nullptr)
         return refuse(gpu, "denied", std::string("is hidden by CUDA_VISIBLE_DEVICES=") + visible);
+    if (gpu.ordinal < 0 && gpu.management.found && all_hidden)
+        return refuse(gpu, "denied",
+                      "is listed by NVML, but CUDA shows this process no GPU at all: a container needs "
+                      "NVIDIA_DRIVER_CAPABILITIES=compute,utility and the devices /dev/nvidia-uvm and /dev/nvidiaN");
     if (gpu.ordinal < 0 && gpu.management.found)
         return refuse(gpu, "lost", "is listed by the driver, but CUDA does not initialise it", true);
     if (gpu.ordinal < 0) return refuse(gpu, "denied", "is on the PCI bus, but the driver does not show it to this process");
@@ -125,21 +130,26 @@ std::string start_cuda(int streams_a_gpu) {
 std::string start_cuda() {
     int count = 0;
     const cudaError_t result = cudaGetDeviceCount(&count);
-    return result == cudaSuccess || result == cudaErrorNoDevice ? "" : cudaGetErrorString(result);
+    if (result == cudaSuccess || result == cudaErrorNoDevice) return "";
+    const std::string help = help_of_installation(result);
+    return cudaGetErrorString(result) + (help.empty() ? limit_on_addresses() : " (" + help + ")");
 }
 
 std::vector<GpuDevice> find_gpus(const Node& node, const Nvml& nvml, const std::string& trouble, bool even_if_busy) {
     std::vector<GpuDevice> gpus = on_bus_and_in_cuda(node);
+    // One of one that CUDA does not show, on the machine itself, may be broken.
+    const bool all_hidden = (gpus.size() > 1 || has_own_process_numbers()) &&
+                            std::all_of(gpus.begin(), gpus.end(), [](const GpuDevice& gpu) { return gpu.ordinal < 0; });
     for (GpuDevice& gpu : gpus) {
         gpu.management = nvml.gpu(gpu.on_bus.pci);
-        classify(gpu, nvml.available(), trouble, even_if_busy);
+        classify(gpu, nvml.available(), trouble, even_if_busy, all_hidden);
     }
     return gpus;
 }
 
 std::vector<GpuDevice> find_gpus_by_cuda(const Node& node, const std::string& trouble) {
     std::vector<GpuDevice> gpus = on_bus_and_in_cuda(node);
-    for (GpuDevice& gpu : gpus) classify(gpu, false, trouble, true);
+    for (GpuDevice& gpu : gpus) classify(gpu, false, trouble, true, false);
     return gpus;
 }
 

@@ -41,6 +41,10 @@ Route::Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, 
     source_ordinal_ = source.gpu_ordinal;
     destination_ordinal_ = destination.gpu_ordinal;
     bytes_ = std::min(source.bytes, destination.bytes) / static_cast<std::size_t>(shares) / grain * grain;
+    if (bytes_ == 0)
+        throw Prevented("no_memory", "buffers of " + std::to_string(std::min(source.bytes, destination.bytes) >> 20) +
+                                         " MiB, which is what memory allows, are too small for " + std::to_string(shares) +
+                                         " threads: use fewer, or free memory");
     room_ = bytes_ + spare_bytes / static_cast<std::size_t>(shares) / step_bytes * step_bytes;
     const std::size_t read_from = static_cast<std::size_t>(share) * bytes_;
     const std::size_t written_from = static_cast<std::size_t>(share) * room_;

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/joined_threads.h"
+#include "core/trouble.h"
 #include "memory/pattern.h"
 #include "node/cpus.h"
 #include "node/hwloc_machine.h"
@@ -96,7 +97,7 @@ HostBuffer::HostBuffer(const Node& node, int numa_node, std::size_t bytes, HostP
     void* mapped = mmap(nullptr, bytes_ + (pages == HostPages::huge ? 0 : huge_page), PROT_READ | PROT_WRITE, flags, -1, 0);
     if (mapped == MAP_FAILED)
         throw Prevented("no_memory", std::to_string(bytes_ >> 20) + " MiB cannot be mapped for " + numa_node_name(numa_node) +
-                                         ": " + std::strerror(errno));
+                                         ": " + std::strerror(errno) + limit_on_addresses());
     auto start = reinterpret_cast<std::uintptr_t>(mapped);
     if (pages != HostPages::huge) {
         const std::uintptr_t aligned = (start + huge_page - 1) / huge_page * huge_page;

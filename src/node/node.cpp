@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <utility>
 
@@ -225,6 +227,9 @@ std::string hostname() {
 std::string numa_node_name(int numa_node) { return "NUMA node " + std::to_string(numa_node); }
 
 Node read_node(const std::vector<std::string>& gpu_order) {
+    if (access("/sys/devices/system/cpu", R_OK) != 0)
+        throw Prevented("denied", std::string("/sys/devices/system/cpu cannot be read (") + std::strerror(errno) +
+                                      "): mount /sys in this container; CPUs, NUMA nodes and GPUs are found there");
     const hwloc_topology_t topology = this_machine();
     Node node;
     node.hostname = hostname();

@@ -67,6 +67,11 @@ void require_writable(const std::string& name) {
         throw not_writable(name, "its name may have " + std::to_string(longest - static_cast<long>(beside.size())) + " letters");
 }
 
+void remove_former(const std::string& name) {
+    std::error_code error;
+    if (!name.empty()) fs::remove(target_of(name), error);
+}
+
 void print_text(const std::string& name, const std::string& text) {
     if (name.empty()) return print_to_standard_output(text);
     const std::string file = target_of(name);

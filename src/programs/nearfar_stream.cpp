@@ -71,6 +71,7 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
         StreamBench(node, policy).measure(of_cores, measurement.session, measurement.progress);
         if (line.policy.budget > 0) rest.policy.budget = std::max(1e-3, line.policy.budget - (now() - begin));
     }
+    measurement.progress({0, 0, told::set_up, {}});
     measure_gpu_stream(rest, node, of_gpus, measurement);
 }
 
@@ -81,6 +82,7 @@ int main(int argc, char** argv) {
         const CommandLine line = parse_command_line(argc, argv, table);
         // Where no cell is a GPU's, no driver is asked.
         const bool with_gpus = line.version || std::any_of(line.cells.begin(), line.cells.end(), is_of_gpus);
-        return run({"nearfar-stream", help, with_gpus ? cuda_of_gpu_stream() : "", matrix, require_stream, measure}, line);
+        return run({"nearfar-stream", help, with_gpus ? cuda_of_gpu_stream() : "", matrix, require_stream, measure, "/read"},
+                   line);
     });
 }

@@ -94,7 +94,8 @@ void Account::take(const Message& message) {
     } else if (message.word == told::again) {
         again_ = message.field(0);
     } else if (message.word == told::end) {
-        unanswered_.clear();
+        if (part_.empty()) unanswered_.clear();
+        for (const std::string& cell : part_) answered(cell);
         ended_ = true;
     } else {
         throw std::invalid_argument("'" + message.word + "' is nothing that a measuring process tells");
@@ -131,9 +132,21 @@ void Account::skip_rest(const std::string& code, const std::string& reason) {
     unanswered_.clear();
 }
 
-void Account::begin_again() {
+void Account::fail(const std::vector<std::string>& cells, const std::string& code, const std::string& reason) {
+    for (const std::string& cell : cells) {
+        so_far_.erase(cell);
+        answered(cell);
+        failed_.push_back({cell, code, reason});
+        const auto is_its = [&](const NotMeasured& note) { return note.cell == cell; };
+        notes_.erase(std::remove_if(notes_.begin(), notes_.end(), is_its), notes_.end());
+    }
+}
+
+void Account::begin_again(std::vector<std::string> part) {
+    part_ = std::move(part);
     under_way_ = {0, 0, 0, "set-up", {}};
     again_.clear();
+    ended_ = false;
     news_ = false;
 }
 
@@ -164,7 +177,9 @@ std::string Account::document(double seconds) const {
     json.key("results").begin_array();
     for (const std::string& result : results()) json.json(result);
     json.end_array();
-    for (const auto& [name, cells] : {std::pair("skipped", &skipped_), std::pair("failed", &failed_)}) {
+    for (const auto& [name, cells] :
+         {std::pair("skipped", &skipped_), std::pair("failed", &failed_), std::pair("notes", &notes_)}) {
+        if (cells == &notes_ && notes_.empty()) continue;
         json.key(name).begin_array();
         for (const NotMeasured& cell : *cells) {
             const std::size_t blank = std::min(cell.cell.find(' '), cell.cell.size());

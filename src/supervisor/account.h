@@ -41,8 +41,12 @@ public:
     void give_up(const std::string& code, const std::string& reason, bool node_failed);
     // All cells that nothing was told of are skipped for that reason.
     void skip_rest(const std::string& code, const std::string& reason);
-    // A new process measures what is left.
-    void begin_again();
+    // Something is to be known beside what was measured: of a cell, or of the whole run.
+    void note(const NotMeasured& what) { notes_.push_back(what); }
+    // A new process measures these of what is left.
+    void begin_again(std::vector<std::string> part);
+    // Cells fail that nothing was told of, or that go on.
+    void fail(const std::vector<std::string>& cells, const std::string& code, const std::string& reason);
 
     const UnderWay& under_way() const { return under_way_; }
     const std::vector<KnownRank>& ranks() const { return ranks_; }
@@ -78,10 +82,12 @@ private:
     std::map<std::size_t, std::string> under_load_;             // of each GPU
     std::vector<NotMeasured> skipped_;
     std::vector<NotMeasured> failed_;
+    std::vector<NotMeasured> notes_;
     std::vector<KnownRank> ranks_;
     std::vector<std::string> gpus_;
     std::vector<std::string> cells_;  // of the run, in their order
     std::vector<std::string> unanswered_;
+    std::vector<std::string> part_;  // of them, for the present process; empty: all
     UnderWay under_way_{0, 0, 0, "set-up", {}};
     bool ended_ = false;
     bool interrupted_ = false;

@@ -103,6 +103,7 @@ int run(const Program& program, const CommandLine& line) {
     Supervised how = supervised({program.name, line.words, utc_now(), "", program.cuda, line.policy.quick, {}}, line,
                                 line.policy.hang_seconds);
     for (const Cell& cell : line.policy.aggressors) how.run.aggressors.push_back(cell.text());
+    how.trial = program.trial;
     return supervise(how,
                      [&](Teller& teller, const Rest* rest, double gone) { measure(program, line, how.run, teller, rest, gone); });
 }

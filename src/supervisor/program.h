@@ -29,6 +29,7 @@ struct Program {
     Matrix (*matrix)(const Node& node, const Policy& policy);  // measured where no cells are given
     void (*require)(const Cell& cell);                         // throws WrongUse for a cell of another program
     void (*measure)(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement);
+    const char* trial = "";  // as Supervised has it
 };
 
 // Everything that programs share, from --help to the exit code.

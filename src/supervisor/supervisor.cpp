@@ -16,6 +16,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/exit_code.h"
+#include "core/suspension.h"
 #include "core/trouble.h"
 #include "output/print_text.h"
 #include "output/table.h"
@@ -24,6 +25,7 @@
 #include "supervisor/measuring_process.h"
 #include "supervisor/process_end.h"
 #include "supervisor/ranks.h"
+#include "supervisor/sick_gpus.h"
 #include "supervisor/starter.h"
 #include "supervisor/words.h"
 
@@ -72,33 +74,43 @@ struct End {
 class Supervisor {
 public:
     Supervisor(const Supervised& how, const Measure& measure, pid_t front)
-        : how_(how), measure_(measure), account_(how.run, how.json), begin_(now()), front_(front), starter_(front) {
+        : how_(how), measure_(measure), account_(how.run, how.json), front_(front), starter_(front) {
         if (how.json) machine_.emplace(begin_, front, how.with_gpus, how.collective);
     }
 
     // Until all is told, or nothing more can be; then prints it. Returns the exit code.
     int run() {
+        look_for_suspension(true);
         std::optional<Rest> rest;  // the first process finds its cells
-        for (int without_news = 0;; account_.begin_again()) {
+        for (int without_news = 0;;) {
             if (!start(rest ? &*rest : nullptr)) return without_process(errno);
             const End end = follow();
             if (end.kind == End::Kind::wrong_use) return exit_wrong_use;
-            if (end.kind == End::Kind::told) return print();
-            if (end.kind == End::Kind::again) process_.ends_within(how_.hang_seconds);
+            const bool died = end.kind == End::Kind::died || end.kind == End::Kind::stopped;
+            if (sick_.alone() >= 0 && !(died && in_set_up_)) sick_.is_set_up();
+            if (!died && (account_.unanswered().empty() || !account_.wrong_use().empty())) return print();
+            if (!died && !sick_.is_trial()) process_.ends_within(how_.hang_seconds);
             process_.kill();
-            std::string why = end.reason;
-            if (end.kind != End::Kind::again) {
+            bool goes_on = died ? is_sorted_out(end) : signals_caught == 0 && !how_.collective;
+            std::string why = end.reason.empty() ? "interrupted before it was measured" : end.reason;
+            if (!goes_on && died) {
                 why = account_.under_way().words + " was the last that was measured: " + end.reason;
                 give_up(end);
+                goes_on = may_go_on(end);
+            } else if (end.kind != End::Kind::again) {
+                without_news = 0;
             }
             without_news = account_.has_news() ? 0 : without_news + 1;
-            if (!may_go_on(end) || without_news >= most_without_news || account_.unanswered().empty()) {
+            if (!goes_on || without_news >= most_without_news || account_.unanswered().empty()) {
                 account_.skip_rest("interrupted", why);
                 return print();
             }
-            rest = Rest{account_.unanswered(), account_.gpus()};
-            say(how_.run.name, std::to_string(rest->cells.size()) + (rest->cells.size() == 1 ? " cell goes" : " cells go") +
-                                   " on in a new process");
+            rest = Rest{sick_.part(account_.unanswered()), account_.gpus()};
+            account_.begin_again(rest->cells);
+            if (sick_.is_trial()) rest->cells[0] += how_.trial;
+            if (end.kind != End::Kind::told)
+                say(how_.run.name, std::to_string(account_.unanswered().size()) +
+                                       (account_.unanswered().size() == 1 ? " cell goes" : " cells go") + " on in a new process");
         }
     }
 
@@ -115,10 +127,11 @@ private:
     const Supervised& how_;
     const Measure& measure_;
     Account account_;
-    double begin_;
+    const double begin_ = now();
     pid_t front_;
     Starter starter_;
     MeasuringProcess process_;
+    SickGpus sick_;
     std::optional<MachineWatch> machine_;      // of a document
     std::optional<MemoryKills> memory_kills_;  // since the present process was started
     bool in_set_up_ = true;                    // of the present process
@@ -130,7 +143,7 @@ private:
             Teller teller(send, how_.json, begin_);
             const Message trouble = trouble_of([&] {
                 try {
-                    measure_(teller, rest, now() - begin_);
+                    measure_(teller, rest, running_time() - begin_);
                 } catch (const ProcessSpent& why) {
                     teller.again(why.what());
                 }
@@ -144,7 +157,8 @@ private:
 
     // Takes what the measuring process tells until it is over.
     End follow() {
-        double since = now();
+        look_for_suspension(true);
+        double since = running_time();
         double interrupted_at = 0;
         double gone_since = INFINITY;
         int interrupts = 0;
@@ -152,15 +166,21 @@ private:
         while (true) {
             if (machine_) machine_->look(account_);
             const Heard heard = process_.receive(line, between_looks);
+            look_for_suspension();
             if (heard == Heard::line) {
                 const Message message = parse_message(line);
+                if (sick_.is_trial()) {  // only how far it comes is asked
+                    if ((message.word == told::under_way && message.fields.size() > 4) || message.word == told::end)
+                        return {End::Kind::told, "", ""};
+                    continue;
+                }
                 try {
                     account_.take(message);
                 } catch (const std::invalid_argument& error) {
                     return {End::Kind::died, "error", where() + who() + " said what is not understood: " + error.what()};
                 }
                 if (message.word == told::under_way) {
-                    since = now();
+                    since = running_time();
                     show_progress();
                 }
                 if (!account_.wrong_use().empty() || account_.has_ended()) return {End::Kind::told, "", ""};
@@ -182,26 +202,28 @@ private:
                 process_.interrupt();
             }
             interrupts = signals_caught;
-            if (now() - since > allowed()) return hang();
+            if (running_time() - since > allowed()) return hang();
         }
     }
 
     void show_progress() {
         const UnderWay& what = account_.under_way();
-        in_set_up_ = in_set_up_ && what.cells.empty();
+        in_set_up_ = what.cells.empty() && (in_set_up_ || what.words == told::set_up);
         if (what.count > 0) print_progress(what.position, what.count, what.words);
     }
 
     double allowed() const {
         // Drivers that nobody keeps loaded take their time to start.
-        return account_.under_way().seconds > 0 ? account_.under_way().seconds : 2 * how_.hang_seconds;
+        if (account_.under_way().seconds > 0) return account_.under_way().seconds;
+        return sick_.alone() >= 0 ? how_.hang_seconds : 2 * how_.hang_seconds;
     }
 
     std::string who() const { return how_.collective ? "rank 0" : "the measuring process"; }
     std::string where() const { return account_.under_way().words + ": "; }
 
     End hang() const {
-        const std::string& words = account_.under_way().words;
+        const std::string words =
+            account_.knows_node() ? account_.under_way().words : "finding out what this node is (hwloc, /sys, NVML)";
         std::string reason = words + " did not end within " + formatted("%g s", allowed());
         if (!account_.ranks().empty() && words.find(told::waiting_for) == std::string::npos)
             reason += "; one of these hangs, and it is not known which: " + names_of(account_.ranks());
@@ -264,16 +286,71 @@ private:
                                 : where() + how_.run.name + " was killed from outside"};
     }
 
-    void give_up(const End& end) {
+    // Whether what ended is told of so far that a new process may go on: a GPU has the blame, or what hung is tried once more.
+    bool is_sorted_out(const End& end) {
+        if (end.kind != End::Kind::died || !end.node_failed || how_.collective || signals_caught != 0) return false;
+        return in_set_up_ ? is_set_up_again(end) : end.code == "hang" && is_tried_again(end);
+    }
+
+    bool is_set_up_again(const End& end) {
+        if (sick_.alone() >= 0) {
+            sick_.is_not_set_up();
+            if (sick_.all_refuse()) return false;
+            fail_all_of({sick_.alone()}, end.code, ": " + end.reason + ", also when this GPU alone was set up");
+            return true;
+        }
+        const std::vector<std::string>& left = account_.unanswered();
+        const auto has_gpu = [](const std::string& cell) { return !gpus_in(cell).empty(); };
+        if (sick_.one_at_a_time() || std::none_of(left.begin(), left.end(), has_gpu)) return false;
+        sick_.open_one_at_a_time();
+        note_once({"", end.code, end.reason + "; GPUs are opened one at a time"});
+        return true;
+    }
+
+    bool is_tried_again(const End& end) {
+        const std::vector<std::string> cells = account_.under_way().cells;
+        const std::vector<std::string>& left = account_.unanswered();
+        if (cells.size() != 1 || std::find(left.begin(), left.end(), cells[0]) == left.end()) return false;
+        const bool has_hung = sick_.has_hung(cells[0]);
+        const std::set<int> blamed = sick_.hung(cells[0]);
+        if (!blamed.empty())
+            fail_all_of(blamed, end.code, " hung twice, the second time: " + end.reason);
+        else if (!has_hung)
+            note_once({cells[0], end.code, end.reason + "; it is tried once more"});
+        return !blamed.empty() || !has_hung;
+    }
+
+    // GPUs are given up: what needs all of them fails.
+    void fail_all_of(const std::set<int>& gpus, const std::string& code, const std::string& why) {
+        const std::string reason = SickGpus::names(gpus, account_.gpus()) + why;
         end_progress();
+        say(code == "hang" ? "hang" : how_.run.name, reason);
+        account_.fail(with_all_of(gpus, account_.unanswered()), code, reason);
+    }
+
+    // What may be chance the first time.
+    void note_once(NotMeasured what) {
+        end_progress();
+        say(how_.run.name, what.reason);
+        if (what.code == "hang") what.code = "hung_once";
+        account_.note(what);
+    }
+
+    bool is_second_hang() const {
+        const std::vector<std::string>& cells = account_.under_way().cells;
+        return sick_.one_at_a_time() || (cells.size() == 1 && sick_.has_hung(cells[0]));
+    }
+
+    void give_up(End end) {
+        end_progress();
+        if (end.code == "hang" && !is_second_hang()) end.code = "hung_once";
         account_.give_up(end.code, end.reason, end.node_failed);
         say(end.code == "hang" ? "hang" : how_.run.name, end.reason);
     }
 
     // Whether a new process is to measure what is left. Set-up that died would die again.
     bool may_go_on(const End& end) const {
-        return end.kind != End::Kind::stopped && !how_.collective && signals_caught == 0 &&
-               (end.kind == End::Kind::again || !in_set_up_);
+        return end.kind != End::Kind::stopped && !how_.collective && signals_caught == 0 && !in_set_up_;
     }
 
     int print() {
@@ -282,7 +359,13 @@ private:
             say(how_.run.name, account_.wrong_use());
             return exit_wrong_use;
         }
-        if (!account_.knows_node()) tell_node();
+        if (!account_.knows_node()) tell_hostname();
+        if (const double suspended = suspended_seconds(); suspended > 0) {
+            const std::string words =
+                "the run was suspended for " + formatted("%.0f s", suspended) + "; deadlines and budgets leave that out";
+            say(how_.run.name, words);
+            account_.note({"", "suspended", words});
+        }
         if (machine_) account_.take({told::member, {"machine", machine_->end(account_)}});
         const std::string text = account_.text(now() - begin_);
         const bool printed = try_to_print(how_.json ? how_.file : "", text);
@@ -305,17 +388,12 @@ private:
         }
     }
 
-    void tell_node() {
+    // Whoever asked for more of the node died of it, or could not be started.
+    void tell_hostname() {
         const Teller teller([this](const Message& message) { account_.take(message); }, how_.json);
         Node node;
-        try {
-            node = read_node(how_.gpus);
-        } catch (const std::exception&) {
-            node.hostname = hostname();
-        }
-        std::vector<DocumentGpu> gpus;
-        for (const PciGpu& gpu : node.gpus) gpus.push_back({gpu, {}, true});
-        teller.node(how_.run, node, gpus);
+        node.hostname = hostname();
+        teller.node(how_.run, node, {});
     }
 };
 
@@ -343,7 +421,6 @@ Supervised supervised(const ProgramRun& run, const CommonOptions& options, doubl
     how.run = run;
     how.json = options.json;
     how.file = options.json_file;
-    how.gpus = options.gpus;
     how.hang_seconds = hang_seconds;
     how.with_gpus = !run.cuda.empty();
     return how;
@@ -351,6 +428,7 @@ Supervised supervised(const ProgramRun& run, const CommonOptions& options, doubl
 
 int supervise(const Supervised& how, const Measure& measure) {
     require_writable(how.json ? how.file : "");
+    if (how.json) remove_former(how.file);
     std::signal(SIGCHLD, SIG_DFL);  // ignored, it would hide how processes end
     std::fflush(nullptr);
     sigset_t blocked;

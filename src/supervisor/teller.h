@@ -35,6 +35,8 @@ constexpr const char* wrong_use = "wrong_use";      // WORDS: nothing is to be p
 constexpr const char* again = "again";              // REASON: what is left is for a new process
 constexpr const char* end = "end";                  // all was told
 
+constexpr const char* set_up =
+    "set-up";  // the words of what is under way before the first cell, and again before GPUs are opened
 constexpr const char* waiting_for = ": waiting for ";  // in the words of what is under way: the ranks that keep rank 0 waiting
 }  // namespace told
 

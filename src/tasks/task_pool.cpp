@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "core/suspension.h"
 #include "node/cpus.h"
 
 namespace nearfar {
@@ -106,13 +106,13 @@ std::vector<std::exception_ptr> TaskPool::await(const std::vector<TaskProcess*>&
     std::vector<std::exception_ptr> troubles(tasks.size());
     std::set<std::size_t> silent;
     for (std::size_t i = 0; i < tasks.size(); ++i) silent.insert(i);
-    for (double heard = now(); !silent.empty(); usleep(between_looks)) {
+    for (double heard = running_time(); !silent.empty(); usleep(between_looks)) {
         if (interrupted()) {
             for (const std::size_t i : silent)
                 troubles[i] = std::make_exception_ptr(Prevented("interrupted", "interrupted before it was measured"));
             break;
         }
-        const bool too_long = now() - heard > patience_;
+        const bool too_long = running_time() - heard > patience_;
         for (auto at = silent.begin(); at != silent.end();) {
             bool answered = true;
             try {
@@ -121,7 +121,7 @@ std::vector<std::exception_ptr> TaskPool::await(const std::vector<TaskProcess*>&
             } catch (...) {
                 troubles[*at] = std::current_exception();
             }
-            if (answered) heard = now();
+            if (answered) heard = running_time();
             at = answered || troubles[*at] ? silent.erase(at) : std::next(at);
         }
     }

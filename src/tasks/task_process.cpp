@@ -17,6 +17,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/suspension.h"
 #include "core/trouble.h"
 
 namespace nearfar {
@@ -103,12 +104,12 @@ void TaskProcess::run(FlowThread& thread) {
         if (hear(said, between_looks, "while it was measured") && said.word != task_word::end) thread.complete(time_of(said));
         if (std::isinf(given_up) && thread.stopped()) {
             tell({task_word::stop, {}});
-            given_up = now() + patience_;
+            given_up = running_time() + patience_;
         }
-        if (now() > given_up) give_up();
+        if (running_time() > given_up) give_up();
     }
     while (!has_answered(task_word::verified)) {
-        if (now() > given_up) give_up();
+        if (running_time() > given_up) give_up();
         usleep(a_moment);
     }
 }

@@ -125,7 +125,7 @@ def test_a_gpu_that_is_lost_is_told_with_its_rank_in_any_phase(
 def test_a_rank_that_hangs_in_the_driver_is_named(emulated: Emulated, tmp_path: Path) -> None:
     document = with_fault(emulated, tmp_path, 1, "fill:5:hang", "--timeout", "5")
     (failed,) = document["failed"]
-    assert failed["code"] == "hang" and "waiting for rank 1 on " in failed["reason"], failed
+    assert failed["code"] == "hung_once" and "waiting for rank 1 on " in failed["reason"], failed
     assert document["exit_code"] == 1
 
 
@@ -143,7 +143,7 @@ def test_a_rank_that_is_stuck_among_messages_is_one_of_those_that_are_listed(
     words = ("--mpi-only", "--timeout", "2", *SHORT)
     document = with_preloaded(program, preloaded, tmp_path, "stuck", *words, rank="1", at=30)
     (failed,) = document["failed"]
-    assert failed["code"] == "hang" and "it is not known which: rank 0 on " in failed["reason"], failed
+    assert failed["code"] == "hung_once" and "it is not known which: rank 0 on " in failed["reason"], failed
     assert ", rank 1 on " in failed["reason"], failed
 
 
@@ -168,7 +168,7 @@ def test_a_rank_of_saxpy_that_hangs_is_told(
     saxpy = program.parent / "nearfar-kernels"
     document = with_preloaded(saxpy, preloaded, tmp_path, how, *words, rank="1", at=at, ranks=2)
     (failed,) = document["failed"]
-    assert failed["code"] == "hang" and told in failed["reason"], failed
+    assert failed["code"] == "hung_once" and told in failed["reason"], failed
 
 
 @pytest.mark.parametrize("how", ["abort", "kill"])

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/suspension.h"
 #include "engine/checked_run.h"
 #include "gpu/gpu_call.h"
 #include "gpu/route_plan.h"
@@ -67,7 +68,7 @@ void GpuStreamBench::measure(Session& session, const Progress& progress, const s
         session.gpus_under_load = watch_.seen(gpus_of(cells_));
         progress(step);
     };
-    measure_in_rounds(cells_, policy_, now(), session, noting, alone);
+    measure_in_rounds(cells_, policy_, running_time(), session, noting, alone);
     session.gpus_under_load = watch_.seen(gpus_of(cells_));
     end();
 }

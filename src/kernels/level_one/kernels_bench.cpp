@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/joined_threads.h"
+#include "core/suspension.h"
 #include "core/trouble.h"
 
 namespace nearfar {
@@ -33,7 +33,7 @@ std::vector<KernelTask> tasks_of(const std::vector<SubjectKernels>& wanted, cons
 
 KernelsBench::KernelsBench(const KernelsOptions& options, KernelPlaces& places, const std::vector<KernelTask>& tasks,
                            KernelNews news)
-    : options_(options), places_(places), news_(std::move(news)), begin_(now()) {
+    : options_(options), places_(places), news_(std::move(news)), begin_(running_time()) {
     std::vector<Subject> subjects;
     std::vector<ProblemShape> shapes;
     for (const KernelTask& task : tasks) {
@@ -62,7 +62,7 @@ bool KernelsBench::measure() {
                 stop("interrupted", "interrupted before it was measured");
                 return true;
             }
-            if (options_.budget > 0 && now() - begin_ > options_.budget) {
+            if (options_.budget > 0 && running_time() - begin_ > options_.budget) {
                 stop("budget", "the budget was used up before it was measured");
                 return false;
             }
@@ -106,7 +106,7 @@ void KernelsBench::visit(const std::vector<Run*>& runs, std::size_t position, st
         if (troubles[i]) return;
         troubles[i] = thrown_by([&] {
             runs[i]->placed->begin();
-            visits[i] = make_visit(*runs[i]->placed);
+            visits[i] = unless_suspended([&] { return make_visit(*runs[i]->placed); });
         });
     };
     {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/clock.h"
+#include "core/suspension.h"
 #include "engine/checked_run.h"
 
 namespace nearfar {
@@ -63,7 +64,7 @@ void StreamBench::measure(const std::vector<Cell>& cells, Session& session, cons
         }
     }
     session.setup_seconds["host_memory"] = now() - begin;
-    measure_in_rounds(cells, policy_, now(), session, progress, [this](const Cell& cell, double seconds, int) {
+    measure_in_rounds(cells, policy_, running_time(), session, progress, [this](const Cell& cell, double seconds, int) {
         return std::vector<CellResult>{measure_cell(cell, seconds)};
     });
 }

@@ -47,7 +47,7 @@ TEST(Account, WhatWasUnderWayIsGivenUpAndTheRestIsLeft) {
     EXPECT_NE(text.find(R"("results": [{"quantity": "copy", "cell": "n0:g0")"), std::string::npos) << text;
     EXPECT_NE(text.find(R"("failed": [{"cell": "n0:g1", "code": "error", "reason": "n0:g1: the)"), std::string::npos) << text;
 
-    told.account.begin_again();
+    told.account.begin_again({});
     EXPECT_FALSE(told.account.has_news());
     told.account.give_up("hang", "set-up did not end within 60 s", true);
     told.account.skip_rest("interrupted", "set-up hung");
@@ -63,7 +63,7 @@ TEST(Account, VisitsThatWereMadeStandWhereTheNextProcessCannotGoOn) {
     told.session.so_far["n0:g0"] = {visited};
     told.under_way("n0:g1");
     told.account.give_up("error", "killed", true);
-    told.account.begin_again();
+    told.account.begin_again({});
     told.account.take({told::skipped, {"n0:g0", "budget", "the budget was used up before it was measured"}});
     told.account.skip_rest("interrupted", "ended by a signal");
     const std::string text = told.account.text(2);
@@ -103,7 +103,7 @@ TEST(Account, WhatAnEarlierProcessToldIsNotToldTwice) {
     told.teller.news(told.session);
     told.teller.again("CUDA came to its end in this process");
     EXPECT_EQ(told.account.unanswered(), std::vector<std::string>{"n0:g1"});
-    told.account.begin_again();
+    told.account.begin_again({});
     EXPECT_TRUE(told.account.again().empty());
     told.teller.cells({parse_cell("n0:g1")});
     EXPECT_EQ(told.account.unanswered(), std::vector<std::string>{"n0:g1"}) << "the new process's cells are those that are left";
@@ -134,7 +134,7 @@ TEST(Account, WhatADeadProcessKnewBesideItsCellsStaysUntilAnotherKnowsBetter) {
     told.session.gpus_under_load[1].gpu = 1;
     told.under_way("n0:g1");
     told.account.give_up("error", "n0:g1: the measuring process was killed (SIGKILL)", true);
-    told.account.begin_again();
+    told.account.begin_again({});
     Session next;
     next.gpus_under_load = {GpuUnderLoad{}};
     next.gpus_under_load[0].gpu = 1;
