@@ -80,11 +80,15 @@ def test_a_gpu_that_dies_in_set_up_has_a_name(emulated: Emulated, call: str, kin
 
 @pytest.mark.parametrize(
     ("program", "words"),
-    [("stream", ["g0:g0/triad", "g0:g1/triad"]), ("kernels", ["g0.n0/triad", "g1.n0/triad", "--size=small"])],
+    [
+        ("copy", ["g0:g2", "g0:g1"]),
+        ("stream", ["g0:g0/triad", "g0:g1/triad"]),
+        ("kernels", ["g0.n0/triad", "g1.n0/triad", "--size=small"]),
+    ],
 )
 def test_so_it_has_in_other_programs(emulated: Emulated, program: str, words: list[str]) -> None:
     command = [str(emulated.programs / f"emulated-{program}"), "--json", "--timeout", "2", *words]
-    document = valid(emulated.start(command, 2, "fault=cudaMalloc@1:1:hang"))
+    document = valid(emulated.start(command, 3, "fault=cudaMalloc@1:1:hang"))
     (failure,) = document["failed"]
     assert words[1] in failure["cell"] and failure["reason"].startswith(SICK) and failure["code"] == "hang"
     assert len(subjects(document)) == 1
