@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/interrupt.h"
-#include "kernels/saxpy/saxpy_rank.h"
+#include "kernels/level_one/placed_kernel.h"
 #include "kernels/saxpy/saxpy_table.h"
 #include "mpi/rank_facts.h"
 #include "mpi/saxpy_run.h"
@@ -42,18 +42,18 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
     home.running_on = sched_getcpu();
     unbind_thread();
     Node node;
-    SaxpyRank rank;
-    std::unique_ptr<SaxpyDevice> device;
+    std::unique_ptr<KernelPlaces> places;
+    RankDevice device;
     try {
         const std::vector<Message> identities = world.all_tell([&]() -> Message {
             node = read_node(options.gpus);
             if (!options.oversubscribe) require_cores(world, node, "--oversubscribe measures anyway");
-            rank = options.host_device ? choose_host_rank(node, world.mine().on_host, options)
-                                       : choose_gpu_rank(node, world.mine().on_host, ranks_on(world, world.mine().host), options);
-            return {"identity", {rank.identity}};
+            places = options.host_device ? host_places(node) : gpu_places(node, options.even_if_busy, false);
+            device = places->of_rank(world.mine().on_host, ranks_on(world, world.mine().host));
+            return {"identity", {device.identity}};
         });
         world.all_do([&] { require_own_devices(identities, world); });
-        world.all_do([&] { device = rank.open(); });
+        world.all_do([&] { places->reserve({{device.gpu}}, {Saxpy(options.bytes, world.rank()).shape()}); });
     } catch (const Prevented& why) {
         if (teller != nullptr) end(*teller, {{"", why.code, why.what()}}, {});
         return 0;
@@ -61,13 +61,14 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
         if (teller != nullptr) end(*teller, {}, {{"", why.code, why.what()}});
         return 0;
     }
-    const MpiFacts facts = gather_facts(world, rank.gpu, rank.numa_node, home);
+    const MpiFacts facts = gather_facts(world, device.gpu, device.numa_node, home);
     if (teller != nullptr) {
+        std::vector<DocumentGpu> gpus = places->gpus();
         for (const RankFacts& each : facts.ranks)
-            if (each.gpu && each.host == node.hostname) rank.gpus[static_cast<std::size_t>(*each.gpu)].visible = true;
-        run.driver = rank.driver;
-        run.cuda = rank.cuda;
-        teller->node(run, node, rank.gpus);
+            if (each.gpu && each.host == node.hostname) gpus[static_cast<std::size_t>(*each.gpu)].visible = true;
+        run.driver = places->driver();
+        run.cuda = options.host_device ? "" : cuda_of_kernels();
+        teller->node(run, node, gpus);
         teller->gpus(node.gpus);
         teller->mpi(facts);
     }
@@ -77,7 +78,7 @@ int measure(MpiWorld& world, const SaxpyOptions& options, ProgramRun run, const 
         world.when_waiting([&](const std::string& ranks) {
             teller->under_way(0, 0, options.hang_seconds, under_way + told::waiting_for + ranks);
         });
-    SaxpyRun(world, node, options, home, *device, progress, [&](const std::string& what) {
+    SaxpyRun(world, node, options, home, *places, device, progress, [&](const std::string& what) {
         if (teller == nullptr) return;
         tell(*teller, figures(progress, options));
         under_way = what;

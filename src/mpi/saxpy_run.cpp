@@ -38,10 +38,10 @@ std::vector<int> numbers_in(const Message& message) {
 
 }  // namespace
 
-SaxpyRun::SaxpyRun(MpiWorld& world, const Node& node, const SaxpyOptions& options, const RankHome& home, SaxpyDevice& device,
-                   SaxpyProgress& progress, std::function<void(const std::string&)> moved)
-    : world_(world), node_(node), options_(options), home_(home), device_(device), progress_(progress), moved_(std::move(moved)) {
-}
+SaxpyRun::SaxpyRun(MpiWorld& world, const Node& node, const SaxpyOptions& options, const RankHome& home, KernelPlaces& places,
+                   RankDevice device, SaxpyProgress& progress, std::function<void(const std::string&)> moved)
+    : world_(world), node_(node), options_(options), home_(home), places_(places), device_(std::move(device)),
+      progress_(progress), moved_(std::move(moved)) {}
 
 // What all ranks told, or nothing where one of them could not; every rank notes why.
 std::vector<Message> SaxpyRun::all_tell(Binding binding, const std::function<Message()>& step) {
@@ -65,16 +65,18 @@ bool SaxpyRun::set_up(Placed& placed) {
     moved_("set-up of " + saxpy_subject(placed.binding));
     const std::vector<Message> cpus = all_tell(placed.binding, [&] {
         placed.place = place_rank(node_, home_, placed.binding);
-        const std::vector<int> in_effect = bind_thread(placed.place.cpus);
-        placed.vectors = std::make_unique<SaxpyVectors>(node_, placed.place.memory_node, options_.bytes, world_.rank());
-        placed.prepared = device_.prepare(*placed.vectors);
-        return message_of(in_effect);
+        placed.problem = std::make_unique<Saxpy>(options_.bytes, world_.rank());
+        placed.kernel = places_.place({device_.gpu, placed.place.memory_node, binding_name(placed.binding), placed.place.cpus},
+                                      *placed.problem);
+        placed.kernel->begin();
+        placed.iterations = 1;
+        return message_of(placed.kernel->cpus());
     });
     if (cpus.empty()) return false;
     BindingRounds begun;
     begun.binding = placed.binding;
     for (const Message& each : cpus) begun.cpus.push_back(numbers_in(each));
-    for (const Message& each : world_.gather(message_of(placed.vectors->memory_nodes())))
+    for (const Message& each : world_.gather(message_of(placed.kernel->memory_nodes())))
         begun.memory_nodes.push_back(numbers_in(each));
     progress_.measured.push_back(begun);
     return true;
@@ -87,15 +89,15 @@ RankRound SaxpyRun::repeat(Placed& placed, Message& trouble) {
     for (int i = -warm_up_iterations; i < options_.iterations; ++i) {
         if (i == 0) begin = now();
         const double start = now();
-        SaxpyStep step;
-        if (trouble.word.empty()) trouble = trouble_of([&] { step = device_.iterate(*placed.vectors); });
+        CallTimes step;
+        if (trouble.word.empty()) trouble = trouble_of([&] { step = placed.kernel->call(); });
         const double computed = now();
         world_.barrier();
         const double met = now();
         if (i < 0) continue;
-        sum.to_device += step.to_device;
-        sum.kernel += step.kernel;
-        sum.to_host += step.to_host;
+        sum.to_device += step.in;
+        sum.kernel += step.compute;
+        sum.to_host += step.out;
         sum.useful += computed - start;
         sum.waiting += met - computed;
         sum.elapsed = met - begin;
@@ -111,10 +113,8 @@ bool SaxpyRun::measure_round(Placed& placed) {
     placed.iterations += static_cast<std::uint64_t>(warm_up_iterations + options_.iterations);
     const std::vector<Message> told = all_tell(placed.binding, [&] {
         throw_trouble(trouble);
-        const std::size_t wrong = placed.vectors->wrong_after(placed.iterations);
-        if (wrong > 0)
-            throw Failure("wrong_data", std::to_string(wrong) + " of " + std::to_string(placed.vectors->length()) +
-                                            " answers are wrong after " + std::to_string(placed.iterations) + " iterations");
+        placed.problem->set_iterations(placed.iterations);
+        placed.kernel->verify();
         return message_of(mine);
     });
     const auto measured = std::find_if(progress_.measured.begin(), progress_.measured.end(),

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/saxpy/saxpy.h"
+#include "kernels/level_one/placed_kernel.h"
+#include "kernels/problems/saxpy.h"
 #include "kernels/saxpy/saxpy_figures.h"
 #include "kernels/saxpy/saxpy_options.h"
 #include "mpi/mpi_world.h"
@@ -28,8 +29,8 @@ struct SaxpyProgress {
 class SaxpyRun {
 public:
     // All of one rank; `home` is how it was launched. `moved` is called on every rank with what is done next.
-    SaxpyRun(MpiWorld& world, const Node& node, const SaxpyOptions& options, const RankHome& home, SaxpyDevice& device,
-             SaxpyProgress& progress, std::function<void(const std::string&)> moved);
+    SaxpyRun(MpiWorld& world, const Node& node, const SaxpyOptions& options, const RankHome& home, KernelPlaces& places,
+             RankDevice device, SaxpyProgress& progress, std::function<void(const std::string&)> moved);
 
     // Collective. A binding that one rank cannot have is skipped on all, one that fails on one ends for all.
     void run();
@@ -39,8 +40,8 @@ private:
     struct Placed {
         Binding binding = Binding::launcher;
         RankPlacement place;
-        std::unique_ptr<SaxpyVectors> vectors;
-        std::shared_ptr<void> prepared;  // goes first
+        std::unique_ptr<Saxpy> problem;
+        std::unique_ptr<PlacedKernel> kernel;
         std::uint64_t iterations = 0;
     };
 
@@ -48,7 +49,8 @@ private:
     const Node& node_;
     const SaxpyOptions& options_;
     RankHome home_;
-    SaxpyDevice& device_;
+    KernelPlaces& places_;
+    RankDevice device_;
     SaxpyProgress& progress_;
     std::function<void(const std::string&)> moved_;
 

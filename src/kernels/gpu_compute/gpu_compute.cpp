@@ -22,6 +22,18 @@ private:
     cudaStream_t stream_;
 };
 
+class Saxpy : public GpuCompute {
+public:
+    Saxpy(const ProblemShape& shape, cudaStream_t stream) : n_(shape.n), stream_(stream) {}
+    void queue(const void* in, void* out) override {
+        queue_saxpy(static_cast<const float*>(in), static_cast<float*>(out), n_, stream_);
+    }
+
+private:
+    std::size_t n_;
+    cudaStream_t stream_;
+};
+
 class Stencil : public GpuCompute {
 public:
     Stencil(const ProblemShape& shape, cudaStream_t stream)
@@ -84,6 +96,7 @@ DeviceScratch::DeviceScratch(std::size_t bytes) : bytes_(bytes) {
 std::unique_ptr<GpuCompute> make_gpu_compute(const ProblemShape& shape, cudaStream_t stream) {
     const std::string& kernel = shape.kernel;
     if (kernel == "triad") return std::make_unique<Triad>(shape, stream);
+    if (kernel == "saxpy") return std::make_unique<Saxpy>(shape, stream);
     if (kernel == "stencil") return std::make_unique<Stencil>(shape, stream);
     if (kernel == "md") return std::make_unique<Md>(shape, stream);
     if (kernel == "reduction") return std::make_unique<Cub>(shape, reduction_scratch(shape.n), queue_reduction, stream);

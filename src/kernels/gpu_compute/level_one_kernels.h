@@ -11,6 +11,8 @@
 
 namespace nearfar {
 
+// In place: y = a x + y.
+void queue_saxpy(const float* x, float* y, std::size_t n, cudaStream_t stream);
 void queue_triad(const float* a, const float* b, float* c, std::size_t n, cudaStream_t stream);
 // One pass over an n × n field.
 void queue_nine_points(const float* from, float* to, std::size_t n, cudaStream_t stream);

@@ -1,4 +1,4 @@
-// triad, the nine-point stencil and Lennard-Jones; what makes and checks matrix products.
+// saxpy, triad, the nine-point stencil and Lennard-Jones; what makes and checks matrix products.
 #include <algorithm>
 
 #include "gpu/gpu_call.h"
@@ -14,6 +14,11 @@ constexpr unsigned tile_width = 64;
 constexpr unsigned tile_height = 4;
 
 unsigned blocks_for(std::size_t n, unsigned each) { return static_cast<unsigned>((n + each - 1) / each); }
+
+__global__ void saxpy_kernel(const float* __restrict__ x, float* __restrict__ y, std::size_t n) {
+    const std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
+    if (i < n) y[i] = saxpy_of(x[i], y[i]);
+}
 
 __global__ void triad_kernel(const float4* __restrict__ a, const float4* __restrict__ b, float4* __restrict__ c, std::size_t n) {
     const std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
@@ -111,6 +116,11 @@ void queue_count_right(const void* sum, const void* product, std::size_t n, bool
         count_right_kernel<<<blocks, threads, 0, stream>>>(static_cast<const float*>(sum), static_cast<const float*>(product), n,
                                                            times, right);
     check(cudaGetLastError(), "count_right");
+}
+
+void queue_saxpy(const float* x, float* y, std::size_t n, cudaStream_t stream) {
+    saxpy_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(x, y, n);
+    check(cudaGetLastError(), "saxpy");
 }
 
 void queue_triad(const float* a, const float* b, float* c, std::size_t n, cudaStream_t stream) {

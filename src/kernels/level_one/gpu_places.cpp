@@ -40,7 +40,8 @@ public:
         if (operands_ != nullptr) operands_->require(shape());
         memory.require(shape());
         make_current();
-        for (int set = 0; set < sets; ++set) computes_[index(set)] = make_gpu_compute(shape(), memory.stream(set));
+        const int used = operands_ != nullptr ? shape().results() : 1;
+        for (int set = 0; set < used; ++set) computes_[index(set)] = make_gpu_compute(shape(), memory.stream(set));
         if (shape().is_product()) products_ = std::make_unique<ProductCheck>(shape(), memory.stream(0));
     }
     ~GpuKernel() override { cudaSetDevice(gpu_.ordinal); }  // before what is freed there
@@ -54,7 +55,7 @@ public:
         if (products_) products_->require_exact(*computes_[0], memory_.in(shape(), 0), memory_.out(shape(), 0));
         if (operands_ == nullptr) return make_product();
         operands_->prepare(problem_);
-        for (int set = 0; set < sets; ++set) {
+        for (int set = 0; set < shape().results(); ++set) {
             check(cudaMemsetAsync(memory_.out(shape(), set), poison, shape().out_bytes, memory_.stream(set)), "cudaMemset");
             queue_in(set);
             queue_compute(set);
@@ -90,7 +91,8 @@ public:
             if (i == sets - 1) record(0, set);
             if (i == even - 1) record(1, set);
         }
-        for (int set = 0; set < sets; ++set) check(cudaStreamSynchronize(memory_.stream(set)), shape().kernel.c_str());
+        for (int set = 0; set < shape().results(); ++set)
+            check(cudaStreamSynchronize(memory_.stream(set)), shape().kernel.c_str());
         return between(0, 1) / (even - sets);
     }
 
@@ -123,7 +125,7 @@ public:
     Verified verify() override {
         Verified verified;
         if (operands_ != nullptr)
-            for (int set = 0; set < sets; ++set)
+            for (int set = 0; set < shape().results(); ++set)
                 verified.add(problem_.verify(operands_->in(), operands_->out(shape(), set), operands_->team()));
         if (shape().repeats) verified.add(require_same());
         return verified;

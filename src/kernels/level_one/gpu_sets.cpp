@@ -16,9 +16,15 @@ constexpr std::size_t calls_in_places = 16;                  // of the largest p
 
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-std::size_t of_set(const ProblemShape& shape) { return aligned(shape.in_bytes) + aligned(shape.out_bytes); }
+std::size_t of_set(const ProblemShape& shape) {
+    return aligned(shape.in_bytes) + (shape.in_place ? 0 : aligned(shape.out_bytes));
+}
 
-std::size_t needed(const ProblemShape& shape) { return alignment + GpuSets::sets * of_set(shape) + aligned(shape.out_bytes); }
+std::size_t of_place(const ProblemShape& shape) { return shape.repeats ? aligned(shape.out_bytes) : 0; }
+
+std::size_t of_sets(const ProblemShape& shape) { return alignment + static_cast<std::size_t>(shape.results()) * of_set(shape); }
+
+std::size_t needed(const ProblemShape& shape) { return of_sets(shape) + of_place(shape); }
 
 }  // namespace
 
@@ -29,11 +35,11 @@ GpuSets::GpuSets(const GpuDevice& gpu, const std::vector<ProblemShape>& shapes) 
     std::size_t free = 0;
     std::size_t total = 0;
     check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    std::size_t places = least_places;
+    std::size_t places = 0;
     for (const ProblemShape& shape : shapes) {
         if (needed(shape) + left_free > free) continue;
         bytes_ = std::max(bytes_, needed(shape));
-        places = std::max(places, std::min(most_places, calls_in_places * aligned(shape.out_bytes)));
+        if (shape.repeats) places = std::max(places, std::clamp(calls_in_places * of_place(shape), least_places, most_places));
     }
     if (bytes_ == 0) return;
     bytes_ += std::min(places, (free - left_free - bytes_) / 2);
@@ -59,14 +65,17 @@ char* GpuSets::in(const ProblemShape& shape, int set) const {
     return memory_ + alignment + static_cast<std::size_t>(set) * of_set(shape);
 }
 
-char* GpuSets::out(const ProblemShape& shape, int set) const { return in(shape, set) + aligned(shape.in_bytes); }
+char* GpuSets::out(const ProblemShape& shape, int set) const {
+    return in(shape, set) + (shape.in_place ? shape.in_bytes - shape.out_bytes : aligned(shape.in_bytes));
+}
 
 int GpuSets::places(const ProblemShape& shape) const {
-    return static_cast<int>((bytes_ - (needed(shape) - aligned(shape.out_bytes))) / aligned(shape.out_bytes));
+    const std::size_t each = of_place(shape);
+    return each == 0 ? 0 : static_cast<int>((bytes_ - of_sets(shape)) / each);
 }
 
 char* GpuSets::place(const ProblemShape& shape, int which) const {
-    return in(shape, sets) + static_cast<std::size_t>(which) * aligned(shape.out_bytes);
+    return in(shape, shape.results()) + static_cast<std::size_t>(which) * of_place(shape);
 }
 
 }  // namespace nearfar

@@ -29,7 +29,7 @@ public:
     cudaEvent_t event(int which) const { return events_[static_cast<std::size_t>(which)]; }
     char* in(const ProblemShape& shape, int set) const;
     char* out(const ProblemShape& shape, int set) const;
-    // How many places there are: one at least.
+    // How many places there are for what repeats: one at least.
     int places(const ProblemShape& shape) const;
     char* place(const ProblemShape& shape, int which) const;
     // For one number, on the GPU.

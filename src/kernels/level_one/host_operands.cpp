@@ -16,7 +16,7 @@ constexpr int poison = 0xff;
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 std::size_t needed(const ProblemShape& shape) {
-    return aligned(shape.in_bytes) + HostOperands::results * aligned(shape.out_bytes);
+    return aligned(shape.in_bytes) + (shape.in_place ? 0 : static_cast<std::size_t>(shape.results()) * aligned(shape.out_bytes));
 }
 
 // What the largest problem needs that fits; throws why the smallest does not.
@@ -55,13 +55,14 @@ void HostOperands::prepare(const Problem& problem) {
     require(shape);
     if (filled_ != shape.text()) problem.fill(in(), team_);
     filled_ = shape.text();
-    for (int which = 0; which < results; ++which) {
+    for (int which = 0; which < shape.results() && !shape.in_place; ++which) {
         auto* const begin = static_cast<char*>(out(shape, which));
         team_.each(shape.out_bytes, [=](std::size_t from, std::size_t to) { std::memset(begin + from, poison, to - from); });
     }
 }
 
 void* HostOperands::out(const ProblemShape& shape, int which) const {
+    if (shape.in_place) return static_cast<char*>(in()) + shape.in_bytes - shape.out_bytes;
     return static_cast<char*>(in()) + aligned(shape.in_bytes) + static_cast<std::size_t>(which) * aligned(shape.out_bytes);
 }
 

@@ -20,8 +20,6 @@ public:
     HostOperands(const Node& node, const Subject& subject, const std::vector<ProblemShape>& shapes,
                  const std::function<void(HostBuffer&)>& locked);
 
-    static constexpr int results = 2;
-
     // Throws Prevented (no_memory) where the problem does not fit.
     void require(const ProblemShape& shape) const;
     // Fills the operands, if they are not there already, and poisons the results.

@@ -38,9 +38,9 @@ public:
     double overlapped(int calls) override {
         const double begin = now();
         JoinedThreads threads;
-        for (int which = 0; which < HostOperands::results; ++which)
+        for (int which = 0; which < shape().results(); ++which)
             threads.start([this, calls, which] {
-                for (int i = which; i < calls; i += HostOperands::results) made(which);
+                for (int i = which; i < calls; i += shape().results()) made(which);
             });
         threads.join();
         return (now() - begin) / calls;
@@ -55,7 +55,7 @@ public:
 
     Verified verify() override {
         Verified verified;
-        for (int which = 0; which < HostOperands::results; ++which)
+        for (int which = 0; which < shape().results(); ++which)
             verified.add(problem_.verify(operands_.in(), operands_.out(shape(), which), operands_.team()));
         return verified;
     }
@@ -66,7 +66,7 @@ public:
 private:
     const Problem& problem_;
     HostOperands& operands_;
-    DeviceMemory sets_[HostOperands::results];
+    DeviceMemory sets_[2];
     std::vector<int> cpus_;
 
     const ProblemShape& shape() const { return problem_.shape(); }

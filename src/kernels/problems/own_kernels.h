@@ -8,6 +8,9 @@
 
 namespace nearfar {
 
+constexpr float saxpy_a = 2;
+NEARFAR_BOTH inline float saxpy_of(float x, float y) { return saxpy_a * x + y; }
+
 NEARFAR_BOTH inline float triad_of(float a, float b) { return a + 3.0F * b; }
 
 // Of an n × n field, row by row, beyond whose border all is nought: the mean of nine points weighted 4, 2 and 1.

@@ -30,10 +30,13 @@ struct ProblemShape {
     double operations = 0;  // arithmetic of one call; 0: none worth counting
     double counted = 0;     // what the rate counts of one call, in `unit` times 1e9 a second
     const char* unit = "GFLOP/s";
-    bool repeats = true;  // of the same operands a GPU makes the same bits each time
+    bool repeats = true;    // of the same operands a GPU makes the same bits each time
+    bool in_place = false;  // results take the place of the last operands, and are the next call's
 
     bool is_product() const;  // of matrices: problems/gemm.h
 
+    // How many sets of results there are at the same time.
+    int results() const { return in_place ? 1 : 2; }
     std::size_t bytes() const { return in_bytes + out_bytes; }
     std::string text() const { return kernel + " (" + size_name(size) + ")"; }
 };

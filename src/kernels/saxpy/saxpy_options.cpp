@@ -8,7 +8,6 @@ namespace {
 
 constexpr int most_iterations = 1000;
 constexpr int most_rounds = 200;  // with 1000 iterations each far below what saxpy's exactness allows
-constexpr int most_threads = 1024;
 
 const HelpText text{
     "mpirun -n RANKS nearfar-kernels saxpy [options]: measures the load balance of one rank a GPU: transfers, saxpy and a barrier, repeated (the pattern of POP)\n\n"
@@ -45,7 +44,6 @@ Options table(SaxpyOptions& options) {
          count_option("--iterations", "iterations in a round (default 20)", options.iterations, most_iterations),
          count_option("--rounds", "rounds of each binding (default: 6 to 31, until the figures are known within 1 %)",
                       options.rounds, most_rounds),
-         count_option("--threads", "with --device host: threads of the kernel (default 1)", options.threads, most_threads),
          switch_option("--oversubscribe", "allow more ranks than cores", options.oversubscribe),
          even_if_busy_option(options.even_if_busy),
          seconds_option("--budget", "begin no further round after this time (default 20)", options.budget)},

@@ -16,7 +16,6 @@ struct SaxpyOptions : CommonOptions {
     std::size_t bytes = std::size_t{64} << 20;  // of each of the two vectors of a rank
     int iterations = 20;                        // in a round
     int rounds = 0;                             // of each binding; 0: until the figures are known well enough
-    int threads = 1;                            // of the kernel in host memory
     double budget = 20;                         // seconds after which no further round begins
     double hang_seconds = 30;                   // without progress
     bool oversubscribe = false;                 // more ranks than cores

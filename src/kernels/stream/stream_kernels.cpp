@@ -1,5 +1,7 @@
 #include "kernels/stream/stream_kernels.h"
 
+#include <algorithm>
+
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -38,6 +40,11 @@ void triad(double* out, const double* x, const double* y, std::size_t length) {
     write_all(out, length, [=](std::size_t i) { return _mm_add_pd(_mm_load_pd(x + i), _mm_mul_pd(scalar, _mm_load_pd(y + i))); });
 }
 
+void fill(double* out, double value, std::size_t length) {
+    const __m128d pair = _mm_set1_pd(value);
+    write_all(out, length, [=](std::size_t) { return pair; });
+}
+
 #else  // processors whose compilers offer no portable store that bypasses the caches
 
 void copy(double* __restrict out, const double* __restrict in, std::size_t length) {
@@ -56,9 +63,17 @@ void triad(double* __restrict out, const double* __restrict x, const double* __r
     for (std::size_t i = 0; i < length; ++i) out[i] = x[i] + stream_scalar * y[i];
 }
 
+void fill(double* out, double value, std::size_t length) { std::fill_n(out, length, value); }
+
 #endif
 
 }  // namespace
+
+void fill_arrays(const StreamArrays& slice, double a, double b, double c) {
+    fill(slice.a, a, slice.length);
+    fill(slice.b, b, slice.length);
+    fill(slice.c, c, slice.length);
+}
 
 void run_stream_kernel(Kernel kernel, const StreamArrays& slice) {
     switch (kernel) {

@@ -16,6 +16,9 @@ struct StreamArrays {
     std::size_t length;
 };
 
+// A value for each array; slices as below.
+void fill_arrays(const StreamArrays& slice, double a, double b, double c);
+
 // copy c=a, scale b=sc, add c=a+b, triad a=b+sc. The slice must start on a cache line and be a multiple of 8 long.
 void run_stream_kernel(Kernel kernel, const StreamArrays& slice);
 

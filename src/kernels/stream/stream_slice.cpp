@@ -52,14 +52,12 @@ StreamArrays slice_of(const StreamArrays& whole, std::size_t share, std::size_t 
     return part(whole, share * length, length);
 }
 
-void set_start_values(const StreamArrays& arrays) {
-    std::fill_n(arrays.a, arrays.length, start_a);
-    std::fill_n(arrays.b, arrays.length, start_b);
-    std::fill_n(arrays.c, arrays.length, start_c);
-}
-
 std::size_t run_slice(Kernel kernel, const StreamArrays& slice, const std::string& who, const Team& helpers, FlowThread& thread) {
-    helpers.each(slice.length, [&](std::size_t begin, std::size_t end) { set_start_values(part(slice, begin, end - begin)); });
+    // Values of which every kernel gives the same answer however often it runs.
+    helpers.each(
+        slice.length,
+        [&](std::size_t begin, std::size_t end) { fill_arrays(part(slice, begin, end - begin), start_a, start_b, start_c); },
+        line_elements);
     const std::size_t chunks = chunks_a_pass(slice.length);
     const std::size_t length = slice.length / chunks;
     thread.start();

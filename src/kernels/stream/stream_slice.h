@@ -16,9 +16,6 @@ std::size_t chunks_a_pass(std::size_t length);
 // The `share`th of `shares` slices of whole arrays, each a multiple of its chunks.
 StreamArrays slice_of(const StreamArrays& whole, std::size_t share, std::size_t shares);
 
-// Values of which every kernel gives the same answer however often it runs.
-void set_start_values(const StreamArrays& arrays);
-
 // Runs chunks from the thread's start to its stop. Returns how many bytes of answers were compared; throws Failure (wrong_data), with
 // `who` in its words, where one is wrong. `helpers` set the arrays' values before and compare after.
 std::size_t run_slice(Kernel kernel, const StreamArrays& slice, const std::string& who, const Team& helpers, FlowThread& thread);

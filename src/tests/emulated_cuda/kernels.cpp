@@ -1,11 +1,10 @@
-// The kernels of gpu/gpu_kernels.h, kernels/gpu_stream/gpu_stream_kernels.h and saxpy/saxpy_kernel.h, done by the CPU.
+// The kernels of gpu/gpu_kernels.h and kernels/gpu_stream/gpu_stream_kernels.h, done by the CPU.
 #include <algorithm>
 #include <cstring>
 
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
 #include "kernels/gpu_stream/gpu_stream_kernels.h"
-#include "kernels/saxpy/saxpy_kernel.h"
 #include "kernels/stream/stream_kernels.h"
 #include "kernels/stream/stream_values.h"
 #include "memory/copy_series.h"
@@ -79,13 +78,6 @@ void queue_chase(const void* lines, std::uint32_t* at, std::uint32_t steps, cuda
 
 void queue_nothing(cudaStream_t stream) {
     launch("nothing", stream, [](double start) { return start + settings().start_seconds; });
-}
-
-void queue_saxpy(float* y, const float* x, float a, std::size_t length, cudaStream_t stream) {
-    launch("saxpy", stream, [=](double) {
-        for (std::size_t i = 0; i < length; ++i) y[i] += a * x[i];
-        return now();
-    });
 }
 
 void queue_stream_values(double* a, double* b, std::size_t words, cudaStream_t stream) {

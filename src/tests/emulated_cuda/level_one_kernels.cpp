@@ -61,6 +61,12 @@ void queue_count_right(const void* sum, const void* product, std::size_t n, bool
     });
 }
 
+void queue_saxpy(const float* x, float* y, std::size_t n, cudaStream_t stream) {
+    launch("saxpy", y, stream, [=] {
+        for (std::size_t i = 0; i < n; ++i) y[i] = saxpy_of(x[i], y[i]);
+    });
+}
+
 void queue_triad(const float* a, const float* b, float* c, std::size_t n, cudaStream_t stream) {
     launch("triad", c, stream, [=] {
         for (std::size_t i = 0; i < n; ++i) c[i] = triad_of(a[i], b[i]);

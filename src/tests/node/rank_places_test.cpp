@@ -11,7 +11,7 @@
 #include <exception>
 
 #include "core/error.h"
-#include "kernels/saxpy/saxpy.h"
+#include "memory/host_memory.h"
 #include "node/cpus.h"
 #include "node/node.h"
 #include "node/rank_binding.h"
@@ -27,7 +27,7 @@ bool places(const Node& node, const RankHome& home, Binding binding) {
     try {
         const RankPlacement wished = place_rank(node, home, binding);
         const std::vector<int> in_effect = bind_thread(wished.cpus);
-        const SaxpyVectors vectors(node, wished.memory_node, vector_bytes, 0);
+        const HostBuffer vectors(node, wished.memory_node, vector_bytes, HostPages::ordinary, 1);
         const std::vector<int>& where = vectors.memory_nodes();
         std::printf("cpus %s, memory of node %d\n", cpu_list(in_effect).c_str(), where.front());
         return where == std::vector<int>{wished.memory_node} && in_effect == wished.cpus;

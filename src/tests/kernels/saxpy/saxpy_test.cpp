@@ -1,4 +1,4 @@
-#include "kernels/saxpy/saxpy.h"
+#include "kernels/problems/saxpy.h"
 
 #include <gtest/gtest.h>
 
@@ -12,48 +12,33 @@ namespace nearfar {
 namespace {
 
 constexpr std::size_t bytes = std::size_t{1} << 20;
+const Team team({});
 
-class Saxpy : public testing::Test {
-protected:
-    const Node node = read_node();
-    const int home = node.usable_memory().front();
-};
-
-TEST_F(Saxpy, TheAnswerIsTheClosedFormAfterAnyNumberOfIterations) {
-    const SaxpyVectors vectors(node, home, bytes, 3);
-    HostSaxpy device(node, home, bytes, 2);
-    EXPECT_EQ(vectors.wrong_after(0), 0U);
-    for (int i = 0; i < 5; ++i) device.iterate(vectors);
-    EXPECT_EQ(vectors.wrong_after(5), 0U);
-    EXPECT_EQ(vectors.wrong_after(4), vectors.length()) << "one iteration more or less shows in every element";
-    vectors.y()[7] += 1;
-    EXPECT_EQ(vectors.wrong_after(5), 1U);
+std::vector<float> operands_of(const Saxpy& problem) {
+    std::vector<float> operands(2 * problem.shape().n);
+    problem.fill(operands.data(), team);
+    return operands;
 }
 
-TEST_F(Saxpy, RanksHaveDifferentData) {
-    const SaxpyVectors mine(node, home, bytes, 0);
-    const SaxpyVectors others(node, home, bytes, 1);
-    EXPECT_NE(mine.x()[0], others.x()[0]);
+TEST(SaxpyProblem, TheAnswerIsTheClosedFormAfterAnyNumberOfIterations) {
+    Saxpy problem(bytes, 3);
+    std::vector<float> operands = operands_of(problem);
+    float* const y = operands.data() + problem.shape().n;
+    for (std::uint64_t i = 0; i < 5; ++i) {
+        problem.set_iterations(i);
+        EXPECT_EQ(problem.verify(operands.data(), y, team).bytes, bytes);
+        problem.compute_on_host(operands.data(), y, team);
+    }
+    EXPECT_THROW(problem.verify(operands.data(), y, team), Failure) << "one iteration more or less shows";
+    problem.set_iterations(5);
+    y[7] += 1;
+    EXPECT_THROW(problem.verify(operands.data(), y, team), Failure);
 }
 
-TEST_F(Saxpy, SinglePrecisionIsExactToTheLastIteration) {
-    const float greatest = 7 + saxpy_a * 8 * static_cast<float>(1 << 19);
-    EXPECT_LT(greatest, static_cast<float>(1 << 24));
-}
+TEST(SaxpyProblem, RanksHaveDifferentData) { EXPECT_NE(operands_of(Saxpy(bytes, 0)), operands_of(Saxpy(bytes, 1))); }
 
-TEST_F(Saxpy, ThreadsShareOddLengths) {
-    std::vector<float> x(1001, 1);
-    std::vector<float> y(1001, 3);
-    saxpy_on_host(y.data(), x.data(), x.size(), 4);
-    EXPECT_EQ(y, std::vector<float>(1001, 5));
-}
-
-TEST_F(Saxpy, TimesOfTheStepsArePositive) {
-    const SaxpyVectors vectors(node, home, bytes, 0);
-    const SaxpyStep step = HostSaxpy(node, home, bytes, 1).iterate(vectors);
-    EXPECT_GT(step.to_device, 0);
-    EXPECT_GT(step.kernel, 0);
-    EXPECT_GT(step.to_host, 0);
+TEST(SaxpyProblem, SinglePrecisionIsExactToTheLastIteration) {
+    EXPECT_LT(7 + saxpy_a * 8 * static_cast<float>(most_exact_iterations), static_cast<float>(1 << 24));
 }
 
 TEST(UnbindThread, GivesBackWhatTheLauncherTook) {
@@ -153,7 +138,7 @@ TEST(SaxpyOptions, BothForms) {
 TEST(SaxpyOptions, MistakesAreToldWithTheirOption) {
     const std::vector<std::vector<std::string>> mistakes{{"--device", "tpu"},   {"--bytes", "5"},    {"--bytes", "1KiB..1MiB"},
                                                          {"--iterations", "0"}, {"--rounds", "1e9"}, {"--binding"},
-                                                         {"--budget", "nan"},   {"--threads", "-1"}, {"--speed"}};
+                                                         {"--budget", "nan"},   {"--speed"}};
     for (const std::vector<std::string>& mistake : mistakes) {
         std::vector<std::string> words{"nearfar-kernels", "saxpy"};
         words.insert(words.end(), mistake.begin(), mistake.end());
