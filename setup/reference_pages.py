@@ -142,9 +142,16 @@ def shown(value: Any) -> str:
 
 
 def thresholds() -> str:
-    """The text of ``docs/reference/thresholds.md``: the sections, names, values and comments of the module."""
-    source = (CHECKOUT / "nearfar" / "verdict" / "thresholds" / "__init__.py").read_text(encoding="utf-8")
-    text = "# Thresholds\n\nEvery number that a verdict rests on, made from `nearfar/verdict/thresholds/__init__.py`.\n"
+    """The text of ``docs/reference/thresholds.md``: the sections, names, values and comments of both modules of numbers."""
+    modules = ("nearfar/verdict/thresholds/__init__.py", "nearfar/model/diagnosis/thresholds.py")
+    made = " and ".join(f"`{module}`" for module in modules)
+    return f"# Thresholds\n\nEvery number that a verdict or a diagnosis rests on, made from {made}.\n" + "".join(
+        _numbers((CHECKOUT / module).read_text(encoding="utf-8")) for module in modules
+    )
+
+
+def _numbers(source: str) -> str:
+    text = ""
     comment: list[str] = []
     for node in ast.parse(source).body:
         if not isinstance(node, ast.Assign):

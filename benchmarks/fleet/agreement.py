@@ -21,7 +21,7 @@ from nearfar.slurm.act.judge_nodes import Facts
 from nearfar.slurm.act.judge_nodes import judge as judge_nodes
 from nearfar.slurm.act.node_states import DRAIN
 from nearfar.slurm.controller import NodeState
-from nearfar.slurm.ledger import CheckRun, Past
+from nearfar.slurm.ledger import CheckRun, LastVerdict, Past
 from nearfar.slurm.results import result
 from nearfar.verdict import (
     FELL_TOGETHER,
@@ -175,8 +175,9 @@ def real_drains(nodes: Sequence[RealNights], policy: Policy = POLICY) -> np.ndar
         past = range(max(0, night - round(policy.look_back / _DAY)), night + 1)
         runs = {name: [run for earlier in past for run in each.runs[earlier]] for name, each in zip(names, nodes)}
         now = (night + 1) * _DAY + 60
-        tested = dict.fromkeys({run.check for these in runs.values() for run in these}, names)
-        fleet = judge_nodes(Facts(policy, now, states, Past(), runs=runs, tested=tested))
+        checks = {run.check for these in runs.values() for run in these}
+        last = {name: [LastVerdict(name, check, "", "PASS", "", now, "") for check in checks] for name in names}
+        fleet = judge_nodes(Facts(policy, now, states, Past(), runs=runs, last=last))
         for status in fleet.nodes.values():
             found[names.index(status.node), night] = status.action == DRAIN
     return found

@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 
-from nearfar.slurm.controller import NodeState, versions
+from nearfar.slurm.controller import NodeState
 from nearfar.slurm.drains import drained_by_us
 
 from .found import Found, Step
@@ -55,18 +55,18 @@ class Events(Found):
 
     def _act_killed(self) -> Step:
         after = self.chance.uniform(0.2, 2.5)
-        started = self.world.start("act", "--json")
+        started = self.world.start("act")
         time.sleep(after)
         return f"act, kill -9 after {after:.2f} s", self.world.kill(started, self.chance.random() < 0.5, "act")
 
     def _acts_at_once(self) -> Step:
-        started = [self.world.start("act", "--json") for _ in range(3)]
+        started = [self.world.start("act") for _ in range(3)]
         ended = [self.world.end(each, "act") for each in started]
         return f"three acts at once: {[each.returncode for each in ended]}", ended[-1]
 
     def _act_beside_restart(self) -> Step:
         after, killed = self.chance.uniform(0.2, 1.5), self.chance.random() < 0.5
-        started = self.world.start("act", "--json")
+        started = self.world.start("act")
         time.sleep(after)
         self._away(killed)
         return f"act, slurmctld {'killed' if killed else 'restarted'} after {after:.2f} s", self.world.end(
@@ -248,7 +248,7 @@ class Events(Found):
             return f"scontrol {' '.join(words)}: not begun, cancelled", None
         if node in self.truth.foreign:  # behind the reason, or in its place, Slurm writes "reboot issued"
             self.truth.foreign[node] = self.world.nodes()[node].reason or ""
-        if "ASAP" in words and not versions.REBOOT_ASAP_KEEPS_DRAIN.holds(self.world.slurm.version()):
+        if "ASAP" in words and self.world.slurm.version() < (24, 11):
             self.truth.answer(node)  # who types it puts the node into use as well
             self.truth.foreign.pop(node, None)
         self._booted(node)

@@ -33,7 +33,7 @@ class Found:
         return None if self.world.nodes()[node].out else 1
 
     def _acted(self, *words: str, clock: float = 0.0) -> Ended:
-        return self.world.run("act", "--json", *words, clock=clock)
+        return self.world.run("act", *words, clock=clock)
 
     def _wrong(self) -> Step:
         node = self._node()

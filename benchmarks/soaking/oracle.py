@@ -72,7 +72,7 @@ class Oracle:
             if name in ours and reason.partition("run=")[2].split(" ")[0] not in self.runs:
                 yield f"{name} is drained with '{reason}', which no run that counts has found"
             if foreign is not None and state.base == "DOWN" and reason.endswith("reboot timed out"):
-                del self.foreign[name]  # versions.REBOOT_TIMEOUT_KEEPS_DRAIN
+                del self.foreign[name]  # slurm-versions.md
             elif foreign is not None and not (state.drain and reason.startswith(foreign)):
                 yield f"{name}: others drained it with '{foreign}', and it is {state.words} '{reason}'"
         usable = {name for name, state in nodes.items() if state.usable and "RESERVED" not in state.flags}

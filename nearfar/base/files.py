@@ -141,14 +141,14 @@ def link_atomically(link: Path, target: str) -> None:
 
 
 @contextmanager
-def file_lock(path: Path, limit: float = 600.0) -> Iterator[None]:
+def file_lock(path: Path, limit: float = 600.0, elsewhere: str = STATE_ELSEWHERE) -> Iterator[None]:
     """Hold an exclusive lock on ``path`` (made if missing), waiting at most ``limit`` seconds; then
     ``CouldNotJudge``, which says what the file says of its holder."""
-    make_directory(path.parent)
+    make_directory(path.parent, elsewhere)
     try:
         stream = open(path, "a+")  # to read as well: a FIFO in its place would keep a mere writer waiting for ever
     except OSError as error:
-        raise cannot_write(path, error) from None
+        raise cannot_write(path, error, elsewhere) from None
     with stream:
         deadline = time.monotonic() + limit
         while True:

@@ -21,7 +21,6 @@ SCHEMAS = {
     "health": "health-1",
     "hook": "hook-1",
     "compare": "compare-1",
-    "act": "act-2",
     "status": "slurm-status-2",
     "doctor": "doctor-1",
     "reproduce": "reproduce-1",
@@ -32,7 +31,7 @@ SCHEMAS = {
 _EPILOG = """examples:
   nearfar schema                                     which schemas there are, a line each
   nearfar schema system > system.schema.json
-  nearfar schema status > status.schema.json         what nearfar slurm status --json prints; also: act, doctor
+  nearfar schema status > status.schema.json         what nearfar slurm status --json prints; also: doctor
   # and in an editor that speaks YAML's language server, at the top of site/systems/NAME.yaml:
   # yaml-language-server: $schema=system.schema.json
 """

@@ -14,6 +14,7 @@ from .node_rows import begin_anew
 from .places import VARIABLE, directory, readable
 from .recording import record
 from .rows import short_name
+from .schema import unsound
 from .series import LESS_IS_BETTER, Series
 from .store import History, RowFilter, parse_since, trusted
 
@@ -40,4 +41,5 @@ __all__ = [
     "short_name",
     "text",
     "trusted",
+    "unsound",
 ]

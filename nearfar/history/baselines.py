@@ -22,7 +22,7 @@ from .lazy_polars import pl
 from .node_rows import SAME_FIGURE, SOFTWARE
 from .places import VERSION, directory, word
 from .schema import row_schema
-from .store import History, RowFilter, trusted
+from .store import History, trusted
 
 
 class NodeHistory:
@@ -31,24 +31,27 @@ class NodeHistory:
     def __init__(self, place: Path | None = None, now: datetime | None = None) -> None:
         self._place = directory() if place is None else place
         self._now = now or datetime.now(timezone.utc)
-        self._since = self._now - node_rows.SPAN
-        self._read: dict[tuple[str, str], dict[Any, pl.DataFrame]] = {}
+        self._read: dict[tuple[str, str], tuple[dict[Any, pl.DataFrame], pl.DataFrame]] = {}
         self._left_out: list[str] = []
 
     def of(self, verdict: Verdict, observed: Mapping[str, Any]) -> dict[str, Baseline]:
         """By metric name, for the figures of a first verdict; ``observed`` as for ``rows.of_verdict``. Raises ``CouldNotJudge`` where
         there is a history that cannot be read."""
-        system, node = verdict.system, rows.short_name(verdict.node)
-        if not self._recorded(system):
+        if not self._recorded(verdict.system):
             return {}
+        before, now = self._of_node(verdict)[0].get((verdict.check,)), rows.of_verdict(verdict, observed)
+        return {} if before is None or not now else _alike(before, now)
+
+    def _of_node(self, verdict: Verdict) -> tuple[dict[Any, pl.DataFrame], pl.DataFrame]:
+        """Of a verdict's node the rows that count, by check, and all recent ones."""
+        system, node = verdict.system, rows.short_name(verdict.node)
         if (system, node) not in self._read:
             history = History(self._place, self._left_out.append, trusted(self._place))
-            node_figures = node_rows.of_node(history, system, node, self._now)
+            counted, recent = node_rows.of_node(history, system, node, self._now)
             # The runs of today are the same night as this one.
-            node_figures = node_figures.filter(pl.col("started").dt.date() != self._now.date())
-            self._read[system, node] = node_figures.partition_by("check", as_dict=True)
-        before, now = self._read[system, node].get((verdict.check,)), rows.of_verdict(verdict, observed)
-        return {} if before is None or not now else _alike(before, now)
+            counted = counted.filter(pl.col("started").dt.date() != self._now.date())
+            self._read[system, node] = counted.partition_by("check", as_dict=True), recent
+        return self._read[system, node]
 
     def of_host(self, verdict: Verdict, host: str) -> list[Finding]:
         """A finding where unrelated paths of a node fell together now and on enough of its last days: it is of the host, never of a
@@ -57,16 +60,9 @@ class NodeHistory:
             verdict.system
         ):
             return []
-        question = RowFilter(
-            verdict.system, (rows.short_name(verdict.node),), since=self._since, newest=node_rows.FILES
-        )
-        recent_rows = History(self._place, self._left_out.append, trusted(self._place)).rows(
-            question, ("check", "disturbance")
-        )
         slow = {self._now.date(): True}
-        for started, disturbance in (
-            recent_rows.filter(pl.col("check") == verdict.check).select("started", "disturbance").iter_rows()
-        ):
+        recent = self._of_node(verdict)[1].filter(pl.col("check") == verdict.check)
+        for started, disturbance in recent.select("started", "disturbance").iter_rows():
             slow[started.date()] = slow.get(started.date(), False) or disturbance in disturbances.FELL
         lately = [slow[day] for day in sorted(slow)[-thresholds.HOST_BROKEN :]]
         if host == "own" and all(lately) and len(lately) == thresholds.HOST_BROKEN:

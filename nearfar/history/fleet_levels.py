@@ -17,11 +17,12 @@ from typing import Any
 
 from nearfar.base import day_text, statistics, utc_text, utc_time, write_atomically
 from nearfar.measurement import EXPLAINING
-from nearfar.verdict import disturbances, thresholds
+from nearfar.verdict import thresholds
 from nearfar.verdict.references import SOFTWARE, software_changes
 
 from .lazy_polars import pl
 from .places import ELSEWHERE, VERSION, word
+from .schema import unsound
 from .store import History, RowFilter, trusted
 
 SCHEMA = "nearfar-levels/1"
@@ -102,12 +103,11 @@ def changes(levels: Sequence[FleetLevel]) -> Iterator[LevelChange]:
 
 
 def _sound() -> pl.Expr:
-    """What was measured as it should be, whatever the verdict: an upgrade may fail every figure."""
+    """What was measured as it should be, whatever the verdict: an upgrade may fail every figure. A level has no spread that a figure
+    which did not converge could widen."""
     return (
-        pl.col("converged").fill_null(True) & pl.col("verified").fill_null(True) & ~pl.col("throttled").fill_null(False)
-        & pl.col("disturbance").eq(disturbances.OWN_HOST).fill_null(True)
-        & ~pl.col("quick").fill_null(False) & ~pl.col("contended").fill_null(False)
-        & pl.col("value").is_finite() & (pl.col("value") > 0) & ~pl.col("quantity").is_in(list(EXPLAINING))
+        unsound().is_null() & pl.col("converged").fill_null(True) & ~pl.col("quick").fill_null(False)
+        & ~pl.col("contended").fill_null(False) & ~pl.col("quantity").is_in(list(EXPLAINING))
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from nearfar.verdict import references, thresholds
 
 from .lazy_polars import pl
 from .places import ELSEWHERE, VERSION, word
-from .schema import row_schema
+from .schema import row_schema, unsound
 from .store import History, RowFilter, in_order, trusted
 
 #: What is older is read no more, but for baselines.
@@ -35,23 +35,23 @@ COLUMNS = (*_KEYS, *SAME_FIGURE, *SOFTWARE, "rows", "gpu_model", "gpu_uuid", "gp
            "verified", "throttled", "disturbance")  # fmt: skip
 
 
-def of_node(history: History, system: str, node: str, now: datetime) -> pl.DataFrame:
-    """The rows that count, in order: what was measured as it should be, and passed, had no reference, or was worse than its history.
-    Raises ``CouldNotJudge`` where there is a history that cannot be read."""
+def of_node(history: History, system: str, node: str, now: datetime) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows that count, in order: what was measured as it should be, and passed, had no reference, or was worse than its history; and
+    all rows of the last months. Raises ``CouldNotJudge`` where there is a history that cannot be read."""
     kept = _kept(history, system, node)
     since = now - SPAN
     if kept is None:
-        figures = _counted(history.rows(RowFilter(system, (node,)), COLUMNS))
-        kept = _first_nights(figures)
-        figures = figures.filter(pl.col("started") >= since)
+        whole = history.rows(RowFilter(system, (node,)), COLUMNS)
+        kept, recent = _first_nights(_counted(whole)), whole.filter(pl.col("started") >= since)
     else:
-        figures = _counted(history.rows(RowFilter(system, (node,), since=since, newest=FILES), COLUMNS))
+        recent = history.rows(RowFilter(system, (node,), since=since, newest=FILES), COLUMNS)
+    figures = _counted(recent)
     figures = pl.concat([kept, figures.select(COLUMNS)]).unique(["source", "metric"], maintain_order=True)
     # A night that is still to come was a wrong clock's.
     figures = figures.filter(
         pl.col("sequence") > _ended(history, system, node), pl.col("started") <= now + timedelta(days=1)
     )
-    return in_order(figures)
+    return in_order(figures), recent
 
 
 def _first_nights(rows: pl.DataFrame) -> pl.DataFrame:
@@ -63,7 +63,7 @@ def _first_nights(rows: pl.DataFrame) -> pl.DataFrame:
 
 def keep(history: History, system: str, node: str, now: datetime) -> None:
     """Keep the rows of a node's baselines in their file. Raises ``CouldNotJudge`` where that is impossible."""
-    rows = of_node(history, system, node, now).filter(pl.col("started") >= now - KEPT)
+    rows = of_node(history, system, node, now)[0].filter(pl.col("started") >= now - KEPT)
     content = io.BytesIO()
     _first_nights(rows).write_parquet(content, compression="zstd")
     path = _path(history, system, node)
@@ -113,8 +113,8 @@ def _counted(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(
         pl.col("verdict").is_in(["PASS", NOT_JUDGED])
         | ((pl.col("verdict") == "DEGRADED") & pl.col("worse").is_not_null()),
-        pl.col("converged").fill_null(True) & pl.col("verified").fill_null(True),
-        ~pl.col("throttled").fill_null(False),
-        pl.col("disturbance").is_null(),
-        pl.col("value").is_finite() & (pl.col("value") > 0),
+        unsound().is_null() & pl.col("converged").fill_null(True),
+        pl.col(
+            "disturbance"
+        ).is_null(),  # paths that fell together are the host's, whose days ``NodeHistory.of_host`` counts
     )

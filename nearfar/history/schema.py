@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 
+from nearfar.verdict import disturbances
+
 from .lazy_polars import pl
 
 
@@ -63,3 +65,15 @@ def row_schema() -> dict[str, pl.DataType]:
         "quick": pl.Boolean(),
         "worse": pl.String(),  # how it was worse than the node's history: night, step, drift
     }
+
+
+def unsound() -> pl.Expr:
+    """Why a figure was not measured as it should be, however it was judged; null where it was. Paths of an own host that fell together
+    were: nobody disturbed them."""
+    return (
+        pl.when(pl.col("throttled")).then(pl.lit("with clocks held down"))
+        .when(pl.col("disturbance") == disturbances.MEMORY_ERRORS).then(pl.lit("while memory erred"))
+        .when(pl.col("disturbance") != disturbances.OWN_HOST).then(pl.lit("disturbed by others"))
+        .when(pl.col("verified").eq(False)).then(pl.lit("not verified"))
+        .when(~pl.col("value").is_finite() | (pl.col("value") <= 0)).then(pl.lit("no figure"))
+    )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from statistics import median
@@ -97,12 +97,18 @@ def from_nothing(document: Document | None, asked: Sequence[Cell | str], kind: s
     return [messages.ALL_SKIPPED.finding("cells", cause=document.skipped[0].reason)]
 
 
-def from_nothing_judged(found: Sequence[Finding], metrics: Sequence[JudgedMetric], system: str) -> list[Finding]:
-    """Why a check has no answer though nothing is wrong: no figure and no comparison was judged."""
+def from_nothing_judged(
+    found: Sequence[Finding], metrics: Sequence[JudgedMetric], elsewhere: Iterable[str], system: str
+) -> list[Finding]:
+    """Why a check has no answer though nothing is wrong: no figure and no comparison was judged. ``elsewhere``: what judges its figures
+    in other checks, as ends of sentences."""
     compared = any(good(m.verdict) for m in metrics) or any(f.verdict == "PASS" for f in found)
     if compared or not passes(worst([f.verdict for f in found] + [m.verdict for m in metrics])):
         return []
-    metrics = [metric for metric in metrics if not metric.judged_elsewhere] or metrics
+    own = [metric for metric in metrics if not metric.judged_elsewhere]
+    if metrics and not own:
+        return [messages.JUDGED_BY_OTHERS.finding(UNJUDGED, judges=list(dict.fromkeys(elsewhere)))]
+    metrics = own
     if metrics and all(m.unlimited for m in metrics):
         return [messages.NO_LIMITS.finding(UNJUDGED)]
     if metrics:

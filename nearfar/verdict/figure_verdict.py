@@ -11,9 +11,8 @@ from nearfar.measurement import CELL_QUANTITIES, EXPLAINING, RATIO_UNIT, AnyMetr
 from nearfar.topology import LOCAL_CLASS, Node
 from nearfar.verdict.references import Reference, figure, with_unit
 
-from . import baseline, messages, plausibility
-from .baseline import Baseline
-from .plausibility import ABOVE_LINK
+from . import baseline, messages, plausibility, thresholds
+from .baseline import Baseline, Worsening
 from .words import against, amount, bound_words, describe
 
 
@@ -27,7 +26,7 @@ def unsound(metric: AnyMetric, node: Node | None) -> str | None:
     wrong = consistency.fault(metric)
     if wrong is not None:
         return f"{amount(metric)}: {wrong}"
-    if metric.ceiling is not None and metric.value > metric.ceiling * (1 + ABOVE_LINK):
+    if metric.ceiling is not None and metric.value > metric.ceiling * (1 + thresholds.ABOVE_LINK):
         what = "memory" if metric.path_class == LOCAL_CLASS or _of_host_memory(metric) else "link"
         carries = f"above what its {what} can carry, {with_unit(metric.ceiling, metric.unit)}"
         return f"{amount(metric)}, {carries}: not all data was moved, or the {what} is a different one"
@@ -39,9 +38,10 @@ def _of_host_memory(metric: AnyMetric) -> bool:
     return not isinstance(metric, SubjectMetric) and all(flow.kind == "stream" for flow in metric.cell.flows)
 
 
-def _verdict(
+def by_reference(
     metric: AnyMetric, reference: Reference | None, acceptance: bool, node: Node | None, elsewhere: str | None
 ) -> Finding:
+    """The verdict by the reference alone. ``elsewhere``: what judges the same fact instead."""
     wrong = unsound(metric, node)
     if wrong is not None:
         return _finding(messages.INVALID, metric, flaw=wrong)
@@ -98,16 +98,17 @@ def _finding(message: Message, metric: AnyMetric, verdict: str = "", **fields: A
 
 
 def of_figure(
-    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Baseline], acceptance: bool, node: Node | None,
-    elsewhere: str | None = None,
-) -> Finding:  # fmt: skip
-    """The verdict by the reference; what passes it may be worse than it was. ``elsewhere``: what judges the same fact instead."""
-    finding = _verdict(metric, reference, acceptance, node, elsewhere)
+    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Baseline], acceptance: bool, node: Node | None
+) -> Finding:
+    """The verdict by the reference and, of what passes that, by the node's history."""
     before = past.get(metric.name)
-    worse = (
-        None if before is None or finding.verdict not in ("PASS", NOT_JUDGED) else baseline.worsening(metric, before)
-    )
-    if before is None or worse is None:
+    worse = None if before is None else baseline.worsening(metric, before)
+    return by_history(by_reference(metric, reference, acceptance, node, None), metric, before, worse)
+
+
+def by_history(finding: Finding, metric: AnyMetric, before: Baseline | None, worse: Worsening | None) -> Finding:
+    """The verdict by the reference, ``finding``, unless that passes a figure which is ``worse`` than it was ``before``."""
+    if before is None or worse is None or finding.verdict not in ("PASS", NOT_JUDGED):
         return finding
     return _finding(messages.BELOW_HISTORY, metric, change=baseline.words(metric, before, worse))
 

@@ -103,7 +103,7 @@ def judge(
         found += from_nothing_accepted(judged, subject.system)
     found += from_siblings_only(judged, references, subject.system)
     if must_judge:
-        found += from_nothing_judged(found, judged, subject.system)
+        found += from_nothing_judged(found, judged, elsewhere.values(), subject.system)
     word, reasons = _summed(found, judged)
     files = sorted({r.file for r in references.values() if r is not None and r.file is not None})
     return Verdict(
@@ -149,12 +149,6 @@ def _comparable(past: Mapping[str, Baseline], metrics: Sequence[AnyMetric], host
     return {name: before for name, before in past.items() if name not in shares}
 
 
-def _past_runs(metric: AnyMetric, before: Baseline) -> PastRuns:
-    found = worsening(metric, before)
-    kind = None if found is None else found.kind
-    return PastRuns(before.median, len(before.values), before.since, kind, before.note)
-
-
 def needs_sanity(verdict: Verdict) -> bool:
     """Whether a failing verdict rests on more than figures outside bounds, so that ReFrame's sanity stage has to say
     it."""
@@ -189,9 +183,11 @@ def _judge_metric(
     gpus, held = document_facts.gpus_of(moved), document_facts.held_down(raw)
     throttled = document_facts.throttled(gpus, held)
     state = metric.state if isinstance(metric, SubjectMetric) else None
-    finding = figure_verdict.of_figure(metric, reference, past, acceptance, node, elsewhere)
-    verdict, reason = finding.verdict, finding.reason or None
     before = past.get(metric.name)
+    worse = None if before is None else worsening(metric, before)
+    finding = figure_verdict.by_reference(metric, reference, acceptance, node, elsewhere)
+    finding = figure_verdict.by_history(finding, metric, before, worse)
+    verdict, reason = finding.verdict, finding.reason or None
     if verdict in ("FAIL", "DEGRADED"):
         reason = f"{reason}{figure_verdict.other_direction(metric, metrics, references, past, node)}"
         reason += document_facts.held_words(state)
@@ -210,7 +206,9 @@ def _judge_metric(
         ),
         degraded_below=None if reference is None else reference.degraded_below,
         degraded_above=None if reference is None else reference.degraded_above,
-        baseline=None if before is None else _past_runs(metric, before),
+        baseline=None if before is None else PastRuns(
+            before.median, len(before.values), before.since, None if worse is None else worse.kind, before.note,
+        ),
         verdict=verdict, reason=reason, code=finding.code,
     )  # fmt: skip
 

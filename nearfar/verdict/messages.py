@@ -60,6 +60,9 @@ NO_RATIOS = Message(
     "check.no_ratios", "INDETERMINATE", "none of its figures was judged: {figures:#figure} without a reference",
     "write references of ratios by hand", page="guide/describe-your-system.md#references",
 )  # fmt: skip
+JUDGED_BY_OTHERS = Message(
+    "check.judged_elsewhere", "INDETERMINATE", "none of its figures was judged: {judges}", "run the check that judges them with it"
+)  # fmt: skip
 NOT_ACCEPTED = Message(
     "check.not_accepted", "INDETERMINATE", "{figures:#figure} without a reference that can accept a node",
     _TUNE, page="guide/tuning.md",

@@ -133,7 +133,7 @@ def test_without_a_name_the_schemas_are_listed(capsys: pytest.CaptureFixture[str
     assert cli.main(["schema"]) == 0
     listed = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines())
     assert list(listed) == sorted(schema.SCHEMAS), "each with a line of its own"
-    assert "site/systems/NAME.yaml" in listed["system"] and "act --json" in listed["act"]
+    assert "site/systems/NAME.yaml" in listed["system"] and "status --json" in listed["status"]
 
 
 @pytest.mark.parametrize("name", sorted(schema.SCHEMAS))

@@ -34,10 +34,13 @@ class Fleet:
         self.row, self._unit, self._kind = row
         self._day = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
-    def tune(self, value: float, driver: str = "580.1", looser: bool = False) -> tuple[Proposal, str]:
-        """A tune that is applied, from nodes at a value, and what it says."""
+    def tune(
+        self, value: float, driver: str = "580.1", looser: bool = False, spread: float = 0
+    ) -> tuple[Proposal, str]:
+        """A tune that is applied, from nodes at a value, their runs ``spread`` below and above it, and what it says."""
         self._day += timedelta(days=1)
-        figures = tuple(NodeFigure(f"n{n}", "g0", (value, value, value)) for n in range(4))
+        values = tuple(value * part for part in (1 - spread, 1, 1 + spread))
+        figures = tuple(NodeFigure(f"n{n}", "g0", values) for n in range(4))
         pool = Pool("host_device_check", "NVIDIA H200", self.row, self._unit, self._kind, True, "", None, 0, figures)
         chosen = ChosenSamples((pool,), ("r",), self._day, self._day, {"driver": driver}, {}, 12)
         made = proposal.propose(
@@ -48,6 +51,12 @@ class Fleet:
         text.show(made, chosen, True, lines.append)
         self._capsys.readouterr()
         return made, "\n".join(lines)
+
+    @property
+    def bound(self) -> float:
+        """The row's FAIL bound, as a part of its value; 1: it has none."""
+        (row,) = ReferenceFile(self.path, known_checks()).rows()
+        return 1 if row.lower is None else row.lower
 
     @property
     def reference(self) -> tuple[float, float]:
@@ -92,11 +101,42 @@ def test_with_leave_each_step_is_accepted_and_named(fleet: Fleet, step: float, d
         assert "accepted" not in fleet.path.read_text(), "its own value is what is accepted"
 
 
+@pytest.mark.parametrize("step, driver", [(0.004, "58{}.1"), (0.0008, "580.1")], ids=["drivers", "nights"])
+def test_a_spread_that_grows_stops_at_two_per_cent(fleet: Fleet, step: float, driver: str) -> None:
+    fleet.tune(50.0)
+    before, said = fleet.bound, ""
+    for n in range(1, 26):
+        _, said = fleet.tune(50.0, driver.format(n), spread=step * n)
+        assert before - fleet.bound < 0.02 * (1 + before), said
+    assert -0.075 < fleet.bound < before
+    kept = (
+        r"its FAIL bound, (\S+) GB/s, is (\S+) % looser than 47.\d* GB/s, accepted last: use --allow-looser to accept"
+    )
+    assert re.search(kept, said), said
+    made, said = fleet.tune(50.0, driver.format(20), looser=True, spread=0.04)
+    assert fleet.bound < -0.1 and "accepted" not in fleet.path.read_text()
+    assert re.search(r"1 FAIL bound looser than accepted last, by −25\S+ %, accepted by --allow-looser: ", said), said
+    assert list(made.bounds_accepted) == [ROW]
+
+
+def test_a_bound_that_would_go_needs_leave(fleet: Fleet) -> None:
+    """Runs that reach what would certainly be broken: a tune has no limit for them."""
+    fleet.tune(50.0)
+    before = fleet.bound
+    _, said = fleet.tune(50.0, spread=0.5)
+    assert fleet.bound == before and "would have no FAIL bound any more: use --allow-looser to accept" in said
+    fleet.tune(50.0, spread=0.5, looser=True)
+    assert fleet.bound == 1
+    fleet.tune(50.0)
+    assert fleet.bound == before
+
+
 def test_times_are_worse_above(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fleet = Fleet(tmp_path, capsys, TIME)
     fleet.tune(10.0)
     assert "kept" not in fleet.tune(10.15)[1] and fleet.reference == (10.15, 10.0)
     assert "10.3 us is 3.0 % worse than 10.0 us, accepted last" in fleet.tune(10.3)[1]
+    assert "% looser than 11.5 us, accepted last" in fleet.tune(10.0, spread=0.08)[1]
     fleet.tune(9.9)
     assert fleet.reference == (9.9, 9.9)
 

@@ -104,6 +104,13 @@ def test_neither_a_tuned_row_nor_history_judges_it(tmp_path: Path) -> None:
     assert entry.reason is not None and entry.reason.endswith("not judged: host_device_check judges this path")
 
 
+def test_a_check_that_judges_nothing_names_who_does() -> None:
+    _, slow = slow_copy()
+    (found,) = judge(None, {}, subject=SUBJECT, metrics=[slow], must_judge=True).findings
+    assert (found.code, found.verdict) == ("check.judged_elsewhere", "INDETERMINATE")
+    assert "host_device_check judges this path" in found.reason and "tune" not in found.reason
+
+
 def test_the_slowest_task_has_a_history() -> None:
     node = node_of("h200-x1-vm")
     found = next(m for m in judged(CHECK, node) if m.name == "sole_slowest_task.n0_g0.x2")

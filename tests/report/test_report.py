@@ -397,6 +397,20 @@ def test_a_run_of_which_little_was_disturbed_is_tuned_from(tmp_path: Path) -> No
     assert "tune --system mine   # references" in said[-1], said
 
 
+def test_what_judges_in_other_checks_is_named(tmp_path: Path) -> None:
+    folder = synthetic.one_gpu(tmp_path)
+    path = folder / "workstation" / "host_device_check" / "verdict.json"
+    own = {"reference": None, "verdict": "not judged", "code": "figure.judged_elsewhere"}
+    metrics = [{**m, **own} for m in json.loads(path.read_text())["metrics"] if m["subject"] == "n0:g0"]
+    change(path, check="size_sweep_check", metrics=metrics, verdict="not judged", reasons=[], findings=[])
+    path.parent.rename(path.parent.parent / "size_sweep_check")
+    run = (folder / "run.json").read_text().replace("host_device_check", "size_sweep_check")
+    (folder / "run.json").write_text(run)
+    change(folder / "run.json", verdict="not judged")
+    text = Page(report.build(folder)).text
+    assert "Nothing was judged: host_device_check judges this path." in text and "nearfar tune" not in text
+
+
 def test_a_run_in_which_nothing_was_held_against_anything(tmp_path: Path) -> None:
     folder = synthetic.one_gpu(tmp_path)
     for path in folder.glob("workstation/*/verdict.json"):

@@ -254,7 +254,6 @@ def test_reframe_takes_the_configuration(site: Path, tmp_path: Path) -> None:
         "gpu-1",
         "measurement-2",
         "verdict-2",
-        "act-2",
         "slurm-status-2",
         "doctor-1",
     ],

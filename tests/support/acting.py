@@ -90,7 +90,7 @@ def prepared(private: PrivateSlurm, folder: Path, monkeypatch: pytest.MonkeyPatc
     for name, node in site.slurm.nodes().items():
         if node.drain or node.base == "DOWN":
             private.run(["scontrol", "update", f"nodename={name}", "state=resume"])
-        if node.reason:  # versions.REASON_KEPT
+        if node.reason:  # slurm-versions.md
             private.run(["scontrol", "update", f"nodename={name}", "reason="])
         if node.comment:
             private.run(["scontrol", "update", f"nodename={name}", "comment="])

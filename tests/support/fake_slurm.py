@@ -17,7 +17,7 @@ def stamp(at: float) -> str:
 
 class FakeSlurm:
     """What ``act`` asks of ``scontrol.Slurm``. ``keeps``: a resumed node keeps its reason
-    (``versions.REASON_KEPT``)."""
+    (``slurm-versions.md``)."""
 
     def __init__(self, names: tuple[str, ...], keeps: bool) -> None:
         self.keeps = keeps

@@ -58,6 +58,14 @@ def leave(
     return place
 
 
+def fell_together() -> Verdict:
+    """A check whose one figure is FAIL with the host's other paths."""
+    figure = judged_metric(
+        verdict="FAIL", value=30.0, reason="H2D of GPU 0 is slow", code="figure.fell_together", disturbance="host"
+    )
+    return judged("peer_check", figure, verdict="FAIL")
+
+
 def _metric(speed: float, stale: str, looks: tuple[float, ...]) -> JudgedMetric:
     slow, unsteady = speed < 52.6, any(each < 52.6 for each in looks)
     word = "FAIL" if slow else "DEGRADED" if unsteady else "PASS"

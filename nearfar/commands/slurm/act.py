@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, NearfarError
 from nearfar.commands import metrics_option
-from nearfar.slurm.act import ActResult, View, admin_host, dry_run, node_states
+from nearfar.slurm.act import ActResult, NodeStatus, View, admin_host, dry_run, node_states
+from nearfar.slurm.controller import Slurm, node_names
 from nearfar.slurm.status import status_page
 from nearfar.slurm.telling import act_and_tell
+from nearfar.slurm.trust import on_behalf
 
 from . import act_arguments
 
@@ -35,7 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = _EPILOG
     parser.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
-    parser.add_argument("--json", action="store_true", help="as JSON (nearfar-act/2)")
     parser.add_argument(
         "--take-over", metavar="FILE", nargs="?", const="",
         help="make this host the one that owns the cluster: with the export of the host before (nearfar slurm status --json --since all), "
@@ -47,11 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Look, or act."""
-    options, slurm = act_arguments.options(args), act_arguments.slurm()
+    options, slurm = act_arguments.options(args), Slurm()
     if args.take_over is not None:
         if args.dry_run:
             raise NearfarError("--take-over with --dry-run: choose one")
-        act_arguments.on_behalf(options.state)
+        on_behalf.of_owner(options.state)
         print(admin_host.take_over(options.state, slurm, args.take_over))
         return EXIT_GOOD
     act_arguments.needs_findings(options)
@@ -59,15 +58,12 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         result = ActResult(dry_run(options, slurm))
     else:
-        act_arguments.on_behalf(options.state)
+        on_behalf.of_owner(options.state)
         result, problems = act_and_tell(options, slurm, metrics_option.of(args))
     view = result.view
     for line in (*view.refused, *view.clocks, *problems):
         print(f"nearfar: {line}", file=sys.stderr)
-    if args.json:
-        print(json.dumps(_document(result, args.dry_run), indent=1, ensure_ascii=False))
-    else:
-        print("\n".join(_lines(result, args.dry_run)) or f"{options.policy.system}: nothing to do")
+    print("\n".join(_lines(result, args.dry_run)) or f"{options.policy.system}: nothing to do")
     undone = result.unclear or any(problem for _, problem in result.done)
     return EXIT_COULD_NOT_JUDGE if undone or _waits(view) else EXIT_GOOD
 
@@ -80,20 +76,15 @@ def _waits(view: View) -> bool:
 
 def _lines(result: ActResult, dry: bool) -> Iterator[str]:
     yield from (*result.recovered, *result.unclear)
-    done = {status.node: (status, problem) for status, problem in result.done}
-    for status in result.view.fleet.nodes.values():
-        if status.node in done:
-            did, problem = done[status.node]
-            yield f"{did.node:<12} {'not done' if problem else did.action:<13} {problem or did.reason}"
-            yield f"{'':<12} {'':<13} {did.cause.reason}"
-        elif dry and status.action != node_states.NOTHING:
-            yield f"{status.node:<12} {'would ' + status.action:<13} {status.reason}"
-            yield f"{'':<12} {'':<13} {status.cause.reason}"
-        elif status.state in (*node_states.WAITING, node_states.RETEST) or (
-            status.evidence is not None and status.state != node_states.GOOD
-        ):
-            found = f"{status.headline}: " if status.headline else ""
-            yield f"{status.node:<12} {status.state:<13} {found}{status.cause.reason}"
+    nodes, acted = result.view.fleet.nodes.values(), {status.node for status, _ in result.done}
+    would = [(status, None) for status in nodes if dry and status.action != node_states.NOTHING]
+    for did, problem in (*result.done, *would):
+        acted.add(did.node)
+        yield f"{did.node:<12} {'not done' if problem else f'would {did.action}' if dry else did.action:<13} {problem or did.reason}"
+        yield f"{'':<12} {'':<13} {did.cause.reason}"
+    for state in node_states.STATES:
+        for these in status_page.alike([s for s in nodes if s.state == state and s.node not in acted and _is_shown(s)]):
+            yield f"{node_names.fold(s.node for s in these):<12} {state:<13} {': '.join(status_page.said_of(these))}"
     yield from (f"blamed on no node: {fault.words}" for fault in result.view.fleet.shared)
     count = len(result.view.refused)
     if count:
@@ -101,28 +92,10 @@ def _lines(result: ActResult, dry: bool) -> Iterator[str]:
     yield from result.view.other_systems
 
 
-def _document(result: ActResult, dry: bool) -> dict[str, Any]:
-    """``nearfar-act/2``."""
-    done = {status.node: (status, problem) for status, problem in result.done}
-    nodes = []
-    for status in result.view.fleet.nodes.values():
-        did, problem = done.get(status.node, (status, None))
-        entry = dict(status_page.node_entry(result.view, status))
-        nodes.append(
-            {
-                **entry,
-                "action": did.action,
-                "reason": did.reason,
-                "problem": problem,
-                "done": status.node in done and problem is None,
-            }
-        )
-    view = result.view
-    return {
-        "schema": "nearfar-act/2", "dry_run": dry, "nodes": nodes,
-        "shared": [
-            status_page.shared_entry(fault) for fault in view.fleet.shared
-        ],
-        "refused": list(view.refused), "clocks": list(view.clocks), "other_systems": list(view.other_systems),
-        "recovered": list(result.recovered), "unclear": list(result.unclear),
-    }  # fmt: skip
+def _is_shown(status: NodeStatus) -> bool:
+    """Whether there is something to say of a node that nothing is done about: also that its FAILs are no grounds for a drain."""
+    if status.state in (*node_states.WAITING, node_states.RETEST):
+        return True
+    return status.state != node_states.GOOD and (
+        status.evidence is not None or status.cause.fields.get("verdict_of") == "FAIL"
+    )

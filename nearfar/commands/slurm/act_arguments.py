@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 from nearfar.base import NearfarError, printable
-from nearfar.slurm import install, trust
+from nearfar.slurm import install
 from nearfar.slurm.act import STATE, ActOptions, read_policy
-from nearfar.slurm.controller import Slurm, node_names
+from nearfar.slurm.controller import node_names
 from nearfar.slurm.install import InstallOptions
 
 #: Where `nearfar slurm install` writes down what it has installed, unless it is told another directory.
@@ -76,17 +76,6 @@ def _refuse_another_ledger(named: Path | None, installed: Path) -> None:
     """A ledger that begins now knows of no drain and of nothing that was cleared."""
     if named is not None and named.absolute() != installed and not named.is_dir():
         raise NearfarError(f"--state {named}: no such directory; act of this machine keeps its ledger in {installed}")
-
-
-def on_behalf(place: Path) -> Path:
-    """The ledger's directory itself: root goes on as the user that it belongs to, so that the ledger stays that user's."""
-    trust.on_behalf.of_owner(place)
-    return place
-
-
-def slurm() -> Slurm:
-    """Slurm as this process reaches it."""
-    return Slurm()
 
 
 def needs_findings(looked: ActOptions) -> ActOptions:

@@ -6,6 +6,8 @@ import argparse
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD
 from nearfar.slurm.act import clear
+from nearfar.slurm.controller import Slurm
+from nearfar.slurm.trust import on_behalf
 
 from . import act_arguments
 
@@ -34,8 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Do it, and print what follows for each node."""
     names, because = act_arguments.nodes(args), act_arguments.because(args)
-    options, slurm = act_arguments.options(args), act_arguments.slurm()
-    act_arguments.on_behalf(options.state)
+    options, slurm = act_arguments.options(args), Slurm()
+    on_behalf.of_owner(options.state)
     code = EXIT_GOOD
     for one in clear(options, names, because, slurm):
         print(f"{one.node:<12} {'cleared' if one.in_use else 'not cleared':<13} {one.words}", flush=True)

@@ -7,7 +7,9 @@ import sys
 
 from nearfar.base import EXIT_FAILED, EXIT_GOOD, printable_lines
 from nearfar.slurm.act import RetestOptions, retest
+from nearfar.slurm.controller import Slurm
 from nearfar.slurm.sweep import LEVELS
+from nearfar.slurm.trust import on_behalf
 
 from . import act_arguments
 
@@ -47,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
     delivered = None if args.accept_delivered is None else printable_lines(args.accept_delivered)
     request = RetestOptions(args.nodes, args.level, args.partition, delivered, args.beside)
     options = act_arguments.options(args)
-    act_arguments.on_behalf(options.state)
-    outcome = retest(request, options, act_arguments.slurm(), lambda line: print(line, file=sys.stderr))
+    on_behalf.of_owner(options.state)
+    outcome = retest(request, options, Slurm(), lambda line: print(line, file=sys.stderr))
     for node, words in outcome.words.items():
         print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")
     return EXIT_GOOD if set(outcome.passed) == set(outcome.words) else EXIT_FAILED

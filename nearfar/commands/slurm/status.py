@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if ledger is None:
         return _without_ledger(args, options, names)
     with ledger:
-        view = _view(ledger, options, act_arguments.slurm(), names)
+        view = _view(ledger, options, Slurm(), names)
         return _print(args, view, ledger, names, since)
 
 
@@ -59,7 +59,7 @@ def _without_ledger(args: argparse.Namespace, options: ActOptions, names: Sequen
     """``act`` has never run here: what it would see."""
     act_arguments.needs_findings(options)
     with Ledger.in_memory() as empty:
-        return _print(args, dry_run(options, act_arguments.slurm(), names), empty, names, None)
+        return _print(args, dry_run(options, Slurm(), names), empty, names, None)
 
 
 def _view(ledger: Ledger, options: ActOptions, slurm: Slurm, names: Sequence[str]) -> View:

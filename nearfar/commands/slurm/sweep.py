@@ -50,11 +50,11 @@ with --idle none was measured; 130 interrupted
 #: What is measured, and how many jobs there are at once, unless the user says: of a sweep, and of one over idle nodes.
 _LEVEL, _LEVEL_IDLE = "accept", "nightly"
 _MAX_JOBS, _MAX_JOBS_IDLE = 32, 8
-#: Far below any user's job; Slurm takes at most 2147483645.
+#: With --idle, unless --sbatch=--nice=N says otherwise: far below any user's job; Slurm takes at most 2147483645.
 _NICE = 100000
 #: Options that a sweep is begun with, and keeps.
 _OF_THE_BEGINNING = (
-    "nodes", "reservation", "idle", "level", "max_jobs", "nice", "name", "time", "deadline", "site_partition", "sbatch", "mpi_pairs",
+    "nodes", "reservation", "idle", "level", "max_jobs", "name", "time", "deadline", "site_partition", "sbatch", "mpi_pairs",
     "accept_degraded",
 )  # fmt: skip
 #: Minutes that a sweep or a job may be given: a year.
@@ -81,8 +81,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="with the level accept: DEGRADED ends with exit code 0, and the page says so")  # fmt: skip
     add("--max-jobs", metavar="N", type=positive,
         help=f"jobs that run at once (default: {_MAX_JOBS}; with --idle: {_MAX_JOBS_IDLE})")  # fmt: skip
-    add("--nice", metavar="N", type=int,
-        help=f"how far below others' jobs (default: as Slurm has it; with --idle: {_NICE})")  # fmt: skip
     add("--results", metavar="DIR", type=Path,
         help="the results directory, shared with the nodes (default: reports/sweeps)")  # fmt: skip
     add("--name", metavar="NAME", help="the sweep's name (default: the time and the level)")
@@ -146,11 +144,10 @@ def _sweep(args: argparse.Namespace, slurm: Slurm, results: Path) -> Sweep:
     wait = 0.0 if args.dry_run else args.result_wait
     if args.resume is not None:
         return begin_or_resume.resume(results, args.resume, slurm, wait)
-    level, most, nice = (_LEVEL_IDLE, _MAX_JOBS_IDLE, _NICE) if args.idle else (_LEVEL, _MAX_JOBS, None)
-    nice = args.nice if args.nice is not None else nice
+    level, most = (_LEVEL_IDLE, _MAX_JOBS_IDLE) if args.idle else (_LEVEL, _MAX_JOBS)
     asked = SweepOptions(
         partition=args.partition, level=args.level or level, max_jobs=args.max_jobs or most, reservation=args.reservation,
-        site_partition=args.site_partition, options=(*([] if nice is None else [f"--nice={nice}"]), *args.sbatch),
+        site_partition=args.site_partition, options=(*([f"--nice={_NICE}"] if args.idle else []), *args.sbatch),
         idle_only=args.idle, accept_degraded=args.accept_degraded,
     )  # fmt: skip
     name = plan.unfinished(results, args.name, time.time())

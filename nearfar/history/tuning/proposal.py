@@ -45,7 +45,8 @@ class Proposal:
 
     ``looser`` has, by change of software (``driver 580.95 -> 590.12``), by which part of today's limit (-0.015: 1.5 % less, of times
     more) those of ``tuned`` are looser that were tuned with the software of before. ``accepted`` has by which part the values of
-    ``tuned`` are worse than the last that were accepted, where ``--allow-looser`` accepts them.
+    ``tuned`` are worse than the last that were accepted, where ``--allow-looser`` accepts them; ``bounds_accepted`` the same of their
+    FAIL bounds (-1: there is none any more).
     """
 
     today: CurrentFile
@@ -56,6 +57,7 @@ class Proposal:
     budget: Budget
     looser: Mapping[str, Mapping[RowPlace, float]] = field(default_factory=dict)
     accepted: Mapping[RowPlace, float] = field(default_factory=dict)
+    bounds_accepted: Mapping[RowPlace, float] = field(default_factory=dict)
 
     @property
     def diff(self) -> str:
@@ -79,6 +81,7 @@ def propose(
     kept: dict[RowPlace, str] = {}
     looser: dict[str, dict[RowPlace, float]] = {}
     accepted: dict[RowPlace, float] = {}
+    bounds_accepted: dict[RowPlace, float] = {}
     changed: dict[RowPlace, ReferenceRow] = {}
     stamped = {"date": day_text(chosen.last), "stamp": dict(chosen.stamp)}
     known = [place for place in today.rows if place not in places and (place[0], place[2]) not in chosen.elsewhere]
@@ -98,6 +101,11 @@ def propose(
                 f"{value} is {100 * worse:.1f} % worse than {last}, accepted last: use --allow-looser to accept"
             )
             continue
+        bound, last_bound = row.fail_bound(pool.less_is_better), before.accepted_bound(pool.less_is_better)
+        bound_worse = _bound_worse(bound, last_bound, pool.less_is_better)
+        if last_bound is not None and bound_worse > _most_bound_worse(before, last_bound) and not how.allow_looser:
+            kept[place] = _bound_kept(bound, last_bound, bound_worse, row.unit)
+            continue
         change = _change(place, today, chosen)
         apart = None if how.allow_looser and not change else _looser(row, _of_today(place, today, published))
         if apart is not None and change:
@@ -113,6 +121,10 @@ def propose(
             accepted[place] = row.value / before.accepted - 1
         elif worse > 0:
             own["accepted"] = before.accepted
+        if bound_worse > 0 and how.allow_looser:
+            bounds_accepted[place] = bound_worse if pool.less_is_better else -bound_worse
+        elif bound_worse > 0:
+            own["accepted_bound"] = last_bound
         row = replace(row, provenance={**stamped, **row.provenance, **own})
         if place not in today.rows or not _alike(row, today.rows[place], today):
             changed[place] = row
@@ -123,7 +135,7 @@ def propose(
         for node_type in node_types:
             file.check_line_rates(fastest_links(node_type.node))
     spent = budget({places[place]: limit for place, limit in tuned.items()}, figures)
-    return Proposal(today, text, tuned, refused, kept, spent, looser, accepted)
+    return Proposal(today, text, tuned, refused, kept, spent, looser, accepted, bounds_accepted)
 
 
 def _places(pools: Sequence[Pool], today: CurrentFile) -> tuple[dict[RowPlace, Pool], dict[RowPlace, str]]:
@@ -199,6 +211,30 @@ def _most_worse(before: ReferenceRow) -> float:
     return max(thresholds.ACCEPTED_LOSS, *steps) if steps else math.inf
 
 
+def _bound_worse(new: float | None, accepted: float | None, less_is_better: bool) -> float:
+    """By which part of it a FAIL bound is looser than the one that was accepted; one that is not there any more by all."""
+    if accepted is None:
+        return 0.0
+    if new is None or accepted == 0:
+        return float(new is None)
+    return _worse(new, accepted, less_is_better)
+
+
+def _most_bound_worse(before: ReferenceRow, accepted: float) -> float:
+    """By which part of it a FAIL bound may be looser than the one that was accepted. Its way is of then, so that it cannot grow."""
+    return max(
+        thresholds.ACCEPTED_LOSS, thresholds.LOOSER_STEP * abs(before.accepted / accepted - 1) if accepted else 0
+    )
+
+
+def _bound_kept(bound: float | None, accepted: float, worse: float, unit: str) -> str:
+    leave = "use --allow-looser to accept"
+    if bound is None:
+        return f"would have no FAIL bound any more: {leave}"
+    now, then = with_unit(bound, unit), with_unit(accepted, unit)
+    return f"its FAIL bound, {now}, is {100 * worse:.1f} % looser than {then}, accepted last: {leave}"
+
+
 def _step(row: ReferenceRow, end: float) -> float:
     """How far a limit of a tune may lie from that of the tune before, ``end``, with nothing changed."""
     return thresholds.LOOSER_STEP * max(thresholds.LEAST_WAY * row.value, abs(row.value - end))
@@ -221,7 +257,10 @@ def _looser(new: ReferenceRow, before: ReferenceRow | None) -> tuple[float, floa
 
 def _alike(new: ReferenceRow, before: ReferenceRow, today: CurrentFile) -> bool:
     """Whether two rows judge alike, at the same software: how many hosts told it, and when, may differ."""
-    one, other = ((row, row.degraded, row.accepted, _stamp(row, today)) for row in (new, before))
+    one, other = (
+        (row, row.degraded, row.accepted, row.provenance.get("accepted_bound"), _stamp(row, today))
+        for row in (new, before)
+    )
     return one == other
 
 

@@ -19,7 +19,7 @@ MOST_RUNS = 60
 #: What the provenance says of a row, by itself or for all rows that do not.
 _OF_A_TUNE = frozenset({"date", "n", "stamp"})
 #: What a tune says of a row. Other keys are a person's, and stay.
-_OF_A_ROW = _OF_A_TUNE | {"spread", "degraded", "accepted"}
+_OF_A_ROW = _OF_A_TUNE | {"spread", "degraded", "accepted", "accepted_bound"}
 
 
 @dataclass(frozen=True)

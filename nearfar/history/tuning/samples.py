@@ -10,11 +10,11 @@ from typing import Any
 
 from nearfar.base import statistics
 from nearfar.cells import split_class
-from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl
+from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl, unsound
 from nearfar.measurement import COMPUTE_UNITS
 from nearfar.question import judged_elsewhere_by_parts
 from nearfar.topology import LOCAL_CLASS
-from nearfar.verdict import cell_of, disturbances, row_fault
+from nearfar.verdict import cell_of, row_fault
 from nearfar.verdict.references import known_checks
 
 from . import disturbed_runs, hosts
@@ -218,7 +218,7 @@ _UNRELIABLE = ("with clocks held down", "while memory erred", "disturbed by othe
 
 
 def _reason() -> pl.Expr:
-    """Why a figure may not enter; null where it may.
+    """Why a figure may not enter; null where it may. One that did not converge may: its interval widens the limit.
 
     What failed by a tuned row enters: were it left out, each tune would be made from the best of the last one's figures. What lies
     far from the others' is set aside then (``limits``).
@@ -227,11 +227,7 @@ def _reason() -> pl.Expr:
     return (
         pl.when(pl.col("quick")).then(pl.lit("of a quick look"))
         .when(pl.col("contended")).then(pl.lit("beside other traffic"))
-        .when(pl.col("throttled")).then(pl.lit("with clocks held down"))
-        .when(pl.col("disturbance") == disturbances.MEMORY_ERRORS).then(pl.lit("while memory erred"))
-        .when(pl.col("disturbance") != disturbances.OWN_HOST).then(pl.lit("disturbed by others"))
-        .when(pl.col("verified").eq(False)).then(pl.lit("not verified"))
-        .when(~pl.col("value").is_finite() | (pl.col("value") <= 0)).then(pl.lit("no figure"))
+        .when(unsound().is_not_null()).then(unsound())
         .when(failed).then(pl.lit("that failed"))
     )  # fmt: skip
 

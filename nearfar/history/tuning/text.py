@@ -67,11 +67,9 @@ def _looser(made: Proposal) -> list[str]:
     """Which limits are looser because the software changed, and which values are accepted though worse, and by how much."""
     lines = [f"{counted(len(rows), 'limit')} looser than today's, by {_parts(rows)}, because the software changed ({change}): "
              f"{_places(rows)}; is that what its release notes say?" for change, rows in made.looser.items()]  # fmt: skip
-    if made.accepted:
-        worse = counted(len(made.accepted), "value")
-        lines.append(
-            f"{worse} worse than accepted last, by {_parts(made.accepted)}, accepted by --allow-looser: {_places(made.accepted)}"
-        )
+    by_leave = (("value", "worse", made.accepted), ("FAIL bound", "looser", made.bounds_accepted))
+    lines += [f"{counted(len(rows), what)} {worse} than accepted last, by {_parts(rows)}, accepted by --allow-looser: "
+              f"{_places(rows)}" for what, worse, rows in by_leave if rows]  # fmt: skip
     return lines
 
 
@@ -137,5 +135,6 @@ def as_json(made: Proposal, chosen: ChosenSamples, applied: bool) -> dict[str, A
         "kept": {place_key(place): why for place, why in made.kept.items()},
         "looser": {change: {place_key(place): part for place, part in rows.items()} for change, rows in made.looser.items()},
         "accepted": {place_key(place): part for place, part in made.accepted.items()},
+        "bounds_accepted": {place_key(place): part for place, part in made.bounds_accepted.items()},
         "budget": vars(made.budget),
     }  # fmt: skip

@@ -14,18 +14,11 @@ from statistics import median, median_high
 
 from nearfar.base import Finding
 
+from . import thresholds
 from .messages import COMMON
 from .responses import Responses
-from .search import APART, NEEDED, BestFits, Fit, Search
+from .search import BestFits, Fit, Search
 
-#: With fewer GPUs it cannot be told from a fault of a link.
-LEAST_GPUS = 2
-#: What is lost alike is taken out from this part on: less blames no part.
-LEAST = 0.01
-#: And up to this part, by choice: paths that lost more want an inspection, however many fell together.
-MOST = 0.10
-#: Paths that differ by less than this part are alike: four standard deviations of a ratio of two runs.
-_NEAR = 0.03
 #: Capacities that flows of a direction cross, by how their names end; copies between GPUs without NVLink cross them too.
 _CROSSED = {"h2d": (".h2d", ".peers_in"), "d2h": (".d2h", ".peers_out")}
 
@@ -55,7 +48,7 @@ def separate(search: Search, observed: Sequence[float]) -> Separated:
     only where the parts explain less without that."""
     fits = search.find(observed)
     best = Separated(fits, observed, {}, 0)
-    lowest = _penalised(fits, 0) - APART
+    lowest = _penalised(fits, 0) - thresholds.APART
     changes, gpus = _changes(search.responses, observed)
     for count in range(1, len(changes) + 1):
         for directions in combinations(changes, count):
@@ -69,7 +62,7 @@ def separate(search: Search, observed: Sequence[float]) -> Separated:
 
 
 def _penalised(fits: BestFits, directions: int) -> float:
-    return fits.best.score + NEEDED * (len(fits.best.parts) + directions)
+    return fits.best.score + thresholds.NEEDED * (len(fits.best.parts) + directions)
 
 
 def _blames_shared(responses: Responses, fit: Fit, directions: Iterable[str]) -> bool:
@@ -89,11 +82,15 @@ def _changes(responses: Responses, observed: Sequence[float]) -> tuple[dict[str,
     changes = {}
     for direction, by_gpu in paths.items():
         middle = median_high(median_high(observed[at] for at in figures) for figures in by_gpu.values())
-        alike = [at for figures in by_gpu.values() for at in figures if abs(observed[at] - middle) < _NEAR]
+        alike = [at for figures in by_gpu.values() for at in figures if abs(observed[at] - middle) < thresholds.NEAR]
         change = median(observed[at] for at in alike)
         # By these paths alone: what flows in company get back would make up for noise.
         gain = sum((observed[at] ** 2 - (observed[at] - change) ** 2) / responses.sigmas[at] ** 2 for at in alike)
-        if len(by_gpu) >= LEAST_GPUS and LEAST <= 1 - math.exp(middle) <= MOST and gain > NEEDED:
+        if (
+            len(by_gpu) >= thresholds.LEAST_GPUS
+            and thresholds.LEAST_COMMON <= 1 - math.exp(middle) <= thresholds.MOST_COMMON
+            and gain > thresholds.NEEDED
+        ):
             changes[direction] = change
     return changes, max(map(len, paths.values()), default=0)
 
@@ -111,7 +108,7 @@ def _link_limited(responses: Responses) -> set[int]:
         best[way] = max(best.get(way, 0.0), responses.healthy[place][0])
     return {
         place for place, flow in lone.items()
-        if responses.healthy[place][0] > (1 - _NEAR) * best[flow.direction, flow.gpus[0]]
+        if responses.healthy[place][0] > (1 - thresholds.NEAR) * best[flow.direction, flow.gpus[0]]
     }  # fmt: skip
 
 

@@ -12,20 +12,11 @@ from nearfar.cells import Cell, Flow, flow_class
 from nearfar.model.calibration import MeasuredCell
 from nearfar.model.prediction import NodeType, predict
 
+from . import thresholds
 from .machines import HealthyRuns
 
-#: A figure of a healthy run has this standard deviation (of its logarithm) from run to run of one machine, at least.
-RUN_TO_RUN = 0.005
-#: Figures of another healthy machine have at least this one, by the number of machines that were measured: machines with H200s
-#: differ by 2 to 3 %; how much those of a site do is estimated from several, and believed from the fifth on.
-MACHINE_TO_MACHINE = (0.025, 0.021, 0.0175, 0.014, 0.01)
-#: A predicted figure may be off by this much.
-_MISFIT = 0.03
-#: So many figures of one kind are siblings.
-_LEAST_SIBLINGS = 3
 #: An interval of 95 % is this many standard deviations wide.
 _WIDTH = 3.92
-_PER_SLACK = 3.0
 
 
 @dataclass(frozen=True)
@@ -41,7 +32,7 @@ class Healthy:
 
 def spread(value: float, interval: tuple[float, float]) -> float:
     """The standard deviation of a figure's logarithm, by its interval and from run to run."""
-    return max(RUN_TO_RUN, (interval[1] - interval[0]) / _WIDTH / value)
+    return max(thresholds.RUN_TO_RUN, (interval[1] - interval[0]) / _WIDTH / value)
 
 
 def from_runs(runs: HealthyRuns) -> dict[Cell, Healthy]:
@@ -55,9 +46,9 @@ def from_runs(runs: HealthyRuns) -> dict[Cell, Healthy]:
             elsewhere.setdefault(cell, []).append(_middle(same))
     healthy = {}
     for cell, machines in elsewhere.items():
-        floor = MACHINE_TO_MACHINE[min(len(machines), len(MACHINE_TO_MACHINE)) - 1]
+        floor = thresholds.MACHINE_TO_MACHINE[min(len(machines), len(thresholds.MACHINE_TO_MACHINE)) - 1]
         healthy[cell] = _of_runs(cell, machines, "machines", floor)
-    own = {cell: _of_runs(cell, same, "run", RUN_TO_RUN) for cell, same in _by_cell(runs.own).items()}
+    own = {cell: _of_runs(cell, same, "run", thresholds.RUN_TO_RUN) for cell, same in _by_cell(runs.own).items()}
     return {**healthy, **own}
 
 
@@ -95,8 +86,8 @@ def _between(values: Sequence[float], own: Sequence[float]) -> float:
 def from_reference(rates: Sequence[float], slacks: Sequence[float], total_slack: float) -> Healthy:
     """What a site's references say a cell's flows should have; a slack is how far below is still good, as a part: three
     standard deviations."""
-    deviations = tuple(max(RUN_TO_RUN, slack / _PER_SLACK) for slack in slacks)
-    return Healthy(tuple(rates), deviations, max(RUN_TO_RUN, total_slack / _PER_SLACK), "tuned")
+    deviations = tuple(max(thresholds.RUN_TO_RUN, slack / thresholds.PER_SLACK) for slack in slacks)
+    return Healthy(tuple(rates), deviations, max(thresholds.RUN_TO_RUN, total_slack / thresholds.PER_SLACK), "tuned")
 
 
 def from_itself(cells: Sequence[MeasuredCell], node_type: NodeType) -> dict[Cell, Healthy]:
@@ -124,7 +115,7 @@ def from_siblings(cells: Sequence[MeasuredCell], node_type: NodeType) -> dict[Ce
     healthy = {}
     for cell in cells:
         kinds = [_kind(node_type, cell.cell, flow) for flow in cell.cell.flows]
-        if all(len(witnesses[kind]) >= _LEAST_SIBLINGS for kind in kinds):
+        if all(len(witnesses[kind]) >= thresholds.LEAST_SIBLINGS for kind in kinds):
             alike = [groups[kind] for kind in kinds]
             beside = predicted.get(cell.cell, (None,) * len(cell.rates))
             both = [_of_siblings(group, expected) for group, expected in zip(alike, beside)]
@@ -142,7 +133,9 @@ def from_prediction(cells: Sequence[MeasuredCell], node_type: NodeType) -> dict[
         prediction = predict(cell.cell, node_type)
         rates = [rate for rate in prediction.flows.values() if rate is not None]
         if not prediction.unknown and len(rates) == len(cell.rates):
-            healthy[cell.cell] = Healthy(tuple(rates), (_MISFIT,) * len(rates), _MISFIT, "prediction")
+            healthy[cell.cell] = Healthy(
+                tuple(rates), (thresholds.MISFIT,) * len(rates), thresholds.MISFIT, "prediction"
+            )
     return healthy
 
 
@@ -171,7 +164,7 @@ def _of_siblings(group: Sequence[tuple[float, float | None]], expected: float | 
     scaled = [rate / own for rate, own in group if own]
     values = scaled if expected and len(scaled) == len(group) else [rate for rate, _ in group]
     middle = statistics.median(values)
-    deviation = max(RUN_TO_RUN, statistics.spread(values) / middle)
+    deviation = max(thresholds.RUN_TO_RUN, statistics.spread(values) / middle)
     return middle * expected if expected and values is scaled else middle, deviation
 
 

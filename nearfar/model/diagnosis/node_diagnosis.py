@@ -12,24 +12,13 @@ from nearfar.cells import Cell
 from nearfar.model.calibration import MeasuredCell, calibrate
 from nearfar.model.prediction import CompiledCell, NodeType, check_endpoints, known_values, with_host_peers
 
+from . import thresholds
 from .common_change import separate
 from .healthy import Healthy, as_measured, from_itself, from_runs, sigmas
 from .machines import HealthyRuns
 from .parts import Part, parts_of
 from .responses import Responses, log_ratios
-from .search import SLIGHT, Fit, Search
-
-#: A figure is bad when it is this many standard deviations below healthy, and this part.
-BAD_SIGMAS = 5.0
-BAD_PART = 0.02
-#: It is explained where the parts predict at least this much of its fall (as logarithms), and nothing else stays far off.
-_MOSTLY = 0.5
-#: A cell that is not slow is left out where the model of the healthy node differs from its healthy total by this much, as a logarithm.
-_UNLIKE = 0.25
-#: A part is named where its factor is known: the interval of 95 % ends below ``SLIGHT`` and is no wider than this.
-_WIDEST = 0.3
-#: Where siblings alone say what is healthy, or other sets are as likely, parts must explain more than this part of the slow cells.
-_LEAST_EXPLAINED = 0.5
+from .search import Fit, Search
 
 
 @dataclass(frozen=True)
@@ -49,7 +38,7 @@ class DegradedPart:
     @property
     def certain(self) -> bool:
         """Whether its factor is known well enough to call it degraded."""
-        return self.high <= SLIGHT and self.high - self.low <= _WIDEST
+        return self.high <= thresholds.SLIGHT and self.high - self.low <= thresholds.WIDEST
 
 
 @dataclass(frozen=True)
@@ -147,7 +136,7 @@ def diagnose(
     bad = _bad(responses, observed, search, best)
     explained = sum(measured.explained for measured in bad)
     only_siblings = all(healthy[cell.cell].origin == "siblings" for cell in responses.cells)
-    if not explained or ((only_siblings or fits_found.rivals) and explained <= _LEAST_EXPLAINED * len(bad)):
+    if not explained or ((only_siblings or fits_found.rivals) and explained <= thresholds.LEAST_EXPLAINED * len(bad)):
         # It would be a compromise between figures that nothing explains, or that differ by design.
         best = replace(best, parts=(), factors=(), intervals=())
         bad = [replace(measured, explained=False) for measured in bad]
@@ -188,12 +177,12 @@ def _lowest(responses: Responses, observed: Sequence[float]) -> LowCell | None:
     for cell, place in zip(responses.cells, responses.place):
         at = slice(place.start, place.stop)
         for log, sigma in zip(_own(observed[at]), _own_deviations(responses.sigmas[at])):
-            if log < -BAD_PART and (worst is None or log < worst[0]):
+            if log < -thresholds.BAD_PART and (worst is None or log < worst[0]):
                 worst = log, sigma, cell.cell
     if worst is None:
         return None
     log, sigma, name = worst
-    return LowCell(name, math.exp(log), math.exp(-BAD_SIGMAS * sigma))
+    return LowCell(name, math.exp(log), math.exp(-thresholds.BAD_SIGMAS * sigma))
 
 
 def _model(node_type: NodeType, healthy: Mapping[Cell, Healthy]) -> NodeType:
@@ -209,14 +198,14 @@ def _model(node_type: NodeType, healthy: Mapping[Cell, Healthy]) -> NodeType:
 
 
 def _is_slow(measured: MeasuredCell, healthy: Healthy) -> bool:
-    return any(rate < (1 - BAD_PART) * well for rate, well in zip(measured.rates, healthy.rates))
+    return any(rate < (1 - thresholds.BAD_PART) * well for rate, well in zip(measured.rates, healthy.rates))
 
 
 def _follows(model: NodeType, known: Mapping[str, float], healthy: Healthy, cell: Cell) -> bool:
     """Whether the model of the healthy node has about the cell's healthy total. Where a shared capacity is not known, it has more, and
     a degraded part would seem to slow what that capacity limits."""
     total = sum(CompiledCell(cell, model).rates(known))
-    return not math.isfinite(total) or abs(math.log(total / sum(healthy.rates))) < _UNLIKE
+    return not math.isfinite(total) or abs(math.log(total / sum(healthy.rates))) < thresholds.UNLIKE
 
 
 def _blames(responses: Responses, fit: Fit) -> tuple[DegradedPart, ...]:
@@ -238,13 +227,17 @@ def _bad(responses: Responses, observed: Sequence[float], search: Search, fit: F
         at = slice(place.start, place.stop)
         deviations = responses.sigmas[at]
         rows = list(zip(_own(observed[at]), _own(predicted[at]), _own_deviations(deviations)))
-        bad = [(log, expected) for log, expected, sigma in rows if log < -BAD_SIGMAS * sigma and log < -BAD_PART]
+        bad = [
+            (log, expected)
+            for log, expected, sigma in rows
+            if log < -thresholds.BAD_SIGMAS * sigma and log < -thresholds.BAD_PART
+        ]
         if bad:
             near = all(
-                abs(z) < BAD_SIGMAS or abs(y - expected) < BAD_PART
+                abs(z) < thresholds.BAD_SIGMAS or abs(y - expected) < thresholds.BAD_PART
                 for z, y, expected in zip(left[at], observed[at], predicted[at])
             )
-            most = all(expected <= _MOSTLY * log for log, expected in bad)
+            most = all(expected <= thresholds.MOSTLY * log for log, expected in bad)
             slow.append(SlowCell(cell.cell, math.exp(min(log for log, _ in bad)), near and most))
     return slow
 

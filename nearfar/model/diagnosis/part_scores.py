@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 
+from . import thresholds
 from .responses import COARSE, STEP, STEPS, Responses, bucket
-
-#: How much better than the best of a size the scores of an interval of 95 % may be.
-_INTERVAL = 3.84
 
 
 @dataclass(frozen=True)
@@ -104,5 +102,5 @@ class PartScores:
 
 def around(step: float, steep: float) -> tuple[float, float]:
     """The factors (low, high) around a step whose score's half second derivative (a step) is ``steep``."""
-    half = math.sqrt(_INTERVAL / steep) if steep > 0 else math.inf
+    half = math.sqrt(thresholds.INTERVAL / steep) if steep > 0 else math.inf
     return math.exp(-STEP * (step + half)), math.exp(-STEP * max(0.0, step - half))

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from nearfar.cells import Cell
 from nearfar.model.prediction import CompiledCell, NodeType
 
+from . import thresholds
 from .parts import Part, parts_seen
 
 #: Factors are looked at on a grid: step ``i`` is the factor exp(−i × STEP); between steps responses are straight lines.
@@ -69,9 +70,9 @@ class Responses:
         node_type: NodeType,
         cells: Sequence[Cell],
         parts: Sequence[Part],
-        sigma: float = 0.005,
-        misfit: float = 0.03,
-        sharing: float = 0.10,
+        sigma: float = thresholds.RUN_TO_RUN,
+        misfit: float = thresholds.MISFIT,
+        sharing: float = thresholds.SHARING,
         sigmas: Mapping[Cell, Sequence[float]] | None = None,
     ) -> None:
         self.sigma = sigma

@@ -12,17 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 
+from . import thresholds
 from .part_scores import PartScores, around
 from .responses import COARSE, STEP, STEPS, Responses
 
-#: How much better a set must be than the best with a part less.
-NEEDED = 25.0
-#: A set of the same size that is worse by less than this is not told apart from the best.
-APART = 6.0
-#: A part that lost less than this is not called degraded.
-SLIGHT = 0.98
-#: A second part is looked for where some part takes this much from what the first leaves.
-_WORTH_A_SECOND = 10.0
 #: What a coarse look must gain, of what the best so far does and at least, for a part to be looked at closely.
 _PROMISING = 0.6
 _LEAST_GAIN = 6.0
@@ -70,13 +63,13 @@ class Search:
         healthy = Fit((), (), (), sum(cell_scores))
         singles = self.singles(observed, cell_scores, healthy.score + 1)
         best, level = healthy, [healthy]
-        if singles and singles[0].score <= healthy.score - NEEDED:
+        if singles and singles[0].score <= healthy.score - thresholds.NEEDED:
             best, level = singles[0], singles
         if pairs and best.parts and self._something_left(observed, best):
-            doubles = self.doubles(observed, cell_scores, best.score - NEEDED)
+            doubles = self.doubles(observed, cell_scores, best.score - thresholds.NEEDED)
             if doubles:
                 best, level = doubles[0], doubles
-        rivals = tuple(fit for fit in level if fit is not best and fit.score <= best.score + APART)
+        rivals = tuple(fit for fit in level if fit is not best and fit.score <= best.score + thresholds.APART)
         return BestFits(best, rivals, healthy.score)
 
     def singles(self, observed: Sequence[float], cell_scores: Sequence[float], limit: float) -> list[Fit]:
@@ -87,12 +80,12 @@ class Search:
         fits: list[Fit] = []
         lowest = limit
         for bound, part in bounds:
-            if bound < lowest + APART and r.figures[part]:
+            if bound < lowest + thresholds.APART and r.figures[part]:
                 fit = self._single(observed, bound, part, _PROMISING * (whole - lowest) + _LEAST_GAIN)
-                if fit is not None and fit.factors[0] <= SLIGHT and fit.score < lowest + APART:
+                if fit is not None and fit.factors[0] <= thresholds.SLIGHT and fit.score < lowest + thresholds.APART:
                     fits.append(fit)
                     lowest = min(lowest, fit.score)
-        return sorted((fit for fit in fits if fit.score < lowest + APART), key=lambda fit: fit.score)
+        return sorted((fit for fit in fits if fit.score < lowest + thresholds.APART), key=lambda fit: fit.score)
 
     def doubles(
         self,
@@ -124,17 +117,17 @@ class Search:
                         waiting.append((bound, a, b))
         fits: list[Fit] = []
         for bound, a, b in sorted(waiting):
-            if bound > limit + APART:
+            if bound > limit + thresholds.APART:
                 break
             fit = self._double(observed, cell_scores, whole, a, b, lone)
-            if max(fit.factors) > SLIGHT:
+            if max(fit.factors) > thresholds.SLIGHT:
                 continue
-            if fit.score < limit + (APART if fits else 0):
+            if fit.score < limit + (thresholds.APART if fits else 0):
                 fits.append(fit)
                 if first:
                     return fits
             limit = min(limit, fit.score)
-        return sorted((fit for fit in fits if fit.score < limit + APART), key=lambda fit: fit.score)
+        return sorted((fit for fit in fits if fit.score < limit + thresholds.APART), key=lambda fit: fit.score)
 
     def rival_pairs(
         self, observed: Sequence[float], cell_scores: Sequence[float], limit: float, truth: frozenset[int]
@@ -189,7 +182,7 @@ class Search:
                     response = r.response(part, step)
                     weighted = array("d", [b / n for b, n in zip(response, self._scores.noise[part])])
                     probe = self._probes[part, step] = weighted, sum(map(mul, response, weighted))
-                if 2 * sum(map(mul, y, probe[0])) - probe[1] > _WORTH_A_SECOND:
+                if 2 * sum(map(mul, y, probe[0])) - probe[1] > thresholds.WORTH_A_SECOND:
                     return True
         return False
 

@@ -1,6 +1,6 @@
 """A check's figures as pages and terminals show them: with words, signs, bounds and how much of a run was judged.
 
-Needs: base, topology, cells, verdict, verdict.thresholds.
+Needs: base, topology, cells, question, verdict, verdict.thresholds.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from nearfar.base import NOT_JUDGED
+from nearfar.question import judged_elsewhere_by_parts
 from nearfar.verdict import CheckRecord, RunDirectory, disturbances, thresholds
 
 from .check_figures import figures
@@ -71,7 +72,16 @@ def nothing(run: RunDirectory) -> str | None:
     why += [unlimited_words(unlimited)] if unlimited else []
     findings = [f for check in _measured(run) if check.verdict for f in check.verdict.findings]
     why += dict.fromkeys(f.reason for f in findings if f.subject == "topology")
-    return "; ".join(why) or "no check had anything to compare with"
+    return "; ".join(why or _judging(run)) or "no check had anything to compare with"
+
+
+def _judging(run: RunDirectory) -> list[str]:
+    """Which checks judge the figures that these checks measured, as sentences."""
+    every = ((check.name, f) for check in _measured(run) for f in figures(check, "") if f.judged_elsewhere)
+    words = (
+        judged_elsewhere_by_parts(name, f.quantity, f.unit, f.derived, f.cell, f.flow is not None) for name, f in every
+    )
+    return list(dict.fromkeys(filter(None, words)))
 
 
 def _measured(run: RunDirectory) -> list[CheckRecord]:

@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from nearfar.verdict import plausibility
+from nearfar.verdict import thresholds
 
 from .complaints import ERROR
 
 #: No host has memory beyond this, GB/s (four NUMA nodes of the fastest), and none is below the other. STREAM and OSU print MB/s.
-MOST_MEMORY, LEAST_MEMORY = 4 * plausibility.OF_NUMA_NODE, 0.5
+MOST_MEMORY, LEAST_MEMORY = 4 * thresholds.MOST_OF_NUMA_NODE, 0.5
 #: MPI moves no more than this between the ranks of a node, GB/s (of 64, 32 pairs).
-MOST_MPI = 32 * plausibility.OF_RANKS
+MOST_MPI = 32 * thresholds.MOST_OF_RANKS
 #: Microseconds: what a latency of a small message, a load, a launch or a tiny copy can be, and what a healthy one is at most.
-LATENCIES = (plausibility.LEAST_TIME["latency.chase"], 1000.0)
+LATENCIES = (thresholds.LEAST_TIME["latency.chase"], 1000.0)
 #: Greater than any ratio between two paths.
-MOST_RATIO = plausibility.OF_RATIO
+MOST_RATIO = thresholds.MOST_RATIO
 #: What is at most 1: shares and efficiencies.
 _SHARES = re.compile(r"(_fairness\.|\.(load_balance|communication_efficiency|parallel_efficiency)$)")
 

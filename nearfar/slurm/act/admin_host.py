@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import stat
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,21 +29,8 @@ _PATIENCE = 10.0
 _TABLES = ("check_run", "action", "finding", "retest", "event")
 #: File systems on which several hosts can write one file.
 _SHARED = (
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "lustre",
-    "gpfs",
-    "beegfs",
-    "ceph",
-    "afs",
-    "fuse.glusterfs",
-    "fuse.sshfs",
-    "ocfs2",
-    "gfs2",
-    "9p",
-)
+    "nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "beegfs", "ceph", "afs", "fuse.glusterfs", "fuse.sshfs", "ocfs2", "gfs2", "9p",
+)  # fmt: skip
 
 
 def prepare(state: Path) -> Path:
@@ -187,32 +173,32 @@ def take_over(state: Path, slurm: Slurm, export: str) -> str:
 
 
 def _begin_anew(place: Path, tables: Mapping[str, Any], export: str) -> None:
-    """Put a ledger with the rows of an export in the place of the one that is here, which is kept beside; whatever is wrong with the
-    export, and whenever this is killed, one of the two is there."""
-    beside = place / "take-over"
-    shutil.rmtree(beside, ignore_errors=True)  # of one that was killed
-    beside.mkdir(mode=0o755)
+    """Put the rows of an export in the place of those of the ledger that is here, which is kept beside; whatever is wrong with the export,
+    and whenever this is killed, one of the two is there."""
     try:
-        with Ledger.open(beside) as ledger, ledger.transaction():
-            for table in _TABLES:
-                columns = [row["name"] for row in ledger.rows(f"PRAGMA table_info({table})")]
-                for row in tables.get(table, ()):
-                    ledger.write(
-                        f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", *map(row.get, columns)
-                    )
-        if (place / FILE).exists():
-            with suppress(CouldNotJudge), Ledger.open(place):
-                pass  # takes back what a killed write has left, which would otherwise be taken for the new one's
-            (place / f"{FILE}-journal").unlink(missing_ok=True)
-            kept = place / f"{FILE}.{time.strftime('%Y%m%dT%H%M%S')}"
-            while kept.exists():
-                kept = kept.with_name(f"{kept.name}-again")
-            os.link(place / FILE, kept)
-        (beside / FILE).rename(place / FILE)
+        with Ledger.in_memory() as new:
+            with new.transaction():
+                for table in _TABLES:
+                    columns = [row["name"] for row in new.rows(f"PRAGMA table_info({table})")]
+                    for row in tables.get(table, ()):
+                        new.write(
+                            f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", *map(row.get, columns)
+                        )
+            if (place / FILE).exists():
+                kept = place / f"{FILE}.{time.strftime('%Y%m%dT%H%M%S')}"
+                while kept.exists():
+                    kept = kept.with_name(f"{kept.name}-again")
+                try:
+                    with Ledger.open(place) as old:
+                        old.write("VACUUM INTO ?", str(kept))
+                except CouldNotJudge:  # damaged, or another version's
+                    (place / FILE).rename(kept)
+                    for end in ("-wal", "-shm", "-journal"):
+                        (place / f"{FILE}{end}").unlink(missing_ok=True)
+            with Ledger.open(place) as here:
+                here.replace(new)
     except (CouldNotJudge, AttributeError, TypeError, OSError) as error:
         raise NearfarError(f"{export}: not taken over, and the ledger that is here stays: {error}") from None
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _read_export(path: Path) -> dict[str, Any]:

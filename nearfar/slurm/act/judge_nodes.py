@@ -21,9 +21,7 @@ from nearfar.slurm.drains import (
     reasons,
     unreadable,
 )
-from nearfar.slurm.drains import (
-    messages as cap_messages,
-)
+from nearfar.slurm.drains import messages as cap_messages
 from nearfar.slurm.findings import WRONG_DATA, SharedFault, blamed, confirmation
 from nearfar.slurm.ledger import RUN, CheckRun, Evidence, LastVerdict, Past
 
@@ -68,8 +66,6 @@ class Facts:
     #: The newest run of each check within ``max_age``, and when each node was measured last.
     last: Mapping[str, Sequence[LastVerdict]] = field(default_factory=dict)
     measured: Mapping[str, float] = field(default_factory=dict)
-    #: The nodes that each check ran on within ``max_age``.
-    tested: Mapping[str, Collection[str]] = field(default_factory=dict)
     #: The nodes of the system's file.
     hosts: Collection[str] = ()
     #: Slurm could not be asked.
@@ -95,18 +91,14 @@ def judge(facts: Facts) -> Fleet:
     policy = facts.policy
     shared = blamed(
         {node: [*facts.evidence.get(node, ()), *_slow_ever(facts, node)] for node in {*facts.evidence, *facts.runs}},
-        facts.tested,
+        _tested(facts.last),
         policy,
     )
     many = {(node, fault.key): fault for fault in shared for node in fault.nodes}
     names = {
-        *facts.hosts,
-        *facts.evidence,
-        *facts.runs,
-        *facts.last,
-        *facts.past.drained,
+        *facts.hosts, *facts.evidence, *facts.runs, *facts.last, *facts.past.drained,
         *(n for n, s in facts.nodes.items() if our_reason(s)),
-    }
+    }  # fmt: skip
     found = {}
     for name in sorted(names):
         evidence = [*facts.open_evidence.get(name, ()), *facts.slow.get(name, ())]
@@ -126,6 +118,15 @@ def judge(facts: Facts) -> Fleet:
     return Fleet(_within_caps(facts, found), tuple(standing))
 
 
+def _tested(last: Mapping[str, Sequence[LastVerdict]]) -> dict[str, set[str]]:
+    """The nodes that each check ran on within ``max_age``."""
+    found: dict[str, set[str]] = {}
+    for node, these in last.items():
+        for each in these:
+            found.setdefault(each.check, set()).add(node)
+    return found
+
+
 def _slow_ever(facts: Facts, node: str) -> Iterator[Evidence]:
     """The slow figures of a node, whether or not it was drained for them; those of runs from before that are closed."""
     since = facts.past.since.get(node, 0.0)
@@ -137,38 +138,32 @@ def _state(facts: Facts, name: str, evidence: Sequence[Evidence], many: Mapping[
     state, past = facts.nodes.get(name), facts.past
     worst = next(iter(evidence), None)
     made = NodeStatus(
-        name,
-        GOOD,
-        messages.GOOD.finding(name),
-        worst,
-        slurm=state,
-        measured=facts.measured.get(name),
-        since=_since(facts, name),
-    )
+        name, GOOD, messages.GOOD.finding(name), worst, slurm=state, measured=facts.measured.get(name), since=_since(facts, name),
+    )  # fmt: skip
     if facts.without_slurm:
         if name in past.drained:
-            return replace(made, state=UNCLEAR, cause=messages.NO_SLURM.finding(name, open=past.drained[name].reason))
+            return made.to(UNCLEAR, messages.NO_SLURM.finding(name, open=past.drained[name].reason))
         return _by_evidence(facts, made, evidence, many, None)
     if name in past.retested:
-        return replace(made, state=RETEST, cause=messages.IN_RETEST.finding(name, reservation=past.retested[name]))
+        return made.to(RETEST, messages.IN_RETEST.finding(name, reservation=past.retested[name]))
     if state is None:
-        return replace(made, state=UNCLEAR, cause=messages.NO_SUCH_NODE.finding(name))
+        return made.to(UNCLEAR, messages.NO_SUCH_NODE.finding(name))
     doubt = unreadable(state)
     if doubt is not None:
-        return replace(made, state=UNCLEAR, cause=messages.UNREADABLE.finding(name, objection=doubt))
+        return made.to(UNCLEAR, messages.UNREADABLE.finding(name, objection=doubt))
     if drained_by_us(state, name in past.drained):
-        return replace(made, state=DRAINED, cause=_drained(facts, name, state))
+        return made.to(DRAINED, _drained(facts, name, state))
     if state.out or (state.down and not evidence):  # one that does not answer may answer again, with its fault
         drain = past.drained.get(name)
         if drain is not None and state.drain:
             edited = messages.REASON_EDITED.finding(name, reason=_line(state.reason), ours=drain.reason)
-            return replace(made, state=OTHERS, cause=edited)
+            return made.to(OTHERS, edited)
         if drained_by_prolog(state) and worst is not None and worst.finding.hard:
-            return replace(made, state=DRAINED, cause=messages.PROLOG_FAILED.finding(name, reason=_line(state.reason)))
+            return made.to(DRAINED, messages.PROLOG_FAILED.finding(name, reason=_line(state.reason)))
         other = messages.OTHERS.finding(
             name, state=state.words, reason=_line(state.why_out) or None, who=state.reason_by if state.why_out else None
         )
-        return replace(made, state=OTHERS, cause=other)
+        return made.to(OTHERS, other)
     return _by_evidence(facts, made, evidence, many, state)
 
 
@@ -197,12 +192,8 @@ def flapping(past: Past, policy: Policy, node: str) -> tuple[int, float] | None:
 
 
 def _by_evidence(
-    facts: Facts,
-    made: NodeStatus,
-    evidence: Sequence[Evidence],
-    many: Mapping[object, SharedFault],
-    state: NodeState | None,
-) -> NodeStatus:
+    facts: Facts, made: NodeStatus, evidence: Sequence[Evidence], many: Mapping[object, SharedFault], state: NodeState | None,
+) -> NodeStatus:  # fmt: skip
     """The state of a node in use. Wrong data is never explained by others: whatever its cause, jobs on the node have it too."""
     policy, name = facts.policy, made.node
     explained = [each for each in evidence if each.metric in many and each.finding.code != WRONG_DATA]
@@ -217,31 +208,26 @@ def _by_evidence(
     if held is not None and held in explained:
         fault = many[held.metric]
         cause = messages.SHARED_HARD.finding(name, nodes=len(fault.nodes), tested=fault.tested)
-        return replace(made, state=HELD, cause=cause, evidence=held, held=BY_SAME_METRIC)
+        return made.to(HELD, cause, evidence=held, held=BY_SAME_METRIC)
     if held is not None:
         step = policy.step(held.found_by.check, True)
         cause = messages.OBSERVED.finding(
             name, step=step, check=held.found_by.check, quoted=shlex.quote(str(reason_of(held)))
         )
-        return _commented(
-            replace(made, state=HELD, cause=cause, evidence=held, held=BY_STEP), held if step == "comment" else None
-        )
+        return _commented(made.to(HELD, cause, evidence=held, held=BY_STEP), held if step == "comment" else None)
     comment = next((each for step, each in standing if step == "comment"), None)
     if comment is not None:
-        return _commented(
-            replace(made, state=SUSPECT, cause=messages.STANDS.finding(name, cause=comment.why), evidence=comment),
-            comment,
-        )
+        return _commented(made.to(SUSPECT, messages.STANDS.finding(name, cause=comment.why), evidence=comment), comment)
     if state is not None and our_comment(state) is not None:
         return _keeps_comment(facts, made, state)
     if own:
         worst = own[0]
         message = messages.STANDS if worst.stands else messages.NOT_CONFIRMED
-        return replace(made, state=SUSPECT, cause=message.finding(name, cause=worst.why), evidence=worst)
+        return made.to(SUSPECT, message.finding(name, cause=worst.why), evidence=worst)
     if explained:
         fault = many[explained[0].metric]
         cause = messages.SHARED.finding(name, nodes=len(fault.nodes), tested=fault.tested, system=policy.system)
-        return replace(made, state=SUSPECT, cause=cause, evidence=explained[0])
+        return made.to(SUSPECT, cause, evidence=explained[0])
     return _by_runs(facts, made)
 
 
@@ -249,13 +235,11 @@ def _to_drain(made: NodeStatus, worst: Evidence, state: NodeState | None) -> Nod
     name, reason = made.node, str(reason_of(worst))
     objection = None if state is None else objection_to_drain(state)
     if objection is not None:
-        return replace(
-            made, state=SUSPECT, cause=messages.NOT_DRAINED.finding(name, objection=objection), evidence=worst
-        )
+        return made.to(SUSPECT, messages.NOT_DRAINED.finding(name, objection=objection), evidence=worst)
     if reasons.read(reason) is None:  # a drain that is not recognised as ours counts against no cap
-        return replace(made, state=HELD, cause=messages.UNREAD_REASON.finding(name), evidence=worst, held=BY_CAP)
+        return made.to(HELD, messages.UNREAD_REASON.finding(name), evidence=worst, held=BY_CAP)
     cause = messages.STANDS.finding(name, cause=worst.why)
-    return replace(made, state=TO_DRAIN, cause=cause, evidence=worst, action=DRAIN, reason=reason)
+    return made.to(TO_DRAIN, cause, evidence=worst, action=DRAIN, reason=reason)
 
 
 def _commented(made: NodeStatus, worst: Evidence | None) -> NodeStatus:
@@ -277,7 +261,7 @@ def _keeps_comment(facts: Facts, made: NodeStatus, state: NodeState) -> NodeStat
     )
     if last is not None and good(last.verdict):
         return replace(_by_runs(facts, made), action=UNCOMMENT, reason=state.comment)
-    return replace(made, state=SUSPECT, cause=messages.COMMENTED.finding(made.node, check=ours.check))
+    return made.to(SUSPECT, messages.COMMENTED.finding(made.node, check=ours.check))
 
 
 def _by_runs(facts: Facts, made: NodeStatus) -> NodeStatus:
@@ -294,13 +278,9 @@ def _by_runs(facts: Facts, made: NodeStatus) -> NodeStatus:
     if unclear:
         first = next((each for each in unclear if each.check == RUN), unclear[0])
         if first.check == RUN:
-            return replace(
-                made, state=UNJUDGED, cause=messages.NOT_ALL_RAN.finding(name, run=first.run, cause=first.words or None)
-            )
+            return made.to(UNJUDGED, messages.NOT_ALL_RAN.finding(name, run=first.run, cause=first.words or None))
         checks = ", ".join(sorted(each.check for each in unclear))
-        return replace(
-            made, state=UNJUDGED, cause=messages.NOT_JUDGEABLE.finding(name, checks=checks, cause=first.words or None)
-        )
+        return made.to(UNJUDGED, messages.NOT_JUDGEABLE.finding(name, checks=checks, cause=first.words or None))
     for verdict in ("FAIL", "DEGRADED"):
         these = [each for each in last if each.verdict == verdict]
         if these:
@@ -308,16 +288,12 @@ def _by_runs(facts: Facts, made: NodeStatus) -> NodeStatus:
                 ", ".join(sorted(each.check for each in these)),
                 next((each.words for each in these if each.words), None),
             )
-            return replace(
-                made,
-                state=SUSPECT,
-                cause=messages.NOT_GOOD.finding(name, verdict_of=verdict, checks=checks, cause=words),
-            )
+            return made.to(SUSPECT, messages.NOT_GOOD.finding(name, verdict_of=verdict, checks=checks, cause=words))
     if measured <= after and answered is not None and name not in facts.past.released:
-        return replace(made, state=CLEARED, cause=messages.CLEARED.finding(name, when=minute_text(after)))
+        return made.to(CLEARED, messages.CLEARED.finding(name, when=minute_text(after)))
     if not measured:
         when = "never measured" if made.measured is None else f"last measured on {minute_text(made.measured)}"
-        return replace(made, state=NOT_MEASURED, cause=messages.NOT_MEASURED.finding(name, when=when))
+        return made.to(NOT_MEASURED, messages.NOT_MEASURED.finding(name, when=when))
     return made
 
 
@@ -338,9 +314,7 @@ def _within_caps(facts: Facts, found: Mapping[str, NodeStatus]) -> dict[str, Nod
         harm = "WRONG DATA" if status.evidence.finding.code == WRONG_DATA else None
         message = messages.HELD_FLOOR if floor else messages.HELD_CAP
         cause = message.finding(status.node, cause=objection.reason, harm=harm, quoted=shlex.quote(status.reason or ""))
-        result[status.node] = replace(
-            status, state=HELD, action="nothing", cause=cause, reason=None, held=BY_FLOOR if floor else BY_CAP
-        )
+        result[status.node] = status.to(HELD, cause, action="nothing", reason=None, held=BY_FLOOR if floor else BY_CAP)
     return result
 
 

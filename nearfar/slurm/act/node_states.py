@@ -7,8 +7,8 @@ docs/reference/slurm-act.md shows the table.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from nearfar.base import Finding
 from nearfar.slurm.controller import NodeState
@@ -17,14 +17,8 @@ from nearfar.slurm.findings import SharedFault
 from nearfar.slurm.ledger import Evidence
 
 HELD, DRAINED, RETEST, TO_DRAIN, SUSPECT = "held", "drained", "retest", "to_drain", "suspect"
-OTHERS, UNCLEAR, UNJUDGED, CLEARED, NOT_MEASURED, GOOD = (
-    "others",
-    "unclear",
-    "unjudged",
-    "cleared",
-    "not_measured",
-    "good",
-)
+OTHERS, UNCLEAR, UNJUDGED, CLEARED = "others", "unclear", "unjudged", "cleared"
+NOT_MEASURED, GOOD = "not_measured", "good"
 #: The states in the order in which they are shown: what an administrator has to do first.
 STATES = {
     HELD: "in use though found faulty: you decide",
@@ -108,6 +102,10 @@ class NodeStatus:
     #: When it was taken out of use, and when it was measured last, in seconds since 1970; None: not known, or never.
     since: float | None = None
     measured: float | None = None
+
+    def to(self, state: str, cause: Finding, **more: Any) -> NodeStatus:
+        """The node in another state, and why."""
+        return replace(self, state=state, cause=cause, **more)
 
     @property
     def drained_for(self) -> reasons.DrainReason | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.findings import intake
-from nearfar.slurm.ledger import Ledger, actions, note_action
+from nearfar.slurm.ledger import KEPT, Ledger, actions, note_action
 
 from . import admin_host, quarantine
 from .node_states import NOTHING, NodeStatus
@@ -17,8 +17,8 @@ from .options import ActOptions
 from .reconcile import reconcile
 from .view import View, view_of
 
-#: Seconds that runs are kept, and the figures in them that passed.
-_KEPT, _FIGURES_KEPT = 92 * 86400.0, 10 * 86400.0
+#: Seconds that figures which passed are kept.
+_FIGURES_KEPT = 10 * 86400.0
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def act(options: ActOptions, slurm: Slurm) -> ActResult:
             note_action(ledger, actions.CALL, before.now, system=options.policy.system)
             ledger.write("DELETE FROM action WHERE kind = ? AND at < ?", actions.CALL, before.now - 86400.0)
             ledger.forget(
-                before.now - max(_KEPT, options.policy.look_back),
+                before.now - max(KEPT, options.policy.look_back),
                 before.now - max(_FIGURES_KEPT, options.policy.confirm_within + options.policy.max_age),
             )
         after = before

@@ -75,13 +75,8 @@ def begin(
 
 
 def end(
-    name: str,
-    again: Mapping[str, Mapping[str, Any]],
-    passed: Mapping[str, str],
-    began: float,
-    slurm: Slurm,
-    ledger: Ledger,
-) -> None:
+    name: str, again: Mapping[str, Mapping[str, Any]], passed: Mapping[str, str], began: float, slurm: Slurm, ledger: Ledger,
+) -> None:  # fmt: skip
     """End a retest: nodes that did not pass are drained again, those that ``passed`` (with why) are released, and only then the
     reservation goes. What was found after it ``began`` stays open. Raises ``CouldNotJudge`` where a node could not be drained: the
     reservation then stays."""
@@ -115,17 +110,9 @@ def _drained_again(name: str, node: str, known: Mapping[str, Any], slurm: Slurm,
     finding = Finding.from_raw(known["finding"]) if known.get("finding") else None
     how = draining(str(known["reason"]), objections.objection_to_drain_again)
     problem = write(
-        kind,
-        node,
-        how,
-        slurm,
-        ledger,
-        reason=known["reason"],
-        check=known.get("check"),
-        finding=finding,
-        run=known.get("run"),
+        kind, node, how, slurm, ledger, reason=known["reason"], check=known.get("check"), finding=finding, run=known.get("run"),
         reservation=name,
-    )
+    )  # fmt: skip
     return problem is None or slurm.node(node).drain
 
 

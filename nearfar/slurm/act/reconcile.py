@@ -33,16 +33,8 @@ def reconcile(ledger: Ledger, nodes: Mapping[str, NodeState], started: Callable[
             at = now if state.reason_at is None else min(now, state.reason_at.timestamp())
             check = whole_name(ours.check)
             note_action(
-                ledger,
-                actions.ADOPTED,
-                at,
-                node,
-                reason=state.reason,
-                check=check,
-                run=ours.run,
-                user=state.reason_by,
-                seen=now,
-            )
+                ledger, actions.ADOPTED, at, node, reason=state.reason, check=check, run=ours.run, user=state.reason_by, seen=now,
+            )  # fmt: skip
         past = actions.past(ledger, now)
         # A process that was killed just after it had put a node back has not closed what was found on it.
         for row in ledger.rows("SELECT DISTINCT node FROM finding WHERE hard AND closed_by IS NULL"):
@@ -62,19 +54,13 @@ def _unknown(past: Past, nodes: Mapping[str, NodeState]) -> Iterator[tuple[str, 
 
 
 def _one(
-    ledger: Ledger,
-    node: str,
-    drain: OurDrain,
-    state: NodeState,
-    started: Callable[[], float | None],
-    lost: bool,
-    now: float,
-) -> None:
+    ledger: Ledger, node: str, drain: OurDrain, state: NodeState, started: Callable[[], float | None], lost: bool, now: float,
+) -> None:  # fmt: skip
     """``lost``: Slurm shows no drain at all, as a slurmctld that has lost what it had saved."""
     shown = carries(state, drain.reason)
     seen = drain.at if drain.seen is None else max(drain.at, min(drain.seen, now))
     if drain.begun:
-        # In use or not: a node that was resumed since may keep the reason (versions.REASON_KEPT), also that of an earlier drain.
+        # In use or not: a node that was resumed since may keep the reason (slurm-versions.md), also that of an earlier drain.
         shown = shown and (state.reason_at is None or state.reason_at.timestamp() >= int(drain.at))
         end_action(ledger, drain.seq, actions.DONE if shown else actions.VOID)
         ledger.write("UPDATE action SET seen = ? WHERE seq = ?", now if shown else None, drain.seq)

@@ -166,14 +166,8 @@ def _suspect(
 
 
 def _end(
-    name: str,
-    began: float,
-    these: Sequence[Suspect],
-    runs: Sequence[CheckRun],
-    options: ActOptions,
-    slurm: Slurm,
-    ledger: Ledger,
-) -> RetestResult:
+    name: str, began: float, these: Sequence[Suspect], runs: Sequence[CheckRun], options: ActOptions, slurm: Slurm, ledger: Ledger,
+) -> RetestResult:  # fmt: skip
     outcome, policy = RetestResult(), options.policy
     again: dict[str, Mapping[str, Any]] = {}
     with ledger.transaction():

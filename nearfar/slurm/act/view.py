@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nearfar.base import NodeListError, SiteFile, node_set, short_host_name, site_directories, site_files
 from nearfar.slurm.controller import NodeState, node_names
 from nearfar.slurm.drains import our_comment
-from nearfar.slurm.findings import Intake
+from nearfar.slurm.findings import Intake, intake
 from nearfar.slurm.ledger import (
     CheckRun,
     Ledger,
@@ -54,15 +54,9 @@ class View:
 
 
 def view_of(
-    ledger: Ledger,
-    options: ActOptions,
-    nodes: Mapping[str, NodeState],
-    past: Past,
-    now: float,
-    taken: Intake | None = None,
-    trouble: str | None = None,
-    asked_for: Collection[str] = (),
-) -> View:
+    ledger: Ledger, options: ActOptions, nodes: Mapping[str, NodeState], past: Past, now: float, taken: Intake | None = None,
+    trouble: str | None = None, asked_for: Collection[str] = (),
+) -> View:  # fmt: skip
     """Judge every node. ``taken``: what this call could not take in; ``trouble``: why Slurm could not be asked; ``asked_for``: nodes of
     which all runs are read."""
     policy, oldest = options.policy, now - options.policy.max_age
@@ -71,28 +65,14 @@ def view_of(
     runs: dict[str, list[CheckRun]] = (
         runs_since(ledger, policy.system, oldest - policy.look_back, wanted) if wanted else {}
     )
-    newest = last_verdicts(ledger, policy.system, oldest)
-    tested: dict[str, set[str]] = {}
-    for node, these in newest.items():
-        for each in these:
-            tested.setdefault(each.check, set()).add(node)
     facts = Facts(
-        policy, now, nodes, past, evidence_in(ledger, policy.system, oldest), runs, newest,
-        last_measured(ledger, policy.system), tested, _hosts(policy.system, nodes), trouble is not None,
+        policy, now, nodes, past, evidence_in(ledger, policy.system, oldest), runs, last_verdicts(ledger, policy.system, oldest),
+        last_measured(ledger, policy.system), _hosts(policy.system, nodes), trouble is not None,
     )  # fmt: skip
     [last] = ledger.rows("SELECT max(at) AS at FROM action WHERE kind = ? AND system = ?", actions.CALL, policy.system)
     others = tuple(_evidence_of_other_systems(ledger, options, nodes))
     found = taken or Intake()
-    return View(
-        options,
-        facts,
-        judge(facts),
-        found.lines,
-        sorted(found.clocks.values()),
-        others,
-        trouble,
-        last["at"],
-    )
+    return View(options, facts, judge(facts), found.lines, sorted(found.clocks.values()), others, trouble, last["at"])
 
 
 def _hosts(system: str, nodes: Mapping[str, NodeState]) -> set[str]:
@@ -124,7 +104,7 @@ def _evidence_of_other_systems(ledger: Ledger, options: ActOptions, nodes: Mappi
     )
     files = site_files("systems", site_directories())
     for system in sorted({row["system"] for row in rows if row["node"] in nodes}):
-        if system in files and "act" in (SiteFile(files[system]).data or {}):
+        if intake.has_act(system):
             continue
         these = sorted({row["node"] for row in rows if row["system"] == system and row["node"] in nodes})
         why = "no system file is called so" if system not in files else f"{files[system]} has no `act`"

@@ -25,8 +25,6 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
 _CONTINUED = re.compile(r" {4,}(?=\S|$)")
 #: Flags that say where a node came from, not what it does.
 _ORIGIN = frozenset({"CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE"})
-#: What a node can be beside its flags.
-BASES = ("ALLOCATED", "DOWN", "ERROR", "FUTURE", "IDLE", "MIXED", "UNKNOWN")
 #: Older forms of a state's flags, one character behind it.
 _MARKS = {"*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "%": "POWERING_DOWN", "$": "MAINTENANCE",
           "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "!": "POWER_DOWN", "-": "PLANNED"}  # fmt: skip
@@ -78,7 +76,7 @@ class NodeState:
 
     @property
     def out(self) -> bool:
-        """Taken out of use: DRAIN, DOWN or FAIL. Only then its reason means anything (``versions.REASON_KEPT``)."""
+        """Taken out of use: DRAIN, DOWN or FAIL. Only then its reason means anything (``slurm-versions.md``)."""
         return self.drain or self.base in ("DOWN", "FAIL") or "FAIL" in self.flags
 
     @property
@@ -90,11 +88,6 @@ class NodeState:
     def rebooting(self) -> bool:
         """A reboot was asked for, or is under way."""
         return bool(self.flags & {"REBOOT", "REBOOT_REQUESTED", "REBOOT_ISSUED"})
-
-    @property
-    def booted(self) -> float | None:
-        """When it was booted last, in seconds since 1970; None where Slurm does not know."""
-        return _time(self.fields.get("BootTime", ""))
 
     @property
     def busy(self) -> float | None:

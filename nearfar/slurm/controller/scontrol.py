@@ -114,7 +114,7 @@ class Slurm:
 
     def settings(self) -> dict[str, str]:
         """Slurm's settings by name, as text (``(null)``: not set). Of one that is set several times
-        (``versions.SCRIPTS_LISTED``) all values, separated by commas. Raises ``CouldNotJudge`` for an answer that holds none."""
+        (``slurm-versions.md``) all values, separated by commas. Raises ``CouldNotJudge`` for an answer that holds none."""
         found: dict[str, str] = {}
         text = self.call("scontrol", "show", "config")
         told = _time(re.search(r"^Configuration data as of (\S+)", text, re.MULTILINE))

@@ -8,10 +8,4 @@ from __future__ import annotations
 from .installation import OK, PROBLEM, DoctorAnswer, Installation
 from .questions import ask_all
 
-__all__ = [
-    "OK",
-    "PROBLEM",
-    "DoctorAnswer",
-    "Installation",
-    "ask_all",
-]
+__all__ = ["OK", "PROBLEM", "DoctorAnswer", "Installation", "ask_all"]

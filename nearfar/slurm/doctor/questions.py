@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nearfar.base import NearfarError
 from nearfar.slurm.install import PARTS
 
-from . import about_files, about_slurm, about_timers
+from . import about_files, about_slurm
 from .installation import OK, PROBLEM, DoctorAnswer, Installation, Problem
 
 
@@ -31,8 +31,8 @@ _QUESTIONS = (
     _Question("rights of act", _ACT, about_slurm.rights, _PING),
     _Question("site's files", _ALL, about_files.site_files, "nearfar lint"),
     _Question("scripts", _ALL, about_files.scripts, _AGAIN),
-    _Question("nightly timer", _NIGHTLY, about_timers.nightly, "systemctl status nearfar-nightly.timer"),
-    _Question("act timer", _ACT, about_timers.act, "systemctl status nearfar-act.timer"),
+    _Question("nightly timer", _NIGHTLY, about_slurm.nightly, "systemctl status nearfar-nightly.timer"),
+    _Question("act timer", _ACT, about_slurm.act, "systemctl status nearfar-act.timer"),
     _Question("results", _NIGHTLY | _ACT, about_files.results, "fix the owner or mode of that directory"),
     _Question("health findings", _ACT, about_slurm.findings, _PING),
     _Question("two users", _ACT, about_files.two_users, "nearfar slurm install --act-user root --apply"),

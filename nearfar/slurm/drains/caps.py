@@ -20,13 +20,9 @@ class DrainCaps:
     of other nodes the time of their reason in Slurm counts; ``retested``: nodes that a retest has taken out of their drain."""
 
     def __init__(
-        self,
-        nodes: Mapping[str, NodeState],
-        policy: Policy,
-        now: float,
-        drained_at: Mapping[str, float] | None = None,
-        retested: Iterable[str] = (),
-    ) -> None:
+        self, nodes: Mapping[str, NodeState], policy: Policy, now: float, drained_at: Mapping[str, float] | None = None, retested:
+        Iterable[str] = (),
+    ) -> None:  # fmt: skip
         self._nodes, self._policy, known = nodes, policy, drained_at or {}
         #: Nodes that carry a drain of ours.
         self.in_all = {name for name, state in nodes.items() if drained_by_us(state)} | set(retested)

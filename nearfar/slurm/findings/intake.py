@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, printable, utc_text
+from nearfar.base import CouldNotJudge, SiteFile, printable, site_directories, site_files, utc_text
 from nearfar.site import HEALTH, MPI_PAIRS, Policy
 from nearfar.slurm.health import finding as health_finding
 from nearfar.slurm.health import kept_looks
@@ -70,14 +70,8 @@ class Intake:
 
 
 def take_in(
-    ledger: Ledger,
-    past: Past,
-    policy: Policy,
-    results: Path | None,
-    health: Path | None,
-    cluster: str | None,
-    now: float,
-) -> Intake:
+    ledger: Ledger, past: Past, policy: Policy, results: Path | None, health: Path | None, cluster: str | None, now: float,
+) -> Intake:  # fmt: skip
     """Take in what is new. ``cluster``: whose results count (None: any). Raises ``CouldNotJudge`` for a directory that cannot be listed,
     or that others can put another in the place of: what is in it is not known then."""
     found = Intake()
@@ -110,6 +104,8 @@ class _Results:
         self._ledger, self._past, self._policy, self._folder = ledger, past, policy, folder
         self._cluster, self._now, self._found = cluster, now, found
         self._trust = Trust(folder, policy.trusted)
+        #: Of the systems whose results lie here, whether another act takes them in.
+        self._others: dict[str, bool] = {}
         #: What was taken in, in this call.
         self.runs: list[CheckRun] = []
 
@@ -127,24 +123,24 @@ class _Results:
                 self._sweep(sweep)
 
     def _sweep(self, sweep: str) -> None:
-        place = str(self._folder / sweep)
+        place = self._key(self._folder / sweep)
         stamp, changed = _stamp(self._folder / sweep)
-        known = {
-            row["place"]: row["stamp"]
-            for row in self._ledger.rows("SELECT * FROM taken WHERE place >= ? AND place < ?", place, f"{place}0")
-        }
-        if known.get(place) == stamp:
+        if self._known(place) == stamp:
             return
-        before = len(self._found.refused)
+        before, known = len(self._found.refused), _taken_below(self._ledger, place)
         for result_place in results_directory.folders(self._folder, sweep, self._found.refused):
-            if str(result_place) not in known:
+            if self._key(result_place) not in known:
                 with self._refusing(result_place / result.RESULT):
                     self._result(result_place, sweep)
-        if os.path.lexists(f"{place}/{pairing.ROUNDS[0]}"):
+        if os.path.lexists(self._folder / sweep / pairing.ROUNDS[0]):
             with self._refusing(self._folder / sweep / pairing.ROUNDS[0]):
                 self._pairs(sweep)
         quiet = self._now - changed > _QUIET and len(self._found.refused) == before
-        if quiet and os.path.lexists(f"{place}/{sweep_file.FILE}") and self._over(self._folder / sweep, changed):
+        if (
+            quiet
+            and os.path.lexists(self._folder / sweep / sweep_file.FILE)
+            and self._over(self._folder / sweep, changed)
+        ):
             self._taken(place, stamp)
 
     def _over(self, sweep: Path, changed: float) -> bool:
@@ -155,6 +151,15 @@ class _Results:
         with suppress(CouldNotJudge):  # what is no sweep's file is nobody's word: it is listed again
             return bool(self._trust.object(sweep / sweep_file.FILE).get("merged"))
         return False
+
+    def _key(self, path: Path) -> str:
+        """What the ledger calls a place: what one system's act has read, another's has not."""
+        return f"{self._policy.system}:{path}"
+
+    def _known(self, key: str) -> str | None:
+        return next(
+            (str(row["stamp"]) for row in self._ledger.rows("SELECT stamp FROM taken WHERE place = ?", key)), None
+        )
 
     def _taken(self, place: str, stamp: str) -> None:
         self._ledger.write("INSERT OR REPLACE INTO taken VALUES (?, ?)", place, stamp)
@@ -172,8 +177,15 @@ class _Results:
     def _result(self, place: Path, sweep: str) -> None:
         one = result.read(place, self._trust)
         path = place / result.RESULT
+        if one.system not in self._others:
+            self._others[one.system] = one.system != self._policy.system and has_act(one.system)
+        if self._others[one.system]:
+            self._taken(self._key(place), f"of {one.system}")  # its own act takes it in, by whom that trusts
+            return
         if one.sweep not in (None, sweep) and self._original(one, int(place.name)):
-            self._taken(str(place), "a copy")  # what lies where it was measured is the original, whatever this one says
+            self._taken(
+                self._key(place), "a copy"
+            )  # what lies where it was measured is the original, whatever this one says
             return
         ended = seconds(one.ended)
         came = min(_arrival(place, ended), self._now)  # whatever the file server's clock says, it is there
@@ -183,15 +195,15 @@ class _Results:
             raise CouldNotJudge(f"{path}: measured in cluster {its}, this is {self._cluster}; not counted")
         said = f"{one.started} {one.ended} {sorted((check.check, check.verdict) for check in one.checks)}"
         key = f"run:{one.name}:{one.run}"
-        same = self._ledger.rows("SELECT stamp FROM taken WHERE place = ?", key)
-        if same and same[0]["stamp"] != said:
+        before = self._known(key)
+        if before not in (None, said):
             raise CouldNotJudge(
                 f"{place}: run {one.run} of node {one.name} is there twice, and not alike; the first counts"
             )
-        if not same:
+        if before is None:
             self._add(one, came, ended)
             self._taken(key, said)
-        self._taken(str(place), key)
+        self._taken(self._key(place), key)
 
     def _original(self, one: NodeResult, attempt: int) -> bool:
         """Whether the same run lies where a result says that it was measured."""
@@ -219,11 +231,10 @@ class _Results:
         """What the pairs of a sweep say of its nodes: judged together, and again when one more was measured."""
         places = pair_runs.places(self._folder / sweep, self._trust)
         key, stamp = (
-            f"pairs:{self._folder / sweep}",
+            f"pairs:{self._key(self._folder / sweep)}",
             " ".join(sorted(place.name + place.parent.name for place in places)),
         )
-        known = self._ledger.rows("SELECT stamp FROM taken WHERE place = ?", key)
-        if known and known[0]["stamp"] == stamp:
+        if self._known(key) == stamp:
             return
         runs = pair_runs.of_sweep(self._folder / sweep, self._trust, self._policy.system)
         for run in runs:  # all before the first is taken in
@@ -256,12 +267,10 @@ def _read_health(ledger: Ledger, past: Past, policy: Policy, folder: Path, now: 
     trust = Trust(folder, frozenset({0}))
     trust.check_parents()
     trust.directory(folder)
-    prefix = f"{folder}/"
-    known = {
-        row["place"]: row["stamp"]
-        for row in ledger.rows("SELECT * FROM taken WHERE place >= ? AND place < ?", prefix, f"{folder}0")
-    }
+    known = _taken_below(ledger, str(folder))
     looks, lines = health_finding.all_of(folder, trust)
+    for gone in known.keys() - {str(path) for path, _ in looks}:
+        ledger.write("DELETE FROM taken WHERE place = ?", gone)
     found.refused += map(CouldNotJudge, lines)
     taken = []
     for path, one in looks:
@@ -280,17 +289,8 @@ def _read_health(ledger: Ledger, past: Past, policy: Policy, folder: Path, now: 
             continue
         failures = tuple(each for each in one.findings if each.verdict == "FAIL")
         run = CheckRun(
-            one.node,
-            HEALTH,
-            one.run,
-            at,
-            at,
-            one.verdict,
-            failures,
-            source=str(path),
-            came=came,
-            system=one.system or "",
-        )
+            one.node, HEALTH, one.run, at, at, one.verdict, failures, source=str(path), came=came, system=one.system or "",
+        )  # fmt: skip
         # Of a node's checks that found nothing the newest is enough.
         ledger.write(
             "DELETE FROM check_run WHERE node = ? AND check_name = ? AND known < ? AND id NOT IN (SELECT check_run FROM finding)",
@@ -300,6 +300,18 @@ def _read_health(ledger: Ledger, past: Past, policy: Policy, folder: Path, now: 
         ledger.write("INSERT OR REPLACE INTO taken VALUES (?, ?)", str(path), one.run)
         taken.append(path)
     return taken
+
+
+def has_act(system: str) -> bool:
+    """Whether a system's file lets an ``act`` of its own decide."""
+    path = site_files("systems", site_directories()).get(system)
+    return path is not None and "act" in (SiteFile(path).data or {})
+
+
+def _taken_below(ledger: Ledger, place: str) -> dict[str, str]:
+    """What was read below a place, and its stamps."""
+    rows = ledger.rows("SELECT * FROM taken WHERE place >= ? AND place < ?", f"{place}/", f"{place}0")
+    return {row["place"]: row["stamp"] for row in rows}
 
 
 def _stamp(sweep: Path) -> tuple[str, float]:

@@ -76,17 +76,8 @@ def _measured(place: Path, one: NodeResult) -> CheckRun:
     passed = frozenset(name for check in one.checks for name in result.within_bounds(check.figures, is_between))
     started, ended = seconds(one.started), seconds(one.ended)
     return CheckRun(
-        one.name,
-        MPI_PAIRS,
-        one.run,
-        started,
-        ended,
-        verdict,
-        failures,
-        passed,
-        source=str(place),
-        came=place.lstat().st_mtime,
-    )
+        one.name, MPI_PAIRS, one.run, started, ended, verdict, failures, passed, source=str(place), came=place.lstat().st_mtime,
+    )  # fmt: skip
 
 
 def _runs(rounds: Sequence[Mapping[Pair, CheckRun | None]]) -> Iterator[CheckRun]:

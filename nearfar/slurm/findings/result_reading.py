@@ -55,11 +55,12 @@ def _undone(one: NodeResult) -> str:
 
 
 def _words(check: result.CheckResult) -> str:
-    """What a check reports of the node where it is neither PASS nor FAIL: its worst finding of that verdict."""
-    if check.verdict not in ("INDETERMINATE", "DEGRADED"):
+    """What a check reports of the node where no FAIL counts against that: its worst finding of its verdict."""
+    if check.verdict not in ("INDETERMINATE", "DEGRADED", "FAIL") or result.failures(check):
         return ""
     found = next((finding.reason for finding in check.findings if finding.verdict == check.verdict), "")
-    return _cut(found or check.reason or "")
+    together = "paths of the host fell together, no grounds for a drain: " if check.verdict == "FAIL" else ""
+    return _cut(together + (found or check.reason or ""))
 
 
 def _cut(words: str) -> str:

@@ -7,14 +7,25 @@ from __future__ import annotations
 
 from . import actions
 from .actions import LedgerAction, OurDrain, Past, SeenTo, begin_action, end_action, note_action, past
-from .check_run import RUN, CheckRun, seconds
-from .evidence import Evidence
-from .ledger import FILE, Ledger
-from .open_findings import close_findings, evidence_in, open_evidence
-from .runs import FigureEntry, LastVerdict, add_run, last_measured, last_verdicts, runs_since, slow_nodes
+from .check_run import RUN, CheckRun, Evidence, seconds
+from .ledger import FILE, KEPT, RECENT_ACTION, Ledger
+from .runs import (
+    FigureEntry,
+    LastVerdict,
+    add_run,
+    close_findings,
+    evidence_in,
+    last_measured,
+    last_verdicts,
+    open_evidence,
+    runs_since,
+    slow_nodes,
+)
 
 __all__ = [
     "FILE",
+    "KEPT",
+    "RECENT_ACTION",
     "RUN",
     "CheckRun",
     "Evidence",

@@ -141,55 +141,57 @@ def action(row: sqlite3.Row) -> LedgerAction:
 
 def actions(ledger: Ledger, since: float = 0.0, *kinds: str) -> list[LedgerAction]:
     """The actions since then, in their order; of some kinds alone, where they are named."""
+    return [action(row) for row in _rows(ledger, since, *kinds)]
+
+
+def _rows(ledger: Ledger, since: float, *kinds: str) -> list[sqlite3.Row]:
     which = f" AND kind IN ({','.join('?' * len(kinds))})" if kinds else ""
-    return [
-        action(row) for row in ledger.rows(f"SELECT * FROM action WHERE at >= ?{which} ORDER BY seq", since, *kinds)
-    ]
+    return ledger.rows(f"SELECT * FROM action WHERE at >= ?{which} ORDER BY seq", since, *kinds)
+
+
+def _our_drain(row: sqlite3.Row, now: float) -> OurDrain:
+    one = action(row)
+    at, begun = min(one.at, now), one.outcome != DONE
+    return OurDrain(one.seq, at, one.reason or "", one.check or "", one.finding, begun, one.seen)
 
 
 def past(ledger: Ledger, now: float) -> Past:
     """What all actions say. What was written while the clock was ahead counts as of ``now``."""
-    drained: dict[str, OurDrain] = {}
+    drained: dict[str, sqlite3.Row] = {}
     drained_at: dict[str, float] = {}
     drains: dict[str, list[float]] = defaultdict(list)
     answered: dict[str, SeenTo] = {}
     since: dict[str, float] = {}
     in_use: set[str] = set()
     released: set[str] = set()
-    for each in actions(ledger, 0.0, *DRAINS, *RETURNS, LAPSED):
-        node, at = str(each.node), min(each.at, now)
-        if each.kind in DRAINS:
-            if each.outcome not in (BEGUN, UNCLEAR, DONE):
+    for row in _rows(ledger, 0.0, *DRAINS, *RETURNS, LAPSED):
+        node, at, kind = str(row["node"]), min(row["at"], now), row["kind"]
+        if kind in DRAINS:
+            if row["outcome"] not in (BEGUN, UNCLEAR, DONE):
                 continue
-            begun = each.outcome != DONE
-            drained[node] = OurDrain(each.seq, at, each.reason or "", each.check or "", each.finding, begun, each.seen)
-            if begun:
+            drained[node] = row
+            if row["outcome"] != DONE:
                 continue
             since[node] = at
-            if each.kind != DRAIN_AGAIN:
+            if kind != DRAIN_AGAIN:
                 drained_at[node] = at
                 drains[node] = [*(drains[node] if node in in_use else drains[node][:-1]), at]
             in_use.discard(node)
-        elif each.outcome == DONE:
+        elif row["outcome"] == DONE:
             drained.pop(node, None)
             in_use.add(node)
-            if each.kind == LAPSED:
+            if kind == LAPSED:
                 continue
-            released = released | {node} if each.kind == RELEASE else released - {node}
-            until = at if each.seen is None else min(each.seen, at)
-            answered[node] = SeenTo(each.seq, until if each.kind == RELEASE else at, until)
+            (released.add if kind == RELEASE else released.discard)(node)
+            until = at if row["seen"] is None else min(row["seen"], at)
+            answered[node] = SeenTo(row["seq"], until if kind == RELEASE else at, until)
             since[node] = until
-            if each.kind == CLEAR:
+            if kind == CLEAR:
                 drains.pop(node, None)
     retests = {
         row["reservation"]: json.loads(row["nodes"]) for row in ledger.rows("SELECT * FROM retest WHERE ended IS NULL")
     }
     return Past(
-        drained,
-        drained_at,
-        {node: tuple(times) for node, times in drains.items()},
-        answered,
-        frozenset(released),
-        since,
-        retests,
-    )
+        {node: _our_drain(row, now) for node, row in drained.items()}, drained_at,
+        {node: tuple(times) for node, times in drains.items()}, answered, frozenset(released), since, retests,
+    )  # fmt: skip

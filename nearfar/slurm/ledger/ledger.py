@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -17,18 +17,24 @@ from .tables import TABLES, VERSION
 
 #: The name of the file, in the state directory.
 FILE = "ledger.db"
+#: Seconds that runs, what was read, and what was told of are kept.
+KEPT = 92 * 86400.0
+#: The actions since a time: a drain as long as Slurm shows it.
+RECENT_ACTION = "max(at, coalesce(seen, 0)) >= ?"
 #: Seconds that another process' transaction is waited for.
 _PATIENCE = 20.0
 
 
 class Ledger:
-    """The ledger, open. ``with Ledger.open(folder) as ledger``; every change is on the disk when its ``transaction`` ends.
+    """The ledger, open. ``with Ledger.open(folder) as ledger``; every change is on the disk when its ``transaction`` ends. Who reads it
+    holds up nobody who writes it (SQLite's write-ahead log).
 
     Every error of SQLite becomes ``CouldNotJudge`` with the file's name: nothing is done that cannot be written down.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.path, self.connection = path, connection
+        self._last: sqlite3.Connection | None = None
         connection.row_factory = sqlite3.Row
         with self._errors():
             version = self._version()
@@ -48,6 +54,10 @@ class Ledger:
             if made._version() is None:
                 made._create()
                 path.chmod(0o644)
+            made.connection.execute("PRAGMA journal_mode = WAL")
+            # Closed last, by one that cannot write, the log's files stay: a user who can only read could not make them.
+            made._last = sqlite3.connect(f"file:{_quoted(path)}?mode=ro", uri=True)
+            made._last.execute("SELECT 1 FROM meta").fetchone()
         return made
 
     @classmethod
@@ -60,10 +70,8 @@ class Ledger:
             return None
         except OSError as error:
             raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}") from None
-        if os.path.lexists(f"{path}-journal") and os.access(folder, os.W_OK):
-            cls._connected(
-                path, f"file:{_quoted(path)}?mode=rw"
-            ).connection.close()  # its writer was killed: this mends it
+        if os.path.lexists(f"{path}-journal") and os.access(folder, os.W_OK):  # killed while it was made: this mends it
+            cls._connected(path, f"file:{_quoted(path)}?mode=rw").connection.close()
         found = cls._connected(path, f"file:{_quoted(path)}?mode=ro")
         with found._errors():
             return found if found._version() is not None else None
@@ -75,9 +83,13 @@ class Ledger:
         if of is None:
             made._create()
         else:
-            with of._errors():
-                of.connection.backup(made.connection)
+            made.replace(of)
         return made
+
+    def replace(self, by: Ledger) -> None:
+        """Put everything that another holds in the place of what this does, in one transaction."""
+        with self._errors():
+            by.connection.backup(self.connection)
 
     @classmethod
     def _connected(cls, path: Path, name: str) -> Ledger:
@@ -112,8 +124,14 @@ class Ledger:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it."""
+        """Close it, with all of it in the one file: a copy of that is whole, and another can be put in its place."""
+        if self._last is not None:
+            with suppress(sqlite3.Error):
+                self.connection.execute("PRAGMA busy_timeout = 0")
+                self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.connection.close()
+        if self._last is not None:
+            self._last.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -164,18 +182,34 @@ class Ledger:
             now,
         )
         self.write("UPDATE check_run SET began = began - (known - ?), known = ? WHERE known > ?", now, now, now)
-        times = (
-            ("action", "at"),
-            ("action", "seen"),
-            ("event", "at"),
-            ("finding", "closed_at"),
-            ("finding", "last_seen"),
-        )
-        for table, column in times:
+        for place in ("action.at", "action.seen", "event.at", "finding.closed_at", "finding.last_seen"):
+            table, _, column = place.partition(".")
             self.write(f"UPDATE {table} SET {column} = ? WHERE {column} > ?", now, now)
 
     def forget(self, older: float, figures: float) -> None:
-        """Remove runs known before ``older`` that no open finding rests on, and the figures that passed before ``figures``."""
+        """Remove runs known before ``older`` that no open finding rests on, and the figures that passed before ``figures``; what was read
+        and told of then.
+
+        A result that had hard evidence stays known: put there again, it would be open again. That of a sweep which is not over is still
+        listed. An event stays that would be told again: of open evidence, of a slow figure that stands, of a recent action.
+        """
+        self.write(
+            "DELETE FROM taken WHERE place IN (SELECT 'run:' || node || ':' || run FROM check_run WHERE known < ?) AND place NOT IN "
+            "(SELECT 'run:' || r.node || ':' || r.run FROM finding JOIN check_run AS r ON r.id = check_run WHERE hard)",
+            older,
+        )
+        if self.rows("SELECT changes() AS count")[0]["count"]:
+            self.write(
+                "DELETE FROM taken WHERE stamp LIKE 'run:%' AND stamp NOT IN (SELECT place FROM taken) "
+                "AND substr(place, 1, instr(place, '/nodes/') - 1) IN (SELECT place FROM taken)"
+            )
+        self.write(
+            "DELETE FROM event WHERE at < ? AND (told IS NOT NULL OR given_up IS NOT NULL OR over) AND (over OR id NOT LIKE 'slow-%') "
+            "AND id NOT IN (SELECT 'finding-' || id FROM finding WHERE hard AND closed_by IS NULL) "
+            f"AND id NOT IN (SELECT 'action-' || seq FROM action WHERE {RECENT_ACTION})",
+            older,
+            older,
+        )
         self.write(
             "DELETE FROM check_run WHERE known < ? AND id NOT IN (SELECT check_run FROM finding WHERE hard AND closed_by IS NULL)",
             older,
@@ -197,9 +231,7 @@ class Ledger:
                     f"{self.path}: damaged ({error}): restore it from a backup, or begin anew: nearfar slurm act --take-over none"
                 ) from None
             if "readonly" in str(error):
-                raise CouldNotJudge(
-                    f"{self.path}: its writer was interrupted; the next act mends it, or read it as its owner"
-                ) from None
+                raise CouldNotJudge(f"{self.path}: was interrupted while it was made; the next act mends it") from None
             raise CouldNotJudge(f"{self.path}: {error}; nothing is done that cannot be written down") from None
 
 

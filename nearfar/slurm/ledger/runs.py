@@ -12,13 +12,18 @@ from typing import Any, NamedTuple
 from nearfar.base import Finding
 
 from .actions import SeenTo
-from .check_run import RUN, CheckRun
+from .check_run import RUN, CheckRun, Evidence
 from .ledger import Ledger
 
 #: A figure of a run: its verdict (``PASS``, ``INTERMITTENT``, else as its finding's), value and bounds in ``unit``.
 FigureEntry = tuple[str, float | None, float | None, float | None, str]
 #: Values that a statement of SQLite takes at most are 32,766; nodes are asked for in parts.
 _PART = 10_000
+#: Hard evidence, with the run that found it: open from that on until an action closes it.
+_HARD = (
+    "SELECT finding.id AS finding_id, document, closed_at, check_run.* "
+    "FROM finding JOIN check_run ON check_run.id = finding.check_run WHERE hard AND system = ?"
+)
 
 
 class LastVerdict(NamedTuple):
@@ -34,11 +39,7 @@ class LastVerdict(NamedTuple):
 
 
 def add_run(
-    ledger: Ledger,
-    run: CheckRun,
-    figures: Mapping[str, FigureEntry] | None = None,
-    *,
-    answered: SeenTo | None = None,
+    ledger: Ledger, run: CheckRun, figures: Mapping[str, FigureEntry] | None = None, *, answered: SeenTo | None = None
 ) -> bool:
     """Take in a check run; False where it is there already. ``figures``: by name; None: those of ``run.passed`` without numbers.
     ``answered``: the action that has seen to the node last: what a run that began before it found is closed by it.
@@ -129,23 +130,8 @@ def check_run(
     intermittent: frozenset[str] = frozenset(),
 ) -> CheckRun:
     """The check run of a row of the table of that name."""
-    same: dict[str, Any] = {
-        key: row[key]
-        for key in (
-            "node",
-            "run",
-            "started",
-            "ended",
-            "verdict",
-            "source",
-            "confirmed",
-            "words",
-            "came",
-            "level",
-            "system",
-            "sweep",
-        )
-    }
+    own = "node run started ended verdict source confirmed words came level system sweep"
+    same: dict[str, Any] = {key: row[key] for key in own.split()}
     return CheckRun(
         check=row["check_name"], failures=failures, passed=passed, parts=tuple(json.loads(row["parts"])), job=bool(row["job"]),
         intermittent=intermittent, **same,
@@ -185,3 +171,35 @@ def last_measured(ledger: Ledger, system: str) -> dict[str, float]:
 def _parts(nodes: Collection[str]) -> Iterable[list[str]]:
     names = sorted(nodes)
     return (names[start : start + _PART] for start in range(0, len(names), _PART))
+
+
+def open_evidence(ledger: Ledger, system: str) -> dict[str, list[Evidence]]:
+    """All open hard evidence, by node, worst first."""
+    return _by_node(ledger.rows(f"{_HARD} AND closed_by IS NULL", system))
+
+
+def evidence_in(ledger: Ledger, system: str, since: float) -> dict[str, list[Evidence]]:
+    """All hard evidence that is open or was known since then, by node."""
+    return _by_node(ledger.rows(f"{_HARD} AND (closed_by IS NULL OR known >= ?)", system, since))
+
+
+def _by_node(rows: list[sqlite3.Row]) -> dict[str, list[Evidence]]:
+    found: dict[str, list[Evidence]] = defaultdict(list)
+    for row in rows:
+        finding = Finding.from_raw(json.loads(row["document"]))
+        closed = inf if row["closed_at"] is None else float(row["closed_at"])
+        why = row["confirmed"] or "hard evidence needs no second run"
+        found[row["node"]].append(
+            Evidence(check_run(row, (finding,)), finding, row["finding_id"], stands=True, why=why, closed_at=closed)
+        )
+    return {node: sorted(these, key=lambda each: each.severity) for node, these in found.items()}
+
+
+def close_findings(ledger: Ledger, node: str, action: int, until: float, at: float) -> int:
+    """Close the open hard evidence of a node that was known ``until`` then, by an action; how many findings that were."""
+    query = (
+        "UPDATE finding SET closed_by = ?, closed_at = ? WHERE node = ? AND hard AND closed_by IS NULL "
+        "AND (SELECT known FROM check_run WHERE check_run.id = finding.check_run) <= ?"
+    )
+    ledger.write(query, action, at, node, until)
+    return int(ledger.rows("SELECT changes() AS count")[0]["count"])

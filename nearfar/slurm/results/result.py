@@ -78,11 +78,6 @@ class RunInfo:
         """What its directory is called: the node's name, or ``n1+n2``."""
         return joined(self.nodes)
 
-    @property
-    def cluster(self) -> str | None:
-        """Slurm's name of the cluster whose job measured; None outside Slurm."""
-        return None if self.slurm is None else self.slurm.get("cluster")
-
 
 @dataclass(frozen=True, kw_only=True)
 class NodeResult(RunInfo):

@@ -10,24 +10,16 @@ from nearfar.site import HEALTH, MPI_PAIRS
 from nearfar.slurm.act import View, node_states
 from nearfar.slurm.ledger import RUN, CheckRun, Ledger, LedgerAction, actions
 
-from .line_breaks import broken
+from .status_page import broken
 
 #: Runs that are shown, the newest, and actions.
 _RUNS, _ACTIONS = 20, 20
 _WORDS = {
-    actions.DRAIN: "drained",
-    actions.ADOPTED: "drained by its own health check",
-    actions.DRAIN_AGAIN: "drained again after a retest",
-    actions.DRAIN_AS_BEFORE: "drained as before a retest",
-    actions.RETEST: "resumed for a retest",
-    actions.RELEASE: "released",
-    actions.CLEAR: "cleared",
-    actions.RESUMED: "found resumed",
-    actions.LAPSED: "in use again",
-    actions.COMMENT: "commented",
-    actions.UNCOMMENT: "comment removed",
-    actions.TAKE_OVER: "ledger taken over",
-}
+    actions.DRAIN: "drained", actions.ADOPTED: "drained by its own health check", actions.DRAIN_AGAIN: "drained again after a retest",
+    actions.DRAIN_AS_BEFORE: "drained as before a retest", actions.RETEST: "resumed for a retest", actions.RELEASE: "released",
+    actions.CLEAR: "cleared", actions.RESUMED: "found resumed", actions.LAPSED: "in use again", actions.COMMENT: "commented",
+    actions.UNCOMMENT: "comment removed", actions.TAKE_OVER: "ledger taken over",
+}  # fmt: skip
 _OUTCOMES = {
     actions.BEGUN: "begun, and its end is not known",
     actions.REFUSED: "not done",

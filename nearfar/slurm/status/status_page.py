@@ -13,9 +13,10 @@ from nearfar.slurm.controller import node_names
 from nearfar.slurm.drains import DrainCaps
 from nearfar.slurm.findings import SharedFault
 
-from .line_breaks import WIDTH, broken
 from .watching import Watchers
 
+#: Letters of a line.
+WIDTH = 110
 #: Lines of nodes that a state has at most; what is more is listed.
 _MOST = 12
 #: Letters of a list of nodes that are shown; the whole list is in the JSON.
@@ -71,12 +72,8 @@ def _used(view: View) -> Iterator[str]:
 def _caps(view: View) -> DrainCaps:
     facts = view.facts
     return DrainCaps(
-        facts.nodes,
-        facts.policy,
-        facts.now,
-        facts.past.drained_at,
-        facts.past.drained if view.trouble else facts.past.retested,
-    )
+        facts.nodes, facts.policy, facts.now, facts.past.drained_at, facts.past.drained if view.trouble else facts.past.retested,
+    )  # fmt: skip
 
 
 def _shared(fault: SharedFault, system: str) -> Iterator[str]:
@@ -93,19 +90,33 @@ def _shared(fault: SharedFault, system: str) -> Iterator[str]:
 
 
 def _rows(nodes: Sequence[NodeStatus]) -> Iterator[str]:
-    """A line for all nodes with the same cause: alike but for figures, runs and the node's name."""
-    alike: dict[tuple[object, ...], list[NodeStatus]] = {}
-    for node in nodes:
-        alike.setdefault(_alike(node), []).append(node)
-    rows = sorted(
-        alike.values(), key=lambda these: (_since(these) is None, _since(these) or 0.0, _natural(these[0].node))
-    )
+    rows = alike(nodes)
     shown = rows if len(rows) <= _MOST + 1 else rows[:_MOST]
     for these in shown:
         yield from _row(these)
     left = [node.node for these in rows[len(shown) :] for node in these]
     if left:
         yield from _wrapped(left, f"and {len(left)} more: ")
+
+
+def alike(nodes: Sequence[NodeStatus]) -> list[list[NodeStatus]]:
+    """The nodes with the same cause together, alike but for figures, runs and the node's name; who waits longest first."""
+    found: dict[tuple[object, ...], list[NodeStatus]] = {}
+    for node in nodes:
+        found.setdefault(_alike(node), []).append(node)
+    return sorted(
+        found.values(), key=lambda these: (_since(these) is None, _since(these) or 0.0, _natural(these[0].node))
+    )
+
+
+def said_of(these: Sequence[NodeStatus]) -> list[str]:
+    """What is to be said of nodes that are alike: what was found, and why they are in their state."""
+    first, names = these[0], node_names.fold(node.node for node in these)
+    more = f" (and alike on {len(these) - 1} more)" if len(these) > 1 and first.headline else ""
+    cause = (
+        first.cause if len(these) == 1 else MESSAGES[first.cause.code].finding(shlex.quote(names), **first.cause.fields)
+    )
+    return [text for text in (f"{first.headline}{more}", cause.reason) if text]
 
 
 def _alike(node: NodeStatus) -> tuple[object, ...]:
@@ -118,12 +129,7 @@ def _alike(node: NodeStatus) -> tuple[object, ...]:
 
 
 def _row(these: Sequence[NodeStatus]) -> Iterator[str]:
-    names, first, since = node_names.fold(node.node for node in these), these[0], _since(these)
-    more = f" (and alike on {len(these) - 1} more)" if len(these) > 1 and first.headline else ""
-    cause = (
-        first.cause if len(these) == 1 else MESSAGES[first.cause.code].finding(shlex.quote(names), **first.cause.fields)
-    )
-    said = [text for text in (f"{first.headline}{more}", cause.reason) if text]
+    names, said, since = node_names.fold(node.node for node in these), said_of(these), _since(these)
     if since is not None:
         said = [f"{said[0]}, since {minute_text(since)}", *said[1:]]
     if len(names) > _LONGEST // 4:
@@ -132,6 +138,19 @@ def _row(these: Sequence[NodeStatus]) -> Iterator[str]:
     for text in [line for each in said for line in broken(each)]:
         yield f"  {names:<13} {text}".rstrip()
         names = ""
+
+
+def broken(words: str) -> Iterator[str]:
+    """A text in lines that end behind a semicolon where it is longer than one; none for an empty text."""
+    line = ""
+    for part in words.split("; ") if words else ():
+        if line and len(line) + len(part) > WIDTH:
+            yield f"{line};"
+            line = part
+        else:
+            line = f"{line}; {part}" if line else part
+    if line:
+        yield line
 
 
 def _since(these: Sequence[NodeStatus]) -> float | None:
@@ -192,7 +211,7 @@ def document(view: View, watch: Watchers, names: Sequence[str] = ()) -> dict[str
 
 
 def node_entry(view: View, node: NodeStatus) -> Mapping[str, Any]:
-    """A node's entry, here and in what ``act --json`` prints."""
+    """A node's entry."""
     state = node.slurm
     open_ = view.facts.open_evidence.get(node.node, ())
     return {

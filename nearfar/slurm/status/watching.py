@@ -49,13 +49,9 @@ def watchers(view: View, ledger: Ledger) -> Watchers:
     results = view.facts.measured
     measured = {name for name in in_use if now - results.get(name, 0.0) <= policy.max_age}
     return Watchers(
-        view.acted,
-        max(results.values(), default=None),
-        checked,
-        len(in_use),
-        len(measured),
+        view.acted, max(results.values(), default=None), checked, len(in_use), len(measured),
         tuple(_problems(view, checked, in_use, measured)),
-    )
+    )  # fmt: skip
 
 
 def _problems(view: View, checked: dict[str, float], in_use: set[str], measured: set[str]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -37,30 +36,15 @@ def lock(results: Path) -> Iterator[None]:
     if parent.isdecimal():
         process.end_with(int(parent))
     refuse_forgeable(results)
-    path = results / ".lock"
     try:
         make_for_all(results)
-        refuse_forgeable(results)
-        stream = open(path, "a+", encoding="utf-8")
     except OSError as error:
-        raise files.cannot_write(path if results.is_dir() else results, error, _ELSEWHERE) from None
-    with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            stream.seek(0)
-            who = stream.read().strip() or "it does not say who"
-            raise CouldNotJudge(
-                f"{results}: another sweep is at work here ({who}); wait for it, or {_ELSEWHERE}"
-            ) from None
-        except OSError as error:
-            raise CouldNotJudge(
-                f"{path}: cannot be locked: {error.strerror}; mount that file system with locks, or {_ELSEWHERE}"
-            ) from None
+        raise files.cannot_write(results, error, _ELSEWHERE) from None
+    refuse_forgeable(results)
+    path = results / ".lock"
+    with files.file_lock(path, 0.0, _ELSEWHERE):
         with contextlib.suppress(OSError):  # a full disk: the next one is not told who
-            stream.truncate(0)
-            stream.write(f"process {os.getpid()} on {socket.gethostname()} since {utc_text()}")
-            stream.flush()
+            path.write_text(f"sweep, process {os.getpid()} on {socket.gethostname()} since {utc_text()}")
         yield
 
 

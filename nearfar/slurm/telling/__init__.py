@@ -7,6 +7,6 @@ Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.drains, slurm.
 
 from __future__ import annotations
 
-from .acting import act_and_tell
+from .on_event import act_and_tell
 
 __all__ = ["act_and_tell"]

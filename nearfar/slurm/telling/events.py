@@ -8,8 +8,10 @@ from hashlib import sha256
 from typing import Any
 
 from nearfar.slurm.act import View
-from nearfar.slurm.ledger import Evidence, Ledger, actions
+from nearfar.slurm.ledger import KEPT, RECENT_ACTION, Evidence, Ledger, actions
 
+#: The events of a system that have still to be told.
+WAITING = "told IS NULL AND given_up IS NULL AND NOT over AND system = ?"
 #: Characters of a text that the program gets: what a check reports may be of any length.
 _LONGEST = 2000
 
@@ -28,21 +30,26 @@ def note_events(ledger: Ledger, view: View) -> None:
             ledger.write("UPDATE event SET id = id || '-' || seq, over = 1 WHERE id = ?", name)
         for name, (node, each) in standing.items():
             _add(ledger, system, name, each.found_by.known, "finding", node, _finding(each))
-        others = {row["seq"] for row in ledger.rows("SELECT seq FROM action WHERE system != ?", system)}
-        for action in actions.actions(ledger, 0.0, *actions.DRAINS, *actions.RETURNS):
-            if action.outcome == actions.DONE and action.node is not None and action.seq not in others:
-                more: dict[str, Any] = {
-                    "reason": action.reason,
-                    "why": action.why,
-                    "check": action.check,
-                    "run": action.run,
-                }
-                if action.finding is not None:
-                    more["finding"] = action.finding.to_raw()
-                if action.kind in actions.RETURNS:
-                    more = {"by_act": action.kind != actions.RESUMED, "why": action.why}
-                kind = "drain" if action.kind in actions.DRAINS else "release"
-                _add(ledger, system, f"action-{action.seq}", action.at, kind, action.node, {"system": system, **more})
+        kinds = (*actions.DRAINS, *actions.RETURNS)
+        new = (
+            f"SELECT * FROM action WHERE kind IN ({','.join('?' * len(kinds))}) AND outcome = ? AND node IS NOT NULL "
+            f"AND coalesce(system, ?) = ? AND {RECENT_ACTION} AND 'action-' || seq NOT IN (SELECT id FROM event) ORDER BY seq"
+        )
+        for row in ledger.rows(new, *kinds, actions.DONE, system, system, view.now - KEPT):
+            action = actions.action(row)
+            more: dict[str, Any] = {
+                "reason": action.reason, "why": action.why, "check": action.check, "run": action.run,
+                "finding": action.finding and action.finding.to_raw(),
+            }  # fmt: skip
+            if action.kind in actions.RETURNS:
+                more = {"by_act": action.kind != actions.RESUMED, "why": action.why}
+            kind = "drain" if action.kind in actions.DRAINS else "release"
+            _add(ledger, system, f"action-{action.seq}", action.at, kind, str(action.node), {"system": system, **more})
+
+
+def waiting(ledger: Ledger, system: str) -> int:
+    """How many events of a system have still to be told."""
+    return int(ledger.rows(f"SELECT count(*) AS count FROM event WHERE {WAITING}", system)[0]["count"])
 
 
 def _slow(view: View) -> Iterator[tuple[str, tuple[str, Evidence]]]:
@@ -58,12 +65,8 @@ def _slow(view: View) -> Iterator[tuple[str, tuple[str, Evidence]]]:
 def _finding(one: Evidence) -> dict[str, Any]:
     found = one.found_by
     return {
-        "check": found.check,
-        "run": found.run,
-        "finding": one.finding.to_raw(),
-        "why": one.why or None,
-        "source": found.source,
-    }
+        "check": found.check, "run": found.run, "finding": one.finding.to_raw(), "why": one.why or None, "source": found.source,
+    }  # fmt: skip
 
 
 def _add(ledger: Ledger, system: str, name: str, at: float, kind: str, node: str, more: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from nearfar.slurm.drains import DrainCaps
 from nearfar.slurm.ledger import Ledger
 from nearfar.slurm.status import watchers
 
-from .on_event import waiting
+from .events import waiting
 
 
 def page(result: ActResult, ledger: Ledger, seconds: float) -> MetricsPage:

@@ -22,10 +22,12 @@ from typing import Any
 
 from nearfar.base import NearfarError, utc_text
 from nearfar.site import program_problem
-from nearfar.slurm.act import ActOptions, View
+from nearfar.slurm.act import ActOptions, ActResult, View, act
+from nearfar.slurm.controller import Slurm
 from nearfar.slurm.ledger import Ledger
 
-from .events import note_events
+from . import fleet_metrics
+from .events import WAITING, note_events
 
 SCHEMA = "nearfar-hook/1"
 #: Seconds of one call, and of all calls of one ``act`` together.
@@ -36,6 +38,22 @@ TRIES, PATIENCE = 3, 86400.0
 _READ, _LINE = 4096, 200
 
 
+def act_and_tell(options: ActOptions, slurm: Slurm, metrics: Path | None) -> tuple[ActResult, list[str]]:
+    """Run ``act``, then tell the site's program, then write what Prometheus reads (``metrics``: its directory; None: nothing); with what
+    ``act`` did, a line for each thing that could not be told. Raises what ``act`` does, and only that."""
+    began = time.monotonic()
+    result = act(options, slurm)
+    took = time.monotonic() - began
+    problems = tell(options.state, result.view)
+    if metrics is not None:
+        try:
+            with Ledger.open(options.state) as ledger:
+                fleet_metrics.write(fleet_metrics.page(result, ledger, took), metrics)
+        except NearfarError as error:
+            problems.append(f"metrics: {error}")
+    return result, problems
+
+
 def tell(state: Path, view: View) -> list[str]:
     """Tell the program what it has not been told; a line for each thing that went wrong. Another ``act`` that does so now is left to it."""
     options, program = view.options, view.options.policy.on_event
@@ -43,11 +61,7 @@ def tell(state: Path, view: View) -> list[str]:
         with Ledger.open(state) as ledger:
             note_events(ledger, view)
             if program is None:  # switched on later, it is told what happens from then on
-                ledger.write(
-                    "UPDATE event SET given_up = ? WHERE told IS NULL AND given_up IS NULL AND system = ?",
-                    view.now,
-                    options.policy.system,
-                )
+                ledger.write(f"UPDATE event SET given_up = ? WHERE {WAITING}", view.now, options.policy.system)
                 return []
             with open(state / "on-event.lock", "w") as lock:
                 try:
@@ -59,18 +73,9 @@ def tell(state: Path, view: View) -> list[str]:
         return [f"on_event: {error}"]
 
 
-def waiting(ledger: Ledger, system: str) -> int:
-    """How many events of a system have still to be told."""
-    query = "SELECT count(*) AS count FROM event WHERE told IS NULL AND given_up IS NULL AND NOT over AND system = ?"
-    return int(ledger.rows(query, system)[0]["count"])
-
-
 def _tell(ledger: Ledger, options: ActOptions, program: str) -> list[str]:
     end = time.monotonic() + TOGETHER
-    for row in ledger.rows(
-        "SELECT * FROM event WHERE told IS NULL AND given_up IS NULL AND NOT over AND system = ? ORDER BY tries > 0, seq",
-        options.policy.system,
-    ):
+    for row in ledger.rows(f"SELECT * FROM event WHERE {WAITING} ORDER BY tries > 0, seq", options.policy.system):
         if time.monotonic() >= end:
             break
         document = {
@@ -106,15 +111,9 @@ def _problem(program: str, document: Mapping[str, Any], limit: float) -> str | N
         stdin.seek(0)
         try:
             child = subprocess.Popen(
-                [program],
-                stdin=stdin,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd="/",
-                env=_environment(),
-                start_new_session=True,
+                [program], stdin=stdin, stdout=output, stderr=subprocess.STDOUT, cwd="/", env=_environment(), start_new_session=True,
                 umask=0o022,
-            )
+            )  # fmt: skip
         except (OSError, ValueError) as error:
             return f"cannot be started: {getattr(error, 'strerror', None) or error}"
         try:

@@ -91,9 +91,10 @@ class ReferenceFile:
             unit = row.expected_unit or row.unit
             if row.unit != unit:
                 raise self.file.error(f"{name}: is in '{unit}', found '{row.unit}'", *steps)
-            if not math.isfinite(row.accepted):
-                own = PROVENANCE, "tuned", "rows", place_key(place), "accepted"
-                raise self.file.error(f"{name}: accepted: is a finite number, found {row.accepted}", *own)
+            for key in ("accepted", "accepted_bound"):
+                if not math.isfinite(found := float(row.provenance.get(key, 1))):
+                    own = PROVENANCE, "tuned", "rows", place_key(place), key
+                    raise self.file.error(f"{name}: {key}: is a finite number, found {found}", *own)
             wrong = few_nodes.misplaced(row)
             if wrong is not None:
                 raise self.file.error(f"{name}: {wrong}", PROVENANCE, "tuned", "rows", place_key(place), "degraded")

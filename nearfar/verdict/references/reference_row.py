@@ -83,6 +83,15 @@ class ReferenceRow:
         """The last value that an administrator accepted, or that was better; the row's own where the file says none."""
         return float(self.provenance.get("accepted", self.value))
 
+    def fail_bound(self, less_is_better: bool) -> float | None:
+        """Where FAIL begins on the worse side, in ``unit``."""
+        return self.highest if less_is_better else self.lowest
+
+    def accepted_bound(self, less_is_better: bool) -> float | None:
+        """The FAIL bound that an administrator accepted last, or that was nearer; the row's own where the file says none."""
+        found = self.provenance.get("accepted_bound")
+        return self.fail_bound(less_is_better) if found is None else float(found)
+
     @property
     def inner(self) -> tuple[float | None, float | None]:
         """The lower and upper bound, as parts of ``value``, within which a figure is neither FAIL nor DEGRADED."""

@@ -41,9 +41,10 @@ WORST_DEGRADED, WORST_FAIL = 8.0, (12.0, 16.0)
 MOST_BETTER = 0.3
 #: Part of the runs · Where more runs of healthy hosts are certainly broken by the median, that is a state of theirs, and no limit is made.
 SELDOM = 0.01
-#: Part of the value · How far tunes may take a value below the last one that an administrator accepted, all together, a change of driver
-#: or not: steps of 1.4 % and nights of 0.1 % add up, and nobody sees each. A lost NVLink lane is 5.6 %. Noisy figures have a quarter of
-#: the way to their limit, if more: tunes from two halves of the runs of shared H200 hosts differ by 2 to 8 % in host memory.
+#: Part of the value, part of the FAIL bound · How far tunes may take either below the last one that an administrator accepted, all
+#: together, a change of driver or not: steps of 1.4 %, nights of 0.1 %, and a spread that grows add up, and nobody sees each. A lost NVLink
+#: lane is 5.6 %. Noisy figures have a quarter of the way to their limit, if more: tunes from two halves of the runs of shared H200 hosts
+#: differ by 2 to 8 % in host memory.
 ACCEPTED_LOSS = 0.02
 
 #: Part of the way from the value to today's limit; the least way, part of the value · A new limit may be looser by so much without leave:
@@ -163,3 +164,50 @@ AS_GOOD = 0.01
 #: Part of the prediction · How far below it what many GPUs carry at once may lie, where all that limits is published: on Summit's node the
 #: prediction meets the published table within 3 %, and figures varied by 9 % (Joubert 2019).
 AT_ONCE_SLACK = 0.10
+
+# --- What no figure can be ---
+
+# No expectations: a few times above the best machine that is known (for times, below), so that the next generations fit. What lies beyond
+# is a fault of the measurement: bytes that were not moved, a unit, a clock.
+
+#: Part of what its link can carry · A rate further above it is no rounding: bytes that were not moved, or another link.
+ABOVE_LINK = 0.02
+#: Times a link's ceiling · A ceiling assumes the size of its packets; what is only compared with links has so much room.
+LINK_ROOM = 1.25
+#: GB/s · Memory of one NUMA node, by cores. The most that cores draw: about 1000 of a Xeon Max, 1750 of an MI300C; the stacks of an MI300A
+#: have 5300, which its cores cannot ask for.
+MOST_OF_NUMA_NODE = 5_000.0
+#: GB/s · The same by one core, beyond any cache: about 20 on x86, 50 on A64FX, 100 on an M1.
+MOST_OF_CORE = 150.0
+#: GB/s · A GPU's link to the host, in one direction, by kind. PCIe 7 ×16: 242. NVLink 2 of POWER9: 77. NVLink-C2C: 450, of Rubin 900.
+MOST_OF_HOST_LINK = {"pcie": 500.0, "nvlink": 500.0, "c2c": 2_000.0}
+#: GB/s · Between GPUs through host memory: two crossings of the link and a buffer between. About 38 over PCIe 5.
+MOST_STAGED = 1_000.0
+#: GB/s · Between two GPUs directly, whatever joins them; NVLink by lane (25 of generation 4, 50 of 5); over PCIe as to the host. NVLink 6
+#: has 1800 in all.
+MOST_OF_PEERS, MOST_OF_LANE = 5_000.0, 200.0
+#: GB/s · A GPU's own memory. 4800 of an H200, 8000 of a B200, 22,000 of Rubin.
+MOST_OF_GPU_MEMORY = 60_000.0
+#: GB/s · Between two MPI ranks in host memory: what one core copies within its cache, about 120.
+MOST_OF_RANKS = 500.0
+#: GB/s · Whatever the kind.
+MOST_RATE = 100_000.0
+#: Million messages a second · Of one pair of ranks: tens.
+MOST_MESSAGES = 500.0
+#: GFLOP/s · What a GPU computes: 2.2 million in bf16 on a B200; ten times that.
+MOST_COMPUTE = 2e7
+#: us; us of all others · The least: a copy of a few bytes by a copy engine takes about 5, a load from a GPU over C2C 0.5, a launch 2; MPI
+#: within a cache 0.1.
+LEAST_TIME, LEAST_OTHER_TIME = {"latency.copy": 0.5, "latency.chase": 0.05, "latency.launch": 0.2}, 0.02
+#: us of a transfer of a few bytes; us of all others · What takes a tenth of a second is no such transfer; nothing takes a hundred.
+MOST_SMALL_TIME, MOST_TIME = 1e5, 1e8
+#: Times · Greater than any ratio between two paths.
+MOST_RATIO = 20.0
+#: Part · A share of a whole is at most 1.
+MOST_SHARE = 1.02
+#: Times, gained and lost · What a figure loses beside others: all of a rate; a time may grow a thousandfold. What it gains is no multiple.
+PENALTIES = (-20.0, 10_000.0)
+#: Times the median transfer · The slowest of many: of 20 us, one that stood for two seconds.
+MOST_WORST = 1e5
+#: Bytes · Where half of the largest rate is reached: 1 TiB.
+MOST_SIZE = 1.1e12

@@ -16,7 +16,7 @@ from nearfar.slurm.controller import Slurm
 from nearfar.slurm.drains import reasons
 from tests.conftest import CHECKOUT
 from tests.support.acting import Site, instead_of_scontrol
-from tests.support.node_results import leave, utc
+from tests.support.node_results import fell_together, leave, utc
 
 pytestmark = pytest.mark.slurm
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes another user's file, or becomes another user")
@@ -102,6 +102,7 @@ def test_five_with_wrong_data_and_a_cap_of_three(
     """The first ``scontrol update`` fails once: the next call fills the cap, and nothing has to be allowed."""
     for node in range(1, 6):
         leave(site.results, f"n{node}", f"0000000{node}", at=site.now - 60, wrong="wrong data")
+    leave(site.results, "n6", "00000006", at=site.now - 60, beside=[fell_together()])
     with monkeypatch.context() as patch:
         away = "echo 'slurm_update error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
         instead_of_scontrol(site, tmp_path / "bin", patch, away)
@@ -109,7 +110,15 @@ def test_five_with_wrong_data_and_a_cap_of_three(
         assert "Unable to contact slurm controller" in capsys.readouterr().err and site.drained() == []
     assert site.act() == 3 and site.drained() == ["n1", "n2", "n3"]
     said = capsys.readouterr().out
-    assert "n4           held " in said and "no more than 3 drained within a day" in said and "WRONG DATA" in said
+    assert (
+        "n[4-5]       held          FAIL host_device g2:n0 cell.wrong_data run=00000004 (and alike on 1 more): held: "
+        in said
+    )
+    assert (
+        "n6           suspect       FAIL: peer_check: paths of the host fell together, no grounds for a drain: H2D"
+        in said
+    )
+    assert "no more than 3 drained within a day" in said and "WRONG DATA" in said
     assert site.act() == 3 and site.drained() == ["n1", "n2", "n3"]
     assert site.run("clear", "n[1-2]", "--because", "memory replaced") == 0
     assert site.act() == 3 and site.drained() == ["n3"], "a drain that was done counts for a day, though it is cleared"

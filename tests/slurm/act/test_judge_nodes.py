@@ -85,8 +85,7 @@ def judged(policy: Policy, nodes: Mapping[str, NodeState], past: Past, runs: Seq
         name: [LastVerdict(r.node, r.check, r.run, r.verdict, "", r.known, "") for r in these]
         for name, these in of_node.items()
     }
-    tested = {run.check: set(NAMES) for run in runs}
-    return judge(Facts(policy, NOW, nodes, past, evidence, of_node, last, {}, tested, NAMES))
+    return judge(Facts(policy, NOW, nodes, past, evidence, of_node, last, {}, NAMES))
 
 
 GIVEN = (st.lists(check_runs(), max_size=14), states(), pasts())

@@ -172,7 +172,7 @@ def test_the_next_act_ends_what_died_in_the_middle(site: Site, monkeypatch: pyte
 
 
 def test_a_delivered_node_whose_retest_died_is_drained_as_it_was(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may keep others' reason while it is in use (versions.REASON_KEPT): that is no reason to leave it reserved for a year."""
+    """It may keep others' reason while it is in use (slurm-versions.md): that is no reason to leave it reserved for a year."""
     site.private.run(["scontrol", "update", "nodename=n3", "state=drain", "reason=new"])
     killed(site, monkeypatch, "n3", "--accept-delivered", "new")
     assert not site.node("n3").drain

@@ -93,7 +93,7 @@ def test_times_that_are_none(text: str, seconds: float | None) -> None:
     """4294967294 is Slurm's word for no value."""
     record = shown("n1").replace("BootTime=2026-11-21T19:05:55", f"BootTime={text} LastBusyTime={text}")
     node = parse_nodes(record.replace("CPUAlloc=0", "CPUAlloc=4294967294"))["n1"]
-    assert (node.booted, node.busy, node.free_of_jobs) == (seconds, seconds, False)
+    assert (node.busy, node.free_of_jobs) == (seconds, False)
 
 
 def fake_scontrol(folder: Path, answer: bytes) -> Slurm:

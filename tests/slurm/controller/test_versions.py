@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from nearfar.slurm.controller import versions
-from tests.conftest import CHECKOUT
 from tests.support import private_slurm
 
 
@@ -21,14 +20,6 @@ from tests.support import private_slurm
 def test_a_version_is_read(text: str, version: tuple[int, int] | None) -> None:
     assert versions.parse(text) == version
     assert version is None or versions.words(version) in text
-
-
-def test_each_difference_is_in_the_manual() -> None:
-    text = (CHECKOUT / "docs/reference/slurm-versions.md").read_text(encoding="utf-8")
-    for each in versions.DIFFERENCES:
-        row = f"| {versions.words(each.since)} | {each.what} | `{each.where}` |"
-        assert row in text, row
-        assert each.holds(each.since) and not each.holds((each.since[0], each.since[1] - 1))
 
 
 def test_an_installation_that_lacks_a_program_is_no_reason_to_test_another(

@@ -15,11 +15,14 @@ import pytest
 
 from nearfar.base.errors import CouldNotJudge
 from nearfar.site.drain_policy import Policy
+from nearfar.slurm.act import act
 from nearfar.slurm.findings import confirmation
 from nearfar.slurm.ledger import CheckRun, Ledger
 from nearfar.slurm.sweep import sweep_file
 from nearfar.verdict import FigureLook, JudgedMetric, JudgedReference, Verdict
 from tests.support.node_results import leave
+from tests.support.pair_results import figure
+from tests.support.pair_results import leave as leave_pairs
 from tests.support.played_fleet import PlayedFleet
 from tests.support.sweeping import planned
 from tests.support.taking_in import take_in
@@ -90,6 +93,63 @@ def test_another_attempt_in_a_sweep_of_weeks_ago(fleet: PlayedFleet, swept: bool
         os.utime(sweep / sweep_file.FILE)
     fleet.act()
     assert fleet.drained() == ["n1"]
+
+
+def test_what_was_read_is_forgotten_with_its_runs_and_opens_nothing(fleet: PlayedFleet) -> None:
+    """Four sweeps of long ago: what passed, wrong data that was cleared, wrong data that is open; and one of another night."""
+    fleet.slurm.drain("n3", "ticket 12")
+    what: tuple[dict[str, Any], ...] = ({}, {"wrong": "wrong data"}, {"wrong": "wrong data"}, {})
+    for n, more in enumerate(what, 1):
+        leave(fleet.results, f"n{n}", f"0000000{n}", at=NOW - (100 if n < 4 else 20) * DAY, sweep=f"s{n}", **more)
+        planned(fleet.results / f"s{n}", [f"n{n}"]).save()
+
+    def age() -> None:
+        for n in range(1, 5):
+            for path in (fleet.results / f"s{n}", *(fleet.results / f"s{n}").rglob("*")):
+                os.utime(path, (NOW - (100 if n < 4 else 20) * DAY,) * 2)
+
+    age()
+    fleet.act()
+    fleet.clear("n2")
+    for _ in range(2):
+        fleet.act()
+    with fleet.ledger() as ledger:
+        keys = {row["place"] for row in ledger.rows("SELECT place FROM taken WHERE place LIKE 'run:%'")}
+        assert keys == {"run:n2:00000002", "run:n3:00000003", "run:n4:00000004"}, "what had hard evidence stays known"
+        places = [row["place"] for row in ledger.rows("SELECT place FROM taken WHERE place LIKE '%/nodes/%'")]
+        assert sorted(place.rpartition("/nodes/")[2] for place in places) == ["n2/1", "n3/1", "n4/1"]
+    for n in range(1, 5):  # as after a restore, or where a sweep is resumed
+        (fleet.results / f"s{n}").rename(fleet.results / f"t{n}")
+        (fleet.results / f"t{n}").rename(fleet.results / f"s{n}")
+        os.utime(fleet.results / f"s{n}" / sweep_file.FILE)
+    fleet.slurm.resume("n3")
+    fleet.act()
+    assert fleet.drained() == ["n3"], "what is open stays so, and what was cleared"
+
+
+def test_each_system_takes_in_its_own(fleet: PlayedFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The act of another system that comes first leaves it alone, whoever it trusts; and judges no pairs of it."""
+    systems = fleet.folder / "site" / "systems"
+    systems.mkdir(parents=True)
+    (systems / "vm.yaml").write_text("system: vm\nact: {}\npartitions:\n  - name: gpu\n")
+    monkeypatch.setenv("NEARFAR_SITE", str(fleet.folder / "site"))
+    fleet.wrong("n1")
+    leave_pairs(fleet.results, "s", NOW - 60, [{"n3+n4": {"metrics": [figure(1.5)]}}])
+    other = replace(fleet.options, policy=replace(fleet.policy, system="other"))
+    for _ in range(2):
+        act(other, fleet.slurm)
+    with fleet.ledger() as ledger:
+        assert not ledger.rows("SELECT 1 FROM check_run")
+    assert fleet.drained() == []
+    fleet.act()
+    assert fleet.drained() == ["n1"]
+    with fleet.ledger() as ledger:
+        assert len(ledger.rows("SELECT 1 FROM check_run WHERE check_name = 'mpi_pairs'")) == 2
+    (systems / "vm.yaml").unlink()
+    fleet.wrong("n2")
+    act(other, fleet.slurm)
+    with fleet.ledger() as ledger:
+        assert ledger.rows("SELECT 1 FROM finding WHERE node = 'n2'"), "nobody else would speak of it"
 
 
 def test_a_job_that_waited_for_days_behind_others(fleet: PlayedFleet) -> None:

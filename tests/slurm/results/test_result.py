@@ -49,7 +49,7 @@ def test_what_was_left_is_read_back(tmp_path: Path) -> None:
     assert list(results_directory.folders(results, "s1")) == [place]
     read = result.read(place, own(results))
     assert (read.nodes, read.sweep, read.level, read.verdict) == (("n1",), "s1", "accept", "FAIL")
-    assert read.slurm == JOB and read.cluster == "private"
+    assert read.slurm == JOB
     check, worst = read.findings[0]
     assert worst.hard and worst.verdict == "FAIL", worst
     slow = [f for _, f in read.findings if f.verdict == "FAIL" and "value" in f.fields]
@@ -60,9 +60,9 @@ def test_what_was_left_is_read_back(tmp_path: Path) -> None:
     assert (check.folder / "verdict.json").exists() and not (place / "reframe").exists()
 
 
-def test_a_run_outside_slurm_is_of_no_cluster(tmp_path: Path) -> None:
+def test_a_run_outside_slurm_has_no_job(tmp_path: Path) -> None:
     place = leave(tmp_path / "results", "n1", "00000001", at=1.8e9, job=None)
-    assert result.read(place, own(tmp_path / "results")).cluster is None
+    assert result.read(place, own(tmp_path / "results")).slurm is None
 
 
 def test_it_is_there_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

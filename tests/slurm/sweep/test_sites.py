@@ -146,7 +146,7 @@ def test_a_node_that_may_not_write_to_the_results_directory(
         f"--results={place}",
     ]
     out, said = sweeping.started(slurm, variables, *words).communicate(timeout=120)
-    # versions.LAUNCH_FAILURE
+    # slurm-versions.md
     assert re.search(r"FAILED \(.*\); does n1 see the results directory, and may it write there\?", out), out + said
     undone = ["nsenter", f"--target={slurm.nodes['n1'].pid}", "--mount", "umount", str(place)]
     subprocess.run(undone, check=True)

@@ -336,7 +336,7 @@ def test_a_partition_that_is_down(told: Any, slurm: PrivateSlurm, tmp_path: Path
 def test_two_sweeps_at_once(told: Any, tmp_path: Path) -> None:
     with begin_or_resume.lock(tmp_path):
         code, said = told("sweep", "-p", "all", f"--results={tmp_path}")
-    assert code == 3 and f"{tmp_path}: another sweep is at work here (process {os.getpid()} on " in said
+    assert code == 3 and f"{tmp_path}/.lock: held by sweep, process {os.getpid()} on " in said
 
 
 def test_a_results_directory_that_cannot_be_written(told: Any, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def refused(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(begin_or_resume.fcntl, "flock", refused)
-    with pytest.raises(CouldNotJudge, match="cannot be locked: No locks available; mount that file system with locks"):
+    monkeypatch.setattr("fcntl.flock", refused)
+    with pytest.raises(CouldNotJudge, match="cannot be locked: No locks available; its file system has no locks"):
         with begin_or_resume.lock(tmp_path):
             pass

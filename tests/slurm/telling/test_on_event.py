@@ -157,6 +157,34 @@ def test_a_finding_after_all_others_were_forgotten_is_told(fleet: PlayedFleet) -
     assert [each["node"] for each in told(fleet) if each["event"] == "finding"] == ["n1", "n2"]
 
 
+def test_what_was_told_long_ago_is_forgotten_and_not_told_again(fleet: PlayedFleet) -> None:
+    """But for evidence that is open, a drain that Slurm still shows, and what came after."""
+    fleet.wrong("n1")
+    fleet.wrong("n2")
+    fleet.slow_twice("n3")
+    act(fleet)
+    fleet.clear("n1")
+    fleet.clear("n3")
+    act(fleet)
+    before = len(told(fleet))
+    with fleet.ledger() as ledger, ledger.transaction():
+        for table, column in (
+            ("action", "at"),
+            ("action", "seen"),
+            ("event", "at"),
+            ("check_run", "known"),
+            ("check_run", "began"),
+        ):
+            ledger.write(f"UPDATE {table} SET {column} = {column} - 100 * 86400")
+    fleet.wrong("n4")
+    for _ in range(2):
+        act(fleet)
+    assert [each["node"] for each in told(fleet)[before:]] == ["n4", "n4"]
+    with fleet.ledger() as ledger:
+        left = ledger.rows("SELECT kind, node FROM event WHERE at < ? ORDER BY kind", time.time() - 86400)
+    assert [tuple(row) for row in left] == [("drain", "n2"), ("finding", "n2")]
+
+
 def test_two_systems_in_one_ledger(fleet: PlayedFleet) -> None:
     """Each program is told of its own system's nodes, and once."""
     other = replace(fleet.options, policy=replace(fleet.policy, system="other"))
