@@ -74,7 +74,6 @@ MISTAKES: list[tuple[tuple[str, ...], list[str], str]] = [
     (("nearfar-contention",), ["--layout="], "--layout= needs a value"),
     (SAXPY, ["--bytes=5KiB"], "--bytes needs one size in whole pages"),
     (SAXPY, ["--binding=gpu,gpu"], "--binding: 'gpu' is there twice"),
-    (SAXPY, ["--threads=0"], "--threads needs a number from 1"),
     (KERNELS, ["g0"], "'g0' is no subject: g0.n1 is GPU 0 with operands on NUMA node 1"),
     (KERNELS, ["g0.n0/gemm"], "there is no kernel 'gemm'"),
     (KERNELS, ["--device=host", "g0.n0"], "'g0.n0' is no subject of --device host"),
