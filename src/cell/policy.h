@@ -25,10 +25,10 @@ struct Policy {
     double warm_up_seconds = 0.3;
     double latch_seconds = 2.0;      // a latch that is not opened by then opens itself
     double hang_seconds = 30.0;      // a cell that takes longer hangs
-    Aspect aspect = Aspect::rates;  // of cells that do not say it themselves
-    int tail = 1000;                   // transfers of a tail
-    std::vector<std::size_t> sizes;    // in bytes, ascending: those of a cell that is measured at sizes
-    bool at_a_size = false;            // what each copy costs to start is part of its rate
+    Aspect aspect = Aspect::rates;   // of cells that do not say it themselves
+    int tail = 1000;                 // transfers of a tail
+    std::vector<std::size_t> sizes;  // in bytes, ascending: those of a cell that is measured at sizes
+    bool at_a_size = false;          // what each copy costs to start is part of its rate
     bool even_if_busy = false;       // measure GPUs that other processes use
     bool each_alone = false;         // nothing in company: a process ended while several cells were measured
     bool quick = false;              // pairs of GPUs together, few samples, suspects once more

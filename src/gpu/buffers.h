@@ -31,7 +31,7 @@ struct BufferKey {
     bool written;    // the destination of a flow
     bool pageable;
     bool huge;
-    bool on_gpus;  // of a flow that stays on GPUs
+    bool on_gpus;   // of a flow that stays on GPUs
     bool at_sizes;  // of a cell that is measured at sizes
     int ordinal;
     bool operator<(const BufferKey& other) const;

@@ -70,7 +70,8 @@ void leave_out_repeated(std::vector<Cell>& cells) {
 void read_aspect(Aspect aspect, const std::string& value, const std::string& name, Policy& policy) {
     if (aspect == Aspect::sizes) {
         const std::vector<std::size_t> sizes = parse_sizes(value, name);
-        if (!policy.sizes.empty() && policy.sizes != sizes) throw WrongUse(name + ": all cells of a run are measured at the same sizes");
+        if (!policy.sizes.empty() && policy.sizes != sizes)
+            throw WrongUse(name + ": all cells of a run are measured at the same sizes");
         policy.sizes = sizes;
     } else if (aspect == Aspect::tail) {
         if (!value.empty()) policy.tail = whole_value(name, value, 1, most_tail);

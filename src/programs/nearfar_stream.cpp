@@ -2,8 +2,9 @@
 #include <algorithm>
 
 #include "cell/matrix.h"
-#include "core/clock.h"
 #include "core/error.h"
+#include "core/suspension.h"
+#include "engine/rounds.h"
 #include "kernels/gpu_stream/gpu_stream.h"
 #include "kernels/stream/stream_bench.h"
 #include "supervisor/program.h"
@@ -59,20 +60,16 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
         std::stable_partition(of_cores.begin(), of_cores.end(), [](const Cell& cell) { return !is_of_gpus(cell); });
     const std::vector<Cell> of_gpus(first_of_gpus, of_cores.end());
     of_cores.erase(first_of_gpus, of_cores.end());
-    if (of_gpus.empty()) {
-        StreamBench(node, line.policy).measure(of_cores, measurement.session, measurement.progress);
-        return measurement.end();
+    StreamBench cores(node, line.policy);
+    cores.prepare(of_cores, measurement.session, measurement.progress);
+    const auto of_core = [&](const Cell& cell, double seconds) { return cores.measure(cell, seconds); };
+    if (!of_gpus.empty()) {
+        measurement.progress({0, 0, told::set_up, {}});
+        return measure_gpu_stream(line, node, of_gpus, {of_cores, of_core}, measurement);
     }
-    const double begin = now();
-    CommandLine rest = line;
-    if (!of_cores.empty()) {
-        Policy policy = line.policy;
-        policy.budget *= static_cast<double>(of_cores.size()) / static_cast<double>(cells.size());
-        StreamBench(node, policy).measure(of_cores, measurement.session, measurement.progress);
-        if (line.policy.budget > 0) rest.policy.budget = std::max(1e-3, line.policy.budget - (now() - begin));
-    }
-    measurement.progress({0, 0, told::set_up, {}});
-    measure_gpu_stream(rest, node, of_gpus, measurement);
+    measure_in_rounds(of_cores, line.policy, running_time(), measurement.session, measurement.progress,
+                      [&](const Cell& cell, double seconds, int) { return of_core(cell, seconds); });
+    measurement.end();
 }
 
 }  // namespace

@@ -61,8 +61,8 @@ def test_a_suspended_run_goes_on(emulated: Emulated, program: str) -> None:
     output, errors = child.communicate(timeout=60)
     document = valid(Ended(child.returncode, output, errors))
     assert child.returncode == 0 and not document["failed"] + document["skipped"], errors
-    (note,) = document["notes"]
-    assert note["code"] == "suspended" and " 4 s" in note["reason"]
+    # On a busy machine the supervisor may stand still once more, for a second or two.
+    assert any(note["code"] == "suspended" and " 4 s" in note["reason"] for note in document["notes"]), document["notes"]
     slowest = min((flow["rate"]["median"] for each in document["results"] for flow in each.get("flows", [])), default=1)
     assert slowest > 0.2, "the sample that was cut is left out"
 

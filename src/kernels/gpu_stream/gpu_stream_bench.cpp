@@ -50,11 +50,13 @@ void GpuStreamBench::set_up(GpuStreamMemory& memory, Session& session) {
     watch_.begin(gpus_of(cells_));
 }
 
-void GpuStreamBench::measure(Session& session, const Progress& progress, const std::function<void()>& end) {
+void GpuStreamBench::measure(const CoreCells& of_cores, Session& session, const Progress& progress,
+                             const std::function<void()>& end) {
     GpuStreamMemory memory(node_, gpus_);
     PeerAccess peers(gpus_);
     set_up(memory, session);
     const auto alone = [&](const Cell& cell, double seconds, int) {
+        if (cell.flows[0].is_stream_flow()) return of_cores.measure(cell, seconds);
         try {
             for (const Flow& flow : cell.flows) require_gpus(flow, gpus_);
             lost_.require_process();
@@ -68,7 +70,9 @@ void GpuStreamBench::measure(Session& session, const Progress& progress, const s
         session.gpus_under_load = watch_.seen(gpus_of(cells_));
         progress(step);
     };
-    measure_in_rounds(cells_, policy_, running_time(), session, noting, alone);
+    std::vector<Cell> all = of_cores.cells;
+    all.insert(all.end(), cells_.begin(), cells_.end());
+    measure_in_rounds(all, policy_, running_time(), session, noting, alone);
     session.gpus_under_load = watch_.seen(gpus_of(cells_));
     end();
 }

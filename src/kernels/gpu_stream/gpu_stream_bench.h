@@ -12,6 +12,7 @@
 #include "gpu/load_watch.h"
 #include "gpu/lost_gpu.h"
 #include "gpu/peer_access.h"
+#include "kernels/gpu_stream/gpu_stream.h"
 #include "kernels/gpu_stream/gpu_stream_arrays.h"
 #include "kernels/gpu_stream/gpu_stream_series.h"
 #include "node/node.h"
@@ -26,8 +27,8 @@ public:
 
     const std::vector<GpuDevice>& gpus() const { return gpus_; }
 
-    // Measures the cells in rounds into `session`. `end` is called when all were, before anything is taken down.
-    void measure(Session& session, const Progress& progress, const std::function<void()>& end);
+    // Measures the cells, and those of cores, in rounds into `session`. `end` is called when all were, before anything is taken down.
+    void measure(const CoreCells& of_cores, Session& session, const Progress& progress, const std::function<void()>& end);
 
 private:
     const Node& node_;

@@ -18,7 +18,7 @@ std::vector<int> merged(const std::vector<std::vector<int>>& sets) {
 
 }  // namespace
 
-CellResult StreamBench::measure_cell(const Cell& cell, double seconds) {
+std::vector<CellResult> StreamBench::measure(const Cell& cell, double seconds) {
     CellResult result;
     result.quantity = "stream";
     result.method = "windowed";
@@ -48,10 +48,10 @@ CellResult StreamBench::measure_cell(const Cell& cell, double seconds) {
     result.visits = {{outcome.begin, outcome.end, outcome.total.n()}};
     const Verified verified = checked.all_verified();
     if (verified.bytes > 0) result.verified = verified;
-    return result;
+    return {std::move(result)};
 }
 
-void StreamBench::measure(const std::vector<Cell>& cells, Session& session, const Progress& progress) {
+void StreamBench::prepare(const std::vector<Cell>& cells, Session& session, const Progress& progress) {
     const double begin = now();
     if (!cells.empty()) progress({0, cells.size(), "set-up", {}});
     for (const Cell& cell : cells) {
@@ -64,9 +64,6 @@ void StreamBench::measure(const std::vector<Cell>& cells, Session& session, cons
         }
     }
     session.setup_seconds["host_memory"] = now() - begin;
-    measure_in_rounds(cells, policy_, running_time(), session, progress, [this](const Cell& cell, double seconds, int) {
-        return std::vector<CellResult>{measure_cell(cell, seconds)};
-    });
 }
 
 }  // namespace nearfar

@@ -17,14 +17,14 @@ class StreamBench {
 public:
     StreamBench(const Node& node, const Policy& policy) : policy_(policy), movers_(node) {}
 
-    // Measures the cells in rounds into `session`.
-    void measure(const std::vector<Cell>& cells, Session& session, const Progress& progress);
+    // Memory for these cells; what cannot be had is told when its cell is measured.
+    void prepare(const std::vector<Cell>& cells, Session& session, const Progress& progress);
+    // One visit. Throws Prevented or Failure.
+    std::vector<CellResult> measure(const Cell& cell, double seconds);
 
 private:
     const Policy& policy_;
     StreamMovers movers_;
-
-    CellResult measure_cell(const Cell& cell, double seconds);
 };
 
 }  // namespace nearfar
