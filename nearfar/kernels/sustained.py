@@ -12,6 +12,7 @@ from typing import Any
 from nearfar.base import Finding
 from nearfar.measurement import (
     HARDWARE_THROTTLES,
+    SUSTAINED_RATE,
     Conditions,
     Document,
     GpuState,
@@ -25,7 +26,7 @@ from nearfar.topology import LOCAL_CLASS
 
 from . import messages
 
-QUANTITY = "kernel.sustained.rate"
+QUANTITY = SUSTAINED_RATE
 #: The item of the finding that is the answer.
 PRODUCTS = "products"
 #: The power limit, where a product at full load normally runs.

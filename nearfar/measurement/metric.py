@@ -29,6 +29,9 @@ TIME_UNITS = ("us", "ns", "ms", "s")
 MADE_OF_OTHERS = (RATIO, TASK, SIZE, TAIL)
 #: Those of which a node may be accepted without a reference, and that have no history: they explain.
 EXPLAINING = (RATIO, TAIL)
+#: The rate of each GPU at full load (``burn_check``), whose answer is that every product was right: it is judged once a reference is tuned,
+#: and a node may be accepted before.
+SUSTAINED_RATE = "kernel.sustained.rate"
 
 
 def program_subject(name: str) -> str:

@@ -247,10 +247,10 @@ def _reframe(request: Request, system: System, folder: Path, progress: RunProgre
 
 
 def _prepare_the_end() -> None:
-    """Load what the end of a run needs while ReFrame starts and nothing is measured yet."""
+    """Load what the page needs while ReFrame starts and nothing is measured yet. Not polars: once it is loaded, an interrupt no longer ends
+    the waiting for a child at once."""
     from nearfar import report
 
-    history.no_polars()
     report.prepare()
 
 

@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, Finding, Message
-from nearfar.measurement import CELL_QUANTITIES, EXPLAINING, RATIO_UNIT, AnyMetric, SubjectMetric, consistency
+from nearfar.measurement import (
+    CELL_QUANTITIES,
+    EXPLAINING,
+    RATIO_UNIT,
+    SUSTAINED_RATE,
+    AnyMetric,
+    SubjectMetric,
+    consistency,
+)
 from nearfar.topology import LOCAL_CLASS, Node
 from nearfar.verdict.references import Reference, figure, with_unit
 
@@ -51,7 +59,7 @@ def by_reference(
         # Derived figures, and parts of 1, explain; the figures that they are derived from are judged. No more runs give a limit to
         # a figure that differs among healthy nodes by more than a fault would change it.
         explains = (
-            metric.quantity in EXPLAINING
+            metric.quantity in (*EXPLAINING, SUSTAINED_RATE)
             or metric.unit == RATIO_UNIT
             or (reference is not None and reference.origin == "tuned")
         )

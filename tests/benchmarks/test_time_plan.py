@@ -36,7 +36,7 @@ def test_the_sets_are_those_of_the_program() -> None:
 @pytest.mark.parametrize("alone", [False, True])
 def test_every_check_and_cell_is_counted(alone: bool) -> None:
     parts = list(time_plan.plan(EIGHT, alone))
-    assert len({part.check for part in parts}) == 13
+    assert len({part.check for part in parts}) == 14
     assert sum(part.cells for part in parts if part.kind == "pairs, one way" and part.check == "peer_check") == 112
     assert all(part.seconds > 0 for part in parts if part.cells)
 

@@ -62,7 +62,9 @@ def test_a_suspended_run_goes_on(emulated: Emulated, program: str) -> None:
     document = valid(Ended(child.returncode, output, errors))
     assert child.returncode == 0 and not document["failed"] + document["skipped"], errors
     # On a busy machine the supervisor may stand still once more, for a second or two.
-    assert any(note["code"] == "suspended" and " 4 s" in note["reason"] for note in document["notes"]), document["notes"]
+    assert any(note["code"] == "suspended" and " 4 s" in note["reason"] for note in document["notes"]), document[
+        "notes"
+    ]
     slowest = min((flow["rate"]["median"] for each in document["results"] for flow in each.get("flows", [])), default=1)
     assert slowest > 0.2, "the sample that was cut is left out"
 

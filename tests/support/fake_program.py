@@ -228,6 +228,9 @@ def main() -> int:
     runs = len(list(Path().glob("ran-*"))) + 1
     Path(f"ran-{runs}").touch()
     case = in_look(os.environ.get("FAKE_CASE", "good"), runs)
+    if case == "endless":
+        Path("hung").touch()
+        time.sleep(60)
     if case == "own_watchdog":
         made = document([])
         made["failed"].append({"cell": "n0:g2", "reason": "GPU 2: no progress within 5 s", "code": "hang"})
