@@ -6,14 +6,14 @@ elsewhere, each check runs its program itself.
 
 import contextlib
 import functools
-import json
 import os
 from pathlib import Path
 
+import reframe.core.runtime as rt
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function
 
-from nearfar import question
+from nearfar import measurement, question
 from nearfar.base import NearfarError, node_lock, supervise, write_atomically
 
 from .node_run import node_run
@@ -62,12 +62,19 @@ class measured_together(node_run):
 
     @functools.cached_property
     def document(self):
-        """The JSON objects that the program printed; None where they are none."""
+        """The program's document; None where it left none."""
         try:
-            raw = json.loads(Path(self.stagedir, str(self.stdout)).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
+            return measurement.load(Path(self.stagedir, str(self.stdout)))
+        except NearfarError:
             return None
-        return raw if isinstance(raw, dict) else None
+
+    def has_answered(self, lines, cells):
+        """Whether it measured all of these lines, so that nothing else has to: where it broke off for the sake of a GPU, cells without one
+        are still to be measured."""
+        if not lines or not {*lines} <= {*self.lines} or self.document is None or rt.runtime().current_run > 0:
+            return False
+        broken = any(not entry.cell for entry in (*self.document.failed, *self.document.skipped))
+        return not broken or any(cell.gpus for cell in cells)
 
 
 def lines_of(check, cells):

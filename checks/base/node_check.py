@@ -166,13 +166,12 @@ class node_check(node_run):
         together = getattr(self, "together", None)
         asked = measured_together.lines_of(self.question, self.asked)
         own_options = self.program_options() != list(self.question.options)
-        if together is None or own_options or not together.lines or not {*asked} <= {*together.lines}:
+        if together is None or own_options or not together.has_answered(asked, self.asked):
             return False
         self.measured_by = together
-        if together.document is not None:
-            aspect = self.question.asks.partition("=")[0]
-            own = measurement.part(together.document, set(self.asked), "" if aspect == "visits" else aspect)
-            write_atomically(Path(self.stagedir, case_files.FIRST), json.dumps(own))
+        aspect = self.question.asks.partition("=")[0]
+        own = measurement.part(together.document.raw, set(self.asked), "" if aspect == "visits" else aspect)
+        write_atomically(Path(self.stagedir, case_files.FIRST), json.dumps(own))
         return True
 
     def plan_looks(self, cells):

@@ -90,10 +90,14 @@ def main(arguments: Sequence[str], afterwards: Afterwards | None = None) -> int:
     parser.usage = "%(prog)s --limit SECONDS [--wait SECONDS] -- PROGRAM [ARGUMENT...]"
     at = arguments.index("--") if "--" in arguments[:-1] else parser.error("no program after --")
     given = parser.parse_args(arguments[:at])
-    # A scheduler's termination ends the program's group too: it has a session of its own.
+    return interruptible(lambda: supervise(arguments[at + 1 :], given.limit, given.wait, afterwards))
+
+
+def interruptible(body: Callable[[], int]) -> int:
+    """The exit code of ``body``; a scheduler's termination ends its program's group too, which has a session of its own."""
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        return supervise(arguments[at + 1 :], given.limit, given.wait, afterwards)
+        return body()
     except NearfarError as error:
         print(f"nearfar: {error}", file=sys.stderr)
         return error.exit_code

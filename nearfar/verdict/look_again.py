@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NearfarError, node_lock, process, supervise, utc_text, write_atomically
+from nearfar.base import node_lock, process, supervise, utc_text, write_atomically
 from nearfar.cells import Cell
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, SubjectMetric, subject_key
 
@@ -111,13 +111,13 @@ def main(arguments: Sequence[str]) -> int:
     if arguments[1] != "--first":
         return supervise.main(arguments[1:], afterwards)
     at = arguments.index("--")
-    try:
+
+    def after_another() -> int:
         with node_lock.held(float(arguments[at - 1])):
             afterwards(arguments[at + 1 :], Path(arguments[2]).read_text(encoding="utf-8"))
-    except NearfarError as error:
-        print(f"nearfar: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
+        return 0
+
+    return supervise.interruptible(after_another)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ std::vector<std::string> SickGpus::part(const std::vector<std::string>& unanswer
     if (one_at_a_time_) {
         std::set<int> wanted;
         for (const std::string& subject : unanswered) wanted.merge(gpus_in(subject));
+        wanted_.insert(wanted.begin(), wanted.end());
         const auto next = std::find_if(wanted.begin(), wanted.end(), [this](int gpu) { return set_up_.count(gpu) == 0; });
         if (next != wanted.end()) {
             alone_ = *next;
@@ -46,6 +47,11 @@ std::vector<std::string> SickGpus::part(const std::vector<std::string>& unanswer
     for (const std::string& subject : unanswered)
         if (!has_hung(subject)) fresh.push_back(subject);
     return fresh.empty() && !unanswered.empty() ? std::vector<std::string>{unanswered.front()} : fresh;
+}
+
+bool SickGpus::all_refuse() const {
+    constexpr std::size_t enough = 4;
+    return set_up_.empty() && refused_.size() > 1 && refused_.size() >= std::min(enough, wanted_.size());
 }
 
 std::set<int> SickGpus::hung(const std::string& subject) {

@@ -27,8 +27,8 @@ public:
     // The GPU's set-up by itself has ended, or has died.
     void is_set_up() { set_up_.insert(alone_); }
     void is_not_set_up() { refused_.insert(alone_); }
-    // None of several could be set up by itself: it is not the GPUs.
-    bool all_refuse() const { return set_up_.empty() && refused_.size() > 1; }
+    // None of several could be set up by itself, of many not one of the first four: it is not the GPUs.
+    bool all_refuse() const;
 
     // A subject hung; returns the GPUs of it that have hung more than once, and more often than its others.
     std::set<int> hung(const std::string& subject);
@@ -45,6 +45,7 @@ private:
     int alone_ = -1;
     std::set<int> set_up_;
     std::set<int> refused_;
+    std::set<int> wanted_;  // by all subjects so far
 };
 
 // The subjects that need all of these GPUs.

@@ -6,6 +6,7 @@ directory is on a local disk, where flock and SQLite hold.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -192,9 +193,10 @@ def _begin_anew(place: Path, tables: Mapping[str, Any], export: str) -> None:
                     with Ledger.open(place) as old:
                         old.write("VACUUM INTO ?", str(kept))
                 except CouldNotJudge:  # damaged, or another version's
-                    (place / FILE).rename(kept)
-                    for end in ("-wal", "-shm", "-journal"):
-                        (place / f"{FILE}{end}").unlink(missing_ok=True)
+                    for end in ("-wal", "-journal", ""):  # what is in a log belongs to the file
+                        with contextlib.suppress(FileNotFoundError):
+                            (place / f"{FILE}{end}").rename(f"{kept}{end}")
+                    (place / f"{FILE}-shm").unlink(missing_ok=True)
             with Ledger.open(place) as here:
                 here.replace(new)
     except (CouldNotJudge, AttributeError, TypeError, OSError) as error:

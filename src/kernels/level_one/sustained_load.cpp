@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/interrupt.h"
+#include "core/suspension.h"
 #include "gpu/event_time.h"
 #include "kernels/gpu_compute/level_one_kernels.h"
 #include "kernels/gpu_compute/product_check.h"
@@ -81,11 +82,11 @@ void SustainedLoad::run(double begin, double seconds) {
     unsigned long long right = 0;
     for (std::uint64_t batch = 1, kept = 0;; ++batch) {
         // One more is always queued behind the one that is waited for.
-        const bool goes_on = now() < begin + seconds && !interrupted();
+        const bool goes_on = running_time() < begin + seconds && !interrupted();
         if (goes_on) queue_batch(batch + 1);
         look(second);
         while (!has_happened(end_of(batch))) sleep_until(now() + between_looks);
-        last_progress_ = now();
+        last_progress_ = running_time();
         second.at = last_progress_ - begin;
         second.seconds += seconds_between(end_of(batch - 1), end_of(batch));
         second.products += products_;

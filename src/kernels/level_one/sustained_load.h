@@ -40,10 +40,10 @@ public:
     SustainedLoad(const SustainedLoad&) = delete;
     SustainedLoad& operator=(const SustainedLoad&) = delete;
 
-    // Until so many seconds from `begin` on are over, or an interrupt.
+    // Until so many seconds from `begin` on (of running_time()) are over, or an interrupt.
     void run(double begin, double seconds);
 
-    // From any thread: what is known so far, and when a batch of products last ended, on CLOCK_MONOTONIC.
+    // From any thread: what is known so far, and when a batch of products last ended, in running_time().
     std::vector<SustainedSecond> series() const;
     double last_progress() const { return last_progress_; }
 

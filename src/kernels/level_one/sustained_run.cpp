@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/interrupt.h"
+#include "core/suspension.h"
 #include "core/trouble.h"
 #include "gpu/document_gpus.h"
 #include "gpu/lost_gpu.h"
@@ -115,7 +116,8 @@ public:
 
     // Returns whether all threads have ended: one that hangs in the driver never does.
     bool run() {
-        const double begin = now();
+        const double begin = running_time();
+        tell_progress(1);
         for (const auto& each : loads_) {
             if (each->ended) continue;
             const Message refused = trouble_of([&, loaded = each.get()] {
@@ -129,12 +131,12 @@ public:
             each->ended = true;
         }
         const auto goes_on = [&](const auto& each) {
-            return !each->ended && now() - std::max(each->load->last_progress(), begin) <= options_.hang_seconds;
+            return !each->ended && running_time() - std::max(each->load->last_progress(), begin) <= options_.hang_seconds;
         };
         for (double told = begin; std::any_of(loads_.begin(), loads_.end(), goes_on);) {
             sleep_until(now() + between_looks);
-            if (now() - told < 1) continue;
-            told = now();
+            if (running_time() - told < 1) continue;
+            told = running_time();
             tell_progress(told - begin);
         }
         bool all_ended = true;
@@ -205,7 +207,7 @@ private:
             if (!each->series().empty()) teller_.so_far(each->text(), {item(*each)});
         }
         const auto all = static_cast<std::size_t>(options_.sustain);
-        const std::size_t second = std::min(static_cast<std::size_t>(seconds), all) - 1;
+        const std::size_t second = std::clamp(static_cast<std::size_t>(seconds), std::size_t{1}, all) - 1;
         teller_.under_way(second, all, 2 * options_.hang_seconds, "seconds at full load", under_way);
     }
 };
@@ -245,14 +247,23 @@ void run_sustained(const KernelsOptions& options, ProgramRun run, Teller& teller
     for (const NotMeasured& each : absent) teller.failed(each);
     if (texts.empty()) teller.skipped({"", "missing_library", "this node has no NVIDIA GPU on its PCI bus"});
     if (wanted.empty()) return;
-    auto sustained = std::make_unique<Sustained>(options, node, teller);
-    run.driver = sustained->driver();
-    sustained->open(wanted);
-    run.libraries = opened_libraries();
-    teller.node(run, node, sustained->shown());
-    const bool all_ended = sustained->run();
-    sustained->tell_results(all_ended);
-    if (!all_ended) static_cast<void>(sustained.release());  // what hangs uses it
+    // A process before this one died under load, and which GPU it was is not known: each is loaded by itself.
+    std::vector<std::vector<int>> together{wanted};
+    if (rest != nullptr) {
+        together.clear();
+        for (const int gpu : wanted) together.push_back({gpu});
+    }
+    for (const std::vector<int>& gpus : together) {
+        auto sustained = std::make_unique<Sustained>(options, node, teller);
+        run.driver = sustained->driver();
+        sustained->open(gpus);
+        run.libraries = opened_libraries();
+        teller.node(run, node, sustained->shown());
+        const bool all_ended = sustained->run();
+        sustained->tell_results(all_ended);
+        if (!all_ended) static_cast<void>(sustained.release());  // what hangs uses it
+        if (interrupted()) break;
+    }
     teller.under_way(0, 0, options.hang_seconds, "tear-down");
 }
 
