@@ -41,7 +41,7 @@ VISITS = {"host": 3, "peer": 2, "many": 3, "staged": 3, "stream": 5, "shared": 3
 #: Set-up and end of a process: itself, for each GPU of the node, for each GPU of its cells, and for the tasks on each.
 PROCESS, EACH_GPU, CONTEXT, TASKS = 0.25, 0.15, 0.09, 0.45
 #: Seconds of ReFrame and the pack for all checks; of the ranks of `nearfar-kernels saxpy` beside each GPU's set-up.
-PACK, SAXPY = 5.0, 1.5
+PACK, SAXPY = 3.5, 1.5
 #: The rates of three matrix products at today's size. GPUs are taken to be side by side.
 GEMM = 1.6
 #: The ranks of mpi_check, and three figures of a pair in nine windows each.

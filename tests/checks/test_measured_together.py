@@ -107,6 +107,21 @@ def test_what_lies_beyond_its_bound_is_measured_again_by_its_check_alone(machine
     assert json.loads((node / "latency_check/verdict.json").read_text())["verdict"] == "not judged"
 
 
+def test_a_shared_run_that_breaks_off_leaves_each_check_its_own(machine: Machine) -> None:
+    program = machine.folder / "bin/nearfar-copy"
+    whole = program.read_text()
+    program.write_text(
+        whole.replace(
+            "exec ", f'[ -e {machine.folder}/broke ] || {{ touch {machine.folder}/broke; echo "{{}}"; exit 1; }}\nexec '
+        )
+    )
+    node = machine.validate("host_device_check", "latency_check")
+    program.write_text(whole)
+    starts = [line for line in machine.starts() if "look-cells" not in line]
+    assert len(starts) == 3 and "--latency" in starts[2], starts
+    assert document(node, "latency_check")["results"] and document(node, "host_device_check")["results"]
+
+
 def test_a_check_alone_asks_for_its_own_cells(machine: Machine) -> None:
     node = machine.validate("host_device_check")
     (start,) = [line for line in machine.starts() if "look-cells" not in line]

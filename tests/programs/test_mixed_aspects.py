@@ -41,6 +41,14 @@ def test_each_check_finds_its_own_part(emulated: Emulated, tmp_path: Path) -> No
     assert [r.bytes for r in found["sizes"].results] == [1024 << power for power in range(13)]
     assert found["sizes"].raw["curves"] and "curves" not in found[""].raw
     assert not found[""].failed, "what failed was no rate"
+    notes = [
+        {"cell": "n0:g0", "aspect": "tail", "code": "hung_once", "reason": "r"},
+        {"cell": "", "code": "suspended", "reason": "r"},
+    ]
+    assert (
+        part(raw | {"notes": notes}, asked, "")["notes"] == notes[1:]
+        and part(raw | {"notes": notes}, asked, "tail")["notes"] == notes
+    )
     # The whole document's figures are the rates: sizes are another aspect of the same cell.
     assert {m.name: m.value for m in metrics(document)}["sole.n0_g0"] == metrics(found[""])[0].value
     visits = {str(r["cell"]): len(r["visits"]) for r in part(raw, asked, "")["results"]}

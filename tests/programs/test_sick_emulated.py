@@ -41,13 +41,20 @@ def tree_of(pid: int) -> list[int]:
     return [pid, *(each for child in children for each in tree_of(int(child)))]
 
 
-@pytest.mark.parametrize("program", ["copy", "kernels"])
+@pytest.mark.parametrize("program", ["copy", "kernels", "sustained"])
 def test_a_suspended_run_goes_on(emulated: Emulated, program: str) -> None:
     words = {
         "copy": ["n0:g0", "g0:n0", "n0:g0/x2", "n0:g0+g0:n0"],
         "kernels": ["g0.n0/triad", "--size=paper", "--visits=8"],
+        "sustained": ["--sustain=4", "--size=small"],
     }[program]
-    command = [str(emulated.programs / f"emulated-{program}"), "--json", "--timeout", "2", *words]
+    command = [
+        str(emulated.programs / f"emulated-{'copy' if program == 'copy' else 'kernels'}"),
+        "--json",
+        "--timeout",
+        "2",
+        *words,
+    ]
     child = subprocess.Popen(
         command, env=emulated.environment(1), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -78,6 +85,15 @@ def test_a_gpu_that_dies_in_set_up_has_a_name(emulated: Emulated, call: str, kin
     assert all(entry["reason"].startswith(SICK) for entry in document["failed"])
     assert {entry["code"] for entry in document["failed"]} == {"hang" if kind == "hang" else "error"}
     assert subjects(document) == {"n0:g0", "g2:g0"}
+
+
+def test_two_sick_gpus_before_healthy_ones_have_names(emulated: Emulated) -> None:
+    faults = "fault=cudaMalloc@0:1:abort,fault=cudaMalloc@1:1:abort"
+    document = valid(
+        emulated.run("--json", "--timeout", "2", "n0:g0", "n0:g1", "n0:g2", "n0:g3", gpus=4, settings=faults)
+    )
+    assert [(entry["cell"], entry["reason"][:2]) for entry in document["failed"]] == [("n0:g0", "g0"), ("n0:g1", "g1")]
+    assert subjects(document) == {"n0:g2", "n0:g3"}
 
 
 @pytest.mark.parametrize(
