@@ -158,7 +158,7 @@ public:
             const std::string name = each->text() + " (" + device(*each).on_bus.pci + ")";
             const Series series = each->series();
             if (const std::string wrong = wrong_words(series); !wrong.empty())
-                teller_.failed({each->text(), "wrong_data", name + ": " + wrong});
+                teller_.failed({each->text(), "wrong_data", std::string(name).append(": ").append(wrong)});
             if (!each->ended)
                 teller_.failed({each->text(), "hang",
                                 name + ": no product completed for " + formatted("%g s", options_.hang_seconds) + ", in second " +
@@ -261,7 +261,8 @@ void run_sustained(const KernelsOptions& options, ProgramRun run, Teller& teller
         teller.node(run, node, sustained->shown());
         const bool all_ended = sustained->run();
         sustained->tell_results(all_ended);
-        if (!all_ended) static_cast<void>(sustained.release());  // what hangs uses it
+        if (!all_ended) [[maybe_unused]]
+            Sustained* const kept = sustained.release();  // what hangs uses it
         if (interrupted()) break;
     }
     teller.under_way(0, 0, options.hang_seconds, "tear-down");
