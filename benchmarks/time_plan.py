@@ -150,7 +150,7 @@ def plan(node: Node, alone: bool) -> Iterator[Part]:
         cells = [cell for cell in asked.cells(node)[0] if isinstance(cell, Cell)]
         if not cells:
             continue
-        aspect = (asked.asks or "").partition("=")[0].replace("visits", "")
+        aspect = asked.aspect
         before = measured.get(asked.program, set())
         flows = [flow for cell in cells for flow in cell.flows]
         used, shared = ({gpu for flow in flows if flow.tasks >= tasks for gpu in flow.gpus} for tasks in (1, 2))

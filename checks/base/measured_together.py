@@ -14,7 +14,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function
 
 from nearfar import measurement, question
-from nearfar.base import NearfarError, node_lock, supervise, write_atomically
+from nearfar.base import NearfarError, node_lock, write_atomically
 
 from .node_run import node_run
 
@@ -39,7 +39,7 @@ class measured_together(node_run):
             if sum(map(bool, asked.values())) < 2:
                 return
             lines = tuple(dict.fromkeys(line for lines in asked.values() for line in lines))
-            limit, wait = self.program_limit + self.cell_limit * len(lines) + supervise.LAST_RESORT, node_lock.wait()
+            limit, wait = self.limit_for(lines), node_lock.wait()
             cells = Path(self.stagedir, "cells.txt")
             write_atomically(cells, "".join(f"{line}\n" for line in lines))
             program = self.program_command("--cells", str(cells), "--json", "--absent-fails")
@@ -53,7 +53,7 @@ class measured_together(node_run):
         """Whether a question is for its program, and its partition has what the question asks for."""
         partition = self.partition
         fits = check.fits(self.current_system.name, partition.name, partition.features)
-        return check.program == self.program and check.asks is not None and fits
+        return fits and check.shared_run is not None and check.program == self.program
 
     @sanity_function
     def ran(self):

@@ -20,7 +20,7 @@ from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
 from nearfar import history, measurement, topology, verdict
-from nearfar.base import NearfarError, node_lock, places, supervise, utc_text, write_atomically
+from nearfar.base import NearfarError, node_lock, places, utc_text, write_atomically
 from nearfar.cells import Cell
 from nearfar.question import messages
 from nearfar.site import gpu_count, must_exist, topology_diff
@@ -129,7 +129,7 @@ class node_check(node_run):
 
     @run_before("run")
     def set_executable(self):
-        limit = self.program_limit + self.cell_limit * len(self.asked) + supervise.LAST_RESORT
+        limit = self.limit_for(self.asked)
         with self.users_errors():
             wait = 0 if self.partition.modelled else node_lock.wait()
         self.time_limit = wait + limit + 30
@@ -164,13 +164,12 @@ class node_check(node_run):
     def take_own_part(self):
         """Take what one run measured for this check among others; returns whether it measured all that is asked here."""
         together = getattr(self, "together", None)
-        asked = measured_together.lines_of(self.question, self.asked)
-        own_options = self.program_options() != list(self.question.options)
-        if together is None or own_options or not together.has_answered(asked, self.asked):
+        if together is None or self.program_options() != list(self.question.options):
+            return False
+        if not together.has_answered(measured_together.lines_of(self.question, self.asked), self.asked):
             return False
         self.measured_by = together
-        aspect = self.question.asks.partition("=")[0]
-        own = measurement.part(together.document.raw, set(self.asked), "" if aspect == "visits" else aspect)
+        own = measurement.part(together.document.raw, set(self.asked), self.question.aspect)
         write_atomically(Path(self.stagedir, case_files.FIRST), json.dumps(own))
         return True
 

@@ -11,7 +11,7 @@ import reframe as rfm
 from reframe.core.builtins import fixture, run_after, variable
 
 from nearfar import history
-from nearfar.base import places
+from nearfar.base import places, supervise
 from nearfar.site import expectations, systems
 from nearfar.topology import inventory
 from nearfar.verdict import references
@@ -34,7 +34,8 @@ def load_polars():
 class node_run(rfm.RunOnlyRegressionTest, pin_prefix=True):
     """One run of a program on one node."""
 
-    #: Seconds after which the program is ended with all that it started; it is tried once more.
+    #: Seconds that a healthy node may take, beside those of the cells. The program keeps its own deadlines; much later it is ended with all
+    #: that it started.
     #:
     #: :type: float
     #: :default: ``60.0``
@@ -102,6 +103,10 @@ class node_run(rfm.RunOnlyRegressionTest, pin_prefix=True):
         """What reads the history takes half a second to load, and the program has just begun to set itself up."""
         if self.executable != "true":
             load_polars()
+
+    def limit_for(self, cells):
+        """Seconds after which a program that was asked for these cells is ended."""
+        return self.program_limit + self.cell_limit * len(cells) + supervise.LAST_RESORT
 
     def start_python(self, *words):
         """Let the job run a module of this Python."""

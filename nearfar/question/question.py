@@ -124,6 +124,19 @@ class Question:
         return "=".join([_ASKED[self.options[0]], *self.options[1:]]) if self.options else ""
 
     @property
+    def aspect(self) -> str:
+        """What of its cells is measured in that file: ``latency``, ``tail``, ``sizes``; empty: their rates."""
+        word = (self.asks or "").partition("=")[0]
+        return "" if word == "visits" else word
+
+    @property
+    def shared_run(self) -> str | None:
+        """The run of ``SHARED_RUNS`` that can measure for it; None: none can."""
+        return next(
+            (name for name, program in SHARED_RUNS.items() if program == self.program and self.asks is not None), None
+        )
+
+    @property
     def has_figures(self) -> bool:
         """Whether it has figures; else its findings are the answer."""
         return self.figures is not no_figures

@@ -104,8 +104,7 @@ class RunProgress:
 
 def _shares(check: str, run: str) -> bool:
     """Whether a check takes its part of a run that measures for several."""
-    asked = question.named(check) if check in question.check_names() else None
-    return asked is not None and asked.asks is not None and asked.program == SHARED_RUNS.get(run)
+    return run in SHARED_RUNS and check in question.check_names() and question.named(check).shared_run == run
 
 
 def _why_not_judged(verdict: Verdict) -> str:
