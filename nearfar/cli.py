@@ -14,34 +14,54 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from nearfar import __version__
 from nearfar.base import EXIT_COULD_NOT_JUDGE, NearfarError, places, standard_streams
 from nearfar.commands.command_line import HelpFormatter, Parser
 
-#: The commands, each with the line that ``nearfar --help`` shows. Only the one that is called is imported.
-COMMANDS = {
-    "bind": "launch lines that put each rank beside its GPU or NIC",
-    "calibrate": "a node's capacities from measured cells",
-    "compare": "two runs, or two sets of runs: what changed, and what is more than chance",
-    "cost": "what binding schemes cost a program: runs in pairs, with intervals",
-    "detect": "what this node is; a first site file",
-    "diagnose": "which degraded part explains what is slow",
-    "explain": "what a finding's code means, and what to do next",
-    "history": "figures of a node over time, and across nodes",
-    "import": "judge what a kit measured on another machine, and make its page",
-    "kit": "an archive that measures a node where nothing can be installed",
-    "lint": "the site's files: schema, physical limits, names that match no check",
-    "metrics": "what a run measured, as text for Prometheus",
-    "osu": "OSU's MPI benchmarks with bound ranks, in every placement of this node",
-    "predict": "what cells should reach on a node type, and what limits them",
-    "reproduce": "a published table or figure, the model and this site's run beside it",
-    "report": "the page of a run, made again from its files",
-    "schema": "the JSON schemas of nearfar's files, for editors",
-    "slurm": "the pack under Slurm: sweeps, health checks, and what acts on their findings",
-    "spack": "tell Spack which packages this system has",
-    "tune": "references from a site's own runs, as a diff",
-    "validate": "run the checks (what ./validate does once all is set up)",
+#: The commands by what they are for, each with the line that ``nearfar --help`` shows. Only the one that is called is imported.
+GROUPS = {
+    "measure": {
+        "validate": "run the checks (what ./validate does once all is set up)",
+        "slurm": "the pack under Slurm: sweeps, health checks, and what acts on their findings",
+        "kit": "an archive that measures a node where nothing can be installed",
+        "import": "judge what a kit measured on another machine, and make its page",
+    },
+    "describe": {
+        "detect": "what this node is; a first site file",
+        "lint": "the site's files: schema, physical limits, names that match no check",
+        "predict": "what cells should reach on a node type, and what limits them",
+    },
+    "judge": {
+        "tune": "references from a site's own runs, as a diff",
+        "history": "figures of a node over time, and across nodes",
+        "compare": "two runs, or two sets of runs: what changed, and what is more than chance",
+        "diagnose": "which degraded part explains what is slow",
+        "report": "the page of a run, made again from its files",
+        "explain": "what a finding's code means, and what to do next",
+    },
+    "use": {
+        "bind": "launch lines that put each rank beside its GPU or NIC",
+        "cost": "what binding schemes cost a program: runs in pairs, with intervals",
+        "reproduce": "a published table or figure, the model and this site's run beside it",
+        "osu": "OSU's MPI benchmarks with bound ranks, in every placement of this node",
+    },
+    "plumbing": {
+        "calibrate": "a node's capacities from measured cells",
+        "metrics": "what a run measured, as text for Prometheus",
+        "schema": "the JSON schemas of nearfar's files, for editors",
+        "spack": "tell Spack which packages this system has",
+    },
+}
+COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+#: What a newcomer needs, in this order.
+FIRST = {
+    "detect": "describe this node",
+    "validate": "measure it and judge every path",
+    "tune": "make references from your own runs",
+    "bind": "start your program on the right cores",
+    "slurm": "do this every night on every node",
 }
 #: The modules of commands that are not called as these are.
 _MODULES = {"kit": "kit.make", "import": "kit.take"}
@@ -68,13 +88,23 @@ def parser(chosen: str | None) -> Parser:
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"nearfar {__version__}")
     commands = top.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
-    for name, words in COMMANDS.items():
-        one = commands.add_parser(name, help=words, formatter_class=HelpFormatter)
+    for name, line in COMMANDS.items():
+        command = commands.add_parser(name, help=line, formatter_class=HelpFormatter)
         if name == chosen:
             module = importlib.import_module(f"nearfar.commands.{_MODULES.get(name, name)}")
-            module.configure(one)
-            one.set_defaults(run=module.run, parser=one)
+            module.configure(command)
+            command.set_defaults(run=module.run, parser=command)
+    _show_groups(top, commands)
     return top
+
+
+def _show_groups(top: Parser, commands: Any) -> None:
+    """Help shows the commands below the heading of each group, in place of one list."""
+    top._action_groups = [group for group in top._action_groups if group is not top._subparsers]
+    first = [commands._ChoicesPseudoAction(name, (), line) for name, line in FIRST.items()]
+    top.add_argument_group("start with")._group_actions += first
+    for title, names in GROUPS.items():
+        top.add_argument_group(title)._group_actions += [one for one in commands._choices_actions if one.dest in names]
 
 
 def _complete() -> None:

@@ -62,9 +62,14 @@ def test_help_of_slurm_names_every_command() -> None:
     assert all(re.search(rf"\n    {command}\s", shown) for command in slurm.COMMANDS)
 
 
-def test_help_names_every_command() -> None:
+def test_help_groups_commands_behind_the_first_five() -> None:
     shown = nearfar("--help").stdout
-    assert all(re.search(rf"\n    {command}\s", shown) for command in cli.COMMANDS)
+    sections = {title: re.findall(r"^  ([a-z]+)\s", lines, re.M)
+                for title, lines in re.findall(r"^([a-z ]+):\n((?: .*\n)+)", shown, re.M)}  # fmt: skip
+    first = sections.pop("start with")
+    assert len(first) == 5 and shown.index("start with:") < shown.index("\nmeasure:")
+    assert {title: sections[title] for title in cli.GROUPS} == {title: list(group) for title, group in cli.GROUPS.items()}
+    assert set(first) < set(cli.COMMANDS) and len(cli.COMMANDS) == sum(map(len, cli.GROUPS.values()))
 
 
 @pytest.mark.parametrize(
