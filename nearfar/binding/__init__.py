@@ -23,10 +23,11 @@ and two host ranks in every relation that the node allows:
 Needs: base, topology, cells, model.prediction.
 """
 
-from . import scheme_names
+from . import launchers, scheme_names
 from .cost import wrong_side
 from .explanation import explain
 from .launch_scripts import FORMS, render
+from .launchers import LAUNCHERS, MPIS, Mpi
 from .layout import SIDES, Layout
 from .locality import cores_of, cpu_nodes, fabric_nics, gpu_home, memory_of, nearest
 from .placement import Placement, place
@@ -35,9 +36,12 @@ from .schemes import evidence, parse_numa_nodes, scheme_nodes
 
 __all__ = [
     "FORMS",
+    "LAUNCHERS",
+    "MPIS",
     "RELATIONS",
     "SIDES",
     "Layout",
+    "Mpi",
     "Placement",
     "cores_of",
     "cpu_nodes",
@@ -45,6 +49,7 @@ __all__ = [
     "explain",
     "fabric_nics",
     "gpu_home",
+    "launchers",
     "memory_of",
     "nearest",
     "pairs",

@@ -5,19 +5,20 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import NearfarError, site_directories
 from nearfar.topology import Node, format_cpu_list
 
+from . import launchers
 from .locality import is_ethernet
 from .open_mpi import map_by, open_mpi_slots
 from .placement import Placement
 
 #: What a launch line can be made for.
-FORMS = ("slurm", "openmpi", "mpich", "numactl", "taskset", "openmp")
+FORMS = (*launchers.forms(), "numactl", "taskset", "openmp")
 #: The templates' folder in a site directory.
 TEMPLATES = "templates/bind"
 
@@ -76,6 +77,7 @@ def _values(
     regular, why_not = map_by(node, placements)
     return {
         "bound_by": form,
+        "local_rank": reduce(lambda rest, name: f"${{{name}-{rest}}}", reversed(launchers.local_rank_variables()), ""),
         "ranks": len(placements),
         "rows": [_row(node, placement) for placement in placements],
         "with_gpus": bool(gpus),

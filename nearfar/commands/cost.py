@@ -25,7 +25,7 @@ from nearfar.base import (
     site_directories,
     write_atomically,
 )
-from nearfar.binding import scheme_names
+from nearfar.binding import launchers, scheme_names
 from nearfar.measurement import dump
 from nearfar.mpi import as_root
 from nearfar.site import applications, drain_policy
@@ -90,7 +90,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--oversubscribe", action="store_true", help="let ranks share cores where there are too few")
     what.add_argument(
-        "--launcher", choices=cost.LAUNCHERS, help="default: none for one rank, else that of the program's MPI"
+        "--launcher",
+        choices=["none", *launchers.startable()],
+        help="default: none for one rank, else that of the program's MPI",
     )
     what.add_argument(
         "--launcher-options", default="", metavar="WORDS", help="more words for the launcher, under every scheme"

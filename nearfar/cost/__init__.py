@@ -11,7 +11,7 @@ from __future__ import annotations
 from . import document, measurement_document, page, running, terminal, verdict
 from .case_folder import CaseFolder, made_ready
 from .figure import TAKE, figure_of_merit
-from .launchers import LAUNCHERS, Launcher, launcher
+from .launchers import Launcher, launcher
 from .layouts import Job, RankPlace, bind_words
 from .measured import Measured, Plan
 from .measuring import measure
@@ -21,7 +21,6 @@ from .schemes import Scheme, schemes_on
 from .words import Subject
 
 __all__ = [
-    "LAUNCHERS",
     "MOST_PAIRS",
     "TAKE",
     "CaseFolder",

@@ -1,4 +1,4 @@
-"""What starts the ranks: nothing, Open MPI, MPICH's Hydra, srun; with its own binding or with none."""
+"""What starts the ranks of the program: nothing, or a launcher of the table, with its own binding or with none."""
 
 from __future__ import annotations
 
@@ -9,17 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.binding import LAUNCHERS, MPIS, Mpi, launchers
 from nearfar.mpi import as_root
-from nearfar.mpi.osu import installed, launch
-
-#: What ``--launcher`` takes.
-LAUNCHERS = ("none", "openmpi", "mpich", "srun")
-#: Whose command line a launcher takes, as ``nearfar.mpi.osu`` calls it.
-_KINDS = {"openmpi": "openmpi", "mpich": "hydra", "srun": "srun"}
-_PROGRAMS = {
-    "openmpi": ("mpirun", "mpirun.openmpi", "mpiexec"), "mpich": ("mpiexec.hydra", "mpirun.mpich", "mpiexec", "mpirun"), "srun": ("srun",),
-}  # fmt: skip
-_PACKAGES = {"openmpi": "openmpi-bin", "mpich": "mpich", "srun": "slurm-client"}
+from nearfar.mpi.osu import installed
 
 
 @dataclass(frozen=True)
@@ -27,7 +19,7 @@ class Launcher:
     """A launcher as found. ``mpi`` None: the program is started by itself, one rank. ``options`` are the user's, for every scheme."""
 
     name: str
-    mpi: installed.Mpi | None = None
+    mpi: Mpi | None = None
     options: tuple[str, ...] = ()
     oversubscribe: bool = False
 
@@ -41,27 +33,17 @@ class Launcher:
         if self.mpi is None:
             return []
         if bound:
-            return [*launch.words(self.mpi, ranks), *self.options]
-        return [self.mpi.launcher, *self._own(ranks), *self.options]
-
-    def _own(self, ranks: int) -> list[str]:
-        assert self.mpi is not None
-        if self.mpi.kind == "srun":
-            more = ["--overcommit"] if self.oversubscribe else []
-            return ["-N", "1", "-n", str(ranks), "--kill-on-bad-exit=1", *more]
-        if self.mpi.kind == "openmpi" and self.oversubscribe:
-            return ["--oversubscribe", "-n", str(ranks)]
-        return ["-n", str(ranks)]
+            return [*launchers.command(self.mpi, ranks), *self.options]
+        return [self.mpi.launcher, *LAUNCHERS[self.mpi.kind].own(ranks, self.oversubscribe), *self.options]
 
     def environment(self, bound: bool) -> dict[str, str]:
         """What the environment has beside this process's."""
-        root = as_root.environment() if self.allowed_as_root else {}
-        return {**root, **(launch.NO_BINDING if bound else {})}
+        return {**(as_root.environment() if self.allowed_as_root else {}), **(launchers.no_binding() if bound else {})}
 
     @property
     def allowed_as_root(self) -> bool:
-        """Whether it is Open MPI, started as root, and told that it may be."""
-        return self.mpi is not None and self.mpi.kind == "openmpi" and as_root.is_root()
+        """Whether it is started as root, and told that it may be."""
+        return self.mpi is not None and as_root.is_needed(self.mpi)
 
 
 def launcher(name: str | None, program: Path, ranks: int, options: Sequence[str], oversubscribe: bool) -> Launcher:
@@ -72,30 +54,27 @@ def launcher(name: str | None, program: Path, ranks: int, options: Sequence[str]
     if name == "none" or (name is None and ranks == 1 and not options):
         if ranks > 1:
             raise NearfarError(
-                f"--launcher none starts one rank, and there are {ranks}: name a launcher ({', '.join(LAUNCHERS[1:])})"
+                f"--launcher none starts one rank, and there are {ranks}: name a launcher ({', '.join(launchers.startable())})"
             )
         if options:
             raise NearfarError("--launcher-options belong to a launcher: name it with --launcher")
         return Launcher("none")
-    if name is None:
-        mpi = installed.mpi_of(program)
-        family = next(key for key, taken in _KINDS.items() if taken == mpi.kind)
-        return Launcher(family, mpi, tuple(options), oversubscribe)
-    return Launcher(name, _named(name), tuple(options), oversubscribe)
+    mpi = installed.mpi_of(program) if name is None else _named(name)
+    return Launcher(mpi.kind, mpi, tuple(options), oversubscribe)
 
 
-def _named(name: str) -> installed.Mpi:
+def _named(name: str) -> Mpi:
     asked = os.environ.get("NEARFAR_MPIRUN")
     seen = []
-    for word in [asked] if asked else _PROGRAMS[name]:
+    for word in [asked] if asked else launchers.programs(name):
         path = shutil.which(word)
         if path is None:
             continue
         mpi, version = installed.identify(path)
-        if mpi == "slurm" and name == "srun":
-            return installed.Mpi("slurm", version, path, "srun", "")
-        if mpi is not None and mpi != "slurm" and ("openmpi" if mpi == "openmpi" else "mpich") == name:
-            return installed.Mpi(mpi, version, path, _KINDS[name], "")
+        if mpi is not None and name == (MPIS[mpi].launcher if mpi in MPIS else mpi):
+            return Mpi(mpi, version, path, name, "")
         seen.append(f"{path} is of another MPI")
-    what = "; ".join(seen) or f"none of {', '.join(_PROGRAMS[name])} is on PATH"
-    raise CouldNotJudge(f"--launcher {name}: {what}: load its module, or install it (Debian: {_PACKAGES[name]})")
+    what = "; ".join(seen) or f"none of {', '.join(launchers.programs(name))} is on PATH"
+    raise CouldNotJudge(
+        f"--launcher {name}: {what}: load its module, or install it (Debian: {LAUNCHERS[name].package})"
+    )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nearfar.base import plural
+from nearfar.binding import LAUNCHERS
 from nearfar.topology import format_cpu_list
 
 from .answers import difference
@@ -244,7 +245,7 @@ def launch_line(measured: Measured, subject: Subject) -> str:
     right = next((scheme for scheme in measured.schemes if scheme.name == "right"), None)
     places: Sequence[RankPlace] = (right.scheme.places or ()) if right is not None else ()
     if subject.launcher_name != "none" or not places:
-        form = {"openmpi": "openmpi", "mpich": "mpich", "srun": "slurm"}.get(subject.launcher_name, "numactl")
+        form = LAUNCHERS[subject.launcher_name].form if subject.launcher_name in LAUNCHERS else "numactl"
         return shlex.join(["nearfar", "bind", "--for", form, *subject.bind, *subject.program])
     cpus = format_cpu_list(places[0].cpus or ())
     if not places[0].memory:

@@ -9,6 +9,7 @@ import os
 
 from nearfar import base
 from nearfar.base import Finding
+from nearfar.binding import LAUNCHERS, Mpi
 from nearfar.measurement import Document
 
 from . import messages
@@ -21,8 +22,13 @@ def is_root() -> bool:
 
 def environment() -> dict[str, str]:
     """The variables that let Open MPI 4 and 5 start ranks as root; none for any other user."""
-    names = ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT") if is_root() else ()
+    names = [name for row in LAUNCHERS.values() for name in row.as_root] if is_root() else []
     return {f"{name}{end}": "1" for name in names for end in ("", "_CONFIRM")}
+
+
+def is_needed(mpi: Mpi) -> bool:
+    """Whether this MPI's launcher starts the ranks of this process's user only if it is told that it may."""
+    return is_root() and bool(LAUNCHERS[mpi.kind].as_root)
 
 
 def say() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nearfar.base import Finding
-from nearfar.binding import RELATIONS, cores_of, pairs
+from nearfar.binding import MPIS, RELATIONS, cores_of, pairs
 from nearfar.cells import join_class
 from nearfar.measurement import RATIO, RATIO_UNIT, Document, SubjectMetric, figure_of, quotient, verified_in
 from nearfar.topology import Node, parse_cpu_list
@@ -25,13 +25,6 @@ UNKNOWN = "unknown"
 RIGHT, OVER = RELATIONS[0], f"over_{RELATIONS[0]}"
 _SUBJECT = re.compile(r"n(\d+)-n(\d+)/((pingpong|stream)_(\w+))")
 _PLACES = {each: each.replace("_", " ").replace("numa", "NUMA") for each in (*RELATIONS, UNKNOWN)}
-#: What MPI libraries call themselves, and what references' rows call them.
-_LIBRARIES = (
-    ("openmpi", re.compile(r"Open MPI v?([\w.]+)")),
-    ("mpich", re.compile(r"MPICH Version:?\s*([\w.]+)")),
-    ("intelmpi", re.compile(r"Intel\(R\) MPI Library ([\w.]+)")),
-    ("mvapich", re.compile(r"MVAPICH[\w-]*\s+(?:Version)?\s*:?\s*([\w.]+)")),
-)
 
 
 @dataclass(frozen=True)
@@ -176,8 +169,8 @@ def _rows(path_class: str, question: str, traffic: str, before: Sequence[str]) -
 
 def _mpi_prefixes(document: Document) -> list[str]:
     library = str((document.raw.get("mpi") or {}).get("library") or "")
-    for name, pattern in _LIBRARIES:
-        if version := pattern.search(library):
+    for name, mpi in MPIS.items():
+        if mpi.library and (version := re.search(mpi.library, library)):
             return [f"{name}_{re.sub(r'[^A-Za-z0-9]', '_', version[1])}.", f"{name}."]
     return []
 

@@ -1,13 +1,13 @@
 """Binds one rank, writes down the binding in effect, and becomes the program.
 
-What the launcher starts: ``python -I -S rank.py PLAN PROGRAM [ARGUMENT…]``. ``PLAN`` is a file of Python's marshal: ``lone`` (no
-launcher: this is rank 0), ``probe`` (end in place of the program), ``family`` (look at all that the program starts, not at its process
-alone), ``looks`` (seconds between two looks at the running program where it is as bound, and where it is elsewhere), and for each rank
-``cpus`` (None: as the launcher left them), ``policy`` (``bind``, ``interleave``, None), ``memory`` (NUMA nodes), ``must`` (whether it runs
-with that policy alone) and ``environment``. Beside it the rank leaves ``PLAN.RANK``, one Python literal a line, each with its ``time``: the
-binding before the program began, the CPUs that the program had when it was looked at (``running``, a line where they changed), and its end,
-with which part of its time it had waited for its core. A rank that cannot be bound does not run: exit code 3. ``rank_files`` writes the
-one and reads the other.
+What the launcher starts: ``python -I -S rank.py PLAN PROGRAM [ARGUMENT…]``. ``PLAN`` is a file of Python's marshal: ``variables`` (where
+launchers say which rank this is), ``lone`` (no launcher: this is rank 0), ``probe`` (end in place of the program), ``family`` (look at all
+that the program starts, not at its process alone), ``looks`` (seconds between two looks at the running program where it is as bound, and
+where it is elsewhere), and for each rank ``cpus`` (None: as the launcher left them), ``policy`` (``bind``, ``interleave``, None),
+``memory`` (NUMA nodes), ``must`` (whether it runs with that policy alone) and ``environment``. Beside it the rank leaves ``PLAN.RANK``, one
+Python literal a line, each with its ``time``: the binding before the program began, the CPUs that the program had when it was looked at
+(``running``, a line where they changed), and its end, with which part of its time it had waited for its core. A rank that cannot be bound
+does not run: exit code 3. ``rank_files`` writes the one and reads the other.
 
 It stands alone and imports little: it is started once for every rank of every run.
 """
@@ -23,8 +23,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-#: Where launchers say which rank this is.
-RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
 EXIT_UNBOUND = 3
 EXIT_NOT_FOUND = 127
 #: What the process that watches a rank is called (comm): it is none of the program's.
@@ -218,9 +216,11 @@ def main(arguments: Sequence[str]) -> int:
     plan_file, program = arguments[0], list(arguments[1:])
     with open(plan_file, "rb") as file:
         plan = marshal.load(file)
-    ranked = [os.environ[name] for name in RANK_VARIABLES if os.environ.get(name, "").isdigit()]
+    ranked = [os.environ[name] for name in plan["variables"] if os.environ.get(name, "").isdigit()]
     if not ranked and not plan["lone"]:
-        print(f"nearfar: none of {', '.join(RANK_VARIABLES)} is set: not started by an MPI launcher", file=sys.stderr)
+        print(
+            f"nearfar: none of {', '.join(plan['variables'])} is set: not started by an MPI launcher", file=sys.stderr
+        )
         return EXIT_UNBOUND
     rank = 0 if plan["lone"] else int(ranked[0])
     if rank >= len(plan["ranks"]):

@@ -6,11 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_DEATHS = (
-    re.compile(r"process rank (?P<rank>\d+) with PID \d+ on node (?P<host>\S+) exited on signal (?P<signal>\d+)"),
-    re.compile(r"PID (?P<pid>\d+) RUNNING AT (?P<host>\S+).*?EXIT CODE: (?P<code>\d+)", re.DOTALL),
-    re.compile(r"task (?P<rank>\d+): (?P<word>Killed|Terminated|Segmentation fault|Aborted)"),
-)
+from nearfar.binding import LAUNCHERS
 
 
 @dataclass(frozen=True)
@@ -31,8 +27,8 @@ class RankDeath:
 def death(text: str, processes: Mapping[int, int]) -> RankDeath | None:
     """The first death that a launcher tells of (Open MPI, Hydra, srun); None where it tells of none. ``processes`` are the
     ranks by process number, which is all that Hydra says."""
-    for pattern in _DEATHS:
-        match = pattern.search(text)
+    for row in LAUNCHERS.values():
+        match = re.search(row.death, text) if row.death else None
         if match is None:
             continue
         groups = match.groupdict()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import places
+from nearfar.binding import launchers
 
 from .rank import WATCHER
 
@@ -47,7 +48,15 @@ def write_plan(
         }
         for rank in ranks
     ]  # fmt: skip
-    path.write_bytes(marshal.dumps({"lone": lone, "probe": probe, "family": family, "looks": looks, "ranks": planned}))
+    plan = {
+        "variables": launchers.rank_variables(),
+        "lone": lone,
+        "probe": probe,
+        "family": family,
+        "looks": looks,
+        "ranks": planned,
+    }
+    path.write_bytes(marshal.dumps(plan))
 
 
 def wrapper(plan: Path) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from nearfar.binding import MPIS
 from nearfar.cells import Skip
 from nearfar.mpi import TRAFFICS, numa_pairs
-from nearfar.mpi.osu import INSTALL_MPI, MPIS, WITHIN
+from nearfar.mpi.osu import INSTALL_MPI, WITHIN
 from nearfar.topology import Node
 
 from . import messages, synthetic_documents

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
+from nearfar.binding import MPIS
 from nearfar.cells import Skip
 from nearfar.measurement import Document, Result
-from nearfar.mpi.osu import BENCHMARKS, BESIDE, LARGE, MIDDLE, MPIS, SMALL, WITHIN, MpiCase, mpi_figures, subjects
+from nearfar.mpi.osu import BENCHMARKS, BESIDE, LARGE, MIDDLE, SMALL, WITHIN, MpiCase, mpi_figures, subjects
 from nearfar.topology import Node
 
 from . import messages, synthetic_documents

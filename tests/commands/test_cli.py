@@ -68,7 +68,9 @@ def test_help_groups_commands_behind_the_first_five() -> None:
                 for title, lines in re.findall(r"^([a-z ]+):\n((?: .*\n)+)", shown, re.M)}  # fmt: skip
     first = sections.pop("start with")
     assert len(first) == 5 and shown.index("start with:") < shown.index("\nmeasure:")
-    assert {title: sections[title] for title in cli.GROUPS} == {title: list(group) for title, group in cli.GROUPS.items()}
+    assert {title: sections[title] for title in cli.GROUPS} == {
+        title: list(group) for title, group in cli.GROUPS.items()
+    }
     assert set(first) < set(cli.COMMANDS) and len(cli.COMMANDS) == sum(map(len, cli.GROUPS.values()))
 
 

@@ -7,7 +7,7 @@ Needs: base, topology, cells, measurement, binding, mpi.
 
 from . import bindings, disturbances, hosts, installed, launch, mpi_figures, subjects
 from .benchmarks import BENCHMARKS
-from .installed import INSTALL, INSTALL_MPI, MPIS
+from .installed import INSTALL, INSTALL_MPI
 from .measuring import Interrupted, Options, measure
 from .mpi_figures import LARGE, MIDDLE, SMALL, figures
 from .subjects import BESIDE, WITHIN, MpiCase, cases, parse
@@ -19,7 +19,6 @@ __all__ = [
     "INSTALL_MPI",
     "LARGE",
     "MIDDLE",
-    "MPIS",
     "SMALL",
     "WITHIN",
     "Interrupted",

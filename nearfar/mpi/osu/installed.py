@@ -11,10 +11,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.binding import LAUNCHERS, MPIS, Mpi, launchers
 
 #: How a site gets what is missing.
 INSTALL = "spack install osu-micro-benchmarks (then spack load it, or set NEARFAR_OSU to its prefix)"
@@ -24,41 +24,6 @@ INSTALL_CUDA = "spack install osu-micro-benchmarks+cuda ^openmpi+cuda fabrics=uc
 _LIBEXEC = Path("libexec", "osu-micro-benchmarks", "mpi")
 #: Folders of one kind of benchmark, over the versions of OSU.
 _FOLDERS = {"pt2pt": ("pt2pt", "pt2pt/standard"), "collective": ("collective", "collective/blocking")}
-#: Names of MPI libraries that tell the implementation; the ABI-compatible ones are told by their folder and launcher.
-_LIBRARIES = (
-    (r"libmpi_(cray|gnu|nvidia|intel|amd|aocc)", "craympich"),
-    (r"libmpich(?:-\w+)?\.so", "mpich"),
-    (r"libmpi\.so\.(?:40|20)\b", "openmpi"),
-)
-_VERSIONS = (
-    ("openmpi", re.compile(r"\((?:OpenRTE|Open MPI|PRRTE)\) v?([\w.]+)")),
-    ("intelmpi", re.compile(r"Intel\(R\) MPI Library.*?Version ([\w.]+)")),
-    ("mvapich", re.compile(r"MVAPICH[\w-]*\s+Version\s*:?\s*([\w.]+)", re.IGNORECASE)),
-    ("mpich", re.compile(r"HYDRA build details:\s+Version:\s+([\w.]+)")),
-    ("slurm", re.compile(r"^slurm(?:-wlm)? ([\w.]+)", re.MULTILINE)),
-)
-#: The MPIs that ``nearfar osu`` distinguishes.
-MPIS = {
-    "openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI", "mvapich": "MVAPICH", "craympich": "Cray MPICH",
-}  # fmt: skip
-NAMES = {**MPIS, "slurm": "srun"}
-
-
-@dataclass(frozen=True)
-class Mpi:
-    """An MPI as found. ``launcher`` starts its ranks: ``kind`` tells whose command line it takes (``openmpi``, ``hydra``,
-    ``srun``)."""
-
-    implementation: str
-    version: str
-    launcher: str
-    kind: str
-    library: str
-
-    @property
-    def name(self) -> str:
-        """``Open MPI 4.1.4``, as the software stamp has it."""
-        return f"{NAMES[self.implementation]} {self.version}".strip()
 
 
 def find(name: str, folder: str, environment: Mapping[str, str] | None = None) -> Path | None:
@@ -104,7 +69,7 @@ def lacking(environment: Mapping[str, str] | None = None) -> dict[str, str]:
         if env.get("NEARFAR_OSU"):
             raise NearfarError(f"{complaint(env)}; fix or unset the variable")
         missing["mpi"] = "there is no osu_latency on the PATH"
-    elif not env.get("NEARFAR_MPIRUN") and not _any_of(("mpirun", "mpiexec", "srun"), env):
+    elif not env.get("NEARFAR_MPIRUN") and not _any_of([*launchers.programs(), *launchers.programs("srun")], env):
         missing["mpi"] = "there is no mpirun, mpiexec or srun on the PATH"
     for program in ("mpirun", "mpicxx"):
         if not _any_of((program,), env):
@@ -127,13 +92,14 @@ def mpi_of(program: Path, environment: Mapping[str, str] | None = None) -> Mpi:
     seen = []
     for launcher in _launchers(library, implementation, env):
         mpi, version = identify(launcher)
-        if mpi == "slurm":
-            return Mpi(implementation or "mpich", "", launcher, "srun", library)
-        if mpi is not None and (implementation is None or _same(mpi, implementation)):
-            known = implementation if implementation in ("craympich",) else mpi
-            return Mpi(known, version, launcher, "openmpi" if mpi == "openmpi" else "hydra", library)
-        seen.append(f"{launcher} is {NAMES.get(mpi or '', 'of no known MPI')}")
-    linked = f"{program} is linked with {NAMES.get(implementation or '', 'an unknown MPI')} ({library})"
+        if mpi in LAUNCHERS and mpi not in MPIS:
+            return Mpi(implementation or "mpich", "", launcher, mpi, library)
+        if mpi is not None and MPIS[mpi].launcher == MPIS[implementation or mpi].launcher:
+            # What is made of MPICH shares libraries' names and the launcher.
+            known = mpi if implementation is None or MPIS[implementation].version else implementation
+            return Mpi(known, version, launcher, MPIS[mpi].launcher, library)
+        seen.append(f"{launcher} is {launchers.title(mpi or 'of no known MPI')}")
+    linked = f"{program} is linked with {launchers.title(implementation or 'an unknown MPI')} ({library})"
     raise CouldNotJudge(
         f"{linked} and {'; '.join(seen) or 'no mpirun is on the PATH'}: load the MPI that it was built with, or set NEARFAR_MPIRUN"
     )
@@ -144,15 +110,9 @@ def on_path(environment: Mapping[str, str] | None = None) -> str:
     env = os.environ if environment is None else environment
     try:
         identified = (identify(launcher) for launcher in _launchers("", None, env))
-        return next((f"{NAMES[mpi]} {version}" for mpi, version in identified if mpi and mpi != "slurm"), "")
+        return next((f"{MPIS[mpi].title} {version}" for mpi, version in identified if mpi in MPIS), "")
     except CouldNotJudge:
         return ""
-
-
-def _same(launcher: str, linked: str) -> bool:
-    # MPICH and what is made of it share libraries' names and their launcher.
-    family = {"mpich", "intelmpi", "mvapich", "craympich"}
-    return launcher == linked or (launcher in family and linked in family)
 
 
 def _linkage(program: Path) -> tuple[str, str | None]:
@@ -166,10 +126,9 @@ def _linkage(program: Path) -> tuple[str, str | None]:
         if path == "not found":
             raise CouldNotJudge(f"{program}: {name} is not found: load the MPI that it was built with")
         real = os.path.realpath(path)
-        for pattern, implementation in _LIBRARIES:
-            if re.match(pattern, name) or re.match(pattern, Path(real).name):
-                return path, implementation
-        return path, None
+        files = (name, Path(real).name)
+        named = (key for key, mpi in MPIS.items() if mpi.file and any(re.match(mpi.file, file) for file in files))
+        return path, next(named, None)
     return "no MPI library", None
 
 
@@ -181,7 +140,7 @@ def _launchers(library: str, implementation: str | None, env: Mapping[str, str])
             raise CouldNotJudge(f"NEARFAR_MPIRUN={named}: no such program; fix or unset the variable")
         yield program
         return
-    names = ["mpirun", *([f"mpirun.{implementation}"] if implementation else []), "mpiexec"]
+    names = launchers.programs(None if implementation is None else MPIS[implementation].launcher)
     prefixes = [str(parent / "bin") for parent in Path(library).parents[:4]] if os.path.isabs(library) else []
     for path in (os.pathsep.join(prefixes), env.get("PATH", "")):
         for name in names:
@@ -189,18 +148,14 @@ def _launchers(library: str, implementation: str | None, env: Mapping[str, str])
             if program:
                 # Open MPI takes its prefix from how it is called, and refuses the /bin that is a link to /usr/bin.
                 yield str(Path(program).parent.resolve() / name)
-    if env.get("SLURM_JOB_ID") and (srun := shutil.which("srun", path=env.get("PATH"))):
-        yield srun
+    for row in LAUNCHERS.values():
+        if env.get(row.job):
+            yield from filter(None, (shutil.which(name, path=env.get("PATH")) for name in row.programs))
 
 
 def identify(launcher: str) -> tuple[str | None, str]:
-    """Whose launcher a program is (``openmpi``, ``mpich``, ``slurm``, …; None where nobody knows), and its version."""
-    text = _output([launcher, "--version"])
-    for kind, pattern in _VERSIONS:
-        match = pattern.search(text)
-        if match:
-            return kind, match[1]
-    return None, ""
+    """Whose launcher a program is (one of ``MPIS``, or ``srun``; None where nobody knows), and its version."""
+    return launchers.identified(_output([launcher, "--version"]))
 
 
 def _output(command: list[str]) -> str:

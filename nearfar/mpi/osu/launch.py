@@ -12,16 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import NearfarError, process
+from nearfar.binding import Mpi, launchers
 from nearfar.mpi import RankPlan, as_root, death, rank_files
 from nearfar.topology import format_cpu_list, parse_cpu_list
 
-from .installed import Mpi
 from .rank_places import Rank
 
-#: No MPI may move what the wrapper bound.
-NO_BINDING = {
-    "MV2_ENABLE_AFFINITY": "0", "MVP_ENABLE_AFFINITY": "0", "I_MPI_PIN": "0", "MPICH_CPU_BIND": "none",
-}  # fmt: skip
 #: Seconds between two looks at a running program that is where it was put, rare enough to disturb nothing, and at one that is elsewhere.
 _LOOKS = (0.5, 0.1)
 #: Seconds to wait for a rank's watcher to write that the rank ended.
@@ -107,34 +103,14 @@ class Starter:
             plan = Path(folder, "plan")
             rank_files.write_plan(plan, [_planned(rank, extra or {}) for rank in ranks], _LOOKS)
             command = [*self._launcher(ranks), *rank_files.wrapper(plan), *program]
-            env = {**os.environ, **NO_BINDING, **as_root.environment()}
+            env = {**os.environ, **launchers.no_binding(), **as_root.environment()}
             done = process.run(command, self.limit, env=env)
             return LauncherRun(done, _accounts(plan, ranks), self.limit)
 
     def _launcher(self, ranks: Sequence[Rank]) -> list[str]:
         hosts = len({rank.host for rank in ranks})
         # In a job of several nodes the ranks of one node are told which.
-        return words(self.mpi, len(ranks), self.hosts[:hosts] if len(self.hosts) > 1 else ())
-
-
-def words(mpi: Mpi, count: int, nodes: Sequence[str] = ()) -> list[str]:
-    """The launcher's words for ``count`` ranks that it binds to nothing, divided among ``nodes`` (none: this machine)."""
-    hosts = max(1, len(nodes))
-    per_host = count // hosts
-    if mpi.kind == "srun":
-        where = ["-w", ",".join(nodes)] if nodes else []
-        cpus = ["-c", str(max(1, len(os.sched_getaffinity(0)) // per_host))]
-        options = ["--kill-on-bad-exit=1", "--cpu-bind=none", "--mem-bind=none", "--overlap", "--ntasks-per-node"]
-        return [mpi.launcher, "-N", str(hosts), "-n", str(count), *options, str(per_host), *cpus, *where]
-    if mpi.kind == "hydra":
-        where = ["-hosts", ",".join(nodes), "-ppn", str(per_host)] if nodes else []
-        unbound = [] if mpi.implementation == "intelmpi" else ["-bind-to", "none"]
-        return [mpi.launcher, *unbound, *where, "-n", str(count)]
-    # Slots are the scheduler's tasks, of which a job of one process has one; that ranks share no core is asserted.
-    many = ["--oversubscribe"] if mpi.version.startswith(("1.", "2.", "3.", "4.")) else []
-    many = many or ["--map-by", ":OVERSUBSCRIBE"]
-    where = ["--host", ",".join(f"{host}:{per_host}" for host in nodes)] if nodes else []
-    return [mpi.launcher, "--bind-to", "none", *many, *where, "--mca", "mpi_yield_when_idle", "0", "-n", str(count)]
+        return launchers.command(self.mpi, len(ranks), self.hosts[:hosts] if len(self.hosts) > 1 else ())
 
 
 def _folder(parent: Path | None) -> tempfile.TemporaryDirectory[str]:

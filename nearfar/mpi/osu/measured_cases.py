@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import utc_text
+from nearfar.binding import Mpi
 from nearfar.topology import Node, format_cpu_list, node_to_document
 
 from . import table
 from .benchmarks import BENCHMARKS
-from .installed import Mpi
 from .launch import RankAccount
 from .mpi_figures import LARGE, MIDDLE, SMALL
 from .rank_places import Rank

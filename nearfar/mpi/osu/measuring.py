@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.binding import LAUNCHERS, Mpi
 from nearfar.mpi import as_root
 from nearfar.topology import Node
 
 from . import fabric, installed, launch, support, table
 from . import time_limits as budget
 from .benchmarks import BENCHMARKS, LARGEST, Benchmark
-from .installed import Mpi
 from .launch import LauncherRun, Starter
 from .measured_cases import MeasuredCase, document
 from .rank_places import Rank, layout
@@ -170,9 +170,8 @@ class _Session:
     def _hint(self, reason: str) -> str:
         """What to do about ranks that were started alone."""
         alone = re.search(r"requires (exactly|at least) two processes", reason)
-        if alone is None or self.mpi is None or self.mpi.kind != "srun":
-            return ""
-        return "; srun and this MPI speak of different process managers: set SLURM_MPI_TYPE (srun --mpi=list)"
+        remedy = LAUNCHERS[self.mpi.kind].lone_ranks if alone is not None and self.mpi is not None else ""
+        return remedy and f"; {remedy}"
 
     def _arguments(self, measured: MeasuredCase, benchmark: Benchmark, trial: bool) -> list[str]:
         argv = measured.support.sizes(benchmark.least, LARGEST)
@@ -230,7 +229,7 @@ class _Session:
 def _started_with(program: Path) -> Mpi:
     """A program's MPI; where it takes the pack's word to start as root, that is said."""
     mpi = installed.mpi_of(program)
-    if mpi.kind == "openmpi" and as_root.is_root():
+    if as_root.is_needed(mpi):
         as_root.say()
     return mpi
 

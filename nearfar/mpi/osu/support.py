@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .installed import INSTALL_CUDA, Mpi
+from nearfar.binding import Mpi
+
+from .installed import INSTALL_CUDA
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearfar.base import NearfarError, did_you_mean
+from nearfar.binding import MPIS
 from nearfar.cells import parse_metric_name, split_class
 from nearfar.measurement import AnyMetric
-from nearfar.mpi.osu import MPIS
 from nearfar.question import Question, judged_elsewhere, named
 from nearfar.topology import Node
 from nearfar.verdict.references import ReferenceFile, ReferenceRow, model_of
