@@ -6,8 +6,9 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import variable
 
+from nearfar.binding import launchers
 from nearfar.mpi import numa_pairs
-from nearfar.mpi.osu import installed, launch
+from nearfar.mpi.osu import installed
 
 from .base import launched_check, named
 
@@ -50,7 +51,7 @@ class mpi_check(launched_check):
             return super().launch_here()
         path = os.pathsep.join([*self.programs.path, os.environ.get("PATH", "")])
         program = Path(self.programs.folder, self.question.program)
-        return launch.words(installed.mpi_of(program, {**os.environ, "PATH": path}), self.ranks)
+        return launchers.command(installed.mpi_of(program, {**os.environ, "PATH": path}), self.ranks)
 
     def options(self):
         between = ",".join(pair.option for pair in self.pairs)

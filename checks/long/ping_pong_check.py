@@ -6,7 +6,8 @@ import reframe as rfm
 from reframe.core.builtins import variable
 
 from nearfar.base import NearfarError
-from nearfar.mpi.osu import hosts, installed, launch
+from nearfar.binding import launchers
+from nearfar.mpi.osu import hosts, installed
 
 from ..base import launched_check, named
 
@@ -40,7 +41,7 @@ class ping_pong_check(launched_check):
         nodes = hosts.of_job()
         if len(nodes) < 2:
             raise NearfarError(f"the job has one node, {nodes[0]}: there is no second one to talk to")
-        return launch.words(installed.mpi_of(Path(self.programs.folder, self.question.program)), 2, nodes[:2])
+        return launchers.command(installed.mpi_of(Path(self.programs.folder, self.question.program)), 2, nodes[:2])
 
     def command(self, cells):
         if self.programs.container is not None:

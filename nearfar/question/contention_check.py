@@ -7,18 +7,11 @@ from typing import Any
 
 from nearfar.cells import Skip
 from nearfar.measurement import Document
-from nearfar.mpi import TRAFFICS, contention
+from nearfar.mpi import contention
 from nearfar.topology import Node
 
 from . import synthetic_documents
 from .question import Question
-from .row_names import first_unknown
-
-_ARRANGEMENTS = ("per_task", "all_cores", "pairs", "together", "split")
-_PENALTIES = (
-    "mpi.latency_penalty", "mpi.latency_tail_penalty", "mpi.latency_polled_penalty", "mpi.bandwidth_penalty",
-    "mpi.bandwidth_polled_penalty", "gpu.bandwidth_penalty", "stream.bandwidth_penalty",
-)  # fmt: skip
 
 
 def subjects(node: Node, fill: bool = True) -> tuple[list[str], list[Skip]]:
@@ -36,18 +29,6 @@ def subjects(node: Node, fill: bool = True) -> tuple[list[str], list[Skip]]:
 def every_subject(node: Node) -> list[str]:
     """Those of any number of cores."""
     return contention.subjects(["per_task", "all_cores", "pairs"], [len(node.gpus)]) if node.gpus else []
-
-
-def misspelt(row: str) -> str | None:
-    """What of a row's name no figure of any node can have; None if a node could have it."""
-    fields = row.split(".")
-    rest = [field for field in fields if not field.isdigit()]
-    if len(rest) != 5:
-        return "a row is within.ARRANGEMENT.MESSAGES.FIGURE, such as within.per_task.pingpong_8B.mpi.latency_penalty"
-    return first_unknown([
-        (rest[0], ("within", "across"), "place"), (rest[1], _ARRANGEMENTS, "arrangement"),
-        (rest[2], TRAFFICS, "kind of messages"), (".".join(rest[3:]), _PENALTIES, "figure"),
-    ])  # fmt: skip
 
 
 def synthetic(subjects: Iterable[str], node: Node) -> Document:
@@ -87,5 +68,4 @@ QUESTION = Question(
     figures=lambda document, node: contention.figures(document),
     findings=contention.findings,
     synthetic=lambda node, features: synthetic(every_subject(node), node),
-    misspelt=misspelt,
 )

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from nearfar.cells import Skip
 from nearfar.measurement import Document
-from nearfar.mpi import BINDINGS, load_balance
+from nearfar.mpi import load_balance
 from nearfar.mpi.osu import INSTALL_MPI
 from nearfar.topology import Node
 
 from . import synthetic_documents
 from .question import ACCEPT, Question, one_gpu
-from .row_names import first_unknown
-
-_SAXPY = (
-    "load_balance", "communication_efficiency", "parallel_efficiency", "transfer_imbalance", "run_time", "speedup",
-    "h2d", "d2h", "kernel",
-)  # fmt: skip
 
 
 def subjects(node: Node, bindings: str = "default,gpu") -> tuple[list[str], list[Skip]]:
     """One rank a GPU in POP's saxpy pattern, by binding; the pack's own is at least as good as the launcher's."""
     return [load_balance.subject(word) for word in bindings.split(",")] if len(node.gpus) > 1 else [], []
-
-
-def misspelt(row: str) -> str | None:
-    """What of a row's name no figure of any node can have; None if a node could have it."""
-    fields = row.split(".")
-    rest = [field for field in fields if field != "host"]
-    if len(rest) not in (3, 4) or rest[0] != "saxpy":
-        return "a row is saxpy.BINDING.FIGURE, such as saxpy.gpu.load_balance"
-    between = ["least", "mean", "greatest", *(f"over_{binding}" for binding in BINDINGS)]
-    parts: list[tuple[str, Iterable[str], str]] = [(rest[1], BINDINGS, "binding"), (rest[-1], _SAXPY, "figure")]
-    return first_unknown(parts + ([(rest[2], between, "part of a figure")] if len(rest) == 4 else []))
 
 
 def synthetic(node: Node, features: Collection[str]) -> Document:
@@ -70,5 +53,4 @@ QUESTION = Question(
     findings=load_balance.findings,
     remedy=INSTALL_MPI,
     synthetic=synthetic,
-    misspelt=misspelt,
 )

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-
-from nearfar.binding import MPIS
 from nearfar.cells import Skip
-from nearfar.mpi import TRAFFICS, numa_pairs
-from nearfar.mpi.osu import INSTALL_MPI, WITHIN
+from nearfar.mpi import numa_pairs
+from nearfar.mpi.osu import INSTALL_MPI
 from nearfar.topology import Node
 
 from . import messages, synthetic_documents
 from .contention_check import of_mpi_alone
 from .question import ACCEPT, Question
-from .row_names import first_unknown
 
 
 def subjects(node: Node) -> tuple[list[str], list[Skip]]:
     """Ranks on one NUMA node, on two of a package, on two packages, and on the cores beside GPUs."""
     return numa_pairs.subjects(node), []
-
-
-def misspelt(row: str) -> str | None:
-    """What of a row's name no figure of any node can have; None if a node could have it."""
-    fields = row.split(".")
-    rest = [field for field in fields if not re.fullmatch(r"n\d+_n\d+", field)]
-    if len(rest) not in (2, 3):
-        return "a row is PLACEMENT.MESSAGES, such as same_numa_node.pingpong_8B"
-    known = [*WITHIN, numa_pairs.UNKNOWN]
-    known += [f"{ratio}_{numa_pairs.OVER}" for ratio in known if ratio != numa_pairs.RIGHT]
-    parts: list[tuple[str, Iterable[str], str]] = [(rest[0].partition("_")[0], MPIS, "MPI")] if len(rest) == 3 else []
-    return first_unknown([*parts, (rest[-2], known, "placement"), (rest[-1], TRAFFICS, "kind of messages")])
 
 
 QUESTION = Question(
@@ -50,5 +33,4 @@ QUESTION = Question(
     synthetic=lambda node, features: synthetic_documents.document(
         {"results": [of_mpi_alone(each, "pingpong" in each) for each in numa_pairs.subjects(node)]}, node
     ),
-    misspelt=misspelt,
 )

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
-from nearfar.binding import MPIS
 from nearfar.cells import Skip
 from nearfar.measurement import Document, Result
-from nearfar.mpi.osu import BENCHMARKS, BESIDE, LARGE, MIDDLE, SMALL, WITHIN, MpiCase, mpi_figures, subjects
+from nearfar.mpi.osu import BENCHMARKS, LARGE, MIDDLE, SMALL, MpiCase, mpi_figures, subjects
 from nearfar.topology import Node
 
 from . import messages, synthetic_documents
 from .question import ACCEPT, OSU, Question
-from .row_names import first_unknown
-
-_OSU_CLASSES = (*WITHIN, *BESIDE, *(f"{place}_over_{right}" for place, right in (
-    (WITHIN[1], WITHIN[0]), (WITHIN[2], WITHIN[0]), ("on_socket", "near"), ("off_socket", "near"))))  # fmt: skip
-_BUFFERS = ("H_H", "D_D", "D_H", "H_D")
-_LABELS = ("8B", "64KiB", "4MiB", "peak")
 
 
 def cases(
@@ -39,23 +31,6 @@ def synthetic(node: Node, features: Collection[str]) -> Document:
     return synthetic_documents.document({}, node, results)
 
 
-def misspelt(row: str) -> str | None:
-    """What of a row's name no figure of any node can have; None if a node could have it."""
-    fields = row.split(".")
-    at = next((place for place, field in enumerate(fields) if field.startswith("osu_")), None)
-    if at is None or not 0 < at <= 2 or len(fields) < at + 3:
-        return "a row is PLACEMENT.BENCHMARK.BUFFERS….SIZE, such as near.osu_bw.D_D.peak"
-    parts: list[tuple[str, Iterable[str], str]] = [
-        (fields[at - 1], _OSU_CLASSES, "placement"), (fields[at], BENCHMARKS, "benchmark"),
-        (fields[at + 1], _BUFFERS, "pair of buffers"),
-    ]  # fmt: skip
-    if at == 2:
-        parts.append((fields[0].partition("_")[0], MPIS, "MPI"))
-    if not re.fullmatch(r"\d+B", fields[-1]):
-        parts.append((fields[-1], _LABELS, "message size"))
-    return first_unknown(parts)
-
-
 QUESTION = Question(
     name="osu_check",
     title="MPI (OSU)",
@@ -71,6 +46,5 @@ QUESTION = Question(
     figures=lambda document, node: mpi_figures.figures(document),
     synthetic=synthetic,
     remedy="./validate --with spack builds and measures it, or, where it is installed, NEARFAR_OSU=/its/prefix (docs/guide/spack.md)",
-    misspelt=misspelt,
     between_nodes=OSU,
 )

@@ -97,9 +97,6 @@ class Question:
     #: What the program prints on a node with a partition's features when all is answered, never measured; None: a rate of each
     #: of ``quantities`` for each of ``cells``.
     synthetic: Callable[[Node, Collection[str]], Document] | None = None
-    #: What no figure of it can be called, in the name of a reference; None: the names of cells, if ``synthetic`` is None, else no
-    #: name is refused.
-    misspelt: Callable[[str], str | None] | None = None
     #: The item of the finding that is its answer in one line; empty: its figures are, or all its findings if it has no figures.
     answer: str = ""
     #: Whether a page shows its cells as maps of endpoints.
@@ -155,14 +152,6 @@ class Question:
     def references_of(self, metric: AnyMetric) -> str:
         """The check whose references judge a figure."""
         return self.name if self.judged_as is None else self.judged_as(metric)
-
-    def misspelt_row(self, row: str) -> str | None:
-        """What of a reference's name no figure of any node can have, with the nearest word; None if a node could have it."""
-        if self.misspelt is None and self.synthetic is not None:
-            return None
-        from . import row_names
-
-        return (self.misspelt or row_names.of_cells)(row)
 
     def known_figures(self, node: Node, features: Collection[str] = ()) -> Sequence[AnyMetric]:
         """Every figure that it can have on a node, without measuring."""

@@ -2,7 +2,7 @@
 
 from nearfar import cells
 
-from . import row_names, synthetic_documents
+from . import synthetic_documents
 from .question import ACCEPT, Question, of_cell
 
 #: The sizes, as ``nearfar-copy`` takes them.
@@ -19,7 +19,6 @@ QUESTION = Question(
     nothing_to_ask="no GPU, or no host memory, on this node",
     options=("--sizes", SIZES),
     maps=False,
-    misspelt=row_names.of_cells,
     synthetic=lambda node, features: synthetic_documents.of_cells(
         cells.size_sweep(node)[0], node, of_cell, curves=True
     ),

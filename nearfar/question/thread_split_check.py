@@ -37,5 +37,4 @@ QUESTION = Question(
     figures=lambda document, node: contention.figures(document),
     findings=contention.findings,
     synthetic=lambda node, features: contention_check.synthetic(every_subject(node), node),
-    misspelt=contention_check.misspelt,
 )

@@ -104,3 +104,32 @@ def test_what_contention_and_saxpy_really_print_has_a_row() -> None:
         ours = known_metrics.rows(check, contended.node, frozenset())
         assert ours is not None and figures
         assert {key for metric in figures for key in row_keys(metric)} <= set(ours)
+
+
+@pytest.mark.parametrize("check", checks_with_references())
+def test_no_figure_of_a_question_is_misspelt(check: str) -> None:
+    for path in TOPOLOGIES:
+        names = known_metrics.rows(check, parse_hwloc_xml(path.read_text()), FEATURES) or {}
+        assert {name: why for name in names if (why := known_metrics.misspelt(check, name))} == {}
+
+
+@pytest.mark.parametrize(
+    "check, row",
+    [
+        ("gpu_memory_check", "together.h2d"), ("host_device_check", "h2d.near"), ("host_device_check", "near"),
+        ("peer_check", "NV18.write.sm"), ("latency_check", "near_latency_cope.h2d"), ("size_sweep_check", "near.n0_g0.of"),
+    ],
+)  # fmt: skip
+def test_a_name_of_no_nodes_figure_is_misspelt(check: str, row: str) -> None:
+    assert known_metrics.misspelt(check, row) is not None
+
+
+@pytest.mark.parametrize(
+    "check, row",
+    [
+        ("host_device_check", "near.n7_g15"), ("peer_check", "PXB.write"), ("peer_check", "NV12_staged_over_direct.write"),
+        ("osu_check", "sole.osu_bw.D_D.hsn0.peak"), ("saturation_check", "mixed.n0_g0__n3_g7.total"),
+    ],
+)  # fmt: skip
+def test_another_nodes_figure_is_not_misspelt(check: str, row: str) -> None:
+    assert known_metrics.misspelt(check, row) is None

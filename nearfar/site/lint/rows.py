@@ -11,12 +11,12 @@ from nearfar.base import NearfarError, did_you_mean
 from nearfar.binding import MPIS
 from nearfar.cells import parse_metric_name, split_class
 from nearfar.measurement import AnyMetric
-from nearfar.question import Question, judged_elsewhere, named
+from nearfar.question import Question, judged_elsewhere
 from nearfar.topology import Node
 from nearfar.verdict.references import ReferenceFile, ReferenceRow, model_of
 
 from .complaints import ERROR, INFO, WARNING, Complaint, at
-from .known_metrics import Rows, rows
+from .known_metrics import Rows, misspelt, rows
 from .reference_uses import FileUse
 
 
@@ -125,9 +125,11 @@ def complaints(table: ReferenceTable, alive: Collection[int]) -> Iterator[Compla
         if spoken_of:
             if (unit := spoken_of[0][0].unit) != row.unit:
                 yield table.complaint(ERROR, "unit", f"is in '{unit}', found '{row.unit}'", row)
-        elif (wrong := named(table.check).misspelt_row(row.name)) is not None:
+        elif row.line in alive:
+            continue
+        elif (wrong := misspelt(table.check, without_mpi(row.name))) is not None:
             yield table.complaint(ERROR, "unknown-row", f"{wrong}; it would judge nothing", row)
-        elif table.figures is not None and row.line not in alive:
+        elif table.figures is not None:
             yield table.complaint(WARNING, "dead", _why_dead(table, row.name), row)
 
 
