@@ -8,9 +8,12 @@ import re
 import shutil
 
 import pytest
+import yaml
 
+from nearfar.cells import parse
 from nearfar.cli import main
 from nearfar.measurement import loads
+from nearfar.model.prediction import check_endpoints, load_node_type
 from tests.conftest import CHECKOUT
 
 
@@ -134,3 +137,27 @@ def test_mistakes_are_one_line_and_exit_two(capsys, words, message):
     assert (code, out) == (2, "")
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+def test_a_node_type_without_capacities_gets_a_block_to_paste(capsys, tmp_path, monkeypatch):
+    nodes = tmp_path / "nodes"
+    nodes.mkdir()
+    shutil.copy(CHECKOUT / "site/nodes/keeneland.xml", nodes / "bare.xml")
+    head = "node_type: bare\ndescription: nothing is known of it\nsource: made up\nxml: bare.xml\n"
+    (nodes / "bare.yaml").write_text(head + "capacities: {}\n")
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path))
+    assert main(["predict", "--node", "bare"]) == 0
+    before, _, block = capsys.readouterr().out.partition("bare.yaml:\n")
+    keys = set(yaml.safe_load(block)["capacities"])
+    assert keys == set(load_node_type("bare", [tmp_path]).capacities)
+    values = [line for line in block.splitlines() if "value:" in line]
+    assert all(re.search(r"  # GB/s: nearfar-(copy|stream) \S+$", line) for line in values)
+    for line in values:  # and what measures a value is a cell that this node has
+        check_endpoints(load_node_type("bare", [tmp_path]).node, parse(line.split()[-1]), "bare")
+    (nodes / "bare.yaml").write_text(head + block)
+    assert main(["predict", "--node", "bare"]) == 0
+    after = capsys.readouterr().out.partition("bare.yaml:\n")[0]
+    assert [line for line in after.splitlines() if " known: " not in line] == [
+        line for line in before.splitlines() if " known: " not in line
+    ]
+    assert main(["lint", str(nodes)]) == 0, capsys.readouterr().out

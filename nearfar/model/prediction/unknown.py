@@ -1,18 +1,19 @@
-"""What predictions lack, in words: which capacities nobody knows, what stands for them, and which keys would tell."""
+"""What predictions lack, in words: which capacities nobody knows, what stands for them, and the keys that would tell, as YAML to paste."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
 from nearfar.cells import CellError, parse
+from nearfar.topology import Node
 
-from .capacities import Capacity
+from .capacities import Capacity, switches
 from .node_types import NodeType
 
 
 def not_known(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[str]:
-    """A line for each reason why capacities are not known, one for each limit that stands for some, and one that says which keys
-    of the node type's file would tell."""
+    """A line for each reason why capacities are not known, one for each limit that stands for some, and the keys of the node type's
+    file that would tell."""
     reasons: dict[str, list[str]] = {}
     limits: dict[str, list[str]] = {}
     for capacity in unknown:
@@ -28,27 +29,62 @@ def not_known(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[st
     for why, names in limits.items():
         yield f"{', '.join(names)} GB/s {why}"
     if unknown:
-        yield f"to give their values, add to {node_type.where}: {'; '.join(_keys(unknown, node_type))}"
+        yield f"to give their values, add to {node_type.where}:"
+        yield from missing_keys(unknown, node_type)
 
 
-def _keys(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[str]:
-    """The keys that would say most: links of which generation or width is not known, then capacities, then caps; one example each."""
-    gpus = {gpu.index: gpu for gpu in node_type.node.gpus}
-    crossed = {int(name[1:]) for c in unknown if (name := c.name.partition(".")[0])[:1] == "g" and name[1:].isdigit()}
-    vague = [index for index in sorted(crossed) if None in (gpus[index].link.gen, gpus[index].link.width)]
-    if vague:
-        kind = gpus[vague[0]].link.kind
-        yield f"links: {{g{vague[0]}: {{kind: {kind}, gen: …, width: …}}}}{_more(len(vague))}"
-    names = list(dict.fromkeys(c.told_by or c.name for c in unknown))
+def missing_keys(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[str]:
+    """The sections of a node type's file that would say what is not known, as YAML to paste: links whose generation or width is not known,
+    capacities and caps, each with its unit and what measures it. Where no capacity is given at all: all of the node."""
+    node, given = node_type.node, [c for c in node_type.capacities.values() if c.value is not None]
+    names = list(
+        dict.fromkeys(c.told_by or c.name for c in (*unknown, *(() if given else node_type.capacities.values())))
+    )
     caps = [name for name in names if _is_cell(name)]
-    shared = [name for name in names if name not in caps]
-    for section, named in (("capacities", shared), ("caps", caps)):
-        if named:
-            yield f"{section}: {{{named[0]}: {{value: …, source: …}}}}{_more(len(named))}"
+    crossed = {name.partition(".")[0] for name in names}
+    vague = [gpu for gpu in node.gpus if f"g{gpu.index}" in crossed and None in (gpu.link.gen, gpu.link.width)]
+    yield "# GB/s is 1e9 bytes per second. All values at once, from a run on such a node:"
+    yield f"# nearfar calibrate --node {node_type.name} --yaml RUN"
+    if vague:
+        yield "links:"
+    for gpu in vague:
+        how = f"generation, lanes: nvidia-smi -q -i {gpu.index}, GPU Link Info"
+        speed = f", speed: {gpu.link.speed:g}" if gpu.link.speed else ""
+        yield f"  g{gpu.index}: {{kind: {gpu.link.kind}, gen: {gpu.link.gen or 'null'}, width: {gpu.link.width or 'null'}{speed}}}  # {how}"
+    for section, keys in (("capacities", [name for name in names if name not in caps]), ("caps", caps)):
+        if keys:
+            yield f"{section}:"
+        for name in keys:
+            cell = _measured_by(name, node) if section == "capacities" else name
+            how = f": nearfar-{'stream' if '/' in cell else 'copy'} {cell}" if cell else ""
+            yield f"  {name}: {{value: null, reason: not measured}}  # GB/s{how}"
 
 
-def _more(count: int) -> str:
-    return f" and {count - 1} more" if count > 1 else ""
+def _measured_by(name: str, node: Node) -> str:
+    """A cell that fills a capacity; empty: none of this node does."""
+    part, _, way = name.rpartition(".")
+    memory = node.host_numa_nodes[0].index
+    if part in (bridges := {f"switch:{pci}": gpus for pci, gpus in switches(node).items()}):
+        gpus: Collection[int] = bridges[part]
+    elif part[:1] == "n":
+        return f"c{part[1:]}:{part}/triad"
+    elif not part:  # from a package to another
+        a, b = (int(package[1:]) for package in way.split("-"))
+        homes = {
+            package: [numa.index for numa in node.host_numa_nodes if numa.package == package] for package in (a, b)
+        }
+        return f"c{homes[b][0]}:n{homes[a][0]}/triad" if homes[a] and homes[b] else ""
+    else:
+        own = node.gpu(int(part[1:]))
+        gpus = [int(part[1:])]
+        memory = memory if own is None or own.numa_node is None else own.numa_node
+    if way == "memory":
+        return f"{part}:{part}/triad"
+    if way in ("in", "out"):
+        others = [gpu.index for gpu in node.gpus if gpu.index not in gpus]
+        return "+".join(f"{part}:g{other}" if way == "out" else f"g{other}:{part}" for other in others)
+    ways = {"h2d": "h", "down": "h", "d2h": "d", "up": "d"}.get(way, "hd")
+    return "+".join(f"n{memory}:g{gpu}" if one == "h" else f"g{gpu}:n{memory}" for one in ways for gpu in gpus)
 
 
 def _is_cell(name: str) -> bool:
