@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from nearfar.base import EXIT_GOOD, NearfarError, columns, site_directories
+from nearfar.base import EXIT_GOOD, NearfarError, columns, say, site_directories
 from nearfar.binding import (
     FORMS,
     SIDES,
@@ -123,7 +123,11 @@ def _node(args: argparse.Namespace) -> tuple[Node, NodeType | None]:
         node_type = load_node_type(args.node, site_directories())
         return node_type.node, node_type
     if args.xml is not None:
-        return _stored(Path(args.xml)), None
+        node = _stored(Path(args.xml))
+        for note in node.notes:
+            if note != node.gpus_unknown:
+                say(f"{args.xml}: {note}")
+        return node, None
     node = inventory.observe()
     system = systems.claims(node.hostname, node.product, systems.load_all())
     names = (

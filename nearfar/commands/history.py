@@ -12,6 +12,7 @@ from nearfar import history
 from nearfar.base import (
     EXIT_COULD_NOT_JUDGE,
     EXIT_GOOD,
+    NOT_JUDGED,
     CouldNotJudge,
     NearfarError,
     columns,
@@ -243,14 +244,21 @@ def _as_json(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _how_much(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    return minute_text(row["first"]), minute_text(row["last"]), f"{row['fails']} of {row['figures']:,}"
+    judged, unjudged = row["judged"], row["figures"] - row["judged"]
+    beside = f" ({unjudged:,} not judged)" if unjudged else ""
+    return (
+        minute_text(row["first"]),
+        minute_text(row["last"]),
+        f"{row['fails']} of {judged:,}{beside}" if judged else "not judged",
+    )
 
 
 def _aggregates() -> tuple[pl.Expr, ...]:
-    """Of some rows: runs, when, and how many figures failed."""
+    """Of some rows: runs, when, and how many figures failed, of how many that were judged."""
     return (
         pl.col("run").n_unique().alias("runs"), pl.col("started").min().alias("first"), pl.col("started").max().alias("last"),
-        (pl.col("verdict") == "FAIL").sum().alias("fails"), pl.len().alias("figures"),
+        (pl.col("verdict") == "FAIL").sum().alias("fails"), (pl.col("verdict") != NOT_JUDGED).sum().alias("judged"),
+        pl.len().alias("figures"),
     )  # fmt: skip
 
 

@@ -170,9 +170,7 @@ def _system(name: str, directories: Sequence[Path]) -> System:
 def _question(args: argparse.Namespace, store: History) -> RowFilter:
     if args.system not in store.systems():
         known = ", ".join(store.systems()) or "none"
-        raise CouldNotJudge(
-            f"{store.directory}: no history of {args.system} (it has: {known}); measured runs enter it: ./validate, or a sweep"
-        )
+        raise CouldNotJudge(f"{store.directory}: no run of {args.system} (runs of: {known}); {_measure(args.system)}")
     since = history.parse_since(args.since, datetime.now(timezone.utc))
     nodes = None if args.nodes is None else systems.expand(args.nodes, "--nodes")
     missing = sorted(set(nodes or ()) - set(store.nodes(args.system)))
@@ -181,6 +179,11 @@ def _question(args: argparse.Namespace, store: History) -> RowFilter:
             f"--nodes: no history of {', '.join(missing[:5])}{did_you_mean(missing[0], store.nodes(args.system))}"
         )
     return RowFilter(args.system, nodes, since=since)
+
+
+def _measure(system: str | None) -> str:
+    """What brings a run, as a command to paste."""
+    return f"measure first, on each node: ./validate --system {system}"
 
 
 def _known_runs(store: History, question: RowFilter) -> list[str]:
@@ -197,13 +200,11 @@ def _known_runs(store: History, question: RowFilter) -> list[str]:
     asked += "" if question.since is None else f" since {minute_text(question.since)} UTC"
     before = runs(RowFilter(question.system, question.nodes))
     if before.is_empty():
-        raise CouldNotJudge(
-            f"{store.directory}: {asked} that can be read and trusted; run nearfar validate there first"
-        )
+        raise CouldNotJudge(f"{store.directory}: {asked} that can be read and trusted; {_measure(question.system)}")
     last = before["started"][-1]
     raise CouldNotJudge(
         f"{store.directory}: {asked}: the last of {shown.counted(len(before), 'run')} was {minute_text(last)}; "
-        "give an earlier --since, or run nearfar validate again"
+        f"give an earlier --since, or {_measure(question.system)}"
     )
 
 

@@ -12,7 +12,7 @@ from nearfar.verdict import JudgedMetric
 from . import changes, settings, sides
 from .changes import FigureChange
 from .settings import ChangedSetting
-from .sides import NodeSide, Side
+from .sides import DISTURBED, NodeSide, Side
 
 #: From so many nodes on a figure is tested over all of them too.
 LEAST_NODES = 2
@@ -52,6 +52,14 @@ class RunComparison:
     def doubtful(self) -> list[FigureChange]:
         """What would have, were it not for its doubts."""
         return [change for change in self.changes if change.counted and change.doubts]
+
+    @property
+    def disturbed(self) -> tuple[str, ...]:
+        """The sides (``before``, ``after``) that other load disturbed, which is why nothing can be compared; empty: that is not why."""
+        if self.tested or not self.doubtful or any(DISTURBED not in change.doubts for change in self.doubtful):
+            return ()
+        sides = {"before": [c.before for c in self.doubtful], "after": [c.after for c in self.doubtful]}
+        return tuple(label for label, values in sides.items() if any(DISTURBED in value.doubts for value in values))
 
     @property
     def significant(self) -> list[FigureChange]:

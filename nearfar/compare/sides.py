@@ -11,6 +11,9 @@ from nearfar.base import CouldNotJudge, NearfarError, short_host_name
 from nearfar.measurement import MADE_OF_OTHERS, RATIO_UNIT
 from nearfar.verdict import CheckRecord, JudgedMetric, NodeRun, RunDirectory, Verdict, run_directory
 
+#: The doubt about a figure that was measured beside other load.
+DISTURBED = "disturbed"
+
 
 @dataclass(frozen=True)
 class RunFigure:
@@ -25,7 +28,7 @@ class RunFigure:
         metric = self.metric
         known = (
             ("quick look", self.quick or bool(metric.beside)), ("beside traffic", metric.contended and not metric.beside),
-            ("throttled", metric.throttled), ("disturbed", metric.disturbance is not None),
+            ("throttled", metric.throttled), (DISTURBED, metric.disturbance is not None),
             ("not verified", metric.verified is False),
         )  # fmt: skip
         return tuple(doubt for doubt, holds in known if holds)

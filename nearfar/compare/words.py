@@ -84,6 +84,9 @@ def answer(comparison: RunComparison) -> str:
     worse = [change for change in comparison.significant if change.worse]
     better = [change for change in comparison.significant if not change.worse]
     several = len(comparison.nodes) > 1
+    if comparison.disturbed:
+        which = "both runs were" if len(comparison.disturbed) > 1 else f"the run {comparison.disturbed[0]} was"
+        return f"cannot compare: {which} disturbed by other load"
     if not comparison.tested:
         count = plural(len(comparison.doubtful), "figure")
         why = (
@@ -91,7 +94,7 @@ def answer(comparison: RunComparison) -> str:
             if comparison.doubtful
             else "only ratios and shares are on both sides"
         )
-        return f"nothing can be told: {why}"
+        return f"cannot compare: {why}"
     if not worse and not better:
         return f"no change that is more than chance in {tested}"
     parts: list[str] = []

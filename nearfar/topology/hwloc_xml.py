@@ -63,6 +63,13 @@ def parse_hwloc_xml(text: str, hostname: str | None = None) -> Node:
     return _XmlReader(_topology(text)).node(hostname)
 
 
+def left_out_cpus(text: str) -> tuple[int, ...]:
+    """The CPUs of the machine that XML does not show: those that are off, and without ``--disallowed`` those that a cpuset disallows."""
+    machine = _XmlReader(_topology(text)).machine
+    complete, shown = bitmap(machine, "complete_cpuset"), bitmap(machine, "cpuset")
+    return tuple(sorted((complete or frozenset()) - (shown or frozenset())))
+
+
 def _topology(text: str) -> ElementTree.Element:
     try:
         root = ElementTree.fromstring(text)

@@ -110,6 +110,20 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert message in captured.err and captured.err.count("\n") == 1 and captured.out == ""
 
 
+@pytest.mark.parametrize("whole", ["0x000000ff", "0x0000ffff"])
+def test_xml_of_a_cpuset_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str], whole: str) -> None:
+    """Once with what is disallowed (``allowed_cpuset``), once without (``complete_cpuset``)."""
+    text = (CHECKOUT / "tests/data/topologies/constructed-restricted-cpuset.xml").read_text()
+    if whole != "0x000000ff":
+        text = text.replace('allowed_cpuset="0x000000c0" allowed_nodeset="0x00000002"', "", 1)
+        text = text.replace('complete_cpuset="0x000000ff"', f'complete_cpuset="{whole}"', 1)
+    stored = tmp_path / "node.xml"
+    stored.write_text(text)
+    main(["bind", "--xml", str(stored), "--gpus", "1"])
+    said = capsys.readouterr().err
+    assert said.startswith(f"nearfar: {stored}: ") and "cpuset" in said and said.count("\n") == 1
+
+
 def test_a_broken_stored_node_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for content, message in (("{\n ]", "node.json:2: not JSON"), ("<a/>", "the outermost element is <a>")):
         (tmp_path / "node.json").write_text(content)

@@ -62,6 +62,16 @@ def test_help_of_slurm_names_every_command() -> None:
     assert all(re.search(rf"\n    {command}\s", shown) for command in slurm.COMMANDS)
 
 
+@pytest.mark.parametrize("command", slurm.NEED_SLURM)
+def test_without_slurm_nothing_else_is_said(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert cli.main(["slurm", command, *(["n1"] if command in ("clear", "retest") else [])]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("nearfar: no Slurm here: ") and said.count("\n") == 1
+
+
 def test_help_groups_commands_behind_the_first_five() -> None:
     shown = nearfar("--help").stdout
     sections = {title: re.findall(r"^  ([a-z]+)\s", lines, re.M)

@@ -20,11 +20,12 @@ CHECK = "host_device_check"
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Five runs: 1 and 2 healthy, 3 with a new driver and 5 % less to GPU 0, 4 disturbed, 5 modelled."""
+    """Six runs: 1 and 2 healthy, 3 with a new driver and 5 % less to GPU 0, 4 and 9 disturbed, 5 modelled."""
     make_run(tmp_path, 1, {CHECK: copies()})
     make_run(tmp_path, 2, {CHECK: copies()})
     make_run(tmp_path, 3, {CHECK: copies(0.95, "n0_g0")}, machine=node_json("590.4"))
     make_run(tmp_path, 4, {CHECK: copies(0.5, disturbance="cpus")})
+    make_run(tmp_path, 9, {CHECK: copies(0.6, disturbance="gpu")})
     make_run(tmp_path, 5, {CHECK: copies()}, kind="modelled")
     monkeypatch.setenv("NEARFAR_STATE", str(tmp_path))
     return tmp_path / "reports" / "s"
@@ -86,7 +87,9 @@ def test_a_bound_that_is_none_is_refused(ask: Any, bound: str) -> None:
 
 def test_what_is_in_doubt_is_never_green(ask: Any) -> None:
     code, out, _ = ask("s/run1", "s/run4")
-    assert code == 3 and out.startswith("nothing can be told: none of 8 figures is without doubt (disturbed 8)\n")
+    assert code == 3 and out.startswith("cannot compare: the run after was disturbed by other load\n")
+    code, out, _ = ask("s/run4", "s/run9")
+    assert code == 3 and out.startswith("cannot compare: both runs were disturbed by other load\n")
 
 
 @pytest.mark.parametrize(

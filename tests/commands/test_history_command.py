@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nearfar import cli, history
+from nearfar.commands import history as history_command
 from nearfar.history import series
 from tests.data.runs import nightly
 
@@ -149,12 +150,12 @@ def test_several_systems_have_to_be_told_apart(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"2 systems in {tmp_path / 'history'}; --system NAME shows one's nodes"
     assert [line.split()[:3] for line in lines[2:]] == [["redwood", "1", "1"], ["spruce", "1", "1"]]
-    assert [line.split("  ")[-1] for line in lines[2:]] == ["0 of 20", "0 of 20"]
+    assert [line.split("  ")[-1] for line in lines[2:]] == ["0 of 12 (8 not judged)"] * 2
     assert cli.main(["history", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["systems"]
-    assert [(each["system"], each["nodes"], each["figures"]) for each in told] == [
-        ("redwood", 1, 20),
-        ("spruce", 1, 20),
+    assert [(each["system"], each["nodes"], each["judged"], each["figures"]) for each in told] == [
+        ("redwood", 1, 12, 20),
+        ("spruce", 1, 12, 20),
     ]
     assert cli.main(["history", "--node", "gpu001"]) == 2
     assert "which one? There is history of redwood, spruce" in capsys.readouterr().err
@@ -162,6 +163,12 @@ def test_several_systems_have_to_be_told_apart(
     assert "did you mean 'host_device_check'?" in capsys.readouterr().err
     assert cli.main(["history", "--since", "2030-01-01"]) == 3
     assert "no run since 2030-01-01 00:00; the last was" in capsys.readouterr().err
+
+
+def test_a_node_of_which_nothing_was_judged_failed_nothing() -> None:
+    day = datetime(2026, 11, 1, tzinfo=timezone.utc)
+    row = {"first": day, "last": day, "fails": 0, "judged": 0, "figures": 10}
+    assert history_command._how_much(row)[-1] == "not judged"
 
 
 def test_a_renamed_metric_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nearfar.commands.command_line import HelpFormatter, Parser
+from nearfar.slurm.controller import Slurm
 
 #: What can be done, each with the line that ``nearfar slurm --help`` shows; a module of this package each.
 COMMANDS = {
@@ -26,6 +27,9 @@ COMMANDS = {
     "doctor": "check what nearfar slurm install has installed",
     "node": "what a sweep's job runs on its node",
 }
+
+#: Those that ask slurmctld. The others run on a node, or on the host that installs.
+NEED_SLURM = ("sweep", "status", "act", "clear", "retest")
 
 _EPILOG = """examples:
   nearfar slurm sweep --partition gpu --level accept
@@ -79,6 +83,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the one that was named."""
+    """Run the one that was named; where there is no Slurm that is said before all else."""
+    if args.slurm_command in NEED_SLURM:
+        Slurm().refuse_absence()
     code: int = args.slurm_run(args)
     return code

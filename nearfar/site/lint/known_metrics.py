@@ -4,8 +4,10 @@ site has no use for. The names are those of the figures that the question has; t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from nearfar.base import NearfarError, did_you_mean, site_directories, site_files
 from nearfar.cells import parse_metric_name, split_class
@@ -57,7 +59,7 @@ def rows(check: str, node: Node, features: frozenset[str]) -> Rows | None:
 
 def misspelt(check: str, row: str) -> str | None:
     """What of a reference's name no figure of a check is called on any node, with the nearest word; None: a node could have it."""
-    known = figure_words(check)
+    known = figure_words(check, tuple(site_directories()))
     words = row.split(".")
     if known is None:
         return None
@@ -89,27 +91,27 @@ def _shape(word: str) -> str:
 
 
 @cache
-def figure_words(check: str) -> FigureWords | None:
+def figure_words(check: str, directories: tuple[Path, ...]) -> FigureWords | None:
     """The words of a check's figures on all node types that can be read; None where it has no figure."""
-    question, nodes = named(check), _nodes()
+    question, nodes = named(check), _nodes(directories)
     metrics = [metric for node in nodes for metric in question.known_figures(node, _FEATURES)]
     names = [key.split(".") for metric in metrics for key in row_keys(metric)]
     if not names:
         return None
-    words = frozenset(word for name in names for word in name)
+    parts = frozenset(part for name in names for part in name)
     return FigureWords(
-        words | {*CLASSES}, frozenset(map(_shape, words)),
+        parts | {*CLASSES}, frozenset(map(_shape, parts)),
         frozenset(_shape(name[0]) for name in names), min(map(len, names)), row_keys(metrics[0])[-1],
         any(not isinstance(metric, SubjectMetric) for metric in metrics),
-        any(nic.name in words for node in nodes for nic in node.nics),
+        any(nic.name in parts for node in nodes for nic in node.nics),
     )  # fmt: skip
 
 
-def _nodes() -> list[Node]:
+def _nodes(directories: Sequence[Path]) -> list[Node]:
     nodes = []
-    for name in site_files("nodes", site_directories()):
+    for name in site_files("nodes", directories):
         try:
-            nodes.append(load_node_type(name, site_directories()).node)
+            nodes.append(load_node_type(name, directories).node)
         except NearfarError:  # which lint reports by itself
             continue
     return nodes

@@ -9,10 +9,12 @@ from __future__ import annotations
 from . import node_names, reservations, templates, versions
 from .node_names import NAME
 from .node_state import NodeState
-from .scontrol import NotSeen, Objection, Refused, Slurm, WrongOption
+from .scontrol import NoSlurm, NoSlurmConf, NotSeen, Objection, Refused, Slurm, WrongOption
 
 __all__ = [
     "NAME",
+    "NoSlurm",
+    "NoSlurmConf",
     "NodeState",
     "NotSeen",
     "Objection",

@@ -45,6 +45,14 @@ class NotSeen(CouldNotJudge):
     """What was ordered, and said to be done, does not show on this node; slurmctld answers."""
 
 
+class NoSlurm(NearfarError):
+    """This machine has none of Slurm's commands."""
+
+
+class NoSlurmConf(NoSlurm, CouldNotJudge):
+    """This machine has Slurm's commands, which find no slurm.conf."""
+
+
 class WrongOption(NearfarError):
     """An option that the command does not have, or not so; nothing was done."""
 
@@ -75,7 +83,9 @@ class Slurm:
         words = [word for word in command if not word.startswith("-")]
         name = " ".join(words[:3] if len(words) > 1 else command)
         if process.find_program(command[0], self.environ.get("PATH")) is None:
-            raise NearfarError(f"{command[0]}: not found; run this where Slurm's commands are on the PATH")
+            raise NoSlurm(
+                f"no Slurm here: {command[0]} is not on the PATH; run this on a host that has Slurm's commands"
+            )
         answer = process.run(command, self.limit, env=self.environ, newline="\n")
         text = printable(answer.last_line or answer.stdout.strip().split("\n")[-1])
         if answer.timed_out:
@@ -92,9 +102,19 @@ class Slurm:
                 raise WrongOption(misused)
             # A SlurmctldHost that nobody knows: the last line says "No error".
             unknown = next((line.strip() for line in answer.stderr.splitlines() if "Unable to resolve" in line), None)
-            fix = "; no slurm.conf is found on this machine: name it, SLURM_CONF=FILE" if _NO_CONF in text else ""
-            raise CouldNotJudge(f"{name}: {unknown or text or f'exit code {answer.returncode}'}{fix}")
+            if _NO_CONF in text:
+                raise NoSlurmConf("no Slurm here: no slurm.conf is found on this machine: name it, SLURM_CONF=FILE")
+            raise CouldNotJudge(f"{name}: {unknown or text or f'exit code {answer.returncode}'}")
         return answer.stdout
+
+    def refuse_absence(self) -> None:
+        """Raise ``NoSlurm`` where there is none on this machine; whatever else is wrong with it is no matter here."""
+        try:
+            self.call("scontrol", "--version")
+        except NoSlurm:
+            raise
+        except NearfarError:
+            pass
 
     def version(self) -> versions.Version:
         """Slurm's version as (22, 5). Raises ``NearfarError`` for one older than ``versions.OLDEST``."""

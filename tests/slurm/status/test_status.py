@@ -48,6 +48,7 @@ def run(fleet: PlayedFleet, monkeypatch: pytest.MonkeyPatch) -> Run:
     folder.mkdir(parents=True)
     (folder / "vm.yaml").write_text(_SYSTEM.format(user=os.geteuid()))
     monkeypatch.setenv("NEARFAR_SITE", str(fleet.folder / "site"))
+    monkeypatch.setattr("nearfar.slurm.controller.Slurm.refuse_absence", lambda self: None)
     for name in ("act", "clear", "status"):
         monkeypatch.setattr(f"nearfar.commands.slurm.{name}.Slurm", lambda: fleet.slurm)
 
