@@ -109,9 +109,9 @@ def figure_words(check: str, directories: tuple[Path, ...]) -> FigureWords | Non
 
 def _nodes(directories: Sequence[Path]) -> list[Node]:
     nodes = []
-    for name in site_files("nodes", directories):
+    for name in site_files("nodes", list(directories)):
         try:
-            nodes.append(load_node_type(name, directories).node)
+            nodes.append(load_node_type(name, list(directories)).node)
         except NearfarError:  # which lint reports by itself
             continue
     return nodes
