@@ -17,12 +17,13 @@ from pathlib import Path
 from statistics import median
 
 from nearfar import cost
+from nearfar.mpi import RankPlan
 
 
 def main(seconds: float, runs: int) -> None:
     """Print both, in ms and as a part of the run."""
     cpu = sorted(os.sched_getaffinity(0))[0]
-    scheme = cost.Scheme("bound", 1, (cost.RankPlace(cpus=(cpu,)),))
+    scheme = cost.Scheme("bound", 1, (RankPlan(cpus=(cpu,)),))
     starter = cost.launcher("none", Path("sleep"), 1, (), oversubscribe=False)
     added, used = [], []
     with tempfile.TemporaryDirectory() as folder:

@@ -12,7 +12,7 @@ from . import document, measurement_document, page, running, terminal, verdict
 from .case_folder import CaseFolder, made_ready
 from .figure import TAKE, figure_of_merit
 from .launchers import Launcher, launcher
-from .layouts import Job, RankPlace, bind_words
+from .layouts import Job, bind_words
 from .measured import Measured, Plan
 from .measuring import measure
 from .pairs import MOST_PAIRS
@@ -28,7 +28,6 @@ __all__ = [
     "Launcher",
     "Measured",
     "Plan",
-    "RankPlace",
     "Runner",
     "Scheme",
     "Subject",

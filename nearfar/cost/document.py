@@ -7,12 +7,12 @@ from typing import Any
 
 import nearfar
 from nearfar.base import statistics, utc_text
+from nearfar.mpi import RankAccount
 from nearfar.topology import format_cpu_list
 
 from . import verdict, words
 from .measured import Measured, Run, SchemeRuns
 from .pairs import CHANCE, Penalty
-from .running import RankBinding
 from .words import Subject
 
 SCHEMA = "nearfar-cost/1"
@@ -86,7 +86,7 @@ def _run(run: Run) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _binding(binding: RankBinding) -> dict[str, Any]:
+def _binding(binding: RankAccount) -> dict[str, Any]:
     return {
         "rank": binding.rank, "cpus": format_cpu_list(binding.cpus), "policy": binding.policy, "memory": list(binding.memory),
         "memory_allowed": binding.memory_allowed, "gpus": binding.gpus, "running": format_cpu_list(binding.running), "moved": binding.moved,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from nearfar.base import NearfarError
 from nearfar.binding import Layout, Placement, cores_of, cpu_nodes, gpu_home, memory_of, nearest, place
+from nearfar.mpi import RankPlan
 from nearfar.topology import Gpu, Node
 
 
@@ -28,21 +29,10 @@ class Job:
 
 
 @dataclass(frozen=True)
-class RankPlace:
-    """Where a rank goes. ``cpus`` None: wherever the launcher has put it. ``policy`` is ``bind`` or ``interleave`` (None: none) for
-    the NUMA nodes ``memory``; ``gpus`` the value of CUDA_VISIBLE_DEVICES (None: left alone)."""
-
-    cpus: tuple[int, ...] | None = None
-    policy: str | None = None
-    memory: tuple[int, ...] = ()
-    gpus: str | None = None
-
-
-@dataclass(frozen=True)
 class PlacedRanks:
     """Places by rank. ``homes``: the NUMA node that each belongs to; ``devices``: the GPUs of each."""
 
-    places: tuple[RankPlace, ...]
+    places: tuple[RankPlan, ...]
     homes: tuple[int, ...]
     devices: tuple[tuple[Gpu, ...], ...]
 
@@ -148,12 +138,12 @@ def _of(
 ) -> PlacedRanks:
     places = []
     for placement, gpus in zip(placements, devices):
-        bound = RankPlace(placement.cpus, gpus=_seen(node, job, gpus))
+        bound = RankPlan(placement.cpus, gpus=_seen(node, job, gpus))
         places.append(_remembering(node, bound, "bind", placement.memory_nodes))
     return PlacedRanks(tuple(places), tuple(homes), tuple(devices))
 
 
-def _remembering(node: Node, place: RankPlace, policy: str, memory: tuple[int, ...]) -> RankPlace:
+def _remembering(node: Node, place: RankPlan, policy: str, memory: tuple[int, ...]) -> RankPlan:
     """The place with a memory policy; with none where there is one host memory: any is the same, and containers refuse all."""
     if len(node.host_numa_nodes) < 2:
         return replace(place, policy=None, memory=())
@@ -178,7 +168,7 @@ def _listed(node: Node, job: Job, right: PlacedRanks, wished: Sequence[int | Non
     given = iter(_placed(node, job, bound, [()] * len(bound), _width(right)).places if bound else ())
     places = []
     for numa, near in zip(wished, right.places):
-        places.append(replace(next(given), gpus=near.gpus) if numa is not None else RankPlace(gpus=near.gpus))
+        places.append(replace(next(given), gpus=near.gpus) if numa is not None else RankPlan(gpus=near.gpus))
     return replace(right, places=tuple(places))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from nearfar.mpi import RankAccount
+
 from . import pairs
 from .figure import FigureOfMerit
 from .pairs import Penalty
-from .running import RankBinding
 from .schemes import Scheme
 
 
@@ -45,7 +46,7 @@ class Run:
     value: float | None
     problem: str | None
     answer: str | None
-    bindings: tuple[RankBinding, ...]
+    bindings: tuple[RankAccount, ...]
     left: tuple[str, ...] = ()
 
 
@@ -55,7 +56,7 @@ class SchemeRuns:
     ``left_out`` says why it was not run, or not to the end. ``bindings`` are those that the probe read back."""
 
     scheme: Scheme
-    bindings: tuple[RankBinding, ...] = ()
+    bindings: tuple[RankAccount, ...] = ()
     same_as: str | None = None
     left_out: str | None = None
     runs: list[Run] = field(default_factory=list)

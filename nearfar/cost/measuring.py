@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from nearfar.base import CouldNotJudge, statistics
+from nearfar.mpi import RankAccount
 
 from . import pairs
 from .answers import answer_in
 from .measured import Measured, Plan, Run, SchemeRuns
-from .running import Ended, RankBinding, Runner
+from .running import Ended, Runner
 from .schemes import Scheme
 from .words import OVER
 
@@ -85,12 +86,12 @@ def _host() -> str:
     return os.uname().nodename
 
 
-def effect(bindings: Sequence[RankBinding]) -> tuple[object, ...]:
+def effect(bindings: Sequence[RankAccount]) -> tuple[object, ...]:
     """What tells one binding in effect from another."""
     return tuple((binding.cpus, *_memory(binding), binding.gpus) for binding in bindings)
 
 
-def _memory(binding: RankBinding) -> tuple[object, ...]:
+def _memory(binding: RankAccount) -> tuple[object, ...]:
     # With one NUMA node's memory allowed any policy is the same.
     if binding.memory_allowed.isdigit():
         return ("one",)

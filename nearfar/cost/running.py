@@ -11,11 +11,11 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge, process
-from nearfar.mpi import RankPlan, death, rank_files
+from nearfar.mpi import RankAccount, RankPlan, death, rank_files
 
 from . import leftovers
 from .case_folder import CaseFolder
@@ -40,40 +40,13 @@ _TERMINAL = (
 
 
 @dataclass(frozen=True)
-class RankBinding:
-    """What was in effect for a rank. ``cpus`` and the memory policy (``policy``, NUMA nodes ``memory``) before the program began,
-    ``running`` the CPUs that it and all that it started had when last looked at (empty: it ended before a look).
-    ``unbound``: why it did not run."""
-
-    rank: int
-    host: str = ""
-    cpus: tuple[int, ...] = ()
-    policy: str = ""
-    memory: tuple[int, ...] = ()
-    memory_allowed: str = ""
-    gpus: str | None = None
-    running: tuple[int, ...] = ()
-    unbound: str | None = None
-
-    @property
-    def moved(self) -> bool:
-        """Whether the program left the CPUs that it was given, as one that binds itself does."""
-        return bool(self.running) and not set(self.running) <= set(self.cpus)
-
-    @property
-    def narrowed(self) -> bool:
-        """Whether the program bound itself to fewer of the CPUs that it was given."""
-        return bool(self.running) and set(self.running) < set(self.cpus)
-
-
-@dataclass(frozen=True)
 class Ended:
     """A run as it ended. ``seconds`` is wall time; ``problem`` why it counts for nothing; ``ended_early``: its time was over.
     ``left`` are processes that it left behind, by name, which were ended."""
 
     seconds: float
     output: str
-    bindings: tuple[RankBinding, ...]
+    bindings: tuple[RankAccount, ...]
     problem: str | None = None
     ended_early: bool = False
     left: tuple[str, ...] = ()
@@ -124,7 +97,7 @@ class Runner:
         seconds, code, early, left = _ran(command, environment, out, err, where, limit, tick, token)
         written = self._case.written(where)
         output = "".join(_tail(stream) for stream in (out, written, err) if stream is not None and stream.is_file())
-        bindings = _bindings(plan, scheme.ranks, wait=not probe)
+        bindings = rank_files.accounts(plan, scheme.ranks, 0.0 if probe else _LAST_WORDS)
         shutil.rmtree(own, ignore_errors=True)
         problem = None
         if early:
@@ -223,17 +196,15 @@ def write_plan(path: Path, scheme: Scheme, lone: bool = False, probe: bool = Fal
 def _planned(scheme: Scheme) -> list[RankPlan]:
     if scheme.places is None:
         return [RankPlan()] * scheme.ranks
-    plans = []
-    for place in scheme.places:
-        environment: dict[str, str] = {}
-        if place.gpus is not None:
-            environment.update(CUDA_DEVICE_ORDER="PCI_BUS_ID", CUDA_VISIBLE_DEVICES=place.gpus)
-        if place.cpus is not None:
-            # As the launch lines of nearfar bind have it.
-            places = ",".join(f"{{{cpu}}}" for cpu in place.cpus)
-            environment.update(OMP_NUM_THREADS=str(len(place.cpus)), OMP_PLACES=places, OMP_PROC_BIND="close")
-        plans.append(RankPlan(place.cpus, place.policy, place.memory, environment=environment))
-    return plans
+    return [replace(place, environment=_for_threads(place)) for place in scheme.places]
+
+
+def _for_threads(place: RankPlan) -> dict[str, str]:
+    """What the launch lines of ``nearfar bind`` tell OpenMP."""
+    if place.cpus is None:
+        return {}
+    places = ",".join(f"{{{cpu}}}" for cpu in place.cpus)
+    return {"OMP_NUM_THREADS": str(len(place.cpus)), "OMP_PLACES": places, "OMP_PROC_BIND": "close"}
 
 
 def _tail(path: Path) -> str:
@@ -242,34 +213,7 @@ def _tail(path: Path) -> str:
         return file.read().decode(errors="replace").replace("\r\n", "\n")
 
 
-def _bindings(plan: Path, ranks: int, wait: bool) -> tuple[RankBinding, ...]:
-    """What the ranks wrote; the watcher of one that began writes a moment after its end."""
-    until = time.monotonic() + (_LAST_WORDS if wait else 0.0)
-    while True:
-        lines = [rank_files.lines_of(plan, rank) for rank in range(ranks)]
-        if time.monotonic() >= until or all(map(rank_files.ended, lines)):
-            # Of several looks the last counts.
-            return tuple(
-                _binding(rank, {key: value for line in entries for key, value in line.items()})
-                for rank, entries in enumerate(lines)
-            )
-        time.sleep(0.005)
-
-
-def _binding(rank: int, report: dict[str, object]) -> RankBinding:
-    def numbers(key: str) -> tuple[int, ...]:
-        value = report.get(key)
-        return tuple(value) if isinstance(value, list) else ()
-
-    gpus, unbound = report.get("gpus"), report.get("unbound")
-    return RankBinding(
-        rank, str(report.get("host", "")), numbers("cpus"), str(report.get("policy", "")), numbers("memory"),
-        str(report.get("memory_allowed", "")), None if gpus is None else str(gpus), numbers("running"),
-        None if unbound is None else str(unbound),
-    )  # fmt: skip
-
-
-def _failure(code: int, output: str, bindings: Sequence[RankBinding]) -> str:
+def _failure(code: int, output: str, bindings: Sequence[RankAccount]) -> str:
     unbound = next((binding.unbound for binding in bindings if binding.unbound), None)
     if unbound:
         return unbound

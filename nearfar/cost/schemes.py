@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from nearfar.base import NearfarError
 from nearfar.binding import scheme_names
+from nearfar.mpi import RankPlan
 from nearfar.topology import Node
 
-from .layouts import Job, RankPlace, layout_of
+from .layouts import Job, layout_of
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Scheme:
 
     name: str
     ranks: int
-    places: tuple[RankPlace, ...] | None = None
+    places: tuple[RankPlan, ...] | None = None
     left_out: str = ""
 
     @property

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from nearfar.base import plural
 from nearfar.binding import LAUNCHERS
+from nearfar.mpi import RankAccount, RankPlan
 from nearfar.topology import format_cpu_list
 
 from .answers import difference
-from .layouts import RankPlace
 from .measured import Measured, SchemeRuns
 from .pairs import LEAST_PAIRS, Penalty
-from .running import RankBinding
 
 #: How the words begin that say why a measurement stopped whose budget was over.
 OVER = "the budget of"
@@ -186,7 +185,7 @@ def bindings(scheme: SchemeRuns) -> list[str]:
     return [*lines, *([f"and {len(in_effect) - _RANKS} ranks more"] if len(in_effect) > _RANKS else [])]
 
 
-def binding(rank: RankBinding) -> str:
+def binding(rank: RankAccount) -> str:
     """``rank 0: CPUs 0-7, memory bind:0, GPUs 0``."""
     memory = f"{rank.policy}:{format_cpu_list(rank.memory)}" if rank.memory else rank.policy or "unknown"
     gpus = "" if rank.gpus is None else f", GPUs {rank.gpus or 'none'}"
@@ -243,7 +242,7 @@ def _nothing_measured(measured: Measured, subject: Subject) -> str:
 def launch_line(measured: Measured, subject: Subject) -> str:
     """The command that binds the ranks as ``right`` does."""
     right = next((scheme for scheme in measured.schemes if scheme.name == "right"), None)
-    places: Sequence[RankPlace] = (right.scheme.places or ()) if right is not None else ()
+    places: Sequence[RankPlan] = (right.scheme.places or ()) if right is not None else ()
     if subject.launcher_name != "none" or not places:
         form = LAUNCHERS[subject.launcher_name].form if subject.launcher_name in LAUNCHERS else "numactl"
         return shlex.join(["nearfar", "bind", "--for", form, *subject.bind, *subject.program])

@@ -12,13 +12,14 @@ from . import as_root, contention, load_balance, messages, numa_pairs, rank_deat
 from .contention import TRAFFICS, ContentionSubject
 from .load_balance import BINDINGS
 from .rank_deaths import death
-from .rank_files import WATCHER, RankPlan
+from .rank_files import WATCHER, RankAccount, RankPlan
 
 __all__ = [
     "BINDINGS",
     "TRAFFICS",
     "WATCHER",
     "ContentionSubject",
+    "RankAccount",
     "RankPlan",
     "as_root",
     "contention",

@@ -14,6 +14,7 @@ from nearfar.base import compiled
 from nearfar.cost import measuring, verdict, words
 from nearfar.cost.pairs import Penalty
 from nearfar.cost.running import Ended
+from nearfar.mpi import RankPlan
 
 from . import fakes
 
@@ -218,7 +219,7 @@ def of_this(process: str, folder: Path) -> bool:
 
 
 def test_a_binding_that_cannot_be_had_leaves_the_scheme_out(tmp_path: Path) -> None:
-    scheme = cost.Scheme("elsewhere", 1, (cost.RankPlace(cpus=(4000,)),))
+    scheme = cost.Scheme("elsewhere", 1, (RankPlan(cpus=(4000,)),))
     starter = cost.launcher("none", Path("x"), 1, (), oversubscribe=False)
     ended = cost.Runner(["true"], starter, tmp_path).probe(scheme, 10)
     assert ended.problem == f"rank 0 on {os.uname().nodename}: cannot be bound to CPUs 4000: Invalid argument"

@@ -9,7 +9,7 @@ import pytest
 
 from nearfar import cost
 from nearfar.binding import LAUNCHERS, Layout, launchers, place, render
-from nearfar.mpi import death
+from nearfar.mpi import RankPlan, death
 from nearfar.mpi.osu import installed
 from nearfar.topology import inventory
 
@@ -48,7 +48,7 @@ def test_a_row_is_all_that_a_launcher_needs(pretend: Path, tmp_path: Path, monke
     starter = cost.launcher("pretend", Path("true"), 2, (), oversubscribe=False)
     assert starter.words == "pretend 3.1"
     cpu = min(os.sched_getaffinity(0))
-    scheme = cost.Scheme("right", 2, (cost.RankPlace(cpus=(cpu,)),) * 2)
+    scheme = cost.Scheme("right", 2, (RankPlan(cpus=(cpu,)),) * 2)
     ended = cost.Runner(["true"], starter, tmp_path).probe(scheme, 20.0)
     assert [binding.cpus for binding in ended.bindings] == [(cpu,)] * 2, ended
     died = death("pretend: 1 died", {})

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nearfar.base import NearfarError, process
 from nearfar.binding import Mpi, launchers
-from nearfar.mpi import RankPlan, as_root, death, rank_files
+from nearfar.mpi import RankAccount, RankPlan, as_root, death, rank_files
 from nearfar.topology import format_cpu_list, parse_cpu_list
 
 from .rank_places import Rank
@@ -24,24 +22,6 @@ _LOOKS = (0.5, 0.1)
 _LAST_WORDS = 1.0
 #: Ranks of a run that goes well end together.
 _LONG_BEFORE = 3.0
-
-
-@dataclass(frozen=True)
-class RankAccount:
-    """What one rank wrote down. ``cpus`` and ``memory`` are in effect before the program began, ``running`` the CPUs that
-    its process was seen with, in this order; ``ended`` is wall-clock seconds. ``waited``: the part of its time for which
-    others had its core. ``unbound``: why it did not run."""
-
-    rank: int
-    host: str = ""
-    pid: int | None = None
-    cpus: tuple[int, ...] = ()
-    memory: tuple[int, ...] | None = None
-    memory_allowed: tuple[int, ...] = ()
-    running: tuple[tuple[int, ...], ...] = ()
-    ended: float | None = None
-    waited: float | None = None
-    unbound: str | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +85,7 @@ class Starter:
             command = [*self._launcher(ranks), *rank_files.wrapper(plan), *program]
             env = {**os.environ, **launchers.no_binding(), **as_root.environment()}
             done = process.run(command, self.limit, env=env)
-            return LauncherRun(done, _accounts(plan, ranks), self.limit)
+            return LauncherRun(done, rank_files.accounts(plan, len(ranks), _LAST_WORDS), self.limit)
 
     def _launcher(self, ranks: Sequence[Rank]) -> list[str]:
         hosts = len({rank.host for rank in ranks})
@@ -121,36 +101,10 @@ def _folder(parent: Path | None) -> tempfile.TemporaryDirectory[str]:
 
 
 def _planned(rank: Rank, extra: Mapping[str, str]) -> RankPlan:
-    environment = dict(extra)
-    if rank.gpu is not None:
-        environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
-        environment["CUDA_VISIBLE_DEVICES"] = rank.gpu.uuid or str(rank.gpu.index)
+    gpus = None if rank.gpu is None else rank.gpu.uuid or str(rank.gpu.index)
     # Containers may forbid to bind memory: what is in effect is judged.
     policy = "bind" if rank.memory_nodes else None
-    return RankPlan(tuple(rank.cpus), policy, tuple(rank.memory_nodes), must=False, environment=environment)
-
-
-def _accounts(plan: Path, ranks: Sequence[Rank]) -> tuple[RankAccount, ...]:
-    """What the ranks wrote. Those that began write their end a moment after it."""
-    until = time.monotonic() + _LAST_WORDS
-    while True:
-        lines = [rank_files.lines_of(plan, rank.rank) for rank in ranks]
-        if time.monotonic() > until or all(map(rank_files.ended, lines)):
-            return tuple(_account(rank, entries) for rank, entries in zip(ranks, lines))
-        time.sleep(0.01)
-
-
-def _account(rank: Rank, lines: Sequence[Mapping[str, Any]]) -> RankAccount:
-    """What a rank wrote; empty where it never began."""
-    first: Mapping[str, Any] = next((line for line in lines if "cpus" in line), {})
-    end: Mapping[str, Any] = next((line for line in lines if line.get("ended")), {})
-    return RankAccount(
-        rank.rank, first.get("host", ""), first.get("pid"), tuple(first.get("cpus", ())),
-        tuple(first["memory"]) if first.get("policy") == "bind" else None, parse_cpu_list(first.get("memory_allowed", "")),
-        tuple(tuple(line["running"]) for line in lines if "running" in line),
-        float(end["time"]) if end else None, end.get("waited"),
-        next((str(line["unbound"]) for line in lines if "unbound" in line), None),
-    )  # fmt: skip
+    return RankPlan(tuple(rank.cpus), policy, tuple(rank.memory_nodes), must=False, gpus=gpus, environment=dict(extra))
 
 
 def misplaced(ranks: Sequence[Rank], accounts: Sequence[RankAccount]) -> str | None:
@@ -176,19 +130,18 @@ def misplaced(ranks: Sequence[Rank], accounts: Sequence[RankAccount]) -> str | N
 def _misplaced(rank: Rank, account: RankAccount) -> str | None:
     if not account.cpus:
         return f"rank {rank.rank} did not say where it was bound: the launcher did not start it through the wrapper"
-    for seen in (account.cpus, *account.running[-1:]):
+    for seen in filter(None, (account.cpus, account.running)):
         if seen != rank.cpus:
             moved = "" if seen is account.cpus else ", while it ran: the MPI or its launcher moved it"
             asked = format_cpu_list(rank.cpus)
             return f"rank {rank.rank} was on CPUs {format_cpu_list(seen)}, bound to {asked}{moved}"
     wished = format_cpu_list(rank.memory_nodes)
-    if account.memory is not None and account.memory != rank.memory_nodes:
+    if account.policy == "bind" and account.memory != rank.memory_nodes:
         return (
             f"rank {rank.rank}'s memory was bound to NUMA nodes {format_cpu_list(account.memory)}, asked for {wished}"
         )
-    if not set(rank.memory_nodes) <= set(account.memory_allowed):
-        allowed = format_cpu_list(account.memory_allowed)
-        return f"rank {rank.rank} may not use the memory of NUMA node {wished} (allowed: {allowed})"
+    if not set(rank.memory_nodes) <= set(parse_cpu_list(account.memory_allowed)):
+        return f"rank {rank.rank} may not use the memory of NUMA node {wished} (allowed: {account.memory_allowed})"
     return None
 
 

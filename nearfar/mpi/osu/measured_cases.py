@@ -10,11 +10,11 @@ from typing import Any
 
 from nearfar.base import utc_text
 from nearfar.binding import Mpi
+from nearfar.mpi import RankAccount
 from nearfar.topology import Node, format_cpu_list, node_to_document
 
 from . import table
 from .benchmarks import BENCHMARKS
-from .launch import RankAccount
 from .mpi_figures import LARGE, MIDDLE, SMALL
 from .rank_places import Rank
 from .samples import CLOSE, agree, rate
@@ -92,7 +92,7 @@ def _results(measured: MeasuredCase) -> list[dict[str, Any]]:
     benchmark = BENCHMARKS[measured.case.benchmark]
     where: Mapping[str, Any] = {
         "cpus": format_cpu_list({cpu for account in measured.accounts for cpu in account.cpus}),
-        "memory_nodes": sorted({node for account in measured.accounts for node in account.memory or ()}),
+        "memory_nodes": sorted({node for account in measured.accounts for node in _bound(account) or ()}),
     }
     made = []
     for _, quantity, unit, _ in benchmark.columns:
@@ -110,6 +110,11 @@ def _results(measured: MeasuredCase) -> list[dict[str, Any]]:
 def _rank(rank: Rank, account: RankAccount) -> dict[str, Any]:
     return {
         "rank": rank.rank, "host": account.host, "cpus": format_cpu_list(account.cpus), "numa_node": rank.numa_node,
-        "memory_nodes": None if account.memory is None else list(account.memory),
+        "memory_nodes": _bound(account),
         "gpu": rank.gpu.index if rank.gpu is not None else None,
     }  # fmt: skip
+
+
+def _bound(account: RankAccount) -> list[int] | None:
+    """The NUMA nodes that a rank's memory was bound to; None where it was bound to none."""
+    return list(account.memory) if account.policy == "bind" else None
