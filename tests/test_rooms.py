@@ -105,11 +105,16 @@ def docstring(room: str) -> str:
 
 @cache
 def exported(room: str) -> set[str]:
-    """What a room's ``__all__`` names."""
+    """What a room's ``__init__`` imports from its files or defines itself; where it says ``__all__``, that too."""
+    names: set[str] = set()
     for node in face(room).body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
-            return set(ast.literal_eval(node.value))
-    return set()
+        if isinstance(node, ast.ImportFrom) and node.level:
+            names |= {one.asname or one.name for one in node.names}
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            names |= set(ast.literal_eval(node.value))
+    return names
 
 
 def test_nothing_lies_loose() -> None:

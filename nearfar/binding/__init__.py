@@ -33,30 +33,3 @@ from .locality import cores_of, cpu_nodes, fabric_nics, gpu_home, memory_of, nea
 from .placement import Placement, place
 from .rank_pairs import RELATIONS, pairs
 from .schemes import evidence, parse_numa_nodes, scheme_nodes
-
-__all__ = [
-    "FORMS",
-    "LAUNCHERS",
-    "MPIS",
-    "RELATIONS",
-    "SIDES",
-    "Layout",
-    "Mpi",
-    "Placement",
-    "cores_of",
-    "cpu_nodes",
-    "evidence",
-    "explain",
-    "fabric_nics",
-    "gpu_home",
-    "launchers",
-    "memory_of",
-    "nearest",
-    "pairs",
-    "parse_numa_nodes",
-    "place",
-    "render",
-    "scheme_names",
-    "scheme_nodes",
-    "wrong_side",
-]

@@ -10,10 +10,3 @@ from __future__ import annotations
 from . import metrics_option
 from .command_line import positive, refuse_outside
 from .run_names import run_directories
-
-__all__ = [
-    "metrics_option",
-    "positive",
-    "refuse_outside",
-    "run_directories",
-]

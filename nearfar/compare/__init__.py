@@ -13,20 +13,6 @@ from .changes import FigureChange
 from .comparison import OnlyOne, RunComparison, compare
 from .settings import ChangedSetting
 
-__all__ = [
-    "ChangedSetting",
-    "FigureChange",
-    "OnlyOne",
-    "RunComparison",
-    "changes",
-    "compare",
-    "document",
-    "page",
-    "sides",
-    "spreads",
-    "text",
-]
-
 
 def text(comparison: RunComparison, everything: bool = False, at_most: float | None = None) -> str:
     """The comparison for a terminal; ``everything``: every pair of figures; ``at_most``: the bound on what is worse, as a part."""

@@ -19,28 +19,3 @@ from .pairs import MOST_PAIRS
 from .running import Runner
 from .schemes import Scheme, schemes_on
 from .words import Subject
-
-__all__ = [
-    "MOST_PAIRS",
-    "TAKE",
-    "CaseFolder",
-    "Job",
-    "Launcher",
-    "Measured",
-    "Plan",
-    "Runner",
-    "Scheme",
-    "Subject",
-    "bind_words",
-    "document",
-    "figure_of_merit",
-    "launcher",
-    "made_ready",
-    "measure",
-    "measurement_document",
-    "page",
-    "running",
-    "schemes_on",
-    "terminal",
-    "verdict",
-]

@@ -17,29 +17,3 @@ from .rows import short_name
 from .schema import unsound
 from .series import LESS_IS_BETTER, Series
 from .store import History, RowFilter, parse_since, trusted
-
-__all__ = [
-    "LESS_IS_BETTER",
-    "VARIABLE",
-    "History",
-    "NodeHistory",
-    "RowFilter",
-    "Series",
-    "begin_anew",
-    "compact",
-    "directory",
-    "fleet_findings",
-    "fleet_levels",
-    "messages",
-    "need_polars",
-    "no_polars",
-    "parse_since",
-    "pl",
-    "readable",
-    "record",
-    "series",
-    "short_name",
-    "text",
-    "trusted",
-    "unsound",
-]

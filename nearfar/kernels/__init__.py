@@ -11,21 +11,3 @@ from .measured import KernelRun, runs
 from .names import GEMM, KERNELS, SIZES, Kernel, quantities
 from .penalties import KernelPenalty
 from .sustained import SustainedRun
-
-__all__ = [
-    "GEMM",
-    "KERNELS",
-    "SIZES",
-    "Kernel",
-    "KernelPenalty",
-    "KernelRun",
-    "SustainedRun",
-    "figures",
-    "findings",
-    "link_rates",
-    "penalties",
-    "quantities",
-    "runs",
-    "subjects",
-    "sustained",
-]

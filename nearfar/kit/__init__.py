@@ -8,15 +8,3 @@ from __future__ import annotations
 from . import gpu_ranges, importing, offline_pack, packing, result_file
 from .importing import Imported, import_file
 from .packing import Packed, pack
-
-__all__ = [
-    "Imported",
-    "Packed",
-    "gpu_ranges",
-    "import_file",
-    "importing",
-    "offline_pack",
-    "pack",
-    "packing",
-    "result_file",
-]

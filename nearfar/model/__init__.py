@@ -8,8 +8,3 @@ from __future__ import annotations
 
 from . import link_limits
 from .link_limits import link_text
-
-__all__ = [
-    "link_limits",
-    "link_text",
-]

@@ -13,20 +13,3 @@ from .contention import TRAFFICS, ContentionSubject
 from .load_balance import BINDINGS
 from .rank_deaths import death
 from .rank_files import WATCHER, RankAccount, RankPlan
-
-__all__ = [
-    "BINDINGS",
-    "TRAFFICS",
-    "WATCHER",
-    "ContentionSubject",
-    "RankAccount",
-    "RankPlan",
-    "as_root",
-    "contention",
-    "death",
-    "load_balance",
-    "messages",
-    "numa_pairs",
-    "rank_deaths",
-    "rank_files",
-]

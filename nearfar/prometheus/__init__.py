@@ -12,14 +12,5 @@ from . import catalogue, exposition, health_metrics
 from .catalogue import METRICS, PrometheusMetric
 from .exposition import VARIABLE, MetricsPage, directory
 
-__all__ = [
-    "METRICS",
-    "VARIABLE",
-    "MetricsPage",
-    "PrometheusMetric",
-    "catalogue",
-    "directory",
-    "exposition",
-    "health_metrics",
-    "run_metrics",
-]
+#: Modules that only those load who need them.
+__all__ = ["run_metrics"]

@@ -24,27 +24,5 @@ from .catalogue import (
 from .judged_facts import judged_elsewhere, judged_elsewhere_by_parts
 from .question import ACCEPT, LEVELS, NIGHTLY, OSU, OWN, QUICK, SHARED_RUNS, Question, of_cell
 
-__all__ = [
-    "ACCEPT",
-    "LEVELS",
-    "NIGHTLY",
-    "OSU",
-    "OWN",
-    "QUICK",
-    "SHARED_RUNS",
-    "Question",
-    "askable",
-    "asked_at",
-    "between_nodes",
-    "check_names",
-    "check_rank",
-    "covering_health",
-    "find",
-    "judged_elsewhere",
-    "judged_elsewhere_by_parts",
-    "messages",
-    "named",
-    "of_cell",
-    "questions",
-    "synthetic_documents",
-]
+#: Modules that only those load who need them.
+__all__ = ["synthetic_documents"]

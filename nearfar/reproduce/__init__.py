@@ -13,18 +13,3 @@ from . import document, page, terminal
 from .paper_files import STATES, Paper, PaperRow, load_paper, papers
 from .rows_beside import FigureBeside, RowBeside, beside
 from .this_site import ThisSite
-
-__all__ = [
-    "STATES",
-    "FigureBeside",
-    "Paper",
-    "PaperRow",
-    "RowBeside",
-    "ThisSite",
-    "beside",
-    "document",
-    "load_paper",
-    "page",
-    "papers",
-    "terminal",
-]

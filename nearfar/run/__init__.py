@@ -8,11 +8,3 @@ Needs: base, model.diagnosis, model.prediction, question, verdict, verdict.refer
 from __future__ import annotations
 
 from . import expected_cases, not_asked, run_file, some_checks, validation
-
-__all__ = [
-    "expected_cases",
-    "not_asked",
-    "run_file",
-    "some_checks",
-    "validation",
-]

@@ -26,38 +26,3 @@ from .pci import bus_order, generation, is_gpu, normal_bus_id
 from .smbios import MemoryDevice, memory_devices
 from .stored_xml import as_stored
 from .text import draw
-
-__all__ = [
-    "HOST_CLASSES",
-    "LOCAL_CLASS",
-    "PEER_CLASSES",
-    "Gpu",
-    "Link",
-    "MemoryDevice",
-    "Nic",
-    "Node",
-    "NumaNode",
-    "Package",
-    "UnknownPeakError",
-    "as_stored",
-    "behind_nvswitch",
-    "bus_order",
-    "channels_in_words",
-    "compare",
-    "draw",
-    "format_cpu_list",
-    "generation",
-    "host_class",
-    "is_gpu",
-    "memory_devices",
-    "memory_peaks",
-    "nic_class",
-    "node_from_document",
-    "node_to_document",
-    "normal_bus_id",
-    "parse_cpu_list",
-    "parse_hwloc_xml",
-    "peer_class",
-    "shared_uplinks",
-    "with_peaks_of",
-]

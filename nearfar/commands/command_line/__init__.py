@@ -9,5 +9,3 @@ from .completion import values
 from .help_format import HelpFormatter
 from .numbers import positive, refuse_outside
 from .parser import Parser
-
-__all__ = ["HelpFormatter", "Parser", "positive", "refuse_outside", "values"]

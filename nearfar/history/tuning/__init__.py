@@ -7,20 +7,3 @@ from . import budget, limits, proposal, reference_text, samples, text
 from .limits import Chances, Refusal, TunedLimit
 from .proposal import Proposal, TuneOptions
 from .samples import ChosenSamples, NodeFigure, Pool
-
-__all__ = [
-    "Chances",
-    "ChosenSamples",
-    "NodeFigure",
-    "Pool",
-    "Proposal",
-    "Refusal",
-    "TuneOptions",
-    "TunedLimit",
-    "budget",
-    "limits",
-    "proposal",
-    "reference_text",
-    "samples",
-    "text",
-]

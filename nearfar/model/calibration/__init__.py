@@ -9,16 +9,3 @@ from .inference import Estimate
 from .measured import MeasuredCell, beside_others, measured_cells
 from .node_calibration import Calibration, Comparison, calibrate, estimate_text, node_type_of
 from .objects import as_json
-
-__all__ = [
-    "Calibration",
-    "Comparison",
-    "Estimate",
-    "MeasuredCell",
-    "as_json",
-    "beside_others",
-    "calibrate",
-    "estimate_text",
-    "measured_cells",
-    "node_type_of",
-]

@@ -12,27 +12,3 @@ from .machines import HealthyRuns, healthy_runs
 from .node_diagnosis import DegradedPart, Diagnosis, SlowCell, diagnose
 from .parts import Part, degraded_by, parts_of
 from .text import ORIGINS, as_json, cells_text, nothing_slow, sentence, undetermined
-
-__all__ = [
-    "ORIGINS",
-    "DegradedPart",
-    "Diagnosis",
-    "Gaps",
-    "Healthy",
-    "HealthyRuns",
-    "Part",
-    "SlowCell",
-    "as_json",
-    "cells_text",
-    "degraded_by",
-    "diagnose",
-    "from_itself",
-    "from_reference",
-    "gaps_of",
-    "healthy_runs",
-    "nothing_slow",
-    "parts_of",
-    "sentence",
-    "telling_cells",
-    "undetermined",
-]

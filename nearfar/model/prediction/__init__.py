@@ -19,32 +19,3 @@ from .most import most_of
 from .node_types import NodeType, check_endpoints, from_file, load_node_type, plain
 from .rates import Prediction, degraded, predict
 from .unknown import not_known
-
-__all__ = [
-    "READ_AND_WRITTEN",
-    "Capacity",
-    "CompiledCell",
-    "Constraint",
-    "NodeType",
-    "Prediction",
-    "check_endpoints",
-    "crossed",
-    "degraded",
-    "from_file",
-    "implied_capacities",
-    "known_values",
-    "line_rate",
-    "link_ceiling",
-    "link_of",
-    "load_node_type",
-    "max_min",
-    "modelled_document",
-    "most_of",
-    "not_known",
-    "peer_ceiling",
-    "peer_link",
-    "plain",
-    "predict",
-    "switches",
-    "with_host_peers",
-]

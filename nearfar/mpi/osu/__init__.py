@@ -11,28 +11,3 @@ from .installed import INSTALL, INSTALL_MPI
 from .measuring import Interrupted, Options, measure
 from .mpi_figures import LARGE, MIDDLE, SMALL, figures
 from .subjects import BESIDE, WITHIN, MpiCase, cases, parse
-
-__all__ = [
-    "BENCHMARKS",
-    "BESIDE",
-    "INSTALL",
-    "INSTALL_MPI",
-    "LARGE",
-    "MIDDLE",
-    "SMALL",
-    "WITHIN",
-    "Interrupted",
-    "MpiCase",
-    "Options",
-    "bindings",
-    "cases",
-    "disturbances",
-    "figures",
-    "hosts",
-    "installed",
-    "launch",
-    "measure",
-    "mpi_figures",
-    "parse",
-    "subjects",
-]

@@ -9,5 +9,3 @@ Needs: base, verdict, site.
 from . import externals
 from .environment import SpackEnvironment, install, solve
 from .program import LEAST_VERSION, Spack, find
-
-__all__ = ["LEAST_VERSION", "Spack", "SpackEnvironment", "externals", "find", "install", "solve"]

@@ -11,19 +11,3 @@ from .complaints import ERROR, INFO, WARNING, Complaint, refused, sorted_once, s
 from .every_rule import LintResult, lint
 from .preflight import before_measuring, tell_warnings
 from .proposed_files import with_references
-
-__all__ = [
-    "ERROR",
-    "INFO",
-    "WARNING",
-    "Complaint",
-    "LintResult",
-    "before_measuring",
-    "lint",
-    "refused",
-    "sorted_once",
-    "strict",
-    "summary",
-    "tell_warnings",
-    "with_references",
-]

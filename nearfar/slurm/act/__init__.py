@@ -12,25 +12,3 @@ from .one_call import ActResult, act, dry_run
 from .options import STATE, ActOptions, read_policy
 from .retesting import RetestOptions, RetestResult, retest
 from .view import View, view_of
-
-__all__ = [
-    "STATE",
-    "ActOptions",
-    "ActResult",
-    "Cleared",
-    "Fleet",
-    "NodeStatus",
-    "RetestOptions",
-    "RetestResult",
-    "View",
-    "act",
-    "admin_host",
-    "clear",
-    "dry_run",
-    "messages",
-    "node_states",
-    "quarantine",
-    "read_policy",
-    "retest",
-    "view_of",
-]

@@ -10,19 +10,3 @@ from . import node_names, reservations, templates, versions
 from .node_names import NAME
 from .node_state import NodeState
 from .scontrol import NoSlurm, NoSlurmConf, NotSeen, Objection, Refused, Slurm, WrongOption
-
-__all__ = [
-    "NAME",
-    "NoSlurm",
-    "NoSlurmConf",
-    "NodeState",
-    "NotSeen",
-    "Objection",
-    "Refused",
-    "Slurm",
-    "WrongOption",
-    "node_names",
-    "reservations",
-    "templates",
-    "versions",
-]

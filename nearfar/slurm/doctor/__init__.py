@@ -7,5 +7,3 @@ from __future__ import annotations
 
 from .installation import OK, PROBLEM, DoctorAnswer, Installation
 from .questions import ask_all
-
-__all__ = ["OK", "PROBLEM", "DoctorAnswer", "Installation", "ask_all"]

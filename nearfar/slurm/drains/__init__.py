@@ -18,19 +18,3 @@ from .objections import (
     our_reason,
     unreadable,
 )
-
-__all__ = [
-    "DrainCaps",
-    "carries",
-    "died",
-    "drained_by_prolog",
-    "drained_by_us",
-    "messages",
-    "objection_to_comment",
-    "objection_to_drain",
-    "objections",
-    "our_comment",
-    "our_reason",
-    "reasons",
-    "unreadable",
-]

@@ -9,5 +9,3 @@ from . import confirmation, intake
 from .confirmation import fails
 from .intake import Intake, runs_of_sweep
 from .shared_faults import WRONG_DATA, SharedFault, blamed
-
-__all__ = ["WRONG_DATA", "Intake", "SharedFault", "blamed", "confirmation", "fails", "intake", "runs_of_sweep"]

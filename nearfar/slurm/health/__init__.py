@@ -10,15 +10,5 @@ from .check import FOUND, program
 from .look import LIMIT, OUTPUT, QUICK_LIMIT, HealthOptions
 from .messages import SHOWN_ONCE
 
-__all__ = [
-    "FOUND",
-    "LIMIT",
-    "OUTPUT",
-    "QUICK_LIMIT",
-    "SHOWN_ONCE",
-    "HealthOptions",
-    "check",
-    "finding",
-    "kept_looks",
-    "program",
-]
+#: Modules that only those load who need them.
+__all__ = ["finding"]

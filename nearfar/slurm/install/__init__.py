@@ -10,20 +10,3 @@ from .installed import Installed, apply, changes, read
 from .next_steps import left_to_do
 from .options import FAIL, FOLDER, NOTE, ON_NODES, PARTS, TIMERS, InstallOptions
 from .rendering import rendered
-
-__all__ = [
-    "FAIL",
-    "FOLDER",
-    "NOTE",
-    "ON_NODES",
-    "PARTS",
-    "TIMERS",
-    "InstallOptions",
-    "Installed",
-    "apply",
-    "changes",
-    "left_to_do",
-    "read",
-    "rendered",
-    "slurm_conf",
-]

@@ -8,16 +8,3 @@ from __future__ import annotations
 from . import publish_result, result, results_directory
 from .publish_result import make_for_all
 from .result import CheckResult, NodeResult, Pair, RunInfo, joined, parted
-
-__all__ = [
-    "CheckResult",
-    "NodeResult",
-    "Pair",
-    "RunInfo",
-    "joined",
-    "make_for_all",
-    "parted",
-    "publish_result",
-    "result",
-    "results_directory",
-]

@@ -7,5 +7,3 @@ from __future__ import annotations
 
 from . import node_page, status_page
 from .watching import Watchers, watchers
-
-__all__ = ["Watchers", "node_page", "status_page", "watchers"]

@@ -12,25 +12,5 @@ from .node_selection import occupation
 from .slurmctld import Pace
 from .sweep_file import Sweep, SweepJob, SweepOptions
 
-__all__ = [
-    "CHOICES",
-    "LEVELS",
-    "PAIR",
-    "Level",
-    "Pace",
-    "Sweep",
-    "SweepJob",
-    "SweepOptions",
-    "begin_or_resume",
-    "job_loop",
-    "job_script",
-    "merge",
-    "node_run",
-    "node_selection",
-    "occupation",
-    "pair_rounds",
-    "pairing",
-    "plan",
-    "slurmctld",
-    "sweep_file",
-]
+#: Modules that only those load who need them.
+__all__ = ["begin_or_resume", "job_loop", "merge", "node_run", "pair_rounds", "plan"]

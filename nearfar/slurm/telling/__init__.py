@@ -8,5 +8,3 @@ Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.drains, slurm.
 from __future__ import annotations
 
 from .on_event import act_and_tell
-
-__all__ = ["act_and_tell"]

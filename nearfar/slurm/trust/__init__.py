@@ -7,5 +7,3 @@ from __future__ import annotations
 
 from . import on_behalf, root_safe
 from .trust import NotOurs, Trust, own
-
-__all__ = ["NotOurs", "Trust", "on_behalf", "own", "root_safe"]

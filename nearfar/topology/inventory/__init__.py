@@ -6,12 +6,3 @@ Needs: base, topology.
 from .lstopo import describes_another_machine, hwloc_version, lstopo_xml
 from .observation import gpus_without_hwloc, observe
 from .sysfs import gpu_pci_devices
-
-__all__ = [
-    "describes_another_machine",
-    "gpu_pci_devices",
-    "gpus_without_hwloc",
-    "hwloc_version",
-    "lstopo_xml",
-    "observe",
-]

@@ -11,34 +11,3 @@ from .reference_row import ReferenceRow, RowPlace, place_key, row_name
 from .resolution import model_of, question_of, resolve, row_keys
 from .slow_transfers import on_host
 from .software_changes import MOVED, SOFTWARE, WIDENED, KnownLevel
-
-__all__ = [
-    "INDEX",
-    "MOVED",
-    "PROVENANCE",
-    "SOFTWARE",
-    "WIDENED",
-    "KnownLevel",
-    "ModelRanges",
-    "Reference",
-    "ReferenceFile",
-    "ReferenceRow",
-    "RowPlace",
-    "fastest_links",
-    "figure",
-    "find",
-    "for_partition",
-    "is_model_row",
-    "known_checks",
-    "model_of",
-    "model_ranges",
-    "more_digits",
-    "on_host",
-    "place_key",
-    "question_of",
-    "resolve",
-    "row_keys",
-    "row_name",
-    "software_changes",
-    "with_unit",
-]
