@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from nearfar import compare
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, write_atomically
 
+from .command_line import percent
 from .run_names import run_directories
 
 _EPILOG = """examples:
@@ -22,7 +22,6 @@ _EPILOG = """examples:
 exit codes: 0 compared (with --at-most: nothing is worse by more), 1 worse by more than --at-most,
 2 wrong use, 3 nothing could be compared, or every figure is in doubt
 """
-_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--before", nargs="+", metavar="RUN", help="the runs of before, in place of the first RUN")
     parser.add_argument("--after", nargs="+", metavar="RUN", help="the runs of after, in place of the second RUN")
     parser.add_argument(
-        "--at-most", type=_bound, metavar="N%", help="exit code 1 if a figure is significantly worse by more"
+        "--at-most", type=percent, metavar="N%", help="exit code 1 if a figure is significantly worse by more"
     )
     parser.add_argument("--all", action="store_true", help="show every pair of figures, not only the significant ones")
     parser.add_argument("--json", action="store_true", help="print the comparison as one JSON document")
@@ -82,14 +81,3 @@ def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
 
 def _all(names: Sequence[str]) -> list[Path]:
     return [folder for name in names for folder in run_directories(name)]
-
-
-def _bound(text: str) -> float:
-    """``5%`` as 0.05, as argparse's ``type``."""
-    match = _PERCENT.fullmatch(text.strip())
-    if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}': a part in per cent, as 5%")
-    value = float(match[1]) / 100
-    if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"{text}: above 0 % and at most 100 %")
-    return value

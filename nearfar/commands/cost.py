@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import re
@@ -31,7 +32,7 @@ from nearfar.mpi import as_root
 from nearfar.site import applications, drain_policy
 from nearfar.topology import Node, inventory
 
-from .command_line import positive, refuse_outside
+from .command_line import percent, positive, refuse_outside
 
 _EPILOG = """\
 examples:
@@ -50,7 +51,8 @@ schemes:
 exit codes: 0 measured (with --at-most: it costs no more), 1 it costs more than --at-most, 2 wrong use,
 3 it could not be judged: not settled, a failed program, no two bindings that differ; 130 interrupted
 """
-_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+_PERCENT = functools.partial(percent, most=1000)
+_EXIT_CODES = {True: EXIT_GOOD, False: EXIT_FAILED, None: EXIT_COULD_NOT_JUDGE}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?")
 #: Seconds that all runs may take at most, a month, and ranks of one node.
 _LONGEST, _MOST_RANKS = 31 * 86400.0, 4096
@@ -140,10 +142,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--warm-up", type=int, choices=range(11), default=1, metavar="N", help="runs of each before (default: 1)"
     )
     much.add_argument(
-        "--resolution", type=_percent, default=0.01, metavar="N%", help="less is no difference (default: 1%%)"
+        "--resolution", type=_PERCENT, default=0.01, metavar="N%", help="less is no difference (default: 1%%)"
     )
     much.add_argument(
-        "--at-most", type=_percent, metavar="N%", help="exit code 1 if default (without it any scheme) costs more"
+        "--at-most", type=_PERCENT, metavar="N%", help="exit code 1 if default (without it any scheme) costs more"
     )
     much.add_argument("--json", action="store_true", help="print the measurement as one JSON document")
     much.add_argument("--page", type=Path, metavar="FILE.html", help="write it as one page that needs no other file")
@@ -176,7 +178,7 @@ def run(args: argparse.Namespace) -> int:
     print(cost.document.text(measured, subject) if args.json else cost.terminal.text(measured, subject))
     if measured.interrupted:
         raise KeyboardInterrupt
-    return _exit_code(measured)
+    return _EXIT_CODES[cost.verdict.good(measured)]
 
 
 def _measured(args: argparse.Namespace, node: Node) -> tuple[cost.Measured, cost.Subject]:
@@ -203,7 +205,10 @@ def _measured(args: argparse.Namespace, node: Node) -> tuple[cost.Measured, cost
         figure, reference, ("default",) if "default" in judged else judged, args.at_most, args.runs, args.budget, args.warm_up,
         args.resolution, same, expected, args.same_within, args.seed,
     )  # fmt: skip
-    subject = _subject(program, starter, job, node, schemes)
+    subject = cost.Subject(
+        tuple(program), starter.words, starter.name, job.ranks, node.hostname, len(node.host_numa_nodes), len(node.gpus),
+        cost.bind_words(node, job),
+    )  # fmt: skip
     if starter.allowed_as_root:
         as_root.say()
     shown = _Progress()
@@ -277,19 +282,6 @@ def _reference(against: str | None, names: tuple[str, ...]) -> str:
     return against
 
 
-def _exit_code(measured: cost.Measured) -> int:
-    return {True: EXIT_GOOD, False: EXIT_FAILED, None: EXIT_COULD_NOT_JUDGE}[cost.verdict.good(measured)]
-
-
-def _subject(
-    program: list[str], starter: cost.Launcher, job: cost.Job, node: Node, schemes: list[cost.Scheme]
-) -> cost.Subject:
-    return cost.Subject(
-        tuple(program), starter.words, starter.name, job.ranks, node.hostname, len(node.host_numa_nodes), len(node.gpus),
-        cost.bind_words(node, job),
-    )  # fmt: skip
-
-
 class _Progress:
     """One line that is written over on a terminal; elsewhere a line for each run."""
 
@@ -314,14 +306,6 @@ def _numbers(text: str) -> tuple[int, ...]:
     if not re.fullmatch(r"\d+(,\d+)*", text) or len(set(text.split(","))) != text.count(",") + 1:
         raise NearfarError(f"--gpus {text}: expected numbers of GPUs, each once, such as 0,2")
     return tuple(map(int, text.split(",")))
-
-
-def _percent(text: str) -> float:
-    """``5%`` as 0.05, as argparse's ``type``."""
-    match = _PERCENT.fullmatch(text.strip())
-    if match is None or not 0 < float(match[1]) <= 1000:
-        raise argparse.ArgumentTypeError(f"'{text}': a part in per cent above 0, as 5%")
-    return float(match[1]) / 100
 
 
 def _seconds(text: str) -> float:

@@ -7,5 +7,5 @@ from __future__ import annotations
 
 from .completion import values
 from .help_format import HelpFormatter
-from .numbers import positive, refuse_outside
+from .numbers import percent, positive, refuse_outside
 from .parser import Parser

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
 
 from nearfar.base import NearfarError
+
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
 def positive(text: str) -> int:
@@ -16,6 +19,14 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text}: at least 1")
     return number
+
+
+def percent(text: str, most: float = 100.0) -> float:
+    """``5%`` as 0.05, as argparse's ``type``."""
+    match = _PERCENT.fullmatch(text.strip())
+    if match is None or not 0 < float(match[1]) <= most:
+        raise argparse.ArgumentTypeError(f"{text}: a part in per cent, above 0 % and at most {most:g} %, as 5%")
+    return float(match[1]) / 100
 
 
 def refuse_outside(option: str, value: float | None, least: float, most: float, unit: str) -> None:
