@@ -35,6 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--summary", action="store_true", help="print the summary that a run ends with, in place of the page's path"
     )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="with --summary: all figures, not only those that did not pass"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
             try:
                 run_file.adopt(folder)
                 page = report.build(folder)
-                print(cli.pasteable(report.summary(folder)) if args.summary else page)
+                print(cli.pasteable(report.summary(folder, every=args.verbose)) if args.summary else page)
             except NearfarError as error:
                 code = _told(error, code)
     return code

@@ -72,7 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="print report.json on standard output, in place of the summary; where nothing could be measured, "
         "an object with the reason (nearfar-not-run/1)",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="show ReFrame's output")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show all figures, and ReFrame's output")
     parser.add_argument(
         "--build-only", action="store_true", help="let Spack build what the cases need, and measure nothing"
     )
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
     print(
         (folder / "report.json").read_text(encoding="utf-8")
         if args.json
-        else cli.pasteable(validation.headline(folder))
+        else cli.pasteable(validation.headline(folder, args.verbose))
     )
     return code
 

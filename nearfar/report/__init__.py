@@ -50,8 +50,8 @@ def build(run_directory: Path) -> Path:
     return index
 
 
-def summary(run_directory: Path, colour: bool | None = None) -> str:
-    """The run for a terminal: each check's verdict and figures, the worst reasons, the page, what to type next.
+def summary(run_directory: Path, colour: bool | None = None, every: bool = False) -> str:
+    """The run for a terminal: its verdict, the worst reasons, the figures that did not pass (``every``: all), the page, what to type next.
 
     ``colour``: with ANSI codes; None: where standard output is a terminal and ``NO_COLOR`` is not set. It is as wide as the terminal;
     where standard output is none no line is broken.
@@ -60,7 +60,7 @@ def summary(run_directory: Path, colour: bool | None = None) -> str:
     if colour is None:
         colour = shown and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size().columns if shown else None
-    return terminal.summarise(rundir.read(run_directory), colour, _explained(run_directory), width)
+    return terminal.summarise(rundir.read(run_directory), colour, _explained(run_directory), width, every)
 
 
 def _explained(run_directory: Path) -> dict[str, Answer]:

@@ -1,20 +1,21 @@
-"""A run for a terminal: a table of its checks, the page's first sentence, further reasons, the page, and what to type next."""
+"""A run for a terminal: the verdict in the page's first sentence, further reasons, the figures that did not pass, the page, and what to
+type next."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from nearfar.base import columns, good, printable
+from nearfar.base import columns, good, printable, shown_verdict
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage, plural
-from nearfar.verdict import SIBLINGS_ONLY, RunDirectory
+from nearfar.verdict import SIBLINGS_ONLY, CheckRecord, NodeRun, RunDirectory
 
 from . import acceptance
 from .causes import ReasonGroup, answered
 from .headline import lead, modelled_notice, not_asked, reasons, short_name, where
 from .next_step import next_step
-from .terminal_rows import table
+from .terminal_rows import check_rows, sentences, table
 
 #: As many as a terminal has.
 MOST_LINES = 24
@@ -23,52 +24,70 @@ _COLOURS = {"PASS": "32", "DEGRADED": "33", "FAIL": "31", "INDETERMINATE": "35",
 
 
 def summarise(
-    run: RunDirectory, colour: bool = False, explained: Mapping[str, Answer] | None = None, width: int | None = None
+    run: RunDirectory,
+    colour: bool = False,
+    explained: Mapping[str, Answer] | None = None,
+    width: int | None = None,
+    every: bool = False,
 ) -> str:
-    """How much was judged; verdict, figure, reference and share of each check; what the page says first, the other reasons, what
-    explains them (by node folder), what is modelled; the page; the next command.
+    """The verdict with what the page says first; the other reasons; the figures that did not pass, or were asked for by name; the other
+    checks by verdict; what explains slow figures (by node folder), what is modelled; the page; the next command.
 
-    ``width``: columns of a terminal (None: no terminal, so that no sentence is broken and no name cut).
+    ``width``: columns of a terminal (None: no terminal, so that no sentence is broken and no name cut); ``every``: all figures.
     """
 
     def paint(line: str, word: str) -> str:
         return f"\033[1;{_COLOURS[word]}m{word}\033[0m{line[len(word) :]}" if colour and word in _COLOURS else line
 
+    def wrapped(lines: Iterable[str]) -> list[str]:
+        return [line for said in lines for line in _wrapped(said, width)]
+
     checks = [(node, check) for node in run.nodes for check in node.checks]
     several = len({node.name for node, _ in checks}) > 1
-    shown = run.shown
+    shown, every = run.shown, every or _asked_by_name(run)
     found = reasons(run, explained)
     measured = [group for group in found if not (group.cause.node and group.cause.node.modelled)]
-    first = f"{shown}  {lead(run, found)}{' (interrupted)' if run.raw.get('interrupted') else ''}"
-    head = [line for said in [coverage.line(run)] if said for line in _wrapped(said, width)]
-    told = _wrapped(first, width)
+    told = wrapped([f"{shown}  {lead(run, found)}{' (interrupted)' if run.raw.get('interrupted') else ''}"])
     more = _reason_lines(run, measured)
-    notice = modelled_notice(run)
-    after = [
+    notice, accepts = modelled_notice(run), acceptance.of_run(run)
+    # Where nothing is wrong the first line has the numbers.
+    counted = coverage.line(run) if coverage.disturbed(run) or not good(shown) else None
+    tail = wrapped([
+        *(sentences(checks, several) if every else _by_verdict(checks)),
+        *([counted] if counted else []),
         *_answers(run, explained or {}, several, answered(measured)),
         *_siblings_only(run),
         *_disturbed(run),
         *(f"not asked  {words}" for words in not_asked(run)),
         *([f"MODELLED  {notice}"] if notice else []),
-    ]
-    accepts = acceptance.of_run(run)
-    after += [accepts.reason] if accepts else []
-    tail = [line for said in after for line in _wrapped(said, width)]
-    tail += columns([["page", str(run.folder / "index.html")], ["next", next_step(run)]])
-    room = MOST_LINES - len(head) - len(told) - len(tail)
-    few = min(len(more), max(_LEAST_REASONS, min(_MOST_REASONS, room - 1 - len(checks))))
-    reasons_told = [line for said in _at_most(more, few) for line in _wrapped(said, width)]
-    for rows_room in range(max(2, room - few - 1), 1, -1):
-        rows = table(checks, rows_room, width, several)
-        if len(rows.lines) + len(reasons_told) < room:
-            break
+        *([accepts.reason] if accepts else []),
+    ]) + columns([["page", str(run.folder / "index.html")], ["next", next_step(run)]])  # fmt: skip
+    room = MOST_LINES - len(told) - len(tail)
+    reasons_told = wrapped(more if every else _at_most(more, max(_LEAST_REASONS, min(_MOST_REASONS, room // 2))))
+    # One line for the heading and one for the rows that there is no room for.
+    rows = table(checks, None if every else max(1, room - len(reasons_told) - 2), width, several, every)
     lines = [paint(line, word) for line, word in zip(rows.lines, rows.words)]
     if rows.hidden:
         lines.append(f"… and {plural(rows.hidden, 'more kind')} of figures on the page, none worse")
     return "\n".join([
-        *head, *lines, *(paint(line, shown) if line.startswith(shown) else line for line in told), *reasons_told,
-        *(paint(line, "MODELLED") if line.startswith("MODELLED") else line for line in tail),
+        *(paint(line, shown) if line.startswith(shown) else line for line in told), *reasons_told, *lines,
+        *(paint(line, next((word for word in _COLOURS if line.startswith(f"{word}  ")), "")) for line in tail),
     ])  # fmt: skip
+
+
+def _asked_by_name(run: RunDirectory) -> bool:
+    """Whether its command names checks, whose figures are then wanted."""
+    return any(str(word).startswith("--check") for word in run.raw.get("command") or ())
+
+
+def _by_verdict(checks: Sequence[tuple[NodeRun, CheckRecord]]) -> list[str]:
+    """``PASS  gpu_memory, gemm, peer``: the checks that the table does not have, a line for each verdict; of several nodes each name
+    once."""
+    names: dict[str, list[str]] = {}
+    for node, check in checks:
+        if all(kind.passes for kind in check_rows(check)):
+            names.setdefault(shown_verdict(check.word, node.modelled), []).append(short_name(check.name))
+    return columns([[word, ", ".join(dict.fromkeys(found))] for word, found in names.items()])
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:

@@ -7,9 +7,9 @@ different kinds never shares a range.
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from nearfar.base import NOT_JUDGED, ORDER, columns, printable, shown_verdict
 from nearfar.cells import Cell
@@ -19,8 +19,6 @@ from nearfar.verdict import CheckRecord, NodeRun
 
 from .headline import check_line, short_name
 
-#: Rows of one check at most; of those that would pass the ones with the smallest share of their reference.
-MOST_ROWS = 3
 #: Cells that are named in a row of figures that did not pass.
 _NAMED = 2
 _LEAST_WIDTH = 16
@@ -94,8 +92,7 @@ def check_rows(check: CheckRecord) -> list[LikeFigures]:
     places = {id(row): place for place, row in enumerate(rows)}
     rows.sort(key=_importance)
     # What passes stands in the order of the run, as a reader expects it.
-    shown = sorted(rows[:MOST_ROWS], key=lambda row: (_rank(row.first.verdict), row.passes and places[id(row)]))
-    return shown + rows[MOST_ROWS:]
+    return sorted(rows, key=lambda row: (_rank(row.first.verdict), row.passes and places[id(row)]))
 
 
 def _rank(word: str) -> int:
@@ -147,55 +144,49 @@ def _pattern_words(pattern: str, cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """``lines``, the heading first; ``words``: the verdict that each line begins with (empty: none); ``hidden``: how many kinds of
-    figures are left to the page."""
+    """``lines``, the heading first (none: no row); ``words``: the verdict that each line begins with (empty: none); ``hidden``: how many
+    kinds of figures there was no room for."""
 
     lines: tuple[str, ...]
     words: tuple[str, ...]
     hidden: int
 
 
-def table(checks: Sequence[tuple[NodeRun, CheckRecord]], room: int, width: int | None, several: bool) -> Table:
-    """The table of a run's checks: ``room`` rows at most, ``width`` columns (None: as many as it takes). ``several``: the node is one.
+def table(
+    checks: Sequence[tuple[NodeRun, CheckRecord]], room: int | None, width: int | None, several: bool, every: bool
+) -> Table:
+    """The figures of a run's checks that did not pass; ``every``: all.
 
-    A check has one row at least and ``MOST_ROWS`` at most; those that did not pass come to their rows first. A check without a figure
-    that has a reference says its answer in a sentence.
+    ``room``: rows at most, the worst (None: all); ``width``: columns (None: as many as it takes); ``several``: the node is one.
     """
-    found = [check_rows(check) for _, check in checks]
-    worst_first = sorted(range(len(checks)), key=lambda i: _rank(_word(*checks[i])))
-    allowed, left = [0] * len(checks), room - 1
-    bad = [max(1, sum(not kind.passes for kind in kinds)) for kinds in found]
-    for wanted in (bad, [max(1, len(kinds)) for kinds in found]):
-        for turn in range(MOST_ROWS):
-            for i in worst_first:
-                if left > 0 and allowed[i] == turn < wanted[i]:
-                    allowed[i] += 1
-                    left -= 1
+    found = [(n, check, kind) for n, check in checks for kind in check_rows(check) if every or not kind.passes]
+    worst_first = sorted(range(len(found)), key=lambda i: _rank(found[i][2].first.shown))
+    chosen = [found[i] for i in sorted(worst_first[:room])]
+    if not chosen:
+        return Table((), (), 0)
     rows: list[list[str]] = []
-    sentences: dict[int, str] = {}
-    for (node, check), kinds, count in zip(checks, found, allowed):
-        names = [*([node.name] if several else []), short_name(check.name)]
-        if count and not kinds:
-            sentences[len(rows)] = printable(check_line(check, node))
-            rows.append([_word(node, check), *names, "", "", "", ""])
-        for position, kind in enumerate(kinds[:count]):
-            word = kind.first.shown
-            if position == 0 and _rank(_word(node, check)) < _rank(word):
-                word = _word(node, check)  # the check is worse than its figures: a finding says why
-            head = [word, *(names if position == 0 else ("" for _ in names))]
-            rows.append([*map(printable, head), *map(printable, kind.cells)])
+    told: set[tuple[Path, str]] = set()
+    for node, check, kind in chosen:
+        first, names = (node.folder, check.name) not in told, _names(node, check, several)
+        told.add((node.folder, check.name))
+        word = kind.first.shown
+        if first and _rank(_word(node, check)) < _rank(word):
+            word = _word(node, check)  # the check is worse than its figures: a finding says why
+        rows.append([*map(printable, [word, *(names if first else ("" for _ in names)), *kind.cells])])
     heading = [HEADING[0], *(["node"] if several else []), *HEADING[1:]]
-    made = _set([heading, *rows], width)
-    start = made[0].index(HEADING[2])
-    lines, words = [made[0]], [""]
-    for number, (line, row) in enumerate(zip(made[1:], rows)):
-        told = [sentences.get(number, "")]
-        if width is not None:
-            told = textwrap.wrap(told[0], max(_LEAST_WIDTH, width - start)) or [""]
-        lines += [f"{line:<{start}}{told[0]}".rstrip(), *(" " * start + more for more in told[1:])]
-        words += [row[0], *("" for _ in told[1:])]
-    hidden = sum(max(1, len(kinds)) - count for kinds, count in zip(found, allowed))
-    return Table(tuple(lines), tuple(words), hidden)
+    return Table(tuple(_set([heading, *rows], width)), ("", *(row[0] for row in rows)), len(found) - len(chosen))
+
+
+def sentences(checks: Sequence[tuple[NodeRun, CheckRecord]], several: bool) -> list[str]:
+    """The answer of each check without a figure that has a reference, a line each."""
+    return columns([
+        [_word(node, check), *_names(node, check, several), printable(check_line(check, node))]
+        for node, check in checks if not check_rows(check)
+    ])  # fmt: skip
+
+
+def _names(node: NodeRun, check: CheckRecord, several: bool) -> list[str]:
+    return [*([node.name] if several else []), short_name(check.name)]
 
 
 def _set(rows: Sequence[list[str]], width: int | None) -> list[str]:

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nearfar import question
-from nearfar.base import NOT_JUDGED, say
+from nearfar.base import NOT_JUDGED, say, shown_verdict
 from nearfar.question import SHARED_RUNS
-from nearfar.verdict import Verdict
 
 from .earlier_seconds import CaseKey
 from .expected_cases import ExpectedCase, belongs, verdicts
@@ -61,7 +60,8 @@ class RunProgress:
                 say(f"[{len(self._took) + 1}/{len(self._cases)}] {check}{on} ...{self._left()}")
             return
         self._took[key] = time.monotonic() - self._begun.get(key, time.monotonic())
-        say(f"[{len(self._took)}/{len(self._cases)}] {check}{on}: {self._word(case, status)}{self._left()}")
+        word = self._word(case, status)
+        say(f"[{len(self._took)}/{len(self._cases)}] {check}{on}{f': {word}' if word else ''}{self._left()}")
 
     def _beside_the_cases(self, name: str, status: str, partition: str, environ: str) -> None:
         """The build, or a run that measures for several cases: as they begin and end."""
@@ -91,29 +91,16 @@ class RunProgress:
         return f"; about {round(left)} s left" if left < 100 else f"; about {round(left / 60)} min left"
 
     def _word(self, case: ExpectedCase, status: str) -> str:
+        """Its verdict; nothing where nothing was judged, which the summary says once."""
         if status == "SKIP":
             return "skipped"
         verdict = next((v for v in verdicts(self._folder) if belongs(v, case)), None)
         if verdict is None:
             return "INDETERMINATE, it left no verdict"
-        word = verdict.verdict
-        if case.modelled and word in ("PASS", NOT_JUDGED):
-            return "MODELLED"
-        return f"{word}, {_why_not_judged(verdict)}" if word == NOT_JUDGED and verdict.metrics else word
+        shown = shown_verdict(verdict.verdict, case.modelled)
+        return "" if shown == NOT_JUDGED else shown
 
 
 def _shares(check: str, run: str) -> bool:
     """Whether a check takes its part of a run that measures for several."""
     return run in SHARED_RUNS and check in question.check_names() and question.named(check).shared_run == run
-
-
-def _why_not_judged(verdict: Verdict) -> str:
-    """Why no figure of a check was judged: for want of references, of limits, or both."""
-    figures = [metric for metric in verdict.metrics if not metric.explains]
-    unlimited = sum(metric.unlimited for metric in figures)
-    if not unlimited:
-        return "it has no reference"
-    without = "its figures differ too much among healthy nodes to have a limit"
-    if unlimited == len(figures):
-        return without
-    return f"{unlimited} of {len(figures)} figures differ too much among healthy nodes to have a limit, the others have no reference"

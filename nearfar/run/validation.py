@@ -308,8 +308,8 @@ def _report(folder: Path, request: Request, interrupted: bool) -> None:
         files.publish_run(folder)
 
 
-def headline(folder: Path) -> str:
-    """What a terminal shows at the end."""
+def headline(folder: Path, every: bool = False) -> str:
+    """What a terminal shows at the end; ``every``: with all figures."""
     from nearfar import report
 
-    return report.summary(folder)
+    return report.summary(folder, every=every)

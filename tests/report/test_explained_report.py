@@ -217,7 +217,7 @@ def test_a_measured_fault_is_found_by_siblings(tmp_path: Path) -> None:
     assert set(found["healthy_from"]) == {"siblings"}
     assert {one["cell"] for one in found["slow"]} == {"g2:n0", "n0:g2+g2:n0"}
     said = report.summary(folder, colour=False)
-    assert f"\nFAIL  What is slow is {found['sentence'].partition(' at ')[0]}" in said
+    assert said.startswith(f"FAIL  What is slow is {found['sentence'].partition(' at ')[0]}")
 
 
 def test_what_was_slow_in_one_of_three_looks_is_laid_to_no_part(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_four_gpus_of_a_virtual_machine(pages: dict[str, Page], runs: dict[str, 
     # What the host side carries is shown and not judged; what each GPU had stands beside it.
     assert any(re.search(r"196\.\d.*each .*fairness 0\.89.*% of 22\d\.\d alone", place) for place in page.places)
     assert any("the slowest has 0.05 of 1/4" in place for place in page.places)
-    said = report.summary(runs["virtual_machine"].parent, colour=False)
+    said = report.summary(runs["virtual_machine"].parent, colour=False, every=True)
     assert re.search(r"DEGRADED +NV18 one to all, 4 GPUs: [^ ]+ [^G]* +310\.2 GB/s +397\.0 +78 %", said)
     assert re.search(r"not judged +saturation +4 GPUs at once: .* in total \(not judged: no reference\)", said)
     assert "up to 4 tasks a GPU: the slowest has 0.05 of its fair share" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import os
 import re
 import shlex
@@ -19,8 +20,8 @@ from tests.conftest import CHECKOUT
 from tests.data.runs import golden, synthetic
 
 
-def shown(folder: Path, width: int | None = 80, colour: bool = False) -> list[str]:
-    return terminal.summarise(run_directory.read(folder), colour, None, width).splitlines()
+def shown(folder: Path, width: int | None = 80, colour: bool = False, every: bool = False) -> list[str]:
+    return terminal.summarise(run_directory.read(folder), colour, None, width, every).splitlines()
 
 
 @pytest.fixture
@@ -48,8 +49,8 @@ def test_it_says_what_the_page_says_first(tmp_path: Path, name: str) -> None:
 
 
 def test_a_row_has_figures_of_one_kind_and_verdict(slow: Path) -> None:
-    lines = shown(slow, None)
-    start = lines[1].index("figure")
+    lines = shown(slow, None, every=True)
+    start = next(line for line in lines if line.startswith("verdict")).index("figure")
     rows = [re.split(r" {2,}", line[start:]) for line in lines if " GB/s" in line[start:] and line[0] in "PFDn ("]
     figures = {row[0]: row[1:] for row in rows}
     assert figures["D2H: g2→n0"] == ["27.7 GB/s", "57.6", "48 %"], "not in one range with the three that are well"
@@ -68,11 +69,20 @@ def test_page_and_terminal_say_once_that_siblings_alone_judged(tmp_path: Path) -
     )
 
 
-def test_what_did_not_pass_comes_to_its_rows_first(slow: Path) -> None:
-    lines = shown(slow)
-    words = [line.split("  ")[0] for line in lines if re.match(r"(FAIL|DEGRADED) ", line)]
-    assert words[:2] == ["FAIL", "DEGRADED"]
-    assert any(line.startswith("… and ") and line.endswith("none worse") for line in lines)
+def test_the_verdict_comes_first_and_no_figure_that_passed(slow: Path) -> None:
+    lines = shown(slow, None)
+    assert lines[0].startswith("FAIL  ") and not any("100 %" in line or "NV18" in line for line in lines)
+    words = [line.split("  ")[0] for line in lines[1:] if re.match(r"(FAIL|DEGRADED|PASS|not judged) ", line)]
+    assert words == ["FAIL", "DEGRADED", "not judged", "PASS"], "two figures, then one line for each verdict"
+
+
+def test_checks_that_were_asked_for_show_their_figures(tmp_path: Path) -> None:
+    folder = golden.write(tmp_path / "run")
+    assert not any(line.startswith("verdict ") for line in shown(folder, None))
+    raw = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**raw, "command": ["nearfar", "validate", "--check", "peer_check"]}))
+    assert shown(folder, None) == shown(folder, None, every=True)
+    assert any("NV18 write" in line for line in shown(folder, None))
 
 
 def test_columns_stand_below_each_other_with_colours_too(slow: Path) -> None:

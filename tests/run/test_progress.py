@@ -78,23 +78,14 @@ def test_the_newest_run_of_a_case_counts_and_a_broken_file_costs_nothing(
     assert earlier_seconds("another") == {}
 
 
-def test_why_a_check_was_not_judged(
+def test_a_check_of_which_nothing_was_judged_has_no_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What has a reference without a limit is not said to have none."""
-    described = JudgedReference(55.0, None, None, "GB/s", "tuned", "n = 3", False)
     case = CASES[0]
-    where = f"{case.check} /0123abcd @redwood:gpu+system"
-    for references, words in (
-        ((None, None), "it has no reference"),
-        ((described, described), "its figures differ too much among healthy nodes to have a limit"),
-        (
-            (described, None),
-            "1 of 2 figures differ too much among healthy nodes to have a limit, the others have no reference",
-        ),
-    ):
-        metrics = [judged_metric(reference=one, verdict=NOT_JUDGED) for one in references]
-        verdict = judged(case.check, *metrics, verdict=NOT_JUDGED, system="redwood")
+    for word, said in ((NOT_JUDGED, ""), ("PASS", ": PASS")):
+        verdict = judged(case.check, judged_metric(reference=None, verdict=word), verdict=word, system="redwood")
         monkeypatch.setattr(progress, "verdicts", lambda _, found=verdict: [found])
-        progress.RunProgress([case], tmp_path, False).reframe_said(f"[       OK ] (1/1) {where}")
-        assert capsys.readouterr().err == f"nearfar: [1/1] one_check: not judged, {words}\n"
+        progress.RunProgress([case], tmp_path, False).reframe_said(
+            f"[       OK ] (1/1) {case.check} /0123abcd @redwood:gpu+system"
+        )
+        assert capsys.readouterr().err == f"nearfar: [1/1] one_check{said}\n"
