@@ -293,8 +293,9 @@ def modelled_notice(run: RunDirectory) -> str | None:
     return f"Part of this is MODELLED ({names}): those figures were not measured and count for nothing in the verdict."
 
 
-def lead(run: RunDirectory, found: list[ReasonGroup]) -> str:
-    """The run in a sentence: the worst reason, or that all is well."""
+def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answer] | None = None) -> str:
+    """The run in a sentence: the worst reason, or that all is well; ``answers`` as in ``reasons``: what is slow is said although it was
+    not judged."""
     if run.raw.get("interrupted"):
         return "This run was interrupted: what is shown here is not all that was asked for."
     measured = [g for g in found if not (g.cause.node and g.cause.node.modelled)]
@@ -312,11 +313,17 @@ def lead(run: RunDirectory, found: list[ReasonGroup]) -> str:
             return f"{told}. The worst: {first.worst.finding.reason.rstrip('.')}.{more}"
         follows = f"; {first.words}" if first.follows else ""
         return f"{first.cause.finding.reason.rstrip('.')}{where(run, first)}{follows}.{more}"
+    slow = (
+        next((answers[node.folder.name] for node in run.nodes if node.folder.name in answers), None)
+        if answers
+        else None
+    )
     if run.shown == "MODELLED":
-        return _modelled_lead(run, found)
+        return _modelled_lead(run, found, slow)
     nothing = coverage.nothing(run)
     if nothing:
-        return f"Nothing was judged: {nothing}."
+        but = f", but what is slow is {slow.sentence}" if slow else ""
+        return f"Nothing was judged{but}: {nothing}."
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may say more."
     count, unjudged, unlimited = coverage.of_run(run)
@@ -342,8 +349,10 @@ def where(run: RunDirectory, group: ReasonGroup) -> str:
     return f" ({cause.node.name})" if several and cause.check is None and cause.node is not None else ""
 
 
-def _modelled_lead(run: RunDirectory, found: list[ReasonGroup]) -> str:
+def _modelled_lead(run: RunDirectory, found: list[ReasonGroup], slow: Answer | None) -> str:
     """A run of modelled nodes alone in a sentence."""
+    if slow:
+        return f"What is slow is {slow.sentence}; nothing was measured, so this does not affect the verdict."
     if not found:
         return "Every check ran on the modelled node; nothing was measured, so nothing was judged."
     every = (f for node in run.nodes for check in node.checks for f in figures(check, ""))

@@ -56,7 +56,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "reasons": found,
         "answered": {s.id for s in sections if s.run.folder.name in told},
         "href": href,
-        "lead": lead(run, found),
+        "lead": lead(run, found, answers),
         "notice": modelled_notice(run),
         "not_asked": not_asked(run),
         "counts": Counter(figure.shown for figure in measured if not figure.explains),

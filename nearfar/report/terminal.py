@@ -47,7 +47,8 @@ def summarise(
     shown, every = run.shown, every or _asked_by_name(run)
     found = reasons(run, explained)
     measured = [group for group in found if not (group.cause.node and group.cause.node.modelled)]
-    told = wrapped([f"{shown}  {lead(run, found)}{' (interrupted)' if run.raw.get('interrupted') else ''}"])
+    said = lead(run, found, explained)
+    told = wrapped([f"{shown}  {said}{' (interrupted)' if run.raw.get('interrupted') else ''}"])
     more = _reason_lines(run, measured)
     notice, accepts = modelled_notice(run), acceptance.of_run(run)
     # Where nothing is wrong the first line has the numbers.
@@ -55,7 +56,7 @@ def summarise(
     tail = wrapped([
         *(sentences(checks, several) if every else _by_verdict(checks)),
         *([counted] if counted else []),
-        *_answers(run, explained or {}, several, answered(measured)),
+        *_answers(run, explained or {}, several, answered(measured), said),
         *_siblings_only(run),
         *_disturbed(run),
         *(f"not asked  {words}" for words in not_asked(run)),
@@ -98,12 +99,16 @@ def _wrapped(text: str, width: int | None) -> list[str]:
     return textwrap.wrap(text, max(40, width), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
-def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, told: set[str]) -> list[str]:
-    """A line for the first node with slow figures whose answer is not among the reasons (``told``: folders): what explains them; of more
-    nodes the page tells."""
+def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, told: set[str], lead: str) -> list[str]:
+    """A line for the first node with slow figures whose answer is not among the reasons (``told``: folders) nor in the first line: what
+    explains them; of more nodes the page tells."""
     lines = []
     for node in run.nodes:
-        if node.folder.name in explained and node.folder.name not in told:
+        if (
+            node.folder.name in explained
+            and node.folder.name not in told
+            and explained[node.folder.name].sentence not in lead
+        ):
             what = ", ".join([*([node.name] if several else []), *(["modelled"] if node.modelled else [])])
             lines.append(f"  · {explained[node.folder.name].sentence}{f' ({what})' if what else ''}")
     more = len(lines) - 1

@@ -5,6 +5,7 @@ Screenshots of each are left in build/screenshots/.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,20 @@ def test_a_page_on_a_phone_and_on_paper(chromium: Any, files: dict[str, Path], n
         == 0
     )
     opened.context.close()
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_two_sheets_of_paper_and_the_rest_on_request(chromium: Any, files: dict[str, Path], name: str) -> None:
+    opened = shown(chromium, files[name], "light")
+    folder = CHECKOUT / "build" / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    sheets = {}
+    for place in ("", "#all"):
+        opened.goto(files[name].as_uri() + place)
+        printed = opened.pdf(path=folder / f"{name}-{place.strip('#') or 'paper'}.pdf", format="A4")
+        sheets[place] = len(re.findall(rb"/Type\s*/Page\b", printed))
+    opened.context.close()
+    assert 1 <= sheets[""] <= 2 < sheets["#all"], sheets
 
 
 def test_keys_alone_reach_the_reasons_and_what_is_folded(chromium: Any, files: dict[str, Path]) -> None:

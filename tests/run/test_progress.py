@@ -11,7 +11,6 @@ from nearfar.base import NOT_JUDGED
 from nearfar.run import progress
 from nearfar.run.earlier_seconds import earlier_seconds
 from nearfar.run.expected_cases import ExpectedCase
-from nearfar.verdict.verdict_types import JudgedReference
 from tests.support.verdicts import judged, judged_metric
 
 CASES = [ExpectedCase(f"{name}_check", "redwood", "gpu", "system", False, "n1", "") for name in ("one", "two", "three")]
