@@ -304,13 +304,9 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
         first = measured[0]
         if first.worst is not None:
             text = first.cause.finding.reason
-            shared = first.cause.kind == SHARED
-            told = (
-                f"{text[0].upper()}{text[1:]}"
-                if shared
-                else f"What is slow is {text}{where(run, first)}; {first.words}"
-            )
-            return f"{told}. The worst: {first.worst.finding.reason.rstrip('.')}.{more}"
+            if first.cause.kind != SHARED:
+                return f"What is slow is {text}{where(run, first)}.{more}"
+            return f"{text[0].upper()}{text[1:]}. The worst: {first.worst.finding.reason.rstrip('.')}.{more}"
         follows = f"; {first.words}" if first.follows else ""
         return f"{first.cause.finding.reason.rstrip('.')}{where(run, first)}{follows}.{more}"
     slow = (

@@ -111,7 +111,7 @@ def _environment(site: tuple[Path, ...]) -> jinja2.Environment:
 def _anchors(matrix: Matrix) -> list[str]:
     if matrix.all_skipped:
         return []
-    places = [p for row in matrix.places for p in row]
+    places = [place for _, _, place in matrix.sparse] or [p for row in matrix.places for p in row]
     # A map of many has places for what stands out alone.
     if matrix.compact:
         places = [place for place in places if place.stands_out]

@@ -118,7 +118,10 @@ def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[s
     everything = [f for c in checks for f in c.figures]
     drawing, shown = None, _findings(node, everything)
     if machine is not None:
-        shown = replace(shown, uplinks=uplink_rates(machine, explained.capacities))
+        mark = node.word if node.word in ("FAIL", "DEGRADED") else "DEGRADED"
+        shown = replace(
+            shown, uplinks=uplink_rates(machine, explained.capacities), blamed=dict.fromkeys(explained.blamed, mark)
+        )
         drawing = draw(machine, shown, f"node-{number}")
     return Section(
         id=f"s{number}", run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing,

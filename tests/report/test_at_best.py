@@ -69,9 +69,13 @@ def test_far_over_near_is_at_best_where_the_far_path_is(section: page_contents.S
     ratio = next(figure for figure in check.figures if figure.name == "off_socket_over_near.n1_g0")
     assert (ratio.value, ratio.best_case) == (1.0, "at best")
     assert next(figure for figure in check.figures if figure.name == "near.n0_g0").best_case == ""
-    assert "off socket: 1.00 at best, all alike" in page.text
-    place = page.source.partition(f'id="{ratio.anchor}"')[2].partition("</td>")[0].partition(">")[2]
-    assert "<small>at best</small>" in place and "no bound" not in place
+    head, _, place = page.source.partition(f'id="{ratio.anchor}"')[2].partition("</td>")[0].partition(">")
+    assert "<b>unknown</b>" in place and "1.00" not in place and "bound" in head, (
+        "a bound is never compared, so not shown as near"
+    )
+    far = next(figure for figure in check.figures if figure.name == "off_socket.n1_g0")
+    assert "<b>≤ 55.3</b>" in page.source.partition(f'id="{far.anchor}"')[2].partition("</td>")[0]
+    assert "off socket: 1.00" not in page.text
 
 
 def test_a_line_marks_each_figure_that_is_at_best_and_no_other(section: page_contents.Section) -> None:

@@ -6,16 +6,20 @@ import json
 import re
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nearfar import report
+from nearfar import cells, report
+from nearfar.model.diagnosis import DegradedPart, Part
+from nearfar.model.diagnosis.shared_bridge import bridge_of_links
 from nearfar.report import explanations, terminal
 from nearfar.report.explanations import capacities, faults, merged_document
+from nearfar.topology import node_from_document
 from nearfar.verdict import CheckRecord, JudgedReference, NodeRun, PastRuns, run_directory
 from nearfar.verdict.references import ReferenceFile
-from tests.data.runs import golden, modelled
+from tests.data.runs import golden, large_nodes, modelled
 from tests.report.test_report import Page
 from tests.support.verdicts import change_document, judged, judged_metric
 
@@ -218,6 +222,31 @@ def test_a_measured_fault_is_found_by_siblings(tmp_path: Path) -> None:
     assert said.startswith(f"FAIL  What is slow is {found['sentence'].partition(' at ')[0]}")
 
 
+def test_a_bridge_is_named_and_marked_where_all_gpus_behind_it_are_slow_alike(tmp_path: Path) -> None:
+    page, digest = built(large_nodes.sixteen_gpus(tmp_path / "run", bridge=True))
+    assert [[one["part"] for one in each] for each in digest["nodes"][0]["diagnosis"]["sets"]] == [
+        ["switch:0000:81:00.0"]
+    ]
+    assert page.source.count('<g class="switch FAIL">') == 1 and '<g class="gpu FAIL">' not in page.source
+    assert not re.search(r'class="[^"]*high\d', page.source), "nothing is tinted as better than its like"
+
+
+def test_the_links_are_named_where_copies_between_the_gpus_behind_a_bridge_are_slow_too() -> None:
+    node = node_from_document(large_nodes.sixteen())
+    links = [
+        DegradedPart(
+            Part(f"g{g}.link", (f"g{g}.h2d",), ""), 0.5, 0.49, 0.51, {f"g{g}.h2d": 12.0}, {f"g{g}.h2d": 24.0}, ()
+        )
+        for g in (8, 9)
+    ]
+    (bridge,) = bridge_of_links(links, node, [cells.parse("n0:g8"), cells.parse("g8:g0")])
+    assert bridge.part.name == "switch:0000:81:00.0" and bridge.now["switch:0000:81:00.0.down"] == 12.0
+    assert bridge_of_links(links, node, [cells.parse("g8:g9")]) == tuple(links)
+    assert bridge_of_links(links[:1], node, []) == tuple(links[:1]), "one of two"
+    other = replace(links[1], factor=0.8, low=0.79, high=0.81)
+    assert bridge_of_links([links[0], other], node, []) == (links[0], other), "not as slow as each other"
+
+
 def test_what_was_slow_in_one_of_three_looks_is_laid_to_no_part(tmp_path: Path) -> None:
     folder = golden.write(tmp_path / "run", ("host_device_check",), {"g2:n0": 0.5})
     for path in folder.glob("*/*/verdict.json"):
@@ -306,7 +335,7 @@ def test_many_nodes_share_the_terminals_line(tmp_path: Path) -> None:
     (folder / "vm2" / "host_device_check" / "verdict.json").write_text(json.dumps({**data, "node": "vm2"}))
     report.build(folder)
     first, second = (line for line in report.summary(folder, colour=False).splitlines() if "explained by" in line)
-    assert " slow cells (vm); and 2 figures that follow from it. The worst: " in first
+    assert " slow cells (vm). And 1 more reason." in first
     assert second.endswith(" slow cells (vm2); and 2 figures that follow from it")
 
 

@@ -77,9 +77,9 @@ def test_two_packages(pages: dict[str, Page]) -> None:
     for words in ("spread over packages", "The GPUs of one package", "Across the package link"):
         assert words in page.text
     assert page.text.count("GPUs at once") >= 2
-    # Writes and reads; both ways all but one pair; a round or a half with a pair that cannot; staged all but a pair of each class, and
-    # over direct all but one pair, whose other class cannot.
-    assert sum("skipped" in place for place in page.places) == 2 * 32 + 27 + 6 + 2 * 26 + 2 * 27
+    # A map of which most was not measured is a line with how many were, why not, and the measured pairs.
+    assert "24 measured; – skipped (32): peer access is refused" in page.text
+    assert sum("skipped" in place for place in page.places) < 20
     assert "SYS_off" in page.text
     assert not any("not asked" in place for place in page.places)
 

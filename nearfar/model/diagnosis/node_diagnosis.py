@@ -13,32 +13,14 @@ from nearfar.model.calibration import MeasuredCell, calibrate
 from nearfar.model.prediction import CompiledCell, NodeType, check_endpoints, known_values, with_host_peers
 
 from . import thresholds
+from .blames import DegradedPart
 from .common_change import separate
 from .healthy import Healthy, as_measured, from_itself, from_runs, sigmas
 from .machines import HealthyRuns
-from .parts import Part, parts_of
+from .parts import parts_of
 from .responses import Responses, log_ratios
 from .search import Fit, Search
-
-
-@dataclass(frozen=True)
-class DegradedPart:
-    """A degraded part: its capacities times ``factor`` (``low`` to ``high``: 95 %). ``now`` has each capacity's value
-    in GB/s, ``healthy`` what the factor counts from; for ``unknown`` ones, whose own value nobody knows, that is the
-    most that healthy cells ask."""
-
-    part: Part
-    factor: float
-    low: float
-    high: float
-    now: Mapping[str, float]
-    healthy: Mapping[str, float]
-    unknown: tuple[str, ...]
-
-    @property
-    def certain(self) -> bool:
-        """Whether its factor is known well enough to call it degraded."""
-        return self.high <= thresholds.SLIGHT and self.high - self.low <= thresholds.WIDEST
+from .shared_bridge import bridge_of_links
 
 
 @dataclass(frozen=True)
@@ -149,7 +131,12 @@ def diagnose(
     elif sure and sure[0] != best:
         bad = _bad(responses, observed, search, sure[0])
     return Diagnosis(
-        sets=tuple({fit.parts: _blames(responses, fit) for fit in sure}.values()) if certain else (),
+        sets=tuple(
+            bridge_of_links(blames, node_type.node, [one.cell for one in bad])
+            for blames in {fit.parts: _blames(responses, fit) for fit in sure}.values()
+        )
+        if certain
+        else (),
         bad=tuple(bad),
         compared=len(responses.cells),
         origins=Counter(healthy[cell.cell].origin for cell in responses.cells),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .node_diagnosis import DegradedPart, Diagnosis
+from .blames import DegradedPart
+from .node_diagnosis import Diagnosis
 
 #: Where healthy figures are from, in words.
 ORIGINS = {

@@ -9,7 +9,7 @@ from nearfar.report.figures import Figure, best_case_of, class_words, number, nu
 
 #: As near to the median of its class, a part of 1, a figure is alike.
 ALIKE = 0.02
-#: A tint has so many steps to either side; each is so wide, a part of 1, and the first begins where a difference can be seen.
+#: A tint has so many steps; each is so wide, a part of 1, and the first begins where a difference can be seen.
 STEPS, STEP, FIRST = 5, 0.02, 0.01
 #: A class of fewer has no median to speak of.
 _LEAST = 3
@@ -18,9 +18,9 @@ _WELL = ("PASS", "MODELLED", NOT_JUDGED)
 
 def distances(found: Iterable[Figure]) -> dict[str, float]:
     """How far each figure is from its like, a part of 1, by anchor; below zero is worse. Its like is the median of its class among
-    ``found``; in a class of fewer than three it is the figure's reference. Figures that have neither are left out."""
+    ``found``; in a class of fewer than three it is the figure's reference. Figures that have neither are left out, and upper bounds."""
     away = {}
-    for members in _by_class(found).values():
+    for members in _by_class(figure for figure in found if not figure.best_case).values():
         values = [figure.value for figure in members if figure.value is not None]
         middle = statistics.median(values) if len(values) >= _LEAST else None
         for figure in members:
@@ -31,10 +31,10 @@ def distances(found: Iterable[Figure]) -> dict[str, float]:
 
 
 def tint(away: float | None) -> str:
-    """The class of a place's tint: ``low3``, ``high1``; empty where a figure is as its like, or has none."""
-    if away is None or abs(away) < FIRST:
+    """The class of a place's tint: ``low3``; empty where a figure is not worse than its like, or has none."""
+    if away is None or away > -FIRST:
         return ""
-    return f"{'low' if away < 0 else 'high'}{min(STEPS, 1 + int((abs(away) - FIRST) / STEP))}"
+    return f"low{min(STEPS, 1 + int((-away - FIRST) / STEP))}"
 
 
 def alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> list[str]:

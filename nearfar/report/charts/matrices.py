@@ -85,12 +85,14 @@ class Matrix:
 
     @property
     def sparse(self) -> list[tuple[int, int, Place]]:
-        """(Row, column, place) of each figure of a large map that has a quarter of its places filled or less: then they are a line."""
-        if not self.compact or any(place.stands_out for row in self.places for place in row):
-            return []
+        """(Row, column, place) of what a large map has where half of its places or more were not measured: then it is a list, what stands
+        out first."""
         every = [(r, c, place) for r, row in zip(self.rows, self.places) for c, place in zip(self.columns, row)]
-        filled = [(r, c, place) for r, c, place in every if place.figure is not None]
-        return filled if 4 * len(filled) <= len(every) else []
+        asked = [each for each in every if each[2].state not in (SELF, MIRROR)]
+        filled = [each for each in asked if each[2].state in (FIGURE, FAILED, MISSING)]
+        if not self.compact or 2 * len(filled) > len(asked):
+            return []
+        return sorted(filled, key=lambda each: not each[2].stands_out)
 
     @property
     def gaps(self) -> list[str]:

@@ -39,6 +39,12 @@ class Explained:
         return found
 
     @property
+    def blamed(self) -> list[str]:
+        """The parts that explain what is slow, as ``--degrade`` names them."""
+        sets: Any = (self.faults.found or {}).get("sets") if self.faults else None
+        return [str(blame["part"]) for blames in sets or () for blame in blames]
+
+    @property
     def answer(self) -> Answer | None:
         """What explains the slow figures; None where none is slow."""
         if self.faults is None:

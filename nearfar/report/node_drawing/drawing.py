@@ -123,13 +123,14 @@ class _Drawing:
     def _numa(self, numa: NumaNode, x: float, y: float, width: float) -> None:
         usable = numa.memory > 0
         restricted = self.node.allowed_numa_nodes is not None and numa.index not in self.node.allowed_numa_nodes
-        group = element("g", class_="numa" if usable else "numa empty")
+        mark = self.findings.mark(f"n{numa.index}")
+        group = element("g", class_=f"numa {mark or ('' if usable else 'empty')}".strip())
         cpus = format_cpu_list(numa.cpus) if numa.cpus else "no CPUs"
         size = gib(numa.memory) if usable else "no memory"
         words = f"NUMA node {numa.index}: {size}, CPUs {cpus}" + (", not allowed to this process" if restricted else "")
         group.append(element("title", words))
         group.append(element("rect", x=x, y=y, width=width, height=NUMA_HEIGHT, rx=5))
-        group.append(text(x + 10, y + 20, f"NUMA {numa.index}", "strong"))
+        group.append(text(x + 10, y + 20, _marked(f"NUMA {numa.index}", mark), "strong"))
         narrow = width < 120
         limited = self.findings.limits.get(f"n{numa.index}.memory", 0)
         if narrow:
@@ -185,14 +186,16 @@ class _Drawing:
         self.root.append(
             element("line", x1=middle, x2=middle, y1=self.side.at(start), y2=self.side.at(height), class_="trunk")
         )
-        group = element("g", element("title", words), class_="switch limited" if limited else "switch")
+        mark = self.findings.mark(f"switch:{bridge}")
+        group = element("g", element("title", words), class_=f"switch {mark or ('limited' if limited else '')}".strip())
         group.append(element("rect", x=low, y=y, width=high - low, height=SWITCH_HEIGHT, rx=3))
         short = bridge.split(":", 1)[-1]
-        # The longest that fits: name and rate, the rate, the name.
-        label = f"{short}  {rate.words}" if rate else short
-        choices = [f"uplink {label}", label, *([rate.words] if rate else []), short]
-        fitting = next((words for words in choices if len(words) * 6.1 < high - low), short)
-        group.append(text(middle, y + 12, fitting, "small", "middle"))
+        # The longest that fits: name and rate, the rate, the name. Of a part that is slow the rate is no lower bound.
+        told = rate.words.replace("≥ ", "") if rate and mark else rate.words if rate else ""
+        label = f"{short}  {told}" if told else short
+        choices = [f"uplink {label}", label, *([told] if told else []), short]
+        fitting = next((words for words in choices if len(words) * 6.1 < high - low - 12 * bool(mark)), short)
+        group.append(text(middle, y + 12, _marked(fitting, mark), "small", "middle"))
         self.root.append(group)
 
     def _nic(self, nic: Nic, x: float, middle: float, above: float, far: float, top: float) -> None:
@@ -212,14 +215,17 @@ class _Drawing:
         else:
             self._lanes(gpu.index, middle, above, far)
             fault = self.findings.faults.get(gpu.index)
-            verdict = "" if fault is None else fault.verdict
+            verdict = self.findings.mark(f"g{gpu.index}") if fault is None else fault.verdict
             name = (gpu.name or "GPU").replace("NVIDIA ", "").replace("Tesla ", "")
             link = self.findings.links.get(gpu.index) or link_words(gpu.link, most=True)
             words = f"GPU {gpu.index}: {gpu.name or 'model unknown'} at {gpu.pci}, {link}"
             sentence = words if fault is None else f"{words}. {fault.reason}"
             group = element("g", element("title", sentence), class_=f"gpu {verdict}".strip())
-            head = f"GPU {gpu.index}" + (f" {SIGNS[verdict]}" if verdict else "")
-            lines = [head, _cut(name, 17), "hidden from this process" if not gpu.visible else link]
+            lines = [
+                _marked(f"GPU {gpu.index}", verdict),
+                _cut(name, 17),
+                "hidden from this process" if not gpu.visible else link,
+            ]
         group.append(element("rect", x=x, y=top, width=GPU_WIDTH, height=DEVICE_HEIGHT, rx=5))
         for offset, words, class_ in zip((19, 36, 52), lines, ("strong", "small", "small")):
             group.append(text(middle, top + offset, words, class_, "middle"))
@@ -273,9 +279,9 @@ class _Drawing:
             else "Links between packages; which are direct is not known"
         )
         words = between + (f" limits {plural(limited, 'cell')}" if limited else "")
-        return element(
-            "g", element("title", words), class_="package-link limited" if limited else "package-link"
-        ), limited
+        mark = self.findings.mark(f"p{a}-p{b}", f"p{b}-p{a}")
+        class_ = f"package-link {mark or ('limited' if limited else '')}".strip()
+        return element("g", element("title", words), class_=class_), limited
 
     def _package_link(self, a: PackageBlock, b: PackageBlock, x: float) -> None:
         if a.index is None or b.index is None:
@@ -310,6 +316,10 @@ class _Drawing:
 def _depth(level: int) -> float:
     """How far below the package the bridges of a level end."""
     return (level + 1) * (SWITCH_DROP + SWITCH_HEIGHT)
+
+
+def _marked(words: str, mark: str) -> str:
+    return f"{words} {SIGNS[mark]}" if mark else words
 
 
 def _cut(words: str, length: float) -> str:

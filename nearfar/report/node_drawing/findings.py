@@ -28,7 +28,8 @@ class UplinkRate:
 @dataclass(frozen=True)
 class Findings:
     """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has ``h2d`` and ``d2h`` for each,
-    ``uplinks`` is by PCI bridge."""
+    ``uplinks`` is by PCI bridge; ``blamed`` are the parts that explain what is slow (``g2.link``, ``n0.memory``), with their mark's
+    verdict."""
 
     lanes: dict[int, dict[str, LinkDirection]] = field(default_factory=dict)
     links: dict[int, str] = field(default_factory=dict)
@@ -36,3 +37,12 @@ class Findings:
     faults: dict[int, Finding] = field(default_factory=dict)
     limits: Counter[str] = field(default_factory=Counter)
     uplinks: dict[str, UplinkRate] = field(default_factory=dict)
+    blamed: dict[str, str] = field(default_factory=dict)
+
+    def mark(self, *parts: str) -> str:
+        """The verdict that a part which stands in the drawing is marked with; empty where none of its names (a name, or its beginning up
+        to a dot) is blamed."""
+        names = (
+            word for part, word in self.blamed.items() for own in parts if part == own or part.startswith(f"{own}.")
+        )
+        return next(names, "")

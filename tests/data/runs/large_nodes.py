@@ -26,8 +26,8 @@ def eight_gpus(directory: Path, hostname: str = "hgx-0042") -> Path:
     return _run(directory, hostname, raw, {"g5": 0.9}, lone=2.2)
 
 
-def sixteen_gpus(directory: Path, hostname: str = "pcie16-003") -> Path:
-    """Sixteen A100s on PCIe: four share an uplink ×16, two of them a switch below it; GPU 9 sits in a link of half its width."""
+def sixteen(hostname: str = "pcie16-003") -> dict[str, Any]:
+    """Sixteen A100s on PCIe: four share an uplink ×16, two of them a switch below it."""
     raw = make_node(
         hostname, packages=2, numa_per_package=2, gpus=[g // 4 for g in range(16)], gen=4, gpu_name="NVIDIA A100-PCIE-40GB", cores=16,
         nics=[0, 2],
@@ -44,12 +44,22 @@ def sixteen_gpus(directory: Path, hostname: str = "pcie16-003") -> Path:
         ]
     for nic in raw["nics"]:
         nic["uplinks"] = [f"0000:{nic['numa_node'] * 0x40 + 1:02x}:02.0", f"0000:{nic['numa_node'] * 0x40:02x}:01.0"]
+    return raw
+
+
+def sixteen_gpus(directory: Path, hostname: str = "pcie16-003", bridge: bool = False) -> Path:
+    """``sixteen``; GPU 9 sits in a link of half its width, or (``bridge``) GPUs 8 and 9 below a switch whose uplink has half."""
+    raw = sixteen(hostname)
+    if bridge:
+        return _run(directory, hostname, raw, {"g8": 0.51, "g9": 0.51}, lone=1.0, shared=True)
     return _run(directory, hostname, raw, {"g9": 0.51}, lone=1.0, narrow=9)
 
 
 def _run(
-    directory: Path, hostname: str, raw: dict[str, Any], slow: dict[str, float], lone: float, narrow: int | None = None
-) -> Path:
+    directory: Path, hostname: str, raw: dict[str, Any], slow: dict[str, float], lone: float, narrow: int | None = None,
+    shared: bool = False,
+) -> Path:  # fmt: skip
+    """``shared``: what is slow is above each pair of GPUs, who do not need it for each other."""
     node = node_from_document(raw)
     run = Run(directory, "redwood", ["redwood"], hostname=hostname)
     run.node(hostname, raw)
@@ -72,7 +82,8 @@ def _run(
         if raw["peers"]:
             return pairs(cell)
         near = [0.5 if flow.gpus[0] // 4 != flow.gpus[1] // 4 else 1.0 for flow in cell.flows]
-        worst = min(slow.get(f"g{g}", 1.0) for flow in cell.flows for g in flow.gpus)
+        crossing = [flow for flow in cell.flows if not shared or flow.gpus[0] // 2 != flow.gpus[1] // 2]
+        worst = min((slow.get(f"g{g}", 1.0) for flow in crossing for g in flow.gpus), default=1.0)
         return [24.8 * min(each, worst) for each in near]
 
     def many(cell: cells.Cell) -> Sequence[float]:
