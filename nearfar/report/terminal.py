@@ -52,9 +52,10 @@ def summarise(
     more = _reason_lines(run, measured)
     notice, accepts = modelled_notice(run), acceptance.of_run(run)
     # Where nothing is wrong the first line has the numbers.
-    counted = coverage.line(run) if coverage.disturbed(run) or not good(shown) else None
+    counted = coverage.line(run) if coverage.disturbed(run) or shown in ("FAIL", "DEGRADED", "INDETERMINATE") else None
     tail = wrapped([
-        *(sentences(checks, several) if every else _by_verdict(checks)),
+        *(sentences(checks, several) if every else ()),
+        *_by_verdict(checks, every),
         *([counted] if counted else []),
         *_answers(run, explained or {}, several, answered(measured), said),
         *_siblings_only(run),
@@ -81,12 +82,13 @@ def _asked_by_name(run: RunDirectory) -> bool:
     return any(str(word).startswith("--check") for word in run.raw.get("command") or ())
 
 
-def _by_verdict(checks: Sequence[tuple[NodeRun, CheckRecord]]) -> list[str]:
-    """``PASS  gpu_memory, gemm, peer``: the checks that the table does not have, a line for each verdict; of several nodes each name
-    once."""
+def _by_verdict(checks: Sequence[tuple[NodeRun, CheckRecord]], every: bool) -> list[str]:
+    """``PASS  gpu_memory, gemm, peer``: the checks of which the table has no figure that did not pass, a line for each verdict; of several
+    nodes each name once. ``every``: those alone that are worse than their figures, of which a reason says why."""
     names: dict[str, list[str]] = {}
     for node, check in checks:
-        if all(kind.passes for kind in check_rows(check)):
+        rows = check_rows(check)
+        if all(kind.passes for kind in rows) and not (every and (not rows or good(check.word))):
             names.setdefault(shown_verdict(check.word, node.modelled), []).append(short_name(check.name))
     return columns([[word, ", ".join(dict.fromkeys(found))] for word, found in names.items()])
 

@@ -169,10 +169,7 @@ def table(
     for node, check, kind in chosen:
         first, names = (node.folder, check.name) not in told, _names(node, check, several)
         told.add((node.folder, check.name))
-        word = kind.first.shown
-        if first and _rank(_word(node, check)) < _rank(word):
-            word = _word(node, check)  # the check is worse than its figures: a finding says why
-        rows.append([*map(printable, [word, *(names if first else ("" for _ in names)), *kind.cells])])
+        rows.append([*map(printable, [kind.first.shown, *(names if first else ("" for _ in names)), *kind.cells])])
     heading = [HEADING[0], *(["node"] if several else []), *HEADING[1:]]
     return Table(tuple(_set([heading, *rows], width)), ("", *(row[0] for row in rows)), len(found) - len(chosen))
 

@@ -328,7 +328,7 @@ def test_a_figure_without_a_reference_is_not_green(tmp_path: Path) -> None:
     assert "Next nearfar detect --site workstation" in page.text
     said = report.summary(folder).splitlines()
     assert said[0].startswith("not judged  Nothing was judged: 5 figures have no reference")
-    assert "not judged  host_device" in said, said
+    assert "not judged  host_device" in said and not any("0 figures judged" in line for line in said), said
     assert json.loads((folder / "report.json").read_text())["figures"] == {"judged": 0, "unjudged": 5, "unlimited": 0}
     (case,) = (case for case in junit(folder).iter("testcase") if case.get("name") == "host_device_check")
     assert "not judged: g0 × n0: " in str(case.find("skipped").get("message"))  # type: ignore[union-attr]
@@ -392,7 +392,7 @@ def test_a_run_of_which_little_was_disturbed_is_tuned_from(tmp_path: Path) -> No
     change(folder / "run.json", system="mine")
     report.build(folder)
     said = report.summary(folder).splitlines()
-    assert any("tune --system mine makes them from healthy runs" in line for line in said), said
+    assert any("tune --system mine makes them" in line for line in said), said
     assert "tune --system mine   # references" in said[-1], said
 
 
