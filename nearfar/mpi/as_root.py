@@ -9,7 +9,7 @@ import os
 
 from nearfar import base
 from nearfar.base import Finding
-from nearfar.binding import LAUNCHERS, Mpi
+from nearfar.binding import LAUNCHERS, MPIS, Mpi
 from nearfar.measurement import Document
 
 from . import messages
@@ -39,4 +39,5 @@ def say() -> None:
 def notes(document: Document | None) -> list[Finding]:
     """That an Open MPI started the ranks of a document as root, as a note of a check."""
     mpi = "" if document is None else str(document.raw["node"].get("software", {}).get("mpi") or "")
-    return [messages.AS_ROOT.finding("root")] if is_root() and mpi.startswith("Open MPI") else []
+    refusing = [each.title for each in MPIS.values() if LAUNCHERS[each.launcher].as_root]
+    return [messages.AS_ROOT.finding("root")] if is_root() and mpi.startswith(tuple(refusing)) else []
