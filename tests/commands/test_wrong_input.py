@@ -41,7 +41,10 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("command", WITH_A_FILE)
-def test_a_file_that_is_not_there(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_there(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nearfar.slurm.controller.Slurm.refuse_absence", lambda self: None)
     missing = str(tmp_path / "missing")
     more = [str(tmp_path / "too")] if command == "compare" else []
     code, said = ended([*command.split(), missing, *more], capsys)
