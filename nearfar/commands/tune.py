@@ -183,7 +183,8 @@ def _question(args: argparse.Namespace, store: History) -> RowFilter:
 
 def _measure(system: str | None) -> str:
     """What brings a run, as a command to paste."""
-    return f"measure first, on each node: ./validate --system {system}"
+    named = "" if system == "local" else f" --system {system}"
+    return f"measure first, on each node: ./validate{named}"
 
 
 def _known_runs(store: History, question: RowFilter) -> list[str]:

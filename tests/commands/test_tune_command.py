@@ -579,7 +579,7 @@ def test_two_tunes_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> Non
         (
             ("--system", "local"),
             3,
-            "no run of local (runs of: redwood); measure first, on each node: ./validate --system local",
+            "no run of local (runs of: redwood); measure first, on each node: ./validate",
         ),
     ],
 )

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from nearfar.commands.command_line import HelpFormatter, Parser
-from nearfar.slurm.controller import Slurm
 
 #: What can be done, each with the line that ``nearfar slurm --help`` shows; a module of this package each.
 COMMANDS = {
@@ -85,6 +84,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the one that was named; where there is no Slurm that is said before all else."""
     if args.slurm_command in NEED_SLURM:
+        from nearfar.slurm.controller import Slurm  # the health check has no time for it
+
         Slurm().refuse_absence()
     code: int = args.slurm_run(args)
     return code

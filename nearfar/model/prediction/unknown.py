@@ -63,7 +63,7 @@ def missing_keys(unknown: Collection[Capacity], node_type: NodeType) -> Iterator
 def _measured_by(name: str, node: Node) -> str:
     """A cell that fills a capacity; empty: none of this node does."""
     part, _, way = name.rpartition(".")
-    memory = node.host_numa_nodes[0].index
+    memory = next((numa.index for numa in node.host_numa_nodes), 0)
     if part in (bridges := {f"switch:{pci}": gpus for pci, gpus in switches(node).items()}):
         gpus: Collection[int] = bridges[part]
     elif part[:1] == "n":
