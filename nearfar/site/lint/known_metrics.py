@@ -99,9 +99,10 @@ def figure_words(check: str, directories: tuple[Path, ...]) -> FigureWords | Non
     if not names:
         return None
     parts = frozenset(part for name in names for part in name)
+    example = min((".".join(name) for name in names), key=lambda name: ("unknown" in name, len(name), name))
     return FigureWords(
         parts | {*CLASSES}, frozenset(map(_shape, parts)),
-        frozenset(_shape(name[0]) for name in names), min(map(len, names)), row_keys(metrics[0])[-1],
+        frozenset(_shape(name[0]) for name in names), min(map(len, names)), example,
         any(not isinstance(metric, SubjectMetric) for metric in metrics),
         any(nic.name in parts for node in nodes for nic in node.nics),
     )  # fmt: skip
