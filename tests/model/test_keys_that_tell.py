@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ import yaml
 
 from nearfar.base import SiteFile
 from nearfar.cells import parse
-from nearfar.model.prediction import load_node_type, not_known, predict
+from nearfar.model.prediction import load_node_type, predict
+from nearfar.model.prediction.unknown import missing_keys
 from tests.conftest import CHECKOUT
 
 SITE = CHECKOUT / "site"
@@ -24,8 +24,6 @@ CELLS = {
     "pop-four-gpus": ["n1:g0", "g0:g1+g1:g0", "g0:g1+g2:g3", "c0:n1/triad"],
     "h200-x4-vm": ["g0:g0+g1:g1", "g0:g1/staged+g2:g3/staged", "g0:g0+g0:g1"],
 }  # fmt: skip
-#: A key as it stands at the end of what is said, with its section.
-KEY = re.compile(r"(links|capacities|caps): \{(\S+): \{")
 
 
 def with_key(data: dict[str, Any], section: str, key: str) -> None:
@@ -47,11 +45,11 @@ def test_the_keys_that_are_asked_for_tell_it(tmp_path: Path, name: str, cell: st
         if not found.unknown:
             assert said and found.total is not None
             return
-        said.append(list(not_known(found.unknown, node_type))[-1])
-        keys = KEY.findall(said[-1])
-        assert keys and said.count(said[-1]) == 1, said
-        for section, key in keys:
-            with_key(data, section, key)
+        said.append("\n".join(missing_keys(found.unknown, node_type)))
+        assert said.count(said[-1]) == 1, said
+        for section, keys in yaml.safe_load(said[-1]).items():
+            for key in keys:
+                with_key(data, section, key)
     pytest.fail("\n".join(said))
 
 

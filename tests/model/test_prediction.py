@@ -399,7 +399,9 @@ def test_what_is_known_at_best_is_in_the_document_as_in_the_text(types, capsys):
     assert cli.main(["predict", "--node", "keeneland", *cells]) == 0
     out = capsys.readouterr().out
     assert "17.10 at best" in out and "5.70 input" in out and "12.00 at best" in out
-    assert "capacities: {n1.memory: {value: …, source: …}}" in out
+    assert (
+        "\ncapacities:\n  n1.memory: {value: null, reason: not measured}  # GB/s: nearfar-stream c1:n1/triad\n" in out
+    )
     # What is known at best calibrates nothing.
     with pytest.raises(NearfarError, match="nothing to calibrate from"):
         calibrate(types["keeneland"], measured_cells(from_raw(modelled_document(types["dl160"], [parse("n0:g0")]))))
@@ -455,7 +457,8 @@ def test_a_node_described_afresh_predicts_from_its_links(tmp_path):
     assert (alone.basis, alone.total) == ("nominal", 8.0)
     lines = list(not_known(alone.unknown, fresh))
     assert any("nominal: its link's speed when the XML was captured" in line for line in lines)
-    assert "links: {g0: {kind: pcie, gen: …, width: …}}" in lines[-1] and "fresh.yaml" in lines[-1]
+    assert any(line.startswith("  g0: {kind: pcie, gen: null, width: null") for line in lines)
+    assert any(line.endswith("fresh.yaml:") for line in lines)
     # Four behind one uplink, which is taken to be as wide as their own links.
     four = predict(parse("n0:g0+n0:g1+n1:g2+n1:g3"), fresh)
     assert (four.basis, four.total) == ("nominal", 8.0)

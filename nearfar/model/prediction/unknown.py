@@ -56,7 +56,8 @@ def missing_keys(unknown: Collection[Capacity], node_type: NodeType) -> Iterator
             yield f"{section}:"
         for name in keys:
             cell = _measured_by(name, node) if section == "capacities" else name
-            how = f": nearfar-{'stream' if '/' in cell else 'copy'} {cell}" if cell else ""
+            by = "stream" if cell and all(flow.kernel for flow in parse(cell).flows) else "copy"
+            how = f": nearfar-{by} {cell}" if cell else ""
             yield f"  {name}: {{value: null, reason: not measured}}  # GB/s{how}"
 
 
