@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,20 @@ def test_far_over_near_is_at_best_where_the_far_path_is(section: page_contents.S
     assert "off socket: 1.00" not in page.text
 
 
+def test_an_upper_bound_is_compared_with_nothing(section: page_contents.Section, page: Page) -> None:
+    figures = [figure for check in section.checks for figure in check.figures if figure.best_case]
+    assert {figure.written == "unknown" for figure in figures if figure.is_ratio} == {True}
+    assert {figure.written[:2] for figure in figures if not figure.is_ratio} == {"≤ "}
+    pageable = replace(figures[0], derived="", subject="n0:g0/pageable")
+    assert pageable.written == "unknown", "the figure of pinned memory is none of pageable memory"
+    for place in page.source.split("<td")[1:]:
+        place = place.partition("</td>")[0]
+        if "upper bound" in place or "unknown" in place:
+            assert not re.search(r">[↓↑]?\s*[0-9.]+<", place.partition(">")[2]), place
+            assert "of the peak" not in place and " alone" not in place, place
+    assert "at best" not in "".join(place for place in page.source.split("<td")[1:] if 'class="MODELLED' in place)
+
+
 def test_a_line_marks_each_figure_that_is_at_best_and_no_other(section: page_contents.Section) -> None:
     lines = {check.name: check.line for check in section.checks}
     assert "near H2D 55.3, D2H 55.2, both 110.5 at best; off socket H2D 55.3 at best" in lines["host_device_check"]
@@ -102,7 +118,7 @@ def test_totals_of_several_gpus_and_maps_of_many_pairs_say_it(section: page_cont
     assert totals and {f.best_case for f in totals} == {"at best"}
     for total in totals:
         place = page.source.partition(f'id="{total.anchor}"')[2].partition("</td>")[0]
-        assert "<small>at best</small>" in place, total.name
+        assert "<small>upper bound</small>" in place and "<b>≤ " in place, total.name
 
 
 def test_rows_of_like_figures_never_mix_what_is_known_with_what_is_at_best(section: page_contents.Section) -> None:

@@ -37,6 +37,10 @@ BAD_TEXTS = """() => {
   return bad;
 }"""
 
+#: Maps that do not fit into the page.
+TOO_WIDE = """() => [...document.querySelectorAll(".wide:has(.compact)")].filter(e => e.scrollWidth > e.clientWidth)
+  .map(e => e.ariaLabel)"""
+
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
@@ -81,6 +85,7 @@ def test_a_page_in_light_and_dark(chromium: Any, files: dict[str, Path], name: s
         assert violations(opened) == [], look
         assert opened.evaluate(BAD_TEXTS) == []
         assert opened.evaluate("document.documentElement.scrollWidth") <= 1280
+        assert opened.evaluate(TOO_WIDE) == []
         opened.context.close()
 
 

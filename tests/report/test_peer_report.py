@@ -78,10 +78,10 @@ def test_two_packages(pages: dict[str, Page]) -> None:
         assert words in page.text
     assert page.text.count("GPUs at once") >= 2
     # A map of which most was not measured is a line with how many were, why not, and the measured pairs.
-    assert "24 measured; – skipped (32): peer access is refused" in page.text
+    assert "24 of 56 have a figure; – skipped (32): peer access is refused" in page.text
     assert sum("skipped" in place for place in page.places) < 20
     assert "SYS_off" in page.text
-    assert not any("not asked" in place for place in page.places)
+    assert not any("not run" in place for place in page.places)
 
 
 def test_a_ratio_without_a_figure_says_why_its_parts_have_none(tmp_path: Path) -> None:

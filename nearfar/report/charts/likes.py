@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from nearfar.base import NOT_JUDGED, statistics
-from nearfar.report.figures import Figure, best_case_of, class_words, number, numbers, unit_words
+from nearfar.report.figures import Figure, class_words, number, numbers, unit_words
 
 #: As near to the median of its class, a part of 1, a figure is alike.
 ALIKE = 0.02
@@ -20,7 +20,7 @@ def distances(found: Iterable[Figure]) -> dict[str, float]:
     """How far each figure is from its like, a part of 1, by anchor; below zero is worse. Its like is the median of its class among
     ``found``; in a class of fewer than three it is the figure's reference. Figures that have neither are left out, and upper bounds."""
     away = {}
-    for members in _by_class(figure for figure in found if not figure.best_case).values():
+    for members in _by_class(found).values():
         values = [figure.value for figure in members if figure.value is not None]
         middle = statistics.median(values) if len(values) >= _LEAST else None
         for figure in members:
@@ -38,7 +38,7 @@ def tint(away: float | None) -> str:
 
 
 def alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> list[str]:
-    """A sentence for each class of at least three figures: what those carry that are alike, and how many they are.
+    """A sentence for each class of at least three figures that are no upper bounds: what those carry that are alike, and how many they are.
 
     ``found`` is by (row, column); ``row_words`` names a row (``GPU``), None: the rows alone say nothing (pairs).
     """
@@ -50,7 +50,7 @@ def alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> lis
         if len(members) < _LEAST or len(good) < _LEAST:
             continue
         middle = statistics.median([f.value for f in good if f.value is not None])
-        carry = " ".join(filter(None, [number(middle, good[0].unit), unit_words(good[0].unit), best_case_of(good)]))
+        carry = " ".join(filter(None, [number(middle, good[0].unit), unit_words(good[0].unit)]))
         odd = [f for f in members if f not in good]
         rows_of: Callable[[Sequence[Figure]], set[int]] = lambda some: {keys[f.anchor][0] for f in some}  # noqa: E731
         whole, name = rows_of(good) - rows_of(odd), class_words(path_class)
@@ -64,7 +64,8 @@ def alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> lis
 
 
 def _by_class(found: Iterable[Figure]) -> dict[str, list[Figure]]:
+    """All but upper bounds, which are like nothing."""
     classes: dict[str, list[Figure]] = {}
-    for figure in found:
+    for figure in (each for each in found if not each.best_case):
         classes.setdefault(figure.path_class, []).append(figure)
     return classes

@@ -80,8 +80,14 @@ class Matrix:
 
     @property
     def best_cases(self) -> list[str]:
-        """``at best``, ``nominal``: how figures of this map are known that something unknown may limit more, each once."""
-        return sorted({figure.best_case for figure in self.figures if figure.best_case})
+        """``upper bound``, ``nominal upper bound``: what figures of this map are that something unknown may limit more, each once."""
+        return sorted({figure.bound_words for figure in self.figures if figure.best_case})
+
+    @property
+    def filled(self) -> str:
+        """``98 of 240 have a figure``."""
+        places = [place for row in self.places for place in row if place.state not in (SELF, MIRROR)]
+        return f"{sum(place.figure is not None for place in places)} of {len(places)} have a figure"
 
     @property
     def sparse(self) -> list[tuple[int, int, Place]]:
@@ -100,17 +106,17 @@ class Matrix:
         every = Counter(
             (place.state, place.reason) for row in self.places for place in row if place.state in _WITHOUT_FIGURE
         )
-        words = {FAILED: "failed", SKIPPED: "skipped", MISSING: "missing", ABSENT: "not asked for"}
+        words = {FAILED: "failed", SKIPPED: "skipped", MISSING: "missing", ABSENT: "not run"}
         return [
-            f"{_SIGNS[state]} {words[state]}" + (f" ({count}): {reason}" if state != ABSENT else "")
+            f"{_SIGNS[state]} {words[state]} ({count})" + (f": {reason}" if state != ABSENT else "")
             for (state, reason), count in sorted(every.items(), key=lambda pair: _WITHOUT_FIGURE.index(pair[0][0]))
         ]
 
     @property
     def all_skipped(self) -> str | None:
-        """Why, where every place is skipped: the first reason. A matrix of nothing but skips is a sentence."""
-        everything = [place for row in self.places for place in row if place.state not in (SELF, MIRROR)]
-        return everything[0].reason if everything and all(p.state == SKIPPED for p in everything) else None
+        """Why, where every place that was run is skipped: the first reason. A matrix of nothing but skips is a sentence."""
+        run = [place for row in self.places for place in row if place.state not in (SELF, MIRROR, ABSENT)]
+        return run[0].reason if run and all(p.state == SKIPPED for p in run) else None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nearfar.base import NOT_JUDGED, statistics
 
 from .check_figures import Figure, worst_first
-from .wording import span
+from .wording import span, unit_words
 
 #: A check of no more figures has a row for each.
 MOST_ROWS = 60
@@ -29,8 +29,11 @@ class FigureRow:
 
     @property
     def span(self) -> str:
-        """The lowest and the highest of those that are alike."""
-        return span((f.value for f in self.alike if f.value is not None), self.figure.unit)
+        """The lowest and the highest of those that are alike, with their unit; of upper bounds as one is written."""
+        if self.figure.best_case:
+            return self.figure.written
+        values = span((f.value for f in self.alike if f.value is not None), self.figure.unit)
+        return f"{values} {unit_words(self.figure.unit)}".rstrip()
 
 
 def figure_rows(found: Sequence[Figure]) -> list[FigureRow]:

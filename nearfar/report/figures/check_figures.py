@@ -68,8 +68,7 @@ class Figure(JudgedMetric):
         if self.published_beside and self.basis == "input":
             return f"published {self.expected:g}, input"
         if self.published_beside:
-            best = f", {self.best_case}" if self.best_case else ""
-            return f"published {self.expected:g}, {percent(self.share - 1)}{best}"
+            return f"published {self.expected:g}" + ("" if self.best_case else f", {percent(self.share - 1)}")
         return f"{self.share * 100:.0f} % of {number(self.expected, self.unit)}"
 
     @property
@@ -84,7 +83,7 @@ class Figure(JudgedMetric):
         all else, and where these are not known."""
         flows = self.cell.flows if self.cell is not None else ()
         own = all(f.kind == "stream" or (f.kind == "gpu_stream" and f.source == f.destination) for f in flows)
-        if not flows or not own or self.derived or self.value is None or not self.ceiling:
+        if not flows or not own or self.derived or self.best_case or self.value is None or not self.ceiling:
             return None
         return self.value / self.ceiling
 
@@ -92,6 +91,19 @@ class Figure(JudgedMetric):
     def best_case(self) -> str:
         """``at best`` or ``nominal`` of a modelled figure that something unknown may limit more; else empty."""
         return self.basis if self.basis in ("at best", "nominal") else ""
+
+    @property
+    def bound_words(self) -> str:
+        """The same as pages say it: ``upper bound``, ``nominal upper bound``."""
+        return {"at best": "upper bound", "nominal": "nominal upper bound"}.get(self.best_case, "")
+
+    @property
+    def written(self) -> str:
+        """The value on a page: ``≤ 55.3`` of an upper bound; ``unknown`` where it bounds nothing: a ratio of one, and pageable memory, of
+        which only the pinned figure is known."""
+        if self.best_case and (self.is_ratio or (self.cell is not None and any(f.pageable for f in self.cell.flows))):
+            return "unknown"
+        return f"{'≤ ' if self.best_case else ''}{number(self.value, self.unit)}"
 
     @property
     def at_least(self) -> float | None:
@@ -177,14 +189,15 @@ class Figure(JudgedMetric):
     @property
     def sentence(self) -> str:
         """Value, expectation and reason, as a tooltip says them."""
-        parts = [f"{self.pretty}: {number(self.value, self.unit)} {unit_words(self.unit)}".rstrip()]
+        unit = unit_words(self.unit) if self.written != "unknown" else ""
+        parts = [f"{self.pretty}: {self.written} {unit}".rstrip()]
         parts.append(f"expected {self.expectation}" if self.reference else "no reference applies")
         if self.how:
             parts.append(self.how)
         if self.reason:
             parts.append(self.reason)
         if self.modelled:
-            basis = f" ({self.basis})" if self.basis else ""
+            basis = f" ({self.bound_words or self.basis})" if self.basis else ""
             parts.append(f"MODELLED{basis}, not measured")
         return "; ".join(parts)
 

@@ -102,10 +102,10 @@ def _step(cell: Cell, figures: list[Figure], result: Mapping[str, Any] | None, w
     place = Place(FIGURE, total, parts, total.reason or "")
     shares = [f.value for _, f in parts if f.value is not None]
     words = [class_words(total.path_class)]
-    if shares and max(shares) > 0:
+    if shares and max(shares) > 0 and not total.best_case:
         words.append(f"each {span(shares)}, fairness {number(min(shares) / max(shares), '1')}")
     alone = alone_together(flows_of(result))
-    if alone and total.value:
+    if alone and total.value and not total.best_case:
         words.append(f"{total.value / alone * 100:.0f} % of {number(alone)} alone")
     # How one to all divides has no reference, and is no reason to call the judged total unjudged.
     return StepCell(place, tuple(words), shown_together(total, mine), False)

@@ -42,8 +42,9 @@ class StepCell:
 
     @property
     def total(self) -> float | None:
-        """GB/s of all flows together."""
-        return self.place.figure.value if self.place.figure else None
+        """GB/s of all flows together; None of an upper bound."""
+        figure = self.place.figure
+        return figure.value if figure and not figure.best_case else None
 
     @property
     def expected(self) -> float | None:
@@ -201,6 +202,8 @@ def _step(cell: Cell, load: Load, figures: list[Figure], result: Mapping[str, An
     place = Place(FIGURE, total, tuple(("", f) for f in mine if f.flow is not None), total.reason or "")
     flows = flows_of(result)
     shares, alone = _shares(flows), alone_together(flows)
+    if total.best_case:
+        return LoadStep(place, (), shown_together(total, mine), False, load, None, None, None)
     words = []
     rates: Iterable[float] = shares.values()
     if load.tasks > 1:
