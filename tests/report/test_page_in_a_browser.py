@@ -112,13 +112,19 @@ def test_two_sheets_of_paper_and_the_rest_on_request(chromium: Any, files: dict[
     opened = shown(chromium, files[name], "light")
     folder = CHECKOUT / "build" / "screenshots"
     folder.mkdir(parents=True, exist_ok=True)
-    sheets = {}
-    for place in ("", "#all"):
+    sheets, widths = {}, {}
+    for place, width in (("", 718), ("#all", 1047)):  # A4, upright and across
+        opened.set_viewport_size({"width": width, "height": 1765 - width})
         opened.goto(files[name].as_uri() + place)
-        printed = opened.pdf(path=folder / f"{name}-{place.strip('#') or 'paper'}.pdf", format="A4")
+        margin = dict.fromkeys(("top", "bottom", "left", "right"), "10mm")
+        path = folder / f"{name}-{place.strip('#') or 'paper'}.pdf"
+        printed = opened.pdf(path=path, format="A4", prefer_css_page_size=True, margin=margin)
+        opened.emulate_media(media="print")
+        widths[place] = opened.evaluate("document.documentElement.scrollWidth")
         sheets[place] = len(re.findall(rb"/Type\s*/Page\b", printed))
     opened.context.close()
     assert 1 <= sheets[""] <= 2 < sheets["#all"], sheets
+    assert widths == {"": 718, "#all": 1047}, "wider than the sheet, so all would be printed smaller"
 
 
 def test_keys_alone_reach_the_reasons_and_what_is_folded(chromium: Any, files: dict[str, Path]) -> None:
