@@ -28,7 +28,7 @@ from .arrangement import (
 )
 from .arrangement import rows as rows_of
 from .fabric import FABRIC_HEIGHT, Places, draw_fabric
-from .findings import Findings, LinkDirection
+from .findings import Findings, LinkDirection, marked
 
 NUMA_HEIGHT, HEADER, DEVICE_HEIGHT = 52, 24, 62
 LINK_HEIGHT, SWITCH_DROP, SWITCH_HEIGHT = 74, 20, 16
@@ -81,7 +81,7 @@ class _Drawing:
             y += depth + (max(fabric, 24) if not facing or position == 0 else 0)
         if facing:
             self._side_link(rows[0][0], rows[1][0])
-        draw_fabric(self.root, self.node, Places(self.centre, self.edges, self.sides), facing)
+        draw_fabric(self.root, self.node, Places(self.centre, self.edges, self.sides), facing, self.findings)
         self.root.set("viewBox", f"0 0 {width:.0f} {y + 6:.0f}")
         self.root.set("style", f"max-width:{width:.0f}px;min-width:{0.72 * width:.0f}px")
         return markup(self.root)
@@ -130,7 +130,7 @@ class _Drawing:
         words = f"NUMA node {numa.index}: {size}, CPUs {cpus}" + (", not allowed to this process" if restricted else "")
         group.append(element("title", words))
         group.append(element("rect", x=x, y=y, width=width, height=NUMA_HEIGHT, rx=5))
-        group.append(text(x + 10, y + 20, _marked(f"NUMA {numa.index}", mark), "strong"))
+        group.append(text(x + 10, y + 20, marked(f"NUMA {numa.index}", mark), "strong"))
         narrow = width < 120
         limited = self.findings.limits.get(f"n{numa.index}.memory", 0)
         if narrow:
@@ -195,7 +195,7 @@ class _Drawing:
         label = f"{short}  {told}" if told else short
         choices = [f"uplink {label}", label, *([told] if told else []), short]
         fitting = next((words for words in choices if len(words) * 6.1 < high - low - 12 * bool(mark)), short)
-        group.append(text(middle, y + 12, _marked(fitting, mark), "small", "middle"))
+        group.append(text(middle, y + 12, marked(fitting, mark), "small", "middle"))
         self.root.append(group)
 
     def _nic(self, nic: Nic, x: float, middle: float, above: float, far: float, top: float) -> None:
@@ -222,7 +222,7 @@ class _Drawing:
             sentence = words if fault is None else f"{words}. {fault.reason}"
             group = element("g", element("title", sentence), class_=f"gpu {verdict}".strip())
             lines = [
-                _marked(f"GPU {gpu.index}", verdict),
+                marked(f"GPU {gpu.index}", verdict),
                 _cut(name, 17),
                 "hidden from this process" if not gpu.visible else link,
             ]
@@ -242,6 +242,8 @@ class _Drawing:
             lane = lanes.get(direction, LinkDirection(reason="not measured"))
             x = middle + shift
             state = lane.figure.shown if lane.figure else "none"
+            if state not in ("FAIL", "DEGRADED"):
+                state = self.findings.mark(f"g{index}.link", f"g{index}.{direction}") or state
             group = element(
                 "g", element("title", lane.figure.sentence if lane.figure else lane.reason), class_=f"lane {state}"
             )
@@ -257,21 +259,21 @@ class _Drawing:
         """The link between two packages that stand one above the other, along their left sides."""
         if a.index is None or b.index is None:
             return
-        group, limited = self._link_group(a.index, b.index)
+        group, limited, label_words = self._link_group(a.index, b.index)
         ends = [side.at(HEADER + NUMA_HEIGHT / 2) for side in self.sides]
         for shift in (-3, 3):
             x = 22 + shift
             inner = [end + shift if way > 0 else end - shift for end, way in zip(ends, (-1, 1))]
             path = f"M{self.left[a.index]:.0f} {inner[0]:.0f} H{x} V{inner[1]:.0f} H{self.left[b.index]:.0f}"
             group.append(element("path", d=path, fill="none"))
-        words = "package link" + (f", limits {plural(limited, 'cell')}" if limited else "")
+        words = label_words + (f", limits {plural(limited, 'cell')}" if limited else "")
         label = text(0, 0, words, "small limit" if limited else "small", "middle")
         label.set("transform", f"translate(12 {sum(ends) / 2:.0f}) rotate(-90)")
         group.append(label)
         self.root.append(group)
 
-    def _link_group(self, a: int, b: int) -> tuple[ET.Element, int]:
-        """The link between two packages, and how many cells it limits."""
+    def _link_group(self, a: int, b: int) -> tuple[ET.Element, int, str]:
+        """The link between two packages, how many cells it limits, and its label."""
         limited = sum(self.findings.limits.get(way, 0) for way in (f"p{a}-p{b}", f"p{b}-p{a}"))
         between = (
             f"The link between packages {a} and {b}"
@@ -281,17 +283,17 @@ class _Drawing:
         words = between + (f" limits {plural(limited, 'cell')}" if limited else "")
         mark = self.findings.mark(f"p{a}-p{b}", f"p{b}-p{a}")
         class_ = f"package-link {mark or ('limited' if limited else '')}".strip()
-        return element("g", element("title", words), class_=class_), limited
+        return element("g", element("title", words), class_=class_), limited, marked("package link", mark)
 
     def _package_link(self, a: PackageBlock, b: PackageBlock, x: float) -> None:
         if a.index is None or b.index is None:
             return
-        group, limited = self._link_group(a.index, b.index)
+        group, limited, label = self._link_group(a.index, b.index)
         middle = self.side.at(HEADER + NUMA_HEIGHT / 2)
         for shift in (-3, 3):
             group.append(element("line", x1=x, x2=x + BETWEEN_PACKAGES, y1=middle + shift, y2=middle + shift))
         centre = x + BETWEEN_PACKAGES / 2
-        group.append(text(centre, middle - 10, "package link", "small", "middle"))
+        group.append(text(centre, middle - 10, label, "small", "middle"))
         if limited:
             group.append(text(centre, middle + 20, f"limits {plural(limited, 'cell')}", "small limit", "middle"))
         self.root.append(group)
@@ -316,10 +318,6 @@ class _Drawing:
 def _depth(level: int) -> float:
     """How far below the package the bridges of a level end."""
     return (level + 1) * (SWITCH_DROP + SWITCH_HEIGHT)
-
-
-def _marked(words: str, mark: str) -> str:
-    return f"{words} {SIGNS[mark]}" if mark else words
 
 
 def _cut(words: str, length: float) -> str:

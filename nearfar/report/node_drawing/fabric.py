@@ -5,11 +5,13 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from nearfar.report.charts import element, text
 from nearfar.topology import Node
 
 from .arrangement import RowSide
+from .findings import Findings, marked
 
 #: Where the links of fabrics stand: their height below or above a row of GPUs.
 FABRIC_HEIGHT = 54
@@ -25,8 +27,8 @@ class Places:
     sides: Sequence[RowSide]
 
 
-def draw_fabric(root: ET.Element, node: Node, places: Places, facing: bool) -> None:
-    """The links between GPUs below ``root``. ``facing``: two rows of GPUs face each other."""
+def draw_fabric(root: ET.Element, node: Node, places: Places, facing: bool, findings: Findings) -> None:
+    """The links between GPUs below ``root``, those that are blamed marked. ``facing``: two rows of GPUs face each other."""
     links = {
         pair: link for pair, link in node.peers.items() if link.startswith("NV") and set(pair) <= set(places.centre)
     }
@@ -39,39 +41,50 @@ def draw_fabric(root: ET.Element, node: Node, places: Places, facing: bool) -> N
             len(members) > 2 and len(mine) == len(members) * (len(members) - 1) // 2 and len(set(mine.values())) == 1
         )
         if complete:
-            _bar(root, node, places, sorted(members), next(iter(mine.values())))
+            _bar(root, node, places, sorted(members), next(iter(mine.values())), findings)
         elif len(mine) <= _MOST_ARCS and len(rows) == 1:
-            _arcs(root, places, mine, rows.pop())
+            _arcs(root, places, mine, rows.pop(), findings)
 
 
-def _bar(root: ET.Element, node: Node, places: Places, members: list[int], link: str) -> None:
+def _bar(root: ET.Element, node: Node, places: Places, members: list[int], link: str, findings: Findings) -> None:
     centres = [places.centre[g][0] for g in members]
     rows = sorted({places.centre[g][1] for g in members})
     edge, way = places.edges[rows[0]], places.sides[rows[0]].way
     middle = (edge + places.edges[rows[1]]) / 2 if len(rows) == 2 else edge + way * 33
     generation = next((g.nvlink_generation for g in node.gpus if g.index in members and g.nvlink_generation), None)
     words = f"NVLink{f' {generation}' if generation else ''}: {link} between every pair of {_gpu_list(members)}"
-    group = element("g", element("title", words), class_="fabric")
+    blamed = {f"GPU {a} ↔ GPU {b}": mark for a, b in combinations(members, 2) if (mark := findings.mark(f"g{a}-g{b}"))}
+    group = element("g", element("title", words), class_=f"fabric {next(iter(blamed.values()), '')}".strip())
     for gpu, x in zip(members, centres):
         edge = places.edges[places.centre[gpu][1]]
         group.append(element("line", x1=x, x2=x, y1=edge, y2=middle + (-11 if edge < middle else 11)))
     low, high = min(centres) - 30, max(centres) + 30
     group.append(element("rect", x=low, y=middle - 11, width=high - low, height=22, rx=5))
-    short = words if high - low > 6.4 * len(words) else f"{link}, every pair"
+    words = ", ".join([words, *map(marked, blamed, blamed.values())])
+    short = (
+        words
+        if high - low > 6.4 * len(words)
+        else ", ".join([link, *map(marked, blamed, blamed.values())])
+        if blamed
+        else f"{link}, every pair"
+    )
     group.append(text((low + high) / 2, middle + 4, short, "small", "middle"))
     root.append(group)
 
 
-def _arcs(root: ET.Element, places: Places, links: dict[tuple[int, int], str], row: int) -> None:
+def _arcs(root: ET.Element, places: Places, links: dict[tuple[int, int], str], row: int, findings: Findings) -> None:
     y, way = places.edges[row], places.sides[row].way
     for (a, b), link in sorted(links.items()):
         xa, xb = places.centre[a][0], places.centre[b][0]
         depth = way * min(FABRIC_HEIGHT - 14, 14 + abs(xb - xa) / 14)
-        group = element("g", element("title", f"GPU {a} and GPU {b}: {link}"), class_="fabric arc")
+        mark = findings.mark(f"g{a}-g{b}")
+        group = element("g", element("title", f"GPU {a} and GPU {b}: {link}"), class_=f"fabric arc {mark}".strip())
         group.append(
             element("path", d=f"M{xa:.1f} {y:.1f} C{xa:.1f} {y + depth:.1f} {xb:.1f} {y + depth:.1f} {xb:.1f} {y:.1f}")
         )
-        group.append(text((xa + xb) / 2, y + depth * 0.75 + (11 if way > 0 else -3), link, "small", "middle"))
+        group.append(
+            text((xa + xb) / 2, y + depth * 0.75 + (11 if way > 0 else -3), marked(link, mark), "small", "middle")
+        )
         root.append(group)
 
 

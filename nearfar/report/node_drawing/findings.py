@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from nearfar.base import Finding
-from nearfar.report.figures import Figure
+from nearfar.report.figures import SIGNS, Figure
 
 
 @dataclass(frozen=True)
@@ -46,3 +46,8 @@ class Findings:
             word for part, word in self.blamed.items() for own in parts if part == own or part.startswith(f"{own}.")
         )
         return next(names, "")
+
+
+def marked(words: str, mark: str) -> str:
+    """The words of a part with the sign of its mark, where it has one."""
+    return f"{words} {SIGNS[mark]}" if mark else words
