@@ -79,11 +79,6 @@ class Matrix:
         return len(self.rows) * len(self.columns) > _MOST_PLACES
 
     @property
-    def best_cases(self) -> list[str]:
-        """``upper bound``, ``nominal upper bound``: what figures of this map are that something unknown may limit more, each once."""
-        return sorted({figure.bound_words for figure in self.figures if figure.best_case})
-
-    @property
     def filled(self) -> str:
         """``98 of 240 have a figure``."""
         places = [place for row in self.places for place in row if place.state not in (SELF, MIRROR)]

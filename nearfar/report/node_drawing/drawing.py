@@ -81,7 +81,7 @@ class _Drawing:
             y += depth + (max(fabric, 24) if not facing or position == 0 else 0)
         if facing:
             self._side_link(rows[0][0], rows[1][0])
-        draw_fabric(self.root, self.node, Places(self.centre, self.edges, self.sides), facing, self.findings)
+        draw_fabric(self.root, self.node, Places(self.centre, self.edges, self.sides, self.findings), facing)
         self.root.set("viewBox", f"0 0 {width:.0f} {y + 6:.0f}")
         self.root.set("style", f"max-width:{width:.0f}px;min-width:{0.72 * width:.0f}px")
         return markup(self.root)

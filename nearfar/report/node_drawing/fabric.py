@@ -20,14 +20,16 @@ _MOST_ARCS = 16
 
 @dataclass(frozen=True)
 class Places:
-    """Where GPUs stand: each one's (x, row) in ``centre``, the outer edge of each row in ``edges``, its side in ``sides``."""
+    """Where GPUs stand: each one's (x, row) in ``centre``, the outer edge of each row in ``edges``, its side in ``sides``.
+    ``findings`` mark links."""
 
     centre: Mapping[int, tuple[float, int]]
     edges: Sequence[float]
     sides: Sequence[RowSide]
+    findings: Findings
 
 
-def draw_fabric(root: ET.Element, node: Node, places: Places, facing: bool, findings: Findings) -> None:
+def draw_fabric(root: ET.Element, node: Node, places: Places, facing: bool) -> None:
     """The links between GPUs below ``root``, those that are blamed marked. ``facing``: two rows of GPUs face each other."""
     links = {
         pair: link for pair, link in node.peers.items() if link.startswith("NV") and set(pair) <= set(places.centre)
@@ -41,43 +43,38 @@ def draw_fabric(root: ET.Element, node: Node, places: Places, facing: bool, find
             len(members) > 2 and len(mine) == len(members) * (len(members) - 1) // 2 and len(set(mine.values())) == 1
         )
         if complete:
-            _bar(root, node, places, sorted(members), next(iter(mine.values())), findings)
+            _bar(root, node, places, sorted(members), next(iter(mine.values())))
         elif len(mine) <= _MOST_ARCS and len(rows) == 1:
-            _arcs(root, places, mine, rows.pop(), findings)
+            _arcs(root, places, mine, rows.pop())
 
 
-def _bar(root: ET.Element, node: Node, places: Places, members: list[int], link: str, findings: Findings) -> None:
+def _bar(root: ET.Element, node: Node, places: Places, members: list[int], link: str) -> None:
     centres = [places.centre[g][0] for g in members]
     rows = sorted({places.centre[g][1] for g in members})
     edge, way = places.edges[rows[0]], places.sides[rows[0]].way
     middle = (edge + places.edges[rows[1]]) / 2 if len(rows) == 2 else edge + way * 33
     generation = next((g.nvlink_generation for g in node.gpus if g.index in members and g.nvlink_generation), None)
     words = f"NVLink{f' {generation}' if generation else ''}: {link} between every pair of {_gpu_list(members)}"
-    blamed = {f"GPU {a} ↔ GPU {b}": mark for a, b in combinations(members, 2) if (mark := findings.mark(f"g{a}-g{b}"))}
-    group = element("g", element("title", words), class_=f"fabric {next(iter(blamed.values()), '')}".strip())
+    blamed = [(f"GPU {a} ↔ GPU {b}", places.findings.mark(f"g{a}-g{b}")) for a, b in combinations(members, 2)]
+    marks = [mark for _, mark in blamed if mark]
+    told = "".join(f", {marked(pair, mark)}" for pair, mark in blamed if mark)
+    group = element("g", element("title", words), class_=" ".join(["fabric", *marks[:1]]))
     for gpu, x in zip(members, centres):
         edge = places.edges[places.centre[gpu][1]]
         group.append(element("line", x1=x, x2=x, y1=edge, y2=middle + (-11 if edge < middle else 11)))
     low, high = min(centres) - 30, max(centres) + 30
     group.append(element("rect", x=low, y=middle - 11, width=high - low, height=22, rx=5))
-    words = ", ".join([words, *map(marked, blamed, blamed.values())])
-    short = (
-        words
-        if high - low > 6.4 * len(words)
-        else ", ".join([link, *map(marked, blamed, blamed.values())])
-        if blamed
-        else f"{link}, every pair"
-    )
+    short = f"{words}{told}" if high - low > 6.4 * len(words + told) else f"{link}{told or ', every pair'}"
     group.append(text((low + high) / 2, middle + 4, short, "small", "middle"))
     root.append(group)
 
 
-def _arcs(root: ET.Element, places: Places, links: dict[tuple[int, int], str], row: int, findings: Findings) -> None:
+def _arcs(root: ET.Element, places: Places, links: dict[tuple[int, int], str], row: int) -> None:
     y, way = places.edges[row], places.sides[row].way
     for (a, b), link in sorted(links.items()):
         xa, xb = places.centre[a][0], places.centre[b][0]
         depth = way * min(FABRIC_HEIGHT - 14, 14 + abs(xb - xa) / 14)
-        mark = findings.mark(f"g{a}-g{b}")
+        mark = places.findings.mark(f"g{a}-g{b}")
         group = element("g", element("title", f"GPU {a} and GPU {b}: {link}"), class_=f"fabric arc {mark}".strip())
         group.append(
             element("path", d=f"M{xa:.1f} {y:.1f} C{xa:.1f} {y + depth:.1f} {xb:.1f} {y + depth:.1f} {xb:.1f} {y:.1f}")
