@@ -78,8 +78,8 @@ def summarise(
 
 
 def _asked_by_name(run: RunDirectory) -> bool:
-    """Whether its command names checks, whose figures are then wanted."""
-    return any(str(word).startswith("--check") for word in run.raw.get("command") or ())
+    """Whether its command names checks, or the quick one, whose figures are then wanted."""
+    return any(str(word).startswith(("--check", "--quick")) for word in run.raw.get("command") or ())
 
 
 def _by_verdict(checks: Sequence[tuple[NodeRun, CheckRecord]], every: bool) -> list[str]:

@@ -25,7 +25,7 @@ def test_a_run_by_hand(
 ) -> None:
     run = made_runs.run(tmp_path / "run")
     monkeypatch.setattr(validation, "run", lambda request: (1, run))
-    monkeypatch.setattr(validation, "headline", lambda folder: "ten lines")
+    monkeypatch.setattr(validation, "headline", lambda folder, every: "ten lines")
     assert cli.main(["validate"]) == 1 and not list(textfiles.iterdir())
     assert cli.main(["validate", "--metrics", str(textfiles)]) == 1
     assert 'nearfar_run_verdict{system="vm",node="n1",verdict="FAIL"} 1' in (textfiles / "nearfar-run.prom").read_text()

@@ -190,8 +190,8 @@ class _Drawing:
         group = element("g", element("title", words), class_=f"switch {mark or ('limited' if limited else '')}".strip())
         group.append(element("rect", x=low, y=y, width=high - low, height=SWITCH_HEIGHT, rx=3))
         short = bridge.split(":", 1)[-1]
-        # The longest that fits: name and rate, the rate, the name. Of a part that is slow the rate is no lower bound.
-        told = rate.words.replace("≥ ", "") if rate and mark else rate.words if rate else ""
+        # The longest that fits: name and rate, the rate, the name.
+        told = "" if rate is None else rate.slow if mark else rate.words
         label = f"{short}  {told}" if told else short
         choices = [f"uplink {label}", label, *([told] if told else []), short]
         fitting = next((words for words in choices if len(words) * 6.1 < high - low - 12 * bool(mark)), short)

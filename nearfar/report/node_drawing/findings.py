@@ -19,9 +19,11 @@ class LinkDirection:
 
 @dataclass(frozen=True)
 class UplinkRate:
-    """What a shared uplink carries: ``words`` for its box (``↓ 24.6 ↑ 25.1``), ``sentence`` for its tooltip."""
+    """What a shared uplink carries: ``words`` for its box (``↓ ≥ 24.6 ↑ ≥ 25.1``), ``slow`` where it is blamed (``↓ 12.6 ↑ 12.8``), which
+    is no lower bound; ``sentence`` for its tooltip."""
 
     words: str
+    slow: str
     sentence: str
 
 

@@ -17,17 +17,18 @@ def uplink_rates(node: Node, found: Capacities | None) -> dict[str, UplinkRate]:
     implied = implied_capacities(node)
     rates = {}
     for bridge in shared_uplinks(node):
-        words, said = [], []
+        words, slow, said = [], [], []
         for way, sign, whither in _WAYS:
             name = f"switch:{bridge}.{way}"
             best = implied[name].best if name in implied else None
             value = seen.get(name) or (None if best is None else f"≤ {number(best)}")
             if value is not None:
                 words.append(f"{sign} {value}")
+                slow.append(f"{sign} {value.removeprefix('≥ ')}")
                 said.append(f"{value} GB/s {whither}")
         if words:
             origin = (
                 "seen in this run" if any(f"switch:{bridge}.{way}" in seen for way, _, _ in _WAYS) else "by its links"
             )
-            rates[bridge] = UplinkRate(" ".join(words), f"{', '.join(said)} ({origin})")
+            rates[bridge] = UplinkRate(" ".join(words), " ".join(slow), f"{', '.join(said)} ({origin})")
     return rates

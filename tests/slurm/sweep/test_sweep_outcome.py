@@ -14,6 +14,7 @@ import pytest
 from nearfar import cli, history
 from nearfar.base import Finding
 from nearfar.base.errors import CouldNotJudge, NearfarError
+from nearfar.commands import slurm
 from nearfar.site.systems import Partition, System, within_job
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
@@ -88,7 +89,10 @@ def test_a_sweep_that_accepts_degraded_tells_its_jobs(sweep: Sweep) -> None:
 
 
 @pytest.mark.parametrize("options", [("--level", "quick"), ("--idle",)])
-def test_only_an_acceptance_accepts_degraded(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_an_acceptance_accepts_degraded(
+    options: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slurm, "NEED_SLURM", ())  # there may be none here, which is said before all else
     assert cli.main(["slurm", "sweep", "--partition", "p", "--accept-degraded", *options]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
