@@ -22,17 +22,6 @@ from .acceptance import note as acceptance_note
 from .headline import check_line, title
 from .page import prepare, rendered
 
-__all__ = [
-    "acceptance_note",
-    "build",
-    "check_line",
-    "prepare",
-    "rendered",
-    "summary",
-    "title",
-]
-
-
 _REPORT = "report.json"
 
 

@@ -293,9 +293,16 @@ def modelled_notice(run: RunDirectory) -> str | None:
     return f"Part of this is MODELLED ({names}): those figures were not measured and count for nothing in the verdict."
 
 
+def slow_unjudged(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answer] | None) -> NodeRun | None:
+    """Of a run in which nothing was judged, the first node with slow figures: what explains them is the run's first sentence."""
+    measured = any(not (group.cause.node and group.cause.node.modelled) for group in found)
+    if measured or run.raw.get("interrupted") or run.shown not in ("MODELLED", NOT_JUDGED):
+        return None
+    return next((node for node in run.nodes if node.folder.name in (answers or {})), None)
+
+
 def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answer] | None = None) -> str:
-    """The run in a sentence: the worst reason, or that all is well; ``answers`` as in ``reasons``: what is slow is said although it was
-    not judged."""
+    """The run in a sentence: the worst reason, or that all is well; ``answers`` as in ``reasons``."""
     if run.raw.get("interrupted"):
         return "This run was interrupted: what is shown here is not all that was asked for."
     measured = [g for g in found if not (g.cause.node and g.cause.node.modelled)]
@@ -309,11 +316,8 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
             return f"{text[0].upper()}{text[1:]}. The worst: {first.worst.finding.reason.rstrip('.')}.{more}"
         follows = f"; {first.words}" if first.follows else ""
         return f"{first.cause.finding.reason.rstrip('.')}{where(run, first)}{follows}.{more}"
-    slow = (
-        next((answers[node.folder.name] for node in run.nodes if node.folder.name in answers), None)
-        if answers
-        else None
-    )
+    node = slow_unjudged(run, found, answers)
+    slow = answers[node.folder.name] if answers and node else None
     if run.shown == "MODELLED":
         return _modelled_lead(run, found, slow)
     nothing = coverage.nothing(run)

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from nearfar.base import columns, good, printable, shown_verdict
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage, plural
-from nearfar.verdict import SIBLINGS_ONLY, CheckRecord, NodeRun, RunDirectory
+from nearfar.verdict import SIBLINGS_ONLY, RunDirectory
 
 from . import acceptance
 from .causes import ReasonGroup, answered
-from .headline import lead, modelled_notice, not_asked, reasons, short_name, where
+from .headline import lead, modelled_notice, not_asked, reasons, short_name, slow_unjudged, where
 from .next_step import next_step
-from .terminal_rows import check_rows, sentences, table
+from .terminal_rows import CheckRows, check_rows, sentences, table
 
 #: As many as a terminal has.
 MOST_LINES = 24
@@ -42,14 +42,14 @@ def summarise(
     def wrapped(lines: Iterable[str]) -> list[str]:
         return [line for said in lines for line in _wrapped(said, width)]
 
-    checks = [(node, check) for node in run.nodes for check in node.checks]
-    several = len({node.name for node, _ in checks}) > 1
+    checks = [(node, check, check_rows(check)) for node in run.nodes for check in node.checks]
+    several = len({node.name for node, *_ in checks}) > 1
     shown, every = run.shown, every or _asked_by_name(run)
     found = reasons(run, explained)
     measured = [group for group in found if not (group.cause.node and group.cause.node.modelled)]
-    said = lead(run, found, explained)
-    told = wrapped([f"{shown}  {said}{' (interrupted)' if run.raw.get('interrupted') else ''}"])
-    more = _reason_lines(run, measured)
+    told = wrapped([f"{shown}  {lead(run, found, explained)}{' (interrupted)' if run.raw.get('interrupted') else ''}"])
+    more, unjudged = _reason_lines(run, measured), slow_unjudged(run, found, explained)
+    told_of = answered(measured) | ({unjudged.folder.name} if unjudged else set())
     notice, accepts = modelled_notice(run), acceptance.of_run(run)
     # Where nothing is wrong the first line has the numbers.
     counted = coverage.line(run) if coverage.disturbed(run) or shown in ("FAIL", "DEGRADED", "INDETERMINATE") else None
@@ -57,7 +57,7 @@ def summarise(
         *(sentences(checks, several) if every else ()),
         *_by_verdict(checks, every),
         *([counted] if counted else []),
-        *_answers(run, explained or {}, several, answered(measured), said),
+        *_answers(run, explained or {}, several, told_of),
         *_siblings_only(run),
         *_disturbed(run),
         *(f"not asked  {words}" for words in not_asked(run)),
@@ -82,12 +82,11 @@ def _asked_by_name(run: RunDirectory) -> bool:
     return any(str(word).startswith(("--check", "--quick")) for word in run.raw.get("command") or ())
 
 
-def _by_verdict(checks: Sequence[tuple[NodeRun, CheckRecord]], every: bool) -> list[str]:
+def _by_verdict(checks: Sequence[CheckRows], every: bool) -> list[str]:
     """``PASS  gpu_memory, gemm, peer``: the checks of which the table has no figure that did not pass, a line for each verdict; of several
     nodes each name once. ``every``: those alone that are worse than their figures, of which a reason says why."""
     names: dict[str, list[str]] = {}
-    for node, check in checks:
-        rows = check_rows(check)
+    for node, check, rows in checks:
         if all(kind.passes for kind in rows) and not (every and (not rows or good(check.word))):
             names.setdefault(shown_verdict(check.word, node.modelled), []).append(short_name(check.name))
     return columns([[word, ", ".join(dict.fromkeys(found))] for word, found in names.items()])
@@ -101,16 +100,12 @@ def _wrapped(text: str, width: int | None) -> list[str]:
     return textwrap.wrap(text, max(40, width), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
-def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, told: set[str], lead: str) -> list[str]:
-    """A line for the first node with slow figures whose answer is not among the reasons (``told``: folders) nor in the first line: what
+def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, told: set[str]) -> list[str]:
+    """A line for the first node with slow figures whose answer neither the reasons nor the first line have (``told``: folders): what
     explains them; of more nodes the page tells."""
     lines = []
     for node in run.nodes:
-        if (
-            node.folder.name in explained
-            and node.folder.name not in told
-            and explained[node.folder.name].sentence not in lead
-        ):
+        if node.folder.name in explained and node.folder.name not in told:
             what = ", ".join([*([node.name] if several else []), *(["modelled"] if node.modelled else [])])
             lines.append(f"  · {explained[node.folder.name].sentence}{f' ({what})' if what else ''}")
     more = len(lines) - 1

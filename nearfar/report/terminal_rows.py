@@ -77,6 +77,10 @@ class LikeFigures:
         )
 
 
+#: A check of a node, and its rows.
+CheckRows = tuple[NodeRun, CheckRecord, list[LikeFigures]]
+
+
 def check_rows(check: CheckRecord) -> list[LikeFigures]:
     """The figures of a check by kind: those that did not pass first, then by the smallest share; none where no figure has a
     reference. Parts of a total, and figures that explain others, stand for nothing here."""
@@ -152,14 +156,12 @@ class Table:
     hidden: int
 
 
-def table(
-    checks: Sequence[tuple[NodeRun, CheckRecord]], room: int | None, width: int | None, several: bool, every: bool
-) -> Table:
+def table(checks: Sequence[CheckRows], room: int | None, width: int | None, several: bool, every: bool) -> Table:
     """The figures of a run's checks that did not pass; ``every``: all.
 
     ``room``: rows at most, the worst (None: all); ``width``: columns (None: as many as it takes); ``several``: the node is one.
     """
-    found = [(n, check, kind) for n, check in checks for kind in check_rows(check) if every or not kind.passes]
+    found = [(n, check, kind) for n, check, rows in checks for kind in rows if every or not kind.passes]
     worst_first = sorted(range(len(found)), key=lambda i: _rank(found[i][2].first.shown))
     chosen = [found[i] for i in sorted(worst_first[:room])]
     if not chosen:
@@ -174,11 +176,11 @@ def table(
     return Table(tuple(_set([heading, *rows], width)), ("", *(row[0] for row in rows)), len(found) - len(chosen))
 
 
-def sentences(checks: Sequence[tuple[NodeRun, CheckRecord]], several: bool) -> list[str]:
+def sentences(checks: Sequence[CheckRows], several: bool) -> list[str]:
     """The answer of each check without a figure that has a reference, a line each."""
     return columns([
         [_word(node, check), *_names(node, check, several), printable(check_line(check, node))]
-        for node, check in checks if not check_rows(check)
+        for node, check, rows in checks if not rows
     ])  # fmt: skip
 
 

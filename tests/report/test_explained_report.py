@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from nearfar import cells, report
+from nearfar.model.calibration import node_type_of
 from nearfar.model.diagnosis import DegradedPart, Part
 from nearfar.model.diagnosis.shared_bridge import bridge_of_links
 from nearfar.report import explanations, terminal
@@ -234,19 +235,19 @@ def test_a_bridge_is_named_and_marked_where_all_gpus_behind_it_are_slow_alike(tm
 
 
 def test_the_links_are_named_where_copies_between_the_gpus_behind_a_bridge_are_slow_too() -> None:
-    node = node_from_document(large_nodes.sixteen())
+    node_type = node_type_of(node_from_document(large_nodes.sixteen()), "pcie16")
     links = [
         DegradedPart(
             Part(f"g{g}.link", (f"g{g}.h2d",), ""), 0.5, 0.49, 0.51, {f"g{g}.h2d": 12.0}, {f"g{g}.h2d": 24.0}, ()
         )
         for g in (8, 9)
     ]
-    (bridge,) = bridge_of_links(links, node, [cells.parse("n0:g8"), cells.parse("g8:g0")])
+    (bridge,) = bridge_of_links(links, node_type, [cells.parse("n0:g8"), cells.parse("g8:g0")])
     assert bridge.part.name == "switch:0000:81:00.0" and bridge.now["switch:0000:81:00.0.down"] == 12.0
-    assert bridge_of_links(links, node, [cells.parse("g8:g9")]) == tuple(links)
-    assert bridge_of_links(links[:1], node, []) == tuple(links[:1]), "one of two"
+    assert bridge_of_links(links, node_type, [cells.parse("g8:g9")]) == tuple(links)
+    assert bridge_of_links(links[:1], node_type, []) == tuple(links[:1]), "one of two"
     other = replace(links[1], factor=0.8, low=0.79, high=0.81)
-    assert bridge_of_links([links[0], other], node, []) == (links[0], other), "not as slow as each other"
+    assert bridge_of_links([links[0], other], node_type, []) == (links[0], other), "not as slow as each other"
 
 
 def test_what_was_slow_in_one_of_three_looks_is_laid_to_no_part(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def diagnose(
         bad = _bad(responses, observed, search, sure[0])
     return Diagnosis(
         sets=tuple(
-            bridge_of_links(blames, node_type.node, [one.cell for one in bad])
+            bridge_of_links(blames, model, [one.cell for one in bad])
             for blames in {fit.parts: _blames(responses, fit) for fit in sure}.values()
         )
         if certain

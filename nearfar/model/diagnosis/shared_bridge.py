@@ -3,45 +3,56 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from nearfar.cells import Cell
-from nearfar.model.prediction import switches
-from nearfar.topology import Node
+from nearfar.model.prediction import NodeType, switches
 
 from .blames import DegradedPart
-from .parts import Part
+from .parts import parts_of
 
-#: What of a GPU's link is blamed, and what of the bridge stands for it: capacities (the link's, the bridge's), what it is.
-_WAYS = {
-    "link": ((("h2d", "down"), ("d2h", "up")), "uplink of PCI bridge {0}, both directions"),
-    "h2d": ((("h2d", "down"),), "uplink of PCI bridge {0}, from the host to its GPUs alone"),
-    "d2h": ((("d2h", "up"),), "uplink of PCI bridge {0}, from its GPUs to the host alone"),
-}
+#: A capacity of a GPU's link, and the bridge's that stands for it.
+_OF_BRIDGE = {"h2d": "down", "d2h": "up"}
 
 
-def bridge_of_links(blames: Sequence[DegradedPart], node: Node, bad: Collection[Cell]) -> tuple[DegradedPart, ...]:
+def bridge_of_links(
+    blames: Sequence[DegradedPart], node_type: NodeType, bad: Collection[Cell]
+) -> tuple[DegradedPart, ...]:
     """The bridge in place of its GPUs' links, where these are all that is blamed and as slow as each other, and no copy between the GPUs
     behind it, which does not cross its uplink, is among the ``bad`` cells; else ``blames``."""
-    names = [re.fullmatch(r"g(\d+)\.(link|h2d|d2h)", blame.part.name) for blame in blames]
-    found = [match for match in names if match]
+    found = [m for blame in blames if (m := re.fullmatch(r"g(\d+)\.(link|h2d|d2h)", blame.part.name))]
     gpus, ways = {int(match[1]) for match in found}, {match[2] for match in found}
-    low, high = max((b.low for b in blames), default=1.0), min((b.high for b in blames), default=0.0)
-    bridge = next((name for name, behind in switches(node).items() if set(behind) == gpus), None)
-    if len(gpus) < 2 or len(found) < len(blames) or len(ways) > 1 or bridge is None or low > high:
+    if len(gpus) < 2 or len(found) < len(blames) or len(ways) > 1:
         return tuple(blames)
-    if any({f.kind for f in cell.flows} == {"peer"} and set(cell.gpus) <= gpus for cell in bad):
+    bridge = next((name for name, behind in switches(node_type.node).items() if set(behind) == gpus), None)
+    alike = max(blame.low for blame in blames) <= min(blame.high for blame in blames)
+    inside = any({f.kind for f in cell.flows} == {"peer"} and set(cell.gpus) <= gpus for cell in bad)
+    if bridge is None or not alike or inside:
         return tuple(blames)
-    pairs, description = _WAYS[ways.pop()]
-    whole = f"switch:{bridge}"
-    names_of = {own: f"{whole}.{shared}" for own, shared in pairs}
+    way = ways.pop()
+    name = f"switch:{bridge}" + (f".{_OF_BRIDGE[way]}" if way in _OF_BRIDGE else "")
+    shared = {own: f"switch:{bridge}.{whole}" for own, whole in _OF_BRIDGE.items() if way in (own, "link")}
+    part = next(part for part in parts_of(node_type) if part.name == name)
+    return (
+        DegradedPart(
+            replace(part, capacities=tuple(shared.values())),
+            sum(blame.factor for blame in blames) / len(blames),
+            min(blame.low for blame in blames),
+            max(blame.high for blame in blames),
+            _most([blame.now for blame in blames], shared),
+            _most([blame.healthy for blame in blames], shared),
+            tuple(shared.values()),
+        ),
+    )
 
-    def most(values: str) -> dict[str, float]:
-        every = [(name.partition(".")[2], value) for b in blames for name, value in getattr(b, values).items()]
-        return {names_of[own]: max(v for o, v in every if o == own) for own in names_of if own in dict(every)}
 
-    name = whole if len(pairs) > 1 else names_of[pairs[0][0]]
-    part = Part(name, tuple(names_of.values()), description.format(bridge))
-    factor = sum(blame.factor for blame in blames) / len(blames)
-    interval = min(blame.low for blame in blames), max(blame.high for blame in blames)
-    return (DegradedPart(part, factor, *interval, most("now"), most("healthy"), tuple(names_of.values())),)
+def _most(links: Sequence[Mapping[str, float]], shared: Mapping[str, str]) -> dict[str, float]:
+    """Of each of the bridge's capacities the most that a link has of its own."""
+    values: dict[str, float] = {}
+    for link in links:
+        for name, value in link.items():
+            whole = shared.get(name.partition(".")[2])
+            if whole is not None:
+                values[whole] = max(value, values.get(whole, 0.0))
+    return values

@@ -7,12 +7,3 @@ from .distributions import Distributions
 from .hosts import GatheredHosts, gather
 from .nodes import Batch, BatchNode
 from .page import render
-
-__all__ = [
-    "Batch",
-    "BatchNode",
-    "Distributions",
-    "GatheredHosts",
-    "gather",
-    "render",
-]

@@ -25,30 +25,3 @@ from .matrices import (
     with_sum,
 )
 from .svg import element, markup, printable, text
-
-__all__ = [
-    "FIGURE",
-    "MIRROR",
-    "SELF",
-    "CellGaps",
-    "Matrix",
-    "Place",
-    "cell_anchor",
-    "core_share_matrices",
-    "curves",
-    "densities",
-    "element",
-    "evidence",
-    "grid",
-    "host_device_matrices",
-    "host_map",
-    "load_place",
-    "log_curves",
-    "markup",
-    "printable",
-    "ratio_matrices",
-    "stream_matrices",
-    "strips",
-    "text",
-    "with_sum",
-]

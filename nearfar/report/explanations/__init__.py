@@ -8,5 +8,3 @@ from __future__ import annotations
 from .capacities import Capacities
 from .explained import Answer, Explained, answers, explain
 from .merged_document import or_note
-
-__all__ = ["Answer", "Capacities", "Explained", "answers", "explain", "or_note"]

@@ -7,10 +7,3 @@ from __future__ import annotations
 
 from .drawing import draw
 from .findings import Findings, LinkDirection, UplinkRate
-
-__all__ = [
-    "Findings",
-    "LinkDirection",
-    "UplinkRate",
-    "draw",
-]
