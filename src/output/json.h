@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,10 +28,45 @@ public:
     // A value that is JSON already.
     Json& json(std::string_view text);
 
+    // null where there is nothing.
+    template <typename T>
+    Json& value(const std::optional<T>& content) {
+        return content ? value(*content) : null();
+    }
+    template <typename T>
+    Json& value(const std::vector<T>& items) {
+        begin_array();
+        for (const T& item : items) value(item);
+        return end_array();
+    }
+
     template <typename T>
     Json& field(std::string_view name, const T& content) {
         key(name);
         return value(content);
+    }
+    // No field where there is nothing.
+    template <typename T>
+    Json& field_if(std::string_view name, const std::optional<T>& content) {
+        return content ? field(name, *content) : *this;
+    }
+    // An object, of which `write` writes the fields.
+    template <typename Write>
+    Json& object(const Write& write) {
+        begin_object();
+        write();
+        return end_object();
+    }
+    template <typename Write>
+    Json& object(std::string_view name, const Write& write) {
+        return key(name).object(write);
+    }
+    // An array with an object for each item, of which `write` writes the fields.
+    template <typename Items, typename Write>
+    Json& objects(std::string_view name, const Items& items, const Write& write) {
+        key(name).begin_array();
+        for (const auto& item : items) object([&] { write(item); });
+        return end_array();
     }
 
     const std::string& text() const { return text_; }

@@ -20,6 +20,20 @@ void replace(std::vector<std::pair<std::string, std::string>>& members, const st
         members.emplace_back(name, json);
 }
 
+// Pieces that are JSON already.
+void write_pieces(Json& json, const char* name, const std::vector<std::string>& pieces) {
+    json.key(name).begin_array();
+    for (const std::string& piece : pieces) json.json(piece);
+    json.end_array();
+}
+
+template <typename Pairs>
+std::vector<std::string> seconds_of(const Pairs& pairs) {
+    std::vector<std::string> seconds;
+    for (const auto& pair : pairs) seconds.push_back(pair.second);
+    return seconds;
+}
+
 }  // namespace
 
 int exit_code(const std::vector<NotMeasured>& skipped, const std::vector<NotMeasured>& failed) {
@@ -174,31 +188,19 @@ std::string Account::document(double seconds) const {
     Json json;
     begin_document(json, run_, seconds);
     for (const auto& [name, content] : heads_) json.key(name).json(content);
-    json.key("results").begin_array();
-    for (const std::string& result : results()) json.json(result);
-    json.end_array();
+    write_pieces(json, "results", results());
     for (const auto& [name, cells] :
          {std::pair("skipped", &skipped_), std::pair("failed", &failed_), std::pair("notes", &notes_)}) {
         if (cells == &notes_ && notes_.empty()) continue;
-        json.key(name).begin_array();
-        for (const NotMeasured& cell : *cells) {
+        json.objects(name, *cells, [&](const NotMeasured& cell) {
             const std::size_t blank = std::min(cell.cell.find(' '), cell.cell.size());
-            json.begin_object().field("cell", cell.cell.substr(0, blank));
+            json.field("cell", cell.cell.substr(0, blank));
             if (blank < cell.cell.size()) json.field("aspect", cell.cell.substr(blank + 1));
-            json.field("code", cell.code).field("reason", cell.reason).end_object();
-        }
-        json.end_array();
+            json.field("code", cell.code).field("reason", cell.reason);
+        });
     }
-    if (!curves_.empty()) {
-        json.key("curves").begin_array();
-        for (const auto& [cell, curve] : curves_) json.json(curve);
-        json.end_array();
-    }
-    if (!cells_.empty()) {
-        json.key("gpus_under_load").begin_array();
-        for (const auto& [gpu, state] : under_load_) json.json(state);
-        json.end_array();
-    }
+    if (!curves_.empty()) write_pieces(json, "curves", seconds_of(curves_));
+    if (!cells_.empty()) write_pieces(json, "gpus_under_load", seconds_of(under_load_));
     if (interrupted_) json.field("interrupted", true);
     for (const auto& [name, content] : members_) json.key(name).json(content);
     json.end_object();

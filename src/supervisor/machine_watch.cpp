@@ -16,49 +16,29 @@ namespace {
 
 double rounded(double number) { return std::round(number * 1e3) / 1e3; }
 
-void optional_number(Json& json, const char* name, const std::optional<double>& number) {
-    if (number) json.field(name, rounded(*number));
-}
-
 void write_use(Json& json, const MachineLook& look) {
     json.field("others", rounded(look.others)).field("own", rounded(look.own));
-    optional_number(json, "steal", look.steal);
-    optional_number(json, "iowait", look.iowait);
-    if (look.free_memory) json.field("free_memory", *look.free_memory);
-    json.end_object();
+    if (look.steal) json.field("steal", rounded(*look.steal));
+    if (look.iowait) json.field("iowait", rounded(*look.iowait));
+    json.field_if("free_memory", look.free_memory);
 }
 
 void write_use(Json& json, const MachineSeen& seen) {
-    json.key("looks").begin_array();
-    for (const MachineLook& look : seen.looks) write_use(json.begin_object().field("at", rounded(look.at)), look);
-    json.end_array();
-    if (seen.mean) write_use(json.key("mean").begin_object(), *seen.mean);
-    json.key("busiest").begin_array();
-    for (const BusyProcess& process : seen.busiest)
-        json.begin_object()
-            .field("pid", process.pid)
-            .field("command", process.command)
-            .field("user", process.user)
-            .field("cpus", rounded(process.cpus))
-            .end_object();
-    json.end_array().key("memory").begin_array();
-    for (const NumaMemory& memory : seen.memory)
-        json.begin_object()
-            .field("numa_node", memory.numa_node)
-            .field("before", memory.before)
-            .field("after", memory.after)
-            .end_object();
-    json.end_array();
+    json.objects("looks", seen.looks, [&](const MachineLook& look) { write_use(json.field("at", rounded(look.at)), look); });
+    if (seen.mean) json.object("mean", [&] { write_use(json, *seen.mean); });
+    json.objects("busiest", seen.busiest, [&](const BusyProcess& process) {
+        json.field("pid", process.pid).field("command", process.command).field("user", process.user);
+        json.field("cpus", rounded(process.cpus));
+    });
+    json.objects("memory", seen.memory, [&](const NumaMemory& memory) {
+        json.field("numa_node", memory.numa_node).field("before", memory.before).field("after", memory.after);
+    });
 }
 
 // "gpu": its number in the run, null where it has none.
 void write_gpu(Json& json, const std::string& pci, const std::vector<std::string>& gpus) {
     const auto place = std::find(gpus.begin(), gpus.end(), pci);
-    json.key("gpu");
-    if (place == gpus.end())
-        json.null();
-    else
-        json.value(static_cast<std::uint64_t>(place - gpus.begin()));
+    json.field("gpu", place == gpus.end() ? std::nullopt : std::optional(static_cast<std::uint64_t>(place - gpus.begin())));
     json.field("pci", pci);
 }
 
@@ -86,16 +66,16 @@ OnGpus on_gpus(const GpuLook& before, const GpuLook& after, const MachineUse& us
 }
 
 void write_processes(Json& json, const OnGpus& processes, const std::vector<std::string>& gpus) {
-    json.key("gpu_processes").begin_array();
-    for (const auto& [place, each] : processes) {
-        write_gpu(json.begin_object(), place.first, gpus);
-        json.field("pid", static_cast<std::uint64_t>(place.second)).field("name", each.process.name);
-        const std::string user = owner_of(place.second);
+    json.objects("gpu_processes", processes, [&](const auto& known) {
+        const auto& [pci, pid] = known.first;
+        const OnGpu& each = known.second;
+        write_gpu(json, pci, gpus);
+        json.field("pid", static_cast<std::uint64_t>(pid)).field("name", each.process.name);
+        const std::string user = owner_of(pid);
         if (!user.empty()) json.field("user", user);
-        if (each.process.memory) json.field("memory", *each.process.memory);
-        json.field("when", each.before ? each.after ? "both" : "before" : "after").end_object();
-    }
-    json.end_array();
+        json.field_if("memory", each.process.memory);
+        json.field("when", each.before ? each.after ? "both" : "before" : "after");
+    });
 }
 
 // All NVLinks of a GPU are one counter, with the links whose own has grown.
@@ -117,18 +97,12 @@ void write_counters(Json& json, const GpuLook& before, const GpuLook& after, con
         counted.after += counter.count;
         if (counter.nvlink && counter.count != known->second) counted.links.push_back(*counter.nvlink);
     }
-    json.key("counters").begin_array();
-    for (const auto& [place, counted] : all) {
-        write_gpu(json.begin_object(), place.first, gpus);
-        json.field("name", place.second).field("before", counted.before).field("after", counted.after);
-        if (!counted.links.empty()) {
-            json.key("nvlinks").begin_array();
-            for (const int link : counted.links) json.value(link);
-            json.end_array();
-        }
-        json.end_object();
-    }
-    json.end_array();
+    json.objects("counters", all, [&](const auto& known) {
+        const Counted& counted = known.second;
+        write_gpu(json, known.first.first, gpus);
+        json.field("name", known.first.second).field("before", counted.before).field("after", counted.after);
+        if (!counted.links.empty()) json.field("nvlinks", counted.links);
+    });
 }
 
 }  // namespace
@@ -174,9 +148,8 @@ std::string MachineWatch::end(const Account& account) {
         missing.push_back({"gpu_processes", "the driver does not list them"});
     else if (use_.is_contained())
         missing.push_back({"gpu_processes", "this is a container: those that came during the run cannot be told from its own"});
-    json.key("missing").begin_array();
-    for (const NotSeen& each : missing) json.begin_object().field("what", each.what).field("why", each.why).end_object();
-    return json.end_array().end_object().text();
+    json.objects("missing", missing, [&](const NotSeen& each) { json.field("what", each.what).field("why", each.why); });
+    return json.end_object().text();
 }
 
 }  // namespace nearfar

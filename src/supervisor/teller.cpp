@@ -12,9 +12,9 @@ void Teller::node(const ProgramRun& run, const Node& node, const std::vector<Doc
 
 void Teller::setup_seconds(const std::map<std::string, double>& seconds) const {
     Json json;
-    json.begin_object();
-    for (const auto& [name, each] : seconds) json.field(name, each);
-    json.end_object();
+    json.object([&] {
+        for (const auto& [name, each] : seconds) json.field(name, each);
+    });
     send_({told::head, {"setup_seconds", json.text()}});
 }
 

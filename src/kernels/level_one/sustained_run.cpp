@@ -78,9 +78,10 @@ std::string document_item(const std::string& name, const Series& series, const P
     Json seconds;
     seconds.begin_array();
     for (const SustainedSecond& second : series) {
-        seconds.begin_object().field("at", second.at).field("rate", second.rate(shape)).field("products", second.products);
-        write_state(seconds.field("wrong", second.wrong), second.state);
-        seconds.end_object();
+        seconds.object([&] {
+            seconds.field("at", second.at).field("rate", second.rate(shape)).field("products", second.products);
+            write_state(seconds.field("wrong", second.wrong), second.state);
+        });
         verified.add({0, static_cast<std::uint64_t>(second.products), static_cast<std::uint64_t>(second.products)});
         result.seconds += second.seconds;
     }

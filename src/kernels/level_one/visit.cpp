@@ -38,11 +38,6 @@ std::vector<double> scaled(std::vector<double> samples, double factor) {
     return samples;
 }
 
-template <typename Value>
-void optional_field(Json& json, const char* name, const std::optional<Value>& value) {
-    if (value) json.field(name, *value);
-}
-
 // Those with transfers; how long it computes in one.
 double make_calls(PlacedKernel& kernel, KernelVisit& visit) {
     visit.calls.push_back(kernel.call());
@@ -52,8 +47,6 @@ double make_calls(PlacedKernel& kernel, KernelVisit& visit) {
     for (int i = 0; i < overlap_samples; ++i) visit.overlapped.push_back(kernel.overlapped(calls));
     return first.compute;
 }
-
-std::string number_json(std::uint64_t number) { return std::to_string(number); }
 
 }  // namespace
 
@@ -121,20 +114,9 @@ bool KernelFigures::are_reached_again() const {
 }
 
 void write_state(Json& json, const GpuState& state) {
-    optional_field(json, "sm_clock_mhz", state.running.sm_clock);
-    optional_field(json, "memory_clock_mhz", state.running.memory_clock);
-    optional_field(json, "power_w", state.running.power);
-    optional_field(json, "temperature_c", state.running.temperature);
-    optional_field(json, "memory_temperature_c", state.running.memory_temperature);
-    json.key("throttle").begin_array();
-    for (const std::string& reason : state.throttle) json.value(reason);
-    json.end_array();
-}
-
-std::string KernelFigures::state_json() const {
-    Json json;
-    write_state(json.begin_object(), *state_);
-    return json.end_object().text();
+    json.field_if("sm_clock_mhz", state.running.sm_clock).field_if("memory_clock_mhz", state.running.memory_clock);
+    json.field_if("power_w", state.running.power).field_if("temperature_c", state.running.temperature);
+    json.field_if("memory_temperature_c", state.running.memory_temperature).field("throttle", state.throttle);
 }
 
 std::string KernelFigures::errors_json() const {
@@ -146,8 +128,7 @@ std::string KernelFigures::errors_json() const {
     const std::uint64_t uncorrected = more(first_state_->uncorrected_errors, state_->uncorrected_errors);
     if (corrected + uncorrected == 0) return "";
     Json json;
-    json.begin_object().field("corrected", corrected).field("uncorrected", uncorrected).end_object();
-    return json.text();
+    return json.object([&] { json.field("corrected", corrected).field("uncorrected", uncorrected); }).text();
 }
 
 std::vector<SubjectResult> KernelFigures::results(const Subject& subject, bool host) const {
@@ -161,15 +142,12 @@ std::vector<SubjectResult> KernelFigures::results(const Subject& subject, bool h
         result.unit = unit;
         result.subject = subject.text();
         result.bytes = shape_.bytes();
-        Json size;
-        size.value(size_name(shape_.size));
-        Json operations;
-        operations.value(shape_.operations);
-        result.members = {{"size", size.text()},
-                          {"in_bytes", number_json(shape_.in_bytes)},
-                          {"out_bytes", number_json(shape_.out_bytes)},
-                          {"operations", operations.text()}};
-        if (state_) result.members.emplace_back("gpu_state", state_json());
+        result.members = {{"size", Json().value(size_name(shape_.size)).text()},
+                          {"in_bytes", std::to_string(shape_.in_bytes)},
+                          {"out_bytes", std::to_string(shape_.out_bytes)},
+                          {"operations", Json().value(shape_.operations).text()}};
+        Json state;
+        if (state_) result.members.emplace_back("gpu_state", state.object([&] { write_state(state, *state_); }).text());
         if (const std::string errors = errors_json(); !errors.empty()) result.members.emplace_back("ecc_errors", errors);
         result.converged = converged;
         result.verified = verified_;

@@ -61,7 +61,6 @@ private:
     std::size_t visits_ = 0;
 
     void note(const GpuState& state);
-    std::string state_json() const;
     // How many errors more there are than at the first look; empty: none, or nobody says.
     std::string errors_json() const;
 };

@@ -10,14 +10,14 @@ namespace nearfar {
 namespace {
 
 void optional_rate(Json& json, const char* name, const std::optional<Summary>& rate, const char* unit) {
-    if (!rate) return;
-    json.key(name);
-    write_rate(json, *rate, unit);
+    if (rate) write_rate(json.key(name), *rate, unit);
 }
 
 void write_spread(Json& json, const char* name, const Percentiles& spread) {
-    json.key(name).begin_object().field("unit", "us").field("p50", spread.p50).field("p95", spread.p95).field("p99", spread.p99);
-    json.field("max", spread.max).field("n", static_cast<std::uint64_t>(spread.n)).end_object();
+    json.object(name, [&] {
+        json.field("unit", "us").field("p50", spread.p50).field("p95", spread.p95).field("p99", spread.p99);
+        json.field("max", spread.max).field("n", spread.n);
+    });
 }
 
 const RankTold& told_by(const ContentionState& state, int rank) { return state.ranks[static_cast<std::size_t>(rank)]; }
@@ -31,19 +31,16 @@ const char* layout_name(Layout layout) {
     return layout == Layout::together ? "together" : "split";
 }
 
-// Nothing where the kernel did not say.
-void write_memory(Json& json, const char* name, const RankTold& told, Layout layout) {
+// Of one side of a pair, `prefix` before the names. Its memory is left out where the kernel did not say.
+void write_side(Json& json, const std::string& prefix, const RankTold& told, Layout layout) {
+    json.field(prefix + "cpus", told.mpi_cpus.at(layout));
     const auto memory = told.mpi_memory.find(layout);
-    if (memory == told.mpi_memory.end() || memory->second.empty()) return;
-    json.key(name).begin_array();
-    for (const int node : memory->second) json.value(node);
-    json.end_array();
+    if (memory != told.mpi_memory.end() && !memory->second.empty()) json.field(prefix + "memory_nodes", memory->second);
 }
 
 void write_task(Json& json, const ContentionState& state, const ContentionResult& result, const TaskFigures& task) {
     const char* const unit = result.unit.c_str();
-    json.begin_object().field("flow", task.name).key("rate");
-    write_rate(json, task.rate, unit);
+    write_rate(json.field("flow", task.name).key("rate"), task.rate, unit);
     optional_rate(json, "solo", task.solo, unit);
     optional_rate(json, "polled", task.polled, unit);
     optional_rate(json, "penalty", task.penalty, "1");
@@ -51,23 +48,17 @@ void write_task(Json& json, const ContentionState& state, const ContentionResult
         write_spread(json, "percentiles", task.spread);
         if (task.solo_spread) write_spread(json, "solo_percentiles", *task.solo_spread);
     }
-    json.key("ranks").begin_array();
-    for (const int rank : task.ranks) json.value(rank);
-    json.end_array().key("hosts").begin_array();
-    for (const int rank : task.ranks) json.value(host_of(state, rank));
-    json.end_array();
+    std::vector<std::string> hosts;
+    for (const int rank : task.ranks) hosts.push_back(host_of(state, rank));
+    json.field("ranks", task.ranks).field("hosts", hosts);
     const RankTold& first = told_by(state, task.ranks[0]);
     if (task.ranks.size() == 2) {
-        json.field("cpus", first.mpi_cpus.at(result.layout));
-        json.field("partner_cpus", told_by(state, task.ranks[1]).mpi_cpus.at(result.layout));
-        write_memory(json, "memory_nodes", first, result.layout);
-        write_memory(json, "partner_memory_nodes", told_by(state, task.ranks[1]), result.layout);
+        write_side(json, "", first, result.layout);
+        write_side(json, "partner_", told_by(state, task.ranks[1]), result.layout);
     } else {
-        json.field("cpus", first.flow_cpus[task.flow]).key("memory_nodes").begin_array();
-        for (const int node : first.memory_nodes[task.flow]) json.value(node);
-        json.end_array().field("starved", task.starved);
+        json.field("cpus", first.flow_cpus[task.flow]).field("memory_nodes", first.memory_nodes[task.flow]);
+        json.field("starved", task.starved);
     }
-    json.end_object();
 }
 
 // What each reading of the clock adds to a round trip, which is timed by one.
@@ -90,20 +81,15 @@ std::vector<std::string> contention_items(const ContentionState& state, double w
     for (const ContentionResult& result : contention_results(state.run, state.rounds)) {
         Json json;
         json.begin_object().field("quantity", result.quantity).field("cell", result.subject);
-        json.field("bytes", static_cast<std::uint64_t>(result.bytes)).field("method", "agreed window");
+        json.field("bytes", result.bytes).field("method", "agreed window");
         json.field("converged", result.converged).field("verified", !result.wrong).field("pairs", result.pairs);
-        json.field("rounds", static_cast<std::uint64_t>(state.complete))
-            .field("window_seconds", window)
-            .key("flows")
-            .begin_array();
-        for (const TaskFigures& task : result.tasks) write_task(json, state, result, task);
-        json.end_array().key("total");
-        write_rate(json, result.total, result.unit.c_str());
+        json.field("rounds", state.complete).field("window_seconds", window);
+        json.objects("flows", result.tasks, [&](const TaskFigures& task) { write_task(json, state, result, task); });
+        write_rate(json.key("total"), result.total, result.unit.c_str());
         optional_rate(json, "penalty", result.penalty, "1");
         optional_rate(json, "tail_penalty", result.tail_penalty, "1");
         optional_rate(json, "polled_penalty", result.polled_penalty, "1");
-        json.end_object();
-        items.push_back(json.text());
+        items.push_back(json.end_object().text());
     }
     return items;
 }
@@ -112,35 +98,24 @@ std::string contention_json(const ContentionState& state, const MpiWorld& world)
     Json json;
     json.begin_object().field("threads", world.threads()).field("clock_reading_seconds", clock_reading());
     json.field("oversubscribed", state.oversubscribed);
-    json.key("roles").begin_array();
-    for (const RankRole& role : state.run.roles) {
-        json.begin_object().field("rank", role.rank);
+    json.objects("roles", state.run.roles, [&](const RankRole& role) {
+        json.field("rank", role.rank);
         if (role.communicator) json.field("partner", role.communicator->partner);
         if (role.mover) json.field("moves", state.run.cells[static_cast<std::size_t>(*role.mover)].text());
-        if (static_cast<std::size_t>(role.rank) < state.ranks.size()) {
-            const RankTold& told = told_by(state, role.rank);
-            if (role.communicator) {
-                json.key("mpi_cpus").begin_object();
+        if (static_cast<std::size_t>(role.rank) >= state.ranks.size()) return;
+        const RankTold& told = told_by(state, role.rank);
+        if (role.communicator)
+            json.object("mpi_cpus", [&] {
                 for (const auto& [layout, cpus] : told.mpi_cpus) json.field(layout_name(layout), cpus);
-                json.end_object();
-            }
-            if (role.mover) {
-                json.key("mover_cpus").begin_array();
-                for (const std::string& cpus : told.flow_cpus) json.value(cpus);
-                json.end_array();
-            }
-        }
-        json.end_object();
-    }
-    json.end_array().key("clocks").begin_array();
-    for (std::size_t host = 0; host < state.hosts.size(); ++host)
-        json.begin_object()
-            .field("host", state.hosts[host])
-            .field("offset_seconds", state.offsets[host].seconds)
-            .field("uncertainty_seconds", state.offsets[host].uncertainty)
-            .end_object();
-    json.end_array().end_object();
-    return json.text();
+            });
+        if (role.mover) json.field("mover_cpus", told.flow_cpus);
+    });
+    std::size_t host = 0;
+    json.objects("clocks", state.offsets, [&](const ClockOffset& offset) {
+        json.field("host", state.hosts[host++]);
+        json.field("offset_seconds", offset.seconds).field("uncertainty_seconds", offset.uncertainty);
+    });
+    return json.end_object().text();
 }
 
 std::string contention_table(const ContentionState& state) {
