@@ -1,8 +1,7 @@
 # Kernels with their transfers. CUDA's libraries are opened at run time: only their headers are used here.
 set(NEARFAR_KERNELS_HOST
   kernels/level_one/host_operands.cpp kernels/level_one/host_places.cpp kernels/level_one/kernels_bench.cpp
-  kernels/level_one/kernels_options.cpp kernels/level_one/kernels_run.cpp kernels/level_one/subject.cpp kernels/level_one/visit.cpp
-  kernels/level_one/visit_message.cpp)
+  kernels/level_one/kernels_options.cpp kernels/level_one/kernels_run.cpp kernels/level_one/subject.cpp kernels/level_one/visit.cpp)
 add_library(level_one STATIC ${NEARFAR_KERNELS_HOST})
 target_compile_options(level_one PRIVATE -Wall -Wextra)
 target_link_libraries(level_one PUBLIC nearfar)

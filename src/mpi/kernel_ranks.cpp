@@ -7,10 +7,10 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/fields.h"
 #include "core/interrupt.h"
 #include "kernels/level_one/kernels_bench.h"
 #include "kernels/level_one/kernels_run.h"
-#include "kernels/level_one/visit_message.h"
 #include "kernels/problems/tensor_modes.h"
 #include "mpi/mpi_launch.h"
 #include "mpi/mpi_world.h"
@@ -190,9 +190,9 @@ private:
                 if (!task.placed) task.placed = places_->place(task.subjects[rank], *task.problem);
                 task.placed->begin();
             });
-            const std::vector<Message> told = world_.all_tell([&] { return message_of(make_visit(*task.placed)); });
+            const std::vector<Message> told = world_.all_tell([&] { return message_of("visit", make_visit(*task.placed)); });
             if (teller_ == nullptr) return;
-            for (std::size_t each = 0; each < told.size(); ++each) task.figures[each].add(visit_in(told[each]));
+            for (std::size_t each = 0; each < told.size(); ++each) task.figures[each].add(value_in<KernelVisit>(told[each]));
             tell(task, false);
         } catch (const Prevented& why) {
             end(task, {"", why.code, why.what()}, &KernelRanks::skipped);

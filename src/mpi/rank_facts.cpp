@@ -1,28 +1,18 @@
 #include "mpi/rank_facts.h"
 
 #include "core/error.h"
+#include "core/fields.h"
 
 namespace nearfar {
-namespace {
-
-// A field that is empty where there is no number.
-std::string field_of(const std::optional<int>& number) { return number ? std::to_string(*number) : ""; }
-
-std::optional<int> number_in(const std::string& field) {
-    return field.empty() ? std::nullopt : std::optional<int>(std::stoi(field));
-}
-
-}  // namespace
-
 MpiFacts gather_facts(const MpiWorld& world, const std::optional<int>& gpu, const std::optional<int>& numa_node, RankHome& home) {
     home.numa_node = numa_node;
     home.sharers = 0;
     MpiFacts facts;
     facts.library = MpiWorld::library();
-    for (const Message& told : world.gather({"home", {field_of(gpu), field_of(numa_node)}})) {
+    for (const Message& told : world.gather(message_of("home", std::vector{gpu, numa_node}))) {
         const RankPlace& place = world.places()[facts.ranks.size()];
-        facts.ranks.push_back(
-            {place.rank, place.host, place.pid, place.cpus, number_in(told.field(0)), number_in(told.field(1))});
+        const auto home_of = value_in<std::vector<std::optional<int>>>(told);
+        facts.ranks.push_back({place.rank, place.host, place.pid, place.cpus, home_of.at(0), home_of.at(1)});
         if (place.host != world.mine().host || facts.ranks.back().numa_node != numa_node) continue;
         if (place.rank < world.rank()) ++home.position;
         ++home.sharers;

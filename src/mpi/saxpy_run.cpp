@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/fields.h"
 #include "core/statistics.h"
 #include "core/trouble.h"
 #include "node/cpus.h"
@@ -12,29 +13,6 @@ namespace nearfar {
 namespace {
 
 constexpr int warm_up_iterations = 2;
-
-Message message_of(const RankRound& round) {
-    Message message{"round", {}};
-    for (const double time : {round.to_device, round.kernel, round.to_host, round.useful, round.waiting, round.elapsed})
-        message.fields.push_back(number_field(time));
-    return message;
-}
-
-RankRound round_in(const Message& message) {
-    return {message.number(0), message.number(1), message.number(2), message.number(3), message.number(4), message.number(5)};
-}
-
-Message message_of(const std::vector<int>& numbers) {
-    Message message{"numbers", {}};
-    for (const int number : numbers) message.fields.push_back(std::to_string(number));
-    return message;
-}
-
-std::vector<int> numbers_in(const Message& message) {
-    std::vector<int> numbers;
-    for (std::size_t i = 0; i < message.fields.size(); ++i) numbers.push_back(static_cast<int>(message.count(i)));
-    return numbers;
-}
 
 }  // namespace
 
@@ -70,14 +48,14 @@ bool SaxpyRun::set_up(Placed& placed) {
                                       *placed.problem);
         placed.kernel->begin();
         placed.iterations = 1;
-        return message_of(placed.kernel->cpus());
+        return message_of("cpus", placed.kernel->cpus());
     });
     if (cpus.empty()) return false;
     BindingRounds begun;
     begun.binding = placed.binding;
-    for (const Message& each : cpus) begun.cpus.push_back(numbers_in(each));
-    for (const Message& each : world_.gather(message_of(placed.kernel->memory_nodes())))
-        begun.memory_nodes.push_back(numbers_in(each));
+    for (const Message& each : cpus) begun.cpus.push_back(value_in<std::vector<int>>(each));
+    for (const Message& each : world_.gather(message_of("nodes", placed.kernel->memory_nodes())))
+        begun.memory_nodes.push_back(value_in<std::vector<int>>(each));
     progress_.measured.push_back(begun);
     return true;
 }
@@ -115,7 +93,7 @@ bool SaxpyRun::measure_round(Placed& placed) {
         throw_trouble(trouble);
         placed.problem->set_iterations(placed.iterations);
         placed.kernel->verify();
-        return message_of(mine);
+        return message_of("round", mine);
     });
     const auto measured = std::find_if(progress_.measured.begin(), progress_.measured.end(),
                                        [&](const BindingRounds& each) { return each.binding == placed.binding; });
@@ -124,7 +102,7 @@ bool SaxpyRun::measure_round(Placed& placed) {
         return false;
     }
     measured->rounds.emplace_back();
-    for (const Message& each : told) measured->rounds.back().push_back(round_in(each));
+    for (const Message& each : told) measured->rounds.back().push_back(value_in<RankRound>(each));
     return true;
 }
 

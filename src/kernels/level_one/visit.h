@@ -22,6 +22,36 @@ struct KernelVisit {
     std::vector<int> memory_nodes;
 };
 
+template <typename Visit>
+void each_field(CallTimes& call, Visit& visit) {
+    for (double* part : {&call.in, &call.compute, &call.out, &call.total}) visit(*part);
+}
+
+template <typename Visit>
+void each_field(GpuState& state, Visit& visit) {
+    visit(state.running.sm_clock);
+    visit(state.running.memory_clock);
+    visit(state.running.power);
+    visit(state.running.temperature);
+    visit(state.running.memory_temperature);
+    visit(state.throttle);
+    visit(state.corrected_errors);
+    visit(state.uncorrected_errors);
+}
+
+template <typename Visit>
+void each_field(KernelVisit& made, Visit& visit) {
+    visit(made.begin);
+    visit(made.end);
+    visit(made.calls);
+    visit(made.overlapped);
+    visit(made.computed);
+    visit(made.verified.bytes);
+    visit(made.state);
+    visit(made.cpus);
+    visit(made.memory_nodes);
+}
+
 // Of a kernel that has begun. Throws Failure (wrong_data) where an answer is wrong.
 KernelVisit make_visit(PlacedKernel& kernel);
 

@@ -19,6 +19,12 @@ struct RankRound {
     double elapsed = 0;  // from the barrier before the first iteration to the one after the last
 };
 
+template <typename Visit>
+void each_field(RankRound& round, Visit& visit) {
+    for (double* time : {&round.to_device, &round.kernel, &round.to_host, &round.useful, &round.waiting, &round.elapsed})
+        visit(*time);
+}
+
 // All that was measured under one binding.
 struct BindingRounds {
     Binding binding = Binding::launcher;

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/fields.h"
 #include "core/trouble.h"
 #include "mpi/contention/contention_hosts.h"
 #include "mpi/contention/contention_pairs.h"
@@ -160,8 +161,7 @@ void Contention::tell_ranks() {
         told_.chunks.push_back(mover_->chunk(flow));
         told_.memory_nodes.push_back(mover_->memory_nodes(flow));
     }
-    const std::vector<Message> all = world_.gather(message_of(told_));
-    for (const Message& told : all) state_.ranks.push_back(told_in(told));
+    for (const Message& told : world_.gather(message_of("placed", told_))) state_.ranks.push_back(value_in<RankTold>(told));
     state_.run.chunks = state_.ranks[0].chunks;
 }
 
@@ -226,11 +226,7 @@ std::vector<RankSeen> Contention::take_part(const PhaseKind& kind, double length
     const Message trouble = trouble_of([&] {
         if (moving) moving->begin(window);
         if (!talks) return sleep_until(window.stop);  // not in MPI, which would keep the core busy
-        const MessagesSeen messages = link->run(*traffic, window);
-        seen.wrong = messages.wrong;
-        seen.empty = messages.empty;
-        seen.latency = messages.latency;
-        seen.rate = messages.rate;
+        static_cast<MessagesSeen&>(seen) = link->run(*traffic, window);
     });
     std::vector<RankSeen> all;
     const auto finish = [&] {
@@ -240,9 +236,9 @@ std::vector<RankSeen> Contention::take_part(const PhaseKind& kind, double length
             seen.moved[i] = flows[i].rate;
             seen.starved[i] = flows[i].starved;
         }
-        return message_of(seen);
+        return message_of("seen", seen);
     };
-    for (const Message& told : world_.all_tell(finish)) all.push_back(seen_in(told));
+    for (const Message& told : world_.all_tell(finish)) all.push_back(value_in<RankSeen>(told));
     return all;
 }
 

@@ -17,15 +17,26 @@ namespace nearfar {
 constexpr std::size_t most_flows = 2;  // of one mover
 
 // What one rank saw in one window.
-struct RankSeen {
-    bool late = false;   // it heard of the window after its start
-    bool empty = false;  // none of its messages was complete inside
-    bool wrong = false;
-    Percentiles latency;
-    double rate = 0;                         // of its stream of messages, GB/s
+struct RankSeen : MessagesSeen {
+    bool late = false;                       // it heard of the window after its start
     std::array<double, most_flows> moved{};  // GB/s
     std::array<bool, most_flows> starved{};
 };
+
+template <typename Visit>
+void each_field(Percentiles& times, Visit& visit) {
+    for (double* time : {&times.p50, &times.p95, &times.p99, &times.max}) visit(*time);
+    visit(times.n);
+}
+
+template <typename Visit>
+void each_field(RankSeen& seen, Visit& visit) {
+    for (bool* is : {&seen.late, &seen.empty, &seen.wrong}) visit(*is);
+    visit(seen.latency);
+    visit(seen.rate);
+    for (double& rate : seen.moved) visit(rate);
+    for (bool& starved : seen.starved) visit(starved);
+}
 
 enum class Beside { nothing, moving, polling };
 

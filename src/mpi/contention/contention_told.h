@@ -1,4 +1,4 @@
-// What ranks tell each other of a contention run, as messages. Pure.
+// What a rank tells of itself in a contention run: bindings and places in effect.
 #pragma once
 
 #include <cstddef>
@@ -6,13 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/message.h"
 #include "mpi/contention/contention_plan.h"
-#include "mpi/contention/contention_results.h"
 
 namespace nearfar {
 
-// What is told of one rank: bindings and places in effect.
 struct RankTold {
     std::map<Layout, std::string> mpi_cpus;      // none: no communicator
     std::vector<std::string> flow_cpus;          // of its mover
@@ -21,10 +18,13 @@ struct RankTold {
     std::map<Layout, std::vector<int>> mpi_memory;  // of its messages; none where the kernel does not say
 };
 
-// Read back, each is the same. What is no such message throws std::invalid_argument.
-Message message_of(const RankSeen& seen);
-RankSeen seen_in(const Message& message);
-Message message_of(const RankTold& told);
-RankTold told_in(const Message& message);
+template <typename Visit>
+void each_field(RankTold& told, Visit& visit) {
+    visit(told.mpi_cpus);
+    visit(told.flow_cpus);
+    visit(told.memory_nodes);
+    visit(told.chunks);
+    visit(told.mpi_memory);
+}
 
 }  // namespace nearfar

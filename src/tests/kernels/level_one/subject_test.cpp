@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/fields.h"
 #include "kernels/level_one/kernels_bench.h"
-#include "kernels/level_one/visit_message.h"
+#include "kernels/level_one/visit.h"
 
 namespace nearfar {
 namespace {
@@ -97,8 +98,8 @@ TEST(Visits, AreReadAsTheyWereTold) {
     visit.state->running.sm_clock = 1980;
     visit.state->throttle = {"sw_power_cap", "hw_slowdown"};
     visit.state->uncorrected_errors = 3;
-    const KernelVisit read = visit_in(parse_message(message_of(visit).line()));
-    EXPECT_EQ(message_of(read).line(), message_of(visit).line());
+    const KernelVisit read = value_in<KernelVisit>(parse_message(message_of("visit", visit).line()));
+    EXPECT_EQ(message_of("visit", read).line(), message_of("visit", visit).line());
     EXPECT_EQ(read.calls[1].total, 7);
     EXPECT_EQ(read.state->running.sm_clock, 1980);
     EXPECT_FALSE(read.state->running.power);

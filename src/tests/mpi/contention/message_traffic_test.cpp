@@ -6,6 +6,8 @@
 #include <cstring>
 #include <set>
 
+#include "core/fields.h"
+#include "mpi/contention/contention_results.h"
 #include "mpi/contention/contention_told.h"
 
 namespace nearfar {
@@ -72,7 +74,7 @@ TEST(Told, WhatARankSawIsReadBackAsItWas) {
     seen.rate = 1e-3;
     seen.moved = {50.25, 0};
     seen.starved = {false, true};
-    const RankSeen read = seen_in(parse_message(message_of(seen).line()));
+    const RankSeen read = value_in<RankSeen>(parse_message(message_of("seen", seen).line()));
     EXPECT_TRUE(read.late && !read.empty && !read.wrong && !read.starved[0] && read.starved[1]);
     EXPECT_EQ(read.latency.p95, 2.0 / 3);
     EXPECT_EQ(read.latency.n, 123456789U);
@@ -86,13 +88,13 @@ TEST(Told, WhereARankIsIsReadBackAsItWas) {
                         {{0}, {0, 1}},
                         {1 << 20, 2 << 20},
                         {{Layout::split, {0, 2}}}};
-    const RankTold read = told_in(parse_message(message_of(told).line()));
+    const RankTold read = value_in<RankTold>(parse_message(message_of("placed", told).line()));
     EXPECT_EQ(read.mpi_cpus, told.mpi_cpus);
     EXPECT_EQ(read.flow_cpus, told.flow_cpus);
     EXPECT_EQ(read.memory_nodes, told.memory_nodes);
     EXPECT_EQ(read.chunks, told.chunks);
     EXPECT_EQ(read.mpi_memory, told.mpi_memory);
-    EXPECT_TRUE(told_in(parse_message(message_of(RankTold()).line())).flow_cpus.empty());
+    EXPECT_TRUE(value_in<RankTold>(parse_message(message_of("placed", RankTold()).line())).flow_cpus.empty());
 }
 
 }  // namespace
