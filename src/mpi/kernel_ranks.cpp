@@ -1,22 +1,18 @@
 #include "mpi/kernel_ranks.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/fields.h"
-#include "core/interrupt.h"
 #include "kernels/level_one/kernels_bench.h"
 #include "kernels/level_one/kernels_run.h"
 #include "kernels/problems/tensor_modes.h"
 #include "mpi/mpi_launch.h"
-#include "mpi/mpi_world.h"
-#include "mpi/rank_facts.h"
+#include "mpi/placed_rank.h"
 #include "mpi/supervised_ranks.h"
-#include "node/cpus.h"
 
 namespace nearfar {
 namespace {
@@ -44,18 +40,7 @@ public:
         : world_(world), options_(options), run_(std::move(run)), teller_(teller) {}
 
     void measure() {
-        home_.launcher_cpus = cpus_in_effect();
-        home_.running_on = sched_getcpu();
-        unbind_thread();
-        try {
-            find_devices();
-            tell_who_is_where();
-            plan();
-        } catch (const Prevented& why) {
-            return skipped({"", why.code, why.what()});
-        } catch (const Failure& why) {
-            return failed({"", why.code, why.what()});
-        }
+        if (!is_made(teller_, {""}, [&] { set_up(); })) return;
         const double begin = now();
         for (int round = 0;; ++round) {
             const std::vector<std::size_t> due = due_in(round, begin);
@@ -64,8 +49,8 @@ public:
         }
         for (RankTask& task : tasks_)
             if (!task.ended) tell(task, true);
-        run_.libraries = places_->libraries();
-        if (teller_ != nullptr) teller_->node(run_, node_, gpus_);
+        run_.libraries = rank_->places->libraries();
+        rank_->tell_node(run_, teller_);
     }
 
 private:
@@ -73,47 +58,15 @@ private:
     const KernelsOptions& options_;
     ProgramRun run_;
     const Teller* teller_;
-    RankHome home_;
-    Node node_;
-    std::unique_ptr<KernelPlaces> places_;
-    RankDevice device_;
-    std::vector<DocumentGpu> gpus_;  // of rank 0
+    std::optional<PlacedRank> rank_;
     std::vector<RankTask> tasks_;
 
-    void skipped(const NotMeasured& why) const {
-        if (teller_ != nullptr) teller_->skipped(why);
-    }
-    void failed(const NotMeasured& why) const {
-        if (teller_ != nullptr) teller_->failed(why);
-    }
-    void under_way(std::size_t position, const std::string& words) const {
-        if (teller_ != nullptr) teller_->under_way(position, tasks_.size(), options_.hang_seconds, words);
-    }
-
-    void find_devices() {
-        const std::vector<Message> identities = world_.all_tell([&]() -> Message {
-            const int here = ranks_on(world_, world_.mine().host);
-            if (here != world_.size()) throw WrongUse("all ranks have to be on one host: kernels are measured node by node");
-            node_ = read_node(options_.gpus);
-            require_cores(world_, node_, "");
-            places_ = options_.host_device ? host_places(node_) : gpu_places(node_, options_.even_if_busy, options_.rate_only);
-            device_ = places_->of_rank(world_.mine().on_host, here);
-            return {"identity", {device_.identity}};
-        });
-        world_.all_do([&] { require_own_devices(identities, world_); });
-    }
-
-    void tell_who_is_where() {
-        const MpiFacts facts = gather_facts(world_, device_.gpu, device_.numa_node, home_);
-        if (teller_ == nullptr) return;
-        run_.driver = places_->driver();
+    void set_up() {
         run_.tensor_modes = tensor_modes();
-        gpus_ = places_->gpus();
-        for (const RankFacts& each : facts.ranks)
-            if (each.gpu) gpus_[static_cast<std::size_t>(*each.gpu)].visible = true;
-        teller_->node(run_, node_, gpus_);
-        teller_->gpus(node_.gpus);
-        teller_->mpi(facts);
+        rank_.emplace(
+            world_, PlacesAsked{options_.gpus, options_.host_device, options_.even_if_busy, options_.rate_only, true, false, ""});
+        rank_->tell(world_, run_, teller_);
+        plan();
     }
 
     // A binding that one rank cannot have is skipped on all.
@@ -123,18 +76,18 @@ private:
         std::map<Binding, std::vector<Subject>> subjects;
         std::map<Binding, std::vector<int>> cpus;
         for (const Binding binding : bindings) {
-            try {
-                for (const Message& told : world_.all_tell([&]() -> Message {
-                         const RankPlacement place = place_rank(node_, home_, binding);
-                         cpus[binding] = place.cpus;
-                         return {"place", {device_.gpu ? std::to_string(*device_.gpu) : "", std::to_string(place.memory_node)}};
-                     }))
-                    subjects[binding].push_back(
-                        {told.field(0).empty() ? std::nullopt : std::optional<int>(static_cast<int>(told.count(0))),
-                         static_cast<int>(told.count(1)), binding_word(binding)});
-            } catch (const Prevented& why) {
-                skipped({binding_word(binding), why.code, why.what()});
-            }
+            const std::optional<int>& gpu = rank_->device.gpu;
+            const auto place = [&]() -> Message {
+                const RankPlacement placed = place_rank(rank_->node, rank_->home, binding);
+                cpus[binding] = placed.cpus;
+                return message_of("place", std::vector{gpu, std::optional(placed.memory_node)});
+            };
+            is_made(teller_, {binding_word(binding)}, [&] {
+                for (const Message& told : world_.all_tell(place)) {
+                    const auto numbers = value_in<std::vector<std::optional<int>>>(told);
+                    subjects[binding].push_back({numbers.at(0), numbers.at(1).value_or(0), binding_word(binding)});
+                }
+            });
         }
         const auto rank = static_cast<std::size_t>(world_.rank());
         std::vector<Subject> mine;
@@ -155,7 +108,7 @@ private:
                     tasks_.push_back(std::move(task));
                 }
         if (teller_ != nullptr) teller_->subjects(texts, kernels_heading());
-        world_.all_do([&] { places_->reserve(mine, shapes); });
+        world_.all_do([&] { rank_->places->reserve(mine, shapes); });
     }
 
     // The tasks of a round, as rank 0 says, which knows the figures of all.
@@ -184,29 +137,19 @@ private:
     void visit(RankTask& task, std::size_t position) {
         const auto rank = static_cast<std::size_t>(world_.rank());
         const std::string words = task.of_rank(0).text() + " and the other ranks'";
-        under_way(position, words);
-        try {
+        if (teller_ != nullptr) teller_->under_way(position, tasks_.size(), options_.hang_seconds, words);
+        std::vector<std::string> texts;
+        for (std::size_t each = 0; each < task.subjects.size(); ++each) texts.push_back(task.of_rank(each).text());
+        task.ended = !is_made(teller_, texts, [&] {
             world_.all_do([&] {
-                if (!task.placed) task.placed = places_->place(task.subjects[rank], *task.problem);
+                if (!task.placed) task.placed = rank_->places->place(task.subjects[rank], *task.problem);
                 task.placed->begin();
             });
             const std::vector<Message> told = world_.all_tell([&] { return message_of("visit", make_visit(*task.placed)); });
             if (teller_ == nullptr) return;
             for (std::size_t each = 0; each < told.size(); ++each) task.figures[each].add(value_in<KernelVisit>(told[each]));
             tell(task, false);
-        } catch (const Prevented& why) {
-            end(task, {"", why.code, why.what()}, &KernelRanks::skipped);
-        } catch (const Failure& why) {
-            end(task, {"", why.code, why.what()}, &KernelRanks::failed);
-        }
-    }
-
-    void end(RankTask& task, NotMeasured why, void (KernelRanks::*told)(const NotMeasured&) const) const {
-        task.ended = true;
-        for (std::size_t each = 0; each < task.subjects.size(); ++each) {
-            why.cell = task.of_rank(each).text();
-            (this->*told)(why);
-        }
+        });
     }
 
     void tell(const RankTask& task, bool finished) const {
@@ -216,22 +159,6 @@ private:
                 tell_figures(*teller_, task.of_rank(each), task.figures[each], options_.host_device, finished);
     }
 };
-
-int measure(MpiWorld& world, const KernelsOptions& options, const ProgramRun& run, const Teller* teller) {
-    catch_interrupts();
-    if (teller != nullptr)
-        world.when_waiting([&](const std::string& ranks) {
-            teller->under_way(0, 0, options.hang_seconds, std::string("kernels") + told::waiting_for + ranks);
-        });
-    {
-        KernelRanks ranks(world, options, run, teller);
-        ranks.measure();
-    }
-    world.when_waiting({});
-    if (teller != nullptr) teller->end();
-    world.barrier();  // a rank that is gone before rank 0 has told the end counts as dead
-    return 0;
-}
 
 }  // namespace
 
@@ -246,12 +173,14 @@ bool measures_as_rank(const KernelsOptions& options) {
 }
 
 int measure_kernel_ranks(int argc, char** argv, const KernelsOptions& options) {
-    const ProgramRun program{name, options.words, utc_now(), "", options.host_device ? "" : cuda_of_kernels(), false, {}};
-    const auto run = [&](const Teller* teller) {
-        return run_mpi_program(name, argc, argv, MpiThreads::main_alone,
-                               [&](MpiWorld& world) { return measure(world, options, program, teller); });
-    };
-    return supervise_ranks(program, options, options.hang_seconds, !options.host_device, run);
+    const ProgramRun run{name, options.words, utc_now(), "", options.host_device ? "" : cuda_of_kernels(), false, {}};
+    return supervise_ranks({argc, argv, run, options, !options.host_device}, [&](MpiWorld& world, const Teller* teller) {
+        if (teller != nullptr)
+            world.when_waiting([&, teller](const std::string& ranks) {
+                teller->under_way(0, 0, options.hang_seconds, std::string("kernels") + told::waiting_for + ranks);
+            });
+        KernelRanks(world, options, run, teller).measure();
+    });
 }
 
 }  // namespace nearfar

@@ -7,6 +7,7 @@
 #include "core/fields.h"
 #include "core/statistics.h"
 #include "core/trouble.h"
+#include "mpi/supervised_ranks.h"
 #include "node/cpus.h"
 
 namespace nearfar {
@@ -16,36 +17,20 @@ constexpr int warm_up_iterations = 2;
 
 }  // namespace
 
-SaxpyRun::SaxpyRun(MpiWorld& world, const Node& node, const SaxpyOptions& options, const RankHome& home, KernelPlaces& places,
-                   RankDevice device, SaxpyProgress& progress, std::function<void(const std::string&)> moved)
-    : world_(world), node_(node), options_(options), home_(home), places_(places), device_(std::move(device)),
-      progress_(progress), moved_(std::move(moved)) {}
-
-// What all ranks told, or nothing where one of them could not; every rank notes why.
+// What all ranks told, or nothing where one of them could not.
 std::vector<Message> SaxpyRun::all_tell(Binding binding, const std::function<Message()>& step) {
-    NotMeasured why{saxpy_subject(binding), "", ""};
-    bool failed = false;
-    try {
-        return world_.all_tell(step);
-    } catch (const Prevented& error) {
-        why.code = error.code;
-        why.reason = error.what();
-    } catch (const Failure& error) {
-        why.code = error.code;
-        why.reason = error.what();
-        failed = true;
-    }
-    (failed ? progress_.failed : progress_.skipped).push_back(why);
-    return {};
+    std::vector<Message> told;
+    is_made(teller_, {saxpy_subject(binding)}, [&] { told = world_.all_tell(step); });
+    return told;
 }
 
 bool SaxpyRun::set_up(Placed& placed) {
     moved_("set-up of " + saxpy_subject(placed.binding));
     const std::vector<Message> cpus = all_tell(placed.binding, [&] {
-        placed.place = place_rank(node_, home_, placed.binding);
+        placed.place = place_rank(rank_.node, rank_.home, placed.binding);
         placed.problem = std::make_unique<Saxpy>(options_.bytes, world_.rank());
-        placed.kernel = places_.place({device_.gpu, placed.place.memory_node, binding_name(placed.binding), placed.place.cpus},
-                                      *placed.problem);
+        placed.kernel = rank_.places->place(
+            {rank_.device.gpu, placed.place.memory_node, binding_name(placed.binding), placed.place.cpus}, *placed.problem);
         placed.kernel->begin();
         placed.iterations = 1;
         return message_of("cpus", placed.kernel->cpus());
@@ -56,7 +41,7 @@ bool SaxpyRun::set_up(Placed& placed) {
     for (const Message& each : cpus) begun.cpus.push_back(value_in<std::vector<int>>(each));
     for (const Message& each : world_.gather(message_of("nodes", placed.kernel->memory_nodes())))
         begun.memory_nodes.push_back(value_in<std::vector<int>>(each));
-    progress_.measured.push_back(begun);
+    measured_.push_back(begun);
     return true;
 }
 
@@ -95,10 +80,10 @@ bool SaxpyRun::measure_round(Placed& placed) {
         placed.kernel->verify();
         return message_of("round", mine);
     });
-    const auto measured = std::find_if(progress_.measured.begin(), progress_.measured.end(),
+    const auto measured = std::find_if(measured_.begin(), measured_.end(),
                                        [&](const BindingRounds& each) { return each.binding == placed.binding; });
     if (told.empty()) {  // a rank that gave up moved nothing, and all others waited for it
-        progress_.measured.erase(measured);
+        measured_.erase(measured);
         return false;
     }
     measured->rounds.emplace_back();
@@ -111,7 +96,7 @@ bool SaxpyRun::go_on(int rounds, double begin) {
         if (world_.rank() != 0) return {};
         const auto count = static_cast<std::size_t>(rounds);
         const bool look = std::find(looks.begin(), looks.end(), count) != looks.end();
-        const bool settled = look && std::all_of(progress_.measured.begin(), progress_.measured.end(),
+        const bool settled = look && std::all_of(measured_.begin(), measured_.end(),
                                                  [](const BindingRounds& each) { return is_settled(each, saxpy_target); });
         const bool more = options_.rounds > 0 ? rounds < options_.rounds : !settled && count < looks.back();
         return {more && now() - begin < options_.budget ? "more" : "stop", {}};

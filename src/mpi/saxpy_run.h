@@ -6,31 +6,22 @@
 #include <string>
 #include <vector>
 
-#include "kernels/level_one/placed_kernel.h"
 #include "kernels/problems/saxpy.h"
 #include "kernels/saxpy/saxpy_figures.h"
 #include "kernels/saxpy/saxpy_options.h"
-#include "mpi/mpi_world.h"
-#include "node/node.h"
-#include "node/rank_binding.h"
+#include "mpi/placed_rank.h"
 
 namespace nearfar {
 
 // How far medians may be from sure, relative, before rounds end.
 constexpr double saxpy_target = 0.01;
 
-// What has been measured so far, on every rank; grows while run() runs.
-struct SaxpyProgress {
-    std::vector<BindingRounds> measured;
-    std::vector<NotMeasured> skipped;
-    std::vector<NotMeasured> failed;
-};
-
 class SaxpyRun {
 public:
-    // All of one rank; `home` is how it was launched. `moved` is called on every rank with what is done next.
-    SaxpyRun(MpiWorld& world, const Node& node, const SaxpyOptions& options, const RankHome& home, KernelPlaces& places,
-             RankDevice device, SaxpyProgress& progress, std::function<void(const std::string&)> moved);
+    // All of one rank; `measured` grows on every rank while run() runs. `moved` is called on every rank with what is done next.
+    SaxpyRun(MpiWorld& world, const SaxpyOptions& options, PlacedRank& rank, std::vector<BindingRounds>& measured,
+             const Teller* teller, std::function<void(const std::string&)> moved)
+        : world_(world), options_(options), rank_(rank), measured_(measured), teller_(teller), moved_(std::move(moved)) {}
 
     // Collective. A binding that one rank cannot have is skipped on all, one that fails on one ends for all.
     void run();
@@ -46,12 +37,10 @@ private:
     };
 
     MpiWorld& world_;
-    const Node& node_;
     const SaxpyOptions& options_;
-    RankHome home_;
-    KernelPlaces& places_;
-    RankDevice device_;
-    SaxpyProgress& progress_;
+    PlacedRank& rank_;
+    std::vector<BindingRounds>& measured_;
+    const Teller* teller_;
     std::function<void(const std::string&)> moved_;
 
     bool set_up(Placed& placed);

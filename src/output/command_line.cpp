@@ -94,7 +94,7 @@ Options with_cell_options(Options own, CommandLine& line) {
                      line.policy.visits, most_visits),
         seconds_option("--budget", "divide this time among all cells", line.policy.budget)};
     own.insert(own.end(), shared.begin(), shared.end());
-    return with_common(std::move(own), line, line.policy.hang_seconds);
+    return with_common(std::move(own), line);
 }
 
 CommandLine parse_command_line(int argc, char** argv, Options (*table)(CommandLine&)) {
@@ -102,6 +102,7 @@ CommandLine parse_command_line(int argc, char** argv, Options (*table)(CommandLi
     line.words.assign(argv, argv + argc);
     read_options(line.words, table(line), [&](const std::string& word) { line.cells.push_back(parse_cell(word)); });
     leave_out_repeated(line.cells);
+    line.policy.hang_seconds = line.hang_seconds;
     return line;
 }
 

@@ -26,7 +26,7 @@ std::vector<std::string> pci_addresses(const std::string& text) {
 
 }  // namespace
 
-Options with_common(Options own, CommonOptions& into, double& hang_seconds) {
+Options with_common(Options own, CommonOptions& into) {
     const Options common{
         {"--gpus", "PCI,PCI…", "PCI addresses of g0, g1 … (default: all GPUs in bus order)",
          [&](const std::string& text) { into.gpus = pci_addresses(text); }},
@@ -36,7 +36,7 @@ Options with_common(Options own, CommonOptions& into, double& hang_seconds) {
              into.json_file = text;
          }},
         seconds_option("--timeout", "after so long without progress end with what was measured and exit code 1 (default 30)",
-                       hang_seconds),
+                       into.hang_seconds),
         switch_option("--version", "print the version and exit", into.version),
         switch_option("--help", "print this text and exit (also -h)", into.help)};
     own.insert(own.end(), common.begin(), common.end());

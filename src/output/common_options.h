@@ -12,7 +12,8 @@ struct CommonOptions {
     std::vector<std::string> words;  // as given, for the document
     std::vector<std::string> gpus;   // PCI addresses of g0, g1 …; none: as found
     bool json = false;
-    std::string json_file;  // empty: standard output
+    std::string json_file;     // empty: standard output
+    double hang_seconds = 30;  // without progress
     bool help = false;
     bool version = false;
 };
@@ -31,7 +32,7 @@ std::string help_of(const HelpText& text, Options (*table)(Fields&)) {
 }
 
 // The program's own options followed by the common ones.
-Options with_common(Options own, CommonOptions& into, double& hang_seconds);
+Options with_common(Options own, CommonOptions& into);
 
 // --even-if-busy, of programs that measure with GPUs.
 Option even_if_busy_option(bool& field);

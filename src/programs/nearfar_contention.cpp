@@ -2,20 +2,16 @@
 #include <cstdio>
 #include <optional>
 
-#include "core/clock.h"
-#include "core/error.h"
 #include "core/interrupt.h"
 #include "mpi/contention/contention.h"
 #include "mpi/contention/contention_document.h"
 #include "mpi/contention/contention_pairs.h"
 #include "mpi/contention/copy_mover.h"
 #include "mpi/mpi_launch.h"
-#include "mpi/mpi_world.h"
+#include "mpi/supervised_ranks.h"
 #include "node/cpus.h"
 #include "node/nvml.h"
-#include "output/document.h"
 #include "supervisor/account.h"
-#include "supervisor/supervisor.h"
 
 using namespace nearfar;
 
@@ -26,19 +22,17 @@ const char* const name = "nearfar-contention";
 // Rank 0 tells what is known so far.
 class Report {
 public:
-    Report(Teller& teller, const ContentionOptions& options, const ProgramRun& run, const Node& node, const MpiWorld& world,
+    Report(const Teller& teller, const ContentionOptions& options, ProgramRun run, const Node& node, const MpiWorld& world,
            const ContentionState& state)
         : teller_(teller), options_(options), world_(world), state_(state) {
-        ProgramRun whole = run;
-        whole.mpi = MpiWorld::library();
+        run.mpi = MpiWorld::library();
         const Nvml nvml;
-        whole.driver = nvml.driver_version();
+        run.driver = nvml.driver_version();
         std::vector<DocumentGpu> gpus;
         for (const PciGpu& gpu : node.gpus) gpus.push_back({gpu, nvml.gpu(gpu.pci), true});
-        teller_.node(whole, node, gpus);
+        teller_.node(run, node, gpus);
         teller_.gpus(node.gpus);
-        MpiFacts facts;
-        facts.library = whole.mpi;
+        MpiFacts facts{run.mpi, {}};
         for (const RankPlace& place : world.places())
             facts.ranks.push_back({place.rank, place.host, place.pid, place.cpus, {}, {}});
         teller_.mpi(facts);
@@ -60,18 +54,8 @@ public:
         teller_.member("contention", contention_json(state_, world_));
     }
 
-    void end(const std::vector<NotMeasured>& skipped, const std::vector<NotMeasured>& failed) const {
-        tell();
-        for (const std::vector<NotMeasured>* const all : {&skipped, &state_.skipped})
-            for (const NotMeasured& why : *all) teller_.skipped(why);
-        for (const NotMeasured& why : failed) teller_.failed(why);
-        const std::string wrong = wrong_messages(state_);
-        if (!wrong.empty()) teller_.failed({"", "wrong_data", wrong});
-        teller_.end();
-    }
-
 private:
-    Teller& teller_;
+    const Teller& teller_;
     const ContentionOptions& options_;
     const MpiWorld& world_;
     const ContentionState& state_;
@@ -79,17 +63,14 @@ private:
 };
 
 // On every rank; `teller`: rank 0's, unless it only lists.
-int measure(MpiWorld& world, const ContentionOptions& options, const ProgramRun& run, Teller* teller) {
-    catch_interrupts();  // the process that looks after rank 0 says how the run ended
+void measure(MpiWorld& world, const ContentionOptions& options, const ProgramRun& run, const Teller* teller) {
     Node node;
     ContentionState state;
     std::optional<Report> report;
-    std::vector<NotMeasured> skipped;
-    std::vector<NotMeasured> failed;
-    try {
+    const auto step = [&] {
         if (!options.ask.between.empty()) unbind_thread();  // the node's cores are looked at, not this rank's
         world.all_do([&] { node = read_node(options.gpus); });
-        if (teller != nullptr) report.emplace(*teller, options, run, node, world, state);
+        if (teller != nullptr && !options.list) report.emplace(*teller, options, run, node, world, state);
         Contention contention(
             world, options, node, state,
             [&](const std::string& what) {
@@ -101,34 +82,41 @@ int measure(MpiWorld& world, const ContentionOptions& options, const ProgramRun&
         contention.plan();
         contention.set_up();
         if (!options.list) contention.measure();
-    } catch (const Prevented& why) {
-        skipped.push_back({"", why.code, why.what()});
-    } catch (const Failure& why) {
-        failed.push_back({"", why.code, why.what()});
-    }
-    if (report) {
-        report->end(skipped, failed);
-    } else if (teller != nullptr) {
-        for (const NotMeasured& why : skipped) teller->skipped(why);
-        for (const NotMeasured& why : failed) teller->failed(why);
-        teller->end();
-    }
-    world.barrier();  // a rank that is gone before rank 0 has told the end counts as dead
-    if (world.rank() != 0 || !options.list) return 0;
-    if (skipped.empty() && failed.empty()) print_contention_plan(state, world);
-    for (const NotMeasured& why : skipped) std::printf("skipped: %s\n", why.reason.c_str());
-    for (const NotMeasured& why : failed) std::printf("FAILED: %s\n", why.reason.c_str());
-    return exit_code(skipped, failed);
+    };
+    const bool made = is_made(teller, {""}, step);
+    if (made && options.list && world.rank() == 0) print_contention_plan(state, world);
+    if (!report) return;
+    report->tell();
+    for (const NotMeasured& why : state.skipped) teller->skipped(why);
+    const std::string wrong = wrong_messages(state);
+    if (!wrong.empty()) teller->failed({"", "wrong_data", wrong});
+}
+
+// Says who would run where. Returns the exit code.
+int list(int argc, char** argv, MpiThreads threads, const ContentionOptions& options) {
+    bind_before_mpi(options.ask.between, launched_rank().value_or(0));
+    Account account({}, false);
+    const auto say = [&](const Message& why) {
+        account.take(why);
+        if (is_first_rank()) std::printf("%s: %s\n", why.word == told::skipped ? "skipped" : "FAILED", why.field(2).c_str());
+    };
+    const Teller teller(say, false);
+    return run_mpi_program(name, argc, argv, threads, [&](MpiWorld& world) {
+        catch_interrupts();
+        measure(world, options, {}, &teller);
+        world.barrier();
+        return account.exit_code();
+    });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    const bool first = launched_rank().value_or(0) == 0;
+    const bool first = is_first_rank();
     return run_program(name, first, [&] {
         const ContentionOptions options = parse_contention_options(argc, argv);
+        const std::string cuda = mover_cuda_version();
         if (options.help || options.version) {
-            const std::string cuda = mover_cuda_version();
             if (first && options.help) std::fputs(contention_help().c_str(), stdout);
             if (first && options.version)
                 std::printf("%s %s (%s%s)\n", name, NEARFAR_VERSION, MpiWorld::library().c_str(),
@@ -136,17 +124,10 @@ int main(int argc, char** argv) {
             return 0;
         }
         const MpiThreads threads = options.ask.layouts.front() == Layout::apart ? MpiThreads::main_alone : MpiThreads::any;
-        const ProgramRun program{name, options.words, utc_now(), "", mover_cuda_version(), false, {}};
-        const auto run = [&](Teller* teller) {
-            bind_before_mpi(options.ask.between, launched_rank().value_or(0));
-            return run_mpi_program(name, argc, argv, threads,
-                                   [&](MpiWorld& world) { return measure(world, options, program, teller); });
-        };
-        if (!first) catch_interrupts();  // rank 0 looks which rank has died when the launcher ends all of them
-        if (!first || options.list) return run(nullptr);
-        Supervised how = supervised(program, options, options.hang_seconds);
-        how.collective = true;
-        how.missing_ranks = missing_ranks;
-        return supervise(how, [&](Teller& teller, const Rest*, double) { require_told(run(&teller)); });
+        if (options.list) return list(argc, argv, threads, options);
+        const ProgramRun run{name, options.words, utc_now(), "", cuda, false, {}};
+        const auto bind = [&] { bind_before_mpi(options.ask.between, launched_rank().value_or(0)); };
+        return supervise_ranks({argc, argv, run, options, !cuda.empty(), threads, bind},
+                               [&](MpiWorld& world, const Teller* teller) { measure(world, options, run, teller); });
     });
 }

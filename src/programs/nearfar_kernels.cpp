@@ -24,7 +24,7 @@ std::string version() {
 
 int measure_alone(const KernelsOptions& options) {
     const std::string cuda = options.host_device ? "" : cuda_of_kernels();
-    Supervised how = supervised({name, options.words, utc_now(), "", cuda, false, {}}, options, options.hang_seconds);
+    Supervised how = supervised({name, options.words, utc_now(), "", cuda, false, {}}, options);
     how.with_gpus = !options.host_device;
     return supervise(how, [&](Teller& teller, const Rest* rest, double gone) {
         if (options.sustain > 0)

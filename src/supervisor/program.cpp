@@ -100,8 +100,7 @@ int run(const Program& program, const CommandLine& line) {
     }
     for (const Cell& cell : line.cells) program.require(cell);
     if (line.list) return list(program, line);
-    Supervised how = supervised({program.name, line.words, utc_now(), "", program.cuda, line.policy.quick, {}}, line,
-                                line.policy.hang_seconds);
+    Supervised how = supervised({program.name, line.words, utc_now(), "", program.cuda, line.policy.quick, {}}, line);
     for (const Cell& cell : line.policy.aggressors) how.run.aggressors.push_back(cell.text());
     how.trial = program.trial;
     return supervise(how,

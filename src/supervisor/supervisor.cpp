@@ -416,12 +416,12 @@ int wait_for(pid_t supervisor, const std::string& name) {
 
 }  // namespace
 
-Supervised supervised(const ProgramRun& run, const CommonOptions& options, double hang_seconds) {
+Supervised supervised(const ProgramRun& run, const CommonOptions& options) {
     Supervised how;
     how.run = run;
     how.json = options.json;
     how.file = options.json_file;
-    how.hang_seconds = hang_seconds;
+    how.hang_seconds = options.hang_seconds;
     how.with_gpus = !run.cuda.empty();
     return how;
 }

@@ -32,7 +32,7 @@ struct Supervised {
 };
 
 // A run as its options say; not collective, with GPUs where the program was built for them.
-Supervised supervised(const ProgramRun& run, const CommonOptions& options, double hang_seconds);
+Supervised supervised(const ProgramRun& run, const CommonOptions& options);
 
 // What a process that ended before has left: cells or other subjects, as they were told, and which PCI devices g0, g1 … are.
 struct Rest {

@@ -117,7 +117,7 @@ Options table(KernelsOptions& options) {
              options.visits, most_visits),
          even_if_busy_option(options.even_if_busy),
          seconds_option("--budget", "begin no further round after this time", options.budget)},
-        options, options.hang_seconds);
+        options);
 }
 
 }  // namespace

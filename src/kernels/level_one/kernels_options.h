@@ -24,7 +24,6 @@ struct KernelsOptions : CommonOptions {
     bool absent_fails = false;  // a subject with what this node lacks fails, and the rest is measured
     int visits = 0;             // to each kernel; 0: until it was as fast again, from 2 to 6
     double budget = 0;          // seconds after which no further round begins; 0: none
-    double hang_seconds = 30;   // without progress
 };
 
 // Throws WrongUse.

@@ -47,7 +47,7 @@ Options table(SaxpyOptions& options) {
          switch_option("--oversubscribe", "allow more ranks than cores", options.oversubscribe),
          even_if_busy_option(options.even_if_busy),
          seconds_option("--budget", "begin no further round after this time (default 20)", options.budget)},
-        options, options.hang_seconds);
+        options);
 }
 
 }  // namespace

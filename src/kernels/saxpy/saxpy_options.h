@@ -17,7 +17,6 @@ struct SaxpyOptions : CommonOptions {
     int iterations = 20;                        // in a round
     int rounds = 0;                             // of each binding; 0: until the figures are known well enough
     double budget = 20;                         // seconds after which no further round begins
-    double hang_seconds = 30;                   // without progress
     bool oversubscribe = false;                 // more ranks than cores
     bool even_if_busy = false;
 };

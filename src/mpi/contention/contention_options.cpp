@@ -71,7 +71,7 @@ Options table(ContentionOptions& options) {
          switch_option("--oversubscribe", "let threads share cores", ask.oversubscribe),
          even_if_busy_option(options.even_if_busy),
          switch_option("--list", "print who runs where, and measure nothing", options.list)},
-        options, options.hang_seconds);
+        options);
 }
 
 }  // namespace

@@ -14,8 +14,7 @@ struct ContentionOptions : CommonOptions {
     ContentionAsk ask;
     std::vector<Traffic> traffics;
     std::size_t most_rounds = 14;
-    double window = 0.2;         // seconds that count
-    double hang_seconds = 30.0;  // of set-up, or beyond a window
+    double window = 0.2;  // seconds that count
     bool even_if_busy = false;
     bool mpi_only = false;
     bool list = false;
