@@ -257,6 +257,12 @@ std::set<int> gpus_of(const Cell& cell) {
     return found;
 }
 
+std::vector<int> gpus_of(const std::vector<Cell>& cells) {
+    std::set<int> found;
+    for (const Cell& cell : cells) found.merge(gpus_of(cell));
+    return {found.begin(), found.end()};
+}
+
 CellError::CellError(std::string_view cell, std::size_t column_, const std::string& problem)
     : std::runtime_error("cell '" + std::string(cell) + "', column " + std::to_string(column_) + ": " + problem),
       column(column_) {}

@@ -87,6 +87,8 @@ bool is_shared_by_tasks(const Cell& cell);
 
 // The GPUs at the ends of a cell's flows.
 std::set<int> gpus_of(const Cell& cell);
+// Of all of them, ascending.
+std::vector<int> gpus_of(const std::vector<Cell>& cells);
 
 // A cell that does not follow the notation; `column` counts from 1.
 struct CellError : std::runtime_error {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <future>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include "cell/disjoint.h"
@@ -25,12 +24,6 @@ namespace nearfar {
 namespace {
 
 constexpr double task_patience = 1.0 / 3;  // of the time after which a cell hangs: a task's own reason comes first
-
-std::vector<int> gpus_of(const std::vector<Cell>& cells) {
-    std::set<int> wanted;
-    for (const Cell& cell : cells) wanted.merge(gpus_of(cell));
-    return {wanted.begin(), wanted.end()};
-}
 
 int most_streams_a_gpu(const std::vector<Cell>& cells) {
     int most = 1;
