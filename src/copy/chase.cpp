@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "copy/latency.h"
-#include "gpu/gpu_call.h"
+#include "gpu/event_time.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/host_registration.h"
 
@@ -88,9 +88,7 @@ Summary ChaseBench::latency(const Route& route, const Policy& policy, double sec
         queue_chase(far.address(), at, steps, route.stream());
         check(cudaEventRecord(raw[1], route.stream()), "cudaEventRecord");
         check(cudaEventSynchronize(raw[1]), "chasing");
-        float milliseconds = 0;
-        check(cudaEventElapsedTime(&milliseconds, raw[0], raw[1]), "cudaEventElapsedTime");
-        return static_cast<double>(milliseconds) * 1e3;
+        return seconds_between(raw[0], raw[1]) * 1e6;
     };
     const Summary summary =
         take_samples(policy, seconds, [&] { return (run(long_run) - run(short_run)) / (long_run - short_run); });

@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/interrupt.h"
-#include "gpu/gpu_call.h"
+#include "gpu/event_time.h"
 #include "gpu/route_plan.h"
 #include "node/cpus.h"
 
@@ -69,20 +69,16 @@ private:
     std::vector<double> times_;
     Slowest slowest_;
 
-    double milliseconds(int from, int to) const {
-        float value = 0;
-        check(cudaEventElapsedTime(&value, events_[static_cast<std::size_t>(from)].get(),
-                                   events_[static_cast<std::size_t>(to)].get()),
-              "cudaEventElapsedTime");
-        return static_cast<double>(value);
+    double seconds(int from, int to) const {
+        return seconds_between(events_[static_cast<std::size_t>(from)].get(), events_[static_cast<std::size_t>(to)].get());
     }
 
     // `end`: when the last one was over.
     void read(int transfers, double end) {
         for (int i = 0; i < transfers; ++i) {
-            const double time = milliseconds(i, i + 1) * 1e3;
+            const double time = seconds(i, i + 1) * 1e6;
             times_.push_back(time);
-            if (time > slowest_.time) slowest_ = {time, end - milliseconds(i, transfers) / 1e3};
+            if (time > slowest_.time) slowest_ = {time, end - seconds(i, transfers)};
         }
     }
 };

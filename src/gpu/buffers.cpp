@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/joined_threads.h"
+#include "core/trouble.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/host_registration.h"
@@ -82,21 +83,13 @@ void Buffers::allocate_host() {
     };
     for (auto& [key, entry] : entries_) {
         if (!is_wanted(key, entry)) continue;
-        try {
+        entry.trouble = thrown_by([&, &key = key, &entry = entry] {
             plan.add(key.place.index, whole_huge_pages(entry.buffer.bytes + spare_bytes), pages_of(key));
-        } catch (...) {
-            entry.trouble = std::current_exception();
-        }
+        });
     }
     for (auto& [key, entry] : entries_) {
         if (!is_wanted(key, entry)) continue;
-        workers.start([this, &key = key, &entry = entry] {
-            try {
-                make_host(key, entry);
-            } catch (...) {
-                entry.trouble = std::current_exception();
-            }
-        });
+        workers.start([this, &key = key, &entry = entry] { entry.trouble = thrown_by([&] { make_host(key, entry); }); });
     }
 }
 
@@ -130,23 +123,18 @@ void Buffers::allocate_device_and_register() {
     JoinedThreads lookers;  // page-locking may have moved pages; the next buffer is made meanwhile
     for (auto& [key, entry] : entries_) {
         if (entry.trouble) continue;
-        try {
+        bool is_locked = false;
+        entry.trouble = thrown_by([&, &key = key, &entry = entry] {
             if (key.place.place == Place::gpu_memory) {
                 if (entry.buffer.on_device == nullptr) make_device(key, entry);
             } else if (!key.pageable && !entry.registered) {
                 lock_pages(entry);
-                if (!entry.registered) continue;
-                lookers.start([&entry = entry] {
-                    try {
-                        entry.host->require_placement();
-                    } catch (...) {
-                        entry.trouble = std::current_exception();
-                    }
-                });
+                is_locked = entry.registered;
             }
-        } catch (...) {
-            entry.trouble = std::current_exception();
-        }
+        });
+        if (!is_locked) continue;
+        const auto look = [&entry = entry] { entry.trouble = thrown_by([&] { entry.host->require_placement(); }); };
+        if (const std::exception_ptr refused = thrown_by([&] { lookers.start(look); })) entry.trouble = refused;
     }
 }
 

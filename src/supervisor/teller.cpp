@@ -10,6 +10,13 @@ void Teller::node(const ProgramRun& run, const Node& node, const std::vector<Doc
     send_({told::head, {"node", node_json(run, node, gpus)}});
 }
 
+void Teller::node(const ProgramRun& run, const Node& node) const {
+    std::vector<DocumentGpu> shown;
+    for (const PciGpu& gpu : node.gpus) shown.push_back({gpu, {}, true});
+    this->node(run, node, shown);
+    gpus(node.gpus);
+}
+
 void Teller::setup_seconds(const std::map<std::string, double>& seconds) const {
     Json json;
     json.object([&] {

@@ -50,6 +50,8 @@ public:
 
     // The machine; again, when more is known of it.
     void node(const ProgramRun& run, const Node& node, const std::vector<DocumentGpu>& gpus) const;
+    // The same with its GPUs as the bus shows them, which g0, g1 … are from then on.
+    void node(const ProgramRun& run, const Node& node) const;
     void setup_seconds(const std::map<std::string, double>& seconds) const;
     void member(const std::string& name, const std::string& json) const { send_({told::member, {name, json}}); }
     void mpi(const MpiFacts& facts) const;

@@ -61,10 +61,7 @@ void run_kernels(const KernelsOptions& options, ProgramRun run, Teller& teller, 
     for (const KernelTask& task : tasks) texts.push_back(task.text());
     if (rest != nullptr) tasks = left_of(tasks, rest->cells);
     run.tensor_modes = tensor_modes();
-    std::vector<DocumentGpu> shown;
-    for (const PciGpu& gpu : node.gpus) shown.push_back({gpu, {}, true});
-    teller.node(run, node, shown);
-    teller.gpus(node.gpus);
+    teller.node(run, node);
     teller.subjects(texts, kernels_heading());
     if (rest == nullptr)
         for (const NotMeasured& why : absent) teller.failed(why);

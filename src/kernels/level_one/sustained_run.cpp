@@ -240,10 +240,7 @@ void run_sustained(const KernelsOptions& options, ProgramRun run, Teller& teller
     for (const int gpu : wanted) texts.push_back("g" + std::to_string(gpu));
     for (const NotMeasured& each : absent) texts.push_back(each.cell);
     run.tensor_modes = tensor_modes();
-    std::vector<DocumentGpu> shown;
-    for (const PciGpu& gpu : node.gpus) shown.push_back({gpu, {}, true});
-    teller.node(run, node, shown);
-    teller.gpus(node.gpus);
+    teller.node(run, node);
     teller.subjects(texts, heading);
     for (const NotMeasured& each : absent) teller.failed(each);
     if (texts.empty()) teller.skipped({"", "missing_library", "this node has no NVIDIA GPU on its PCI bus"});

@@ -8,7 +8,6 @@
 #include "core/error.h"
 #include "core/fields.h"
 #include "core/trouble.h"
-#include "mpi/contention/contention_hosts.h"
 #include "mpi/contention/contention_pairs.h"
 #include "mpi/contention/copy_mover.h"
 #include "mpi/contention/stream_mover.h"
@@ -25,6 +24,30 @@ constexpr double first_lead = 0.01;
 constexpr int most_repeats = 6;
 constexpr int clock_readings = 50;
 constexpr int clock_tag = 7;
+
+// In the order of the hosts' first ranks.
+std::vector<HostRanks> hosts_of(const std::vector<RankPlace>& places) {
+    std::vector<HostRanks> hosts;
+    for (const RankPlace& place : places) {
+        const auto known =
+            std::find_if(hosts.begin(), hosts.end(), [&](const HostRanks& host) { return host.name == place.host; });
+        if (known == hosts.end())
+            hosts.push_back({place.host, {place.rank}});
+        else
+            known->ranks.push_back(place.rank);
+    }
+    return hosts;
+}
+
+// Throws WrongUse where the launcher bound the ranks: it then left each of them other CPUs than its neighbour's.
+void require_unbound(const std::vector<RankPlace>& places, const RankPlace& mine) {
+    for (const RankPlace& place : places)
+        if (place.host == mine.host && place.cpus != mine.cpus)
+            throw WrongUse("the launcher bound the ranks (CPUs " + mine.cpus + " here, " + place.cpus + " for rank " +
+                           std::to_string(place.rank) +
+                           "), and this program binds them itself: mpirun --bind-to none (Open MPI), -bind-to none (MPICH), "
+                           "srun --cpu-bind=none");
+}
 
 }  // namespace
 
