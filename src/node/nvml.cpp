@@ -45,7 +45,6 @@ struct ConfidentialState {
 };
 
 using Device = void*;
-using CountQuery = int(Device, unsigned*);
 
 struct ThrottleReason {
     unsigned long long bit;
@@ -78,6 +77,18 @@ F* Nvml::symbol(const char* name) const {
     return library_ == nullptr ? nullptr : reinterpret_cast<F*>(dlsym(library_, name));
 }
 
+template <typename... Arguments>
+bool Nvml::answers(const char* name, Arguments... arguments) const {
+    auto* function = symbol<int(Arguments...)>(name);
+    return function != nullptr && function(arguments...) == success;
+}
+
+std::optional<int> Nvml::number_of(void* device, const char* name) const {
+    unsigned number = 0;
+    if (device == nullptr || !answers(name, device, &number)) return {};
+    return static_cast<int>(number);
+}
+
 Nvml::Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
     if (library_ == nullptr) {
         trouble_ = "libnvidia-ml.so.1 is not on this machine: no NVIDIA driver";
@@ -108,8 +119,7 @@ void* Nvml::device(const std::string& pci, int* result) const {
 
 std::string Nvml::driver_version() const {
     char version[96] = "";
-    auto* query = symbol<int(char*, unsigned)>("nvmlSystemGetDriverVersion");
-    return query != nullptr && query(version, sizeof version) == success ? version : "";
+    return answers("nvmlSystemGetDriverVersion", &version[0], unsigned{sizeof version}) ? version : "";
 }
 
 NvmlGpu Nvml::gpu(const std::string& pci) const {
@@ -129,17 +139,10 @@ NvmlGpu Nvml::gpu(const std::string& pci) const {
     gpu.found = true;
     gpu.lost = lost(pci);
     char text[96] = "";
-    if (auto* query = symbol<int(Device, char*, unsigned)>("nvmlDeviceGetUUID");
-        query && query(handle, text, sizeof text) == success)
-        gpu.uuid = text;
-    if (auto* query = symbol<int(Device, char*, unsigned)>("nvmlDeviceGetName");
-        query && query(handle, text, sizeof text) == success)
-        gpu.name = text;
-    unsigned number = 0;
-    if (auto* query = symbol<CountQuery>("nvmlDeviceGetMaxPcieLinkGeneration"); query && query(handle, &number) == success)
-        gpu.max_link.gen = static_cast<int>(number);
-    if (auto* query = symbol<CountQuery>("nvmlDeviceGetMaxPcieLinkWidth"); query && query(handle, &number) == success)
-        gpu.max_link.width = static_cast<int>(number);
+    if (answers("nvmlDeviceGetUUID", handle, &text[0], unsigned{sizeof text})) gpu.uuid = text;
+    if (answers("nvmlDeviceGetName", handle, &text[0], unsigned{sizeof text})) gpu.name = text;
+    gpu.max_link.gen = number_of(handle, "nvmlDeviceGetMaxPcieLinkGeneration");
+    gpu.max_link.width = number_of(handle, "nvmlDeviceGetMaxPcieLinkWidth");
     if (auto* query = symbol<int(Device, unsigned, int*)>("nvmlDeviceGetNvLinkState")) {
         int active = 0;
         bool known = false;
@@ -152,21 +155,16 @@ NvmlGpu Nvml::gpu(const std::string& pci) const {
         }
         if (known) gpu.nvlinks = active;
     }
-    if (auto* query = symbol<int(Device, unsigned, unsigned*)>("nvmlDeviceGetNvLinkVersion");
-        query && query(handle, 0, &number) == success && gpu.nvlinks)
-        gpu.nvlink_generation = nvlink_generation(number);
+    unsigned version = 0;
+    if (gpu.nvlinks && answers("nvmlDeviceGetNvLinkVersion", handle, 0U, &version))
+        gpu.nvlink_generation = nvlink_generation(version);
     Memory memory{};
-    if (auto* query = symbol<int(Device, Memory*)>("nvmlDeviceGetMemoryInfo"); query && query(handle, &memory) == success)
-        gpu.memory = memory.total;
+    if (answers("nvmlDeviceGetMemoryInfo", handle, &memory)) gpu.memory = memory.total;
     unsigned current = 0;
     unsigned pending = 0;
-    using ModeQuery = int(Device, unsigned*, unsigned*);
-    if (auto* query = symbol<ModeQuery>("nvmlDeviceGetMigMode"); query && query(handle, &current, &pending) == success)
-        gpu.mig = current != 0;
-    if (auto* query = symbol<ModeQuery>("nvmlDeviceGetEccMode"); query && query(handle, &current, &pending) == success)
-        gpu.ecc = current != 0;
-    if (auto* query = symbol<CountQuery>("nvmlDeviceGetC2cModeInfoV"); query && query(handle, &number) == success)
-        gpu.c2c = number != 0;
+    if (answers("nvmlDeviceGetMigMode", handle, &current, &pending)) gpu.mig = current != 0;
+    if (answers("nvmlDeviceGetEccMode", handle, &current, &pending)) gpu.ecc = current != 0;
+    if (const std::optional<int> mode = number_of(handle, "nvmlDeviceGetC2cModeInfoV")) gpu.c2c = *mode != 0;
     gpu.processes = processes_on(handle).value_or(std::vector<GpuProcess>{});
     gpu.confidential = confidential();
     return gpu;
@@ -179,9 +177,8 @@ std::optional<std::vector<GpuProcess>> Nvml::processes_on(void* handle) const {
     std::optional<std::vector<GpuProcess>> found;
     std::vector<Process> listed(most_listed);
     for (const char* const list : {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v3"}) {
-        auto* query = symbol<int(Device, unsigned*, Process*)>(list);
         unsigned count = most_listed;
-        if (query == nullptr || query(handle, &count, listed.data()) != success) continue;
+        if (!answers(list, handle, &count, listed.data())) continue;
         if (!found) found.emplace();
         for (unsigned i = 0; i < count; ++i) {
             char text[256] = "";
@@ -199,14 +196,12 @@ std::optional<std::vector<GpuProcess>> Nvml::processes_on(void* handle) const {
 std::vector<std::string> Nvml::addresses() const {
     std::vector<std::string> found;
     unsigned count = 0;
-    auto* count_of = symbol<int(unsigned*)>("nvmlDeviceGetCount_v2");
-    auto* by_index = symbol<int(unsigned, Device*)>("nvmlDeviceGetHandleByIndex_v2");
-    auto* address_of = symbol<int(Device, PciInfo*)>("nvmlDeviceGetPciInfo_v3");
-    if (count_of == nullptr || by_index == nullptr || address_of == nullptr || count_of(&count) != success) return found;
+    if (!answers("nvmlDeviceGetCount_v2", &count)) return found;
     for (unsigned i = 0; i < count; ++i) {
         Device handle = nullptr;
         PciInfo info{};
-        if (by_index(i, &handle) == success && address_of(handle, &info) == success) found.push_back(normal_pci(info.bus_id));
+        if (answers("nvmlDeviceGetHandleByIndex_v2", i, &handle) && answers("nvmlDeviceGetPciInfo_v3", handle, &info))
+            found.push_back(normal_pci(info.bus_id));
     }
     return found;
 }
@@ -232,18 +227,15 @@ std::vector<LinkCounter> Nvml::link_counters(const std::string& pci) const {
 
 std::optional<bool> Nvml::confidential() const {
     ConfidentialState state{};
-    auto* query = symbol<int(ConfidentialState*)>("nvmlSystemGetConfComputeState");
-    if (query == nullptr || query(&state) != success) return {};
+    if (!answers("nvmlSystemGetConfComputeState", &state)) return {};
     return state.feature != 0;
 }
 
 std::string Nvml::nvlink_remote(void* handle, unsigned link) const {
     unsigned type = 0;
-    auto* kind = symbol<int(Device, unsigned, unsigned*)>("nvmlDeviceGetNvLinkRemoteDeviceType");
-    if (kind != nullptr && kind(handle, link, &type) == success && type == remote_switch) return remote_is_switch;
+    if (answers("nvmlDeviceGetNvLinkRemoteDeviceType", handle, link, &type) && type == remote_switch) return remote_is_switch;
     PciInfo info{};
-    auto* address = symbol<int(Device, unsigned, PciInfo*)>("nvmlDeviceGetNvLinkRemotePciInfo_v2");
-    return address != nullptr && address(handle, link, &info) == success ? normal_pci(info.bus_id) : "unknown";
+    return answers("nvmlDeviceGetNvLinkRemotePciInfo_v2", handle, link, &info) ? normal_pci(info.bus_id) : "unknown";
 }
 
 PcieLink max_link_of(const PciGpu& on_bus, const NvmlGpu& management) {
@@ -260,22 +252,14 @@ int nvlinks_between(const NvmlGpu& a, const std::string& pci_of_a, const NvmlGpu
 }
 
 LinkState Nvml::present_link(const std::string& pci) const {
-    LinkState link;
     const Device handle = device(pci);
-    if (handle == nullptr) return link;
-    unsigned number = 0;
-    if (auto* query = symbol<CountQuery>("nvmlDeviceGetCurrPcieLinkGeneration"); query && query(handle, &number) == success)
-        link.gen = static_cast<int>(number);
-    if (auto* query = symbol<CountQuery>("nvmlDeviceGetCurrPcieLinkWidth"); query && query(handle, &number) == success)
-        link.width = static_cast<int>(number);
-    return link;
+    return {number_of(handle, "nvmlDeviceGetCurrPcieLinkGeneration"), number_of(handle, "nvmlDeviceGetCurrPcieLinkWidth")};
 }
 
 std::optional<std::uint64_t> Nvml::replays(const std::string& pci) const {
     const Device handle = device(pci);
     unsigned count = 0;
-    auto* query = symbol<CountQuery>("nvmlDeviceGetPcieReplayCounter");
-    if (handle == nullptr || query == nullptr || query(handle, &count) != success) return {};
+    if (handle == nullptr || !answers("nvmlDeviceGetPcieReplayCounter", handle, &count)) return {};
     return count;
 }
 
@@ -288,8 +272,7 @@ std::optional<std::uint64_t> Nvml::memory_errors(const std::string& pci, int kin
     constexpr int since_reset = 0;
     const Device handle = device(pci);
     unsigned long long count = 0;
-    auto* query = symbol<int(Device, int, int, unsigned long long*)>("nvmlDeviceGetTotalEccErrors");
-    if (handle == nullptr || query == nullptr || query(handle, kind, since_reset, &count) != success) return {};
+    if (handle == nullptr || !answers("nvmlDeviceGetTotalEccErrors", handle, kind, since_reset, &count)) return {};
     return count;
 }
 
@@ -297,8 +280,7 @@ std::vector<std::string> Nvml::throttle_reasons(const std::string& pci) const {
     std::vector<std::string> reasons;
     const Device handle = device(pci);
     unsigned long long bits = 0;
-    auto* query = symbol<int(Device, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons");
-    if (handle == nullptr || query == nullptr || query(handle, &bits) != success) return reasons;
+    if (handle == nullptr || !answers("nvmlDeviceGetCurrentClocksThrottleReasons", handle, &bits)) return reasons;
     for (const ThrottleReason& throttle : throttles)
         if ((bits & throttle.bit) != 0) reasons.emplace_back(throttle.name);
     return reasons;
@@ -309,22 +291,16 @@ RunningState Nvml::running_state(const std::string& pci) const {
     constexpr int memory_clock = 2;
     constexpr int of_the_chip = 0;
     constexpr unsigned memory_temperature_field = 82;
-    using Query = int(Device, int, unsigned*);
     RunningState state;
     const Device handle = device(pci);
     if (handle == nullptr) return state;
     unsigned number = 0;
-    if (auto* query = symbol<Query>("nvmlDeviceGetClockInfo")) {
-        if (query(handle, sm_clock, &number) == success) state.sm_clock = static_cast<int>(number);
-        if (query(handle, memory_clock, &number) == success) state.memory_clock = static_cast<int>(number);
-    }
-    if (auto* query = symbol<CountQuery>("nvmlDeviceGetPowerUsage"); query && query(handle, &number) == success)
-        state.power = number * 1e-3;
-    if (auto* query = symbol<Query>("nvmlDeviceGetTemperature"); query && query(handle, of_the_chip, &number) == success)
-        state.temperature = static_cast<int>(number);
+    if (answers("nvmlDeviceGetClockInfo", handle, sm_clock, &number)) state.sm_clock = static_cast<int>(number);
+    if (answers("nvmlDeviceGetClockInfo", handle, memory_clock, &number)) state.memory_clock = static_cast<int>(number);
+    if (answers("nvmlDeviceGetPowerUsage", handle, &number)) state.power = number * 1e-3;
+    if (answers("nvmlDeviceGetTemperature", handle, of_the_chip, &number)) state.temperature = static_cast<int>(number);
     FieldValue of_memory{memory_temperature_field, 0, 0, 0, 0, 0, 0};
-    if (auto* query = symbol<int(Device, int, FieldValue*)>("nvmlDeviceGetFieldValues");
-        query && query(handle, 1, &of_memory) == success && of_memory.result == success && of_memory.value > 0)
+    if (answers("nvmlDeviceGetFieldValues", handle, 1, &of_memory) && of_memory.result == success && of_memory.value > 0)
         state.memory_temperature = static_cast<int>(of_memory.value);
     return state;
 }

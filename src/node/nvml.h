@@ -99,6 +99,11 @@ private:
 
     template <typename F>
     F* symbol(const char* name) const;
+    // Calls a function of the library that says by its result whether it has answered; false where there is no such function.
+    template <typename... Arguments>
+    bool answers(const char* name, Arguments... arguments) const;
+    // The one number that a function says of a device.
+    std::optional<int> number_of(void* device, const char* name) const;
     void* device(const std::string& pci, int* result = nullptr) const;
     std::string nvlink_remote(void* device, unsigned link) const;
     std::optional<std::vector<GpuProcess>> processes_on(void* device) const;

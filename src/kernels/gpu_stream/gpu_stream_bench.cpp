@@ -139,9 +139,11 @@ private:
         std::vector<Mover> movers;
         for (std::size_t i = 0; i < all.size(); ++i) {
             GpuStreamSeries& series = all[i];
-            FlowWork work{[&series](FlowThread& thread) { move_chunks(series, thread); }, series.counted_bytes(), i,
+            Mover& mover = movers.emplace_back();
+            mover.work = {[&series](FlowThread& thread) { move_chunks(series, thread); }, series.counted_bytes(), i,
                           driving_cpus(series.flow(), node_, gpus_)};
-            movers.push_back({std::move(work), [&series] { series.begin(); }, [&series] { return series.verify(); }});
+            mover.poison = [&series] { series.begin(); };
+            mover.verify = [&series] { return series.verify(); };
         }
         std::map<int, LinkState> links;
         const CheckedOutcome checked = run_checked(movers, policy_, std::min(seconds, policy_.stream_seconds), [&] {
