@@ -62,7 +62,10 @@ void write_software(Json& json, const ProgramRun& run) {
     if (!run.mpi.empty()) json.field("mpi", run.mpi);
     for (const auto& [name, version] : run.libraries) json.field(name, version);
     std::string modes;
-    for (const auto& [name, value] : run.tensor_modes) modes += (modes.empty() ? "" : " ") + name + "=" + value;
+    for (const auto& [name, value] : run.tensor_modes) {
+        if (!modes.empty()) modes += ' ';
+        modes.append(name).append("=").append(value);
+    }
     if (!modes.empty()) json.field("tensor_modes", modes);
 }
 
