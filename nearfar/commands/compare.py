@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nearfar import compare
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, write_atomically
+from nearfar.report.blocks import shown_lines, shown_page
 
 from .command_line import percent
 from .run_names import run_directories
@@ -54,12 +55,10 @@ def run(args: argparse.Namespace) -> int:
         if (folder / "reframe-report.json").exists() and not (folder / "run.json").exists():
             raise NearfarError(f"{folder}: made by ReFrame itself, without run.json; nearfar report {folder} writes it")
     compared = compare.compare(before, after)
+    found = compare.shown(compared, args.all, args.at_most)
     if args.page is not None:
-        write_atomically(args.page, compare.page.render(compared, args.at_most), "name another file with --page")
-    text = (
-        compare.document.text(compared, args.at_most) if args.json else compare.text(compared, args.all, args.at_most)
-    )
-    print(text)
+        write_atomically(args.page, shown_page(found), "name another file with --page")
+    print(compare.document.text(compared, args.at_most) if args.json else "\n".join(shown_lines(found)))
     if args.page is not None and not args.json:
         print(args.page)
     if not compared.tested:

@@ -29,6 +29,7 @@ from nearfar.base import (
 from nearfar.binding import launchers, scheme_names
 from nearfar.measurement import dump
 from nearfar.mpi import as_root
+from nearfar.report.blocks import shown_lines, shown_page
 from nearfar.site import applications, drain_policy
 from nearfar.topology import Node, inventory
 
@@ -173,9 +174,10 @@ def run(args: argparse.Namespace) -> int:
     node = inventory.observe()
     measured, subject = _measured(args, node)
     if args.page is not None:
-        write_atomically(args.page, cost.page.render(measured, subject), "name another file with --page")
+        write_atomically(args.page, shown_page(cost.shown(measured, subject)), "name another file with --page")
         print(f"page: {args.page}", file=sys.stderr)
-    print(cost.document.text(measured, subject) if args.json else cost.terminal.text(measured, subject))
+    lines = [] if args.json else shown_lines(cost.shown(measured, subject))
+    print(cost.document.text(measured, subject) if args.json else "\n".join(lines))
     if measured.interrupted:
         raise KeyboardInterrupt
     return _EXIT_CODES[cost.verdict.good(measured)]
@@ -290,7 +292,7 @@ class _Progress:
         self._last = 0.0
 
     def tell(self, measured: cost.Measured, scheme: str, block: int, seconds: float, left: float | None) -> None:
-        line = cost.terminal.progress(measured, scheme, block, seconds, left)
+        line = cost.progress.line(measured, scheme, block, seconds, left)
         if self._terminal:
             print(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)
         elif seconds == 0.0 or time.monotonic() - self._last > 60:

@@ -67,11 +67,6 @@ def value(side: SideValue, unit: str) -> str:
     return f"{side.value:.2f}" if side.value < 1000 and unit != "B" else number(side.value, unit)
 
 
-def part(value: float) -> str:
-    """``−4.1 %``."""
-    return percent(value)
-
-
 def interval(change: FigureChange) -> str:
     """``−4.6 to −3.6 %``."""
     low, high = change.interval
@@ -103,7 +98,7 @@ def answer(comparison: RunComparison) -> str:
             most = max(changes, key=lambda change: abs(change.change))
             of = str(len(comparison.tested)) if parts else tested
             up_to = "up to " if len(changes) > 1 else ""
-            parts.append(f"{label}: {len(changes)} of {of}, {up_to}{part(most.change)} ({where(most, several)})")
+            parts.append(f"{label}: {len(changes)} of {of}, {up_to}{percent(most.change)} ({where(most, several)})")
     return "; ".join(parts)
 
 

@@ -3,12 +3,13 @@
 Gives schemes on a node (``schemes_on``), runs under them with every rank's binding read back (``Runner``, ``measure``), and what was
 measured as text, document and page. docs/guide/cost.md shows it, docs/method/cost.md says why the intervals hold.
 
-Needs: base, topology, measurement, binding, mpi, mpi.osu, report, report.charts.
+Needs: base, topology, measurement, binding, mpi, mpi.osu, report.blocks, report.charts, report.figures.
 """
 
 from __future__ import annotations
 
-from . import document, measurement_document, page, running, terminal, verdict
+from . import document, measurement_document, progress, running, verdict
+from .blocks import shown
 from .case_folder import CaseFolder, made_ready
 from .figure import TAKE, figure_of_merit
 from .launchers import Launcher, launcher

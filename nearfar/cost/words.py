@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from nearfar.base import plural
 from nearfar.binding import LAUNCHERS
 from nearfar.mpi import RankAccount, RankPlan
+from nearfar.report.figures import percent
 from nearfar.topology import format_cpu_list
 
 from .answers import difference
@@ -39,12 +40,6 @@ class Subject:
     def words(self) -> str:
         """``./app -n 4, 2 ranks, Open MPI 4.1.4``."""
         return f"{shlex.join(self.program)}, {plural(self.ranks, 'rank')}, {self.launcher}"
-
-
-def percent(part: float) -> str:
-    """``+21.3 %``; nothing without a sign."""
-    text = f"{part * 100:+.1f}"
-    return f"{text[1:] if text[1:] == '0.0' else text} %".replace("-", "−")
 
 
 def span(low: float, high: float) -> str:
@@ -196,34 +191,34 @@ def binding(rank: RankAccount) -> str:
 def next_step(measured: Measured, subject: Subject) -> str:
     """What to do now: one sentence."""
     if measured.interrupted:
-        return "next: interrupted; what was measured until then is above, the same command begins anew"
+        return "interrupted; what was measured until then is above, the same command begins anew"
     if answers(measured):
-        return "next: find out why the answer is not the same (threads, reductions, races) before its speed is compared"
+        return "find out why the answer is not the same (threads, reductions, races) before its speed is compared"
     if not any(scheme.values for scheme in measured.schemes):
         return _nothing_measured(measured, subject)
     doubtful = [scheme.name for scheme in measured.schemes if moved(scheme)]
     if doubtful:
-        return f"next: switch off the program's own binding (under {', '.join(doubtful)} it was where it put itself), and run this again"
+        return f"switch off the program's own binding (under {', '.join(doubtful)} it was where it put itself), and run this again"
     open_ones = [scheme.name for scheme in measured.compared if scheme.active and not measured.settled(scheme)]
     default = next((scheme for scheme in measured.compared if scheme.name == "default"), None)
     if open_ones and (default is None or not (known := measured.penalty(default)) or not known.above(0.0)):
         more = f"--runs {2 * measured.plan.runs} --budget {2 * measured.plan.budget:.0f}s"
-        return f"next: {', '.join(open_ones)} not settled: {more}, or a program whose figure varies less"
+        return f"{', '.join(open_ones)} not settled: {more}, or a program whose figure varies less"
     return _settled(measured, subject)
 
 
 def _settled(measured: Measured, subject: Subject) -> str:
     default = next((scheme for scheme in measured.schemes if scheme.name == "default"), None)
     if default is None:
-        return f"next: {launch_line(measured, subject)} starts it as right does"
+        return f"{launch_line(measured, subject)} starts it as right does"
     penalty = measured.penalty(default)
     differs = None if penalty is None else penalty.above(0.0)
     if differs:
-        return f"next: start it as right does: {launch_line(measured, subject)}"
+        return f"start it as right does: {launch_line(measured, subject)}"
     if differs is None and penalty is not None and not penalty.within(measured.plan.resolution):
-        return "next: nothing has to change for the bound; whether right costs less is not settled"
+        return "nothing has to change for the bound; whether right costs less is not settled"
     word = "as good as" if differs is None else "better than"
-    return f"next: nothing to change: what the launcher does is {word} {measured.reference.name}"
+    return f"nothing to change: what the launcher does is {word} {measured.reference.name}"
 
 
 def _nothing_measured(measured: Measured, subject: Subject) -> str:
@@ -233,10 +228,10 @@ def _nothing_measured(measured: Measured, subject: Subject) -> str:
         wide = any(len(binding.cpus) > 1 for binding in measured.reference.bindings)
         ways = [*([fewer] if wide else []), *(["take other schemes (--schemes 2x2)"] if subject.numa_nodes > 1 else [])]
         ways += [] if subject.numa_nodes > 1 else ["measure on a node with several NUMA nodes"]
-        return f"next: these schemes are all one here: {', or '.join(ways)}"
+        return f"these schemes are all one here: {', or '.join(ways)}"
     if measured.ended.startswith(OVER):
-        return f"next: more time (--budget {2 * measured.plan.budget:.0f}s), or less for the program to do"
-    return "next: fix what is said above, and try the program by itself under the launcher first"
+        return f"more time (--budget {2 * measured.plan.budget:.0f}s), or less for the program to do"
+    return "fix what is said above, and try the program by itself under the launcher first"
 
 
 def launch_line(measured: Measured, subject: Subject) -> str:

@@ -14,13 +14,13 @@ import sys
 from pathlib import Path
 
 from nearfar.base import write_atomically
+from nearfar.report.blocks import prepare
 from nearfar.report.explanations import Answer, answers, explain
 from nearfar.verdict import run_directory as rundir
 
 from . import digest, junit, page, terminal
 from .acceptance import note as acceptance_note
 from .headline import check_line, title
-from .page import prepare, rendered
 
 _REPORT = "report.json"
 

@@ -147,7 +147,7 @@ def _pattern_words(pattern: str, cell: Cell) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class SummaryTable:
     """``lines``, the heading first (none: no row); ``words``: the verdict that each line begins with (empty: none); ``hidden``: how many
     kinds of figures there was no room for."""
 
@@ -156,7 +156,7 @@ class Table:
     hidden: int
 
 
-def table(checks: Sequence[CheckRows], room: int | None, width: int | None, several: bool, every: bool) -> Table:
+def table(checks: Sequence[CheckRows], room: int | None, width: int | None, several: bool, every: bool) -> SummaryTable:
     """The figures of a run's checks that did not pass; ``every``: all.
 
     ``room``: rows at most, the worst (None: all); ``width``: columns (None: as many as it takes); ``several``: the node is one.
@@ -165,7 +165,7 @@ def table(checks: Sequence[CheckRows], room: int | None, width: int | None, seve
     worst_first = sorted(range(len(found)), key=lambda i: _rank(found[i][2].first.shown))
     chosen = [found[i] for i in sorted(worst_first[:room])]
     if not chosen:
-        return Table((), (), 0)
+        return SummaryTable((), (), 0)
     rows: list[list[str]] = []
     told: set[tuple[Path, str]] = set()
     for node, check, kind in chosen:
@@ -173,7 +173,7 @@ def table(checks: Sequence[CheckRows], room: int | None, width: int | None, seve
         told.add((node.folder, check.name))
         rows.append([*map(printable, [kind.first.shown, *(names if first else ("" for _ in names)), *kind.cells])])
     heading = [HEADING[0], *(["node"] if several else []), *HEADING[1:]]
-    return Table(tuple(_set([heading, *rows], width)), ("", *(row[0] for row in rows)), len(found) - len(chosen))
+    return SummaryTable(tuple(_set([heading, *rows], width)), ("", *(row[0] for row in rows)), len(found) - len(chosen))
 
 
 def sentences(checks: Sequence[CheckRows], several: bool) -> list[str]:

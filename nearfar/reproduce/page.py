@@ -12,7 +12,8 @@ from markupsafe import Markup
 import nearfar
 from nearfar.base import second_text
 from nearfar.model.prediction import NodeType, load_node_type
-from nearfar.report import rendered, title
+from nearfar.report import title
+from nearfar.report.blocks import rendered
 from nearfar.report.figures import SIGNS
 from nearfar.report.node_drawing import Findings, draw
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from nearfar.base import CouldNotJudge, NearfarError
-from nearfar.compare import compare, text
+from nearfar.compare import compare, shown
 from nearfar.measurement import Unmeasured
+from nearfar.report.blocks import shown_lines
 from tests.compare.made_runs import copies, copy, latency, make_run, node_json
 
 CHECK = "host_device_check"
@@ -119,9 +120,10 @@ def test_what_changed_on_many_nodes_stands_once(tmp_path: Path) -> None:
     before = make_run(tmp_path, 1, {CHECK: copies()}, nodes=names)
     after = make_run(tmp_path, 2, {CHECK: copies()[1:]}, nodes=names, machine=node_json("590.4"))
     (after / "n5" / "node.json").write_text(json.dumps(node_json(ecc=False)))
-    lines = text(compare([before], [after])).splitlines()
-    assert "  n0, n1, n2, n3 and 1 more: driver: 580.1 → 590.4" in lines and "  n5: g0 ECC: on → off" in lines
-    assert f"only before: 1 figure of {CHECK} of all 6 nodes: not measured there" in lines
+    lines = shown_lines(shown(compare([before], [after])))
+    assert "  n0, n1, n2, n3 and 1 more: driver  580.1 → 590.4" in lines
+    assert any(line.split() == "n5: g0 ECC on → off".split() for line in lines)
+    assert f"  only before  1 figure of {CHECK} of all 6 nodes: not measured there" in lines
 
 
 def test_two_nodes_of_one_run_by_their_folders(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import nearfar
-from nearfar.report import rendered, title
+from nearfar.report import title
+from nearfar.report.blocks import rendered
 from nearfar.report.figures import wording
 
 from .distributions import Distribution

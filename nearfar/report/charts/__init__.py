@@ -5,7 +5,7 @@ Needs: base, cells, measurement, verdict, report.figures.
 
 from __future__ import annotations
 
-from . import curves, densities, log_curves, strips
+from . import changes, curves, densities, log_curves, strips
 from .matrices import (
     FIGURE,
     MIRROR,

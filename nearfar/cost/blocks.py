@@ -1,0 +1,106 @@
+"""What was measured as blocks: for a terminal and a page."""
+
+from __future__ import annotations
+
+from nearfar.base import plural, statistics
+from nearfar.report.blocks import Block, Chart, Entry, Group, Labels, Row, Shown, Text, row, table
+from nearfar.report.charts import changes
+
+from . import words
+from .measured import Measured, SchemeRuns
+from .pairs import LEAST_PAIRS
+from .words import Subject
+
+#: The marks of rows and drawings, by state.
+_KINDS = {"dearer": "slower", "cheaper": "faster"}
+
+
+def shown(measured: Measured, subject: Subject) -> Shown:
+    """The answer first, then the schemes, the bindings in effect, and how it was measured."""
+    reference, against = measured.reference, words.against(measured)
+    bindings = [
+        row(each.name, Entry(lines[0], tuple(lines[1:])))
+        for each in measured.schemes
+        if each.bindings and each.same_as is None and (lines := words.bindings(each))
+    ]
+    facts = [
+        ("program", subject.words),
+        ("node", f"{subject.host}, {plural(subject.numa_nodes, 'NUMA node')}, {plural(subject.gpus, 'GPU')}"),
+        ("figure", measured.plan.figure.words),
+        ("ended", f"{measured.ended}, after {measured.seconds:.0f} s"),
+    ]
+    notes = words.notes(measured)
+    blocks: list[Block] = [
+        Labels(tuple(facts)),
+        *_chart(measured),
+        table(
+            ("scheme", ">median", ">costs", ">95 % interval", ">runs", ""),
+            [
+                _row(measured, each)
+                for each in [reference, *(each for each in measured.schemes if each is not reference)]
+            ],
+            kind="figures",
+        ),
+        *([Text(tuple(notes))] if notes else []),
+        *([Group("binding in effect", (table((), bindings),))] if bindings else []),
+        _method(measured),
+    ]
+    answer = [words.answer(measured), *([against] if against is not None else [])]
+    return Shown("What a binding costs", tuple(answer), tuple(blocks), words.next_step(measured, subject))
+
+
+def _row(measured: Measured, scheme: SchemeRuns) -> Row:
+    if scheme.same_as is not None:
+        return row(scheme.name, "", "", "", "", f"as {scheme.same_as}", mark="aside")
+    values = list(scheme.values.values())
+    middle = words.number(statistics.median(values)) if values else "–"
+    if scheme is measured.reference:
+        return row(scheme.name, middle, "", "", str(len(values)), "the others are compared with it")
+    penalty = measured.penalty(scheme)
+    if penalty is None:
+        why = "left out" if scheme.left_out else "not run"
+        return row(scheme.name, middle, "–", "–", str(len(values)), why, mark="aside")
+    interval = "–" if penalty.interval is None else words.span(*penalty.interval)
+    state = words.state(measured, scheme)
+    return row(
+        scheme.name, middle, words.percent(penalty.value), interval, str(len(values)), state, mark=_KINDS.get(state, "")
+    )
+
+
+def _chart(measured: Measured) -> list[Block]:
+    """Every pair as a small dot, the median as a great one, the interval as a bar; the bound as a broken line."""
+    rows = [
+        changes.ChangeRow(
+            each.name, penalty.value, penalty.interval, _KINDS.get(words.state(measured, each), "chance"),
+            tuple(measured.ratios(each)),
+        )
+        for each in measured.compared
+        if (penalty := measured.penalty(each)) is not None
+    ]  # fmt: skip
+    bound = measured.plan.at_most
+    title = f"what each scheme costs against {measured.reference.name}, with its 95 % interval"
+    caption = "To the right: it costs more. A small dot is a pair of runs, the great one their median, the bar its 95 % interval."
+    caption += " Broken line: the bound that was named." if bound is not None else ""
+    drawing = changes.draw(rows, title, () if bound is None else (bound,))
+    return [Chart(drawing, caption=caption)] if rows else []
+
+
+def _method(measured: Measured) -> Group:
+    runs = sorted((run for scheme in measured.schemes for run in scheme.runs), key=lambda run: run.began)
+    rows = [
+        (
+            f"{run.began:.1f}", run.scheme, str(run.block) if run.block else "warm-up", f"{run.seconds:.3f}",
+            words.number(run.value) if run.value is not None else run.problem or "",
+        )
+        for run in runs
+    ]  # fmt: skip
+    said = (
+        "the schemes took turns in blocks of one run each, in random order within a block "
+        f"(seed {measured.plan.seed}), so that what the machine does to all falls on all; "
+        f"{plural(measured.plan.warm_up, 'run')} of each before did not count. Two runs of a block are a pair, and a cost is the "
+        "median of the pairs' ratios. Its interval is made of order statistics and supposes nothing of how the runs vary. It is "
+        f"looked at after every block, and holds with 95 % at all looks together; it takes {LEAST_PAIRS} pairs"
+    )
+    every = table((">began, s", "scheme", "block", ">time, s", "figure"), rows)
+    listed = Group(f"all {len(rows)} runs", (every,), folded=True)
+    return Group("how it was measured", (Text((said,)), listed), page_only=True)

@@ -1,0 +1,9 @@
+"""What a command shows, as a few kinds of blocks: one renderer makes a page of them, one the lines of a terminal.
+
+Needs: base, report.figures.
+"""
+
+from .kinds import Block, Chart, Entry, Group, Labels, Row, Shown, Table, Text, nested, row, table
+from .page import shown_page
+from .templates import prepare, rendered
+from .terminal import block_lines, shown_lines

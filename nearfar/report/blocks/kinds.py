@@ -1,0 +1,131 @@
+"""The kinds of blocks. Words may hold `code` between backticks, which a page sets as such and a terminal shows bare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A place of a table: its words; smaller ones ``below``, which a page alone has; ``mark``: CSS classes; ``tip``: a tooltip;
+    ``drawing``: in place of words, on a page alone."""
+
+    words: str = ""
+    below: tuple[str, ...] = ()
+    mark: str = ""
+    tip: str = ""
+    anchor: str = ""
+    drawing: Markup | None = None
+    #: The verdict that stands here as a word with its sign.
+    verdict: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table. ``mark``: CSS classes of the whole row."""
+
+    entries: tuple[Entry, ...]
+    mark: str = ""
+    anchor: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under ``columns`` (none: without a heading). ``numbers``: the columns that stand at their right edge; ``kind``: CSS classes."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    numbers: frozenset[int] = frozenset()
+    title: str = ""
+    caption: str = ""
+    kind: str = ""
+    page_only: bool = False
+
+
+@dataclass(frozen=True)
+class Text:
+    """Sentences, each a paragraph. ``kind``: CSS classes (``muted``, ``answer``)."""
+
+    sentences: tuple[str, ...]
+    kind: str = ""
+    page_only: bool = False
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels and what each stands for, a line each."""
+
+    labels: tuple[tuple[str, str], ...]
+    page_only: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawing, on a page alone. ``legend``: what its marks mean."""
+
+    drawing: Markup
+    title: str = ""
+    caption: str = ""
+    legend: tuple[str | Markup, ...] = ()
+    kind: str = ""
+    page_only: bool = True
+
+
+@dataclass(frozen=True)
+class Group:
+    """Blocks under a title. ``folded``: whether a page shows the title alone at first (None: it cannot be folded); ``note``: behind the
+    title."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    note: str = ""
+    folded: bool | None = None
+    anchor: str = ""
+    kind: str = ""
+    page_only: bool = False
+
+
+Block = Table | Text | Labels | Chart | Group
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All that a command shows: its ``title``, the ``answer`` in sentences, blocks, and what to do next."""
+
+    title: str
+    answer: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    next: str = ""
+    #: How a page was made, at its foot.
+    made: str = ""
+
+
+def row(*entries: Entry | str, mark: str = "", anchor: str = "") -> Row:
+    """A row of entries and plain words."""
+    return Row(tuple(each if isinstance(each, Entry) else Entry(each) for each in entries), mark, anchor)
+
+
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Row | Sequence[Entry | str]],
+    *,
+    title: str = "",
+    caption: str = "",
+    kind: str = "",
+    page_only: bool = False,
+) -> Table:
+    """A table; a column whose name begins with ``>`` holds numbers."""
+    numbers = frozenset(place for place, name in enumerate(columns) if name.startswith(">"))
+    found = tuple(each if isinstance(each, Row) else row(*each) for each in rows)
+    return Table(tuple(name.removeprefix(">") for name in columns), found, numbers, title, caption, kind, page_only)
+
+
+def nested(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Every block, those in groups too."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Group):
+            yield from nested(block.blocks)

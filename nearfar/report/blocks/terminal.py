@@ -1,0 +1,87 @@
+"""Blocks as the lines of a terminal."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from nearfar.base import columns, printable
+
+from .kinds import Block, Chart, Group, Labels, Shown, Table, Text
+
+#: No name of a table is cut to less.
+_LEAST_NAME = 16
+_INDENT = "  "
+
+
+def terminal_width() -> int | None:
+    """The columns of standard output; None where it is no terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def shown_lines(shown: Shown) -> list[str]:
+    """The answer first, what to do next last; no wider than the terminal."""
+    width = terminal_width()
+    lines = [line for sentence in shown.answer for line in _wrapped(sentence, width)]
+    for block in (each for each in shown.blocks if not each.page_only):
+        lines += ["", *block_lines([block], width)]
+    return [*lines, *(["", *_wrapped(f"next: {shown.next}", width)] if shown.next else [])]
+
+
+def block_lines(blocks: Iterable[Block], width: int | None = None) -> list[str]:
+    """The lines of blocks. ``width``: no line is longer, names in tables are cut (None: nothing is broken or cut)."""
+    return [line for block in blocks if not block.page_only for line in _lines(block, width)]
+
+
+def _lines(block: Block, width: int | None) -> Iterator[str]:
+    if isinstance(block, Text):
+        for sentence in block.sentences:
+            yield from _wrapped(sentence, width)
+    elif isinstance(block, Labels):
+        label = max((len(name) for name, _ in block.labels), default=0)
+        for name, words in block.labels:
+            yield from _wrapped(f"{name:<{label}}  {words}", width)
+    elif isinstance(block, Table):
+        yield from [block.title] if block.title else []
+        yield from _table(block, width)
+    elif isinstance(block, Group):
+        inner = None if width is None else width - len(_INDENT)
+        yield from [block.title] if block.title else []
+        yield from (f"{_INDENT}{line}" if line else "" for line in block_lines(block.blocks, inner))
+    else:
+        assert isinstance(block, Chart), f"{block!r} is no block"
+
+
+def _table(block: Table, width: int | None) -> list[str]:
+    rows = [list(block.columns)] if any(block.columns) else []
+    for each in block.rows:
+        words = [" ".join(filter(None, [entry.verdict, entry.words])) for entry in each.entries]
+        rows.append([printable(_bare(text)) for text in words])
+        # Without a heading a row may have several lines.
+        below = max((len(entry.below) for entry in each.entries), default=0) if not block.columns else 0
+        for line in range(below):
+            rows.append([printable("".join(entry.below[line : line + 1])) for entry in each.entries])
+    made = columns(rows, block.numbers)
+    over = 0 if width is None else max(map(len, made), default=0) - width
+    return columns(_narrowed(rows, over), block.numbers) if over > 0 else made
+
+
+def _narrowed(rows: Sequence[list[str]], over: int) -> list[list[str]]:
+    """With the names in the first column cut by ``over``."""
+    most = max(_LEAST_NAME, max(len(each[0]) for each in rows) - over)
+    return [[each[0] if len(each[0]) <= most else f"{each[0][: most - 1].rstrip()}…", *each[1:]] for each in rows]
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    text = printable(_bare(text))
+    if width is None:
+        return [text]
+    kept = text.replace(" %", "\u00a0%")  # no number is parted from its unit
+    lines = textwrap.wrap(kept, max(40, width), subsequent_indent=_INDENT, break_on_hyphens=False, drop_whitespace=True)
+    return [line.replace("\u00a0", " ") for line in lines or [""]]
+
+
+def _bare(text: str) -> str:
+    return text.replace("`", "")
