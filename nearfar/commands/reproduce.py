@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nearfar import reproduce
 from nearfar.base import EXIT_GOOD, NearfarError, node_lock, site_directories, write_atomically
+from nearfar.report.blocks import shown_lines, shown_page
 from nearfar.reproduce import Paper, ThisSite, load_paper, papers
 from nearfar.run import some_checks
 from nearfar.verdict import run_directory
@@ -64,9 +65,9 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         known = papers(site_directories())
         if args.json:
-            print(json.dumps(reproduce.terminal.listing(known), indent=1, ensure_ascii=False))
+            print(json.dumps(reproduce.listing.listing(known), indent=1, ensure_ascii=False))
         else:
-            print("\n".join(reproduce.terminal.list_lines(known)))
+            print("\n".join(reproduce.listing.list_lines(known)))
         return EXIT_GOOD
     paper = load_paper(args.paper, site_directories())
     code, folder = (
@@ -75,21 +76,16 @@ def run(args: argparse.Namespace) -> int:
     site = None if folder is None else _site(folder)
     rows = reproduce.beside(paper, site_directories(), site)
     page = args.page or (folder / f"reproduce-{paper.name}.html" if args.measure and folder is not None else None)
+    ran = [] if folder is None else ["--run", str(folder)]
+    again = ["nearfar", "reproduce", paper.name, *ran, *([] if page is None else ["--page", str(page)])]
+    found = reproduce.shown(paper, rows, site, site_directories(), shlex.join(again))
     if page is not None:
-        again = [
-            "nearfar",
-            "reproduce",
-            paper.name,
-            *([] if folder is None else ["--run", str(folder)]),
-            "--page",
-            str(page),
-        ]
-        text = reproduce.page.render(paper, rows, site, site_directories(), shlex.join(again))
+        text = shown_page(found, "reproduce.css")
         write_atomically(page, text.encode("utf-8", "replace"), "name another file with --page")
     if args.json:
         sys.stdout.write(reproduce.document.text(paper, rows, site))
     else:
-        print("\n".join(reproduce.terminal.lines(paper, rows, site)))
+        print("\n".join(shown_lines(found)))
         if page is not None:
             print(f"\n{page}")
     return code

@@ -1,6 +1,6 @@
 """Published experiments: what papers contain (``site/published/``), and each row beside the model and a run of this site.
 
-Gives ``papers``, ``beside`` (a paper's rows with the model's answers and a run's), and these as text, JSON document and page. Nothing here
+Gives ``papers``, ``beside`` (a paper's rows with the model's answers and a run's), and these as blocks and JSON document. Nothing here
 measures or judges.
 
 Needs: base, topology, cells, model.prediction, binding, question, verdict, report, report.blocks, report.charts, report.figures,
@@ -9,7 +9,8 @@ report.node_drawing, report.sections.
 
 from __future__ import annotations
 
-from . import document, page, terminal
+from . import document, listing
+from .blocks import shown
 from .paper_files import STATES, Paper, PaperRow, load_paper, papers
 from .rows_beside import FigureBeside, RowBeside, beside
 from .this_site import ThisSite

@@ -122,7 +122,7 @@ def test_what_changed_on_many_nodes_stands_once(tmp_path: Path) -> None:
     (after / "n5" / "node.json").write_text(json.dumps(node_json(ecc=False)))
     lines = shown_lines(shown(compare([before], [after])))
     assert "  n0, n1, n2, n3 and 1 more: driver  580.1 → 590.4" in lines
-    assert any(line.split() == "n5: g0 ECC on → off".split() for line in lines)
+    assert any(line.split() == ["n5:", "g0", "ECC", "on", "→", "off"] for line in lines)
     assert f"  only before  1 figure of {CHECK} of all 6 nodes: not measured there" in lines
 
 

@@ -11,7 +11,7 @@ from tests.reproduce import made_runs
 from tests.support.browser import browser, violations
 
 #: Words that tell the model's figures from agreement, where each of them is to be seen.
-SEEN = """() => [...document.querySelectorAll(".beside-table td.model")].filter(e => e.textContent.trim() && e.getClientRects().length)
+SEEN = """() => [...document.querySelectorAll(".beside td.model")].filter(e => e.textContent.trim() && e.getClientRects().length)
   .map(e => e.textContent.trim())"""
 
 

@@ -56,8 +56,8 @@ def coded(words: str) -> Markup:
 
 
 def heading(words: str) -> str:
-    """Words that begin with a capital."""
-    return f"{words[:1].upper()}{words[1:]}"
+    """Words that begin with a capital; a name with a number, ``n0``, stays."""
+    return words if words[1:2].isdigit() else f"{words[:1].upper()}{words[1:]}"
 
 
 def sentence(words: str) -> str:

@@ -55,17 +55,21 @@ def _lines(block: Block, width: int | None) -> Iterator[str]:
 
 
 def _table(block: Table, width: int | None) -> list[str]:
+    drawn = {place for each in block.rows for place, entry in enumerate(each.entries) if entry.drawing is not None}
     rows = [list(block.columns)] if any(block.columns) else []
     for each in block.rows:
-        words = [" ".join(filter(None, [entry.verdict, entry.words])) for entry in each.entries]
-        rows.append([printable(_bare(text)) for text in words])
+        if not any(entry.words or entry.verdict for entry in each.entries):
+            continue
+        rows.append([_words(" ".join(filter(None, [entry.verdict, entry.words]))) for entry in each.entries])
         # Without a heading a row may have several lines.
-        below = max((len(entry.below) for entry in each.entries), default=0) if not block.columns else 0
-        for line in range(below):
-            rows.append([printable("".join(entry.below[line : line + 1])) for entry in each.entries])
-    made = columns(rows, block.numbers)
+        for line in range(0 if block.columns else max(len(entry.below) for entry in each.entries)):
+            rows.append([_words("".join(entry.below[line : line + 1])) for entry in each.entries])
+    kept = [place for place in range(len(rows[0]) if rows else 0) if place not in drawn]
+    rows = [[each[place] for place in kept] for each in rows]
+    numbers = [position for position, place in enumerate(kept) if place in block.numbers]
+    made = columns(rows, numbers)
     over = 0 if width is None else max(map(len, made), default=0) - width
-    return columns(_narrowed(rows, over), block.numbers) if over > 0 else made
+    return columns(_narrowed(rows, over), numbers) if over > 0 else made
 
 
 def _narrowed(rows: Sequence[list[str]], over: int) -> list[list[str]]:
@@ -75,7 +79,7 @@ def _narrowed(rows: Sequence[list[str]], over: int) -> list[list[str]]:
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
-    text = printable(_bare(text))
+    text = _words(text)
     if width is None:
         return [text]
     kept = text.replace(" %", "\u00a0%")  # no number is parted from its unit
@@ -83,5 +87,5 @@ def _wrapped(text: str, width: int | None) -> list[str]:
     return [line.replace("\u00a0", " ") for line in lines or [""]]
 
 
-def _bare(text: str) -> str:
-    return text.replace("`", "")
+def _words(text: str) -> str:
+    return printable(text.replace("`", ""))

@@ -1,0 +1,135 @@
+"""A paper beside model and site as blocks: for a terminal and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from nearfar.model.prediction import load_node_type
+from nearfar.report import title
+from nearfar.report.blocks import Block, Chart, Entry, Group, Shown, Table, Text, row, table
+from nearfar.report.node_drawing import Findings, draw
+
+from . import words
+from .curves import curves
+from .paper_files import Paper, PaperRow
+from .rows_beside import FigureBeside, RowBeside
+from .strip import axis, scale_end, strip
+from .this_site import ThisSite
+from .unmeasured_answers import parts
+
+_LONGEST_NAME = 44
+_KEY = "Dark line: published, with the spread that its source names (else its last digit); diamond: the model; dot: this site."
+
+
+def shown(
+    paper: Paper, rows: Sequence[RowBeside], site: ThisSite | None, directories: Sequence[Path], command: str
+) -> Shown:
+    """Every row of the paper; ``command`` makes it again."""
+    every = list(rows)
+    compared = any(figure.compared for each in rows for figure in each.figures)
+    said = [words.counts(every)]
+    if site is not None:
+        said.append(f"this site: {site.name}; {words.site_counts(every)}")
+        if not compared:
+            said.append(
+                "it is of another kind than the paper's nodes: paths of the same sort stand beside, and rates are not compared"
+            )
+    out = words.stands_out(every) if site is not None else []
+    asked = [each for each in rows if each.row.command]
+    blocks: list[Block] = [
+        *([Text(tuple(out), "answer")] if out else []),
+        _nodes(paper, site, directories),
+        *(_row(each, site) for each in asked if each.figures),
+        *(_row(each, site) for each in asked if not each.figures),
+        *(_row(each, site) for each in rows if not each.row.command),
+        *_meanings(rows),
+    ]
+    again = f"`nearfar reproduce {paper.name} --measure` measures what this machine can, `--run DIR` takes a run that is there"
+    made = f"`{command}`; `nearfar reproduce --list` counts the rows of all papers"
+    return Shown(f"{paper.name}: {paper.title}", tuple(said), tuple(blocks), "" if site is not None else again, made)
+
+
+def _nodes(paper: Paper, site: ThisSite | None, directories: Sequence[Path]) -> Group:
+    """The node types that the paper speaks of, most rows first, then this site's node."""
+    names = [each.node_type for each in paper.rows if each.node_type and each.paper == paper.name]
+    types = [
+        load_node_type(name, directories) for name in sorted(dict.fromkeys(names), key=lambda name: -names.count(name))
+    ]
+    charts = [
+        Chart(draw(each.node, Findings(), f"node-{each.name}"), each.name, f"{each.description}; {parts(each.node)}")
+        for each in types
+    ]
+    if site is not None and site.node is not None:
+        about = "; ".join(filter(None, [site.node.product or "", parts(site.node)]))
+        charts.append(Chart(draw(site.node, Findings(), "node-here"), f"{site.name} (this site)", about, kind="here"))
+    return Group("the nodes", tuple(charts), kind="machines", page_only=True)
+
+
+def _row(one: RowBeside, site: ThisSite | None) -> Group:
+    paper_row = one.row
+    end = scale_end(one.figures)
+    spread = (
+        f"{words.tolerance(paper_row.figures[0], paper_row)}: {paper_row.tolerance_source}"
+        if paper_row.tolerance_source
+        else ""
+    )
+    note = " · ".join(filter(None, [paper_row.kind, paper_row.node_type, spread]))
+    notes = [
+        f"cannot be as printed: {paper_row.impossible}" if paper_row.impossible else "",
+        f"note: {paper_row.remark}" if paper_row.remark else "",
+        f"the model: {one.model_says}" if one.model_says else "",
+        f"{'this site' if site is None else site.name}: {one.site_says}" if one.site_says else "",
+        f"not asked here, because {one.site_because}" if one.site_because and paper_row.command else "",
+        _asked(paper_row),
+    ]
+    said = [row(title(check), Entry(line, verdict=verdict)) for check, verdict, line in one.said]
+    blocks: list[Block] = [
+        Text((paper_row.what,), "what"),
+        *(Chart(each.drawing, caption=each.caption) for each in (curves(one, site) if one.figures else ())),
+        *([_figures(one, end)] if one.figures else []),
+        *([table((), said)] if said else []),
+        Text(tuple(filter(None, notes))),
+    ]
+    return Group(
+        f"{paper_row.id}. {paper_row.place}", tuple(blocks), note, anchor=f"row-{paper_row.id}", kind="paper-row"
+    )
+
+
+def _figures(one: RowBeside, end: float) -> Table:
+    unit = words.unit(one.row.unit)
+    columns = [unit or "figure", "", ">published", ">model", "the model"]
+    columns += [">this site", "this site beside it"] if one.measured else []
+    rows = [[Entry(), Entry(drawing=axis(end, unit))] + [Entry()] * (len(columns) - 2)] if end else []
+    return table(columns, [*rows, *(_figure(figure, one, end) for figure in one.figures)], kind="beside")
+
+
+def _figure(figure: FigureBeside, one: RowBeside, end: float) -> list[Entry]:
+    name, unit = figure.published.name, one.row.unit
+    entries = [
+        Entry(name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…", tip=name),
+        Entry(drawing=strip(figure, end) if end else None),
+        Entry(words.published(figure.published)),
+        Entry(words.modelled(figure, unit)),
+        Entry(words.model(figure, unit), mark="muted model"),
+    ]
+    if one.measured:
+        what = (figure.site.what,) if figure.measured is not None and figure.site.what else ()
+        entries += [Entry(words.amount(figure.measured, unit)), Entry(words.difference(figure, one.row), what)]
+    return entries
+
+
+def _asked(paper_row: PaperRow) -> str:
+    if not paper_row.command:
+        figures = [f"{each.name} {words.published(each)}" for each in paper_row.figures if each.value is not None]
+        published = f"; published: {', '.join(figures)} {words.unit(paper_row.unit)}".rstrip() if figures else ""
+        return f"not asked, because {paper_row.not_asked}{published}"
+    return f"asked by: `{paper_row.command}`{f' (not: {paper_row.lacks})' if paper_row.lacks else ''}"
+
+
+def _meanings(rows: Sequence[RowBeside]) -> list[Block]:
+    """What the words of the column "the model" mean, of those that stand there."""
+    used = {figure.basis for each in rows for figure in each.figures if figure.modelled is not None}
+    meant = [(word, meaning) for word, meaning in words.OF_THE_MODEL.items() if word in used]
+    rest = "without such a word: its own answer, beside what was published"
+    return [Group("the model", (table((), meant), Text((rest, _KEY))))] if meant else []
