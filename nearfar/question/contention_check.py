@@ -58,6 +58,7 @@ def of_mpi_alone(subject: str, latency: bool) -> dict[str, Any]:
 QUESTION = Question(
     name="contention_check",
     title="MPI beside transfers",
+    key="penalty",
     description="MPI beside GPU transfers, in ranks of their own",
     program="nearfar-contention",
     cells=subjects,

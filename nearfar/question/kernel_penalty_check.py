@@ -26,6 +26,7 @@ def findings(document: Document | None) -> list[Finding]:
 QUESTION = Question(
     name="kernel_penalty_check",
     title="What a path costs kernels",
+    key="penalty",
     description="kernels with their transfers, from every NUMA node",
     program="nearfar-kernels",
     cells=every_path,

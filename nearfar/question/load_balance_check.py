@@ -38,6 +38,7 @@ def synthetic(node: Node, features: Collection[str]) -> Document:
 QUESTION = Question(
     name="load_balance_check",
     title="Load balance",
+    key="efficiency|speedup",
     description="load balance of one rank a GPU, by binding",
     program="nearfar-kernels",
     options=("saxpy",),

@@ -99,6 +99,8 @@ class Question:
     synthetic: Callable[[Node, Collection[str]], Document] | None = None
     #: The item of the finding that is its answer in one line; empty: its figures are, or all its findings if it has no figures.
     answer: str = ""
+    #: An expression for those of its figures that its one line tells, by the words of their kinds; empty: its rates and times.
+    key: str = ""
     #: Whether a page shows its cells as maps of endpoints.
     maps: bool = True
     #: Its rates explain capacities and faults. Of a cell that several checks measured the highest rank counts. None: they do not.

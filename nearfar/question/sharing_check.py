@@ -17,6 +17,7 @@ def figures(document: Document, node: Node) -> list[Metric]:
 QUESTION = Question(
     name="sharing_check",
     title="Tasks sharing GPUs",
+    key="fair share",
     description="bandwidth of tasks that share GPUs",
     program="nearfar-copy",
     cells=cells.sharing_ramps,

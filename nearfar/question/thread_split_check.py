@@ -27,6 +27,7 @@ def every_subject(node: Node) -> list[str]:
 QUESTION = Question(
     name="thread_split_check",
     title="Threads together and split",
+    key="penalty",
     description="MPI and GPU threads of one rank, together and split",
     program="nearfar-contention",
     cells=subjects,

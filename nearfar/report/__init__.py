@@ -2,7 +2,7 @@
 
 Everything here reads what a run left; nothing here judges again.
 
-Needs: base, cells, measurement, question, verdict.
+Needs: base, measurement, question, verdict.
 """
 
 from __future__ import annotations

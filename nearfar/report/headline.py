@@ -6,35 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from nearfar import question
 from nearfar.base import NOT_JUDGED, ORDER, Finding, of_several
-from nearfar.report.charts import cell_anchor, load_place
+from nearfar.report.charts import cell_anchor
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import (
-    NO_REFERENCE,
-    BestCase,
-    Figure,
-    best_case_of,
-    class_words,
     coverage,
-    expected_of,
     figures,
+    in_a_line,
     link_words,
     parsed,
     plural,
-    span,
 )
 from nearfar.report.sections import (
-    balance,
-    contention,
     gaps,
-    gpu_memory,
-    kernels,
-    latencies,
-    many_gpus,
-    mpi,
     nothing,
-    numa_pairs,
-    peers,
-    size_curves,
 )
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory, disturbances
 
@@ -44,7 +28,6 @@ from .causes import FIGURE, OTHER, SHARED, ReasonGroup, VerdictReason, grouped, 
 #: What a sweep judges of pairs of nodes stands among the checks of a node.
 _PAIRS = {"mpi_pairs": "MPI between nodes"}
 _CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
-_LOADS = (("h2d", "H2D"), ("d2h", "D2H"), ("both", "both"))
 
 
 def title(check: str) -> str:
@@ -64,107 +47,15 @@ def check_line(check: CheckRecord, node: NodeRun) -> str:
     """Best and worst figures of a check in one line, with where its expectation comes from."""
     if check.verdict is None:
         return "left no verdict: it did not finish"
-    asked, found = question.find(check.name), figures(check, "")
-    hosts = [f for f in found if f.quantity == "copy" and not f.is_ratio and load_place(f.cell) is not None]
-    said = (
-        balance.line(check.document)
-        or contention.line(check.document)
-        or kernels.line(check.document)
-        or _hosts_and_pairs(hosts, found)
-        or mpi.line(found)
-        or numa_pairs.line(found)
-        or latencies.line(found, expected_of)
-        or size_curves.line(found)
-        or peers.line(found, expected_of)
-        or many_gpus.line(found, node.node, expected_of)
-        or next((told.reason for told in check.verdict.findings if asked and told.subject == asked.answer), None)
-    )
-    if said:
-        return said
-    streams = [f for f in found if f.cell is not None and all(flow.kind == "stream" for flow in f.cell.flows)]
-    if hosts:
-        return _host_device(hosts)
-    on_gpus = gpu_memory.line(found, expected_of)
-    if streams:
-        return _host_memory(streams) + (f"; {on_gpus}" if on_gpus else "")
-    if on_gpus:
-        return on_gpus
-    if found:
-        shares = [f.share for f in found if f.share is not None]
-        worst = f", the worst at {min(shares) * 100:.0f} % of its reference" if shares else ""
-        return plural(len(found), "figure") + worst
+    asked = question.find(check.name)
+    said = next((told.reason for told in check.verdict.findings if asked and told.subject == asked.answer), None)
+    if words := said or in_a_line(figures(check, ""), asked.key if asked else ""):
+        return words
     if asked is not None and not asked.has_figures:
         return _parts(check, node)
     told = sorted(check.verdict.findings, key=lambda f: ORDER.index(f.verdict))
     why = nothing(gaps(check, "")) or next((f.reason for f in told if f.verdict != "PASS"), None)
     return "no figure" + (f": {why}" if why else "")
-
-
-def _hosts_and_pairs(hosts: list[Figure], found: list[Figure]) -> str | None:
-    """Both in one line; None where there is nothing of one, or more than both."""
-    rest = [f for f in found if not f.is_ratio and load_place(f.cell) is None]
-    pairs = peers.line(rest, expected_of) if hosts and rest else None
-    again = sum(f.remeasured for f in found)
-    doubted = f"; {plural(again, 'figure')} measured again alone" if again else ""
-    return f"{_host_device(hosts)}; {pairs}{doubted}" if pairs else None
-
-
-def _host_device(copies: list[Figure]) -> str:
-    places = [(load_place(f.cell), f) for f in copies if f.flow is None]
-    gpus = sorted({p[1] for p, _ in places if p})
-    numa = sorted({p[2] for p, _ in places if p})
-    groups = []
-    classes = _present(f.path_class for _, f in places)
-    best = BestCase([f for p, f in places if p and f.value is not None])
-    for path_class in classes:
-        words = []
-        for load, label in _LOADS:
-            mine = [f for p, f in places if p and p[0] == load and f.path_class == path_class and f.value is not None]
-            if mine:
-                words.append(f"{label} {best.span(mine)}")
-        groups.append((f"{class_words(path_class)} " if len(classes) > 1 else "") + ", ".join(words))
-    lone = [f for p, f in places if p and p[0] != "both"]
-    only = f"{class_words(classes[0])}; " if len(classes) == 1 else ""
-    return f"{_names('g', gpus)} × {_names('n', numa)}: {'; '.join(groups)} GB/s ({only}{best.then(expected_of(lone))})"
-
-
-def _host_memory(streams: list[Figure]) -> str:
-    by_all = [f for f in streams if f.cell and all(flow.cores is None for flow in f.cell.flows)]
-    kernels = _present((f.cell.flows[0].direction for f in by_all if f.cell), ("triad", "copy", "scale", "add"))[:1]
-    said = [_by_all_cores(kernel, by_all) for kernel in kernels]
-    for share, words in (("one", "by one core"), ("half", "by half of the cores"), ("butone", "by all cores but one")):
-        mine = [f for f in streams if f.cell and f.cell.lone and f.cell.flows[0].cores == share]
-        said += [f"{words} {_with_part_of_peak(mine)}"] if mine else []
-    return "; ".join(said) or "no figures"
-
-
-def _by_all_cores(kernel: str, streams: list[Figure]) -> str:
-    parts = []
-    mine = [f for f in streams if f.cell and f.cell.flows[0].direction == kernel]
-    for path_class in _present(f.path_class for f in mine if f.cell and f.cell.lone):
-        alone = [f for f in mine if f.cell and f.cell.lone and f.path_class == path_class]
-        parts.append(f"{class_words(path_class)} {_with_part_of_peak(alone)}")
-    together = [f for f in mine if f.is_total and f.value is not None]
-    if together:
-        parts.append(f"all NUMA nodes at once {_with_part_of_peak(together)}")
-    expected = expected_of([f for f in mine if f.cell and f.cell.lone])
-    totals = [f for f in mine if f.is_total and f.reference]
-    if totals and expected == NO_REFERENCE:
-        expected = f"all at once {expected_of(totals)}; the others {NO_REFERENCE}"
-    return f"STREAM {kernel}: {', '.join(parts)} ({expected})"
-
-
-def _with_part_of_peak(found: list[Figure]) -> str:
-    """``214–219 GB/s``, and where each one's peak is known ``214–219 GB/s, 70–71 % of the peak``."""
-    figures = [figure for figure in found if figure.value is not None]
-    parts = [100 * figure.part_of_peak for figure in figures if figure.part_of_peak is not None]
-    words = (
-        f"{span(figure.value for figure in figures if figure.value is not None)} GB/s {best_case_of(figures)}".rstrip()
-    )
-    if not parts or len(parts) < len(figures):
-        return words
-    least, most = f"{min(parts):.0f}", f"{max(parts):.0f}"
-    return f"{words}, {least if least == most else f'{least}–{most}'} % of the peak"
 
 
 def _parts(check: CheckRecord, node: NodeRun) -> str:
@@ -192,12 +83,6 @@ def _present(words: Iterable[str], order: tuple[str, ...] = _CLASS_ORDER) -> lis
     """The words that occur, in a given order, others after them as they come."""
     seen = list(dict.fromkeys(words))
     return [w for w in order if w in seen] + [w for w in seen if w not in order]
-
-
-def _names(letter: str, numbers: list[int]) -> str:
-    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
-        return f"{letter}{numbers[0]}–{letter}{numbers[-1]}"
-    return ",".join(f"{letter}{n}" for n in numbers)
 
 
 def reasons(run: RunDirectory, answers: Mapping[str, Answer] | None = None) -> list[ReasonGroup]:

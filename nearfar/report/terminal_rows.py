@@ -6,91 +6,27 @@ different kinds never shares a range.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar.base import NOT_JUDGED, ORDER, columns, printable, shown_verdict
-from nearfar.cells import Cell
-from nearfar.measurement import RATIO
-from nearfar.report.figures import Figure, best_case_of, class_words, figures, span, unit_words
+from nearfar.base import ORDER, columns, printable, shown_verdict
+from nearfar.report.figures import FigureKind, figure_kinds, figures
 from nearfar.verdict import CheckRecord, NodeRun
 
 from .headline import check_line, short_name
 
-#: Cells that are named in a row of figures that did not pass.
-_NAMED = 2
 _LEAST_WIDTH = 16
-_WAYS = {
-    "h2d": "H2D", "d2h": "D2H", "both.total": "both", "write.staged": "staged", "d2d": "copy",
-}  # fmt: skip
-_DERIVED = {
-    "latency_copy": "tiny copy", "latency_chase": "load", "latency_launch": "launch", "over_near": "over near",
-    "half_bandwidth": "size of half the rate", "tail_p99": "99th percentile", "tail_worst": "slowest over its median",
-}  # fmt: skip
-#: The class that all host paths of a node have, which says nothing more.
-_ONLY_CLASS = "sole"
-_ENDS = re.compile(r"[cgn]\d+_[cgn]\d+")
 HEADING = ("verdict", "question", "figure", "measured", "reference", "share")
 
-
-@dataclass(frozen=True)
-class LikeFigures:
-    """Figures of one kind and verdict."""
-
-    figures: tuple[Figure, ...]
-
-    @property
-    def first(self) -> Figure:
-        """Any of them stands for what they are."""
-        return self.figures[0]
-
-    @property
-    def passes(self) -> bool:
-        """Whether nothing is to be said against them."""
-        return self.first.shown not in ("FAIL", "INDETERMINATE", "DEGRADED")
-
-    @property
-    def shares(self) -> list[float]:
-        """The values over their references', inputs of a model left out."""
-        return [f.share for f in self.figures if f.share is not None and f.basis not in ("input", "assumed")]
-
-    @property
-    def cells(self) -> tuple[str, str, str, str]:
-        """Figure, measured, reference and share, as they stand in the table."""
-        first, unit = self.first, unit_words(self.first.unit)
-        named = [f.pretty for f in self.figures if f.cell is not None] if not self.passes else []
-        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-        label = f"{_kind_words(first)}{': ' if named else ''}{', '.join(named[:_NAMED])}{more}"
-        measured = span((f.value for f in self.figures if f.value is not None), first.unit)
-        best = best_case_of(self.figures)
-        expected = [f.expected for f in self.figures if f.expected is not None]
-        shares = sorted(self.shares)
-        low, high = (f"{100 * shares[0]:.0f}", f"{100 * shares[-1]:.0f}") if shares else ("", "")
-        share = f"{low if low == high else f'{low}–{high}'} %" if shares else "input" if expected else ""
-        return (
-            label,
-            " ".join(filter(None, [measured, unit, best])),
-            span(expected, first.unit) if expected else "none",
-            share,
-        )
-
-
 #: A check of a node, and its rows.
-CheckRows = tuple[NodeRun, CheckRecord, list[LikeFigures]]
+CheckRows = tuple[NodeRun, CheckRecord, list[FigureKind]]
 
 
-def check_rows(check: CheckRecord) -> list[LikeFigures]:
+def check_rows(check: CheckRecord) -> list[FigureKind]:
     """The figures of a check by kind: those that did not pass first, then by the smallest share; none where no figure has a
-    reference. Parts of a total, and figures that explain others, stand for nothing here."""
-    kinds: dict[tuple[object, ...], list[Figure]] = {}
-    for figure in figures(check, ""):
-        part = figure.flow is not None and figure.cell is not None and not figure.cell.lone
-        if figure.value is None or figure.explains or (part and figure.shown in ("PASS", "MODELLED", NOT_JUDGED)):
-            continue
-        kinds.setdefault((_kind_words(figure), figure.unit, figure.shown), []).append(figure)
-    rows = [LikeFigures(tuple(found)) for found in kinds.values()]
+    reference."""
+    rows = figure_kinds(figures(check, ""))
     if not any(f.reference for row in rows for f in row.figures):
         return []
     places = {id(row): place for place, row in enumerate(rows)}
@@ -103,47 +39,13 @@ def _rank(word: str) -> int:
     return ORDER.index(word) if word in ORDER[: ORDER.index("PASS")] else ORDER.index("PASS")
 
 
-def _importance(row: LikeFigures) -> tuple[int, bool, bool, bool, float]:
+def _importance(row: FigureKind) -> tuple[int, bool, bool, bool, float]:
     """What did not pass; what has a reference, and is no input of the model; rates and times before what is made of them; then the
     farthest from its reference: the least share of a rate, the greatest of a time."""
     times = row.first.unit in ("us", "ms", "s")
     worst = min((1 / share if times else share for share in row.shares if share), default=1.0)
     made = bool(row.first.derived) and not times
     return _rank(row.first.verdict), not any(f.reference for f in row.figures), not row.shares, made, worst
-
-
-def _kind_words(figure: Figure) -> str:
-    """``near H2D``, ``NV18 both``, ``H2D at once, 4 GPUs``, ``NV18 tiny copy``."""
-    cell = figure.cell
-    klass = "" if figure.path_class == _ONLY_CLASS else class_words(figure.path_class)
-    if cell is None:
-        asked = " ".join(part for part in figure.question.split(".") if not _ENDS.fullmatch(part))
-        return f"{klass} {asked.replace('_', ' ')}{' ratio' if figure.quantity == RATIO else ''}".strip()
-    question = _WAYS.get(figure.question, figure.question)
-    pattern, _, what = figure.question.partition(".")
-    part = figure.flow is not None and not cell.lone
-    if pattern == "all":
-        question = f"STREAM {cell.flows[0].direction}, all at once"
-    elif figure.quantity == "stream":
-        question = f"STREAM {figure.question}"
-    elif part:
-        question = f"{_WAYS.get(what, what)} of {pattern}"
-    elif what == "total" and pattern != "both":
-        question = f"{_pattern_words(pattern, cell)}, {len(cell.gpus)} GPUs"
-    question = re.sub(r"[._]", " ", question)
-    question = re.sub(r"^(h2d|d2h)\b", lambda way: way[0].upper(), question)
-    if figure.derived:
-        done = _DERIVED.get(figure.derived, figure.derived.replace("_", " "))
-        question = done if figure.derived.startswith("latency_") else f"{question} {done}"
-    return f"{klass} {question}".strip()
-
-
-def _pattern_words(pattern: str, cell: Cell) -> str:
-    """``H2D``, ``both``, ``all to one`` of flows of several GPUs at once."""
-    if pattern != "together":
-        return pattern.replace("_", " ")
-    ways = {flow.direction for flow in cell.flows}
-    return _WAYS.get(ways.pop(), pattern) if len(ways) == 1 else "both"
 
 
 @dataclass(frozen=True)

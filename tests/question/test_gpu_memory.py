@@ -12,8 +12,7 @@ from nearfar.cells import parse
 from nearfar.measurement import Document
 from nearfar.question import synthetic_documents
 from nearfar.question.question import of_cell
-from nearfar.report.figures import figures
-from nearfar.report.sections import gpu_memory
+from nearfar.report.figures import figures, in_a_line
 from nearfar.topology import Gpu, Node, NumaNode, Package
 from nearfar.verdict import CaseInfo, references
 from tests.conftest import CHECKOUT
@@ -145,6 +144,7 @@ def test_a_check_of_gpu_memory_says_its_rates_in_a_line() -> None:
     subject = CaseInfo("gpu_memory_check", "s", "gpu", "system", "cn01", "2026-11-22T09:00:00Z")
     judged = verdict.judge(document, {}, subject=subject, metrics=measurement.metrics(document, node))
     found = figures(SimpleNamespace(verdict=judged), "")  # type: ignore[arg-type]
-    line = gpu_memory.line(found, lambda own: f"{len(own)} judged")
-    assert line is not None and line.startswith("GPUs' own memory: triad ") and line.endswith("(2 judged)")
-    assert "all GPUs at once" in line
+    line = in_a_line(found)
+    assert line is not None and line.startswith(
+        "? within the GPU STREAM triad 4400–4420, "
+    )

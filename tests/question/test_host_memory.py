@@ -98,11 +98,11 @@ def test_more_than_the_dimms_carry_was_not_measured() -> None:
 def test_the_terminal_says_it() -> None:
     lone = {cell: rate for cell, rate in RATES.items() if cell != "c1:n0/triad"}
     line = line_of(node_with(300.0, 320.0), lone)
-    assert (
-        "240.0–250.0 GB/s, 78–80 % of the peak" in line
-        and "all NUMA nodes at once 480.0 GB/s, 77 % of the peak" in line
-    )
-    assert line.endswith("; by one core 15.0 GB/s, 5 % of the peak")
+    for words in (
+        "STREAM triad 240.0–250.0 GB/s, 78–80 % of the peak", "all at once 480.0 GB/s, 77 % of the peak",
+        "STREAM triad one 15.0 GB/s, 5 % of the peak",
+    ):  # fmt: skip
+        assert words in line
     assert "peak" not in line_of(node_with(None, None), lone)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from nearfar import report
 from nearfar.report.charts import densities
-from nearfar.report.sections import kernel_part, kernels
+from nearfar.report.sections import kernel_part
 from tests.data.runs import kernels_by_hand
 from tests.report.test_report import Page
 from tests.support import kernel_documents as made
@@ -39,11 +39,6 @@ def test_a_node_with_one_numa_node_has_figures_and_says_that_there_is_no_second_
     part = kernel_part(found.raw)
     assert [table.title for table in part.tables] == ["Kernels with their transfers"] and not part.chart
     assert "one NUMA node: there is no second path class" in part.note
-    assert kernels.line(found.raw) == "sgemm 0.69, dgemm 0.34 TFLOP/s"
-    alone = made.raw(
-        made.node_type("h200-x1-vm"), made.results_of(made.node_type("h200-x1-vm"), "g0.n0", "scan", "paper")
-    )
-    assert kernels.line(alone) == "1 kernel, no second path class"
 
 
 def test_what_is_more_than_the_link_stands_beside_the_figure() -> None:
@@ -60,13 +55,6 @@ def test_what_is_more_than_the_link_stands_beside_the_figure() -> None:
         and total.startswith("+")
         and overlapped.endswith(")")
     )
-
-
-def test_the_most_and_the_least_penalty_in_one_line() -> None:
-    told = kernels.line(kernels_by_hand.document("kernel_penalty_check").raw)
-    assert told is not None and told.startswith("penalties from +") and told.index("gemm") < told.index("scan")
-    assert kernels.line(kernels_by_hand.document("gemm_check").raw) == "sgemm 0.69, dgemm 0.34 TFLOP/s"
-    assert kernels.line({"results": []}) is None and kernels.line({}) is None and not kernel_part({})
 
 
 def test_a_chart_without_densities_is_none() -> None:

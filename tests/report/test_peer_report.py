@@ -68,8 +68,8 @@ def test_four_gpus_of_a_virtual_machine(pages: dict[str, Page], runs: dict[str, 
     assert any("the slowest has 0.05 of 1/4" in place for place in page.places)
     said = report.summary(runs["virtual_machine"].parent, colour=False, every=True)
     assert re.search(r"DEGRADED +NV18 one to all, 4 GPUs: [^ ]+ [^G]* +310\.2 GB/s +397\.0 +78 %", said)
-    assert re.search(r"not judged +saturation +4 GPUs at once: .* in total \(not judged: no reference\)", said)
-    assert "up to 4 tasks a GPU: the slowest has 0.05 of its fair share" in said
+    assert re.search(r"not judged +saturation +H2D, 4 GPUs 196\.8, .* GB/s.*; not judged: no reference", said)
+    assert re.search(r"4 tasks a GPU: task over its fair share 0\.05", said)
 
 
 def test_two_packages(pages: dict[str, Page]) -> None:

@@ -331,7 +331,7 @@ def test_a_figure_without_a_reference_is_not_green(tmp_path: Path) -> None:
     assert "not judged  host_device" in said and not any("0 figures judged" in line for line in said), said
     assert json.loads((folder / "report.json").read_text())["figures"] == {"judged": 0, "unjudged": 5, "unlimited": 0}
     (case,) = (case for case in junit(folder).iter("testcase") if case.get("name") == "host_device_check")
-    assert "not judged: g0 × n0: " in str(case.find("skipped").get("message"))  # type: ignore[union-attr]
+    assert "not judged: H2D 55.6, D2H 55.4" in str(case.find("skipped").get("message"))  # type: ignore[union-attr]
     (check,) = (c for c in json.loads((folder / "report.json").read_text())["nodes"][0]["checks"] if c["metrics"])
     assert {check["verdict"], check["shown"], *(m["verdict"] for m in check["metrics"])} == {"not judged"}
 

@@ -47,10 +47,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Text:
-    """Sentences, each a paragraph. ``kind``: CSS classes (``muted``, ``answer``)."""
+    """Sentences, each a paragraph. ``kind``: CSS classes (``muted``, ``answer``); ``plain``: as they are, where a page would set a capital
+    and a full stop."""
 
     sentences: tuple[str, ...]
     kind: str = ""
+    plain: bool = False
     page_only: bool = False
 
 

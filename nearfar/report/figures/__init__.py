@@ -1,6 +1,6 @@
 """A check's figures as pages and terminals show them: with words, signs, bounds and how much of a run was judged.
 
-Needs: base, topology, cells, question, verdict, verdict.thresholds.
+Needs: base, topology, cells, measurement, question, verdict, verdict.thresholds.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from . import coverage, wording
 from .alike_rows import FigureRow, figure_rows
 from .check_figures import Figure, figures, parsed, shown_together, slug, worst_first
-from .expected import NO_REFERENCE, BestCase, best_case_of, expected_of
+from .kinds import FigureKind, figure_kinds, in_a_line
 from .wording import (
     SIGNS,
     class_words,

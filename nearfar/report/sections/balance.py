@@ -56,29 +56,6 @@ def balances(document: Mapping[str, Any]) -> list[Balance]:
     ]  # fmt: skip
 
 
-def line(document: Mapping[str, Any]) -> str | None:
-    """Load balance by binding, and the speed-up, in one line; None where none was measured."""
-    known = load_balance.results(document)
-    parts = [
-        f"{word} {_percent(known[word, 'load_balance'])} balanced, {_percent(known[word, 'parallel_efficiency'])} efficient"
-        for word in load_balance.BINDINGS
-        if (word, "load_balance") in known
-    ]
-    if not parts:
-        return None
-    parts += [
-        f"gpu {_median(part):.2f} times as fast as {part['flow']}"
-        for part in known.get(("gpu", "speedup"), {}).get("flows", [])
-    ]
-    count = len(next(result for (_, what), result in known.items() if what == "useful")["flows"])
-    in_host = (
-        " in host memory"
-        if any(str(r["quantity"]).startswith(load_balance.FAMILIES[1]) for r in known.values())
-        else ""
-    )
-    return f"{count} ranks{in_host}: {'; '.join(parts)}"
-
-
 def _median(part: dict[str, Any]) -> float:
     return float(part["rate"]["median"])
 

@@ -40,27 +40,6 @@ def contention_tables(document: Mapping[str, Any]) -> list[TextTable]:
     return [table for table in tables if table is not None]
 
 
-def line(document: Mapping[str, Any]) -> str | None:
-    """The largest penalties in one line; None where there are none."""
-    worst: dict[str, tuple[float, ContentionSubject]] = {}
-    alone = []
-    for about, result in contention.results(document):
-        quantity = str(result["quantity"])
-        if "penalty" in result:
-            what = "MPI's latency" if quantity == contention.MPI_LATENCY else "MPI's bandwidth"
-            what = "the tasks' bandwidth" if quantity in contention.MOVED else what
-            worst[what] = max(worst.get(what, (float("-inf"), about)), (_median(result["penalty"]), about), key=_first)
-        elif quantity in contention.ALONE:
-            alone.append(f"{about.traffic} {_amount(result['total'])}")
-    if worst:
-        return "largest penalties: " + ", ".join(f"{what} {percent(value)}" for what, (value, _) in worst.items())
-    return f"MPI alone: {', '.join(alone)}" if alone else None
-
-
-def _first(pair: tuple[float, ContentionSubject]) -> float:
-    return pair[0]
-
-
 def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> TextTable | None:
     rows = []
     for about, both in sides.items():

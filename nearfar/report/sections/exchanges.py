@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Exchange, bisection, exchange_of
 from nearfar.report.charts import FIGURE, CellGaps, Place
-from nearfar.report.figures import BestCase, Figure, class_words, number, parsed, shown_together, span
+from nearfar.report.figures import Figure, class_words, number, parsed, shown_together, span
 from nearfar.topology import Node
 
 from .many_gpus import Ramp, RampRow, StepCell, alone_together, flows_of, nothing
@@ -30,35 +30,6 @@ def exchange_tables(figures: list[Figure], document: Mapping[str, Any], why: Cel
         _table("Disjoint pairs at once", ("All at once",), _pairs(known, steps, node)),
     ]
     return [table for table in made if table.rows]
-
-
-def told(figures: Iterable[Figure]) -> list[Figure]:
-    """The totals that the line speaks of."""
-    return [figure for found in _totals(figures).values() for figure in found]
-
-
-def line(figures: Iterable[Figure], best: BestCase) -> str:
-    """The totals of one to all and all to one, and of all pairs at once, in a few words; empty where there are none. ``best`` is that
-    of the whole line that this becomes a part of."""
-    return ", ".join(f"{words} {best.span(found)}" for words, found in _totals(figures).items())
-
-
-def _totals(figures: Iterable[Figure]) -> dict[str, list[Figure]]:
-    totals: dict[str, list[Figure]] = {}
-    most = 0
-    for figure in figures:
-        exchange = exchange_of(figure.cell) if figure.cell is not None and figure.is_total else None
-        if exchange is None or figure.value is None or figure.is_ratio or exchange.pattern == ONE_WAY:
-            continue
-        if exchange.pattern in _WORDS:
-            totals.setdefault(_WORDS[exchange.pattern], []).append(figure)
-        elif len(exchange.pairs) >= most:
-            # The rounds with most pairs speak for all.
-            words = f"{len(exchange.pairs)} pairs at once"
-            totals = {w: v for w, v in totals.items() if not w.endswith("pairs at once") or w == words}
-            most = len(exchange.pairs)
-            totals.setdefault(words, []).append(figure)
-    return totals
 
 
 def _table(title: str, columns: tuple[str, ...], rows: list[RampRow]) -> Ramp:

@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from nearfar import cells
 from nearfar.report.charts import CellGaps, Matrix, Place, grid, with_sum
-from nearfar.report.figures import BestCase, Figure
-from nearfar.topology import LOCAL_CLASS
-
-
-def line(found: list[Figure], expected: Callable[[list[Figure]], str]) -> str | None:
-    """Triad where there is any, else each kernel; None for checks without kernels of GPUs."""
-    kernels = [f for f in found if f.cell is not None and all(flow.kind == "gpu_stream" for flow in f.cell.flows)]
-    if not kernels:
-        return None
-    own = [f for f in kernels if f.cell and f.cell.lone and f.path_class == LOCAL_CLASS]
-    rates: dict[str, list[Figure]] = {}
-    for figure in own:
-        if figure.cell is not None and figure.value is not None:
-            rates.setdefault(figure.cell.flows[0].direction, []).append(figure)
-    shown = {"triad": rates["triad"]} if "triad" in rates else rates
-    together = [f for f in kernels if f.is_total and f.value is not None]
-    best = BestCase([*(figure for mine in shown.values() for figure in mine), *together])
-    parts = [f"{kernel} {best.span(mine)}" for kernel, mine in shown.items()]
-    parts += [f"all GPUs at once {best.span(together)}"] if together else []
-    return f"GPUs' own memory: {', '.join(parts) or 'no figure'} GB/s ({best.then(expected(own))})"
-
+from nearfar.report.figures import Figure
 
 #: The columns of the map.
 _KERNELS = (*cells.KERNELS, *cells.GPU_KERNELS)

@@ -14,7 +14,7 @@ from nearfar import kernels
 from nearfar.kernels import KernelPenalty, KernelRun, SustainedRun
 from nearfar.measurement import Document, Rate, from_raw
 from nearfar.report.charts import densities
-from nearfar.report.figures import class_words, number, percent, plural, unit_words
+from nearfar.report.figures import class_words, number, percent, unit_words
 
 from .tables import TextTable
 
@@ -51,40 +51,6 @@ def kernel_part(document: Mapping[str, Any]) -> KernelPart:
     classes = list(dict.fromkeys(each.path_class for each in found))
     marks = tuple(f"{mark} {class_words(each)}" for mark, each in zip("●■◆", classes))
     return KernelPart(tuple(tables), _chart(found, classes), marks, _note(whole))
-
-
-def line(document: Mapping[str, Any]) -> str | None:
-    """The greatest and the least penalty, or the rates of matrix products, in one line; None for other documents."""
-    whole = _read(document)
-    if whole is None:
-        return None
-    if loaded := kernels.sustained.runs(whole):
-        seconds = max(len(run.seconds) for run in loaded)
-        return f"{loaded[0].kernel} {_range([run.rate.value / 1e3 for run in loaded])} TFLOP/s for {seconds} s"
-    runs = kernels.runs(whole)
-    found = [each for each in kernels.penalties.of_document(whole, whole.node) if each.what == "total"]
-    if found:
-        most, least = max(found, key=lambda each: each.value), min(found, key=lambda each: each.value)
-        return f"penalties from {percent(least.value)} ({_of(least)}) to {percent(most.value)} ({_of(most)})"
-    told = []
-    for kernel in kernels.GEMM:
-        rates = [rate for run in runs if run.kernel == kernel and (rate := run.rate("rate")) is not None]
-        if rates:
-            told.append(f"{kernel} {_range([rate.value / 1e3 for rate in rates])}")
-    return (
-        f"{', '.join(told)} TFLOP/s"
-        if told
-        else f"{plural(len({run.kernel for run in runs}), 'kernel')}, no second path class"
-    )
-
-
-def _range(values: Sequence[float]) -> str:
-    least, most = number(min(values)), number(max(values))
-    return least if least == most else f"{least}–{most}"
-
-
-def _of(each: KernelPenalty) -> str:
-    return f"{each.other.kernel}, {each.other.about}"
 
 
 def _read(document: Mapping[str, Any]) -> Document | None:

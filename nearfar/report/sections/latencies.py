@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from nearfar.report.charts import CellGaps, Matrix, host_map
-from nearfar.report.figures import Figure, span
+from nearfar.report.figures import Figure
 
-from .peers import pair_map, pair_of
+from .peers import pair_map
 
 _TITLES = {
     "latency_copy": "Tiny copy, from its enqueueing to its completion",
@@ -27,19 +25,3 @@ def latency_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus
                 pair_map(mine, why, gpus, "write", f"{title}: GPU to GPU") if what != "latency_launch" else None
             )
     return [matrix for matrix in found if matrix is not None]
-
-
-def line(figures: list[Figure], expected: Callable[[list[Figure]], str]) -> str | None:
-    """Ranges in one line, with what is ``expected`` of those that have a reference; None where no latency was measured."""
-    words = {"latency_copy": "tiny copy", "latency_chase": "load", "latency_launch": "launch"}
-    parts = []
-    for what, label in words.items():
-        for pairs in (False, True):
-            mine = [f for f in figures if f.derived == what and (pair_of(f.cell) is not None) == pairs]
-            values = [f.value for f in mine if f.value is not None]
-            if values and not (pairs and what == "latency_launch"):
-                known = any(f.reference for f in mine)
-                parts.append(
-                    f"{label} {span(values)}{' between GPUs' if pairs else ''}{f' ({expected(mine)})' if known else ''}"
-                )
-    return f"{', '.join(parts)} µs" if parts else None

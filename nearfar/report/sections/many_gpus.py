@@ -6,7 +6,7 @@ the document.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from markupsafe import Markup
 from nearfar import cells
 from nearfar.cells import WAYS, Cell, Load, load_of
 from nearfar.report.charts import FIGURE, CellGaps, Place, curves
-from nearfar.report.figures import BestCase, Figure, best_case_of, number, parsed, plural, shown_together, span
+from nearfar.report.figures import Figure, number, parsed, plural, shown_together, span
 from nearfar.topology import Node
 
 _TITLES = {
@@ -105,33 +105,6 @@ def ramps(figures: list[Figure], document: Mapping[str, Any], why: CellGaps, nod
     several = len({gpu.package for gpu in node.gpus}) > 1
     made = (_saturation(name, list(steps.values()), node, several) for name in _TITLES)
     return [ramp for ramp in made if ramp is not None]
-
-
-def line(figures: list[Figure], node: Node | None, expected: Callable[[list[Figure]], str]) -> str | None:
-    """The widest cells, or the most tasks, in one line; None where there are neither."""
-    if node is None:
-        return None
-    loads = [(f, load) for f in figures if f.cell is not None and (load := load_of(node, f.cell)) is not None]
-    shared = [f for f, _ in loads if f.derived == "task_over_fair" and f.value is not None]
-    if shared:
-        most = max(load.tasks for _, load in loads)
-        least, known = min(f.value for f in shared if f.value is not None), best_case_of(shared)
-        return (
-            f"up to {most} tasks a GPU: the slowest has {number(least, '1')} of its fair share{known and f' ({known})'}"
-        )
-    totals = [(f, load) for f, load in loads if not f.is_ratio and f.flow is None and load.ramp == "spread"]
-    most = max((len(load.gpus) for _, load in totals), default=0)
-    widest = [(f, load) for f, load in totals if len(load.gpus) == most and load.tasks == 1]
-    if most < 2 or not widest:
-        return None
-    words = {"h2d": "H2D", "d2h": "D2H", "both": "both"}
-    best = BestCase([f for f, _ in widest])
-    rates = ", ".join(f"{words[load.ways]} {best.span([f])}" for f, load in widest)
-    said = best.then(expected([f for f, _ in widest]))
-    fewer = [f for f, load in totals if len(load.gpus) < most and f.reference]
-    if fewer and not any(f.reference for f, _ in widest):
-        said = f"{said}; fewer at once {expected(fewer)}"
-    return f"{plural(most, 'GPU')} at once: {rates} GB/s in total ({said})"
 
 
 def _saturation(name: str, steps: list[LoadStep], node: Node, several: bool) -> Ramp | None:

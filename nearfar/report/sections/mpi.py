@@ -13,7 +13,7 @@ from nearfar.base import NearfarError
 from nearfar.measurement import RATIO
 from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN, MpiCase, mpi_figures, parse
 from nearfar.report.charts import log_curves
-from nearfar.report.figures import Figure, class_words, number, unit_words
+from nearfar.report.figures import Figure, class_words
 
 _PLACEMENTS = (*WITHIN, *BESIDE)
 _BUFFERS = {"H": "host", "D": "device"}
@@ -101,34 +101,6 @@ def _curve(
         for s in subjects
     ]  # fmt: skip
     return log_curves.draw(series, unit, f"{_title(cases[subjects[0]], quantity)} over the size of a message")
-
-
-def line(figures: list[Figure]) -> str | None:
-    """Small latencies and largest rates by placement, in one line; None where nothing of MPI was measured."""
-    cases = {f.subject: case for f in figures if (case := _case(f.subject)) is not None}
-    mine = [f for f in figures if f.subject in cases and f.quantity != RATIO]
-    if not mine:
-        return None
-    parts = []
-    for benchmark, words, label, unit in (
-        ("osu_latency", "latency", "8B", "us"), ("osu_bw", "bandwidth", "peak", "GB/s"),
-    ):  # fmt: skip
-        for host in (True, False):
-            told = []
-            for placement in _PLACEMENTS:
-                values = [
-                    f.value for f in mine
-                    if f.value is not None and _label(f) == label and cases[f.subject].benchmark == benchmark
-                    and cases[f.subject].placement == placement and cases[f.subject].on_devices != host and not cases[f.subject].nic
-                ]  # fmt: skip
-                if values:
-                    best = min(values) if unit == "us" else max(values)
-                    told.append(f"{class_words(placement)} {number(best, unit)}")
-            if told:
-                what = f"{words} of 8 B" if label == "8B" else words
-                parts.append(f"{what}{'' if host else ', device buffers'}: {', '.join(told)} {unit_words(unit)}")
-    judged = "" if any(f.reference for f in mine) else " (not judged: no reference)"
-    return "; ".join(parts or [f"{len(mine)} figures"]) + judged
 
 
 def _title(case: MpiCase, quantity: str) -> str:

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from nearfar.binding import RELATIONS
 from nearfar.measurement import RATIO
 from nearfar.mpi import numa_pairs
-from nearfar.report.figures import Figure, class_words, number, unit_words
+from nearfar.report.figures import Figure, class_words
 
 from .mpi import MpiPlace, MpiRow, MpiTable
 
@@ -40,26 +40,6 @@ def _table(unit: str, mine: list[Figure], over: dict[str, Figure]) -> MpiTable:
         rows.append(MpiRow(class_words(first.path_class), pair.replace("-", " ↔ "), places))
     rows.sort(key=lambda row: [class_words(each) for each in _PLACEMENTS].index(row.label))
     return MpiTable(_TITLES[unit], unit, columns, tuple(rows), Markup(""))
-
-
-def line(figures: list[Figure]) -> str | None:
-    """Small latencies and the streams' rates by placement, in one line; None where nothing of the kind was measured."""
-    parts = []
-    for traffic, words, unit in (("pingpong_8B", "latency of 8 B", "us"), ("stream_1MiB", "bandwidth", "GB/s")):
-        told = []
-        for placement in _PLACEMENTS:
-            values = [
-                f.value for f in figures
-                if f.value is not None and f.quantity != RATIO and f.path_class == placement
-                and (about := numa_pairs.subject(f.subject)) is not None and about.traffic == traffic
-            ]  # fmt: skip
-            if values:
-                best = min(values) if unit == "us" else max(values)
-                told.append(f"{class_words(placement)} {number(best, unit)}")
-        if told:
-            parts.append(f"{words}: {', '.join(told)} {unit_words(unit)}")
-    judged = "" if any(f.reference for f in figures) else " (not judged: no reference)"
-    return "; ".join(parts) + judged if parts else None
 
 
 def _size(figure: Figure) -> str:

@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 from nearfar import cells
 from nearfar.report.charts import MIRROR, SELF, CellGaps, Matrix, Place, grid
-from nearfar.report.figures import BestCase, Figure, class_words
-
-from . import exchanges
+from nearfar.report.figures import Figure
 
 #: What is asked of a pair, and the title of its map.
 KINDS = {
@@ -52,30 +50,6 @@ def staged_ratios(figures: list[Figure], why: CellGaps, gpus: list[int]) -> list
 
     found = pair_map(ratios, CellGaps(), gpus, "staged", "Staged ÷ direct", nothing)
     return [found] if found else []
-
-
-def line(figures: list[Figure], expected: Callable[[list[Figure]], str]) -> str | None:
-    """Rates of each path class, and of many pairs at once, in one line; None where not only these were measured."""
-    rates = [f for f in figures if not f.is_ratio]
-    places = [(place, f) for f in rates if (place := pair_of(f.cell)) is not None]
-    many = [f for f in rates if f.cell is not None and cells.exchange_of(f.cell) is not None]
-    if len(places) + len(many) < len(rates):
-        return None
-    totals = [(place[0], f) for place, f in places if f.flow is None and f.value is not None]
-    if not totals:
-        return None
-    groups = []
-    best = BestCase([*(f for _, f in totals), *exchanges.told(many)])
-    classes = list(dict.fromkeys(f.path_class for _, f in totals))
-    words = (("write", "write"), ("read", "read"), ("pair", "both"), ("staged", "staged"))
-    for path_class in classes:
-        mine = {
-            label: [f for kind, f in totals if kind == wanted and f.path_class == path_class] for wanted, label in words
-        }
-        groups.append(f"{class_words(path_class)} " + ", ".join(f"{k} {best.span(v)}" for k, v in mine.items() if v))
-    lone = [f for kind, f in totals if kind in ("write", "read")]
-    groups += filter(None, [exchanges.line(many, best)])
-    return f"{'; '.join(groups)} GB/s ({best.then(expected(lone))})"
 
 
 def pair_map(figures: list[Figure], why: CellGaps, gpus: list[int], kind: str, title: str,

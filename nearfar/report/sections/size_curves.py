@@ -63,16 +63,6 @@ def size_curves_of(figures: list[Figure], document: Mapping[str, Any]) -> list[S
     return made
 
 
-def line(found: list[Figure]) -> str | None:
-    """The largest rates and the sizes of half of them, in one line; None where no curve was measured."""
-    halves = [(f.cell, f.value) for f in found if f.derived == "half_bandwidth" and f.value and f.cell is not None]
-    if not halves:
-        return None
-    words = [f"{cell} {size(value)}" for cell, value in halves[:4]]
-    more = f" and {len(halves) - 4} more" if len(halves) > 4 else ""
-    return f"half of the largest rate at: {', '.join(words)}{more}"
-
-
 def _line(cell: Cell, points: tuple[tuple[int, float], ...], figures: list[Figure]) -> Line:
     mine = [f for f in figures if f.cell == cell]
     half = next((f for f in mine if f.derived == "half_bandwidth"), None)
