@@ -116,8 +116,8 @@ def in_a_line(found: Sequence[Figure], key: str = "") -> str | None:
         klass, question = kind_parts(kind.first)
         sign = "" if kind.passes else f"{SIGNS[kind.first.shown]} "
         named = question if klass == before[0] and kind.passes else f"{klass} {question}".strip()
-        unit = kind.measured.rpartition(" ")[2]
-        if words and unit == before[1]:
+        unit = unit_words(kind.first.unit) and kind.measured.rpartition(" ")[2]
+        if words and unit and unit == before[1]:
             words[-1] = words[-1].removesuffix(f" {unit}")
         words.append(f"{sign}{named} {kind.measured}")
         before = klass, "" if unit == "peak" else unit
@@ -164,7 +164,7 @@ def kind_parts(figure: Figure) -> tuple[str, str]:
     elif figure.quantity == "stream":
         question = f"STREAM {figure.question}"
     elif part:
-        question = f"{_WAYS.get(what, what)} of {pattern}"
+        question = _WAYS.get(what, what) + ("" if pattern == "together" else f" of {pattern}")
     elif what == "total" and pattern != "both":
         question = f"{_pattern_words(pattern, cell)}, {len(cell.gpus)} GPUs"
     question = re.sub(r"[._]", " ", question.removeprefix("together."))
