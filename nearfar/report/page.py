@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 import nearfar
-from nearfar.report.blocks import rendered
+from nearfar.report.blocks import anchors, rendered
 from nearfar.report.charts import Matrix, strips
 from nearfar.report.explanations import Explained
 from nearfar.report.figures import wording
-from nearfar.report.sections import balance, provenance
+from nearfar.report.sections import provenance
 from nearfar.verdict import RunDirectory
 
 from . import acceptance
@@ -30,7 +30,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     checks = [check for each in sections for check in each.checks]
     drawn = [check for check in checks if not check.nothing]
     placed = {anchor for check in drawn for matrix in [*check.matrices, *check.ratios] for anchor in _anchors(matrix)}
-    placed |= {anchor for check in drawn for ramp in check.ramps for anchor in ramp.anchors}
+    placed |= {anchor for check in drawn for anchor in anchors(check.blocks)}
     rows = {row.figure.anchor for check in checks for row in check.rows if not row.alike} | {
         anchor for check in checks for gap in check.gaps for _, anchor in gap.cells
     }
@@ -62,7 +62,6 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "signs": wording.SIGNS,
         "words": wording,
         "title": title,
-        "balance_parts": balance.PARTS,
         "missing_words": missing_words,
         "bullet": strips.bullet,
         "scatter": strips.scatter,

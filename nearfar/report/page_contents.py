@@ -10,44 +10,26 @@ from typing import Any
 
 from nearfar import question
 from nearfar.base import ORDER, Finding, shown_verdict
-from nearfar.report.charts import (
-    Matrix,
-    core_share_matrices,
-    evidence,
-    host_device_matrices,
-    load_place,
-    ratio_matrices,
-    stream_matrices,
-)
+from nearfar.report.blocks import Block
+from nearfar.report.charts import Matrix, evidence, load_place
 from nearfar.report.explanations import Explained
 from nearfar.report.figures import Figure, FigureRow, figure_rows, figures, parsed, wording
 from nearfar.report.node_drawing import Findings, LinkDirection, draw
 from nearfar.report.sections import (
-    Balance,
-    CapacityRow,
     Gap,
-    KernelPart,
-    MpiTable,
-    Published,
-    Ramp,
-    SizeCurves,
-    TextTable,
-    balances,
     beside,
-    contention_tables,
+    capacity_blocks,
+    check_blocks,
     exchange_tables,
+    fault_blocks,
+    findings_table,
     gaps,
-    kernel_part,
-    latency_matrices,
-    memory_matrices,
-    mpi_tables,
+    gpu_table,
+    maps,
     nothing,
-    numa_pair_tables,
-    peer_matrices,
     provenance,
     ramps,
-    size_curves_of,
-    staged_ratios,
+    ratio_maps,
     state_line,
     uplink_rates,
     used_capacities,
@@ -70,12 +52,7 @@ class CheckView:
     rows: list[FigureRow]
     matrices: list[Matrix]
     ratios: list[Matrix]
-    ramps: list[Ramp]
-    sweeps: list[SizeCurves]
-    mpi: list[MpiTable]
-    balances: list[Balance]
-    contention: list[TextTable]
-    kernels: KernelPart
+    blocks: list[Block]
     findings: list[tuple[str, Finding]]
     gaps: list[Gap]
     nothing: str | None
@@ -87,31 +64,30 @@ class CheckView:
 
 @dataclass(frozen=True)
 class Section:
-    """One node."""
+    """One node. ``before`` and ``after``: the blocks around those of its checks."""
 
     id: str
     run: NodeRun
     shown: str
     summary: str
     drawing: Any
-    devices: list[dict[str, Any]]
     checks: list[CheckView]
     explained: Explained
     has_lanes: bool
     state: str
     has_uplinks: bool
-    published: Published | None
-    used: list[CapacityRow]
+    before: list[Block]
+    after: list[Block]
 
     @property
     def first_map(self) -> str | None:
         """The first check with a map of figures: the maps' legend stands there."""
-        return next((c.name for c in self.checks if (c.matrices or c.ramps or c.sweeps) and not c.nothing), None)
+        return next((c.name for c in self.checks if (c.matrices or c.blocks) and not c.nothing), None)
 
 
 def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[str] = ()) -> Section:
     """One node of a run; ``number`` makes its anchors unique on the page; ``faults``: those that a modelled one was given."""
-    machine = node.node
+    machine, anchor = node.node, f"s{number}"
     hosts = [n.index for n in machine.host_numa_nodes] if machine else []
     gpus = [g.index for g in machine.gpus] if machine else []
     checks = [_check(number, node, check, hosts, gpus) for check in node.checks]
@@ -123,16 +99,21 @@ def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[s
             shown, uplinks=uplink_rates(machine, explained.capacities), blamed=dict.fromkeys(explained.blamed, mark)
         )
         drawing = draw(machine, shown, f"node-{number}")
+    # The answer itself stands once, at the top of the page: here is what it rests on.
+    before = fault_blocks(explained.faults, anchor)
+    after = [
+        *capacity_blocks(explained.capacities, anchor),
+        *findings_table([(check.title, *each) for check in checks for each in check.findings]),
+        *gpu_table(node),
+    ]
+    if node.modelled:
+        before = [*before, *beside(node.name, [(check.title, check.figures) for check in checks], anchor)]
+        after = [*used_capacities(node.name, everything, faults, anchor), *after]
     return Section(
-        id=f"s{number}", run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing,
-        devices=_devices(node), checks=checks, explained=explained, has_lanes=bool(shown.lanes),
-        state=state_line(node), has_uplinks=bool(shown.uplinks), published=_published(node, checks),
-        used=used_capacities(node.name, everything, faults) if node.modelled else [],
+        id=anchor, run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing, checks=checks,
+        explained=explained, has_lanes=bool(shown.lanes), state=state_line(node), has_uplinks=bool(shown.uplinks),
+        before=before, after=after,
     )  # fmt: skip
-
-
-def _published(node: NodeRun, checks: list[CheckView]) -> Published | None:
-    return beside(node.name, [(check.title, check.figures) for check in checks]) if node.modelled else None
 
 
 def _summary(node: NodeRun) -> str:
@@ -155,24 +136,16 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
     why = evidence(check.verdict, prefix)
     left_out = gaps(check, prefix)
     asked = question.find(check.name)
-    maps = asked is None or asked.maps
-    many = ramps(found, check.document, why, node.node) if found or maps else []
+    mapped = asked is None or asked.maps
+    many = ramps(found, check.document, why, node.node) if found or mapped else []
+    plain = mapped and not many and not any(figure.derived.startswith("latency_") for figure in found)
+    matrices = maps(found, why, hosts, gpus, plain)
     exchanged = exchange_tables(found, check.document, why, node.node)
-    times = latency_matrices(found, why, hosts, gpus)
-    plain = maps and not (many or times)
     return CheckView(
         name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled), line=check_line(check, node),
-        anchor=prefix, figures=found, rows=figure_rows(found),
-        matrices=times + (
-            host_device_matrices(found, why, hosts, gpus) + stream_matrices(found, why, hosts) + core_share_matrices(found, why)
-            + memory_matrices(found, why, gpus)
-            + peer_matrices(found, why, gpus)
-            if plain else []
-        ),
-        ratios=ratio_matrices(found, why, hosts, gpus) + staged_ratios(found, why, gpus) if plain else [], ramps=many + exchanged,
-        sweeps=size_curves_of(found, check.document), balances=balances(check.document),
-        mpi=mpi_tables(found, check.document) + numa_pair_tables(found),
-        contention=contention_tables(check.document), kernels=kernel_part(check.document),
+        anchor=prefix, figures=found, rows=figure_rows(found), matrices=matrices,
+        ratios=ratio_maps(found, why, hosts, gpus) if plain else [],
+        blocks=[*check_blocks(found, check.document), *many, *exchanged],
         findings=[
             (finding_anchor(prefix, i, f), f)
             for i, f in enumerate(check.verdict.findings if check.verdict else ())
@@ -231,21 +204,3 @@ def _worse(figure: Figure, other: Figure | None) -> bool:
         return True
     ranks = ORDER.index(figure.verdict), ORDER.index(other.verdict)
     return ranks[0] < ranks[1] or (ranks[0] == ranks[1] and (figure.value or 0) > (other.value or 0))
-
-
-def _devices(node: NodeRun) -> list[dict[str, Any]]:
-    if node.node is None:
-        return []
-    loads = {s.get("index"): s for check in node.checks for s in check.document.get("gpus_under_load", [])}
-    rows = []
-    for gpu in node.node.gpus:
-        load = loads.get(gpu.index) or {}
-        link = load.get("link") or {}
-        lanes = f", generation {gpu.nvlink_generation}" if gpu.nvlink_generation else ""
-        rows.append({
-            "gpu": gpu, "most": wording.link_words(gpu.link, most=True), "seen": bool(load),
-            "load": f"PCIe {link.get('gen')} ×{link.get('width')}" if link.get("gen") and gpu.link.kind == "pcie" else None,
-            "throttle": [str(reason) for reason in load.get("throttle") or []], "replays": load.get("replays"),
-            "nvlinks": f"{gpu.nvlinks} lanes{lanes}" if gpu.nvlinks else None,
-        })  # fmt: skip
-    return rows

@@ -8,7 +8,8 @@ import pytest
 
 from nearfar import kernels, measurement, question, verdict
 from nearfar.base import NOT_JUDGED
-from nearfar.report.sections import kernel_part
+from nearfar.report.blocks import Table, Text
+from nearfar.report.sections import check_blocks
 from nearfar.verdict import CaseInfo, references
 
 DOCUMENT = measurement.load(Path(__file__).parents[1] / "data/h200-x2-kernels/kernels.json")
@@ -55,6 +56,6 @@ def test_a_healthy_node_without_references_is_blamed_for_nothing(check: str) -> 
 
 
 def test_it_has_one_numa_node_and_no_second_class() -> None:
-    part = kernel_part(DOCUMENT.raw)
-    assert [table.title for table in part.tables] == ["Kernels with their transfers"] and not part.chart
-    assert len(part.tables[0].rows) == 48 and "no second path class" in part.note
+    times, note = check_blocks([], DOCUMENT.raw)
+    assert isinstance(times, Table) and len(times.rows) == 48
+    assert isinstance(note, Text) and "no second path class" in note.sentences[0]

@@ -16,6 +16,7 @@ from nearfar import report
 from nearfar.base.verdicts import NOT_JUDGED, Finding
 from nearfar.measurement.document import dump, from_raw
 from nearfar.mpi import load_balance
+from nearfar.report.blocks import Chart
 from nearfar.report.sections import balance
 from nearfar.verdict import case_files, verdict_file
 from nearfar.verdict.document_findings import CaseInfo
@@ -151,27 +152,20 @@ def test_the_programs_own_words_are_found_among_the_launchers() -> None:
     assert case_files.own_words("mpirun: command not found\n", "nearfar-kernels") is None
 
 
-def test_the_line_for_a_terminal() -> None:
-    assert balance.line(raw()) == (
-        "2 ranks: default 80 % balanced, 72 % efficient; gpu 80 % balanced, 72 % efficient; gpu 1.25 times as fast as default"
-    )
-    assert balance.line({}) is None
-    assert str(balance.line(raw(family="saxpy.host."))).startswith("2 ranks in host memory: ")
-
-
 def test_bars_of_all_bindings_have_one_scale() -> None:
-    default, gpu = balance.balances(raw(2.0))
+    default, gpu = (each for each in balance.balances(raw(2.0)) if isinstance(each, Chart))
     assert (default.title, gpu.title) == ("As launched", "Bound beside the GPUs")
     assert (
-        gpu.words == "load balance 80 %, communication efficiency 90 %, parallel efficiency 72 %, 8.00 ms an iteration"
+        gpu.caption
+        == "load balance 80 %, communication efficiency 90 %, parallel efficiency 72 %, 8.00 ms an iteration"
     )
-    assert gpu.places[1] == "rank 1: CPUs 4-7, memory of NUMA node 1"
+    assert gpu.notes[1] == "rank 1: CPUs 4-7, memory of NUMA node 1"
 
     def widths(bars: str, part: str) -> list[float]:
         return [float(w) for w in re.findall(rf'width="([0-9.]+)" height="16" class="{part}"', bars)]
 
-    assert widths(default.bars, "to_device")[0] == pytest.approx(2 * widths(gpu.bars, "to_device")[0], rel=0.01)
-    assert widths(gpu.bars, "waiting")[1] == pytest.approx(4 * widths(gpu.bars, "waiting")[0], rel=0.01)
+    assert widths(default.drawing, "to_device")[0] == pytest.approx(2 * widths(gpu.drawing, "to_device")[0], rel=0.01)
+    assert widths(gpu.drawing, "waiting")[1] == pytest.approx(4 * widths(gpu.drawing, "waiting")[0], rel=0.01)
 
 
 def test_a_binding_that_is_cut_short_is_left_out() -> None:
@@ -179,7 +173,7 @@ def test_a_binding_that_is_cut_short_is_left_out() -> None:
     document["results"] = [
         r for r in document["results"] if r["cell"] == "saxpy/gpu" and not r["quantity"].endswith("speedup")
     ]
-    assert [each.title for each in balance.balances(document)] == ["Bound beside the GPUs"]
+    assert [each.title for each in balance.balances(document) if isinstance(each, Chart)] == ["Bound beside the GPUs"]
 
 
 def test_the_page_shows_bars_and_places_of_each_binding(tmp_path: Path) -> None:
@@ -201,4 +195,4 @@ def test_the_page_shows_bars_and_places_of_each_binding(tmp_path: Path) -> None:
     for words in ("Load balance", "As launched", "rank 1: CPUs 4-7, memory of NUMA node 1", "waiting for the others",
                   "the ranks run 1.250 times as fast"):  # fmt: skip
         assert words in page, words
-    assert "gpu 1.25 times as fast as default" in report.summary(tmp_path, every=True)
+    assert "gpu over default speedup ratio 1.25" in report.summary(tmp_path, every=True)

@@ -14,7 +14,8 @@ import pytest
 
 from nearfar import measurement, question, verdict
 from nearfar.measurement import Document
-from nearfar.report.sections import kernel_part, kernels
+from nearfar.report.blocks import Table
+from nearfar.report.sections import check_blocks
 from nearfar.verdict import CaseInfo, Verdict
 from tests.support.emulated import Emulated, emulated_programs
 
@@ -69,12 +70,12 @@ def test_each_second_of_a_gpu_is_known_and_a_hot_one_fails(emulated: Emulated) -
         "GPU 1 (0000:11:00.0): its hardware reduced the clocks at full load (hw_slowdown, hw_thermal), first in second 1, "
         f"in {held.fields['seconds']} seconds in all; at most 91 °C: check cooling and power"
     )
-    (table,) = kernel_part(document.raw).tables
-    assert [row[2:6] for row in table.rows] == [
+    (table,) = check_blocks([], document.raw)
+    assert isinstance(table, Table)
+    assert [tuple(entry.words for entry in row.entries[2:6]) for row in table.rows] == [
         ("1500 / 1500 MHz", "500 W", "40 °C", "sw_power_cap"),
         ("600 / 600 MHz", "500 W", "91 °C", "sw_power_cap, hw_slowdown, hw_thermal"),
     ]
-    assert "TFLOP/s for" in str(kernels.line(document.raw))
 
 
 @pytest.mark.parametrize("kernel", ["bf16gemm", "sgemm", "dgemm"])

@@ -145,6 +145,4 @@ def test_a_check_of_gpu_memory_says_its_rates_in_a_line() -> None:
     judged = verdict.judge(document, {}, subject=subject, metrics=measurement.metrics(document, node))
     found = figures(SimpleNamespace(verdict=judged), "")  # type: ignore[arg-type]
     line = in_a_line(found)
-    assert line is not None and line.startswith(
-        "? within the GPU STREAM triad 4400–4420, "
-    )
+    assert line is not None and line.startswith("? within the GPU STREAM triad 4400–4420, ")

@@ -10,7 +10,7 @@ from nearfar import measurement, report
 from nearfar.base import NOT_JUDGED
 from nearfar.cells import parse
 from nearfar.report.charts import CellGaps
-from nearfar.report.sections import memory_matrices
+from nearfar.report.sections.cell_maps import memory_matrices
 from tests.data.runs import gpu_memory
 from tests.report.test_report import Page
 

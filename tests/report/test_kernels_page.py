@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from nearfar import report
+from nearfar.report.blocks import Table, Text
 from nearfar.report.charts import densities
-from nearfar.report.sections import kernel_part
+from nearfar.report.sections import check_blocks
 from tests.data.runs import kernels_by_hand
 from tests.report.test_report import Page
 from tests.support import kernel_documents as made
@@ -36,9 +37,9 @@ def test_the_page_has_penalties_beside_what_the_links_cost_and_a_chart(page: Pag
 
 def test_a_node_with_one_numa_node_has_figures_and_says_that_there_is_no_second_class() -> None:
     found = kernels_by_hand.document("kernel_penalty_check", "h200-x1-vm")
-    part = kernel_part(found.raw)
-    assert [table.title for table in part.tables] == ["Kernels with their transfers"] and not part.chart
-    assert "one NUMA node: there is no second path class" in part.note
+    times, note = check_blocks([], found.raw)
+    assert isinstance(times, Table) and times.title == "Kernels with their transfers"
+    assert isinstance(note, Text) and "one NUMA node: there is no second path class" in note.sentences[0]
 
 
 def test_what_is_more_than_the_link_stands_beside_the_figure() -> None:
@@ -47,8 +48,9 @@ def test_what_is_more_than_the_link_stands_beside_the_figure() -> None:
         *made.results_of(node, "g0.n0", "sfft", "paper"),
         *made.results_of(node, "g0.n1", "sfft", "paper", slower=1.6),
     ]
-    part = kernel_part(made.raw(node, [*made.matrix_of(node), *results]))
-    ((label, total, link, overlapped),) = part.tables[0].rows
+    table = check_blocks([], made.raw(node, [*made.matrix_of(node), *results]))[0]
+    assert isinstance(table, Table)
+    label, total, link, overlapped = (entry.words for entry in table.rows[0].entries)
     assert (
         label == "sfft, paper: g0.n1 off socket"
         and link.endswith(", not only the link")

@@ -10,7 +10,8 @@ from nearfar.model.prediction import Capacity
 from nearfar.report import page_contents
 from nearfar.report.explanations import Explained
 from nearfar.report.page import render
-from nearfar.report.sections import CapacityRow, modelled_capacities
+from nearfar.report.sections import modelled_capacities
+from nearfar.report.sections.modelled_capacities import CapacityRow, used_rows
 from nearfar.verdict import run_directory
 from tests.report.test_at_best import eight_gpus
 
@@ -23,7 +24,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> run_directory.RunDir
 
 
 def rows(run: run_directory.RunDirectory, *faults: str) -> dict[str, CapacityRow]:
-    return {row.name: row for row in page_contents.section(0, run.nodes[0], Explained(), faults).used}
+    every = [f for check in page_contents.section(0, run.nodes[0], Explained()).checks for f in check.figures]
+    return {row.name: row for row in used_rows(run.nodes[0].name, every, faults)}
 
 
 def test_each_capacity_with_its_value_its_source_and_what_it_limits(run: run_directory.RunDirectory) -> None:
@@ -53,7 +55,7 @@ def test_the_page_has_it_folded_and_stays_small(
     run: run_directory.RunDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = render(run, {node.folder.name: Explained() for node in run.nodes})
-    assert '<details class="block" id="s0.used"><summary><h3>Capacities that the prediction used' in page
+    assert '<details class="block " id="s0.used"><summary><h3>Capacities that the prediction used' in page
     assert len(page.encode()) < 500_000
     monkeypatch.setenv("NEARFAR_SITE", "")
-    assert page_contents.section(0, run.nodes[0], Explained()).used == [], "a node type that is not here has no table"
+    assert rows(run) == {}, "a node type that is not here has no table"

@@ -3,7 +3,7 @@
 Needs: base, report.figures.
 """
 
-from .kinds import Block, Chart, Entry, Group, Labels, Row, Shown, Table, Text, nested, row, table
+from .kinds import Block, Chart, Entry, Group, Labels, Row, Shown, Table, Text, anchors, row, table, words_table
 from .page import shown_page
 from .templates import prepare, rendered
 from .terminal import block_lines, shown_lines

@@ -19,8 +19,10 @@ class Entry:
     tip: str = ""
     anchor: str = ""
     drawing: Markup | None = None
-    #: The verdict that stands here as a word with its sign.
+    #: The verdict that stands before the words with its sign.
     verdict: str = ""
+    #: A sign that stands before the words.
+    sign: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,13 @@ class Labels:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing, on a page alone. ``legend``: what its marks mean."""
+    """A drawing, on a page alone. ``legend``: what its marks mean; ``notes``: a line each below it."""
 
     drawing: Markup
     title: str = ""
     caption: str = ""
     legend: tuple[str | Markup, ...] = ()
+    notes: tuple[str, ...] = ()
     kind: str = ""
     page_only: bool = True
 
@@ -125,9 +128,16 @@ def table(
     return Table(tuple(name.removeprefix(">") for name in columns), found, numbers, title, caption, kind, page_only)
 
 
-def nested(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Every block, those in groups too."""
+def words_table(title: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table of words: the first of each row is its label, the others stand at the right edge."""
+    found = [row(Entry(label, mark="label"), *words) for label, *words in rows]
+    return table(["", *(f">{name}" for name in columns)], found, title=title, caption=caption, kind="mpi")
+
+
+def anchors(blocks: Iterable[Block]) -> Iterator[str]:
+    """The anchors of all entries of tables."""
     for block in blocks:
-        yield block
         if isinstance(block, Group):
-            yield from nested(block.blocks)
+            yield from anchors(block.blocks)
+        elif isinstance(block, Table):
+            yield from (entry.anchor for each in block.rows for entry in each.entries if entry.anchor)

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from . import changes, curves, densities, log_curves, strips
 from .matrices import (
+    ABSENT,
     FIGURE,
     MIRROR,
     SELF,
+    SKIPPED,
     CellGaps,
     Matrix,
     Place,
     cell_anchor,
+    cell_map,
     core_share_matrices,
     evidence,
-    grid,
     host_device_matrices,
     host_map,
     load_place,

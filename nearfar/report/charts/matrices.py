@@ -204,88 +204,79 @@ def ratio_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus: 
 
 def host_map(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int], load: str, title: str,
              nothing: Callable[[cells.Cell], Place] | None = None) -> Matrix | None:  # fmt: skip
-    """GPU × NUMA node of one load (``h2d``, ``d2h``, ``both``); None where none of its cells was asked for.
+    """GPU × NUMA node of one load (``h2d``, ``d2h``, ``both``); None where none of its cells was asked for. ``nothing``: as in
+    ``cell_map``."""
 
-    ``nothing`` says what stands at a cell without a figure (default: what ``why`` says).
-    """
-    known = [(load_place(f.cell), f) for f in figures]
-    mine = [(place[1], place[2], f) for place, f in known if place is not None and place[0] == load]
-    lost = [p for p in map(load_place, [*why.failed, *why.skipped, *why.missing]) if p is not None and p[0] == load]
-    if not mine and not lost:
-        return None
-    rows = tuple(sorted({*gpus, *(g for g, _, _ in mine), *(g for _, g, _ in lost)}))
-    columns = tuple(sorted({*numa, *(n for _, n, _ in mine), *(n for _, _, n in lost)}))
+    def ends(cell: cells.Cell) -> tuple[int, int] | None:
+        place = load_place(cell)
+        return (place[1], place[2]) if place is not None and place[0] == load else None
 
     def cell(gpu: int, node: int) -> cells.Cell:
         there, back = f"n{node}:g{gpu}", f"g{gpu}:n{node}"
         return cells.parse({"h2d": there, "d2h": back, "both": f"{there}+{back}"}[load])
 
+    without = None if nothing is None else lambda gpu, node: nothing(cell(gpu, node))
+    return cell_map(load, title, figures, why, ends, cell, "gn", gpus, numa, without)
+
+
+def cell_map(key: str, title: str, figures: list[Figure], why: CellGaps, ends: Callable[[cells.Cell], tuple[int, int] | None],
+             cell: Callable[[int, int], cells.Cell], kinds: str, rows: Iterable[int] = (), columns: Iterable[int] = (),
+             nothing: Callable[[int, int], Place] | None = None) -> Matrix | None:  # fmt: skip
+    """A map of the cells that have ``ends``, their row and column; None where none was asked for. ``cell``: that of a row and a column;
+    ``kinds``: the letters of rows and columns; ``rows`` and ``columns``: those that the node has, cells may add to them; ``nothing``: what
+    stands at a place without a figure (default: what ``why`` says of its cell)."""
     places: dict[tuple[int, int], list[Figure]] = {}
-    for gpu, node, figure in mine:
-        places.setdefault((gpu, node), []).append(figure)
-    return grid(load, title, rows, columns, "g", "n", places, lambda g, n: (nothing or why.place)(cell(g, n)))
-
-
-def _by_all_cores(cell: cells.Cell) -> bool:
-    return all(flow.kind == "stream" and flow.cores is None for flow in cell.flows)
+    for figure in figures:
+        if figure.cell is not None and (at := ends(figure.cell)) is not None:
+            places.setdefault(at, []).append(figure)
+    lost = [at for each in (*why.failed, *why.skipped, *why.missing) if (at := ends(each)) is not None]
+    if not places and not lost:
+        return None
+    across = tuple(sorted({*rows, *(row for row, _ in (*places, *lost))}))
+    down = tuple(sorted({*columns, *(column for _, column in (*places, *lost))}))
+    if kinds[0] == kinds[1]:
+        across = down = tuple(sorted({*across, *down}))
+    without = nothing or (lambda row, column: why.place(cell(row, column)))
+    return grid(key, title, across, down, kinds[0], kinds[1], places, without)
 
 
 def stream_matrices(figures: list[Figure], why: CellGaps, numa: list[int]) -> list[Matrix]:
     """All cores of NUMA node a × memory of NUMA node b, one matrix a kernel; the sum cell of all nodes stands beside it."""
-    streams = [f for f in figures if f.cell is not None and _by_all_cores(f.cell)]
-    asked = [c for c in [*why.failed, *why.skipped, *why.missing] if c.lone and _by_all_cores(c)]
-    used = {f.cell.flows[0].direction for f in streams if f.cell} | {c.flows[0].direction for c in asked}
+
+    def of_kernel(cell: cells.Cell, kernel: str) -> bool:
+        return all(f.kind == "stream" and f.cores is None and f.direction == kernel for f in cell.flows)
+
     found = []
-    for kernel in [k for k in cells.KERNELS if k in used]:
-        places: dict[tuple[int, int], list[Figure]] = {}
-        together: list[Figure] = []
-        for figure in streams:
-            assert figure.cell is not None
-            first = figure.cell.flows[0]
-            if first.direction != kernel:
-                continue
-            if figure.cell.lone:
-                places.setdefault((first.source.index, first.destination.index), []).append(figure)
-            else:
-                together.append(figure)
-        lost = [
-            (c.flows[0].source.index, c.flows[0].destination.index) for c in asked if c.flows[0].direction == kernel
-        ]
-        rows = tuple(sorted({a for a, _ in [*places, *lost]}))
-        columns = tuple(sorted({*numa, *(b for _, b in [*places, *lost])}))
+    for kernel in cells.KERNELS:
 
-        def nothing(a: int, b: int, kernel: str = kernel) -> Place:
-            return why.place(cells.parse(f"c{a}:n{b}/{kernel}"))
+        def ends(cell: cells.Cell, kernel: str = kernel) -> tuple[int, int] | None:
+            first = cell.flows[0]
+            return (first.source.index, first.destination.index) if cell.lone and of_kernel(cell, kernel) else None
 
-        matrix = grid(kernel, f"STREAM {kernel}", rows, columns, "c", "n", places, nothing)
-        found.append(with_sum(matrix, together))
+        def cell(a: int, b: int, kernel: str = kernel) -> cells.Cell:
+            return cells.parse(f"c{a}:n{b}/{kernel}")
+
+        together = [f for f in figures if f.cell is not None and not f.cell.lone and of_kernel(f.cell, kernel)]
+        matrix = cell_map(kernel, f"STREAM {kernel}", figures, why, ends, cell, "cn", columns=numa)
+        found += [with_sum(matrix, together)] if matrix else []
     return found
 
 
 def core_share_matrices(figures: list[Figure], why: CellGaps) -> list[Matrix]:
     """NUMA node × number of its cores: triad on the node's own memory; none where no such cell was asked for."""
-    places: dict[tuple[int, int], list[Figure]] = {}
-    for figure in figures:
-        place = _core_share(figure.cell)
-        if place is not None:
-            places.setdefault(place, []).append(figure)
-    lost = [place for place in map(_core_share, [*why.failed, *why.skipped, *why.missing]) if place is not None]
-    if not places and not lost:
-        return []
-    rows = tuple(sorted({numa for numa, _ in [*places, *lost]}))
-    columns = tuple(sorted({share for _, share in [*places, *lost]}))
 
-    def nothing(numa: int, share: int) -> Place:
-        return why.place(cells.parse(f"c{numa}:n{numa}/triad/{cells.CORE_SHARES[share]}"))
+    def cell(numa: int, share: int) -> cells.Cell:
+        return cells.parse(f"c{numa}:n{numa}/triad/{cells.CORE_SHARES[share]}")
 
-    matrix = grid("cores", "STREAM triad by number of cores", rows, columns, "c", "share", places, nothing)
+    matrix = cell_map("cores", "STREAM triad by number of cores", figures, why, _core_share, cell, "cs")
     words = {"one": "one core", "half": "half of them", "butone": "all but one"}
-    return [replace(matrix, column_names=tuple(words[cells.CORE_SHARES[share]] for share in columns))]
+    names = [words[cells.CORE_SHARES[share]] for share in matrix.columns] if matrix else []
+    return [replace(matrix, column_names=tuple(names))] if matrix else []
 
 
-def _core_share(cell: cells.Cell | None) -> tuple[int, int] | None:
+def _core_share(cell: cells.Cell) -> tuple[int, int] | None:
     """NUMA node and share of its cores, of a lone flow by fewer than all; None for any other cell."""
-    flow = cell.flows[0] if cell is not None and cell.lone else None
+    flow = cell.flows[0] if cell.lone else None
     if flow is None or flow.kind != "stream" or flow.cores is None:
         return None
     return flow.source.index, cells.CORE_SHARES.index(flow.cores)

@@ -107,6 +107,8 @@ def in_a_line(found: Sequence[Figure], key: str = "") -> str | None:
     told = answering or own or every
     if not told:
         return None
+    if "penalty" in key:
+        told = sorted(told, key=lambda kind: -max(figure.value or 0.0 for figure in kind.figures))
     # Of many ramps' steps the widest tell most.
     widest = all(kind.first.is_total for kind in told) and len(told) > _TOLD
     told = sorted(told, key=lambda kind: (kind.passes, -len(kind.first.cell.gpus) if widest and kind.first.cell else 0))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
 from nearfar.mpi import load_balance
+from nearfar.report.blocks import Block, Chart
 from nearfar.report.charts import element, markup, text
 from nearfar.report.figures import number
 
@@ -29,31 +29,21 @@ _TITLES = {
 }
 
 
-@dataclass(frozen=True)
-class Balance:
-    """The ranks under one binding. ``host``: in host memory, where a GPU's would be."""
-
-    title: str
-    words: str
-    places: tuple[str, ...]
-    bars: Markup
-    host: bool
-
-
-def balances(document: Mapping[str, Any]) -> list[Balance]:
-    """One for each binding that was measured; all bars on the scale of the longest iteration."""
+def balances(document: Mapping[str, Any]) -> list[Block]:
+    """A drawing for each binding that was measured; all bars on the scale of the longest iteration."""
     known = load_balance.results(document)
-    bindings = [word for word in load_balance.BINDINGS if (word, "waiting") in known]
-    ranks = {word: _ranks(word, known) for word in bindings}
+    ranks = {word: _ranks(word, known) for word in load_balance.BINDINGS if (word, "waiting") in known}
     most = max((sum(parts.values()) for each in ranks.values() for parts in each.values()), default=0.0)
-    return [
-        Balance(
-            _TITLES[word], _efficiencies(word, known), _places(known[word, "useful"]), _bars(ranks[word], most),
-            str(known[word, "useful"]["quantity"]).startswith(load_balance.FAMILIES[1]),
-        )
-        for word in bindings
-        if most > 0
-    ]  # fmt: skip
+    marks = [Markup('<i class="{}"></i> {}').format(part, words) for part, words in PARTS.items()]
+    found = []
+    for word in ranks if most > 0 else ():
+        useful = known[word, "useful"]
+        host = " (host memory in place of GPUs)" if str(useful["quantity"]).startswith(load_balance.FAMILIES[1]) else ""
+        chart = Chart(
+            _bars(ranks[word], most), f"{_TITLES[word]}{host}", _efficiencies(word, known), tuple(marks), _places(useful), "balance-legend"
+        )  # fmt: skip
+        found.append(chart)
+    return list(found)
 
 
 def _median(part: dict[str, Any]) -> float:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearfar.mpi import ContentionSubject, contention
+from nearfar.report.blocks import Block, Table, words_table
 from nearfar.report.figures import number, percent, plural
-
-from .tables import TextTable
 
 _ARRANGEMENTS = {
     "per_task": "a pair for each task",
@@ -30,7 +29,7 @@ _HEAD = (
 )
 
 
-def contention_tables(document: Mapping[str, Any]) -> list[TextTable]:
+def contention_tables(document: Mapping[str, Any]) -> list[Block]:
     """What each kind loses to the other, and latencies by layout of the threads; none of other documents."""
     sides: dict[ContentionSubject, dict[str, Mapping[str, Any]]] = {}
     for about, result in contention.results(document):
@@ -40,7 +39,7 @@ def contention_tables(document: Mapping[str, Any]) -> list[TextTable]:
     return [table for table in tables if table is not None]
 
 
-def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> TextTable | None:
+def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> Table | None:
     rows = []
     for about, both in sides.items():
         if "moved" not in both or "mpi" not in both:
@@ -57,10 +56,10 @@ def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]
         "tasks × pairs; latencies are halves of round trips, the mean of the pairs' medians; rates are sums. Penalties: "
         "together over alone less 1 (latency), 1 less together over alone (rates), with the interval over the rounds"
     )
-    return TextTable("What MPI and the tasks lose to each other", caption, _HEAD, tuple(rows))
+    return words_table("What MPI and the tasks lose to each other", caption, _HEAD, rows)
 
 
-def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> TextTable | None:
+def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> Table | None:
     """Latency beside 1, 2 … tasks in each layout: figure 8 of the Keeneland paper."""
     latencies: dict[tuple[int, str, str], float] = {}
     for about, both in sides.items():
@@ -88,10 +87,10 @@ def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any
         "µs beside so many tasks; together: both threads of a rank beside its GPU, split: the MPI thread near the NIC "
         "or on another package"
     )
-    return TextTable("MPI latency with threads together and split", caption, tuple(columns), tuple(rows))
+    return words_table("MPI latency with threads together and split", caption, tuple(columns), rows)
 
 
-def _alone(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> TextTable | None:
+def _alone(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> Table | None:
     rows = []
     for about, both in sides.items():
         if about.word != "mpi_only" or "mpi" not in both:
@@ -101,7 +100,7 @@ def _alone(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -
         rows.append((f"{plural(about.count, 'pair')}: {_traffic(about)}", _amount(both["mpi"]["total"]), *tail))
     if not rows:
         return None
-    return TextTable("MPI alone", "half of a round trip", ("median", "p95", "p99", "longest"), tuple(rows))
+    return words_table("MPI alone", "half of a round trip", ("median", "p95", "p99", "longest"), rows)
 
 
 def _traffic(about: ContentionSubject) -> str:

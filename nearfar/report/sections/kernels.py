@@ -4,53 +4,37 @@ products with the state of the GPU that computed them."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
-
-from markupsafe import Markup
 
 from nearfar import kernels
 from nearfar.kernels import KernelPenalty, KernelRun, SustainedRun
 from nearfar.measurement import Document, Rate, from_raw
+from nearfar.report.blocks import Block, Chart, Table, Text, words_table
 from nearfar.report.charts import densities
 from nearfar.report.figures import class_words, number, percent, unit_words
-
-from .tables import TextTable
 
 _TIMES = ("in", "compute", "out", "total", "overlapped")
 _SHOWN = ("in", "kernel", "out", "in turn", "overlapped")
 
 
-@dataclass(frozen=True)
-class KernelPart:
-    """What the page shows of a document of ``nearfar-kernels``; ``classes`` name the marks of the ``chart``."""
-
-    tables: tuple[TextTable, ...] = ()
-    chart: Markup | None = None
-    classes: tuple[str, ...] = ()
-    note: str = ""
-
-    def __bool__(self) -> bool:
-        """Whether there is anything to show."""
-        return bool(self.tables)
-
-
-def kernel_part(document: Mapping[str, Any]) -> KernelPart:
+def kernel_blocks(document: Mapping[str, Any]) -> list[Block]:
     """Tables, chart and note; nothing of other documents."""
     whole = _read(document)
     if whole is None:
-        return KernelPart()
+        return []
     if loaded := kernels.sustained.runs(whole):
-        return KernelPart((_sustained(loaded),))
+        return [_sustained(loaded)]
     runs = kernels.runs(whole)
     if {run.kernel for run in runs} <= set(kernels.GEMM):
-        return KernelPart((_computed(runs),))
+        return [_computed(runs)]
     found = kernels.penalties.of_document(whole, whole.node)
-    tables = [*([_penalties(found)] if found else []), _times(runs, whole)]
-    classes = list(dict.fromkeys(each.path_class for each in found))
-    marks = tuple(f"{mark} {class_words(each)}" for mark, each in zip("●■◆", classes))
-    return KernelPart(tuple(tables), _chart(found, classes), marks, _note(whole))
+    one_node = "the node has one NUMA node: there is no second path class, and no penalty"
+    return [
+        *([_penalties(found), *_chart(found)] if found else []),
+        _times(runs, whole),
+        *([Text((one_node,), "muted")] if len(whole.node.host_numa_nodes) == 1 else []),
+    ]
 
 
 def _read(document: Mapping[str, Any]) -> Document | None:
@@ -59,7 +43,7 @@ def _read(document: Mapping[str, Any]) -> Document | None:
     return from_raw(document)
 
 
-def _times(runs: Sequence[KernelRun], document: Document) -> TextTable:
+def _times(runs: Sequence[KernelRun], document: Document) -> Table:
     """A row for each kernel, size and path."""
     rows = []
     for run in runs:
@@ -72,10 +56,10 @@ def _times(runs: Sequence[KernelRun], document: Document) -> TextTable:
         "milliseconds of one call; in turn: in, kernel, out one after the other; overlapped: double buffered, per call"
     )
     columns = (*_SHOWN, "rate of the kernel", "operations per byte")
-    return TextTable("Kernels with their transfers", caption, columns, tuple(rows))
+    return words_table("Kernels with their transfers", caption, columns, rows)
 
 
-def _penalties(found: Sequence[KernelPenalty]) -> TextTable:
+def _penalties(found: Sequence[KernelPenalty]) -> Table:
     """A row for each kernel, size and path but the near ones."""
     rows: dict[str, dict[str, KernelPenalty]] = {}
     for each in found:
@@ -86,10 +70,10 @@ def _penalties(found: Sequence[KernelPenalty]) -> TextTable:
         for label, mine in rows.items()
     ]
     caption = "how much longer one call takes than from the near memory, with its interval; by the links: what their rates alone cost"
-    return TextTable("Penalty of other paths", caption, ("in turn", "by the links", "overlapped"), tuple(made))
+    return words_table("Penalty of other paths", caption, ("in turn", "by the links", "overlapped"), made)
 
 
-def _computed(runs: Sequence[KernelRun]) -> TextTable:
+def _computed(runs: Sequence[KernelRun]) -> Table:
     """The rates of matrix products, beside the state of the GPU."""
     rows = []
     for run in runs:
@@ -101,10 +85,10 @@ def _computed(runs: Sequence[KernelRun]) -> TextTable:
         label = f"g{run.about.gpu}: {_sized(run)}"
         rows.append((label, _amount(run.rate("rate")), clock, power, heat, ", ".join(state.throttle) or "–"))
     columns = ("rate", "clock", "power", "temperature", "clocks held down by")
-    return TextTable("Matrix products", "the kernel alone, and the GPU while it ran", columns, tuple(rows))
+    return words_table("Matrix products", "the kernel alone, and the GPU while it ran", columns, rows)
 
 
-def _sustained(loaded: Sequence[SustainedRun]) -> TextTable:
+def _sustained(loaded: Sequence[SustainedRun]) -> Table:
     """A row for each GPU."""
     rows = []
     for run in loaded:
@@ -122,7 +106,7 @@ def _sustained(loaded: Sequence[SustainedRun]) -> TextTable:
         "clocks held down by",
         "seconds with a wrong result",
     )
-    return TextTable("All GPUs at full load", "exact products, each of them checked", columns, tuple(rows))
+    return words_table("All GPUs at full load", "exact products, each of them checked", columns, rows)
 
 
 def _both(values: Sequence[float | None], unit: str) -> str:
@@ -130,7 +114,8 @@ def _both(values: Sequence[float | None], unit: str) -> str:
     return f"{' / '.join(known)} {unit}" if known else "–"
 
 
-def _chart(found: Sequence[KernelPenalty], classes: Sequence[str]) -> Markup:
+def _chart(found: Sequence[KernelPenalty]) -> list[Block]:
+    classes = list(dict.fromkeys(each.path_class for each in found))
     points = [
         densities.DensityPoint(
             each.other.kernel, f"{each.other.words}, {class_words(each.path_class)}", classes.index(each.path_class), each.other.density,
@@ -139,13 +124,10 @@ def _chart(found: Sequence[KernelPenalty], classes: Sequence[str]) -> Markup:
         for each in found
         if each.what == "total" and each.other.density is not None
     ]  # fmt: skip
-    return densities.draw(points, "penalty of other paths over operations per byte transferred")
-
-
-def _note(document: Document) -> str:
-    if len(document.node.host_numa_nodes) == 1:
-        return "The node has one NUMA node: there is no second path class, and no penalty."
-    return ""
+    drawing = densities.draw(points, "penalty of other paths over operations per byte transferred")
+    caption = "in, kernel and out in turn; filled: measured, hollow: what the links alone cost"
+    legend = tuple(f"{mark} {class_words(each)}" for mark, each in zip("●■◆", classes))
+    return [Chart(drawing, "Penalty over arithmetic density", caption, legend)] if drawing else []
 
 
 def _sized(run: KernelRun) -> str:

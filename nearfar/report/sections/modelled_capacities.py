@@ -9,10 +9,15 @@ from dataclasses import dataclass
 from nearfar.base import NearfarError, site_directories
 from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import Capacity, crossed, degraded, load_node_type
+from nearfar.report.blocks import Block, Group, Text, table
 from nearfar.report.figures import Figure, number, numbers
 
 _OF_GPU = re.compile(r"g(\d+)(\.\w+)")
 _NUMBERS = re.compile(r"\d+")
+_MEANING = (
+    "what flows share, by the file of the node type. ≤: nobody knows the value, and it is counted as this, the most that the hardware can; "
+    "unknown: nor is any limit known, and nothing is limited by it. What crosses either is at best so fast"
+)
 #: Of like capacities without a common name so many are named.
 _NAMED = 2
 
@@ -28,7 +33,7 @@ class CapacityRow:
     limits: int
 
 
-def used_capacities(node_type_name: str, figures: Iterable[Figure], faults: Sequence[str] = ()) -> list[CapacityRow]:
+def used_rows(node_type_name: str, figures: Iterable[Figure], faults: Sequence[str] = ()) -> list[CapacityRow]:
     """Every capacity that the figures of a modelled node cross, like ones in a row: those that limit most first, then by name.
     ``faults``: those that the node was given (``g2.h2d=0.5``). Empty where the node type is not there."""
     try:
@@ -47,6 +52,17 @@ def used_capacities(node_type_name: str, figures: Iterable[Figure], faults: Sequ
         for (_, value, source), names in groups.items()
     ]
     return sorted(found, key=lambda row: -row.limits)
+
+
+def used_capacities(node_type_name: str, figures: Iterable[Figure], faults: Sequence[str], anchor: str) -> list[Block]:
+    """The same as a folded table."""
+    rows = used_rows(node_type_name, figures, faults)
+    unknown = sum(each.value == "unknown" for each in rows)
+    note = f"{len(rows)} kinds" + (f", {unknown} of them unknown" if unknown else "")
+    listed = [(each.name, each.value, each.source, str(each.limits or "–")) for each in rows]
+    shown = table(("capacity", ">GB/s", "from where", ">limits, rows"), listed, kind="explaining")
+    title = "Capacities that the prediction used"
+    return [Group(title, (Text((_MEANING,)), shown), note, True, f"{anchor}.used")] if rows else []
 
 
 def _limits(figure: Figure) -> set[str]:

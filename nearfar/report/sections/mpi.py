@@ -3,52 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from nearfar.base import NearfarError
+from nearfar.base import NOT_JUDGED, NearfarError
 from nearfar.measurement import RATIO
 from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN, MpiCase, mpi_figures, parse
+from nearfar.report.blocks import Block, Chart, Entry, Row, Table, row, table
 from nearfar.report.charts import log_curves
-from nearfar.report.figures import Figure, class_words
+from nearfar.report.figures import SIGNS, Figure, class_words, number, unit_words
 
 _PLACEMENTS = (*WITHIN, *BESIDE)
 _BUFFERS = {"H": "host", "D": "device"}
 _MESSAGES = "mpi.message_rate"
 
 
-@dataclass(frozen=True)
-class MpiPlace:
-    """A figure of a table, and the same over the right placement's, where this is the wrong one."""
-
-    figure: Figure
-    ratio: Figure | None
-
-
-@dataclass(frozen=True)
-class MpiRow:
-    """One placement, of one device where there are devices."""
-
-    label: str
-    device: str
-    places: tuple[MpiPlace | None, ...]
-
-
-@dataclass(frozen=True)
-class MpiTable:
-    """One benchmark on one kind of buffers."""
-
-    title: str
-    unit: str
-    columns: tuple[str, ...]
-    rows: tuple[MpiRow, ...]
-    curve: Markup
-
-
-def mpi_tables(figures: list[Figure], document: Mapping[str, Any]) -> list[MpiTable]:
+def mpi_tables(figures: list[Figure], document: Mapping[str, Any]) -> list[Block]:
     """The tables of an MPI check in the order of its benchmarks; none of any other."""
     cases = {f.subject: case for f in figures if (case := _case(f.subject)) is not None}
     ratios = {(f.subject, _label(f), _is_messages(f)): f for f in figures if f.subject in cases and f.quantity == RATIO}
@@ -57,7 +29,7 @@ def mpi_tables(figures: list[Figure], document: Mapping[str, Any]) -> list[MpiTa
         case = cases.get(figure.subject)
         if case is not None and figure.quantity != RATIO:
             groups.setdefault((case.benchmark, case.buffers, case.ranks, case.nic, figure.quantity), []).append(figure)
-    return [_table(key[-1], mine, cases, ratios, document) for key, mine in groups.items()]
+    return [block for key, mine in groups.items() for block in _table(key[-1], mine, cases, ratios, document)]
 
 
 def _table(
@@ -66,21 +38,42 @@ def _table(
     cases: dict[str, MpiCase],
     ratios: dict[tuple[str, str, bool], Figure],
     document: Mapping[str, Any],
-) -> MpiTable:
+) -> list[Block]:
     columns = tuple(dict.fromkeys(_label(f) for f in mine))
     subjects = sorted(dict.fromkeys(f.subject for f in mine), key=lambda s: _PLACEMENTS.index(cases[s].placement))
     rows = []
     for subject in subjects:
         by_label = {_label(f): f for f in mine if f.subject == subject}
-        places = tuple(
-            MpiPlace(by_label[c], ratios.get((subject, c, quantity == _MESSAGES))) if c in by_label else None
-            for c in columns
-        )
         case = cases[subject]
-        rows.append(MpiRow(class_words(case.placement), "" if case.nic else case.device.replace("-", " → "), places))
-    heads = tuple(re.sub(r"^(\d+)", r"\1 ", column) for column in columns)
-    return MpiTable(_title(cases[subjects[0]], quantity), mine[0].unit, heads, tuple(rows),
-                    _curve(quantity, subjects, cases, mine[0].unit, document))  # fmt: skip
+        device = "" if case.nic else case.device.replace("-", " → ")
+        places = [figure_entry(by_label.get(c), ratios.get((subject, c, quantity == _MESSAGES))) for c in columns]
+        rows.append(row(Entry(class_words(case.placement), (device,) if device else (), "label"), *places))
+    heads = [re.sub(r"^(\d+)", r"\1 ", column) for column in columns]
+    title = _title(cases[subjects[0]], quantity)
+    curve = _curve(quantity, subjects, cases, mine[0].unit, document)
+    return [figure_table(title, mine[0].unit, heads, rows), *([Chart(curve)] if curve else [])]
+
+
+def figure_table(title: str, unit: str, columns: Sequence[str], rows: Sequence[Row]) -> Table:
+    """A table of figures with what the wrong placement's are over the right one's."""
+    caption = unit_words(unit) + ("; × is the wrong placement's figure over the right one's" if len(rows) > 1 else "")
+    return table(["", *(f">{column}" for column in columns)], rows, title=title, caption=caption, kind="mpi")
+
+
+def figure_entry(figure: Figure | None, ratio: Figure | None) -> Entry:
+    """A figure of a table, and the same over the right placement's, where this is the wrong one."""
+    if figure is None:
+        return Entry("–")
+    shown = figure.shown
+    below = [shown] if shown in ("FAIL", "DEGRADED", "INDETERMINATE") else []
+    below += [f"× {number(ratio.value, '1')}"] if ratio else []
+    return Entry(
+        number(figure.value, figure.unit),
+        tuple(below),
+        "tight",
+        figure.sentence,
+        sign=SIGNS[shown] if shown != NOT_JUDGED else "",
+    )
 
 
 def _curve(

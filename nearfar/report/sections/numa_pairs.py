@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from markupsafe import Markup
-
 from nearfar.binding import RELATIONS
 from nearfar.measurement import RATIO
 from nearfar.mpi import numa_pairs
+from nearfar.report.blocks import Block, Entry, Table, row
 from nearfar.report.figures import Figure, class_words
 
-from .mpi import MpiPlace, MpiRow, MpiTable
+from .mpi import figure_entry, figure_table
 
 _PLACEMENTS = (*RELATIONS, numa_pairs.UNKNOWN)
 _TITLES = {
@@ -18,7 +17,7 @@ _TITLES = {
 }
 
 
-def numa_pair_tables(figures: list[Figure]) -> list[MpiTable]:
+def numa_pair_tables(figures: list[Figure]) -> list[Block]:
     """A table for each unit; none of any other check."""
     mine = [f for f in figures if numa_pairs.subject(f.subject) is not None]
     over = {f.subject: f for f in mine if f.quantity == RATIO}
@@ -29,17 +28,15 @@ def _units(mine: list[Figure]) -> list[str]:
     return [unit for unit in _TITLES if any(f.unit == unit and f.quantity != RATIO for f in mine)]
 
 
-def _table(unit: str, mine: list[Figure], over: dict[str, Figure]) -> MpiTable:
+def _table(unit: str, mine: list[Figure], over: dict[str, Figure]) -> Table:
     columns = tuple(dict.fromkeys(_size(f) for f in mine))
-    pairs = dict.fromkeys(f.subject.partition("/")[0] for f in mine)
+    pairs = {f.subject.partition("/")[0]: f.path_class for f in reversed(mine)}
     rows = []
-    for pair in pairs:
+    for pair in sorted(pairs, key=lambda pair: _PLACEMENTS.index(pairs[pair])):
         by_size = {_size(f): f for f in mine if f.subject.partition("/")[0] == pair}
-        places = tuple(MpiPlace(by_size[c], over.get(by_size[c].subject)) if c in by_size else None for c in columns)
-        first = next(iter(by_size.values()))
-        rows.append(MpiRow(class_words(first.path_class), pair.replace("-", " ↔ "), places))
-    rows.sort(key=lambda row: [class_words(each) for each in _PLACEMENTS].index(row.label))
-    return MpiTable(_TITLES[unit], unit, columns, tuple(rows), Markup(""))
+        places = [figure_entry(f := by_size.get(c), over.get(f.subject) if f else None) for c in columns]
+        rows.append(row(Entry(class_words(pairs[pair]), (pair.replace("-", " ↔ "),), "label"), *places))
+    return figure_table(_TITLES[unit], unit, columns, rows)
 
 
 def _size(figure: Figure) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nearfar import cells
-from nearfar.report.charts import MIRROR, SELF, CellGaps, Matrix, Place, grid
+from nearfar.report.charts import MIRROR, SELF, CellGaps, Matrix, Place, cell_map
 from nearfar.report.figures import Figure
 
 #: What is asked of a pair, and the title of its map.
@@ -58,23 +58,22 @@ def pair_map(figures: list[Figure], why: CellGaps, gpus: list[int], kind: str, t
 
     ``without`` says what stands at a pair without a figure (default: what ``why`` says of its cell).
     """
-    mine = [(place, f) for f in figures if (place := pair_of(f.cell)) is not None and place[0] == kind]
-    lost = [p for p in map(pair_of, [*why.failed, *why.skipped, *why.missing]) if p is not None and p[0] == kind]
-    if not mine and not lost:
-        return None
-    ends = tuple(sorted({*gpus, *(g for place, _ in mine for g in place[1:]), *(g for p in lost for g in p[1:])}))
-    places: dict[tuple[int, int], list[Figure]] = {}
-    for place, figure in mine:
-        places.setdefault(place[1:], []).append(figure)
+
+    def ends(cell: cells.Cell) -> tuple[int, int] | None:
+        place = pair_of(cell)
+        return place[1:] if place is not None and place[0] == kind else None
+
+    def cell(a: int, b: int) -> cells.Cell:
+        return _cell(kind, a, b)
 
     def nothing(a: int, b: int) -> Place:
         if a == b:
             return Place(SELF, reason="a GPU and itself are no pair")
         if kind == "pair" and a > b:
             return Place(MIRROR, reason=f"both directions stand at GPU {b}, GPU {a}")
-        return without(a, b) if without else why.place(_cell(kind, a, b))
+        return without(a, b) if without else why.place(cell(a, b))
 
-    return grid(kind, title, ends, ends, "g", "g", places, nothing)
+    return cell_map(kind, title, figures, why, ends, cell, "gg", gpus, gpus, nothing)
 
 
 def _cell(kind: str, a: int, b: int) -> cells.Cell:

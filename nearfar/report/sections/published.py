@@ -3,77 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from nearfar import cells
 from nearfar.base import NearfarError, site_directories
 from nearfar.model.prediction import Prediction, load_node_type, predict
+from nearfar.report.blocks import Block, Group, Table, Text, table
 from nearfar.report.figures import Figure, class_words, number, percent, plural, unit_words
 
 #: Figures that the model was made from: beside what was published they agree with themselves.
 NO_AGREEMENT = ("input", "of inputs")
+_WORDS = (
+    "input: the model was made from this figure, which then agrees with itself and counts for nothing; assumed: the model takes it from a "
+    "part of the same kind in this node, or a capacity of `kind: assumed` limits it; of inputs: a ratio of inputs; predicted: the model's "
+    "own answer; at best: something that nobody knows may limit it more; nominal: at best, by links whose ceiling is itself not certain"
+)
 _WAYS = {"h2d": "host to device", "d2h": "device to host", "p2p": "written by the source"}
 
 
-@dataclass(frozen=True)
-class PublishedRow:
-    """Published figures of one kind beside what is modelled. ``how`` says whether the model predicts them."""
-
-    what: str
-    published: str
-    modelled: str
-    difference: str
-    how: str
+_Rows = list[tuple[str, str, str, str, str]]
 
 
-@dataclass(frozen=True)
-class PublishedTable:
-    """The rows of one check, or of cells that the checks do not show."""
-
-    title: str
-    rows: tuple[PublishedRow, ...]
-
-
-@dataclass(frozen=True)
-class Published:
-    """What a node's page says of published figures. ``in_words`` (what, said, modelled, limits) were published without a
-    figure; ``others`` (what, figures, why) have no modelled counterpart."""
-
-    line: str
-    source: str
-    tables: tuple[PublishedTable, ...]
-    in_words: tuple[tuple[str, str, str, str], ...] = ()
-    others: tuple[tuple[str, str, str], ...] = ()
-    remarks: tuple[str, ...] = ()
-
-
-def beside(node_type_name: str, checks: Sequence[tuple[str, Sequence[Figure]]]) -> Published | None:
-    """The comparison of a modelled node; ``checks`` are titles with their figures. None where nothing was published."""
+def beside(node_type_name: str, checks: Sequence[tuple[str, Sequence[Figure]]], anchor: str) -> list[Block]:
+    """The comparison of a modelled node; ``checks`` are titles with their figures. Nothing where nothing was published."""
     try:
         node_type = load_node_type(node_type_name, site_directories())
     except NearfarError:
-        return None
-    tables = []
-    compared: list[tuple[Figure, str]] = []
-    for title, figures in checks:
-        mine = [(f, _how(f)) for f in figures if f.published_beside]
-        compared += mine
-        if mine:
-            tables.append(PublishedTable(title, tuple(_rows(mine))))
+        return []
+    by_check = {title: [(f, _how(f)) for f in figures if f.published_beside] for title, figures in checks}
+    compared = [each for found in by_check.values() for each in found]
+    tables = [_table(title, _rows(found)) for title, found in by_check.items() if found]
     listed = node_type.published
     entries = [(entry, predict(cells.parse(entry["cell"]), node_type)) for entry in listed.get("cells", [])]
-    extra = tuple(_extra(entry, found) for entry, found in entries if "value" in entry)
-    if extra:
-        tables.append(PublishedTable("Cells that the checks do not show, predicted for this page", extra))
-    said = tuple(
-        (_name(e), e["says"], _told(found), ", ".join(found.limited_by)) for e, found in entries if "says" in e
-    )
-    others = tuple((e["what"], _figures(e), e["why"]) for e in listed.get("not_modelled", []))
+    if extra := [_extra(entry, found) for entry, found in entries if "value" in entry]:
+        tables.append(_table("Cells that the checks do not show, predicted for this page", extra))
+    said = [(_name(e), e["says"], _told(found), ", ".join(found.limited_by)) for e, found in entries if "says" in e]
+    others = [(e["what"], _figures(e), e["why"]) for e in listed.get("not_modelled", [])]
     if not tables and not said and not others:
-        return None
-    remarks = tuple(listed.get("remarks", []))
-    return Published(_line(compared), node_type.source, tuple(tables), said, others, remarks)
+        return []
+    words = ("cell", "published", "modelled, GB/s", "limited by")
+    blocks: list[Block] = [
+        Text((_line(compared),), "answer"),
+        Text((f"published: {node_type.source}", *((_WORDS,) if tables else ()), *listed.get("remarks", []))),
+        *tables,
+        *([table(words, said, title="Published in words, without a figure", kind="explaining")] if said else []),
+        *([table(("what", "figures", "why not modelled"), others, title="Published, without a modelled counterpart", kind="explaining")]
+          if others else []),
+    ]  # fmt: skip
+    return [Group("Beside the published figures", tuple(blocks), anchor=f"{anchor}.published", kind="explains")]
+
+
+def _table(title: str, rows: _Rows) -> Table:
+    columns = ("figure", ">published", ">modelled, GB/s", ">difference", "in the model")
+    return table(columns, rows, title=title, kind="explaining")
 
 
 def _how(figure: Figure) -> str:
@@ -81,7 +63,7 @@ def _how(figure: Figure) -> str:
     return "of inputs" if figure.is_ratio and figure.basis == "input" else figure.basis or "predicted"
 
 
-def _rows(figures: Sequence[tuple[Figure, str]]) -> list[PublishedRow]:
+def _rows(figures: Sequence[tuple[Figure, str]]) -> _Rows:
     groups: dict[tuple[str, float, str], list[Figure]] = {}
     for figure, how in figures:
         groups.setdefault((_what(figure), figure.expected or 0.0, how), []).append(figure)
@@ -90,15 +72,15 @@ def _rows(figures: Sequence[tuple[Figure, str]]) -> list[PublishedRow]:
     return [_row(what, value, how, members) for (what, value, how), members in ordered]
 
 
-def _row(what: str, published: float, how: str, members: Sequence[Figure]) -> PublishedRow:
+def _row(what: str, published: float, how: str, members: Sequence[Figure]) -> tuple[str, str, str, str, str]:
     values = [figure.value for figure in members if figure.value is not None]
     unit = members[0].unit
     named = ", ".join(figure.pretty for figure in members[:2])
     more = f" and {len(members) - 2} more" if len(members) > 2 else ""
     low, high = _digits(min(values), unit), _digits(max(values), unit)
     modelled = low if low == high else f"{low}–{high}"
-    return PublishedRow(f"{what}: {named}{more}", f"{published:g} {unit_words(unit)}".rstrip(), modelled,
-               _agreement([value / published - 1 for value in values], how), how)  # fmt: skip
+    difference = _agreement([value / published - 1 for value in values], how)
+    return f"{what}: {named}{more}", f"{published:g} {unit_words(unit)}".rstrip(), modelled, difference, how
 
 
 def _what(figure: Figure) -> str:
@@ -118,11 +100,11 @@ def _what(figure: Figure) -> str:
     return f"{kind}, {_WAYS.get(way, f'STREAM {way}')}"
 
 
-def _extra(entry: Mapping[str, Any], prediction: Prediction) -> PublishedRow:
+def _extra(entry: Mapping[str, Any], prediction: Prediction) -> tuple[str, str, str, str, str]:
     """A published figure of a cell that the page predicts."""
     value, total = float(entry["value"]), prediction.total
     difference = "–" if total is None else _agreement([total / value - 1], prediction.basis)
-    return PublishedRow(_name(entry), f"{value:g} GB/s", _told(prediction), difference, prediction.basis)
+    return _name(entry), f"{value:g} GB/s", _told(prediction), difference, prediction.basis
 
 
 def _figures(entry: Mapping[str, Any]) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from markupsafe import Markup
 
 from nearfar import cells
 from nearfar.cells import Cell
+from nearfar.report.blocks import Chart
 from nearfar.report.charts import curves
 from nearfar.report.figures import Figure, class_words, number, parsed, size
 
@@ -21,32 +19,7 @@ _TITLES = {
 }
 
 
-@dataclass(frozen=True)
-class Line:
-    """One cell's curve. ``half`` is the figure of the size with half of the largest rate."""
-
-    name: str
-    points: tuple[tuple[int, float], ...]
-    half: Figure | None
-
-    @property
-    def words(self) -> str:
-        """The curve's ends, and where it has half of its largest rate."""
-        (least, slow), (most, fast) = self.points[0], self.points[-1]
-        half = f", half of the largest at {size(self.half.value)}" if self.half and self.half.value else ""
-        return f"{self.name}: {number(slow)} at {size(least)}, {number(fast)} at {size(most)}{half}"
-
-
-@dataclass(frozen=True)
-class SizeCurves:
-    """The curves of one direction."""
-
-    title: str
-    lines: tuple[Line, ...]
-    curve: Markup
-
-
-def size_curves_of(figures: list[Figure], document: Mapping[str, Any]) -> list[SizeCurves]:
+def curves_over_size(figures: list[Figure], document: Mapping[str, Any]) -> list[Chart]:
     """The curves of the cells that were measured at several sizes."""
     points: dict[Cell, list[tuple[int, float]]] = {}
     for result in document.get("results", []):
@@ -57,14 +30,19 @@ def size_curves_of(figures: list[Figure], document: Mapping[str, Any]) -> list[S
     made = []
     for direction, title in _TITLES.items():
         mine = {c: sorted(p) for c, p in points.items() if len(p) > 1 and c.flows[0].direction == direction}
-        lines = tuple(_line(cell, tuple(found), figures) for cell, found in mine.items())
-        if lines:
-            made.append(SizeCurves(title, lines, curves.sizes({cells.pretty(c): p for c, p in mine.items()})))
+        if mine:
+            drawing = curves.sizes({cells.pretty(cell): found for cell, found in mine.items()})
+            made.append(
+                Chart(drawing, title, notes=tuple(_words(cell, found, figures) for cell, found in mine.items()))
+            )
     return made
 
 
-def _line(cell: Cell, points: tuple[tuple[int, float], ...], figures: list[Figure]) -> Line:
+def _words(cell: Cell, points: Sequence[tuple[int, float]], figures: list[Figure]) -> str:
+    """The curve's ends, and where it has half of its largest rate."""
     mine = [f for f in figures if f.cell == cell]
-    half = next((f for f in mine if f.derived == "half_bandwidth"), None)
-    kind = class_words(mine[0].path_class) if mine else ""
-    return Line(f"{cells.pretty(cell)} {kind}".strip(), points, half)
+    half = next((f.value for f in mine if f.derived == "half_bandwidth" and f.value), None)
+    name = f"{cells.pretty(cell)} {class_words(mine[0].path_class)}" if mine else cells.pretty(cell)
+    (least, slow), (most, fast) = points[0], points[-1]
+    more = f", half of the largest at {size(half)}" if half else ""
+    return f"{name}: {number(slow)} at {size(least)}, {number(fast)} at {size(most)}{more}"
