@@ -44,7 +44,7 @@ def alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> lis
     """
     keys = {figure.anchor: key for key, figure in found.items()}
     said = []
-    for path_class, members in _by_class(found.values()).items():
+    for (path_class, _), members in _by_class(found.values()).items():
         away = distances(members)
         good = [f for f in members if f.shown in _WELL and abs(away.get(f.anchor, 1.0)) <= ALIKE]
         if len(members) < _LEAST or len(good) < _LEAST:
@@ -63,9 +63,9 @@ def alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> lis
     return said
 
 
-def _by_class(found: Iterable[Figure]) -> dict[str, list[Figure]]:
-    """All but upper bounds, which are like nothing."""
-    classes: dict[str, list[Figure]] = {}
+def _by_class(found: Iterable[Figure]) -> dict[tuple[str, str], list[Figure]]:
+    """By class of path and question: another kernel, or fewer cores, is not its like. Upper bounds are like nothing."""
+    classes: dict[tuple[str, str], list[Figure]] = {}
     for figure in (each for each in found if not each.best_case):
-        classes.setdefault(figure.path_class, []).append(figure)
+        classes.setdefault((figure.path_class, figure.question), []).append(figure)
     return classes

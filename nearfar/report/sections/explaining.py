@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nearfar.report.blocks import Block, Entry, Group, Table, Text, row, table
-from nearfar.report.explanations import Capacities, CellRow, Faults, KnownCapacity
+from nearfar.report.blocks import Block, Group, Text, table
+from nearfar.report.explanations import Capacities, CellRow, Faults
 from nearfar.report.figures import SIGNS, number, percent, plural
 
 #: So many rows are open at first.
@@ -38,55 +38,29 @@ def capacity_blocks(found: Capacities | None, anchor: str) -> list[Block]:
     if found.note:
         blocks: list[Block] = [Text((f"not calibrated: {found.note}",))]
     else:
-        by_hand = "by hand, with any documents of one node: `nearfar calibrate DOCUMENT…`"
-        predicted = _cells(found.predictions, "Cells of several flows, predicted", len(found.predictions) > _MOST_CELLS)
+        by_hand = "capacities and residuals: `report.json`; of any documents of one node: `nearfar calibrate DOCUMENT…`"
         blocks = [
             Text((_JUDGES_NOTHING,)),
-            *([Text((found.line,), "answer"), *_said(found.left_over), predicted] if found.predictions else []),
-            _links(found),
-            *([_shared(found)] if found.shared else []),
-            *_said(*found.weights, f"pairs of GPUs: {found.pairs} GB/s" if found.pairs else ""),
-            *([_cells(found.inputs, "Cells of several flows that calibrate: residuals", True)] if found.inputs else []),
-            Text((found.lone, by_hand), "small muted"),
+            Text((found.line,), "answer"),
+            *([Text((found.left_over,))] if found.left_over else []),
+            *([_cells(found.predictions)] if found.predictions else []),
+            Text((by_hand,), "small muted"),
         ]
     return [Group("What limits many flows at once", tuple(blocks), anchor=f"{anchor}.capacities", kind="explains")]
 
 
-def _said(*sentences: str) -> list[Block]:
-    known = tuple(filter(None, sentences))
-    return [Text(known)] if known else []
-
-
-def _cells(rows: Sequence[CellRow], title: str, folded: bool) -> Group:
+def _cells(rows: Sequence[CellRow]) -> Group:
+    """The cells that are not explained; where all are, every one."""
+    odd = [each for each in rows if each.unexplained]
     columns = ("cell", ">measured", ">predicted", ">prediction off", "what limits it", "not explained, GB/s a flow")
     listed = [
         (
             each.cell, number(each.measured), number(each.predicted), "" if each.off is None else percent(each.off), each.limited_by,
             "; ".join(each.unexplained),
         )
-        for each in rows
+        for each in odd or rows
     ]  # fmt: skip
-    return Group(title, (table(columns, listed, kind="explaining"),), plural(len(rows), "cell"), folded)
-
-
-def _links(found: Capacities) -> Table:
-    rows = [row(Entry(gpu, mark="label"), *map(_known, known)) for gpu, known in found.links]
-    return table(
-        ("", *found.ways),
-        rows,
-        title="Links of each GPU",
-        caption="GB/s; below it the interval, or why it has none",
-        kind="heat steps",
+    title = "Cells that are not explained" if odd else "Cells of several flows, predicted"
+    return Group(
+        title, (table(columns, listed, kind="explaining"),), plural(len(listed), "cell"), len(listed) > _MOST_CELLS
     )
-
-
-def _known(one: KnownCapacity | None) -> Entry:
-    if one is None:
-        return Entry("not measured", mark="self", tip="nothing measured crosses it")
-    return Entry(one.value, (one.detail,), tip=one.name)
-
-
-def _shared(found: Capacities) -> Table:
-    rows = [(each.name, each.value, each.detail) for each in found.shared]
-    columns = ("capacity", ">GB/s", "interval, or why there is none")
-    return table(columns, rows, title="What flows share, and paths with a figure of their own", kind="explaining")

@@ -13,7 +13,7 @@ _WAYS = (("down", "↓", "to its devices"), ("up", "↑", "from its devices"))
 
 def uplink_rates(node: Node, found: Capacities | None) -> dict[str, UplinkRate]:
     """By PCI bridge, GB/s down and up; a bridge of which nothing is known is left out."""
-    seen = {one.name: one.value for one in found.shared} if found else {}
+    seen = found.known if found else {}
     implied = implied_capacities(node)
     rates = {}
     for bridge in shared_uplinks(node):
