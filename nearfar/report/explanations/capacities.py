@@ -44,7 +44,8 @@ class CellRow:
 
 @dataclass(frozen=True)
 class Capacities:
-    """What a node's single flows say of its cells of several. ``known``: GB/s of each capacity, ``≥ 55.5`` where it was never full. ``note`` says instead why there is none of this."""
+    """What a node's single flows say of its cells of several. ``known``: GB/s of each capacity, ``≥ 55.5`` where it was never full;
+    ``note`` says instead why there is none of this."""
 
     note: str | None = None
     known: Mapping[str, str] = field(default_factory=dict)
