@@ -9,7 +9,9 @@ from nearfar.report.explanations import Capacities, CellRow, Faults
 from nearfar.report.figures import SIGNS, number, percent, plural
 
 #: So many rows are open at first.
-_MOST_SLOW, _MOST_CELLS = 8, 30
+_OPEN = 8
+#: So many flows, and capacities, are named in a row.
+_NAMED = 3
 _JUDGES_NOTHING = (
     "capacities found in this run's single flows, STREAM and one saturating cell for each shared capacity; every other cell of several "
     "flows stands beside what they predict. This explains and does not judge: capacities calibrated from a run never judge that run"
@@ -25,7 +27,7 @@ def fault_blocks(faults: Faults | None, anchor: str) -> list[Block]:
     slow = table(("cell", ">worst figure, of healthy", "explained"), rows, kind="explaining")
     blocks: list[Block] = [
         Text(faults.details),
-        *([Group(plural(len(rows), "slow cell"), (slow,), folded=len(rows) > _MOST_SLOW)] if rows else []),
+        *([Group(plural(len(rows), "slow cell"), (slow,), folded=len(rows) > _OPEN)] if rows else []),
         Text((aside,), "small muted"),
     ]
     return [Group("What explains what is slow", tuple(blocks), anchor=f"{anchor}.faults", kind="explains")]
@@ -55,12 +57,17 @@ def _cells(rows: Sequence[CellRow]) -> Group:
     columns = ("cell", ">measured", ">predicted", ">prediction off", "what limits it", "not explained, GB/s a flow")
     listed = [
         (
-            each.cell, number(each.measured), number(each.predicted), "" if each.off is None else percent(each.off), each.limited_by,
-            "; ".join(each.unexplained),
+            _some(each.cell, " + "), number(each.measured), number(each.predicted), "" if each.off is None else percent(each.off),
+            "; ".join(_some(words, ", ") for words in each.limited_by.split("; ")), "; ".join(each.unexplained),
         )
         for each in odd or rows
     ]  # fmt: skip
     title = "Cells that are not explained" if odd else "Cells of several flows, predicted"
-    return Group(
-        title, (table(columns, listed, kind="explaining"),), plural(len(listed), "cell"), len(listed) > _MOST_CELLS
-    )
+    return Group(title, (table(columns, listed, kind="explaining"),), plural(len(listed), "cell"), len(listed) > _OPEN)
+
+
+def _some(words: str, between: str) -> str:
+    """The first of many names."""
+    names = words.split(between)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED + 1 else ""
+    return between.join(names[:_NAMED]) + more if more else words

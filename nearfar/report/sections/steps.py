@@ -15,6 +15,8 @@ from nearfar.report.figures import SIGNS, Figure, parsed, shown_together
 NOT_RUN = Entry("– not run", mark="self", tip="this run did not ask for it")
 _STATES = {"failed": f"{SIGNS['FAIL']} failed", SKIPPED: "– skipped", "missing": f"{SIGNS['INDETERMINATE']} missing"}
 _LONGEST_REASON = 64
+#: So many rows are open at first.
+_OPEN = 8
 
 Flows = list[tuple[cells.Flow, Mapping[str, Any]]]
 
@@ -81,4 +83,4 @@ def steps(
         reason = f"– No figure here: every cell was skipped. {why.skipped[asked[0]]}"
         return [Group(title, (Text((reason,), "small nothing"),))]
     listed = table(["", *columns], rows, caption=f"GB/s, {caption}", kind="heat steps")
-    return [Group(title, (listed, *chart), kind="ramp-figure")]
+    return [Group(title, (listed, *chart), folded=True if len(rows) > _OPEN else None, kind="ramp-figure")]
