@@ -6,7 +6,7 @@ import pytest
 
 from nearfar import report
 from nearfar.report.blocks import Table, Text
-from nearfar.report.charts import densities
+from nearfar.report.charts import curves
 from nearfar.report.sections import check_blocks
 from tests.data.runs import kernels_by_hand
 from tests.report.test_report import Page
@@ -60,5 +60,5 @@ def test_what_is_more_than_the_link_stands_beside_the_figure() -> None:
 
 
 def test_a_chart_without_densities_is_none() -> None:
-    point = densities.DensityPoint("scan", "scan", 0, 0.0, 0.2, None)
-    assert not densities.draw([point], "nothing")
+    point = curves.DensityPoint("scan", "scan", 0, 0.0, 0.2, None)
+    assert not curves.densities([point], "nothing")

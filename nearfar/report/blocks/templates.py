@@ -56,8 +56,9 @@ def coded(words: str) -> Markup:
 
 
 def heading(words: str) -> str:
-    """Words that begin with a capital; a name with a number, ``n0``, stays."""
-    return words if words[1:2].isdigit() else f"{words[:1].upper()}{words[1:]}"
+    """Words that begin with a capital; a name such as ``n0`` or ``osu_bw`` stays."""
+    name = words.partition(" ")[0].rstrip(",:;.")
+    return f"{words[:1].upper()}{words[1:]}" if name.isalpha() else words
 
 
 def sentence(words: str) -> str:

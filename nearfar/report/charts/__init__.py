@@ -5,7 +5,7 @@ Needs: base, cells, measurement, verdict, report.figures.
 
 from __future__ import annotations
 
-from . import changes, curves, densities, log_curves, strips
+from . import changes, curves, strips
 from .matrices import (
     ABSENT,
     FIGURE,

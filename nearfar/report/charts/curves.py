@@ -1,38 +1,59 @@
-"""Small curves: what many GPUs carry together, and what a task has. Lines differ by dash and marker, not by colour alone."""
+"""Small curves: what many GPUs carry together, what a task has, a rate over size, penalties over density."""
 
 from __future__ import annotations
 
-import math
-import xml.etree.ElementTree as ET
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from nearfar.report.figures import number, size
+from nearfar.report.figures import number, percent, size, unit_words
 
-from .svg import element, markup, text
+from .plot import STYLES, Plot, Point, bytes_, counted, decades, linear
 
-WIDTH, HEIGHT = 392, 236
-LEFT, RIGHT, TOP, BOTTOM = 46, 92, 14, 38
 _NAMES = {"h2d": "H2D", "d2h": "D2H", "both": "both"}
-#: The least distance between two labels, in units of the drawing.
-_LABEL = 15.0
+
+
+@dataclass(frozen=True)
+class CurveLine:
+    """A line over sizes. ``style`` counts in ``STYLES``; ``label`` stands at its end, ``title`` in its tooltips. ``points``: bytes and
+    figure, from the least size up."""
+
+    label: str
+    title: str
+    style: int
+    points: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class DensityPoint:
+    """A kernel on a path: ``density`` in operations per byte, ``penalty`` and ``link`` (what the links alone cost; None: not known) as
+    parts of the near time. ``group`` counts the path classes; ``label`` stands beside the point, ``title`` is its tooltip."""
+
+    label: str
+    title: str
+    group: int
+    density: float
+    penalty: float
+    link: float | None
 
 
 def totals(series: Mapping[str, Sequence[tuple[int, float, float | None]]]) -> Markup:
     """Totals over the number of GPUs; hollow marks and thin lines are what is expected. Empty with fewer than two steps."""
+    every = [point for points in series.values() for point in points]
     if not any(len(points) > 1 for points in series.values()):
         return Markup("")
-    most = max(max(value, expected or 0.0) for points in series.values() for _, value, expected in points)
-    axes = _Axes(
-        max(x for points in series.values() for x, _, _ in points), most, "GPUs at once", "GB/s of all together"
-    )
+    most = max(max(value, expected or 0.0) for _, value, expected in every)
+    plot = Plot(
+        "Total over the number of GPUs", ("GPUs at once", "GB/s of all together"), counted(max(x for x, *_ in every)), linear(0, most)
+    )  # fmt: skip
     for way, points in series.items():
-        known = [(x, expected) for x, _, expected in points if expected is not None]
-        axes.line(known, f"expected {way}", hollow=True)
-        axes.line([(x, value) for x, value, _ in points], way)
-    axes.labels({way: points[-1][:2] for way, points in series.items()})
-    return axes.markup("Total over the number of GPUs")
+        style = STYLES.index(way)
+        plot.line([(x, known) for x, _, known in points if known is not None], style, _expected, hollow=True)
+        plot.line([(x, value) for x, value, _ in points], style, _rate)
+    plot.ends({f"{_NAMES[way]} {number(points[-1][1])}": points[-1][:2] for way, points in series.items()})
+    return plot.markup()
 
 
 def tasks(series: Mapping[str, Sequence[tuple[int, float, float, float]]]) -> Markup:
@@ -40,109 +61,81 @@ def tasks(series: Mapping[str, Sequence[tuple[int, float, float, float]]]) -> Ma
     if not any(len(points) > 1 for points in series.values()):
         return Markup("")
     most = max(high for points in series.values() for *_, high in points)
-    axes = _Axes(max(points[-1][0] for points in series.values()), most, "tasks a GPU", "GB/s of a task")
+    steps = counted(max(points[-1][0] for points in series.values()))
+    plot = Plot("Rate of a task over the number of tasks", ("tasks a GPU", "GB/s of a task"), steps, linear(0, most))
     for way, points in series.items():
+        style = STYLES.index(way)
         first, _, alone, _ = points[0]
-        axes.line([(x, alone * first / x) for x, *_ in points], f"expected {way}", hollow=True)
+        plot.line([(x, alone * first / x) for x, *_ in points], style, _expected, hollow=True)
         for x, low, _, high in points:
-            axes.bar(x, low, high, way)
-        axes.line([(x, mean) for x, _, mean, _ in points], way)
-    axes.labels({way: (points[-1][0], points[-1][2]) for way, points in series.items()})
-    return axes.markup("Rate of a task over the number of tasks")
+            plot.bar(x, low, high, style)
+        plot.line([(x, mean) for x, _, mean, _ in points], style, _rate)
+    plot.ends(
+        {f"{_NAMES[way]} {number(points[-1][2])}": (points[-1][0], points[-1][2]) for way, points in series.items()}
+    )
+    return plot.markup()
 
 
 def sizes(series: Mapping[str, Sequence[tuple[int, float]]]) -> Markup:
-    """Rates over the size of a transfer, on a logarithmic axis."""
-    least = min(points[0][0] for points in series.values())
-    steps = max(1, round(math.log2(max(points[-1][0] for points in series.values()) / least))) + 1
-    most = max(rate for points in series.values() for _, rate in points)
-    axes = _Axes(steps, most, "bytes of a transfer", "GB/s", lambda count: size(least * 2 ** (count - 1)), 5)
-    ends = {}
-    for position, (name, points) in enumerate(series.items()):
-        places = [(1 + math.log2(bytes_ / least), rate) for bytes_, rate in points]
-        axes.line(places, list(_NAMES)[position % len(_NAMES)])
-        ends[name] = places[-1]
-    axes.labels(ends, rates=False)
-    return axes.markup("Rate over the size of a transfer")
+    """Rates over the size of a transfer."""
+    every = [point for points in series.values() for point in points]
+    across = bytes_(min(x for x, _ in every), max(x for x, _ in every))
+    plot = Plot(
+        "Rate over the size of a transfer", ("bytes of a transfer", "GB/s"), across, linear(0, max(y for _, y in every))
+    )
+    for style, points in enumerate(series.values()):
+        plot.line(points, style, lambda at: f"{number(at[1])} GB/s at {size(at[0])}")
+    plot.ends({name: points[-1] for name, points in series.items()})
+    return plot.markup()
 
 
-class _Axes:
-    def __init__(
-        self, steps: int, most: float, across: str, up: str, tick: Callable[[int], str] = str, ticks: int = 8
-    ) -> None:
-        self.steps = max(2, steps)
-        self.step = _round_step(most)
-        self.most = max(self.step * math.ceil(most * 1.02 / self.step), self.step)
-        self.root = element(
-            "svg", class_="curve", viewBox=f"0 0 {WIDTH} {HEIGHT}", width=WIDTH, height=HEIGHT, role="img"
-        )
-        value = 0.0
-        while value <= self.most * 1.001:
-            y = self.y(value)
-            self.root.append(element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y, class_="grid"))
-            self.root.append(text(LEFT - 6, y + 4, f"{value:g}", "tick", "end"))
-            value += self.step
-        every = max(1, math.ceil(steps / ticks))
-        for count in range(1, steps + 1, every):
-            self.root.append(text(self.x(count), HEIGHT - BOTTOM + 16, tick(count), "tick", "middle"))
-        self.root.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 5, across, "axis", "middle"))
-        self.root.append(text(LEFT - 40, 10, up, "axis"))
-
-    def x(self, count: float) -> float:
-        """The place of a number of GPUs or tasks."""
-        return LEFT + 14 + (count - 1) / (self.steps - 1) * (WIDTH - RIGHT - LEFT - 28)
-
-    def y(self, value: float) -> float:
-        """The place of a rate."""
-        return HEIGHT - BOTTOM - value / self.most * (HEIGHT - BOTTOM - TOP - 6)
-
-    def line(self, points: Sequence[tuple[float, float]], name: str, hollow: bool = False) -> None:
-        """A line through marks."""
-        if not points:
-            return
-        group = element("g", class_=f"series {name}")
-        path = " L".join(f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points)
-        group.append(element("path", d=f"M{path}", fill="none"))
-        for x, y in points:
-            mark = _mark(name.rpartition(" ")[2], self.x(x), self.y(y), 4.6 if hollow else 3.2)
-            mark.append(element("title", f"{'expected ' if hollow else ''}{number(y)} GB/s"))
-            group.append(mark)
-        self.root.append(group)
-
-    def bar(self, x: int, low: float, high: float, name: str) -> None:
-        """From the slowest to the fastest."""
-        group = element("g", class_=f"series {name} range")
-        group.append(element("line", x1=self.x(x), x2=self.x(x), y1=self.y(low), y2=self.y(high)))
-        for end in (low, high):
-            group.append(element("line", x1=self.x(x) - 4, x2=self.x(x) + 4, y1=self.y(end), y2=self.y(end)))
-        self.root.append(group)
-
-    def labels(self, ends: Mapping[str, tuple[float, float]], rates: bool = True) -> None:
-        """Names at the lines' ends, moved apart where they would cover each other."""
-        at = -math.inf
-        for way, (x, value) in sorted(ends.items(), key=lambda item: -item[1][1]):
-            at = max(self.y(value) + 4, at + _LABEL)
-            words = f"{_NAMES[way]} {number(value)}" if rates else way
-            self.root.append(text(self.x(x) + 12, at, words, "label"))
-
-    def markup(self, words: str) -> Markup:
-        """The drawing, with what it shows in words."""
-        self.root.insert(0, element("title", words))
-        return markup(self.root)
+def messages(series: Sequence[CurveLine], unit: str, words: str) -> Markup:
+    """A figure over the size of a message, both axes logarithmic: latencies and rates span five decades. Empty where no line has two
+    points."""
+    known = [(each, [(count, value) for count, value in each.points if value > 0]) for each in series]
+    drawn = [(each, points) for each, points in known if len(points) > 1]
+    if not drawn:
+        return Markup("")
+    every = [point for _, points in drawn for point in points]
+    across = bytes_(min(x for x, _ in every), max(x for x, _ in every))
+    up = decades(min(y for _, y in every), max(y for _, y in every))
+    plot = Plot(words, ("bytes of a message", unit_words(unit)), across, up, 440, right=128)
+    for each, points in drawn:
+        plot.line(points, each.style, functools.partial(_message, each.title, unit))
+    plot.ends({each.label: points[-1] for each, points in reversed(drawn) if each.label})
+    return plot.markup()
 
 
-def _round_step(most: float) -> float:
-    """A round distance between lines of the grid, for about five of them."""
-    if most <= 0:
-        return 1.0
-    rough = most / 5
-    power = 10.0 ** math.floor(math.log10(rough))
-    return next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough)
+def densities(points: Sequence[DensityPoint], words: str) -> Markup:
+    """Penalties of kernels over their operations per byte; empty where no point has a density."""
+    drawn = [each for each in points if each.density > 0]
+    if not drawn:
+        return Markup("")
+    values = [value for each in drawn for value in (each.penalty, each.link) if value is not None]
+    across = decades(min(each.density for each in drawn), max(each.density for each in drawn))
+    up = linear(min(0.0, *values), max(0.01, *values), lambda part: f"{part * 100:g} %")
+    plot = Plot(words, ("operations per byte transferred", ""), across, up, 640, 280, right=24)
+    taken: list[tuple[float, float]] = []
+    for each in sorted(drawn, key=lambda point: -point.penalty):
+        if each.link is not None:
+            plot.mark(
+                each.density, each.link, each.group, f"{each.title}: {percent(each.link)} by the links", hollow=True
+            )
+        plot.mark(each.density, each.penalty, each.group, f"{each.title}: {percent(each.penalty)}")
+        place = plot.x(each.density), plot.y(each.penalty)
+        if each.label and all(abs(place[0] - a) > 70 or abs(place[1] - b) > 11 for a, b in taken):
+            taken.append(place)
+            plot.label(each.density, each.penalty, each.label)
+    return plot.markup()
 
 
-def _mark(way: str, x: float, y: float, r: float) -> ET.Element:
-    if way == "h2d":
-        return element("circle", cx=x, cy=y, r=r)
-    if way == "d2h":
-        return element("rect", x=x - r, y=y - r, width=2 * r, height=2 * r)
-    return element("path", d=f"M{x:.1f} {y - r - 1:.1f} l{r + 1:.1f} {2 * r:.1f} l{-2 * r - 2:.1f} 0 z", class_="mark")
+def _message(title: str, unit: str, at: Point) -> str:
+    return f"{title}: {number(at[1], unit)} {unit_words(unit)} at {size(at[0])}"
+
+
+def _rate(at: Point) -> str:
+    return f"{number(at[1])} GB/s"
+
+
+def _expected(at: Point) -> str:
+    return f"expected {_rate(at)}"

@@ -11,7 +11,7 @@ from nearfar import kernels
 from nearfar.kernels import KernelPenalty, KernelRun, SustainedRun
 from nearfar.measurement import Document, Rate, from_raw
 from nearfar.report.blocks import Block, Chart, Table, Text, words_table
-from nearfar.report.charts import densities
+from nearfar.report.charts import curves
 from nearfar.report.figures import class_words, number, percent, unit_words
 
 _TIMES = ("in", "compute", "out", "total", "overlapped")
@@ -117,14 +117,14 @@ def _both(values: Sequence[float | None], unit: str) -> str:
 def _chart(found: Sequence[KernelPenalty]) -> list[Block]:
     classes = list(dict.fromkeys(each.path_class for each in found))
     points = [
-        densities.DensityPoint(
+        curves.DensityPoint(
             each.other.kernel, f"{each.other.words}, {class_words(each.path_class)}", classes.index(each.path_class), each.other.density,
             each.value, each.link,
         )
         for each in found
         if each.what == "total" and each.other.density is not None
     ]  # fmt: skip
-    drawing = densities.draw(points, "penalty of other paths over operations per byte transferred")
+    drawing = curves.densities(points, "penalty of other paths over operations per byte transferred")
     caption = "in, kernel and out in turn; filled: measured, hollow: what the links alone cost"
     legend = tuple(f"{mark} {class_words(each)}" for mark, each in zip("●■◆", classes))
     return [Chart(drawing, "Penalty over arithmetic density", caption, legend)] if drawing else []

@@ -12,7 +12,7 @@ from nearfar.base import NOT_JUDGED, NearfarError
 from nearfar.measurement import RATIO
 from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN, MpiCase, mpi_figures, parse
 from nearfar.report.blocks import Block, Chart, Entry, Row, Table, row, table
-from nearfar.report.charts import log_curves
+from nearfar.report.charts import curves
 from nearfar.report.figures import SIGNS, Figure, class_words, number, unit_words
 
 _PLACEMENTS = (*WITHIN, *BESIDE)
@@ -87,13 +87,13 @@ def _curve(
                 points.setdefault(result["cell"], []).append((int(result.get("bytes") or 0), float(value)))
     placements = [p for p in _PLACEMENTS if any(cases[s].placement == p for s in subjects)]
     series = [
-        log_curves.CurveLine(
+        curves.CurveLine(
             class_words(cases[s].placement), f"{class_words(cases[s].placement)} {cases[s].device}".strip(),
             placements.index(cases[s].placement), tuple(sorted(points.get(s, []))),
         )
         for s in subjects
     ]  # fmt: skip
-    return log_curves.draw(series, unit, f"{_title(cases[subjects[0]], quantity)} over the size of a message")
+    return curves.messages(series, unit, f"{_title(cases[subjects[0]], quantity)} over the size of a message")
 
 
 def _title(case: MpiCase, quantity: str) -> str:

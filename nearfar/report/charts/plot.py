@@ -1,0 +1,150 @@
+"""Axes, lines and marks of a small drawing. Lines differ by dash and marker, not by colour alone."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from nearfar.report.figures import size
+
+from .svg import element, markup, text
+
+#: How lines and marks are drawn, in their order.
+STYLES = ("h2d", "d2h", "both")
+_TOP, _BOTTOM = 18, 38
+#: The least distance between two labels, in units of the drawing.
+_LABEL = 14.0
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis: where a value lies, from 0 to 1, and the values that are written at it."""
+
+    at: Callable[[float], float]
+    ticks: Sequence[tuple[float, str]]
+
+
+def linear(low: float, high: float, write: Callable[[float], str] = "{:g}".format) -> Scale:
+    """From ``low`` (0 or less) to the next round value above ``high``, with about five lines."""
+    rough = max(high - low, 1e-12) / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough)
+    first, last = math.floor(low / step), max(1, math.ceil(high * 1.02 / step))
+    ends = first * step, last * step
+    ticks = [(step * count, write(step * count)) for count in range(first, last + 1)]
+    return Scale(lambda value: (value - ends[0]) / (ends[1] - ends[0]), ticks)
+
+
+def counted(most: int, ticks: int = 8) -> Scale:
+    """1, 2, … ``most``, evenly."""
+    most = max(2, most)
+    every = max(1, math.ceil(most / ticks))
+    return Scale(lambda count: 0.05 + 0.9 * (count - 1) / (most - 1), [(n, str(n)) for n in range(1, most + 1, every)])
+
+
+def decades(low: float, high: float) -> Scale:
+    """Powers of ten around ``low`` and ``high``."""
+    first = math.floor(math.log10(low))
+    last = max(first + 1, math.ceil(math.log10(high)))
+    ticks = [(10.0**power, f"{10.0**power:g}") for power in range(first, last + 1)]
+    return Scale(lambda value: (math.log10(value) - first) / (last - first), ticks)
+
+
+def bytes_(low: float, high: float) -> Scale:
+    """Sizes, by their power of two."""
+    first, last = math.log2(max(1, low)), math.log2(max(1, high))
+    every = 4 if last - first > 8 else 2
+    ticks = [(2.0**power, size(2**power)) for power in range(math.ceil(first), math.floor(last) + 1, every)]
+    return Scale(lambda value: (math.log2(max(1, value)) - first) / max(1e-9, last - first), ticks)
+
+
+class Plot:
+    """A drawing: ``words`` say what it shows, ``axes`` are named across and up; ``right``: room for labels."""
+
+    def __init__(
+        self,
+        words: str,
+        axes: tuple[str, str],
+        x: Scale,
+        y: Scale,
+        width: int = 420,
+        height: int = 244,
+        right: int = 110,
+    ) -> None:
+        self._x, self._y = x, y
+        self._left, self._right, self._low = 52, width - right, height - _BOTTOM
+        self._root = element(
+            "svg", class_="curve", viewBox=f"0 0 {width} {height}", width=width, height=height, role="img"
+        )
+        self._root.append(element("title", words))
+        for value, label in y.ticks:
+            at = self.y(value)
+            self._root.append(element("line", x1=self._left, x2=self._right, y1=at, y2=at, class_="grid"))
+            self._root.append(text(self._left - 6, at + 4, label, "tick", "end"))
+        for value, label in x.ticks:
+            self._root.append(text(self.x(value), self._low + 16, label, "tick", "middle"))
+        self._root.append(text((self._left + self._right) / 2, height - 5, axes[0], "axis", "middle"))
+        self._root.append(text(4, 10, axes[1], "axis"))
+
+    def x(self, value: float) -> float:
+        """The place of a value across."""
+        return self._left + self._x.at(value) * (self._right - self._left)
+
+    def y(self, value: float) -> float:
+        """The place of a value upwards."""
+        return self._low - self._y.at(value) * (self._low - _TOP)
+
+    def line(self, points: Sequence[Point], style: int, tip: Callable[[Point], str], hollow: bool = False) -> None:
+        """A line through marks; ``hollow``: what is expected; ``tip``: the tooltip of a point."""
+        if not points:
+            return
+        group = element("g", class_=f"series{' expected' if hollow else ''} {STYLES[style % len(STYLES)]}")
+        path = " L".join(f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points)
+        group.append(element("path", d=f"M{path}", fill="none"))
+        for x, y in points:
+            group.append(self._mark(style, x, y, 4.6 if hollow else 3.0, tip((x, y))))
+        self._root.append(group)
+
+    def mark(self, x: float, y: float, style: int, tip: str, hollow: bool = False) -> None:
+        """A mark alone."""
+        group = element("g", class_=f"series{' expected' if hollow else ''} {STYLES[style % len(STYLES)]}")
+        group.append(self._mark(style, x, y, 4.0, tip))
+        self._root.append(group)
+
+    def bar(self, x: float, low: float, high: float, style: int) -> None:
+        """From the least to the most."""
+        group = element("g", class_=f"series {STYLES[style % len(STYLES)]} range")
+        group.append(element("line", x1=self.x(x), x2=self.x(x), y1=self.y(low), y2=self.y(high)))
+        for end in (low, high):
+            group.append(element("line", x1=self.x(x) - 4, x2=self.x(x) + 4, y1=self.y(end), y2=self.y(end)))
+        self._root.append(group)
+
+    def label(self, x: float, y: float, words: str) -> None:
+        """Words beside a place."""
+        end = self.x(x) > self._right - 60
+        self._root.append(text(self.x(x) + (-7 if end else 7), self.y(y) - 5, words, "label", "end" if end else None))
+
+    def ends(self, labels: Mapping[str, tuple[float, float]]) -> None:
+        """Names at the lines' ends, moved apart where they would cover each other."""
+        at = -math.inf
+        for words, (x, value) in sorted(labels.items(), key=lambda item: -item[1][1]):
+            at = max(self.y(value) + 4, at + _LABEL)
+            self._root.append(text(self.x(x) + 10, at, words, "label"))
+
+    def markup(self) -> Markup:
+        """The drawing."""
+        return markup(self._root)
+
+    def _mark(self, style: int, x: float, y: float, r: float, tip: str) -> ET.Element:
+        at, up, title = self.x(x), self.y(y), element("title", tip)
+        if style % 3 == 0:
+            return element("circle", title, cx=at, cy=up, r=r)
+        if style % 3 == 1:
+            return element("rect", title, x=at - r, y=up - r, width=2 * r, height=2 * r)
+        triangle = f"M{at:.1f} {up - r - 1:.1f} l{r + 1:.1f} {2 * r:.1f} l{-2 * r - 2:.1f} 0 z"
+        return element("path", title, d=triangle, class_="mark")
