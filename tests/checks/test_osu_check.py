@@ -106,7 +106,7 @@ def test_the_page_has_curves_and_what_a_wrong_placement_costs(run: Path) -> None
     assert "across packages: 0.80 µs at 8 B" in page
     assert "OSU was built without CUDA" in page
     lines = report.summary(run, every=True).splitlines()
-    assert any("latency of 8 B: same NUMA node 0.40, across packages 0.80 µs" in line for line in lines), lines
+    assert any("osu latency H H 8B 0.40" in line and "osu latency H H 8B 0.80" in line for line in lines), lines
 
 
 def test_only_who_has_or_asks_for_mpi_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

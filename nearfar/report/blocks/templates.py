@@ -49,18 +49,18 @@ def _environment(site: tuple[Path, ...]) -> jinja2.Environment:
     return environment
 
 
-def coded(words: str) -> Markup:
-    """Words with what stands between backticks as code."""
-    parts = str(escape(words)).split("`")
+def coded(text: str) -> Markup:
+    """A text with what stands between backticks as code."""
+    parts = str(escape(text)).split("`")
     return Markup("".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts)))
 
 
-def heading(words: str) -> str:
-    """Words that begin with a capital; a name such as ``n0`` or ``osu_bw`` stays."""
-    name = words.partition(" ")[0].rstrip(",:;.")
-    return f"{words[:1].upper()}{words[1:]}" if name.isalpha() else words
+def heading(text: str) -> str:
+    """A text that begins with a capital; a name such as ``n0`` or ``osu_bw`` stays."""
+    name = text.partition(" ")[0].rstrip(",:;.")
+    return f"{text[:1].upper()}{text[1:]}" if name.isalpha() else text
 
 
-def sentence(words: str) -> str:
-    """Words as a sentence: they begin with a capital and end with a full stop."""
-    return f"{heading(words)}{'' if words.endswith(('.', '?', '!')) else '.'}"
+def sentence(text: str) -> str:
+    """A text that begins with a capital and ends with a full stop."""
+    return f"{heading(text)}{'' if text.endswith(('.', '?', '!')) else '.'}"

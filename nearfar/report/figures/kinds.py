@@ -42,7 +42,7 @@ class FigureKind:
         return self.figures[0]
 
     @property
-    def words(self) -> str:
+    def name(self) -> str:
         """``near H2D``, ``NV18 both``."""
         return " ".join(filter(None, kind_parts(self.first)))
 
@@ -57,27 +57,36 @@ class FigureKind:
         return [f.share for f in self.figures if f.share is not None and f.basis not in ("input", "assumed")]
 
     @property
-    def measured(self) -> str:
-        """``55.3–55.6 GB/s``, ``≤ 55.3 GB/s`` of upper bounds."""
+    def amount(self) -> tuple[str, str]:
+        """The values and their unit: (``55.3–55.6``, ``GB/s``), (``≤ 55.3``, ``GB/s``) of upper bounds."""
         known, unit = [f.value for f in self.figures if f.value is not None], self.first.unit
         if self.first.written == "unknown":
-            return "unknown"
+            return "unknown", ""
         if unit == "B":
-            words = "–".join(dict.fromkeys(map(size, (min(known), max(known)))))
+            values, unit = "–".join(dict.fromkeys(map(size, (min(known), max(known))))), ""
         elif unit == "GFLOP/s" and min(known) >= 1000:
-            words = f"{span([value / 1000 for value in known])} TFLOP/s"
+            values, unit = span([value / 1000 for value in known]), "TFLOP/s"
         else:
-            words = f"{span(known, unit)} {unit_words(unit)}".rstrip()
+            values, unit = span(known, unit), unit_words(unit)
+        return f"{'≤ ' if self.first.best_case else ''}{values}", unit
+
+    @property
+    def of_peak(self) -> str:
+        """``, 78–80 % of the peak``, where each one's peak is known; else empty."""
         parts = [figure.part_of_peak for figure in self.figures if figure.part_of_peak is not None]
-        peak = f", {_percents(parts)} % of the peak" if len(parts) == len(self.figures) else ""
-        return f"{'≤ ' if self.first.best_case else ''}{words}{peak}"
+        return f", {_percents(parts)} % of the peak" if len(parts) == len(self.figures) else ""
+
+    @property
+    def measured(self) -> str:
+        """``55.3–55.6 GB/s``, ``4368–4370 GB/s, 91 % of the peak``."""
+        return f"{' '.join(filter(None, self.amount))}{self.of_peak}"
 
     @property
     def cells(self) -> tuple[str, str, str, str]:
         """Figure, measured, reference and share, as they stand in a table."""
         named = [f.pretty for f in self.figures if f.cell is not None] if not self.passes else []
         more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-        label = f"{self.words}{': ' if named else ''}{', '.join(named[:_NAMED])}{more}"
+        label = f"{self.name}{': ' if named else ''}{', '.join(named[:_NAMED])}{more}"
         expected = [f.expected for f in self.figures if f.expected is not None]
         share = f"{_percents(self.shares)} %" if self.shares else "input" if expected else ""
         return label, self.measured, span(expected, self.first.unit) if expected else "none", share
@@ -102,7 +111,7 @@ def in_a_line(found: Sequence[Figure], key: str = "") -> str | None:
     and times, where there are none what is made of them. ``key``: an expression for the kinds that answer the question. None without
     figures."""
     every = figure_kinds(found)
-    answering = [kind for kind in figure_kinds(found, bool(key)) if key and re.search(key, kind.words)]
+    answering = [kind for kind in figure_kinds(found, bool(key)) if key and re.search(key, kind.name)]
     own = [kind for kind in every if not kind.first.derived or kind.first.derived.startswith("latency_")]
     told = answering or own or every
     if not told:
@@ -112,19 +121,20 @@ def in_a_line(found: Sequence[Figure], key: str = "") -> str | None:
     # Of many ramps' steps the widest tell most.
     widest = all(kind.first.is_total for kind in told) and len(told) > _TOLD
     told = sorted(told, key=lambda kind: (kind.passes, -len(kind.first.cell.gpus) if widest and kind.first.cell else 0))
-    words: list[str] = []
-    before = ("", "")
-    for kind in told[:_TOLD]:
+    shown, parts = told[:_TOLD], []
+    for place, kind in enumerate(shown):
         klass, question = kind_parts(kind.first)
-        sign = "" if kind.passes else f"{SIGNS[kind.first.shown]} "
-        named = question if klass == before[0] and kind.passes else f"{klass} {question}".strip()
-        unit = unit_words(kind.first.unit) and kind.measured.rpartition(" ")[2]
-        if words and unit and unit == before[1]:
-            words[-1] = words[-1].removesuffix(f" {unit}")
-        words.append(f"{sign}{named} {kind.measured}")
-        before = klass, "" if unit == "peak" else unit
+        # A class, and a unit, that the neighbour has stands once.
+        same = place > 0 and kind.passes and klass == kind_parts(shown[place - 1].first)[0]
+        values, unit = kind.amount
+        if place + 1 < len(shown) and shown[place + 1].amount[1] == unit and not kind.of_peak:
+            unit = ""
+        sign = "" if kind.passes else SIGNS[kind.first.shown]
+        parts.append(" ".join(filter(None, [sign, "" if same else klass, question, values, unit])) + kind.of_peak)
     more = f" and {plural(len(told) - _TOLD, 'more kind')}" if len(told) > _TOLD else ""
-    return f"{', '.join(words)}{more}; {_compared([figure for kind in every for figure in kind.figures])}"
+    again = sum(figure.remeasured for figure in found)
+    doubted = f"; {plural(again, 'figure')} measured again alone" if again else ""
+    return f"{', '.join(parts)}{more}; {_compared([figure for kind in every for figure in kind.figures])}{doubted}"
 
 
 def _compared(found: Sequence[Figure]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -54,11 +55,23 @@ class Ledger:
             if made._version() is None:
                 made._create()
                 path.chmod(0o644)
-            made.connection.execute("PRAGMA journal_mode = WAL")
+            made._write_ahead()
             # Closed last, by one that cannot write, the log's files stay: a user who can only read could not make them.
             made._last = sqlite3.connect(f"file:{_quoted(path)}?mode=ro", uri=True)
             made._last.execute("SELECT 1 FROM meta").fetchone()
         return made
+
+    def _write_ahead(self) -> None:
+        """Switch the log on. SQLite does not wait where another is about to do the same."""
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self.connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+            time.sleep(0.02)
 
     @classmethod
     def read_only(cls, folder: Path) -> Ledger | None:
@@ -112,6 +125,8 @@ class Ledger:
 
     def _create(self) -> None:
         with self.transaction():
+            if self._version() is not None:
+                return  # another made it in the meantime
             for statement in TABLES.split(";\n"):
                 if statement.strip():
                     self.connection.execute(statement)
