@@ -40,6 +40,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--system", metavar="NAME", help="a file of site/systems/ (default: the one that claims this host)"
     )
+    parser.add_argument(
+        "--force-system", action="store_true",
+        help="measure this host although its name, product or CPU shows that it is not of the system",
+    )  # fmt: skip
     parser.add_argument("--check", metavar="NAME", nargs="+", default=[], action="extend", help="only these checks")
     parser.add_argument(
         "--quick",
@@ -96,7 +100,8 @@ def run(args: argparse.Namespace) -> int:
     request = validation.Request(
         system=args.system, checks=tuple(args.check), report_directory=args.report_dir, acceptance=args.acceptance,
         accept_degraded=args.accept_degraded, verbose=args.verbose, quick=args.quick, way=args.way, wait=args.wait,
-        degrade=tuple(args.degrade), command=("nearfar", *sys.argv[1:]),
+        degrade=tuple(args.degrade), force_system=args.force_system,
+        command=("nearfar", *sys.argv[1:]),
     )  # fmt: skip
     if args.list:
         system, cases = validation.plan(request)

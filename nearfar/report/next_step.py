@@ -70,14 +70,15 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
 
 
 def _way(run: RunDirectory) -> list[str]:
-    """How the programs came, where the command said so: without it another run might not have them."""
+    """How the programs came and that the system was insisted on, where the command said so: another run needs it too."""
     words = [str(word) for word in run.raw.get("command") or []]
+    forced = ["--force-system"] if "--force-system" in words else []
     for position, word in enumerate(words):
         if word.startswith("--with="):
-            return [word]
+            return [word, *forced]
         if word == "--with":
-            return words[position : position + 2]
-    return []
+            return [*words[position : position + 2], *forced]
+    return forced
 
 
 def _of_word(run: RunDirectory, word: str) -> list[CheckRecord]:

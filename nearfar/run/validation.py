@@ -28,7 +28,7 @@ from nearfar.base import (
 from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import degraded
 from nearfar.question import ACCEPT, QUICK, Question, askable, asked_at, check_names
-from nearfar.site import System, drain_policy, lint, systems
+from nearfar.site import System, drain_policy, identity, lint, systems
 from nearfar.verdict import HISTORY, references
 
 from . import expected_cases, not_asked, spack
@@ -47,7 +47,7 @@ class Request:
     how the programs come (``spack``, ``system``; None: as the site's files say); ``wait``: seconds to wait for another run on
     this node (None: as ``node_lock`` has it). ``degrade``: faults of modelled nodes (``g2.h2d=0.5``).
     ``must_judge``: a check, or a run, of which nothing was judged is INDETERMINATE; ``acceptance`` asks for that too, and ends DEGRADED
-    with exit code 1 unless ``accept_degraded``."""
+    with exit code 1 unless ``accept_degraded``. ``force_system``: measure a host that is not of the system."""
 
     system: str | None = None
     checks: tuple[str, ...] = ()
@@ -61,6 +61,7 @@ class Request:
     way: str | None = None
     wait: float | None = None
     degrade: tuple[str, ...] = ()
+    force_system: bool = False
 
 
 def chosen_system(request: Request) -> System:
@@ -161,26 +162,34 @@ def unasked(request: Request, system: System) -> list[dict[str, Any]]:
 def run(request: Request) -> tuple[int, Path]:
     """Run the checks; returns the exit code and the run directory, whose page is written."""
     system, cases = plan(request)
+    wrong_host = _wrong_host(system, cases)
+    if wrong_host and not request.force_system:
+        raise NearfarError(
+            f"{wrong_host}; nothing was measured: run this on one of its nodes, or insist with --force-system"
+        )
+    if wrong_host:
+        say(f"warning: {wrong_host}; it is judged by that system's references, and not kept in its history")
     _install(system, cases)
-    if another := _of_another(request, system, cases):
-        say(another)
     with contextlib.ExitStack() as stack:
         if any(not case.modelled and system.partitions[case.partition].scheduler == "local" for case in cases):
             stack.enter_context(node_lock.held(node_lock.wait(), trusted=drain_policy.measuring_users()))
         return _measured(request, system, cases)
 
 
-def _of_another(request: Request, system: System, cases: Sequence[ExpectedCase]) -> str:
-    """What is said where ``--system`` names a system whose file claims other machines than this one; else nothing."""
-    here = any(not case.modelled and system.partitions[case.partition].scheduler == "local" for case in cases)
-    if request.system is None or not here or not (system.hosts or system.product):
+def _wrong_host(system: System, cases: Sequence[ExpectedCase]) -> str:
+    """Why this host is none of the system whose cases it would run; empty where it is, and in a job, of which Slurm says it."""
+    here = {
+        case.partition for case in cases if not case.modelled and system.partitions[case.partition].scheduler == "local"
+    }
+    if not here or os.environ.get(systems.JOB_PARTITION):
         return ""
-    name = socket.gethostname()
-    if systems.claims(name, systems.dmi_product(), {system.name: system}) is not None:
-        return ""
+    node_types = [system.partitions[name].load_node_type(site_directories()) for name in sorted(here)]
+    host = identity.this_host()
+    differing = identity.differences(host, system, [known.node for known in node_types if known is not None])
     return (
-        f"{name} is no machine of the system '{system.name}' by {system.file}: it is judged by that system's references, and "
-        f"not kept in its history"
+        f"{host.name} is not a node of system {system.name} ({system.file}): {'; '.join(differing)}"
+        if differing
+        else ""
     )
 
 
@@ -275,7 +284,7 @@ def _finish(
     }
     must_judge = request.acceptance or request.must_judge
     verdict = account(folder, cases, about, started, time.time() - started, output, must_judge)
-    if not _of_another(request, system, cases):
+    if not _wrong_host(system, cases):
         remember(folder)
     _report(folder, request, interrupted)
     return exit_code(verdict, about["acceptance"])

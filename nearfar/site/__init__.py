@@ -14,6 +14,7 @@ from . import (
     environments,
     expectations,
     gpu_count,
+    identity,
     reframe_settings,
     systems,
     topology_diff,

@@ -143,7 +143,8 @@ class _XmlReader:
                 place = replace(place, cpus=place.cpus if cpus is None else cpus)
                 if element_type == "Package":
                     index = number(element, "os_index", len(self.packages))
-                    self.packages.append(Package(index, tuple(sorted(place.cpus or ()))))
+                    model = " ".join(infos(element).get("CPUModel", "").split()) or None
+                    self.packages.append(Package(index, tuple(sorted(place.cpus or ())), model))
                     place = replace(place, package=index)
                 elif element_type == "Core" and cpus is not None and len(cpus) > 1:
                     self.cores.append(tuple(sorted(cpus)))

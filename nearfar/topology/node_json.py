@@ -23,7 +23,7 @@ def node_to_document(node: Node) -> dict[str, Any]:
         "hostname": node.hostname,
         "product": node.product,
         **({} if node.virtual_machine is None else {"virtual_machine": node.virtual_machine}),
-        "packages": [{"index": p.index, "cpus": format_cpu_list(p.cpus)} for p in node.packages],
+        "packages": [_package_to_document(package) for package in node.packages],
         **({"cores": [format_cpu_list(core) for core in node.cores]} if node.cores else {}),
         "numa_nodes": [_numa_node_to_document(n) for n in node.numa_nodes],
         "gpus": [_device_to_document(gpu) for gpu in node.gpus],
@@ -43,7 +43,7 @@ def node_from_document(document: Any) -> Node:
     allowed = top.inner("allowed")
     return Node(
         hostname=top.text("hostname") or "unknown",
-        packages=tuple(Package(r.number("index"), r.cpus("cpus")) for r in top.rows("packages")),
+        packages=tuple(Package(r.number("index"), r.cpus("cpus"), r.text("model")) for r in top.rows("packages")),
         numa_nodes=tuple(_numa_node(row) for row in top.rows("numa_nodes")),
         gpus=tuple(_gpu(row) for row in top.rows("gpus")),
         nics=tuple(_nic(row) for row in top.rows("nics")),
@@ -57,6 +57,11 @@ def node_from_document(document: Any) -> Node:
         software={str(key): str(value) for key, value in top.mapping("software").items()},
         notes=top.texts("notes"),
     )
+
+
+def _package_to_document(package: Package) -> dict[str, Any]:
+    model = {} if package.model is None else {"model": package.model}
+    return {"index": package.index, "cpus": format_cpu_list(package.cpus), **model}
 
 
 def _device_to_document(device: Gpu | Nic) -> dict[str, Any]:

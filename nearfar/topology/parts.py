@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Package:
-    """A processor package (socket). ``index`` is the operating system's number."""
+    """A processor package (socket). ``index`` is the operating system's number, ``model`` the CPU's name (``None``: not known)."""
 
     index: int
     cpus: tuple[int, ...]
+    model: str | None = None
 
 
 @dataclass(frozen=True)

@@ -238,16 +238,23 @@ def more_nights(file: Path, count: int) -> None:
         run.write_parquet(file.with_name(file.name.replace(".parquet", f"{night}.parquet")))
 
 
-def test_a_machine_of_another_system_is_judged_and_not_kept(checkout: Path) -> None:
+def test_a_wrong_host_stops_before_it_measures(checkout: Path) -> None:
     history = checkout.parent / "state/reports/history"
-    assert "is no machine" not in validate_plain(checkout, "good").stderr
-    kept = listing(history)
+    assert validate_plain(checkout, "good").returncode == 0
+    kept, state = listing(history), listing(checkout.parent / "state")
     assert kept
     file = checkout / "site/systems/fake.yaml"
     file.write_text(file.read_text().replace("system: fake\n", 'system: fake\nhosts: ["elsewhere[01-10]"]\n'))
-    done = validate(checkout, "--system", "fake", "--check", "host_device_check")
-    assert f"is no machine of the system 'fake' by {file}" in done.stderr
+    words = ("--system", "fake", "--check", "host_device_check")
+    done = validate(checkout, *words, "--acceptance")
+    assert (done.returncode, done.stdout) == (2, "")
+    name, last = socket.gethostname(), done.stderr.splitlines()[-1]
+    assert f"{name} is not a node of system fake ({file}): it is not in elsewhere[01-10]; nothing was measured" in last
+    assert "--force-system" in last and listing(checkout.parent / "state") == state
+    forced = validate(checkout, *words, "--force-system")
     assert run_json(checkout)["verdict"] == "PASS" and listing(history) == kept
+    assert f"warning: {name} is not a node of system fake ({file})" in forced.stderr
+    assert validate(checkout, *words, NEARFAR_JOB_PARTITION="a").returncode == 0, "Slurm says that it is"
 
 
 def test_a_history_that_cannot_be_read_costs_a_line(checkout: Path, tmp_path: Path) -> None:

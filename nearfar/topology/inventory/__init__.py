@@ -5,4 +5,4 @@ Needs: base, topology.
 
 from .lstopo import describes_another_machine, hwloc_version, lstopo_xml
 from .observation import gpus_without_hwloc, observe
-from .sysfs import gpu_pci_devices
+from .sysfs import cpu_models, gpu_pci_devices

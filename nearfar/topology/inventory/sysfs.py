@@ -110,6 +110,12 @@ def product_name(root: Path) -> str | None:
     return dmi.strip() or tree.strip() or None
 
 
+def cpu_models(root: Path) -> frozenset[str]:
+    """The names of the machine's CPUs, as hwloc takes them from the kernel; empty where it names none (Arm)."""
+    lines = re.findall(r"^(?:model name|cpu)[ \t]*:(.*)$", _read(root / "proc/cpuinfo"), re.MULTILINE)
+    return frozenset(" ".join(line.split()) for line in lines)
+
+
 def virtual_machine(root: Path) -> bool | None:
     """Whether the machine runs under a hypervisor: the CPU's own flag where the kernel lists flags (x86), else what the kernel, the
     device tree or the firmware call it. ``None`` where ``/proc/cpuinfo`` is not there."""
