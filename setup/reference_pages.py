@@ -1,5 +1,5 @@
 """Write docs/reference/*-file.md from the JSON schemas of a site's files (every key with type, unit, default, meaning and example), and
-messages.md from the tables of messages, and thresholds.md from the module of the judge's numbers."""
+messages.md from the tables of messages, thresholds.md from the module of the judge's numbers, and settings.md from the settings' table."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ sys.path.insert(0, str(CHECKOUT))
 
 from nearfar.base.schema_check import schema  # noqa: E402
 from nearfar.commands import explain  # noqa: E402
+from nearfar.topology import SETTINGS  # noqa: E402
 
 Node = Mapping[str, Any]
 
@@ -173,7 +174,23 @@ def _value(written: str) -> str:
     return re.sub(r"[{}'()]", "", written).replace("1 << 25", "32 MiB")
 
 
+def settings() -> str:
+    """The text of ``docs/reference/settings.md``."""
+    rows = [f"| {each.title} | `{each.key}` | {each.source} | {', '.join(each.explains)} |" for each in SETTINGS]
+    return f"""# Settings that cost speed
+
+Each run reads them once per node, without root where the table does not say otherwise, and keeps them in the node's `node.json`:
+`settings` of the node, and of each GPU and NIC; `driver`, `kernel` and `vbios` in `software`. What cannot be read is absent.
+`nearfar compare --settings RUN…` prints what differs between nodes; it needs no figure.
+
+| setting | key | read from | figures that it can explain |
+|---|---|---|---|
+{chr(10).join(rows)}
+"""
+
+
 if __name__ == "__main__":
+    (CHECKOUT / "docs" / "reference" / "settings.md").write_text(settings(), encoding="utf-8")
     (CHECKOUT / "docs" / "reference" / "thresholds.md").write_text(thresholds(), encoding="utf-8")
     (CHECKOUT / "docs" / "reference" / "messages.md").write_text(explain.page(), encoding="utf-8")
     for name in PAGES:

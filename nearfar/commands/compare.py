@@ -7,8 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nearfar import compare
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, write_atomically
+from nearfar.base import (
+    EXIT_COULD_NOT_JUDGE,
+    EXIT_FAILED,
+    EXIT_GOOD,
+    NearfarError,
+    plural,
+    short_host_name,
+    write_atomically,
+)
 from nearfar.report.blocks import shown_lines, shown_page
+from nearfar.topology import SETTINGS, Node, node_from_document, setting_values, spread_settings
+from nearfar.verdict import run_directory, verdict_file
 
 from .command_line import percent
 from .run_names import run_directories
@@ -19,6 +29,7 @@ _EPILOG = """examples:
   nearfar compare --before 'redwood/20261120*' --after 'redwood/20261122*'
   nearfar compare --at-most 5% BEFORE AFTER                  # exit code 1 if anything is worse by more
   nearfar compare --page driver-590.html BEFORE AFTER        # one file to send to a vendor
+  nearfar compare --settings 'redwood/*' n41.json            # which settings differ between nodes; no figure is needed
 
 exit codes: 0 compared (with --at-most: nothing is worse by more), 1 worse by more than --at-most,
 2 wrong use, 3 nothing could be compared, or every figure is in doubt
@@ -36,6 +47,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="*", metavar="RUN", help="before and after: two run directories, or nodes' folders in them"
     )
+    parser.add_argument(
+        "--settings", action="store_true",
+        help="only the settings that differ between the nodes of the runs, and of files that nearfar detect --json wrote",
+    )  # fmt: skip
     parser.add_argument("--before", nargs="+", metavar="RUN", help="the runs of before, in place of the first RUN")
     parser.add_argument("--after", nargs="+", metavar="RUN", help="the runs of after, in place of the second RUN")
     parser.add_argument(
@@ -50,6 +65,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, show, and say by the exit code whether it is worse than allowed."""
+    if args.settings:
+        if args.before or args.after or args.at_most is not None or args.all or args.json or args.page:
+            raise NearfarError("--settings goes with runs and files of nodes alone; leave the other options out")
+        print("\n".join(_settings(args.runs)))
+        return EXIT_GOOD
     before, after = _sides(args)
     for folder in (*before, *after):
         if (folder / "reframe-report.json").exists() and not (folder / "run.json").exists():
@@ -80,3 +100,29 @@ def _sides(args: argparse.Namespace) -> tuple[list[Path], list[Path]]:
 
 def _all(names: Sequence[str]) -> list[Path]:
     return [folder for name in names for folder in run_directories(name)]
+
+
+def _settings(names: Sequence[str]) -> list[str]:
+    """What differs between the nodes' settings, in lines; of a node that is named twice the last counts."""
+    nodes: dict[str, Node] = {}
+    for name in names:
+        if Path(name).is_file():
+            node = node_from_document(verdict_file.load_object(Path(name)))
+            nodes[short_host_name(node.hostname)] = node
+            continue
+        for folder in run_directories(name):
+            measured = (each for each in run_directory.read(folder).nodes if not each.modelled)
+            nodes.update((short_host_name(each.name), each.node) for each in measured if each.node is not None)
+    if len(nodes) < 2:
+        raise NearfarError(
+            f"{plural(len(nodes), 'node')} named: name the runs, or files of nearfar detect --json, of two nodes or more"
+        )
+    lines = []
+    spreads = spread_settings(nodes)
+    for spread in spreads:
+        lines += [spread.sentence, f"    can explain: {', '.join(spread.setting.explains)}"]
+    read = {key for node in nodes.values() for key in setting_values(node)}
+    differing = {spread.setting.key for spread in spreads}
+    for words, keys in (("the same on all", read - differing), ("not read on any", {s.key for s in SETTINGS} - read)):
+        lines += [f"{words}: {', '.join(setting.title for setting in SETTINGS if setting.key in keys)}"] if keys else []
+    return lines

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.topology import Gpu, Node
+from nearfar.topology import SETTINGS, Gpu, Node, setting_values
 
 from .sides import NodeSide
 
@@ -90,6 +90,7 @@ def _facts(side: NodeSide) -> Iterator[tuple[str, str, Any]]:
 def _machine(node: Node) -> Iterator[tuple[str, str, Any]]:
     yield "node", "product", node.product
     yield "node", "virtual machine", None if node.virtual_machine is None else _yes(node.virtual_machine)
+    yield "node", "CPU model", ", ".join(sorted({p.model for p in node.packages if p.model})) or None
     yield "node", "packages", len(node.packages) or None
     yield "node", "CPUs", sum(len(package.cpus) for package in node.packages) or None
     for numa in node.host_numa_nodes:
@@ -103,7 +104,6 @@ def _machine(node: Node) -> Iterator[tuple[str, str, Any]]:
         yield part, "PCI address", gpu.pci
         yield part, "NUMA node", gpu.numa_node
         yield part, "memory", None if gpu.memory is None else f"{gpu.memory / _GIB:.0f} GiB"
-        yield part, "ECC", None if gpu.ecc is None else _on(gpu.ecc)
         yield part, "MIG", None if gpu.mig is None else _on(gpu.mig)
         yield part, "active NVLink lanes", gpu.nvlinks
         yield part, "widest link", _link(gpu.link.max_gen, gpu.link.max_width)
@@ -113,6 +113,10 @@ def _machine(node: Node) -> Iterator[tuple[str, str, Any]]:
     for nic in node.nics:
         yield nic.name, "NIC", nic.pci
         yield nic.name, "NUMA node", nic.numa_node
+    known = setting_values(node)
+    for setting in SETTINGS:
+        if setting.key not in node.software:
+            yield from ((part, setting.title, value) for part, value in known.get(setting.key, {}).items())
 
 
 def _under_load(checks: tuple[Any, ...]) -> Iterator[tuple[str, str, Any]]:

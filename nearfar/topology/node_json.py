@@ -32,6 +32,7 @@ def node_to_document(node: Node) -> dict[str, Any]:
         "distances": {"nodes": known, "values": [[node.distances.get((a, b)) for b in known] for a in known]},
         "allowed": allowed,
         "software": dict(node.software),
+        **({"settings": dict(node.settings)} if node.settings else {}),
         "notes": list(node.notes),
     }
 
@@ -54,7 +55,8 @@ def node_from_document(document: Any) -> Node:
         allowed_cpus=allowed.cpus("cpus") if allowed and allowed.has("cpus") else None,
         allowed_numa_nodes=allowed.numbers("numa_nodes") if allowed and allowed.has("numa_nodes") else None,
         cores=tuple(parse_cpu_list(text) for text in top.texts("cores")),
-        software={str(key): str(value) for key, value in top.mapping("software").items()},
+        software=top.named_texts("software"),
+        settings=top.named_texts("settings"),
         notes=top.texts("notes"),
     )
 
@@ -65,7 +67,8 @@ def _package_to_document(package: Package) -> dict[str, Any]:
 
 
 def _device_to_document(device: Gpu | Nic) -> dict[str, Any]:
-    return {**vars(device), "link": dict(vars(device.link)), "uplinks": list(device.uplinks)}
+    whole = {**vars(device), "link": dict(vars(device.link)), "uplinks": list(device.uplinks)}
+    return {key: value for key, value in whole.items() if key != "settings" or value}
 
 
 def _numa_node_to_document(numa: NumaNode) -> dict[str, Any]:
@@ -108,6 +111,7 @@ def _gpu(row: _NodeReader) -> Gpu:
         visible=True if visible is None else visible,
         serial=row.text("serial"),
         fault=row.text("fault"),
+        settings=row.named_texts("settings"),
     )
 
 
@@ -120,6 +124,7 @@ def _nic(row: _NodeReader) -> Nic:
         link=_link(row.inner("link")),
         uplinks=row.texts("uplinks"),
         host_bridge=row.text("host_bridge"),
+        settings=row.named_texts("settings"),
     )
 
 
@@ -237,11 +242,11 @@ class _NodeReader:
     def rows(self, key: str) -> list[_NodeReader]:
         return [_NodeReader(value, f"{self.place}.{key}[{i}]") for i, value in enumerate(self._list(key))]
 
-    def mapping(self, key: str) -> dict[str, Any]:
+    def named_texts(self, key: str) -> dict[str, str]:
         value = self.value.get(key)
         if value is not None and not isinstance(value, dict):
             raise self.wrong(key, "an object")
-        return value or {}
+        return {str(name): str(text) for name, text in (value or {}).items()}
 
     def inner(self, key: str) -> _NodeReader | None:
         return _NodeReader(self.value[key], f"{self.place}.{key}") if self.has(key) else None

@@ -57,7 +57,7 @@ class Gpu:
     ``uplinks`` are the PCI bus ids of the bridges above it, nearest first; devices with a common entry share that
     uplink. ``host_bridge`` is the root bus above them (``0000:00``). ``nvlinks`` is the number of active NVLink lanes
     to other GPUs or switches, ``memory`` is in bytes. ``fault`` says in words why the driver could not answer for it
-    ("GPU is lost"). ``None``: not known.
+    ("GPU is lost"). ``settings``: see ``SETTINGS``. ``None``: not known.
     """
 
     index: int
@@ -77,11 +77,12 @@ class Gpu:
     visible: bool = True
     serial: str | None = None
     fault: str | None = None
+    settings: dict[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
 class Nic:
-    """A network device, with the NUMA node and package it is attached to."""
+    """A network device, with the NUMA node and package it is attached to; ``settings``: see ``SETTINGS``."""
 
     name: str
     pci: str
@@ -90,6 +91,7 @@ class Nic:
     link: Link = field(default_factory=Link)
     uplinks: tuple[str, ...] = ()
     host_bridge: str | None = None
+    settings: dict[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ class Node:
     ``allowed_numa_nodes`` are what the cpuset of the process that looked permits (``None``: no restriction known).
     ``cores`` are the hardware threads of each core that has several; every other CPU is a core of its own.
     ``virtual_machine``: whether it runs under a hypervisor (``None``: nobody looked).
+    ``settings``: what of the whole machine costs speed (``SETTINGS``); what could not be read is absent.
     ``notes`` are sentences about what could not be read, and why. ``gpus_unknown``: that of them which says why nothing is known of
     the GPUs, which no document keeps.
     """
@@ -116,6 +119,7 @@ class Node:
     allowed_cpus: tuple[int, ...] | None = None
     allowed_numa_nodes: tuple[int, ...] | None = None
     software: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
     cores: tuple[tuple[int, ...], ...] = ()
     virtual_machine: bool | None = None
     notes: tuple[str, ...] = ()

@@ -187,3 +187,23 @@ def test_a_page_that_cannot_be_written_is_one_line(ask: Any, tmp_path: Path) -> 
     (tmp_path / "file").write_text("")
     code, _, err = ask("--page", str(tmp_path / "file" / "x.html"), "s/run1", "s/run2")
     assert code == 3 and len(err.splitlines()) == 1 and "not a directory; name another file with --page" in err
+
+
+def test_settings_of_many_nodes_need_no_figure(ask: Any, tmp_path: Path) -> None:
+    described = []
+    for number in range(1, 5):
+        file = tmp_path / f"n{number}.json"
+        settings = {"settings": {"bios": "1.2" if number == 3 else "1.4", "turbo": "on"}}
+        file.write_text(json.dumps({**node_json(), **settings, "hostname": f"n{number}"}))
+        described.append(str(file))
+    code, out, _ = ask("--settings", *described)
+    lines = out.splitlines()
+    assert (code, lines[0]) == (0, "3 of 4 nodes have BIOS 1.4, 1 has 1.2 (n3)")
+    assert lines[1].startswith("    can explain: host memory, latencies, ")
+    assert "the same on all: NUMA nodes per socket (NPS, SNC), turbo, driver, kernel, ECC" in out
+    assert "not read on any: hypervisor, CPU governor" in out
+    code, out, _ = ask("--settings", "s/run1", *described[:1])
+    assert code == 0 and out.startswith("the same on all: ")
+    code, _, err = ask("--settings", "s/run1")
+    assert (code, "two nodes" in err) == (2, True)
+    assert ask("--settings", "--page", "x.html", *described)[0] == 2

@@ -34,18 +34,22 @@ def test_no_change_is_no_change(tmp_path: Path) -> None:
 
 
 def test_software_boards_and_settings_that_changed(tmp_path: Path) -> None:
-    before = make_run(tmp_path, 1, {CHECK: copies()})
+    first = node_json(settings={"persistence": "on"}) | {"settings": {"bios": "1.2", "turbo": "on"}}
+    before = make_run(tmp_path, 1, {CHECK: copies()}, machine=first)
     machine = node_json(
-        "590.4", uuid="GPU-new", serial="s9", ecc=False, link={"kind": "pcie", "max_gen": 5, "max_width": 8}
-    )
+        "590.4", uuid="GPU-new", serial="s9", ecc=False, link={"kind": "pcie", "max_gen": 5, "max_width": 8},
+        settings={"persistence": "off"},
+    ) | {"settings": {"bios": "1.4"}}  # fmt: skip
     after = make_run(tmp_path, 2, {CHECK: copies()}, machine=machine, version="1.1")
     found = compare([before], [after])
     assert [(one.of, one.what, one.before, one.after) for one in found.settings] == [
         ("software", "driver", "580.1", "590.4"),
         ("software", "nearfar-copy", "1.0", "1.1"),
         ("g0", "board", "H200 GPU-0 serial s0", "H200 GPU-new serial s9"),
-        ("g0", "ECC", "on", "off"),
         ("g0", "widest link", "generation 5 x16", "generation 5 x8"),
+        ("node", "BIOS", "1.2", "1.4"),
+        ("g0", "persistence mode", "on", "off"),
+        ("g0", "ECC", "on", "off"),
     ]
     assert any("different versions" in note for note in found.notes)
 

@@ -54,6 +54,7 @@ class FakeNvml:
     NVML_NVLINK_DEVICE_TYPE_IBMNPU = 1
     NVML_NVLINK_DEVICE_TYPE_SWITCH = 2
     NVML_CLOCK_SM = 1
+    NVML_CLOCK_MEM = 2
 
     def nvmlInit(self) -> None:
         if self.init_error:
@@ -141,6 +142,15 @@ class FakeNvml:
 
     def nvmlDeviceGetMaxClockInfo(self, gpu: FakeGpu, clock: int) -> int:
         return 1980
+
+    def nvmlDeviceGetPersistenceMode(self, gpu: FakeGpu) -> int:
+        return 1
+
+    def nvmlDeviceGetApplicationsClock(self, gpu: FakeGpu, clock: int) -> int:
+        return {self.NVML_CLOCK_SM: 1980, self.NVML_CLOCK_MEM: 3201}[clock]
+
+    def nvmlDeviceGetPowerManagementLimit(self, gpu: FakeGpu) -> int:
+        return self._answer(gpu, "power_limit", 700_000)
 
     def nvmlDeviceGetArchitecture(self, gpu: FakeGpu) -> int:
         return gpu.architecture

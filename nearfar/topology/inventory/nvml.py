@@ -32,6 +32,7 @@ class DriverGpu:
     ecc: bool | None = None
     link: Link | None = None
     vbios: str | None = None
+    settings: dict[str, str] = field(default_factory=dict)
     nvlink_generation: int | None = None
     to_gpus: dict[str, int] = field(default_factory=dict)  # bus id of the other GPU -> lanes
     to_switches: int = 0
@@ -164,6 +165,7 @@ class _DriverReader:
             max_gen=ask("nvmlDeviceGetMaxPcieLinkGeneration") or None,
             max_width=ask("nvmlDeviceGetMaxPcieLinkWidth") or None,
         )
+        gpu.settings = self._settings(ask)
         cores, clock = ask("nvmlDeviceGetNumGpuCores"), ask("nvmlDeviceGetMaxClockInfo", self.nvml.NVML_CLOCK_SM)
         gpu.power = cores * clock if cores and clock else None
         gpu.nvlink_generation = _NVLINK_GENERATIONS.get(ask("nvmlDeviceGetArchitecture") or 0)
@@ -171,6 +173,18 @@ class _DriverReader:
         if gpu.mig:
             self._mig_devices(gpu, ask)
         return gpu
+
+    def _settings(self, ask: Any) -> dict[str, str]:
+        """What of ``topology.SETTINGS`` the driver answers."""
+        persistence, limit = ask("nvmlDeviceGetPersistenceMode"), ask("nvmlDeviceGetPowerManagementLimit")
+        cores = ask("nvmlDeviceGetApplicationsClock", self.nvml.NVML_CLOCK_SM)
+        memory = ask("nvmlDeviceGetApplicationsClock", self.nvml.NVML_CLOCK_MEM)
+        values = {
+            "persistence": None if persistence is None else "on" if persistence else "off",
+            "application_clocks": f"SM {cores} MHz, memory {memory} MHz" if cores and memory else None,
+            "power_limit": f"{limit / 1000:g} W" if limit else None,  # NVML has milliwatts
+        }
+        return {key: value for key, value in values.items() if value is not None}
 
     def _nvlinks(self, gpu: DriverGpu, ask: Any) -> None:
         """Count the active lanes by what is at their other end."""

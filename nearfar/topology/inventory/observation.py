@@ -14,7 +14,7 @@ from typing import Any
 
 from nearfar.topology import Gpu, Link, Node, NumaNode, bus_order, format_cpu_list, parse_hwloc_xml
 
-from . import sysfs
+from . import host_settings, sysfs
 from .dimms import with_memory_peaks
 from .lstopo import describes_another_machine, lstopo_xml
 from .nvml import DriverGpu, DriverReport, read_driver
@@ -101,7 +101,9 @@ def _with_kernel(node: Node, root: Path) -> Node:
     gpus = tuple(_placed(node, replace(gpu, index=i), root) for i, gpu in enumerate(ordered))
     nics = tuple(_placed(node, nic, root) for nic in node.nics)
     product, virtual = node.product or sysfs.product_name(root), sysfs.virtual_machine(root)
-    return with_memory_peaks(replace(node, gpus=gpus, nics=nics, product=product, virtual_machine=virtual), root)
+    settings = host_settings.node_settings(root, [gpu.pci for gpu in gpus])
+    node = replace(node, gpus=gpus, nics=nics, product=product, virtual_machine=virtual, settings=settings)
+    return with_memory_peaks(node, root)
 
 
 def _numa_nodes(
@@ -122,6 +124,7 @@ def _numa_nodes(
 def _placed(node: Node, device: Any, root: Path) -> Any:
     """A GPU or NIC with its link from sysfs and, where hwloc did not know its place, the kernel's word for it."""
     link = sysfs.pci_link(root, device.pci, device.uplinks)
+    device = replace(device, settings=host_settings.device_settings(root, device.pci, device.uplinks))
     if device.link.kind == "pcie":
         device = replace(device, link=replace(link, speed=device.link.speed))
     if device.numa_node is None:
@@ -178,6 +181,7 @@ def _merged(gpu: Gpu, driver: DriverGpu) -> Gpu:
         nvlinks=_or(driver.nvlinks, gpu.nvlinks),
         nvlink_generation=driver.nvlink_generation if driver.nvlinks else gpu.nvlink_generation,
         fault=driver.fault or gpu.fault,
+        settings={**gpu.settings, **driver.settings},
     )
 
 
