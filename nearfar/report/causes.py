@@ -19,6 +19,15 @@ from . import messages
 #: else, which nothing explains and which explains nothing.
 ABSENT, PART, FIGURE, GAP, SHARED, OTHER = "absent", "part", "figure", "gap", "shared", "other"
 
+#: The codes of findings that count GPUs: they follow where those that are absent are known.
+_GPU_COUNTS = ("gpu.none", "gpu.below_gres")
+_PACKAGES, _NUMA_MISSING, _NIC_MISSING, _LINKS_NOT_SEEN = (
+    "packages.count",
+    "numa.missing",
+    "nic.missing",
+    "topology.links_not_seen",
+)
+
 #: So many figures out of bounds that share one GPU, and no fewer, stand under it.
 _LEAST_SHARED = 3
 
@@ -67,6 +76,8 @@ class ReasonGroup:
         figures that share a GPU: nobody knows that they follow from it."""
         if self.cause.kind == SHARED:
             return ""
+        if self.cause.finding.code == messages.NICS_MISSING.code:
+            return plural(len(self.follows), "reason")
         figures = sum(each.kind == FIGURE for each in self.follows)
         others = len(self.follows) - figures
         counts = [plural(figures, "figure")] if figures else []
@@ -83,17 +94,31 @@ def of_finding(finding: Finding, verdict: Verdict) -> tuple[str, tuple[str, ...]
     if finding.subject == "missing":
         return GAP, verdict.missing, frozenset()
     if finding.verdict == "FAIL" and finding.subject in absent:
-        lone = {names for names in map(_gpus, absent) if len(names) == 1}
-        gone = frozenset[str]().union(*lone) if lone else frozenset.intersection(*map(_gpus, absent))
+        named = _off_the_bus(verdict).union(*(names for names in map(_gpus, absent) if len(names) == 1))
+        gone = named or frozenset.intersection(*map(_gpus, absent))
         return ABSENT, (finding.subject,), gone & _gpus(finding.subject)
     if finding.verdict == "FAIL" and re.fullmatch(r"gpus(\.count)?|g\d+", finding.subject):
         return ABSENT, (), frozenset(re.findall(r"^g\d+$", finding.subject))
+    if finding.code == _NUMA_MISSING:
+        return ABSENT, (), frozenset({finding.subject})
+    if finding.code in _GPU_COUNTS or (
+        finding.code == _PACKAGES and finding.fields["found"] < finding.fields["expected"]
+    ):
+        return ABSENT, (), frozenset()
+    if finding.code == _LINKS_NOT_SEEN:
+        return GAP, (), frozenset(f"g{index}" for index in finding.fields["gpus"])
     accused = re.match(r"([gn]\d+)\.(?!clocks)", finding.subject)
     if finding.verdict == "FAIL" and finding.hard and accused:
         return PART, (), frozenset({accused[1]})
     if finding.verdict == "INDETERMINATE" and finding.code.startswith(("cell.", "cells.")):
         return GAP, cells, frozenset()
     return OTHER, cells, frozenset()
+
+
+def _off_the_bus(verdict: Verdict) -> frozenset[str]:
+    """The GPUs that the program looked for on the PCI bus, and did not find."""
+    listed = (verdict.document.get("node") or {}).get("gpus") or ()
+    return frozenset(f"g{gpu['index']}" for gpu in listed if gpu.get("on_bus") is False)
 
 
 def answered(groups: Sequence[ReasonGroup]) -> set[str]:
@@ -114,10 +139,11 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
     explains. Figures out of bounds that share one GPU stand under it. What prevented measuring in several checks stands once. A cause
     explains nothing that is worse than itself.
     """
-    left = _with_absent_gpus(found)
+    left = _with_absent_parts(found)
     groups: list[ReasonGroup] = []
     for cause in sorted(
-        (r for r in left if r.kind in (ABSENT, PART) and r.devices), key=lambda r: (r.kind != ABSENT, bool(r.cells))
+        (r for r in left if r.kind in (ABSENT, PART) and r.devices),
+        key=lambda r: (r.kind != ABSENT, r.rank, bool(r.cells)),
     ):
         if cause not in left:
             continue
@@ -146,6 +172,11 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
         if len(alike) > 1:
             left = [r for r in left if r not in alike]
             groups.append(ReasonGroup(_together(alike), tuple(alike)))
+    for nics in _missing_nics(left):
+        left = [r for r in left if r not in nics]
+        names = [str(r.finding.fields["nic"]) for r in nics]
+        about = messages.NICS_MISSING.finding("", hard=True, count=len(nics), nics=names)
+        groups.append(ReasonGroup(replace(nics[0], finding=about, anchor=None), tuple(nics)))
     groups += [ReasonGroup(reason) for reason in left]
     return sorted(groups, key=_rank)
 
@@ -156,6 +187,15 @@ def _together(gaps: Sequence[VerdictReason]) -> VerdictReason:
     worst = min(gaps, key=lambda r: r.rank)
     about = messages.SAME_GAP.finding("", verdict=worst.finding.verdict, cause=worst.prevented_by, checks=checks)
     return replace(worst, finding=about, check=None)
+
+
+def _missing_nics(left: Sequence[VerdictReason]) -> list[list[VerdictReason]]:
+    """The reasons that name a missing NIC, of each node that misses several."""
+    by_node: dict[str, list[VerdictReason]] = {}
+    for reason in left:
+        if reason.finding.code == _NIC_MISSING and reason.node is not None:
+            by_node.setdefault(reason.node.folder.name, []).append(reason)
+    return [nics for nics in by_node.values() if len(nics) > 1]
 
 
 def _sharing_a_gpu(left: Sequence[VerdictReason]) -> list[ReasonGroup]:
@@ -182,30 +222,41 @@ def _sharing_a_gpu(left: Sequence[VerdictReason]) -> list[ReasonGroup]:
 def _rank(group: ReasonGroup) -> tuple[bool, int, bool, bool, bool]:
     cause = group.cause
     modelled = cause.node is not None and cause.node.modelled
-    return modelled, cause.rank, not cause.finding.hard, cause.kind != ABSENT, not group.follows
+    no_gpu = cause.kind != ABSENT or any(name.startswith("n") for name in cause.devices)
+    return modelled, cause.rank, not cause.finding.hard, no_gpu, not group.follows
 
 
-def _with_absent_gpus(found: Sequence[VerdictReason]) -> list[VerdictReason]:
-    """Absent GPUs that a reason names by their bus addresses alone get the names that the programs of the node gave them."""
+def _with_absent_parts(found: Sequence[VerdictReason]) -> list[VerdictReason]:
+    """Absent GPUs, and NUMA nodes of absent packages, that a reason counts or has by their bus addresses get the names that other
+    reasons of the node have."""
     gone: dict[str, frozenset[str]] = {}
     for reason in found:
         if reason.kind == ABSENT and reason.node is not None:
             gone[reason.node.folder.name] = gone.get(reason.node.folder.name, frozenset()) | reason.devices
-    return [
-        replace(r, devices=gone[r.node.folder.name]) if r.kind == ABSENT and not r.cells and r.node is not None and not r.devices else r
-        for r in found
-    ]  # fmt: skip
+
+    def named(reason: VerdictReason) -> VerdictReason:
+        if reason.kind != ABSENT or reason.cells or reason.devices or reason.node is None:
+            return reason
+        letter = "n" if reason.finding.code == _PACKAGES else "g"
+        names = gone.get(reason.node.folder.name, frozenset())
+        return replace(reason, devices=frozenset(name for name in names if name.startswith(letter)))
+
+    return [named(reason) for reason in found]
 
 
 def _follows(reason: VerdictReason, cause: VerdictReason) -> bool:
     same = reason.node is not None and reason.node is cause.node
     if not same or reason.rank < cause.rank:
         return False
-    if reason.kind == ABSENT:
-        return cause.kind == ABSENT and bool(reason.devices) and reason.devices <= cause.devices
-    if reason.finding.hard or not reason.cells or reason.kind not in (FIGURE, GAP):
-        return False
-    if reason.kind == GAP and cause.kind != ABSENT:
+    if reason.kind in (ABSENT, GAP) and reason.devices:
+        return cause.kind == ABSENT and reason.devices <= cause.devices
+    if (
+        cause.kind == ABSENT
+        and reason.kind in (ABSENT, FIGURE, GAP)
+        and (reason.kind == ABSENT or not reason.finding.hard)
+    ):
+        return bool(reason.cells) and all(_parts(cell) & cause.devices for cell in reason.cells)
+    if reason.finding.hard or not reason.cells or reason.kind != FIGURE:
         return False
     return all(_devices(cell) & cause.devices for cell in reason.cells)
 
@@ -216,3 +267,8 @@ def _gpus(cell: str) -> frozenset[str]:
 
 def _devices(cell: str) -> frozenset[str]:
     return frozenset(re.findall(r"\b[gn]\d+\b", cell))
+
+
+def _parts(cell: str) -> frozenset[str]:
+    """The devices of a cell, and the NUMA nodes whose cores work in it."""
+    return _devices(cell) | {f"n{number}" for number in re.findall(r"\bc(\d+)\b", cell)}

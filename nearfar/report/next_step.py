@@ -10,6 +10,9 @@ from nearfar.base import NOT_JUDGED, printable
 from nearfar.report.figures import coverage
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
+#: More checks than these are not listed: the whole run is measured again.
+_MOST_CHECKS = 3
+
 
 def next_step(run: RunDirectory) -> str:
     """A command that can be pasted where the summary stands, and behind ``#`` what it is for."""
@@ -43,8 +46,11 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
         broken = [case for case in run.missing_cases if case.get("problem")]
         names = [check.name.partition("@")[0] for check in _of_word(run, shown)]
         checks = list(dict.fromkeys([*names, *(str(case["check"]) for case in broken)]))
-        again = ["--acceptance"] * accepts + (["--check", *checks] if checks else [])
-        if shown == "FAIL":
+        whole = len(checks) > _MOST_CHECKS and not _chosen(run)
+        again = ["--acceptance"] * accepts + ([] if whole else ["--check", *checks] if checks else [])
+        if shown == "FAIL" and whole:
+            why = "after the repair: measures the whole node again"
+        elif shown == "FAIL":
             why = "after the repair: measures again what failed"
         elif refused:
             why = "measures again what is DEGRADED"
@@ -69,16 +75,21 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
     return _line(["history", *named], "these figures over time")
 
 
+def _chosen(run: RunDirectory) -> bool:
+    """Whether the command named the checks to run."""
+    return any(str(word).startswith("--check") for word in run.raw.get("command") or [])
+
+
 def _way(run: RunDirectory) -> list[str]:
     """How the programs came and that the system was insisted on, where the command said so: another run needs it too."""
-    words = [str(word) for word in run.raw.get("command") or []]
-    forced = ["--force-system"] if "--force-system" in words else []
-    for position, word in enumerate(words):
+    argv = [str(word) for word in run.raw.get("command") or []]
+    kept = [word for word in argv if word == "--force-system"]
+    for position, word in enumerate(argv):
         if word.startswith("--with="):
-            return [word, *forced]
+            return [word, *kept]
         if word == "--with":
-            return [*words[position : position + 2], *forced]
-    return forced
+            return [*argv[position : position + 2], *kept]
+    return kept
 
 
 def _of_word(run: RunDirectory, word: str) -> list[CheckRecord]:

@@ -75,7 +75,9 @@ def another_node(document: Document, observed: Node) -> list[Finding]:
     here = {gpu.pci: gpu.uuid for gpu in observed.gpus}
     if not here:
         return []
-    strange = [gpu.pci for gpu in document.node.gpus if gpu.pci not in here or not _same(gpu.uuid, here[gpu.pci])]
+    absent = {gpu.get("pci") for gpu in document.raw["node"].get("gpus", ()) if gpu.get("on_bus") is False}
+    listed = [gpu for gpu in document.node.gpus if gpu.pci not in absent]
+    strange = [gpu.pci for gpu in listed if gpu.pci not in here or not _same(gpu.uuid, here[gpu.pci])]
     if not strange:
         return []
     hosts: dict[str, Any] = {"hostname": document.node.hostname, "here": observed.hostname}

@@ -67,6 +67,61 @@ def test_an_absent_gpu_that_is_named_by_its_bus_address_is_the_one_that_programs
     assert told(grouped([missed, named])) == [(named.finding.reason, [missed.finding.reason])]
 
 
+def test_pairs_with_an_absent_gpu_follow_from_it():
+    pair = reason("FAIL", "g0:g1, g1:g0: g1 is not on the bus", ABSENT, ["g0:g1", "g1:g0"], hard=True)
+    sum_of_all = reason("FAIL", "g0:g3+g1:g2: g3 is not on the bus", ABSENT, ["g0:g3+g1:g2"], hard=True)
+    elsewhere = reason("FAIL", "g0:g2: g2 is lost", ABSENT, ["g0:g2"], hard=True)
+    unseen = reason("INDETERMINATE", "links not seen", GAP, devices=["g1", "g3"])
+    count = reason("FAIL", "2 GPUs, expected 4", ABSENT, hard=True)
+    slurms = reason("INDETERMINATE", "Slurm lists 4 GPUs, 2 answer", ABSENT)
+    gone = [reason("FAIL", f"{name} is missing", ABSENT, devices=[name], hard=True) for name in ("g1", "g3")]
+    (first, rest) = told(grouped([slurms, pair, sum_of_all, elsewhere, unseen, count, *gone]))
+    assert (first[0], sorted(first[1])) == (
+        "2 GPUs, expected 4",
+        ["Slurm lists 4 GPUs, 2 answer", "g0:g1, g1:g0: g1 is not on the bus", "g0:g3+g1:g2: g3 is not on the bus",
+         "g1 is missing", "g3 is missing", "links not seen"],
+    )  # fmt: skip
+    assert rest == ("g0:g2: g2 is lost", [])
+
+
+def test_what_needs_a_missing_numa_node_follows_from_it():
+    def finding(subject, code, **fields):
+        whole = Finding(subject, "FAIL", code, True, code=code, fields=fields)
+        return VerdictReason(whole, NODE, None, None, *causes.of_finding(whole, VERDICT))
+
+    cells = ("c0:n1/triad", "c1:n0/triad")
+    VERDICT = SimpleNamespace(
+        failed=[SimpleNamespace(cell=cell, code="absent") for cell in cells], skipped=(), left_out=(), document={}
+    )
+    package = finding("packages", "packages.count", expected=2, found=1)
+    missing, added = finding("n1", "numa.missing"), finding("n7", "numa.unexpected")
+    absent = [finding(cell, "cell.absent", cells=[cell]) for cell in cells]
+    assert told(grouped([*absent, added, package, missing])) == [
+        ("packages.count", ["cell.absent", "cell.absent", "numa.missing"]), ("numa.unexpected", []),
+    ]  # fmt: skip
+    assert [len(group.follows) for group in grouped([*absent, missing])] == [2]
+
+
+def test_a_pair_accuses_the_gpu_that_is_off_the_bus():
+    gpus = [{"index": index, "on_bus": index != 3} for index in range(4)]
+    failed = [SimpleNamespace(cell="g2:g3", code="absent")]
+    verdict = SimpleNamespace(failed=failed, skipped=(), left_out=(), document={"node": {"gpus": gpus}})
+    assert causes.of_finding(Finding("g2:g3", "FAIL", ""), verdict) == (ABSENT, ("g2:g3",), {"g3"})
+
+
+def test_missing_nics_stand_once():
+    def nic(name):
+        return VerdictReason(
+            Finding(name, "FAIL", name, True, code="nic.missing", fields={"nic": name}), NODE, None, None
+        )
+
+    (group,) = grouped([nic("mlx5_0"), nic("mlx5_1")])
+    assert (group.cause.finding.reason, len(group.follows), group.cause.finding.hard) == (
+        "2 NICs are missing: mlx5_0, mlx5_1: check their driver, then reseat them", 2, True,
+    )  # fmt: skip
+    assert [len(alone.follows) for alone in grouped([nic("mlx5_0")])] == [0]
+
+
 def test_a_narrow_link_explains_slowness_and_no_gap_nor_wrong_data():
     link = reason("FAIL", "PCIe x8", PART, devices=["g2"], hard=True)
     slow = reason("FAIL", "slow", FIGURE, ["n0:g2"])

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,21 @@ def test_a_run_whose_programs_came_by_spack_is_repeated_with_it(tmp_path: Path, 
     assert f" validate {' '.join(words)} --system redwood --check " in line, line
     run.raw["command"] = ["nearfar", "validate"]
     assert "--with" not in next_step.next_command(run)[0]
+
+
+def test_many_failed_checks_are_measured_again_by_one_short_command(tmp_path: Path) -> None:
+    run = run_directory.read(synthetic.broken(tmp_path))
+    run.raw["command"] = ["nearfar", "validate", "--acceptance", "--force-system"]
+    many = [replace(run.nodes[0].checks[0], name=f"check{number}") for number in range(13)]
+    failed = [replace(check, verdict=replace(check.verdict, verdict="FAIL")) for check in many if check.verdict]
+    run = replace(run, nodes=(replace(run.nodes[0], checks=tuple(failed)),))
+    run.raw.update(verdict="FAIL", acceptance={"accept_degraded": False}, missing_cases=[])
+    command, why = next_step.next_command(run)
+    assert command.endswith("validate --force-system --system redwood --acceptance"), command
+    assert why == "after the repair: measures the whole node again"
+    asked = [word for check in failed for word in ("--check", check.name)]
+    run.raw["command"] = ["nearfar", "validate", *asked]
+    assert next_step.next_command(run)[0].count("check") == 14, "what the user chose is measured again"
 
 
 def test_a_locale_without_the_characters_is_no_traceback(tmp_path: Path) -> None:

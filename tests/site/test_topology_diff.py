@@ -107,3 +107,6 @@ def test_a_document_of_other_gpus_says_nothing_of_this_node(change: dict[str, st
     found = topology_diff.another_node(from_raw(raw), here)
     assert [f.verdict for f in found] == (["INDETERMINATE"] if strange else [])
     assert strange is None or (found[0].code, found[0].fields["gpus"]) == ("document.other_gpus", [strange])
+    if "pci" in change:  # the program looked for it in vain
+        raw["node"]["gpus"][0]["on_bus"] = False
+        assert topology_diff.another_node(from_raw(raw), replace(NODE, gpus=tuple(rest))) == []
