@@ -48,7 +48,9 @@ def _settings(comparison: RunComparison) -> Block:
     named = []
     for setting, nodes in words.by_nodes(comparison, comparison.settings):
         of = "" if setting.of in ("software", "node") else f"{setting.of} "
-        named.append((f"{f'{nodes}: ' if nodes else ''}{of}{setting.what}", f"{setting.before} → {setting.after}"))
+        explained = words.explained(comparison, setting)
+        can = f" (can explain what changed of {explained})" if explained else ""
+        named.append((f"{f'{nodes}: ' if nodes else ''}{of}{setting.what}", f"{setting.before} → {setting.after}{can}"))
     return Labels(tuple(named))
 
 

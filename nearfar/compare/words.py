@@ -8,8 +8,10 @@ from typing import TypeVar
 
 from nearfar import cells
 from nearfar.base import minute_text, utc_time
+from nearfar.measurement import figure_kind
 from nearfar.report import title
 from nearfar.report.figures import number, percent, plural
+from nearfar.topology import SETTINGS
 from nearfar.verdict import JudgedMetric
 
 from .changes import SETTLED_BY_RUNS, FigureChange, SideValue
@@ -169,6 +171,13 @@ def by_nodes(comparison: RunComparison, entries: Sequence[_OfNode]) -> list[tupl
         (entry, f"all {len(nodes)} nodes" if len(nodes) == len(comparison.nodes) else some(nodes))
         for entry, nodes in groups.items()
     ]
+
+
+def explained(comparison: RunComparison, setting: ChangedSetting) -> str:
+    """The kinds of figures that changed, and that a setting can explain; empty where there are none."""
+    known = next((each.explains for each in SETTINGS if each.title == setting.what), ())
+    changed = {figure_kind(change.metric.quantity, change.metric.cell) for change in comparison.significant}
+    return ", ".join(kind for kind in known if kind in changed)
 
 
 def where(change: FigureChange, several: bool) -> str:

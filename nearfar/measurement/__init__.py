@@ -29,6 +29,7 @@ from .document import (
     without_samples,
 )
 from .document_metrics import metrics
+from .figure_kinds import figure_kind
 from .machine import BusyProcess, GpuProcess, LinkCounter, MachineUse, machine_uses
 from .merging import merge
 from .metric import (

@@ -6,6 +6,7 @@ reads the machine.
 Needs: base.
 """
 
+from . import settings
 from .bitmaps import format_cpu_list, parse_cpu_list
 from .comparison import compare
 from .dimm_channels import UnknownPeakError, channels_in_words, memory_peaks, with_peaks_of

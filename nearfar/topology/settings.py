@@ -45,7 +45,7 @@ SETTINGS = (
     Setting("read_request", "PCIe read request", "PCI configuration, MaxReadReq (as root)", (HOST_DEVICE, NETWORK)),
     Setting("driver", "driver", "NVML, /sys/module/nvidia/version", (HOST_DEVICE, PEERS, KERNELS, LATENCY)),
     Setting("kernel", "kernel", "uname", (HOST_DEVICE, LATENCY, NETWORK)),
-    Setting("vbios", "VBIOS", "NVML", (KERNELS, HOST_DEVICE, PEERS)),
+    Setting("vbios", "GPU firmware (VBIOS)", "NVML", (KERNELS, HOST_DEVICE, PEERS)),
     Setting("peermem", "nvidia-peermem", "/sys/module/nvidia_peermem", (NETWORK,)),
     Setting("persistence", "persistence mode", "NVML", (LATENCY,)),
     Setting("ecc", "ECC", "NVML", (KERNELS,)),
@@ -98,6 +98,15 @@ class SettingSpread:
         clauses += [f"{len(names)} {_have(names)} {value} ({_names(names)})" for value, names in others]
         clauses += [f"not read on {len(self.unknown)} ({_names(self.unknown)})"] if self.unknown else []
         return ", ".join(clauses)
+
+    def oddity(self, name: str) -> str:
+        """``BIOS 1.2, where 37 of 40 nodes have 1.4`` of a node that has not what most have; else nothing."""
+        known = sum(len(names) for _, names in self.groups)
+        usual, most = self.groups[0]
+        own = next((value for value, names in self.groups if name in names), usual)
+        if own == usual or 2 * len(most) <= known:
+            return ""
+        return f"{self.setting.title} {own}, where {len(most)} of {known} nodes have {usual}"
 
 
 def spread_settings(nodes: Mapping[str, Node]) -> list[SettingSpread]:

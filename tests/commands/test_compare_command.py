@@ -47,7 +47,7 @@ def test_the_first_line_is_the_answer(ask: Any) -> None:
     code, out, _ = ask("s/run1", "s/run3")
     lines = out.splitlines()
     assert code == 0 and lines[0] == "slower: 1 of 8 figures, −5.0 % (H2D n0→g0, Host ↔ GPU)"
-    assert "  driver  580.1 → 590.4" in lines
+    assert "  driver  580.1 → 590.4 (can explain what changed of copies between host and GPU)" in lines
     assert re.search(r"H2D n0→g0, Host ↔ GPU +55\.00 +52\.25 +GB/s +−5\.0 % +−\d\.\d to −\d\.\d % +1, 1 +slower", out)
     assert ask("s/run1", "s/run2")[1].startswith("no change that is more than chance in 8 figures\n")
     assert ask("s/run3", "s/run1")[1].startswith("faster: 1 of 8 figures, +5.3 % (H2D n0→g0, Host ↔ GPU)\n")
