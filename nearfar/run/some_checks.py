@@ -31,7 +31,10 @@ def run(
 ) -> tuple[int, Path]:
     """Run those of ``checks`` that this machine can answer; the exit code and the run directory. What is left out, and how long the
     rest took before, is said on standard error. Raises ``CouldNotJudge`` where it can answer none."""
-    request = validation.Request(system=system, report_directory=report_directory, wait=wait, command=command)
+    # What is set beside a paper's figures accepts no node: a host that is not of the system is measured, with a warning.
+    request = validation.Request(
+        system=system, report_directory=report_directory, wait=wait, command=command, force_system=True
+    )
     chosen = validation.chosen_system(request)
     left_out = {name: why for name in checks if (why := cannot(named(name), chosen))}
     asked = tuple(name for name in checks if name not in left_out)
