@@ -122,6 +122,7 @@ class _XmlReader:
             allowed_cpus=allowed_cpus,
             allowed_numa_nodes=allowed_nodes,
             cores=tuple(sorted(self.cores)),
+            settings={"bios": bios} if (bios := self.infos.get("DMIBIOSVersion", "").strip()) else {},
             software={key: self.infos[name] for name, key in _SOFTWARE.items() if self.infos.get(name)},
         )
 

@@ -33,7 +33,7 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("bios", "BIOS", "/sys/class/dmi/id/bios_version", (MEMORY, LATENCY, HOST_DEVICE, PEERS)),
+    Setting("bios", "BIOS", "/sys/class/dmi/id/bios_version, hwloc", (MEMORY, LATENCY, HOST_DEVICE, PEERS)),
     Setting("hypervisor", "hypervisor", "CPU flags, /sys/hypervisor/type, DMI vendor", (LATENCY, HOST_DEVICE, PEERS, MEMORY)),
     Setting("numa_per_socket", "NUMA nodes per socket (NPS, SNC)", "hwloc", (MEMORY, HOST_DEVICE, LATENCY)),
     Setting("governor", "CPU governor", "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor", (LATENCY, MEMORY, NETWORK)),

@@ -15,6 +15,7 @@ from nearfar.topology import (
     inventory,
     node_from_document,
     node_to_document,
+    parse_hwloc_xml,
     setting_values,
     spread_settings,
 )
@@ -87,6 +88,8 @@ def test_what_cannot_be_read_is_absent(tmp_path: Path) -> None:
     xml = (construct_topologies.CAPTURES / "constructed-unknown-locality.xml").read_text(encoding="utf-8")
     node = inventory.observe(xml, root=tmp_path)
     assert set(setting_values(node)) == {"numa_per_socket"} and "settings" not in node_to_document(node)
+    stored = parse_hwloc_xml(xml.replace("DMIProductName", "DMIBIOSVersion", 1))
+    assert stored.settings == {"bios": "Constructed node of unknown locality"}
 
 
 def test_only_what_differs_between_nodes_is_named() -> None:

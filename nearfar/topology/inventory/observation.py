@@ -101,7 +101,7 @@ def _with_kernel(node: Node, root: Path) -> Node:
     gpus = tuple(_placed(node, replace(gpu, index=i), root) for i, gpu in enumerate(ordered))
     nics = tuple(_placed(node, nic, root) for nic in node.nics)
     product, virtual = node.product or sysfs.product_name(root), sysfs.virtual_machine(root)
-    settings = host_settings.node_settings(root, [gpu.pci for gpu in gpus])
+    settings = {**node.settings, **host_settings.node_settings(root, [gpu.pci for gpu in gpus])}
     node = replace(node, gpus=gpus, nics=nics, product=product, virtual_machine=virtual, settings=settings)
     return with_memory_peaks(node, root)
 
