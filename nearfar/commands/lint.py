@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         inside = looked.within([path])
         if not inside.files and not inside.complaints:
             raise NearfarError(
-                f"{path}: no site file; these are in systems/, nodes/, references/, gpus/, published/ and templates/"
+                f"{path}: no site file; these are in systems/, nodes/, references/, gpus/, orders/, published/ and templates/"
             )
     looked = looked.within(wanted) if wanted else looked
     complaints = lint.sorted_once(lint.strict(looked.complaints) if args.strict else looked.complaints)

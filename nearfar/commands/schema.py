@@ -14,6 +14,7 @@ SCHEMAS = {
     "gpu": "gpu-1",
     "application": "application-1",
     "references": "references-1",
+    "order": "order-1",
     "published": "published-1",
     "measurement": "measurement-2",
     "verdict": "verdict-2",

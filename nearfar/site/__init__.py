@@ -15,6 +15,7 @@ from . import (
     expectations,
     gpu_count,
     identity,
+    orders,
     reframe_settings,
     systems,
     topology_diff,
@@ -24,6 +25,7 @@ from .environments import SYSTEM, Environment
 from .expectations import filled
 from .first_site_files import write_first_site_files
 from .on_event import program_problem
+from .orders import Order, Promise
 from .systems import Partition, System, shared_hosts
 
 #: Modules that only those load who need them.

@@ -17,6 +17,7 @@ from . import (
     gpu_models,
     line_rates,
     node_types,
+    orders,
     partitions,
     provenance,
     rows,
@@ -54,7 +55,9 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Lin
     complaints = [
         *reading.complaints, *of_systems(reading, checks.values()), *of_node_types(reading),
         *(complaint for read in reading.systems.values() for complaint in drain_policies.complaints(read, checks)),
-        *of_references(reading, checks, today), *gpu_models.complaints(reading.gpus, today), *templates.complaints(directories),
+        *of_references(reading, checks, today),
+        *(complaint for read in reading.orders.values() for complaint in orders.complaints(reading, read)),
+        *gpu_models.complaints(reading.gpus, today), *templates.complaints(directories),
         *partitions.shadows(directories, SCHEMAS), *unread(directories, (*SCHEMAS, "published", "templates")),
     ]  # fmt: skip
     return LintResult(tuple(sorted_once(complaints)), (*reading.files, *templates.files(directories)))

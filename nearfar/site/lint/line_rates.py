@@ -22,6 +22,8 @@ from .rows import ReferenceTable, without_mpi
 
 #: A value so far below what its link carries is another figure, whatever the state of the path.
 OTHER_UNIT = 0.15
+#: Data sheets have 64 GB/s where 63.0 are the line rate.
+SHEET_ROUNDING = 0.01
 _TOO_MUCH = ((1 / 2, "the sum of both directions?"), (1 / 8, "typed in Gbit/s?"), (1 / 10, "a digit too many?"),
              (1 / 1000, "typed in MB/s?"))  # fmt: skip
 _TOO_LITTLE = ((10, "a digit lost?"), (1000, "typed in TB/s?"))
@@ -93,7 +95,9 @@ def above_link(value: float, limit: PhysicalLimit) -> UnitFault | None:
     """What is wrong with a rate above what its links can carry."""
     carried = f"{limit.link}, {limit.line:.1f} GB/s ({limit.payload:.1f} of payload)"
     if value > limit.line:
-        message = f"{value:g} GB/s is above the line rate of {carried}{meant(value, limit.payload, _TOO_MUCH)}"
+        # Data sheets have line rates, rounded up.
+        guess = meant(value, limit.payload, _TOO_MUCH) or meant(value, limit.line * (1 + SHEET_ROUNDING), _TOO_MUCH)
+        message = f"{value:g} GB/s is above the line rate of {carried}{guess}"
         return UnitFault(ERROR, "line-rate", message)
     if value > limit.payload * (1 + thresholds.CEILING_ROUNDING):
         # NVLink's packets are what they are; of PCIe's the size that a system negotiates is assumed.

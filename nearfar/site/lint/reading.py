@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from nearfar.base import NearfarError, SiteFile, SiteFileError, Step, did_you_mean, schema, site_files
 from nearfar.model.prediction import NodeType
 from nearfar.model.prediction import from_file as node_type_from
-from nearfar.site import applications, systems
+from nearfar.site import applications, orders, systems
 from nearfar.verdict.references import ReferenceFile, known_checks, model_ranges
 
 from .complaints import ERROR, WARNING, Complaint, refused
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 #: Of each kind of file its schema.
 SCHEMAS = {"systems": "system-1", "nodes": "node-type-1", "references": "references-1", "gpus": "gpu-1",
-           "applications": "application-1"}  # fmt: skip
+           "applications": "application-1", "orders": "order-1"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class SiteContents:
     references: dict[str, ReadFile[ReferenceFile]] = field(default_factory=dict)
     gpus: dict[str, ReadFile[Mapping[str, Any]]] = field(default_factory=dict)
     applications: dict[str, ReadFile[applications.Application]] = field(default_factory=dict)
+    orders: dict[str, ReadFile[orders.Order]] = field(default_factory=dict)
     unreadable: list[Path] = field(default_factory=list)
     complaints: list[Complaint] = field(default_factory=list)
 
@@ -51,7 +52,7 @@ class SiteContents:
     def files(self) -> list[Path]:
         """Every file that was looked at."""
         by_kind: tuple[Mapping[str, ReadFile[Any]], ...] = (
-            self.systems, self.node_types, self.references, self.gpus, self.applications,
+            self.systems, self.node_types, self.references, self.gpus, self.applications, self.orders,
         )  # fmt: skip
         return [*(read.file.path for read_files in by_kind for read in read_files.values()), *self.unreadable]
 
@@ -82,6 +83,7 @@ class SiteContents:
             "references": (self.references, lambda file: ReferenceFile(file, known_checks())),
             "gpus": (self.gpus, _gpu_model),
             "applications": (self.applications, applications.from_file),
+            "orders": (self.orders, orders.from_file),
         }
         into, load = loads[kind]
         for name, path in site_files(kind, list(self.directories)).items():

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nearfar.base import NearfarError, did_you_mean
+from nearfar.base import NearfarError, SiteFile, did_you_mean
 from nearfar.binding import MPIS
 from nearfar.cells import parse_metric_name, split_class
 from nearfar.measurement import AnyMetric
@@ -28,16 +28,20 @@ class ReferenceTable:
     themselves can be looked at.
     """
 
-    references: ReferenceFile
+    file: SiteFile
     check: str
     model: str | None
     rows: Mapping[str, ReferenceRow]
     figures: Mapping[str, Sequence[tuple[AnyMetric, Node]]] | None
     used_for: tuple[str, ...]
+    #: Whether they were tuned.
+    tuned: bool = False
+    #: The keys that lead to the tables in the file.
+    above: tuple[str, ...] = ()
 
     def complaint(self, level: str, rule: str, message: str, row: ReferenceRow) -> Complaint:
         """A complaint about one of its rows."""
-        return at(self.references.file, level, rule, f"{self.check}: {row.name}: {message}", *row.steps)
+        return at(self.file, level, rule, f"{self.check}: {row.name}: {message}", *self.above, *row.steps)
 
 
 def tables(
@@ -61,7 +65,9 @@ def tables(
                 )
                 continue
             names = tuple(use.name for use in fitting)
-            yield ReferenceTable(references, check, model, here, _figures(references, check, model, fitting), names)
+            figures = _figures(references, check, model, fitting)
+            tuned = references.origin == "tuned"
+            yield ReferenceTable(references.file, check, model, here, figures, names, tuned)
 
 
 def _asks(check: Question, use: FileUse) -> bool:
@@ -135,7 +141,7 @@ def complaints(table: ReferenceTable, alive: Collection[int]) -> Iterator[Compla
 
 def not_judged(table: ReferenceTable) -> Iterator[Complaint]:
     """Tuned rows, of before, of what another figure judges."""
-    for row in table.rows.values() if table.references.origin == "tuned" else ():
+    for row in table.rows.values() if table.tuned else ():
         figures = (table.figures or {}).get(without_mpi(row.name)) or ()
         by = next((judged_elsewhere(table.check, metric) for metric, _ in figures), None)
         if by is not None:

@@ -1,0 +1,116 @@
+"""Orders beside the systems that they are for, the GPU's model, and what links and memories carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from nearfar.base import NearfarError, SiteFile, did_you_mean, site_files
+from nearfar.site import Order, Partition, orders
+from nearfar.topology import Node
+from nearfar.verdict.references import ReferenceRow
+
+from . import contradictions, gpu_models, line_rates, rows
+from .complaints import ERROR, WARNING, Complaint, at
+from .known_metrics import misspelt
+from .known_metrics import rows as known_rows
+from .partitions import below_model
+from .reading import ReadFile, SiteContents
+from .reference_uses import expected
+from .rows import ReferenceTable
+
+#: What an order and a system's files both say.
+_BOTH = ("gpus", "gpu_model", "packages", "memory", "link", "nvlinks", "nvlink_generation", "nics")
+
+
+def complaints(reading: SiteContents, read: ReadFile[Order]) -> Iterator[Complaint]:
+    """What is wrong with one order."""
+    order, file = read.value, read.file
+    if order is None:
+        return
+    partition = _partition(reading, order)
+    if order.system is not None and partition is None:
+        system = reading.systems.get(order.system)
+        if system is None:
+            hint = did_you_mean(order.system, list(reading.systems))
+            yield at(file, ERROR, "names", f"system: no system is called '{order.system}'{hint}", "system")
+        elif system.value is not None:
+            hint = did_you_mean(str(order.partition), list(system.value.partitions))
+            yield at(file, ERROR, "names", f"partition: {order.system} has no '{order.partition}'{hint}", "partition")
+    link, lanes = order.expect.get("link", {}), (order.expect.get("nvlinks"), order.expect.get("nvlink_generation"))
+    for key, fault in (("link", gpu_models.of_link(link)), ("nvlinks", gpu_models.of_lanes(*lanes))):
+        if fault:
+            yield at(file, ERROR, "impossible", f"expect: {key}: {fault}", "expect", key)
+    for key, fault in below_model(order.expect, order.expect.get("gpu_model"), reading.gpu_models):
+        yield at(file, WARNING, "expectation", fault, "expect", key)
+    node = None if partition is None else expected(reading, partition, reading.gpu_models)
+    if partition is not None:
+        yield from _beside_system(order, file, partition, node)
+    whole = orders.described(order, reading.gpu_models, node)
+    features = frozenset(partition.features if partition is not None else ())
+    for check in dict.fromkeys(promise.check for promise in order.promised):
+        yield from _of_check(order, file, check, whole, features, reading.gpu_memories)
+
+
+def _partition(reading: SiteContents, order: Order) -> Partition | None:
+    read = reading.systems.get(order.system or "")
+    partitions = read.value.partitions if read is not None and read.value is not None else {}
+    return partitions.get(order.partition) if order.partition else next(iter(partitions.values()), None)
+
+
+def _beside_system(order: Order, file: SiteFile, partition: Partition, node: Node | None) -> Iterator[Complaint]:
+    """Where the system's files expect another node than was ordered."""
+    known = dict(partition.expect)
+    if node is not None:
+        known = {
+            "gpus": len(node.gpus),
+            "gpu_model": next((gpu.name for gpu in node.gpus), None),
+            "packages": len(node.packages),
+            **known,
+        }
+    for key in _BOTH:
+        if None not in (wanted := order.expect.get(key), has := known.get(key)) and wanted != has:
+            yield at(
+                file,
+                WARNING,
+                "contradiction",
+                f"expect: {key}: {wanted}, but system {order.system} has {has}",
+                "expect",
+                key,
+            )
+
+
+def _of_check(
+    order: Order, file: SiteFile, check: str, node: Node, features: frozenset[str], memories: dict[str, float]
+) -> Iterator[Complaint]:
+    """The promised figures of a check: whether it gives them, and whether links and memories carry them."""
+    own = {
+        promise.row: ReferenceRow(check, None, promise.row, promise.value, None, None, promise.unit)
+        for promise in order.promised if promise.check == check
+    }  # fmt: skip
+    figures = {
+        row: [(metric, node) for metric in metrics]
+        for row, metrics in (known_rows(check, node, features) or {}).items()
+    }
+    model = next((gpu.name for gpu in node.gpus), None)
+    table = ReferenceTable(file, check, model, own, figures, (f"order {order.name}",), above=("promised",))
+    for row in own.values():
+        # A promise that no check gives cannot be accepted: dead, it is no mere oddity as a reference is.
+        if rows.dead(table, row) and misspelt(check, row.name) is None:
+            hint = did_you_mean(row.name, sorted(figures), else_all=False)
+            yield table.complaint(ERROR, "unknown-row", f"no check gives this figure of the ordered nodes{hint}", row)
+    faults = [c for c in rows.complaints(table, ()) if c.level == ERROR] + list(line_rates.complaints(table, memories))
+    yield from faults
+    yield from (c for c in contradictions.complaints(table) if c.line not in {fault.line for fault in faults})
+
+
+def sound_order(name: str, directories: Sequence[Path]) -> Order:
+    """The order of that name, of which lint has no error. Raises ``NearfarError`` with the line of each."""
+    order = orders.load(name, directories)
+    reading = SiteContents(directories).add("systems").add("nodes").add("gpus")
+    path = site_files("orders", list(directories))[name]
+    found = complaints(reading, ReadFile(SiteFile(path), order))
+    errors = [str(c).replace(": error: ", ": ", 1) for c in found if c.level == ERROR]
+    if errors:
+        raise NearfarError("\nnearfar: ".join(errors))
+    return order
