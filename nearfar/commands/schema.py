@@ -22,6 +22,7 @@ SCHEMAS = {
     "health": "health-1",
     "hook": "hook-1",
     "compare": "compare-1",
+    "delivery": "delivery-1",
     "status": "slurm-status-2",
     "doctor": "doctor-1",
     "reproduce": "reproduce-1",

@@ -13,7 +13,7 @@ from .lazy_polars import need_polars, no_polars, pl
 from .node_rows import begin_anew
 from .places import VARIABLE, directory, readable
 from .recording import record
-from .rows import short_name
+from .rows import figure_rows, short_name
 from .schema import unsound
 from .series import LESS_IS_BETTER, Series
 from .store import History, RowFilter, parse_since, trusted

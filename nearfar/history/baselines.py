@@ -35,11 +35,11 @@ class NodeHistory:
         self._left_out: list[str] = []
 
     def of(self, verdict: Verdict, observed: Mapping[str, Any]) -> dict[str, Baseline]:
-        """By metric name, for the figures of a first verdict; ``observed`` as for ``rows.of_verdict``. Raises ``CouldNotJudge`` where
+        """By metric name, for the figures of a first verdict; ``observed`` as for ``rows.figure_rows``. Raises ``CouldNotJudge`` where
         there is a history that cannot be read."""
         if not self._recorded(verdict.system):
             return {}
-        before, now = self._of_node(verdict)[0].get((verdict.check,)), rows.of_verdict(verdict, observed)
+        before, now = self._of_node(verdict)[0].get((verdict.check,)), rows.figure_rows(verdict, observed)
         return {} if before is None or not now else _alike(before, now)
 
     def _of_node(self, verdict: Verdict) -> tuple[dict[Any, pl.DataFrame], pl.DataFrame]:

@@ -33,13 +33,13 @@ def of_check(folder: Path, observed: Mapping[str, Any], run: str) -> list[dict[s
     if verdict.measurement.kind != "measured":
         raise CouldNotJudge(f"{path}: is measured, and its document {verdict.measurement.kind}")
     _refuse_another_node(folder, verdict)
-    figures = of_verdict(verdict, observed)
+    figures = figure_rows(verdict, observed)
     started = time_of(verdict.measurement.started or verdict.time, path)
     source = sha256(_content(path)).hexdigest()[:16]
     return [{**row, "source": source, "started": started, "run": run} for row in figures]
 
 
-def of_verdict(verdict: Verdict, observed: Mapping[str, Any]) -> list[dict[str, Any]]:
+def figure_rows(verdict: Verdict, observed: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The figures of a verdict, as rows that do not say when, and from which files."""
     common = _common(verdict, observed)
     devices = _Devices(() if verdict.measurement is None else verdict.measurement.gpus, observed.get("gpus") or [])

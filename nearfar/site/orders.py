@@ -12,6 +12,7 @@ from nearfar.question import find
 from nearfar.topology import Gpu, Node, NumaNode, Package
 
 from .expectations import filled, overlaid
+from .systems import Partition, System
 
 #: Bytes that a channel of host memory moves at once.
 _CHANNEL = 8
@@ -125,6 +126,12 @@ def _promises(file: SiteFile) -> list[Promise]:
             raise file.error(f"promised: no check is called '{check}'{hint}", "promised", check)
         found += [Promise(check, row, each["value"], each["unit"], str(each["page"])) for row, each in figures.items()]
     return found
+
+
+def partition_of(order: Order, system: System | None) -> Partition | None:
+    """The partition of its system that an order is for: the one that it names, else the first; None: there is none."""
+    partitions = {} if system is None else system.partitions
+    return partitions.get(order.partition) if order.partition else next(iter(partitions.values()), None)
 
 
 def described(order: Order, models: Mapping[str, Mapping[str, Any]], node: Node | None = None) -> Node:

@@ -152,6 +152,8 @@ LIKE_SIBLINGS = Message(
 NOT_BROKEN = Message(
     "figure.not_broken", "INDETERMINATE", "{figure}: {reading}, not broken; that alone does not accept a node"
 )  # fmt: skip
+#: The codes which say that nothing but a reference which accepts a node is lacking.
+UNREFERENCED = frozenset(message.code for message in (NO_REFERENCE, NO_BOUND, LIKE_SIBLINGS, NOT_BROKEN))
 BELOW_HISTORY = Message("figure.worse_than_history", "DEGRADED", "{figure}: {change}")
 INTERMITTENT = Message("figure.intermittent", "DEGRADED", "{figure}: intermittent: {looks}")
 UNCONFIRMED = Message("figure.unconfirmed", "INDETERMINATE", "{figure}; {problem}")

@@ -418,7 +418,7 @@ def test_a_drift_out_of_the_history_is_degraded_and_counts_on(tmp_path: Path) ->
     assert "0.7 % a week" in str(figure.reason)
     read = verdict_file.from_raw(json.loads(verdict_file.dump(judged)), tmp_path)
     assert next(each for each in read.metrics if each.name == FIGURE).baseline == figure.baseline
-    found = rows.of_verdict(judged, {})
+    found = rows.figure_rows(judged, {})
     assert {row["worse"] for row in found if row["metric"] == FIGURE} == {"drift"}
 
 

@@ -275,7 +275,7 @@ def _pools(
     groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
     mpi = _mpi(figures := list(figures))
     for figure in figures:
-        reason = _not_tuned(figure, mpi.get(str(figure["check"])))
+        reason = not_tuned(figure, mpi.get(str(figure["check"])))
         if reason is not None:
             left_out[reason] = left_out.get(reason, 0) + len(figure["value"])
             continue
@@ -296,7 +296,8 @@ def _mpi(figures: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return {check: chosen for check, own in seen.items() if (chosen := hosts.majority(own)) is not None}
 
 
-def _not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
+def not_tuned(figure: Mapping[str, Any], mpi: str | None) -> str | None:
+    """Why no reference is made of a figure; None where one is. ``mpi``: the library that the pool's figures are of."""
     if figure["check"] not in known_checks():
         return "of a check that there is no more"
     if _judged_elsewhere(figure):

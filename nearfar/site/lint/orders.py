@@ -28,9 +28,9 @@ def complaints(reading: SiteContents, read: ReadFile[Order]) -> Iterator[Complai
     order, file = read.value, read.file
     if order is None:
         return
-    partition = _partition(reading, order)
+    system = reading.systems.get(order.system or "")
+    partition = orders.partition_of(order, system.value if system is not None else None)
     if order.system is not None and partition is None:
-        system = reading.systems.get(order.system)
         if system is None:
             hint = did_you_mean(order.system, list(reading.systems))
             yield at(file, ERROR, "names", f"system: no system is called '{order.system}'{hint}", "system")
@@ -50,12 +50,6 @@ def complaints(reading: SiteContents, read: ReadFile[Order]) -> Iterator[Complai
     features = frozenset(partition.features if partition is not None else ())
     for check in dict.fromkeys(promise.check for promise in order.promised):
         yield from _of_check(order, file, check, whole, features, reading.gpu_memories)
-
-
-def _partition(reading: SiteContents, order: Order) -> Partition | None:
-    read = reading.systems.get(order.system or "")
-    partitions = read.value.partitions if read is not None and read.value is not None else {}
-    return partitions.get(order.partition) if order.partition else next(iter(partitions.values()), None)
 
 
 def _beside_system(order: Order, file: SiteFile, partition: Partition, node: Node | None) -> Iterator[Complaint]:

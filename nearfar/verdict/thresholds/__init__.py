@@ -39,6 +39,9 @@ CERTAINLY_BROKEN = {
 WORST_DEGRADED, WORST_FAIL = 8.0, (12.0, 16.0)
 #: Part of the hosts · Where more are better than the median by more than the FAIL bound, the others may be broken: no limit is made.
 MOST_BETTER = 0.3
+#: Times FAIL_FLOOR · Nodes of one delivery whose limit is farther are not alike, and say nothing of each other: of two halves at 55 and
+#: 50 GB/s nobody knows which is right.
+ALIKE = 2.0
 #: Part of the runs · Where more runs of healthy hosts are certainly broken by the median, that is a state of theirs, and no limit is made.
 SELDOM = 0.01
 #: Part of the value, part of the FAIL bound · How far tunes may take either below the last one that an administrator accepted, all

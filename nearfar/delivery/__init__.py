@@ -1,0 +1,22 @@
+"""A delivery: its order beside what was measured, the nodes beside each other and beside the outside; accepted, refused, or measured again.
+
+``assess`` decides from an order and run directories; ``text`` is the decision as JSON (``nearfar-delivery/1``). Nothing is measured, and
+no figure is judged a second time by the site's references.
+
+Needs: base, topology, verdict, verdict.references, verdict.thresholds, site, history, history.tuning.
+"""
+
+from . import messages
+from .assessment import assess
+from .decision import (
+    ACCEPTED,
+    AGAIN,
+    DECISIONS,
+    REFUSED,
+    DeliveredFigure,
+    DeliveredNode,
+    Delivery,
+    Expected,
+    MeasuredRun,
+)
+from .document import SCHEMA, text

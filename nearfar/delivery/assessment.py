@@ -1,0 +1,157 @@
+"""The decision about a delivery, from its order and run directories."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from nearfar.base import Finding, node_set
+from nearfar.history import short_name
+from nearfar.history.tuning import budget
+from nearfar.site import Order, systems
+from nearfar.verdict import MeasuredGpu, RunDirectory, thresholds
+
+from . import figures, measured, messages, parts
+from .decision import ACCEPTED, AGAIN, ITSELF, REFUSED, DeliveredFigure, DeliveredNode, Delivery
+from .measured import MeasuredNode
+
+#: What nodes without references were compared with, in words.
+_AGAINST = {
+    "order": "the order", ITSELF: "each other", "outside": "what is promised, and known of their GPUs and links",
+}  # fmt: skip
+
+
+def assess(
+    order: Order, runs: Sequence[RunDirectory], directories: Sequence[Path], accept_degraded: Collection[str] = ()
+) -> Delivery:
+    """The delivery of an order that was measured in these runs; ``accept_degraded`` names nodes that may be DEGRADED.
+
+    Raises ``NearfarError`` for a broken file of the site.
+    """
+    nodes = measured.by_node(runs, order.system)
+    ordered = _ordered(order, directories)
+    own = {name: node for name, node in nodes.items() if node.counted and (ordered is None or name in ordered)}
+    described = {name: node.node for name, node in own.items() if node.node is not None}
+    known = figures.outside(order, directories)
+    pools, wanted = figures.pools({name: node.verdicts for name, node in own.items()}, known)
+    many = budget.figures_of_a_node(pools)
+    compared = [(pool, figures.compared(pool, known, many)) for pool in pools]
+    held: dict[str, list[Finding]] = defaultdict(list)
+    for name, finding in parts.shared_boards(described):
+        held[name].append(finding)
+    judged: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for pool, figure in compared:
+        for name, finding in figures.of_nodes(pool, figure):
+            held[name].append(finding)
+        for one in pool.figures if figure.judges else ():
+            judged[one.node].add((pool.check, one.metric))
+    needed = _needed(order, own.values())
+    names = list(dict.fromkeys([*(ordered or ()), *nodes]))
+    for name in names:
+        about = _identity(name, nodes.get(name), order, ordered)
+        if not about and name in own:
+            about = _measured(own[name], order, wanted - judged[name], needed)
+        held[name] = [*about, *held[name]]
+    made = tuple(figure for _, figure in compared)
+    against = _against(made, own.values())
+    findings = [
+        *figures.slow_as_a_whole(made), *_counts(order, ordered, nodes),
+        *(messages.NOT_ALIKE.finding(f.row, cause=f.not_compared, check=f.check) for f in made if _not_alike(f)),
+        *parts.unlike(described), *parts.not_read(order, list(described.values())),
+        *([] if "references" in against else [messages.NO_REFERENCES.finding("references", against=[_AGAINST[a] for a in against])]),
+    ]  # fmt: skip
+    decided = tuple(_decided(name, nodes.get(name), held[name], name in accept_degraded) for name in names)
+    return Delivery(order, tuple(findings), decided, made, against)
+
+
+def _ordered(order: Order, directories: Sequence[Path]) -> tuple[str, ...] | None:
+    """The nodes of the order: as it names them, else its system's where there are as many; None: whichever are measured."""
+    system = systems.load_all(list(directories)).get(order.system or "")
+    hosts = [short_name(str(host)) for pattern in (system.hosts if system else ()) for host in node_set(pattern)]
+    return order.nodes or (tuple(hosts) if len(hosts) == order.count else None)
+
+
+def _needed(order: Order, nodes: Collection[MeasuredNode]) -> list[str]:
+    """The checks that each node has to have: those that most have, and those of what is promised."""
+    counts = Counter(check for node in nodes for check in node.checks)
+    return list(
+        dict.fromkeys([*(c for c, n in counts.items() if 2 * n > len(nodes)), *(p.check for p in order.promised)])
+    )
+
+
+def _identity(name: str, node: MeasuredNode | None, order: Order, ordered: Sequence[str] | None) -> list[Finding]:
+    """Why nothing that was measured speaks of a node of the order."""
+    if ordered is not None and name not in ordered:
+        return [messages.NOT_ORDERED.finding(name, count=order.count)]
+    if node is None:
+        return [messages.NOT_MEASURED.finding(name)]
+    if not node.counted:
+        return [messages.OTHER_SYSTEM.finding(name, found=node.runs[-1][1].system, expected=order.system)]
+    return list(parts.other_host(name, node.verdicts))
+
+
+def _measured(
+    node: MeasuredNode, order: Order, unjudged: Collection[tuple[str, str]], needed: Sequence[str]
+) -> list[Finding]:
+    """What its parts and checks say of a node."""
+    if node.node is None:
+        found = [messages.NOT_DESCRIBED.finding(node.name)]
+    else:
+        found = list(parts.differences(order, node.name, node.node, node.verdicts))
+    checks = node.checks
+    for check, runs in checks.items():
+        found += measured.of_check(check, runs, unjudged)
+    if lacking := [check for check in needed if check not in checks]:
+        found.append(messages.CHECK_MISSING.finding(node.name, checks=lacking))
+    rows = {(v.check, row) for v in node.verdicts for metric in v.metrics for row in metric.rows}
+    if absent := [p.row for p in order.promised if p.check in checks and (p.check, p.row) not in rows]:
+        found.append(messages.PROMISE_UNMEASURED.finding(node.name, figures=absent))
+    return found
+
+
+def _decided(name: str, node: MeasuredNode | None, held: Sequence[Finding], accept_degraded: bool) -> DeliveredNode:
+    """The decision; a finding that several checks and the order make is told once."""
+    once = {(f.code, f.subject, f.verdict, f.fields.get("check"), f.fields.get("source")): f for f in reversed(held)}
+    fail, degraded, missing = (
+        tuple(f for f in reversed(once.values()) if f.verdict == word) for word in ("FAIL", "DEGRADED", "INDETERMINATE")
+    )
+    waived = degraded if accept_degraded else ()
+    evidence = fail if accept_degraded else (*fail, *degraded)
+    decision = REFUSED if evidence else AGAIN if missing else ACCEPTED
+    known = None if node is None else node.node
+    gpus = () if known is None else tuple(MeasuredGpu(g.index, g.pci, g.name, g.uuid, g.serial) for g in known.gpus)
+    found = None if known is None else parts.found(known)
+    return DeliveredNode(
+        name, decision, evidence, missing, waived, found, gpus, () if node is None else node.shown_runs
+    )
+
+
+def _not_alike(figure: DeliveredFigure) -> bool:
+    return figure.not_compared is not None and len(figure.nodes) >= thresholds.FEWEST_NODES
+
+
+def _counts(order: Order, ordered: Sequence[str] | None, nodes: Mapping[str, MeasuredNode]) -> Iterator[Finding]:
+    """Which nodes were ordered or measured, and not both; which are not those that they were."""
+    if ordered is None and len(nodes) != order.count:
+        yield messages.COUNT.finding("nodes", found=len(nodes), expected=order.count)
+    if absent := [name for name in ordered or () if name not in nodes]:
+        yield messages.NOT_SEEN.finding("nodes", nodes=absent)
+    if strangers := [name for name in nodes if ordered is not None and name not in ordered]:
+        yield messages.STRANGERS.finding("nodes", nodes=strangers)
+    if changed := [node.name for node in nodes.values() if node.boards_changed]:
+        yield messages.BOARDS_CHANGED.finding("nodes", nodes=changed)
+
+
+def _against(made: Sequence[DeliveredFigure], nodes: Collection[MeasuredNode]) -> tuple[str, ...]:
+    """What the nodes were held against."""
+    origins = {each.origin for figure in made for each in figure.expected if each.bound is not None}
+    references = {
+        m.reference.origin for node in nodes for v in node.verdicts for m in v.metrics if m.reference is not None
+    }
+    known = {
+        "references": references & {"tuned", "published"},
+        ITSELF: {ITSELF} & origins,
+        "outside": origins - {ITSELF},
+    }
+    return ("order", *(name for name, has in known.items() if has))

@@ -1,0 +1,105 @@
+"""What is decided about a delivery and each of its nodes, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nearfar.base import Finding
+from nearfar.site import Order
+from nearfar.verdict import MeasuredGpu
+
+#: The origin of what the delivery's own nodes let expect.
+ITSELF = "itself"
+#: Decisions about a node, as documents have them.
+ACCEPTED, REFUSED, AGAIN = DECISIONS = ("accepted", "refused", "measure again")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a figure should be. ``origin``: ``order`` (promised), ``published``, ``model`` (healthy GPUs of it), ``ceiling``, ``itself``."""
+
+    origin: str
+    #: In the figure's unit; of healthy GPUs the least that was seen, of the delivery itself the median of its nodes.
+    value: float
+    #: What is worse has the ``verdict``; None: it is only shown.
+    bound: float | None
+    verdict: str
+    #: Who says so, as the end of a sentence.
+    source: str
+
+
+@dataclass(frozen=True)
+class DeliveredFigure:
+    """A figure of all nodes: what one row of references would speak of."""
+
+    check: str
+    row: str
+    gpu_model: str | None
+    unit: str
+    less_is_better: bool
+    #: The median of each node.
+    nodes: Mapping[str, float]
+    #: Of the nodes.
+    median: float
+    #: Why the nodes are not compared with each other; None: they are.
+    not_compared: str | None
+    expected: tuple[Expected, ...]
+
+    @property
+    def judges(self) -> bool:
+        """Whether a node is held against anything by it."""
+        return self.not_compared is None or any(each.bound is not None for each in self.expected)
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A run of a node."""
+
+    run: str
+    #: UTC, as 2026-11-20T09:00:00Z.
+    time: str
+    #: Verdicts by check.
+    checks: Mapping[str, str]
+    #: False: it was of other GPUs or another system, and is left out.
+    counted: bool
+
+
+@dataclass(frozen=True)
+class DeliveredNode:
+    """A node, ordered or measured, with the decision about it."""
+
+    name: str
+    decision: str
+    #: Why it is refused.
+    evidence: tuple[Finding, ...] = ()
+    #: Why it is to be measured again.
+    missing: tuple[Finding, ...] = ()
+    #: What is DEGRADED, and accepted by name.
+    waived: tuple[Finding, ...] = ()
+    #: What stands beside the order: counts, sizes in bytes, models, versions.
+    found: Mapping[str, Any] | None = None
+    gpus: tuple[MeasuredGpu, ...] = ()
+    runs: tuple[MeasuredRun, ...] = ()
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """The whole delivery. ``findings`` are about several nodes, what is slow as a whole first."""
+
+    order: Order
+    findings: tuple[Finding, ...]
+    nodes: tuple[DeliveredNode, ...]
+    figures: tuple[DeliveredFigure, ...]
+    #: What the nodes were held against: ``order``, ``references``, ``itself`` (each other), ``outside``.
+    against: tuple[str, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many nodes there are of each decision."""
+        return {decision: sum(node.decision == decision for node in self.nodes) for decision in DECISIONS}
+
+    def node(self, name: str) -> DeliveredNode:
+        """The node of that name. Raises ``KeyError``."""
+        return {node.name: node for node in self.nodes}[name]

@@ -1,0 +1,206 @@
+"""The figures of a delivery: pooled over its nodes, with the limits that ``nearfar tune`` would give them, and what is known outside."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nearfar.base import ORDER, Finding, plural, statistics, worst
+from nearfar.history import figure_rows
+from nearfar.history.tuning import NodeFigure, Pool, TunedLimit, budget, limits, samples
+from nearfar.site import Order, expectations, orders, systems
+from nearfar.topology import Link
+from nearfar.verdict import Verdict, disturbances, thresholds
+from nearfar.verdict.references import ModelRanges, ReferenceFile, find, model_ranges, with_unit
+
+from . import messages
+from .decision import ITSELF, DeliveredFigure, Expected
+from .measured import BAD, OPEN, standing
+
+#: What is said of a node by the origin of what was expected.
+_MESSAGES = {
+    "order": messages.PROMISE, "published": messages.UNHEALTHY, "model": messages.UNHEALTHY, ITSELF: messages.OUTLIER,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What is known of such nodes beside themselves."""
+
+    order: Order
+    ranges: ModelRanges
+    spreads: Mapping[str, Mapping[str, float]]
+    #: The link to the host by GPU model.
+    links: Mapping[str, Link]
+    published: Sequence[ReferenceFile]
+
+    def expected(self, pool: Pool) -> list[Expected]:
+        """What the figures of a pool should be."""
+        found = []
+        for promise in self.order.promised:
+            if (promise.check, promise.row, promise.unit) != (pool.check, pool.row, pool.unit):
+                continue
+            sign = 1 if pool.less_is_better else -1
+            source = f"promised {with_unit(promise.value, pool.unit)} ({self.order.offer}, page {promise.page})"
+            # A plateau differs by so much from run to run.
+            found.append(
+                Expected("order", promise.value, promise.value * (1 + sign * thresholds.AS_GOOD), "FAIL", source)
+            )
+        for file in self.published:
+            row = file.row(pool.check, pool.model, [pool.row])
+            if row is not None and row.unit == pool.unit:
+                said = f"published {with_unit(row.value, row.unit)} ({file.reference(row, {}).note})"
+                found.append(Expected("published", row.value, row.fail_bound(pool.less_is_better), "DEGRADED", said))
+        known = model_ranges.find(self.ranges, pool.model, [pool.row], self.links.get(pool.model or ""))
+        if known is not None:
+            ranges, margin = known
+            low, high = min(each.low for each in ranges), max(each.high for each in ranges)
+            source = f"healthy GPUs of this model have {low:.4g} to {with_unit(high, pool.unit)}"
+            found.append(Expected("model", low, low * (1 - margin), "DEGRADED", source))
+        if pool.ceiling is not None:
+            source = f"its links carry {with_unit(pool.ceiling, pool.unit)}"
+            found.append(Expected("ceiling", pool.ceiling, None, "", source))
+        return found
+
+
+def outside(order: Order, directories: Sequence[Path]) -> Outside:
+    """What order and site files say. Raises ``NearfarError`` for a broken file."""
+    models = expectations.gpu_models(list(directories))
+    own = order.expect.get("link", {})
+    links = {model: Link(**{**expect["link"], **own}) for model, expect in models.items() if "link" in expect}
+    system = systems.load_all(list(directories)).get(order.system or "")
+    partition = orders.partition_of(order, system)
+    files = [] if partition is None else find(partition.references, partition.node_type, directories)
+    published = [file for file in files if file.origin == "published"]
+    return Outside(order, model_ranges.read(directories), model_ranges.spreads(directories), links, published)
+
+
+def pools(
+    verdicts: Mapping[str, Sequence[Verdict]], known: Outside
+) -> tuple[list[Pool], set[tuple[str, str]]]:  # fmt: skip
+    """The figures of all nodes by row, each node's runs in order, and which figures (check, metric) ought to be compared: those that
+    are promised, or that a reference may be made from."""
+    promised = {(promise.check, promise.row) for promise in known.order.promised}
+    wanted: set[tuple[str, str]] = set()
+    grouped: dict[tuple[str, str | None, str, str], list[dict[str, Any]]] = defaultdict(list)
+    for node, own in verdicts.items():
+        for verdict in own:
+            for row in figure_rows(verdict, {}):
+                own_row = next((name for name in row["rows"] if (verdict.check, name) in promised), None)
+                if own_row is None and samples.not_tuned(row, row["mpi"]) is not None:
+                    continue
+                wanted.add((verdict.check, row["metric"]))
+                if _sound(row):
+                    key = (verdict.check, row["gpu_model"], own_row or row["rows"][-1], row["unit"])
+                    grouped[key].append({**row, "node": node})
+    found = []
+    for (check, model, name, unit), rows in sorted(grouped.items(), key=lambda item: tuple(map(str, item[0]))):
+        values: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for row in rows:
+            values[row["node"], row["metric"]].append(row["value"])
+        kind = samples.kind_of(rows[0])
+        figures = tuple(NodeFigure(*key, tuple(own)) for key, own in values.items())
+        ceiling = max((row["ceiling"] for row in rows if row["ceiling"] is not None), default=None)
+        spread = known.spreads.get(model or "", {}).get(kind)
+        found.append(
+            Pool(check, model, name, unit, kind, rows[0]["gpus"] is not None, "", ceiling, 0, figures, spread=spread)
+        )
+    return found, wanted
+
+
+def _sound(row: Mapping[str, Any]) -> bool:
+    """Whether a figure was measured as it should be (as ``history.unsound``)."""
+    disturbed = row["disturbance"] not in (None, disturbances.OWN_HOST)
+    return (
+        not (row["throttled"] or row["contended"] or row["quick"] or disturbed or row["verified"] is False)
+        and row["value"] > 0
+    )
+
+
+def compared(pool: Pool, known: Outside, figures: int) -> DeliveredFigure:
+    """A pool with what its figures should be: beside the other nodes, where there are enough and they are alike, and beside what is known
+    outside; a node has so many ``figures``."""
+    expected, median = known.expected(pool), statistics.median(pool.nodes.values())
+    limit = _limit(pool, median, figures)
+    if isinstance(limit, TunedLimit):
+        for bound, verdict in ((limit.bound, "FAIL"), (limit.degraded, "DEGRADED")):
+            if bound is not None:
+                least = f"at {'most' if pool.less_is_better else 'least'} {with_unit(bound, pool.unit)}"
+                source = f"expected {least}: the median of {len(pool.nodes)} nodes is {with_unit(median, pool.unit)}"
+                expected.append(Expected(ITSELF, median, bound, verdict, source))
+    return DeliveredFigure(
+        pool.check, pool.row, pool.model, pool.unit, pool.less_is_better, pool.nodes, median,
+        limit if isinstance(limit, str) else None, tuple(expected),
+    )  # fmt: skip
+
+
+def _limit(pool: Pool, median: float, figures: int) -> TunedLimit | str:
+    """The limit that tuning gives the nodes, or why they say nothing of each other. What is certainly broken is no healthy figure, and
+    takes no part in it."""
+    sign, most = 1 if pool.less_is_better else -1, thresholds.CERTAINLY_BROKEN.get(pool.kind, math.inf)
+    kept = ((f, tuple(v for v in f.values if sign * (v / median - 1) <= most)) for f in pool.figures)
+    whole = replace(pool, figures=tuple(replace(figure, values=values) for figure, values in kept if values))
+    if len(whole.nodes) < thresholds.FEWEST_NODES:
+        return f"{plural(len(whole.nodes), 'node')}, fewer than {thresholds.FEWEST_NODES}"
+    limit = limits.limit(whole, budget.chances(figures))
+    if isinstance(limit, limits.Refusal):
+        return limit.why
+    apart = 0.0 if limit.bound is None else abs(limit.bound / limit.value - 1)
+    if pool.kind != "worst" and apart > thresholds.ALIKE * thresholds.FAIL_FLOOR[pool.kind]:
+        low, high = min(pool.nodes.values()), max(pool.nodes.values())
+        return f"they differ more than healthy nodes do, from {low:.4g} to {with_unit(high, pool.unit)}"
+    return limit
+
+
+def worse(figure: DeliveredFigure, value: float, expected: Expected) -> bool:
+    """Whether a value lies beyond the bound of what is expected."""
+    bound = expected.bound
+    return bound is not None and (value > bound if figure.less_is_better else value < bound)
+
+
+def slow_as_a_whole(made: Sequence[DeliveredFigure]) -> list[Finding]:
+    """What most nodes are worse in than is known outside, broken promises and the largest loss first."""
+    found = []
+    for figure in made:
+        outer = [each for each in figure.expected if each.origin != ITSELF]
+        slow = {each: sum(worse(figure, value, each) for value in figure.nodes.values()) for each in outer}
+        missed = [each for each, nodes in slow.items() if 2 * nodes > len(figure.nodes)]
+        if not missed:
+            continue
+        finding = messages.SLOW.finding(
+            figure.row, verdict=worst(each.verdict for each in missed), nodes=max(slow.values()), of=len(figure.nodes), check=figure.check,
+            median=with_unit(figure.median, figure.unit), expected=[each.source for each in outer if each.bound is not None],
+        )  # fmt: skip
+        shares = [figure.median / each.value for each in missed]
+        loss = 1 / max(shares) if figure.less_is_better else min(shares)
+        found.append((ORDER.index(finding.verdict), loss, finding))
+    return [finding for _, _, finding in sorted(found, key=lambda each: each[:2])]
+
+
+def of_nodes(pool: Pool, figure: DeliveredFigure) -> Iterator[tuple[str, Finding]]:
+    """What is held against single nodes: the worst that a figure is, beside all that was expected of it."""
+    by_node: dict[str, list[NodeFigure]] = defaultdict(list)
+    for one in pool.figures:
+        by_node[one.node].append(one)
+    pick = max if figure.less_is_better else min
+    ranked = sorted(figure.expected, key=lambda each: each.verdict != "FAIL")
+    for node, own in by_node.items():
+        standings = {each: [standing([worse(figure, v, each) for v in one.values]) for one in own] for each in ranked}
+        missed = [each for each, states in standings.items() if BAD in states]
+        if missed:
+            bad = [one for one, word in zip(own, standings[missed[0]]) if word == BAD]
+            value = with_unit(pick(one.values[-1] for one in bad), figure.unit)
+            # Of two bounds of the nodes themselves the first is the farther one.
+            sources = list({each.origin: each.source for each in reversed(missed)}.values())[::-1]
+            fields = {"figures": [one.metric for one in bad], "worst": value, "sources": sources, "check": figure.check}
+            first = missed[0]
+            yield node, _MESSAGES[first.origin].finding(figure.row, verdict=first.verdict, hard=None, **fields)
+        elif still_open := next((each for each, states in standings.items() if OPEN in states), None):
+            yield (
+                node,
+                messages.FAILED_BEFORE.finding(figure.row, was=f"worse than {still_open.source}", check=figure.check),
+            )

@@ -1,0 +1,248 @@
+"""A delivery beside its order, itself and the outside: which node is accepted, refused, or measured again, and why."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar import delivery
+from nearfar.base import conforms
+from nearfar.delivery import ACCEPTED, AGAIN, REFUSED, Delivery
+from nearfar.site import Order, Promise
+from nearfar.verdict import run_directory
+from nearfar.verdict.references import ReferenceFile, known_checks
+from tests.conftest import CHECKOUT
+from tests.data.runs import nightly
+
+SITE = [CHECKOUT / "site"]
+HEALTHY = tuple(f"n{number}" for number in range(1, 7))
+EXPECT = {"gpus": 4, "gpu_model": "NVIDIA H200", "link": {"kind": "pcie", "gen": 5, "width": 16}}
+H2D = Promise("host_device_check", "sole.h2d", 54.0, "GB/s", "12")
+Change = Callable[[dict[str, Any]], None]
+
+
+def order(nodes: Sequence[str] | None, **parts: Any) -> Order:
+    whole = {
+        "count": len(nodes or HEALTHY),
+        "expect": EXPECT,
+        "nodes": None if nodes is None else tuple(nodes),
+        "system": "redwood",
+    }
+    return Order("rack", "offer 114", **{**whole, **parts})
+
+
+class Measured:
+    """Run directories of a delivery under construction."""
+
+    def __init__(self, folder: Path, files: Sequence[ReferenceFile] = ()) -> None:
+        self.folder, self.files, self.runs = folder, files, list[Path]()
+
+    def run(self, *nodes: str, factor: float = 1.0, day: int = 20, change: Change | None = None, **parts: Any) -> Path:
+        at = f"{len(self.runs) // 60:02}:{len(self.runs) % 60:02}:00"
+        made = nightly.run(
+            self.folder, dict.fromkeys(nodes, factor), f"2026-11-{day}", change=change, files=self.files, at=at, **parts
+        )  # fmt: skip
+        self.runs.append(made)
+        return made
+
+    def assess(self, ordered: Order, accept_degraded: Sequence[str] = ()) -> Delivery:
+        return delivery.assess(ordered, [run_directory.read(run) for run in self.runs], SITE, accept_degraded)
+
+
+def edit(**parts: Any) -> Change:
+    """Parts of the node in a raw document; ``gpu0_…`` of its first GPU."""
+
+    def change(raw: dict[str, Any]) -> None:
+        for key, value in parts.items():
+            gpu, _, inner = key.partition("_")
+            if gpu == "gpu0":
+                raw["node"]["gpus"][0][inner] = value
+            elif key == "software":
+                raw["node"]["software"] |= value
+            else:
+                raw["node"][key] = value
+
+    return change
+
+
+def without_gpu(raw: dict[str, Any]) -> None:
+    raw["node"]["gpus"].pop()
+    raw["results"] = [result for result in raw["results"] if "g3" not in result["cell"]]
+
+
+def disturbed(run: Path, node: str) -> None:
+    """A figure that the judge could not judge."""
+    path = run / node / "host_device_check" / "verdict.json"
+    raw = json.loads(path.read_text())
+    raw["metrics"][0] |= {
+        "verdict": "INDETERMINATE",
+        "reason": "a job ran beside it",
+        "code": "figure.disturbed",
+        "disturbance": "gpu",
+    }
+    path.write_text(json.dumps(raw))
+
+
+#: A kind of node, with its decision and the code that says why.
+KINDS = {
+    "well": (ACCEPTED, None),
+    "measured_twice": (ACCEPTED, None),
+    "repaired": (ACCEPTED, None),
+    "busy_then_well": (ACCEPTED, None),
+    "other_bios": (ACCEPTED, None),
+    "waived": (ACCEPTED, None),
+    "slow_link": (REFUSED, "delivery.outlier"),
+    "below_promise": (REFUSED, "delivery.promise"),
+    "degraded": (REFUSED, "delivery.outlier"),
+    "gpu_lost": (REFUSED, "gpu.count"),
+    "other_model": (REFUSED, "gpu.model"),
+    "other_driver": (REFUSED, "delivery.software"),
+    "other_serial": (REFUSED, "delivery.serial"),
+    "other_product": (REFUSED, "delivery.product"),
+    "wrong_host": (REFUSED, "delivery.wrong_host"),
+    "stranger": (REFUSED, "delivery.not_ordered"),
+    "never_seen": (AGAIN, "delivery.not_measured"),
+    "unfinished": (AGAIN, "delivery.check_missing"),
+    "busy": (AGAIN, "figure.disturbed"),
+    "other_system": (AGAIN, "delivery.other_system"),
+    "failed_once": (AGAIN, "delivery.failed_before"),
+    "twin_a": (AGAIN, "delivery.same_board"),
+    "twin_b": (AGAIN, "delivery.same_board"),
+    "swapped": (AGAIN, "delivery.check_missing"),
+}
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Delivery:
+    """A delivery with a node of each kind."""
+    made = Measured(tmp_path_factory.mktemp("kinds"))
+    both = {"checks": ("host_device_check", "host_memory_check")}
+    known: dict[str, Any] = {"product": "GX-8", "software": {"bios": "1.4"}, "gpu0_serial": "s1"}
+    slow = nightly.slow_gpu
+
+    def measure(node: str, *changes: Change, **parts: Any) -> Path:
+        def change(raw: dict[str, Any]) -> None:
+            for each in (edit(**known), *changes):
+                each(raw)
+
+        return made.run(node, change=change, **{**both, **parts})
+
+    for node in (*HEALTHY, "well"):
+        measure(node)
+    for day in (20, 21):
+        measure("measured_twice", day=day)
+    measure("repaired", slow(2, 0.5))
+    measure("repaired", edit(gpu0_uuid="GPU-new"), day=21)
+    disturbed(measure("busy_then_well"), "busy_then_well")
+    measure("busy_then_well", day=21)
+    measure("other_bios", edit(software={"bios": "1.2"}))
+    measure("waived", slow(1, 0.962))
+    measure("slow_link", slow(2, 0.5))
+    measure("below_promise", slow(1, 0.85))
+    measure("degraded", slow(1, 0.962))
+    measure("gpu_lost", without_gpu)
+    measure("other_model", edit(gpu0_name="NVIDIA H100 NVL"))
+    measure("other_driver", edit(software={"driver": "570.1"}))
+    measure("other_serial", edit(gpu0_serial="s2"))
+    measure("other_product", edit(product="GX-4"))
+    wrong = measure("elsewhere")
+    text = (wrong / "elsewhere/host_device_check/verdict.json").read_text()
+    (wrong / "elsewhere").rename(wrong / "wrong_host")
+    for check in both["checks"]:
+        path = wrong / "wrong_host" / check / "verdict.json"
+        path.write_text(path.read_text().replace('"node": "elsewhere"', '"node": "wrong_host"'))
+    assert text != (wrong / "wrong_host/host_device_check/verdict.json").read_text()
+    measure("stranger")
+    shutil.rmtree(measure("unfinished") / "unfinished/host_memory_check")
+    disturbed(measure("busy"), "busy")
+    measure("other_system", system="local")
+    measure("failed_once", slow(2, 0.5))
+    measure("failed_once", day=21)
+    measure("twin_a", edit(gpu0_uuid="GPU-twin"))
+    measure("twin_b", edit(gpu0_uuid="GPU-twin"))
+    measure("swapped")
+    measure("swapped", edit(gpu0_uuid="GPU-swapped"), day=21, checks=("host_device_check",))
+    ordered = order(
+        [*HEALTHY, *(node for node in KINDS if node != "stranger")], product="GX-8", software={"driver": "580.159.04", "nic": "1.0"},
+        serials={"other_serial": ("s1",)}, promised=(Promise("host_device_check", "sole.h2d", 50.5, "GB/s", "12"),),
+    )  # fmt: skip
+    return made.assess(ordered, ["waived"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_decision_about_each_kind_of_node(kinds: Delivery, kind: str) -> None:
+    decision, code = KINDS[kind]
+    node = kinds.node(kind)
+    why = [finding.code for finding in (*node.evidence, *node.missing)]
+    assert node.decision == decision, (node.decision, why)
+    assert (code in why) if code else why == []
+
+
+def test_a_delivery_names_what_its_nodes_have_in_common(kinds: Delivery) -> None:
+    said = {finding.code: finding.reason for finding in kinds.findings}
+    assert said["delivery.not_seen"].startswith("ordered and never measured: never_seen")
+    assert said["delivery.strangers"].startswith("measured and never ordered: stranger")
+    assert said["delivery.boards_changed"].startswith("repaired, swapped: ")
+    assert "bios: 1.4 on 26 nodes, 1.2 on other_bios: " in " ".join(
+        f.reason for f in kinds.findings if f.code == "delivery.unlike"
+    )
+    assert "nic" in said["delivery.not_read"]
+    assert "delivery.slow" not in said
+    assert [finding.code for finding in kinds.node("waived").waived] and kinds.counts[ACCEPTED] == 12
+    assert kinds.against == ("order", "itself", "outside")
+    assert "no references" in said["delivery.no_references"]
+
+
+def test_the_document_holds_to_its_schema(kinds: Delivery) -> None:
+    raw = json.loads(delivery.text(kinds))
+    assert conforms("delivery-1")(raw)
+    node = next(each for each in raw["nodes"] if each["name"] == "measured_twice")
+    assert node["found"]["gpus"] == 4 and len(node["runs"]) == 2 and node["gpus"][0]["serial"] == "s1"
+    figure = next(each for each in raw["figures"] if (each["row"], each["gpu_model"]) == ("sole.h2d", "NVIDIA H200"))
+    assert [each["origin"] for each in figure["expected"]] == ["order", "model", "ceiling", "itself", "itself"]
+
+
+def test_a_delivery_slow_as_a_whole_does_not_accept_itself(tmp_path: Path) -> None:
+    """References that were tuned from the very nodes pass them all."""
+    text = (
+        (CHECKOUT / "site/references/h200-vm.yaml")
+        .read_text()
+        .replace("[55.51,", "[38.8,")
+        .replace("[55.37,", "[38.8,")
+    )
+    (tmp_path / "tuned.yaml").write_text(text.replace("[102.1,", "[71.0,"))
+    made = Measured(tmp_path / "runs", [ReferenceFile(tmp_path / "tuned.yaml", known_checks())])
+    made.run(*HEALTHY, factor=0.7)
+    found = made.assess(order(HEALTHY, promised=(H2D,)))
+    assert found.findings[0].code == "delivery.slow"
+    assert found.findings[0].reason.startswith(
+        "sole.h2d: 6 of 6 nodes are slow, 38.8 GB/s: promised 54.0 GB/s (offer 114, page 12), healthy"
+    )
+    assert {node.decision for node in found.nodes} == {REFUSED} and "references" in found.against
+
+
+def test_nothing_to_compare_with_accepts_nobody(tmp_path: Path) -> None:
+    made = Measured(tmp_path)
+    made.run("n1", "n2", change=lambda raw: [gpu.update(name="NVIDIA X1") for gpu in raw["node"]["gpus"]])  # type: ignore[func-returns-value]
+    found = made.assess(order(None, expect={"gpus": 4}, count=2))
+    assert {node.decision for node in found.nodes} == {AGAIN}
+    assert "delivery.unjudged" in [finding.code for finding in found.nodes[0].missing]
+    assert found.against == ("order",)
+
+
+def test_two_halves_of_nodes_do_not_accept_each_other(tmp_path: Path) -> None:
+    made = Measured(tmp_path)
+    unknown: Change = lambda raw: [gpu.update(name="NVIDIA X1") for gpu in raw["node"]["gpus"]]  # type: ignore[func-returns-value]  # noqa: E731
+    made.run(*HEALTHY[:3], change=unknown)
+    made.run(*HEALTHY[3:], factor=0.7, change=unknown)
+    found = made.assess(order(None, expect={"gpus": 4}, count=8))
+    said = {finding.code: finding.reason for finding in found.findings}
+    assert "they differ more than healthy nodes do, from 38.8" in said["delivery.not_alike"] and said[
+        "delivery.count"
+    ].startswith("6 nodes were measured, 8 were ordered")
+    assert {node.decision for node in found.nodes} == {AGAIN}
