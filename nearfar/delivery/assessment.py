@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from nearfar.base import Finding, node_set
+from nearfar.base import Finding, NearfarError, node_set
 from nearfar.history import short_name
 from nearfar.history.tuning import budget
 from nearfar.site import Order, systems
-from nearfar.verdict import MeasuredGpu, RunDirectory, thresholds
+from nearfar.verdict import MeasuredGpu, RunDirectory
 
 from . import figures, measured, messages, parts
 from .decision import ACCEPTED, AGAIN, ITSELF, REFUSED, DeliveredFigure, DeliveredNode, Delivery
@@ -23,46 +23,54 @@ _AGAINST = {
 
 
 def assess(
-    order: Order, runs: Sequence[RunDirectory], directories: Sequence[Path], accept_degraded: Collection[str] = ()
+    order: Order, runs: Iterable[RunDirectory], directories: Sequence[Path], accept_degraded: Collection[str] = ()
 ) -> Delivery:
     """The delivery of an order that was measured in these runs; ``accept_degraded`` names nodes that may be DEGRADED.
 
-    Raises ``NearfarError`` for a broken file of the site.
+    Raises ``NearfarError`` for a broken file of the site, and for a name that is no node's.
     """
-    nodes = measured.by_node(runs, order.system)
+    not_asked: dict[str, str] = {}
+    nodes = measured.by_node(_noting(runs, not_asked), order.system)
     ordered = _ordered(order, directories)
-    own = {name: node for name, node in nodes.items() if node.counted and (ordered is None or name in ordered)}
+    names = list(dict.fromkeys([*(ordered or ()), *nodes]))
+    accepted = {short_name(name) for name in accept_degraded}
+    if unknown := sorted(accepted.difference(names)):
+        raise NearfarError(f"{', '.join(unknown)}: neither ordered nor measured, and cannot be accepted as DEGRADED")
+    held = {name: _identity(name, nodes.get(name), order, ordered) for name in names}
+    own = {name: nodes[name] for name in names if not held[name]}
     described = {name: node.node for name, node in own.items() if node.node is not None}
     known = figures.outside(order, directories)
     pools, wanted = figures.pools({name: node.verdicts for name, node in own.items()}, known)
     many = budget.figures_of_a_node(pools)
     compared = [(pool, figures.compared(pool, known, many)) for pool in pools]
-    held: dict[str, list[Finding]] = defaultdict(list)
-    for name, finding in parts.shared_boards(described):
-        held[name].append(finding)
-    judged: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    judged = {(f.node, pool.check, f.metric) for pool, figure in compared if figure.judges for f in pool.figures}
+    needed = _needed(order, own.values())
+    for name, node in own.items():
+        unjudged = {each for each in wanted if (name, *each) not in judged}
+        held[name] += _measured(node, order, unjudged, needed)
     for pool, figure in compared:
         for name, finding in figures.of_nodes(pool, figure):
             held[name].append(finding)
-        for one in pool.figures if figure.judges else ():
-            judged[one.node].add((pool.check, one.metric))
-    needed = _needed(order, own.values())
-    names = list(dict.fromkeys([*(ordered or ()), *nodes]))
-    for name in names:
-        about = _identity(name, nodes.get(name), order, ordered)
-        if not about and name in own:
-            about = _measured(own[name], order, wanted - judged[name], needed)
-        held[name] = [*about, *held[name]]
+    for name, finding in parts.shared_boards(described):
+        held[name].append(finding)
     made = tuple(figure for _, figure in compared)
     against = _against(made, own.values())
     findings = [
-        *figures.slow_as_a_whole(made), *_counts(order, ordered, nodes),
-        *(messages.NOT_ALIKE.finding(f.row, cause=f.not_compared, check=f.check) for f in made if _not_alike(f)),
+        *figures.slow_as_a_whole(made), *_counts(order, ordered, nodes), *figures.not_alike(made),
         *parts.unlike(described), *parts.not_read(order, list(described.values())),
-        *([] if "references" in against else [messages.NO_REFERENCES.finding("references", against=[_AGAINST[a] for a in against])]),
+        *(messages.NOT_ASKED.finding(check, cause=reason) for check, reason in not_asked.items()),
     ]  # fmt: skip
-    decided = tuple(_decided(name, nodes.get(name), held[name], name in accept_degraded) for name in names)
+    if "references" not in against:
+        findings.append(messages.NO_REFERENCES.finding("references", against=[_AGAINST[each] for each in against]))
+    decided = tuple(_decided(name, nodes.get(name), held[name], name in accepted) for name in names)
     return Delivery(order, tuple(findings), decided, made, against)
+
+
+def _noting(runs: Iterable[RunDirectory], not_asked: dict[str, str]) -> Iterator[RunDirectory]:
+    """The runs, with what they were not asked noted by check."""
+    for run in runs:
+        not_asked |= {str(entry["check"]): str(entry.get("reason", "")) for entry in run.not_asked}
+        yield run
 
 
 def _ordered(order: Order, directories: Sequence[Path]) -> tuple[str, ...] | None:
@@ -87,7 +95,7 @@ def _identity(name: str, node: MeasuredNode | None, order: Order, ordered: Seque
     if node is None:
         return [messages.NOT_MEASURED.finding(name)]
     if not node.counted:
-        return [messages.OTHER_SYSTEM.finding(name, found=node.runs[-1][1].system, expected=order.system)]
+        return [messages.OTHER_SYSTEM.finding(name, found=node.system, expected=order.system)]
     return list(parts.other_host(name, node.verdicts))
 
 
@@ -102,7 +110,7 @@ def _measured(
     checks = node.checks
     for check, runs in checks.items():
         found += measured.of_check(check, runs, unjudged)
-    if lacking := [check for check in needed if check not in checks]:
+    if lacking := [check for check in dict.fromkeys([*needed, *node.lacking]) if check not in checks]:
         found.append(messages.CHECK_MISSING.finding(node.name, checks=lacking))
     rows = {(v.check, row) for v in node.verdicts for metric in v.metrics for row in metric.rows}
     if absent := [p.row for p in order.promised if p.check in checks and (p.check, p.row) not in rows]:
@@ -125,10 +133,6 @@ def _decided(name: str, node: MeasuredNode | None, held: Sequence[Finding], acce
     return DeliveredNode(
         name, decision, evidence, missing, waived, found, gpus, () if node is None else node.shown_runs
     )
-
-
-def _not_alike(figure: DeliveredFigure) -> bool:
-    return figure.not_compared is not None and len(figure.nodes) >= thresholds.FEWEST_NODES
 
 
 def _counts(order: Order, ordered: Sequence[str] | None, nodes: Mapping[str, MeasuredNode]) -> Iterator[Finding]:

@@ -181,6 +181,13 @@ def slow_as_a_whole(made: Sequence[DeliveredFigure]) -> list[Finding]:
     return [finding for _, _, finding in sorted(found, key=lambda each: each[:2])]
 
 
+def not_alike(made: Sequence[DeliveredFigure]) -> Iterator[Finding]:
+    """Figures of nodes enough that do not agree."""
+    for figure in made:
+        if figure.not_compared is not None and len(figure.nodes) >= thresholds.FEWEST_NODES:
+            yield messages.NOT_ALIKE.finding(figure.row, cause=figure.not_compared, check=figure.check)
+
+
 def of_nodes(pool: Pool, figure: DeliveredFigure) -> Iterator[tuple[str, Finding]]:
     """What is held against single nodes: the worst that a figure is, beside all that was expected of it."""
     by_node: dict[str, list[NodeFigure]] = defaultdict(list)

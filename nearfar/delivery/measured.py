@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from nearfar.base import NOT_JUDGED, ORDER, Finding, worst
 from nearfar.history import short_name
 from nearfar.topology import Node
-from nearfar.verdict import UNJUDGED, UNREFERENCED, JudgedMetric, NodeRun, RunDirectory, Verdict
+from nearfar.verdict import UNJUDGED, UNREFERENCED, CheckRecord, JudgedMetric, NodeRun, RunDirectory, Verdict
 
 from . import messages, parts
 from .decision import MeasuredRun
@@ -24,62 +25,81 @@ _PASSES = 2
 
 @dataclass
 class MeasuredNode:
-    """A node's runs with their folders, the earliest first. ``counted`` are those of its GPUs of now, on the order's system."""
+    """A node's runs, the earliest first. ``counted`` are those of its GPUs of now, on the order's system."""
 
     name: str
-    runs: list[tuple[str, NodeRun]] = field(default_factory=list)
-    counted: list[NodeRun] = field(default_factory=list)
+    #: As documents have them.
+    shown_runs: tuple[MeasuredRun, ...]
+    counted: list[NodeRun]
+    #: The checks that a run should have had and had not, of those that count.
+    lacking: list[str]
+    #: The system of the newest run.
+    system: str
     #: Whether earlier runs had other GPUs.
-    boards_changed: bool = False
+    boards_changed: bool
 
-    @property
+    @cached_property
     def node(self) -> Node | None:
-        """As the newest run describes it."""
-        return next((run.node for run in reversed(self.counted) if run.node is not None), None)
+        """As the newest run describes it, with the versions that its programs named."""
+        run = next((run for run in reversed(self.counted) if run.node is not None), None)
+        if run is None or run.node is None:
+            return None
+        named = {key: value for check in run.checks if check.verdict for key, value in check.verdict.software.items()}
+        return replace(run.node, software={**run.node.software, **named})
 
-    @property
-    def verdicts(self) -> list[Verdict]:
-        """Of all runs that count."""
-        return [check.verdict for run in self.counted for check in run.checks if check.verdict is not None]
-
-    @property
+    @cached_property
     def checks(self) -> dict[str, list[Verdict | None]]:
-        """The same by check; None: it left no verdict."""
+        """The verdicts of all runs that count, by check; None: it left none. A quick look is no measurement to accept by."""
         found: dict[str, list[Verdict | None]] = defaultdict(list)
         for run in self.counted:
             for check in run.checks:
-                found[check.name].append(check.verdict)
+                if check.verdict is None or not (check.verdict.measurement and check.verdict.measurement.quick):
+                    found[check.name.partition("@")[0]].append(check.verdict)
         return found
 
-    @property
-    def shown_runs(self) -> tuple[MeasuredRun, ...]:
-        """As documents have them."""
-        return tuple(
-            MeasuredRun(folder, _time(run), {check.name: check.word for check in run.checks}, run in self.counted)
-            for folder, run in self.runs
-        )
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """The same in one list."""
+        return [verdict for own in self.checks.values() for verdict in own if verdict is not None]
 
 
-def by_node(runs: Sequence[RunDirectory], system: str | None) -> dict[str, MeasuredNode]:
-    """The measured nodes of some runs by name; of modelled ones nothing is known."""
-    nodes: dict[str, MeasuredNode] = {}
+def by_node(runs: Iterable[RunDirectory], system: str | None) -> dict[str, MeasuredNode]:
+    """The measured nodes of some runs by name; of modelled ones nothing is known. Documents are not kept: a delivery has many."""
+    found: dict[str, list[tuple[str, NodeRun, MeasuredRun, list[str]]]] = defaultdict(list)
     for run in runs:
-        for each in run.nodes:
-            if not each.modelled:
-                name = short_name(each.name)
-                nodes.setdefault(name, MeasuredNode(name)).runs.append((str(run.folder), each))
-    for node in nodes.values():
-        node.runs.sort(key=lambda each: _time(each[1]))
-        own = [run for _, run in node.runs if system is None or run.system == system]
-        now = parts.boards(own[-1]) if own else frozenset()
-        # A run may have lost GPUs; with others it was of another node.
-        node.counted = [run for run in own if (had := parts.boards(run)) <= now or now <= had]
-        node.boards_changed = len(node.counted) < len(own)
-    return nodes
+        absent = [str(case["check"]) for case in run.missing_cases if not case.get("modelled")]
+        for each in (_lean(node) for node in run.nodes if not node.modelled):
+            time = min(
+                (c.verdict.time for c in each.checks if c.verdict is not None), default=str(run.raw.get("started", ""))
+            )
+            shown = MeasuredRun(str(run.folder), time, {check.name: check.word for check in each.checks}, False)
+            found[short_name(each.name)].append((time, each, shown, absent))
+    return {name: _measured(name, sorted(own, key=lambda each: each[0]), system) for name, own in found.items()}
 
 
-def _time(run: NodeRun) -> str:
-    return min((check.verdict.time for check in run.checks if check.verdict is not None), default="")
+def _measured(
+    name: str, runs: Sequence[tuple[str, NodeRun, MeasuredRun, list[str]]], system: str | None
+) -> MeasuredNode:
+    own = [each for each in runs if system is None or each[1].system == system]
+    now = parts.boards(own[-1][1]) if own else frozenset()
+    # A run may have lost GPUs; with others it was of another node.
+    counted = [each for each in own if (had := parts.boards(each[1])) <= now or now <= had]
+    known = {id(each) for each in counted}
+    shown = tuple(replace(each[2], counted=id(each) in known) for each in runs)
+    lacking = list(dict.fromkeys(check for each in counted for check in each[3]))
+    return MeasuredNode(
+        name, shown, [each[1] for each in counted], lacking, runs[-1][1].system, len(counted) < len(own)
+    )
+
+
+def _lean(run: NodeRun) -> NodeRun:
+    """With no more of its documents than what its links did under load."""
+
+    def lean(check: CheckRecord) -> CheckRecord:
+        document = {key: check.document[key] for key in ("gpus_under_load",) if key in check.document}
+        return check if check.verdict is None else replace(check, verdict=replace(check.verdict, document=document))
+
+    return replace(run, checks=tuple(map(lean, run.checks)))
 
 
 def standing(bad: Sequence[bool]) -> str:

@@ -11,7 +11,7 @@ _again = partial(Message, verdict="INDETERMINATE")
 _notes = partial(Message, verdict=NOT_JUDGED)
 
 # Of the delivery.
-SLOW = _refuses("delivery.slow", sentence="{subject}: {nodes} of {of} nodes are slow, {median}: {expected}")
+SLOW = _refuses("delivery.slow", sentence="{subject}: {nodes} of {of} nodes are slow, {median} (median): {expected}")
 NOT_ALIKE = _again("delivery.not_alike", sentence="{subject}: the nodes say nothing of each other: {cause}")
 COUNT = _again("delivery.count", sentence="{found:#node} were measured, {expected} were ordered")
 NOT_SEEN = _again(
@@ -31,6 +31,8 @@ NO_REFERENCES = _notes(
     "delivery.no_references",
     sentence="the site has no references for these nodes: they were compared with {against}", page="guide/tuning.md",
 )  # fmt: skip
+
+NOT_ASKED = _notes("delivery.not_asked", sentence="{subject} was not run[: {cause}]")
 
 # Of a node: refused.
 NOT_ORDERED = _refuses("delivery.not_ordered", sentence="{subject} is not among the {count} ordered nodes")

@@ -98,6 +98,7 @@ def not_read(order: Order, nodes: Sequence[Node]) -> Iterator[Finding]:
     items = [key for key in order.software if nodes and not any(key in node.software for node in nodes)]
     if order.serials and nodes and not any(gpu.serial for node in nodes for gpu in node.gpus):
         items.append("serials")
+    items += [key for key in ("infiniband",) if key in order.expect]
     if items:
         yield messages.NOT_READ.finding("order", items=items)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nearfar import delivery
-from nearfar.base import conforms
+from nearfar.base import NearfarError, conforms
 from nearfar.delivery import ACCEPTED, AGAIN, REFUSED, Delivery
 from nearfar.site import Order, Promise
 from nearfar.verdict import run_directory
@@ -75,17 +75,21 @@ def without_gpu(raw: dict[str, Any]) -> None:
     raw["results"] = [result for result in raw["results"] if "g3" not in result["cell"]]
 
 
+def change_file(path: Path, change: Change) -> None:
+    raw = json.loads(path.read_text())
+    change(raw)
+    path.write_text(json.dumps(raw))
+
+
 def disturbed(run: Path, node: str) -> None:
     """A figure that the judge could not judge."""
-    path = run / node / "host_device_check" / "verdict.json"
-    raw = json.loads(path.read_text())
-    raw["metrics"][0] |= {
+    said = {
         "verdict": "INDETERMINATE",
         "reason": "a job ran beside it",
         "code": "figure.disturbed",
         "disturbance": "gpu",
     }
-    path.write_text(json.dumps(raw))
+    change_file(run / node / "host_device_check/verdict.json", lambda raw: raw["metrics"][0].update(said))
 
 
 #: A kind of node, with its decision and the code that says why.
@@ -108,6 +112,9 @@ KINDS = {
     "stranger": (REFUSED, "delivery.not_ordered"),
     "never_seen": (AGAIN, "delivery.not_measured"),
     "unfinished": (AGAIN, "delivery.check_missing"),
+    "quick": (AGAIN, "delivery.check_missing"),
+    "case_missing": (AGAIN, "delivery.check_missing"),
+    "wrong_data_once": (REFUSED, "cell.wrong_data"),
     "busy": (AGAIN, "figure.disturbed"),
     "other_system": (AGAIN, "delivery.other_system"),
     "failed_once": (AGAIN, "delivery.failed_before"),
@@ -159,6 +166,16 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Delivery:
     assert text != (wrong / "wrong_host/host_device_check/verdict.json").read_text()
     measure("stranger")
     shutil.rmtree(measure("unfinished") / "unfinished/host_memory_check")
+    measure("quick", lambda raw: raw["program"].update(quick=True))
+    change_file(
+        measure("case_missing") / "run.json", lambda raw: raw["missing_cases"].append({"check": "burn_check", "modelled": False})
+    )  # fmt: skip
+    wrong_data = {"subject": "g0", "verdict": "FAIL", "reason": "wrong data", "hard": True, "code": "cell.wrong_data"}
+    change_file(
+        measure("wrong_data_once") / "wrong_data_once/host_device_check/verdict.json", lambda raw: raw["findings"].append(wrong_data)
+    )  # fmt: skip
+    for day in (21, 22):
+        measure("wrong_data_once", day=day)
     disturbed(measure("busy"), "busy")
     measure("other_system", system="local")
     measure("failed_once", slow(2, 0.5))
@@ -188,7 +205,7 @@ def test_a_delivery_names_what_its_nodes_have_in_common(kinds: Delivery) -> None
     assert said["delivery.not_seen"].startswith("ordered and never measured: never_seen")
     assert said["delivery.strangers"].startswith("measured and never ordered: stranger")
     assert said["delivery.boards_changed"].startswith("repaired, swapped: ")
-    assert "bios: 1.4 on 26 nodes, 1.2 on other_bios: " in " ".join(
+    assert "bios: 1.4 on 28 nodes, 1.2 on other_bios: " in " ".join(
         f.reason for f in kinds.findings if f.code == "delivery.unlike"
     )
     assert "nic" in said["delivery.not_read"]
@@ -207,6 +224,13 @@ def test_the_document_holds_to_its_schema(kinds: Delivery) -> None:
     assert [each["origin"] for each in figure["expected"]] == ["order", "model", "ceiling", "itself", "itself"]
 
 
+def test_a_delivery_of_which_nothing_was_measured() -> None:
+    found = delivery.assess(order(HEALTHY), [], SITE)
+    assert found.counts == {ACCEPTED: 0, REFUSED: 0, AGAIN: 6} and found.findings[0].code == "delivery.not_seen"
+    with pytest.raises(NearfarError, match="n9: neither ordered nor measured"):
+        delivery.assess(order(HEALTHY), [], SITE, ["n9"])
+
+
 def test_a_delivery_slow_as_a_whole_does_not_accept_itself(tmp_path: Path) -> None:
     """References that were tuned from the very nodes pass them all."""
     text = (
@@ -221,7 +245,7 @@ def test_a_delivery_slow_as_a_whole_does_not_accept_itself(tmp_path: Path) -> No
     found = made.assess(order(HEALTHY, promised=(H2D,)))
     assert found.findings[0].code == "delivery.slow"
     assert found.findings[0].reason.startswith(
-        "sole.h2d: 6 of 6 nodes are slow, 38.8 GB/s: promised 54.0 GB/s (offer 114, page 12), healthy"
+        "sole.h2d: 6 of 6 nodes are slow, 38.8 GB/s (median): promised 54.0 GB/s (offer 114, page 12), healthy"
     )
     assert {node.decision for node in found.nodes} == {REFUSED} and "references" in found.against
 
