@@ -119,8 +119,12 @@ def _measured(
 
 
 def _decided(name: str, node: MeasuredNode | None, held: Sequence[Finding], accept_degraded: bool) -> DeliveredNode:
-    """The decision; a finding that several checks and the order make is told once."""
-    once = {(f.code, f.subject, f.verdict, f.fields.get("check"), f.fields.get("source")): f for f in reversed(held)}
+    """The decision. What several checks and the order find is told once, and figures that are told together are not told one by one."""
+    together = {(figure, f.verdict) for f in held if f.code in figures.CODES for figure in f.fields["figures"]}
+    alone = (f for f in held if not {(f.subject, f.verdict), (f.subject, "FAIL")} & together)
+    once = {
+        (f.code, f.subject, f.verdict, f.fields.get("check"), f.fields.get("source")): f for f in reversed(list(alone))
+    }
     fail, degraded, missing = (
         tuple(f for f in reversed(once.values()) if f.verdict == word) for word in ("FAIL", "DEGRADED", "INDETERMINATE")
     )

@@ -25,6 +25,8 @@ from .measured import BAD, OPEN, standing
 _MESSAGES = {
     "order": messages.PROMISE, "published": messages.UNHEALTHY, "model": messages.UNHEALTHY, ITSELF: messages.OUTLIER,
 }  # fmt: skip
+#: Of findings that tell a node's figures together.
+CODES = frozenset(message.code for message in _MESSAGES.values())
 
 
 @dataclass(frozen=True)

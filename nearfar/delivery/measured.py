@@ -17,6 +17,8 @@ from .decision import MeasuredRun
 
 #: Origins of references that can accept a figure.
 _ACCEPTING = ("tuned", "published", "model")
+#: A run of a node as documents have it, what it left, and the checks that it should have had and had not.
+_Run = tuple[MeasuredRun, NodeRun, list[str]]
 #: What runs in order say of a node.
 BAD, OPEN = "bad", "open"
 #: So many passes after a bad run make two of three.
@@ -65,31 +67,25 @@ class MeasuredNode:
 
 def by_node(runs: Iterable[RunDirectory], system: str | None) -> dict[str, MeasuredNode]:
     """The measured nodes of some runs by name; of modelled ones nothing is known. Documents are not kept: a delivery has many."""
-    found: dict[str, list[tuple[str, NodeRun, MeasuredRun, list[str]]]] = defaultdict(list)
+    found: dict[str, list[_Run]] = defaultdict(list)
     for run in runs:
         absent = [str(case["check"]) for case in run.missing_cases if not case.get("modelled")]
-        for each in (_lean(node) for node in run.nodes if not node.modelled):
-            time = min(
-                (c.verdict.time for c in each.checks if c.verdict is not None), default=str(run.raw.get("started", ""))
-            )
-            shown = MeasuredRun(str(run.folder), time, {check.name: check.word for check in each.checks}, False)
-            found[short_name(each.name)].append((time, each, shown, absent))
-    return {name: _measured(name, sorted(own, key=lambda each: each[0]), system) for name, own in found.items()}
+        for node in (_lean(node) for node in run.nodes if not node.modelled):
+            times = [check.verdict.time for check in node.checks if check.verdict is not None]
+            time = min(times, default=str(run.raw.get("started", "")))
+            shown = MeasuredRun(str(run.folder), time, {check.name: check.word for check in node.checks}, False)
+            found[short_name(node.name)].append((shown, node, absent))
+    return {name: _measured(name, sorted(own, key=lambda each: each[0].time), system) for name, own in found.items()}
 
 
-def _measured(
-    name: str, runs: Sequence[tuple[str, NodeRun, MeasuredRun, list[str]]], system: str | None
-) -> MeasuredNode:
-    own = [each for each in runs if system is None or each[1].system == system]
+def _measured(name: str, runs: Sequence[_Run], system: str | None) -> MeasuredNode:
+    own = [run for run in runs if system is None or run[1].system == system]
     now = parts.boards(own[-1][1]) if own else frozenset()
     # A run may have lost GPUs; with others it was of another node.
-    counted = [each for each in own if (had := parts.boards(each[1])) <= now or now <= had]
-    known = {id(each) for each in counted}
-    shown = tuple(replace(each[2], counted=id(each) in known) for each in runs)
-    lacking = list(dict.fromkeys(check for each in counted for check in each[3]))
-    return MeasuredNode(
-        name, shown, [each[1] for each in counted], lacking, runs[-1][1].system, len(counted) < len(own)
-    )
+    counted = [run for run in own if (had := parts.boards(run[1])) <= now or now <= had]
+    shown = tuple(replace(run[0], counted=any(run is each for each in counted)) for run in runs)
+    lacking = list(dict.fromkeys(check for run in counted for check in run[2]))
+    return MeasuredNode(name, shown, [run[1] for run in counted], lacking, runs[-1][1].system, len(counted) < len(own))
 
 
 def _lean(run: NodeRun) -> NodeRun:
@@ -143,6 +139,7 @@ def _of_verdict(verdict: Verdict, unjudged: Collection[tuple[str, str]]) -> Iter
 
 
 def _without_reference(metric: JudgedMetric) -> bool:
-    """Whether no reference that can accept a node speaks of a figure that is not bad."""
-    origin = None if metric.reference is None else metric.reference.origin
-    return metric.code in UNREFERENCED or (metric.verdict == "PASS" and origin not in _ACCEPTING)
+    """Whether no reference that can accept a node speaks of a figure that is not bad. Bounds that were only widened, as the software is
+    another, accept nothing."""
+    accepted = metric.passed and metric.reference is not None and metric.reference.origin in _ACCEPTING
+    return metric.code in UNREFERENCED or (metric.verdict == "PASS" and not accepted)

@@ -10,64 +10,45 @@ _refuses = partial(Message, verdict="FAIL")
 _again = partial(Message, verdict="INDETERMINATE")
 _notes = partial(Message, verdict=NOT_JUDGED)
 
+# fmt: off
 # Of the delivery.
 SLOW = _refuses("delivery.slow", sentence="{subject}: {nodes} of {of} nodes are slow, {median} (median): {expected}")
-NOT_ALIKE = _again("delivery.not_alike", sentence="{subject}: the nodes say nothing of each other: {cause}")
+NOT_ALIKE = _again("delivery.not_alike", sentence="{subject}: the nodes cannot be compared with each other: {cause}")
 COUNT = _again("delivery.count", sentence="{found:#node} were measured, {expected} were ordered")
-NOT_SEEN = _again(
-    "delivery.not_seen", sentence="ordered and never measured: {nodes}", next="measure them, or have them delivered"
-)
-STRANGERS = _notes(
-    "delivery.strangers",
-    sentence="measured and never ordered: {nodes}",
-    next="correct the order, or leave their runs out",
-)
+NOT_SEEN = _again("delivery.not_seen", sentence="ordered and never measured: {nodes}", next="measure them, or have them delivered")
+STRANGERS = _notes("delivery.strangers", sentence="measured and never ordered: {nodes}", next="correct the order, or leave their runs out")
 BOARDS_CHANGED = _notes(
-    "delivery.boards_changed", sentence="{nodes}: other GPUs than in an earlier run (by UUID), which is left out", next="record why"
-)  # fmt: skip
+    "delivery.boards_changed", sentence="{nodes}: other GPUs than in an earlier run (by UUID), which does not count", next="record why")
 UNLIKE = _notes("delivery.unlike", sentence="{subject}: {groups}", next="make the nodes alike before they are compared")
-NOT_READ = _notes("delivery.not_read", sentence="ordered and read on no node: {items}", next="compare by hand")
-NO_REFERENCES = _notes(
-    "delivery.no_references",
-    sentence="the site has no references for these nodes: they were compared with {against}", page="guide/tuning.md",
-)  # fmt: skip
-
+NOT_READ = _notes("delivery.not_read", sentence="ordered, and not read on any node: {items}", next="compare by hand")
 NOT_ASKED = _notes("delivery.not_asked", sentence="{subject} was not run[: {cause}]")
+NO_REFERENCES = _notes(
+    "delivery.no_references", sentence="the site has no references for these nodes: they were compared with {against}",
+    page="guide/tuning.md")
 
 # Of a node: refused.
 NOT_ORDERED = _refuses("delivery.not_ordered", sentence="{subject} is not among the {count} ordered nodes")
-WRONG_HOST = _refuses(
-    "delivery.wrong_host", sentence="{check} was measured on {host}", next="measure on the node itself"
-)
+WRONG_HOST = _refuses("delivery.wrong_host", sentence="{check} was measured on {host}", next="measure on the node itself")
 PRODUCT = _refuses("delivery.product", sentence="the machine is a {found}, ordered {expected}")
-SOFTWARE = _refuses(
-    "delivery.software", sentence="{subject} is {found}, ordered {expected}", next="install it, then measure again"
-)
+SOFTWARE = _refuses("delivery.software", sentence="{subject} is {found}, ordered {expected}", next="install it, then measure again")
 SERIAL = _refuses("delivery.serial", sentence="GPUs that are not on the node's delivery note: {serials}")
 PROMISE = _refuses("delivery.promise", sentence="{figures}: {worst}, {sources}", next="show the vendor the run's page")
 OUTLIER = _refuses("delivery.outlier", sentence="{figures}: {worst}, {sources}")
 UNHEALTHY = Message("delivery.unhealthy", "DEGRADED", "{figures}: {worst}, {sources}")
 
 # Of a node: measured again.
-NOT_MEASURED = _again(
-    "delivery.not_measured", sentence="{subject} was never measured", next="measure it with --acceptance"
-)
+NOT_MEASURED = _again("delivery.not_measured", sentence="{subject} was never measured", next="measure it with --acceptance")
 OTHER_SYSTEM = _again(
-    "delivery.other_system", sentence="measured as a node of {found}, ordered for {expected}", next="--system names it"
-)
+    "delivery.other_system", sentence="measured as a node of {found}, ordered for {expected}", next="measure it with --system {expected}")
 CHECK_MISSING = _again("delivery.check_missing", sentence="not measured here: {checks}", next="run them again")
 NO_VERDICT = _again("delivery.no_verdict", sentence="{subject} left no verdict: it did not finish", next="run it again")
 NOT_DESCRIBED = _again("delivery.not_described", sentence="no run describes the node's parts", next="measure it again")
 UNJUDGED = _again(
     "delivery.unjudged", sentence="{subject}: {figures:#figure} with nothing to compare with", page="guide/tuning.md",
-    next="tune references, add the GPU's figures to site/gpus/, or promised ones to the order",
-)  # fmt: skip
+    next="tune references, add the GPU's figures to site/gpus/, or promised ones to the order")
 PROMISE_UNMEASURED = _again(
-    "delivery.promise_unmeasured", sentence="promised and not measured: {figures}", next="run their checks again"
-)
+    "delivery.promise_unmeasured", sentence="promised and not measured: {figures}", next="run their checks again")
 FAILED_BEFORE = _again(
-    "delivery.failed_before", sentence="{subject} was {was}[ on {day}] and passed once since", next="measure it once more"
-)  # fmt: skip
+    "delivery.failed_before", sentence="{subject} was {was}[ on {day}] and passed once since", next="measure it once more")
 SAME_BOARD = _again(
-    "delivery.same_board", sentence="GPU {subject} is in {others} too", next="measure both again at the same time"
-)
+    "delivery.same_board", sentence="GPU {subject} is in {others} too", next="measure these nodes again at the same time")

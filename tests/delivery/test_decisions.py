@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from nearfar import delivery
-from nearfar.base import NearfarError, conforms
-from nearfar.delivery import ACCEPTED, AGAIN, REFUSED, Delivery
+from nearfar.base import Finding, NearfarError, conforms
+from nearfar.delivery import ACCEPTED, AGAIN, REFUSED, Delivery, Expected, figures
+from nearfar.history.tuning import NodeFigure, Pool
 from nearfar.site import Order, Promise
 from nearfar.verdict import run_directory
 from nearfar.verdict.references import ReferenceFile, known_checks
@@ -270,3 +271,27 @@ def test_two_halves_of_nodes_do_not_accept_each_other(tmp_path: Path) -> None:
         "delivery.count"
     ].startswith("6 nodes were measured, 8 were ordered")
     assert {node.decision for node in found.nodes} == {AGAIN}
+
+
+def test_what_is_expected_of_times_and_published_figures() -> None:
+    """Published rows of the node type bound DEGRADED; a promised time is an upper bound."""
+    promised = Promise("latency_check", "near_latency_copy.h2d", 8.0, "us", "13")
+    known = figures.outside(order(None, expect={}, system="summit", promised=(promised,)), SITE)
+
+    def expected(check: str, row: str, unit: str, kind: str, *values: float) -> tuple[list[Expected], list[Finding]]:
+        own = tuple(NodeFigure(f"n{at}", row, (value,)) for at, value in enumerate(values))
+        pool = Pool(check, "Tesla V100-SXM2-16GB", row, unit, kind, True, "", None, 0, own)
+        figure = figures.compared(pool, known, 10)
+        outer = [each for each in figure.expected if each.origin != "itself"]
+        return outer, [finding for _, finding in figures.of_nodes(pool, figure)]
+
+    (published, *_), findings = expected("host_device_check", "near.h2d", "GB/s", "lone", 45.9, 45.8, 46.0, 44.9)
+    assert (published.origin, published.value, published.bound) == ("published", 45.92, pytest.approx(45.0, rel=1e-3))
+    assert [finding.code for finding in findings] == ["delivery.unhealthy"] and "published 45.9 GB/s" in findings[
+        0
+    ].reason
+    (time,), findings = expected("latency_check", "near_latency_copy.h2d", "us", "latency", 7.9, 8.0, 8.05, 8.9)
+    assert (time.origin, time.bound) == ("order", pytest.approx(8.08))
+    assert [finding.code for finding in findings] == ["delivery.promise"] and "8.90 us, promised 8.00 us" in findings[
+        0
+    ].reason
