@@ -30,7 +30,7 @@ PAGES = {
     "gpu-file": ("gpu-1", "GPU", f"{GUIDE}#gpu-models)"),
     "reference-file": ("references-1", "reference",
                        f"{GUIDE}#references), [tuning](../guide/tuning.md)"),
-    "order-file": ("order-1", "order", f"{GUIDE})"),
+    "order-file": ("order-1", "order", f"{GUIDE}#orders)"),
     "application-file": ("application-1", "application",
                          "[applications](../guide/applications.md), [what a binding costs](../guide/cost.md)"),
 }  # fmt: skip

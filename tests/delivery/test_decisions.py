@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -84,12 +83,7 @@ def change_file(path: Path, change: Change) -> None:
 
 def disturbed(run: Path, node: str) -> None:
     """A figure that the judge could not judge."""
-    said = {
-        "verdict": "INDETERMINATE",
-        "reason": "a job ran beside it",
-        "code": "figure.disturbed",
-        "disturbance": "gpu",
-    }
+    said = {"verdict": "INDETERMINATE", "reason": "a job ran", "code": "figure.disturbed", "disturbance": "gpu"}
     change_file(run / node / "host_device_check/verdict.json", lambda raw: raw["metrics"][0].update(said))
 
 
@@ -112,7 +106,7 @@ KINDS = {
     "wrong_host": (REFUSED, "delivery.wrong_host"),
     "stranger": (REFUSED, "delivery.not_ordered"),
     "never_seen": (AGAIN, "delivery.not_measured"),
-    "unfinished": (AGAIN, "delivery.check_missing"),
+    "unfinished": (AGAIN, "delivery.no_verdict"),
     "quick": (AGAIN, "delivery.check_missing"),
     "case_missing": (AGAIN, "delivery.check_missing"),
     "wrong_data_once": (REFUSED, "cell.wrong_data"),
@@ -159,14 +153,11 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Delivery:
     measure("other_serial", edit(gpu0_serial="s2"))
     measure("other_product", edit(product="GX-4"))
     wrong = measure("elsewhere")
-    text = (wrong / "elsewhere/host_device_check/verdict.json").read_text()
     (wrong / "elsewhere").rename(wrong / "wrong_host")
     for check in both["checks"]:
-        path = wrong / "wrong_host" / check / "verdict.json"
-        path.write_text(path.read_text().replace('"node": "elsewhere"', '"node": "wrong_host"'))
-    assert text != (wrong / "wrong_host/host_device_check/verdict.json").read_text()
+        change_file(wrong / "wrong_host" / check / "verdict.json", lambda raw: raw.update(node="wrong_host"))
     measure("stranger")
-    shutil.rmtree(measure("unfinished") / "unfinished/host_memory_check")
+    (measure("unfinished") / "unfinished/host_memory_check/verdict.json").unlink()
     measure("quick", lambda raw: raw["program"].update(quick=True))
     change_file(
         measure("case_missing") / "run.json", lambda raw: raw["missing_cases"].append({"check": "burn_check", "modelled": False})
