@@ -27,6 +27,7 @@ GROUPS = {
         "slurm": "the pack under Slurm: sweeps, health checks, and what acts on their findings",
         "kit": "an archive that measures a node where nothing can be installed",
         "import": "judge what a kit measured on another machine, and make its page",
+        "accept": "a delivery beside its order: accepted, refused, left to measure, and the record to sign",
     },
     "describe": {
         "detect": "what this node is; a first site file",

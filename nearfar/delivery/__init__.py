@@ -3,11 +3,15 @@
 ``assess`` decides from an order and run directories; ``text`` is the decision as JSON (``nearfar-delivery/1``). Nothing is measured, and
 no figure is judged a second time by the site's references.
 
-Needs: base, topology, verdict, verdict.references, verdict.thresholds, site, history, history.tuning.
+Needs: base, topology, verdict, verdict.references, verdict.thresholds, site, history, history.tuning, report, report.blocks.
 """
 
+from nearfar.report.blocks import Shown, shown_pdf
+
 from . import messages
+from .anonymous import anonymous
 from .assessment import assess
+from .blocks import shown
 from .decision import (
     ACCEPTED,
     AGAIN,
@@ -20,3 +24,4 @@ from .decision import (
     MeasuredRun,
 )
 from .document import SCHEMA, text
+from .record import explained, record

@@ -49,11 +49,11 @@ def summary(run_directory: Path, colour: bool | None = None, every: bool = False
     if colour is None:
         colour = shown and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size().columns if shown else None
-    return terminal.summarise(rundir.read(run_directory), colour, _explained(run_directory), width, every)
+    return terminal.summarise(rundir.read(run_directory), colour, told_answers(run_directory), width, every)
 
 
-def _explained(run_directory: Path) -> dict[str, Answer]:
-    """What ``build`` found out about slow figures: looking for it takes longer than all else of a summary."""
+def told_answers(run_directory: Path) -> dict[str, Answer]:
+    """What ``build`` found out about slow figures, by the nodes' folders: looking for it takes longer than all else of a summary."""
     try:
         return answers(json.loads((run_directory / _REPORT).read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

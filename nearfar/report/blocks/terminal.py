@@ -13,6 +13,8 @@ from .kinds import Block, Chart, Group, Labels, Shown, Table, Text
 
 #: No name of a table is cut to less.
 _LEAST_NAME = 16
+#: No words of a table are wrapped to less.
+_LEAST_ROOM = 36
 _INDENT = "  "
 
 
@@ -71,7 +73,22 @@ def _table(block: Table, width: int | None) -> list[str]:
     numbers = [position for position, place in enumerate(kept) if place in block.numbers]
     made = columns(rows, numbers)
     over = 0 if width is None else max(map(len, made), default=0) - width
-    return columns(_narrowed(rows, over), numbers) if over > 0 else made
+    if width is None or over <= 0:
+        return made
+    if len(rows[0]) - 1 not in numbers:
+        rows = _wrapped_last(rows, width)
+        over = max(map(len, columns(rows, numbers))) - width
+    return columns(_narrowed(rows, over) if over > 0 else rows, numbers)
+
+
+def _wrapped_last(rows: Sequence[list[str]], width: int) -> list[list[str]]:
+    """With the words of the last column in lines that fit beside the others."""
+    room = max(_LEAST_ROOM, width - sum(max(len(each[at]) for each in rows) + 2 for at in range(len(rows[0]) - 1)))
+    wrapped = []
+    for *first, last in rows:
+        lines = textwrap.wrap(last, room, break_long_words=False, break_on_hyphens=False) or [""]
+        wrapped += [[*first, lines[0]], *([*("" for _ in first), line] for line in lines[1:])]
+    return wrapped
 
 
 def _narrowed(rows: Sequence[list[str]], over: int) -> list[list[str]]:

@@ -1,0 +1,190 @@
+"""``nearfar accept``: a delivery beside its order: which nodes are accepted, refused, or measured again, and the record of it."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import socket
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from nearfar import cli, delivery
+from nearfar.base import (
+    EXIT_COULD_NOT_JUDGE,
+    EXIT_FAILED,
+    EXIT_GOOD,
+    NearfarError,
+    node_set,
+    places,
+    plural,
+    say,
+    short_host_name,
+    site_directories,
+    utc_text,
+    write_atomically,
+)
+from nearfar.delivery import ACCEPTED, AGAIN, REFUSED, Delivery
+from nearfar.report.blocks import shown_lines
+from nearfar.site import Order, lint
+from nearfar.verdict import RunDirectory, run_directory
+
+_EPILOG = """examples:
+  nearfar lint                                             what was ordered (site/orders/rack-7.yaml), beside physics
+  nearfar accept rack-7                                    the decision about each node so far, and what is left
+  nearfar accept rack-7 --measure                          this node, then the decisions
+  nearfar accept rack-7 --measure --partition gpu          under Slurm: every node that is left, one job each
+  nearfar accept rack-7 --runs gathered/                   runs from elsewhere: what the Ansible role gathers, imported kits
+  nearfar accept rack-7 --record rack-7.zip                with the record: a PDF to sign, pages, verdicts, checksums
+  nearfar accept rack-7 --record vendor.zip --anonymous    without host names, serial numbers and addresses
+
+Typed again it goes on: what was measured counts, what is left is measured. docs/guide/accepting.md leads from the order to the record.
+
+exit codes: 0 every node is accepted, 1 a node is refused, or the delivery as a whole is, 2 wrong use, 3 a node has to be measured again
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments and help."""
+    parser.description = (
+        "Accept a delivery: every node beside what was ordered, beside the others, and beside what healthy GPUs of its model carry.\n"
+        "Nodes that are DEGRADED, that could not be judged or were not measured are never accepted."
+    )
+    parser.epilog = _EPILOG
+    parser.add_argument("order", metavar="ORDER", help="a file of site/orders/")
+    parser.add_argument(
+        "--measure", action="store_true", help="measure this node, or with --partition every node that is left"
+    )
+    parser.add_argument("--partition", metavar="P", help="with --measure: Slurm's partition")
+    parser.add_argument(
+        "--runs", nargs="+", type=Path, default=[], metavar="DIR",
+        help="runs from elsewhere too, found below these directories (by itself: the order's system in reports/, and its sweeps)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--accept-degraded", nargs="+", default=[], metavar="NODE", help="accept these nodes though they are DEGRADED; the record says so"
+    )  # fmt: skip
+    parser.add_argument(
+        "--record", type=Path, metavar="FILE.zip", help="write the record, and FILE.pdf to sign beside it"
+    )
+    parser.add_argument(
+        "--anonymous", action="store_true", help="with --record: without host names, serial numbers and addresses"
+    )
+    parser.add_argument("--json", action="store_true", help="print the decisions as one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure what is left if asked, decide, show, write the record."""
+    if args.partition and not args.measure:
+        raise NearfarError("--partition: it goes with --measure")
+    if args.anonymous and not args.record:
+        raise NearfarError("--anonymous: it goes with --record")
+    if args.record is not None and args.record.suffix != ".zip":
+        raise NearfarError(f"--record {args.record}: name a file that ends in .zip")
+    order = lint.sound_order(args.order, site_directories())
+    decided = _decide(order, args)
+    if args.measure:
+        _measure(order, decided, args.partition)
+        decided = _decide(order, args)
+    when = utc_text()
+    told = delivery.explained(decided)
+    shown = delivery.shown(decided, _next_step(decided), when, told)
+    if args.record is not None:
+        _write(decided, shown, told, args, when)
+    if args.json:
+        sys.stdout.write(delivery.text(decided))
+    else:
+        print("\n".join(shown_lines(shown)))
+        if args.record is not None:
+            print(f"\n{args.record.with_suffix('.pdf')}\n{args.record}")
+    if any(each.verdict == "FAIL" for each in decided.findings) or decided.counts[REFUSED]:
+        return EXIT_FAILED
+    return EXIT_COULD_NOT_JUDGE if decided.counts[AGAIN] or not decided.nodes else EXIT_GOOD
+
+
+def _decide(order: Order, args: argparse.Namespace) -> Delivery:
+    return delivery.assess(order, _runs(order, args.runs), site_directories(), args.accept_degraded)
+
+
+def _runs(order: Order, elsewhere: Sequence[Path]) -> Iterator[RunDirectory]:
+    """The runs below the directories that were named, and those of the order's system and nodes that are here."""
+    reports = places.reports_directory()
+    own = [reports / (order.system or "local"), reports / "sweeps"]
+    for root in elsewhere:
+        if not root.is_dir():
+            raise NearfarError(f"--runs {root}: no such directory")
+    told: set[Path] = set()
+    for root in (*elsewhere, *own):
+        for file in sorted(root.rglob("run.json")):
+            folder = file.parent.resolve()
+            if folder in told:
+                continue
+            told.add(folder)
+            try:
+                found = run_directory.read(folder)
+            except NearfarError as error:
+                say(f"left out: {error}")
+                continue
+            if root in elsewhere or _is_of(order, found):
+                yield found
+
+
+def _is_of(order: Order, found: RunDirectory) -> bool:
+    """Whether a run that is here is of a node of the order: of its system, or of a name in its list."""
+    names = {short_host_name(node.name).lower() for node in found.nodes if not node.modelled}
+    ours = order.system is None or any(node.system == order.system for node in found.nodes)
+    return bool(names) and (names <= set(order.nodes) if order.nodes is not None else ours)
+
+
+def _left(decided: Delivery) -> list[str]:
+    return [node.name for node in decided.nodes if node.decision == AGAIN]
+
+
+def _measure(order: Order, decided: Delivery, partition: str | None) -> None:
+    """Measure what is left with the commands that measure: this node, or a sweep."""
+    system = ["--system", order.system] if order.system else []
+    left = _left(decided)
+    if partition is None:
+        here = short_host_name(socket.gethostname()).lower()
+        if order.nodes is not None and here not in order.nodes:
+            raise NearfarError(
+                f"{here} is none of the ordered nodes: run it on one of {_folded(order.nodes)}, or name Slurm's --partition"
+            )
+        cli.main(["validate", *system, "--acceptance"])
+        return
+    nodes = left or ([] if decided.nodes else list(order.nodes or ()))
+    if decided.nodes and not left:
+        say("nothing is left to measure")
+        return
+    chosen = ["--nodes", _folded(nodes)] if nodes else []
+    cli.main(["slurm", "sweep", "--partition", partition, *chosen, "--level", "accept"])
+
+
+def _folded(names: Sequence[str]) -> str:
+    return str(node_set(",".join(names)))
+
+
+def _next_step(decided: Delivery) -> str:
+    """What to do now, as a command."""
+    name, left = shlex.quote(decided.order.name), _left(decided)
+    if left or not decided.nodes:
+        some = f"{plural(len(left), 'node')}: {_folded(left)}" if left else "nothing is measured yet"
+        return f"`nearfar accept {name} --measure` on each node, or once with `--partition P` under Slurm ({some} left)"
+    refused = [node.name for node in decided.nodes if node.decision == REFUSED]
+    if refused:
+        record = f"`nearfar accept {name} --record {name}.zip --anonymous`"
+        return f"{record} for the vendor of {_folded(refused)}; after the repair measure again"
+    system = decided.order.system
+    accepted = _folded([node.name for node in decided.nodes if node.decision == ACCEPTED])
+    tune = f", then `nearfar tune --system {system} --nodes '{accepted}'` for the site's references" if system else ""
+    return f"`nearfar accept {name} --record {name}.zip`{tune}"
+
+
+def _write(
+    decided: Delivery, shown: delivery.Shown, told: Mapping[str, str], args: argparse.Namespace, when: str
+) -> None:  # fmt: skip
+    if args.anonymous:
+        decided, told = delivery.anonymous(decided, told)
+        shown = delivery.shown(decided, "", when, told)
+    content = delivery.record(decided, shown, with_runs=not args.anonymous)
+    write_atomically(args.record, content, "name another file with --record")
+    write_atomically(args.record.with_suffix(".pdf"), delivery.shown_pdf(shown), "name another file with --record")

@@ -1,0 +1,168 @@
+"""A decided delivery as blocks: what a terminal shows, and what is signed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from nearfar.base import NOT_JUDGED, Finding, minute_text, node_set, plural, utc_time
+from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table
+from nearfar.verdict.references import figure, with_unit
+
+from .decision import ACCEPTED, AGAIN, REFUSED, DeliveredFigure, DeliveredNode, Delivery
+
+#: Of a refused node so many pieces of evidence are told.
+_EVIDENCE = 3
+_AGAINST = {
+    "order": "the order", "references": "the site's references", "itself": "each other", "outside": "what is known of their GPUs and links",
+}  # fmt: skip
+#: What of a node stands beside the order, with its name in the order's ``expect``.
+_PARTS = {
+    "product": "",
+    "gpus": "gpus",
+    "gpu_model": "gpu_model",
+    "packages": "packages",
+    "memory": "memory",
+    "nics": "nics",
+}
+
+
+def shown(delivery: Delivery, next_step: str, when: str, explained: Mapping[str, str] | None = None) -> Shown:
+    """The delivery's findings and the count of decisions first, then each node that is not accepted. ``when``: of the decision;
+    ``next_step``: what to do now; ``explained``: what explains a node's slow figures."""
+    order = delivery.order
+    by_decision = {
+        word: [node for node in delivery.nodes if node.decision == word] for word in (REFUSED, AGAIN, ACCEPTED)
+    }
+    waived = [node for node in by_decision[ACCEPTED] if node.waived]
+    whole = [finding for finding in delivery.findings if finding.verdict != NOT_JUDGED]
+    notes = [finding for finding in delivery.findings if finding.verdict == NOT_JUDGED]
+    blocks: list[Block] = [
+        Labels((
+            ("order", f"{order.name}: {plural(order.count, 'node')}, {order.offer}"),
+            ("measured", _measured(delivery)),
+            ("held against", ", ".join(_AGAINST[word] for word in delivery.against)),
+            ("decided", f"{minute_text(utc_time(when))} UTC"),
+        )),
+        *_group("the delivery as a whole", [_finding(each) for each in whole]),
+        *_group("refused", _held({node.name: node.evidence for node in by_decision[REFUSED]}, explained or {}), ("nodes", "why")),
+        *_group("to be measured again", _held({node.name: node.missing for node in by_decision[AGAIN]}), ("nodes", "what is missing")),
+        *_group("accepted though DEGRADED, by name", _held({node.name: node.waived for node in waived}), ("nodes", "what")),
+        *_accepted(by_decision[ACCEPTED]),
+        *_group("ordered and found", _found(delivery), ("", "ordered", "found")),
+        *_group("figures", [_figure(each) for each in delivery.figures], _FIGURES, folded=len(delivery.figures) > 12),
+        *_group("noted", [_finding(each) for each in notes]),
+        _boards(by_decision[REFUSED]),
+        Group("signatures", (table(("for the vendor", "for the site", "date"), [("", "", "")] * 2, kind="signatures"),), page_only=True),
+    ]  # fmt: skip
+    made = "figures, evidence and runs of every node: `delivery.json`"
+    return Shown(f"Delivery {order.name}", tuple(_answer(delivery, whole)), tuple(blocks), next_step, made)
+
+
+def _answer(delivery: Delivery, whole: Sequence[Finding]) -> list[str]:
+    """What is wrong with the delivery as a whole, then how many nodes are accepted."""
+    counts = delivery.counts
+    words = {REFUSED: "refused", AGAIN: "to be measured again"}
+    rest = [f"{counts[word]} {said}" for word, said in words.items() if counts[word]]
+    number = (
+        f"{counts[ACCEPTED]} of {plural(len(delivery.nodes), 'node')} accepted{', ' if rest else ''}{', '.join(rest)}"
+    )
+    first = [finding.reason for finding in whole[:1]]
+    return [*first, number]
+
+
+def _measured(delivery: Delivery) -> str:
+    runs = [run for node in delivery.nodes for run in node.runs if run.counted]
+    if not runs:
+        return "nothing yet"
+    times = sorted(run.time for run in runs)
+    days = " to ".join(dict.fromkeys((times[0][:10], times[-1][:10])))
+    return f"{plural(sum(bool(node.runs) for node in delivery.nodes), 'node')}, {plural(len(runs), 'run')}, {days}"
+
+
+def _group(
+    title: str, rows: Sequence[Row | Sequence[Entry | str]], columns: Sequence[str] = (), folded: bool = False
+) -> list[Block]:
+    return [Group(title, (table(columns, rows),), folded=True if folded else None, page_only=folded)] if rows else []
+
+
+def _finding(finding: Finding) -> Row:
+    verdict = "" if finding.verdict == NOT_JUDGED else finding.verdict
+    return row(Entry(verdict=verdict), finding.subject, finding.reason)
+
+
+def _held(findings: Mapping[str, Sequence[Finding]], explained: Mapping[str, str] | None = None) -> list[Row]:
+    """Nodes with what is held against them, the first of many, after what explains it; those of which the same is said together."""
+    alike: dict[str, list[str]] = {}
+    for node, own in findings.items():
+        told = [explained[node]] if explained and node in explained else []
+        told += [finding.reason.replace(node, "it") for finding in own[:_EVIDENCE]]
+        more = [f"and {len(own) - _EVIDENCE} more"] if len(own) > _EVIDENCE else []
+        alike.setdefault("; ".join([*told, *more]), []).append(node)
+    return [row(_folded(nodes), words) for words, nodes in alike.items()]
+
+
+def _accepted(nodes: Sequence[DeliveredNode]) -> list[Block]:
+    names = _folded(node.name for node in nodes)
+    return [Group("accepted", (Text((names,), plain=True),))] if nodes else []
+
+
+def _folded(names: Iterable[str]) -> str:
+    """``gpu[001-038]``."""
+    listed = list(names)
+    return str(node_set(",".join(listed))) if listed else ""
+
+
+def _found(delivery: Delivery) -> list[list[str]]:
+    """What each kind of part was ordered as, and found, with how many nodes have it."""
+    order, rows = delivery.order, []
+    described = {node.name: node.found for node in delivery.nodes if node.found is not None}
+    names = [*_PARTS, *dict.fromkeys(name for found in described.values() for name in found["software"])]
+    for name in names:
+        if name in _PARTS:
+            ordered = order.product if name == "product" else order.expect.get(_PARTS[name])
+            values = {node: found[name] for node, found in described.items()}
+        else:
+            ordered = order.software.get(name)
+            values = {node: found["software"].get(name) for node, found in described.items()}
+        groups: dict[str, list[str]] = {}
+        for node, value in values.items():
+            groups.setdefault(_written(name, value), []).append(node)
+        if set(groups) - {"–"}:
+            ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
+            told = [f"{value} ({plural(len(nodes), 'node')})" for value, nodes in ranked[:1]]
+            told += [f"{value} ({plural(len(nodes), 'node')}: {_folded(nodes)})" for value, nodes in ranked[1:]]
+            rows.append([name.replace("_", " "), _written(name, ordered), ", ".join(told)])
+    return rows
+
+
+def _written(name: str, value: object) -> str:
+    if value is None:
+        return "–"
+    return f"{float(str(value)) / (1 << 30):.0f} GiB" if name == "memory" else str(value)
+
+
+_FIGURES = ("check", "figure", ">nodes", ">lowest", "on", ">median", ">highest", "expected")
+
+
+def _figure(one: DeliveredFigure) -> list[str]:
+    worst = max if one.less_is_better else min
+    node = worst(one.nodes, key=one.nodes.__getitem__)
+    low, high = min(one.nodes.values()), max(one.nodes.values())
+    expected = [each.source for each in one.expected if each.bound is not None] or [
+        one.not_compared or "nothing to compare with"
+    ]
+    return [
+        one.check, one.row, str(len(one.nodes)), figure(low, one.unit), node, figure(one.median, one.unit), with_unit(high, one.unit),
+        "; ".join(expected),
+    ]  # fmt: skip
+
+
+def _boards(nodes: Sequence[DeliveredNode]) -> Block:
+    """The boards of refused nodes, as a vendor's ticket needs them."""
+    rows = [
+        (node.name, str(gpu.index), gpu.pci or "–", gpu.name or "–", gpu.serial or "–", gpu.uuid or "–")
+        for node in nodes
+        for gpu in node.gpus
+    ]
+    shown_table = table(("node", "GPU", "PCI", "model", "serial", "UUID"), rows)
+    return Group("boards of refused nodes", (shown_table,), folded=len(rows) > 16, page_only=True)
