@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from nearfar.base import NOT_JUDGED, Finding, minute_text, node_set, plural, utc_time
+from nearfar.base import MESSAGES, NOT_JUDGED, Finding, minute_text, node_set, plural, utc_time
 from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table
 from nearfar.verdict.references import figure, with_unit
 
@@ -95,10 +95,17 @@ def _held(findings: Mapping[str, Sequence[Finding]], explained: Mapping[str, str
     alike: dict[str, list[str]] = {}
     for node, own in findings.items():
         told = [explained[node]] if explained and node in explained else []
-        told += [finding.reason.replace(node, "it") for finding in own[:_EVIDENCE]]
+        told += [_said(finding, node) for finding in own[:_EVIDENCE]]
         more = [f"and {len(own) - _EVIDENCE} more"] if len(own) > _EVIDENCE else []
         alike.setdefault("; ".join([*told, *more]), []).append(node)
     return [row(_folded(nodes), words) for words, nodes in alike.items()]
+
+
+def _said(finding: Finding, node: str) -> str:
+    """What a finding says; of the node itself without its name, which stands beside it."""
+    if finding.subject != node or finding.code not in MESSAGES:
+        return finding.reason
+    return MESSAGES[finding.code].text("it", finding.fields)
 
 
 def _accepted(nodes: Sequence[DeliveredNode]) -> list[Block]:

@@ -1,0 +1,166 @@
+"""``nearfar accept``: decisions, what is left, the record, exit codes."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nearfar import cli
+from nearfar.base import validator
+from tests.data.runs import nightly
+from tests.delivery.test_decisions import edit, without_gpu
+
+ORDER = """order: rack
+offer: ACME, offer 114
+count: 6
+nodes: ['cn[1-6].site.example']
+expect: {gpus: 4, packages: 1, numa_nodes: 1, gpu_model: NVIDIA H200, link: {kind: pcie, gen: 5, width: 16}}
+promised:
+  host_device_check:
+    sole.h2d: {value: 54, unit: GB/s, page: 12}
+"""
+HEALTHY = ("cn1", "cn2", "cn3", "cn4")
+Ask = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Four healthy nodes, one that lost a GPU; the sixth was not measured."""
+    folder = tmp_path / "gathered"
+    nightly.run(folder, dict.fromkeys(HEALTHY, 1.0))
+    nightly.run(folder, {"cn5": 1.0}, at="02:01:00", change=without_gpu)
+    return folder
+
+
+@pytest.fixture
+def ask(tmp_path: Path, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
+    orders = tmp_path / "site" / "orders"
+    orders.mkdir(parents=True)
+    (orders / "rack.yaml").write_text(ORDER)
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path / "site"))
+    monkeypatch.setenv("NEARFAR_STATE", str(tmp_path / "state"))
+
+    def run(*words: str) -> tuple[int, str, str]:
+        try:
+            code = cli.main(["accept", *words])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+def test_each_node_has_its_decision_and_what_is_left_is_said(ask: Ask, runs: Path) -> None:
+    code, out, _ = ask("rack", "--runs", str(runs))
+    lines = out.splitlines()
+    assert code == 1 and lines[1] == "4 of 6 nodes accepted, 1 refused, 1 to be measured again"
+    assert (
+        "  cn5    3 GPUs on this node, expected 4 (order rack): check lspci, and the kernel log for Xid messages"
+        in lines
+    )
+    assert "  cn[1-4]" in lines and lines[-1].startswith(
+        "next: nearfar accept rack --measure on each node, or once with --partition P"
+    )
+    assert any(line.split()[:3] == ["cn6", "it", "was"] for line in lines)
+    assert "gpus" in out and "4 (4 nodes), 3 (1 node: cn5)" in out
+
+
+def test_typed_again_it_goes_on(ask: Ask, runs: Path) -> None:
+    nightly.run(runs, {"cn6": 1.0}, at="03:00:00")
+    code, out, _ = ask("rack", "--runs", str(runs))
+    assert code == 1 and "5 of 6 nodes accepted, 1 refused" in out and "--anonymous for the vendor of cn5" in out
+    nightly.run(runs, {"cn5": 1.0}, day="2026-11-21", at="03:01:00")
+    code, out, _ = ask("rack", "--runs", str(runs))
+    assert code == 0 and out.startswith("6 of 6 nodes accepted\n")
+    assert out.splitlines()[-1] == "next: nearfar accept rack --record rack.zip"
+
+
+def test_nothing_measured_accepts_nobody(ask: Ask) -> None:
+    code, out, _ = ask("rack")
+    assert code == 3 and "0 of 6 nodes accepted, 6 to be measured again" in out and "cn[1-6]" in out
+
+
+def test_a_delivery_that_is_slow_as_a_whole_is_refused_first(ask: Ask, tmp_path: Path) -> None:
+    nightly.run(tmp_path / "slow", dict.fromkeys([*HEALTHY, "cn5", "cn6"], 0.7))
+    code, out, _ = ask("rack", "--runs", str(tmp_path / "slow"))
+    assert code == 1 and out.startswith(
+        "sole.h2d: 6 of 6 nodes are slow, 38.8 GB/s (median): promised 54.0 GB/s (ACME, offer 114, page 12)"
+    )
+
+
+def test_the_document_keeps_to_its_schema(ask: Ask, runs: Path) -> None:
+    code, out, _ = ask("rack", "--runs", str(runs), "--json")
+    raw = json.loads(out)
+    assert code == 1 and not list(validator("delivery-1").iter_errors(raw))
+    assert raw["counts"] == {"accepted": 4, "refused": 1, "measure again": 1}
+
+
+def archive(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as found:
+        return {name: found.read(name) for name in found.namelist()}
+
+
+def test_the_record_holds_what_the_decision_rests_on(ask: Ask, runs: Path, tmp_path: Path) -> None:
+    code, out, _ = ask("rack", "--runs", str(runs), "--record", str(tmp_path / "out" / "rack.zip"))
+    assert code == 1 and out.splitlines()[-2:] == [str(tmp_path / "out" / name) for name in ("rack.pdf", "rack.zip")]
+    held = archive(tmp_path / "out" / "rack.zip")
+    assert {"record.pdf", "record.html", "delivery.json", "order/rack.yaml"} < set(held)
+    assert any(name.startswith("runs/cn5/") and name.endswith("host_device_check/verdict.json") for name in held)
+    sums = dict(reversed(line.split("  ")) for line in held.pop("SHA256SUMS").decode().splitlines())
+    assert sums == {name: hashlib.sha256(content).hexdigest() for name, content in held.items()}
+    page = held["record.html"].decode()
+    assert "Boards of refused nodes" in page and "GPU-cn5-0" in page and "Signatures" in page
+    assert held["record.pdf"] == (tmp_path / "out" / "rack.pdf").read_bytes()
+
+
+def test_an_anonymous_record_names_no_host_and_no_board(ask: Ask, runs: Path, tmp_path: Path) -> None:
+    serial = edit(gpu0_serial="1654923011111", gpu0_uuid="GPU-0a1b2c3d")
+    nightly.run(runs, {"cn6": 0.6}, at="04:00:00", change=serial)
+    ask("rack", "--runs", str(runs), "--record", str(tmp_path / "vendor.zip"), "--anonymous")
+    held = archive(tmp_path / "vendor.zip")
+    assert set(held) == {"record.pdf", "record.html", "delivery.json", "SHA256SUMS"}
+    for name, content in held.items():
+        text = content.decode("latin-1")
+        for word in ("cn1", "cn5", "cn6", "site.example", "1654923011111", "GPU-", str(tmp_path)):
+            assert word not in text, f"{name} has {word}"
+    decided = json.loads(held["delivery.json"])
+    assert [node["name"] for node in decided["nodes"]] == [f"node{number:03}" for number in range(1, 7)]
+    assert decided["counts"] == {"accepted": 4, "refused": 2, "measure again": 0}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["rak"], "no order is called 'rak' (did you mean 'rack'?)"),
+        (["rack", "--partition", "gpu"], "--partition: it goes with --measure"),
+        (["rack", "--anonymous"], "--anonymous: it goes with --record"),
+        (["rack", "--record", "rack.pdf"], "name a file that ends in .zip"),
+        (["rack", "--runs", "/nowhere"], "--runs /nowhere: no such directory"),
+        (["rack", "--accept-degraded", "cn9"], "cn9: neither ordered nor measured"),
+        (["rack", "--measure"], "is none of the ordered nodes"),
+    ],
+)
+def test_wrong_use_is_one_line(ask: Ask, words: list[str], said: str) -> None:
+    code, out, err = ask(*words)
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and said in err
+
+
+def test_a_run_that_cannot_be_read_is_named_and_left_out(ask: Ask, runs: Path) -> None:
+    broken = next(runs.glob("*T020100*")) / "run.json"
+    broken.write_text("{")
+    code, out, err = ask("rack", "--runs", str(runs))
+    assert code == 3 and "4 of 6 nodes accepted, 2 to be measured again" in out
+    assert f"left out: {broken}" in err and len(err.splitlines()) == 1
+
+
+def test_a_record_that_cannot_be_written_is_one_line(ask: Ask, runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, _, err = ask("rack", "--runs", str(runs), "--record", str(tmp_path / "file" / "rack.zip"))
+    assert code == 3 and "not a directory; name another file with --record" in err and len(err.splitlines()) == 1
