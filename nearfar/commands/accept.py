@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 import socket
 import sys
@@ -57,6 +58,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--partition", metavar="P", help="with --measure: Slurm's partition")
     parser.add_argument(
+        "--nodes", metavar="LIST", help="with --partition: these, as n[1-4,7], after a repair (default: what is left)"
+    )
+    parser.add_argument(
         "--runs", nargs="+", type=Path, default=[], metavar="DIR",
         help="runs from elsewhere too, found below these directories (by itself: the order's system in reports/, and its sweeps)",
     )  # fmt: skip
@@ -76,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
     """Measure what is left if asked, decide, show, write the record."""
     if args.partition and not args.measure:
         raise NearfarError("--partition: it goes with --measure")
+    if args.nodes and not args.partition:
+        raise NearfarError("--nodes: it goes with --partition")
     if args.anonymous and not args.record:
         raise NearfarError("--anonymous: it goes with --record")
     if args.record is not None and args.record.suffix != ".zip":
@@ -83,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     order = lint.sound_order(args.order, site_directories())
     decided = _decide(order, args)
     if args.measure:
-        _measure(order, decided, args.partition)
+        _measure(order, decided, args.partition, args.nodes)
         decided = _decide(order, args)
     when = utc_text()
     told = delivery.explained(decided)
@@ -139,7 +145,7 @@ def _left(decided: Delivery) -> list[str]:
     return [node.name for node in decided.nodes if node.decision == AGAIN]
 
 
-def _measure(order: Order, decided: Delivery, partition: str | None) -> None:
+def _measure(order: Order, decided: Delivery, partition: str | None, again: str | None) -> None:
     """Measure what is left with the commands that measure: this node, or a sweep."""
     system = ["--system", order.system] if order.system else []
     left = _left(decided)
@@ -149,14 +155,22 @@ def _measure(order: Order, decided: Delivery, partition: str | None) -> None:
             raise NearfarError(
                 f"{here} is none of the ordered nodes: run it on one of {_folded(order.nodes)}, or name Slurm's --partition"
             )
-        cli.main(["validate", *system, "--acceptance"])
+        _run("validate", *system, "--acceptance")
         return
     nodes = left or ([] if decided.nodes else list(order.nodes or ()))
-    if decided.nodes and not left:
-        say("nothing is left to measure")
+    if decided.nodes and not left and not again:
+        say("nothing is left to measure; --nodes LIST measures nodes again")
         return
-    chosen = ["--nodes", _folded(nodes)] if nodes else []
-    cli.main(["slurm", "sweep", "--partition", partition, *chosen, "--level", "accept"])
+    chosen = ["--nodes", again or _folded(nodes)] if again or nodes else []
+    _run("slurm", "sweep", "--partition", partition, *chosen, "--level", "accept")
+
+
+def _run(*words: str) -> None:
+    """A command that measures; what it prints goes beside the decisions. Where it could not begin, or was interrupted, this ends too."""
+    with contextlib.redirect_stdout(sys.stderr):
+        code = cli.main(list(words))
+    if code not in (EXIT_GOOD, EXIT_FAILED, EXIT_COULD_NOT_JUDGE):
+        raise SystemExit(code)
 
 
 def _folded(names: Sequence[str]) -> str:
@@ -172,7 +186,7 @@ def _next_step(decided: Delivery) -> str:
     refused = [node.name for node in decided.nodes if node.decision == REFUSED]
     if refused:
         record = f"`nearfar accept {name} --record {name}.zip --anonymous`"
-        return f"{record} for the vendor of {_folded(refused)}; after the repair measure again"
+        return f"{record} for the vendor of {_folded(refused)}; after the repair `--measure` with `--nodes`"
     system = decided.order.system
     accepted = _folded([node.name for node in decided.nodes if node.decision == ACCEPTED])
     tune = f", then `nearfar tune --system {system} --nodes '{accepted}'` for the site's references" if system else ""

@@ -140,6 +140,7 @@ def test_an_anonymous_record_names_no_host_and_no_board(ask: Ask, runs: Path, tm
     [
         (["rak"], "no order is called 'rak' (did you mean 'rack'?)"),
         (["rack", "--partition", "gpu"], "--partition: it goes with --measure"),
+        (["rack", "--measure", "--nodes", "cn1"], "--nodes: it goes with --partition"),
         (["rack", "--anonymous"], "--anonymous: it goes with --record"),
         (["rack", "--record", "rack.pdf"], "name a file that ends in .zip"),
         (["rack", "--runs", "/nowhere"], "--runs /nowhere: no such directory"),
