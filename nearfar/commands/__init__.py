@@ -2,11 +2,10 @@
 
 Needs: base, topology, topology.inventory, cells, measurement, model.calibration, model.diagnosis, model.prediction, binding,
 mpi, mpi.osu, verdict, verdict.references, verdict.thresholds, site, site.lint, history, history.tuning, report, report.batch,
-report.blocks, compare, cost, reproduce, prometheus, run, run.spack, slurm.health.
+report.blocks, compare, cost, reproduce, delivery, prometheus, run, run.spack, slurm.health.
 """
 
 from __future__ import annotations
 
 from . import metrics_option
-from .command_line import positive, refuse_outside
-from .run_names import run_directories
+from .command_line import positive, refuse_outside, run_directories

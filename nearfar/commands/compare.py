@@ -20,8 +20,7 @@ from nearfar.report.blocks import shown_lines, shown_page
 from nearfar.topology import SETTINGS, Node, node_from_document, setting_values, spread_settings
 from nearfar.verdict import run_directory, verdict_file
 
-from .command_line import percent
-from .run_names import run_directories
+from .command_line import percent, run_directories
 
 _EPILOG = """examples:
   nearfar compare reports/local/20261120T090000 reports/local/20261122T090000

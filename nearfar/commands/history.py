@@ -26,7 +26,7 @@ from nearfar.base import (
 from nearfar.history import History, RowFilter, Series, fleet_findings, fleet_levels, pl, series, text
 from nearfar.verdict import thresholds
 
-from .run_names import run_directories
+from .command_line import run_directories
 
 _EPILOG = """\
 examples:

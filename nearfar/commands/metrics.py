@@ -8,7 +8,7 @@ from pathlib import Path
 from nearfar.base import EXIT_GOOD, NearfarError
 from nearfar.prometheus import catalogue, run_metrics
 
-from .run_names import run_directories
+from .command_line import run_directories
 
 _EPILOG = """examples:
   nearfar metrics latest                                                   on standard output

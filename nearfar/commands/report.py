@@ -11,7 +11,7 @@ from nearfar.base import EXIT_GOOD, NearfarError
 from nearfar.report import batch
 from nearfar.run import run_file
 
-from .run_names import run_directories
+from .command_line import run_directories
 
 _EPILOG = """examples:
   nearfar report latest

@@ -15,8 +15,7 @@ from nearfar.reproduce import Paper, ThisSite, load_paper, papers
 from nearfar.run import some_checks
 from nearfar.verdict import run_directory
 
-from .command_line import refuse_outside
-from .run_names import run_directories
+from .command_line import refuse_outside, run_directories
 
 _EPILOG = """examples:
   nearfar reproduce --list                        the papers, and how much of each is asked

@@ -9,7 +9,7 @@ Needs: base, topology, verdict, verdict.references, verdict.thresholds, site, hi
 from nearfar.report.blocks import Shown, shown_pdf
 
 from . import messages
-from .anonymous import anonymous
+from .archive import explained, record
 from .assessment import assess
 from .blocks import shown
 from .decision import (
@@ -24,4 +24,4 @@ from .decision import (
     MeasuredRun,
 )
 from .document import SCHEMA, text
-from .record import explained, record
+from .hiding import anonymous

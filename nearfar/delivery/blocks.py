@@ -15,6 +15,13 @@ _EVIDENCE = 3
 _AGAINST = {
     "order": "the order", "references": "the site's references", "itself": "each other", "outside": "what is known of their GPUs and links",
 }  # fmt: skip
+_ORIGINS = {
+    "order": "promised",
+    "published": "published",
+    "model": "healthy GPUs",
+    "itself": "the other nodes",
+    "ceiling": "ceiling",
+}
 #: What of a node stands beside the order, with its name in the order's ``expect``.
 _PARTS = {
     "product": "",
@@ -49,8 +56,8 @@ def shown(delivery: Delivery, next_step: str, when: str, explained: Mapping[str,
         *_group("accepted though DEGRADED, by name", _held({node.name: node.waived for node in waived}), ("nodes", "what")),
         *_accepted(by_decision[ACCEPTED]),
         *_group("ordered and found", _found(delivery), ("", "ordered", "found")),
-        *_group("figures", [_figure(each) for each in delivery.figures], _FIGURES, folded=len(delivery.figures) > 12),
-        *_group("noted", [_finding(each) for each in notes]),
+        *_group("figures", [_figure(each) for each in delivery.figures], _FIGURES, page_only=True),
+        *_group("noted", [row(each.subject, each.reason) for each in notes]),
         _boards(by_decision[REFUSED]),
         Group("signatures", (table(("for the vendor", "for the site", "date"), [("", "", "")] * 2, kind="signatures"),), page_only=True),
     ]  # fmt: skip
@@ -80,14 +87,13 @@ def _measured(delivery: Delivery) -> str:
 
 
 def _group(
-    title: str, rows: Sequence[Row | Sequence[Entry | str]], columns: Sequence[str] = (), folded: bool = False
+    title: str, rows: Sequence[Row | Sequence[Entry | str]], columns: Sequence[str] = (), page_only: bool = False
 ) -> list[Block]:
-    return [Group(title, (table(columns, rows),), folded=True if folded else None, page_only=folded)] if rows else []
+    return [Group(title, (table(columns, rows),), page_only=page_only)] if rows else []
 
 
 def _finding(finding: Finding) -> Row:
-    verdict = "" if finding.verdict == NOT_JUDGED else finding.verdict
-    return row(Entry(verdict=verdict), finding.subject, finding.reason)
+    return row(Entry(verdict=finding.verdict), finding.subject, finding.reason)
 
 
 def _held(findings: Mapping[str, Sequence[Finding]], explained: Mapping[str, str] | None = None) -> list[Row]:
@@ -155,12 +161,12 @@ def _figure(one: DeliveredFigure) -> list[str]:
     worst = max if one.less_is_better else min
     node = worst(one.nodes, key=one.nodes.__getitem__)
     low, high = min(one.nodes.values()), max(one.nodes.values())
-    expected = [each.source for each in one.expected if each.bound is not None] or [
-        one.not_compared or "nothing to compare with"
-    ]
+    bounds = {each.origin: each for each in one.expected if each.bound is not None}  # of two the nearer one
+    sign = "≤" if one.less_is_better else "≥"
+    expected = [f"{sign} {figure(each.bound or 0.0, one.unit)} ({_ORIGINS[each.origin]})" for each in bounds.values()]
     return [
-        one.check, one.row, str(len(one.nodes)), figure(low, one.unit), node, figure(one.median, one.unit), with_unit(high, one.unit),
-        "; ".join(expected),
+        one.check.removesuffix("_check"), one.row, str(len(one.nodes)), figure(low, one.unit), node, figure(one.median, one.unit), with_unit(high, one.unit),
+        ", ".join(expected) or one.not_compared or "nothing to compare with",
     ]  # fmt: skip
 
 

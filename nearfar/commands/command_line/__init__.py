@@ -9,3 +9,4 @@ from .completion import values
 from .help_format import HelpFormatter
 from .numbers import percent, positive, refuse_outside
 from .parser import Parser
+from .run_names import run_directories

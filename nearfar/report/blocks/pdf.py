@@ -1,8 +1,217 @@
-"""placeholder"""
+"""What a command shows as a PDF on paper: to be signed, and sent."""
 
-from .kinds import Shown
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
+
+from nearfar.base import CouldNotJudge
+
+from .kinds import Block, Chart, Entry, Group, Labels, Row, Shown, Table, Text
+
+if TYPE_CHECKING:
+    from reportlab.platypus import Flowable
+
+#: Pages at most. A table has so many rows, and a place of it so many letters, at first: both are halved until all fits.
+MOST_PAGES, _ROWS, _LETTERS = 6, 40, 700
+_NAME = "ReportLab"
+#: What its typeface lacks, in letters that it has.
+_LETTERS_FOR = {
+    "→": "->",
+    "←": "<-",
+    "↔": "<->",
+    "↓": "H2D",
+    "↑": "D2H",
+    "✓": "",
+    "✕": "",
+    "▼": "",
+    "◇": "",
+    "●": "*",
+    "⁹": "^9",
+    "μ": "µ",
+}
+_COLOURS = {"FAIL": "#a4231b", "DEGRADED": "#8a5a00", "INDETERMINATE": "#5b3f86", "PASS": "#10633e"}
+_GREY = "#5c6670"
 
 
-def shown_pdf(shown: Shown) -> bytes:
-    """None yet."""
-    return b"%PDF"
+def shown_pdf(shown: Shown, foot: str = "") -> bytes:
+    """The PDF, at most six pages of A4: long tables are cut, and say by how much. ``foot`` stands at the foot of each page. Folded groups
+    and drawings are left out. The same input has the same bytes. Raises ``CouldNotJudge`` where ReportLab is not installed."""
+    rows, letters = _ROWS, _LETTERS
+    while (pages := _made(shown, foot, rows, letters, 0)[1]) > MOST_PAGES and rows > 1:
+        rows, letters = max(1, rows // 2), max(80, letters // 2)
+    return _made(shown, foot, rows, letters, pages)[0]
+
+
+def _made(shown: Shown, foot: str, rows: int, letters: int, pages: int) -> tuple[bytes, int]:
+    """The PDF with tables of so many rows, and its number of pages; ``pages``: how many it says that they are."""
+    try:
+        from reportlab.lib.pagesizes import A4
+        from reportlab.lib.units import mm
+        from reportlab.pdfbase import pdfmetrics
+        from reportlab.pdfbase.ttfonts import TTFont
+        from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate
+    except ImportError as error:
+        raise CouldNotJudge(
+            f"a PDF needs {_NAME}, which is not installed: python3 -m pip install 'nearfar[record]' ({error})"
+        ) from None
+    for name in ("Vera", "VeraBd"):
+        pdfmetrics.registerFont(TTFont(name, f"{name}.ttf"))
+    pdfmetrics.registerFontFamily("Vera", normal="Vera", bold="VeraBd", italic="Vera", boldItalic="VeraBd")
+    written = io.BytesIO()
+    title = _plain(shown.title)
+    document = BaseDocTemplate(
+        written, pagesize=A4, leftMargin=18 * mm, rightMargin=18 * mm, topMargin=18 * mm, bottomMargin=20 * mm, title=title, author="",
+        creator="nearfar", invariant=1,
+    )  # fmt: skip
+    frame = Frame(document.leftMargin, document.bottomMargin, document.width, document.height, 0, 0, 0, 0)
+    below = partial(_foot, text=_plain(" · ".join(filter(None, [title, foot]))), pages=pages)
+    document.addPageTemplates(PageTemplate(frames=[frame], onPage=below))
+    page = _Page(document.width, rows, letters)
+    document.build(list(page.story(shown)))
+    return written.getvalue(), document.page
+
+
+def _foot(canvas: Any, document: Any, text: str, pages: int) -> None:
+    canvas.saveState()
+    canvas.setFont("Vera", 7)
+    canvas.setFillColor(_GREY)
+    canvas.drawString(document.leftMargin, 12 * 72 / 25.4, text)
+    canvas.drawRightString(document.leftMargin + document.width, 12 * 72 / 25.4, f"page {document.page} of {pages}")
+    canvas.restoreState()
+
+
+def _plain(text: str) -> str:
+    """A text in letters that the typeface has, without line breaks."""
+    from reportlab.pdfbase import pdfmetrics
+
+    face: Any = pdfmetrics.getFont("Vera")
+    known = face.face.charToGlyph
+    letters = "".join(_LETTERS_FOR.get(letter, letter) for letter in text)
+    return "".join(letter if ord(letter) in known else " " if letter.isspace() else "?" for letter in letters).strip()
+
+
+def _marked(text: str) -> str:
+    """A text for a paragraph: escaped, with what stands between backticks as code."""
+    parts = escape(_plain(text)).split("`")
+    return "".join(f'<font name="Courier">{part}</font>' if place % 2 else part for place, part in enumerate(parts))
+
+
+class _Page:
+    """Blocks as ReportLab's parts, on a page so ``width`` points wide."""
+
+    def __init__(self, width: float, rows: int, letters: int) -> None:
+        from reportlab.lib.colors import HexColor
+        from reportlab.lib.styles import ParagraphStyle
+
+        self._width, self._rows, self._letters = width, rows, letters
+        body = ParagraphStyle("body", fontName="Vera", fontSize=8.5, leading=11.5, spaceAfter=3, splitLongWords=True)
+        self._styles = {
+            "body": body,
+            "title": ParagraphStyle("title", body, fontName="VeraBd", fontSize=17, leading=22, spaceAfter=6),
+            "answer": ParagraphStyle("answer", body, fontName="VeraBd", fontSize=10.5, leading=14, spaceAfter=4),
+            "heading": ParagraphStyle(
+                "heading", body, fontName="VeraBd", fontSize=11, leading=14, spaceBefore=10, keepWithNext=1
+            ),
+            "head": ParagraphStyle(
+                "head", body, fontName="VeraBd", fontSize=7.5, leading=9.5, textColor=HexColor(_GREY), spaceAfter=0
+            ),
+            "cell": ParagraphStyle("cell", body, fontSize=7.5, leading=9.8, spaceAfter=0),
+            "number": ParagraphStyle("number", body, fontSize=7.5, leading=9.8, spaceAfter=0, alignment=2),
+        }
+
+    def story(self, shown: Shown) -> Iterator[Flowable]:
+        """Everything, in order."""
+        yield self._words(shown.title, "title")
+        for sentence in shown.answer:
+            yield self._words(_sentence(sentence), "answer")
+        yield from self._blocks(shown.blocks)
+        if shown.made:
+            yield self._words(_sentence(shown.made), "body")
+
+    def _words(self, text: str, style: str) -> Flowable:
+        from reportlab.platypus import Paragraph
+
+        return Paragraph(_marked(text), self._styles[style])
+
+    def _blocks(self, blocks: Iterable[Block]) -> Iterator[Flowable]:
+        for block in blocks:
+            if isinstance(block, Text):
+                for sentence in block.sentences:
+                    yield self._words(sentence if block.plain else _sentence(sentence), "body")
+            elif isinstance(block, Labels):
+                yield self._table(Table((), tuple(Row((Entry(name), Entry(words))) for name, words in block.labels)))
+            elif isinstance(block, Table):
+                yield from [self._words(block.title, "heading")] if block.title else []
+                yield self._table(block)
+                if len(block.rows) > self._rows:
+                    yield self._words(f"and {len(block.rows) - self._rows} more rows", "body")
+            elif isinstance(block, Group) and block.folded is not True:
+                yield self._words(block.title[:1].upper() + block.title[1:], "heading")
+                yield from self._blocks(block.blocks)
+            else:
+                assert isinstance(block, (Chart, Group)), f"{block!r} is no block"
+
+    def _table(self, block: Table) -> Flowable:
+        from reportlab.lib import colors
+        from reportlab.platypus import Table as Grid
+
+        shown = block.rows[: self._rows]
+        head = (
+            [[self._words(name[:1].upper() + name[1:], "head") for name in block.columns]] if any(block.columns) else []
+        )
+        cells = [
+            [self._entry(entry, place in block.numbers) for place, entry in enumerate(each.entries)] for each in shown
+        ]
+        empty = [not any(entry.words or entry.verdict for entry in each.entries) for each in shown]
+        style: list[tuple[Any, ...]] = [
+            ("VALIGN", (0, 0), (-1, -1), "TOP"), ("LEFTPADDING", (0, 0), (-1, -1), 0), ("RIGHTPADDING", (0, 0), (-1, -1), 8),
+            ("TOPPADDING", (0, 0), (-1, -1), 2.5), ("BOTTOMPADDING", (0, 0), (-1, -1), 2.5),
+            ("LINEBELOW", (0, 0), (-1, -1), 0.4, colors.HexColor("#c9ced3")),
+        ]  # fmt: skip
+        heights = [None] * len(head) + [34.0 if blank else None for blank in empty]  # an empty row is to be written in
+        return Grid(
+            [*head, *cells],
+            self._widths(block, shown),
+            heights,
+            repeatRows=len(head),
+            style=style,
+            hAlign="LEFT",
+            spaceAfter=4,
+        )
+
+    def _entry(self, entry: Entry, number: bool) -> Flowable:
+        from reportlab.platypus import Paragraph
+
+        text = entry.words if len(entry.words) <= self._letters else f"{entry.words[: self._letters]} …"
+        words = _marked(text)
+        if entry.verdict:
+            colour = _COLOURS.get(entry.verdict, _GREY)
+            words = f'<font name="VeraBd" color="{colour}">{escape(entry.verdict)}</font> {words}'
+        return Paragraph(words, self._styles["number" if number else "cell"])
+
+    def _widths(self, block: Table, shown: Sequence[Row]) -> list[float]:
+        """By the longest words of each column; long sentences share what is left."""
+        from reportlab.pdfbase.pdfmetrics import stringWidth
+
+        count = max([len(block.columns), *(len(each.entries) for each in block.rows)], default=1)
+        wanted = [12.0] * count
+        texts = [[Entry(name) for name in block.columns], *(each.entries for each in shown)]
+        for entries in texts:
+            for place, entry in enumerate(entries):
+                words = _plain(" ".join(filter(None, [entry.verdict, entry.words])).replace("`", ""))
+                wanted[place] = max(wanted[place], stringWidth(words, "VeraBd", 7.5) + 10)
+        least = [min(each, self._width / (count + 1)) for each in wanted]
+        room = self._width - sum(least)
+        more = sum(each - some for each, some in zip(wanted, least))
+        share = min(1.0, room / more) if more > 0 else 0.0
+        widths = [some + (each - some) * share for each, some in zip(wanted, least)]
+        blank = not any(entry.words or entry.verdict for each in shown for entry in each.entries)
+        return [self._width / count] * count if blank else widths
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!', '`')) else '.'}"
