@@ -165,7 +165,8 @@ def _figure(one: DeliveredFigure) -> list[str]:
     sign = "≤" if one.less_is_better else "≥"
     expected = [f"{sign} {figure(each.bound or 0.0, one.unit)} ({_ORIGINS[each.origin]})" for each in bounds.values()]
     return [
-        one.check.removesuffix("_check"), one.row, str(len(one.nodes)), figure(low, one.unit), node, figure(one.median, one.unit), with_unit(high, one.unit),
+        one.check.removesuffix("_check"), one.row, str(len(one.nodes)), figure(low, one.unit), node, figure(one.median, one.unit),
+        with_unit(high, one.unit),
         ", ".join(expected) or one.not_compared or "nothing to compare with",
     ]  # fmt: skip
 

@@ -805,7 +805,7 @@ def test_a_compiler_cache_is_used_and_changes_no_fingerprint(machine: Machine) -
 
 
 def test_requirements_have_upper_bounds() -> None:
-    needs = python_needs.requirements("dependencies", "history", "test")
+    needs = python_needs.requirements("dependencies", "history", "record", "test")
     assert any(need.startswith("reframe-hpc>=4.10.4,<4.11") for need in needs)
     assert any(need.startswith("polars") for need in needs)
     assert [need for need in needs if "<" not in need and "==" not in need] == []
