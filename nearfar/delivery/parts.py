@@ -9,7 +9,7 @@ from typing import Any
 from nearfar.base import Finding, plural, statistics
 from nearfar.history import short_name
 from nearfar.site import Order
-from nearfar.topology import Node, compare
+from nearfar.topology import Node, as_one, compare, setting_values
 from nearfar.verdict import NodeRun, Verdict
 
 from . import messages
@@ -32,8 +32,15 @@ def found(node: Node) -> dict[str, Any]:
     return {
         "product": node.product, "packages": len(node.packages), "memory": sum(numa.memory for numa in node.host_numa_nodes),
         "gpus": len(node.gpus), "gpu_model": " + ".join(dict.fromkeys(gpu.name or "unknown" for gpu in node.gpus)) or None,
-        "nics": len(node.nics), "software": {key: node.software[key] for key in sorted(node.software) if key not in _NO_VERSIONS},
+        "nics": len(node.nics), "software": versions(node),
     }  # fmt: skip
+
+
+def versions(node: Node) -> dict[str, str]:
+    """Versions and settings, by the names of ``Node.software`` and of the settings that cost."""
+    settings = {key: as_one(values) for key, values in setting_values(node).items()}
+    known = {**{key: value for key, value in node.software.items() if key not in _NO_VERSIONS}, **settings}
+    return dict(sorted(known.items()))
 
 
 def differences(order: Order, name: str, node: Node, verdicts: Sequence[Verdict]) -> Iterator[Finding]:
@@ -44,9 +51,10 @@ def differences(order: Order, name: str, node: Node, verdicts: Sequence[Verdict]
         yield messages.PRODUCT.finding(
             "product", found=node.product or "machine without a name", expected=order.product
         )
+    known = versions(node)
     for key, expected in order.software.items():
-        if node.software.get(key, expected) != expected:
-            yield messages.SOFTWARE.finding(key, found=node.software[key], expected=expected)
+        if known.get(key, expected) != expected:
+            yield messages.SOFTWARE.finding(key, found=known[key], expected=expected)
     serials = order.serials.get(name)
     strange = [gpu.serial for gpu in node.gpus if gpu.serial and gpu.serial not in serials] if serials else []
     if strange:
@@ -95,7 +103,7 @@ def unlike(described: Mapping[str, Node]) -> Iterator[Finding]:
 
 def not_read(order: Order, nodes: Sequence[Node]) -> Iterator[Finding]:
     """What was ordered and no node tells."""
-    items = [key for key in order.software if nodes and not any(key in node.software for node in nodes)]
+    items = [key for key in order.software if nodes and not any(key in versions(node) for node in nodes)]
     if order.serials and nodes and not any(gpu.serial for node in nodes for gpu in node.gpus):
         items.append("serials")
     items += [key for key in ("infiniband",) if key in order.expect]

@@ -24,7 +24,7 @@ from .path_classes import (
     shared_uplinks,
 )
 from .pci import bus_order, generation, is_gpu, normal_bus_id
-from .settings import SETTINGS, Setting, SettingSpread, setting_values, spread_settings
+from .settings import SETTINGS, Setting, SettingSpread, as_one, setting_values, spread_settings
 from .smbios import MemoryDevice, memory_devices
 from .stored_xml import as_stored
 from .text import draw

@@ -117,7 +117,7 @@ def spread_settings(nodes: Mapping[str, Node]) -> list[SettingSpread]:
         groups: dict[str, list[str]] = {}
         for name, values in by_node.items():
             if setting.key in values:
-                groups.setdefault(_as_one(values[setting.key]), []).append(name)
+                groups.setdefault(as_one(values[setting.key]), []).append(name)
         if len(groups) > 1:
             ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
             unknown = tuple(name for name, values in by_node.items() if setting.key not in values)
@@ -125,7 +125,7 @@ def spread_settings(nodes: Mapping[str, Node]) -> list[SettingSpread]:
     return spreads
 
 
-def _as_one(parts: Mapping[str, str]) -> str:
+def as_one(parts: Mapping[str, str]) -> str:
     """The value of a node's parts: ``on``; where they differ ``on, off on g2``, that of most parts first."""
     (usual, _), *others = Counter(parts.values()).most_common()
     return ", ".join([usual, *(f"{value} on {' '.join(p for p in parts if parts[p] == value)}" for value, _ in others)])
