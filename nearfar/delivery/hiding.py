@@ -7,23 +7,33 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
+from nearfar.history import short_name
+
 from .decision import Delivery
 
 _T = TypeVar("_T")
-#: What looks like an address of a network, whoever wrote it.
+_OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+#: What looks like an address of a network, whoever wrote it: IPv4 (a version such as 96.00.89.00.01 is none), MAC, GUID, IPv6.
 _ADDRESS = re.compile(
-    r"\b(?:\d{1,3}\.){3}\d{1,3}\b|\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b|\b[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){4,7}\b", re.I
-)
+    rf"(?<![\w.]){_OCTET}(?:\.{_OCTET}){{3}}(?!\w|\.\d)|\b(?:[0-9a-f]{{2}}[:-]){{5,}}[0-9a-f]{{2}}\b"
+    r"|\b0x[0-9a-f]{16}\b|\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}\b"
+    r"|(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]*:){4})[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){1,6}:(?:[0-9a-f]{1,4}|(?<=::))(?!\w)", re.I,
+)  # fmt: skip
+#: Nodes are counted with the first of these that begins no real name.
+_CALLED = ("node", "unit", "machine", "anonymous")
 
 
 def anonymous(delivery: Delivery, told: Mapping[str, str]) -> tuple[Delivery, dict[str, str]]:
     """The same delivery: nodes are counted, boards have no serial number and no UUID, runs have no path; with what is ``told`` of nodes,
     by their names."""
-    names = {node.name: f"node{number:03}" for number, node in enumerate(delivery.nodes, 1)}
+    hosts = [node.name for node in delivery.nodes]
+    called = next((word for word in _CALLED if not any(host.startswith(word) for host in hosts)), _CALLED[-1])
+    names = {host: f"{called}{number:03}" for number, host in enumerate(hosts, 1)}
+    names = {short_name(host): "another host" for host in _other_hosts(delivery)} | names
     names |= {word: f"board {number}" for number, word in enumerate(sorted(set(_boards(delivery))), 1)}
     words = sorted(names, key=len, reverse=True)
     known = (
-        re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, words))})(?:\.[a-z][\w.-]*)?(?![\w-])", re.I)
+        re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, words))})(?:[.-][a-z][\w.-]*)?(?![\w-])", re.I)
         if words
         else None
     )
@@ -51,6 +61,16 @@ def anonymous(delivery: Delivery, told: Mapping[str, str]) -> tuple[Delivery, di
 def _first(found: str, words: list[str]) -> str:
     """The name that a host with its domain begins with."""
     return next((word for word in words if found.lower().startswith(word.lower())), "")
+
+
+def _other_hosts(delivery: Delivery) -> Iterator[str]:
+    """The hosts that are named as others than the node."""
+    for node in delivery.nodes:
+        yield from (
+            str(each.fields["host"])
+            for each in (*node.evidence, *node.missing, *node.waived)
+            if each.fields.get("host")
+        )
 
 
 def _boards(delivery: Delivery) -> Iterator[str]:
