@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         decided = _decide(order, args)
     when = utc_text()
     told = delivery.explained(decided)
-    shown = delivery.shown(decided, _next_step(decided), when, told)
+    shown = delivery.shown(decided, _next_step(decided, args), when, told)
     if args.record is not None:
         _write(decided, shown, told, args, when)
     if args.json:
@@ -177,20 +177,24 @@ def _folded(names: Sequence[str]) -> str:
     return str(node_set(",".join(names)))
 
 
-def _next_step(decided: Delivery) -> str:
-    """What to do now, as a command."""
+def _next_step(decided: Delivery, args: argparse.Namespace) -> str:
+    """What to do now, as a command with the runs and the names that this decision had."""
     name, left = shlex.quote(decided.order.name), _left(decided)
+    given = {"--runs": args.runs, "--accept-degraded": args.accept_degraded}
+    command = f"nearfar accept {name}" + "".join(
+        f" {option} {shlex.join(map(str, values))}" for option, values in given.items() if values
+    )
     if left or not decided.nodes:
         some = f"{plural(len(left), 'node')}: {_folded(left)}" if left else "nothing is measured yet"
-        return f"`nearfar accept {name} --measure` on each node, or once with `--partition P` under Slurm ({some} left)"
+        return f"`{command} --measure` on each node, or once with `--partition P` under Slurm ({some} left)"
     refused = [node.name for node in decided.nodes if node.decision == REFUSED]
     if refused:
-        record = f"`nearfar accept {name} --record {name}.zip --anonymous`"
+        record = f"`{command} --record {name}.zip --anonymous`"
         return f"{record} for the vendor of {_folded(refused)}; after the repair `--measure` with `--nodes`"
     system = decided.order.system
     accepted = _folded([node.name for node in decided.nodes if node.decision == ACCEPTED])
     tune = f", then `nearfar tune --system {system} --nodes '{accepted}'` for the site's references" if system else ""
-    return f"`nearfar accept {name} --record {name}.zip`{tune}"
+    return f"`{command} --record {name}.zip`{tune}"
 
 
 def _write(

@@ -52,9 +52,9 @@ def explained(delivery: Delivery) -> dict[str, str]:
 
 
 def _runs(delivery: Delivery) -> Iterator[tuple[str, bytes]]:
+    kept: set[Path] = set()  # a run of several nodes stands under the first of them
     for node in delivery.nodes:
-        for run in node.runs:
-            folder = Path(run.run)
-            for pattern in _KEPT:
-                for path in sorted(folder.glob(pattern)):
-                    yield f"runs/{node.name}/{folder.name}/{path.relative_to(folder)}", path.read_bytes()
+        for folder in (Path(run.run) for run in node.runs):
+            for path in (path for pattern in _KEPT for path in sorted(folder.glob(pattern)) if folder not in kept):
+                yield f"runs/{node.name}/{folder.name}/{path.relative_to(folder)}", path.read_bytes()
+            kept.add(folder)

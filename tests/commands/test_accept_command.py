@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -66,7 +67,7 @@ def test_each_node_has_its_decision_and_what_is_left_is_said(ask: Ask, runs: Pat
         in lines
     )
     assert "  cn[1-4]" in lines and lines[-1].startswith(
-        "next: nearfar accept rack --measure on each node, or once with --partition P"
+        f"next: nearfar accept rack --runs {runs} --measure on each node"
     )
     assert any(line.split()[:3] == ["cn6", "it", "was"] for line in lines)
     assert "gpus" in out and "4 (4 nodes), 3 (1 node: cn5)" in out
@@ -79,7 +80,20 @@ def test_typed_again_it_goes_on(ask: Ask, runs: Path) -> None:
     nightly.run(runs, {"cn5": 1.0}, day="2026-11-21", at="03:01:00")
     code, out, _ = ask("rack", "--runs", str(runs))
     assert code == 0 and out.startswith("6 of 6 nodes accepted\n")
-    assert out.splitlines()[-1] == "next: nearfar accept rack --record rack.zip"
+    assert out.splitlines()[-1] == f"next: nearfar accept rack --runs {runs} --record rack.zip"
+
+
+def test_next_command_reads_the_same_runs(ask: Ask, runs: Path) -> None:
+    _, out, _ = ask("rack", "--runs", str(runs), "--accept-degraded", "cn5")
+    assert out.splitlines()[-1].startswith(
+        f"next: nearfar accept rack --runs {runs} --accept-degraded cn5 --measure on each node"
+    )
+
+
+def test_a_copied_run_is_not_a_second_measurement(ask: Ask, runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs, tmp_path / "copy")
+    _, out, _ = ask("rack", "--runs", str(runs), str(tmp_path / "copy"))
+    assert "5 nodes, 5 runs, 2026-11-20" in out
 
 
 def test_nothing_measured_accepts_nobody(ask: Ask) -> None:
@@ -118,6 +132,8 @@ def test_the_record_holds_what_the_decision_rests_on(ask: Ask, runs: Path, tmp_p
     page = held["record.html"].decode()
     assert "Boards of refused nodes" in page and "GPU-cn5-0" in page and "Signatures" in page
     assert held["record.pdf"] == (tmp_path / "out" / "rack.pdf").read_bytes()
+    # A run of four nodes is kept once.
+    assert sum(name.endswith("cn2/host_device_check/verdict.json") for name in held) == 1
 
 
 def test_an_anonymous_record_names_no_host_and_no_board(ask: Ask, runs: Path, tmp_path: Path) -> None:
