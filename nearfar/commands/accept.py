@@ -16,6 +16,7 @@ from nearfar.base import (
     EXIT_FAILED,
     EXIT_GOOD,
     NearfarError,
+    minute_text,
     node_set,
     places,
     plural,
@@ -23,6 +24,7 @@ from nearfar.base import (
     short_host_name,
     site_directories,
     utc_text,
+    utc_time,
     write_atomically,
 )
 from nearfar.delivery import ACCEPTED, AGAIN, REFUSED, Delivery
@@ -203,6 +205,7 @@ def _write(
     if args.anonymous:
         decided, told = delivery.anonymous(decided, told)
         shown = delivery.shown(decided, "", when, told)
-    content = delivery.record(decided, shown, with_runs=not args.anonymous)
-    write_atomically(args.record, content, "name another file with --record")
-    write_atomically(args.record.with_suffix(".pdf"), delivery.shown_pdf(shown), "name another file with --record")
+    pdf = delivery.shown_pdf(shown, f"decided {minute_text(utc_time(when))} UTC")
+    content = delivery.record(decided, shown, pdf, with_runs=not args.anonymous)
+    for path, data in ((args.record, content), (args.record.with_suffix(".pdf"), pdf)):
+        write_atomically(path, data, "name another file with --record")

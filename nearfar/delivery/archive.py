@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nearfar.report import told_answers
-from nearfar.report.blocks import Shown, shown_page, shown_pdf
+from nearfar.report.blocks import Shown, shown_page
 
 from . import document
 from .decision import Delivery
@@ -20,11 +20,11 @@ _KEPT = ("run.json", "index.html", "report.json", "*/node.json", "*/*/verdict.js
 _TIME = (2000, 1, 1, 0, 0, 0)
 
 
-def record(delivery: Delivery, shown: Shown, with_runs: bool) -> bytes:
+def record(delivery: Delivery, shown: Shown, pdf: bytes, with_runs: bool) -> bytes:
     """A ZIP of ``record.pdf``, ``record.html``, ``delivery.json``, the order, and ``with_runs`` the runs of every node; ``SHA256SUMS``
     has the sum of each."""
     entries = {
-        "record.pdf": shown_pdf(shown),
+        "record.pdf": pdf,
         "record.html": shown_page(shown).encode("utf-8", "replace"),
         "delivery.json": document.text(delivery).encode("utf-8", "replace"),
     }

@@ -179,4 +179,4 @@ def _boards(nodes: Sequence[DeliveredNode]) -> Block:
         for gpu in node.gpus
     ]
     shown_table = table(("node", "GPU", "PCI", "model", "serial", "UUID"), rows)
-    return Group("boards of refused nodes", (shown_table,), folded=len(rows) > 16, page_only=True)
+    return Group("boards of refused nodes", (shown_table,), folded=False if len(rows) > 16 else None, page_only=True)

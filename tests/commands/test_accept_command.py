@@ -136,6 +136,15 @@ def test_the_record_holds_what_the_decision_rests_on(ask: Ask, runs: Path, tmp_p
     assert sum(name.endswith("cn2/host_device_check/verdict.json") for name in held) == 1
 
 
+def test_the_pdf_has_the_boards_of_many_refused_nodes_and_its_time(ask: Ask, runs: Path, tmp_path: Path) -> None:
+    pypdf = pytest.importorskip("pypdf")
+    nightly.run(runs, dict.fromkeys([*HEALTHY, "cn5", "cn6"], 0.6), at="04:00:00")
+    ask("rack", "--runs", str(runs), "--record", str(tmp_path / "rack.zip"))
+    pages = [page.extract_text() for page in pypdf.PdfReader(tmp_path / "rack.pdf").pages]
+    assert "GPU-cn6-3" in "".join("".join(pages).split())
+    assert all("Delivery rack · decided 20" in page and f"of {len(pages)}" in page for page in pages)
+
+
 def test_an_anonymous_record_names_no_host_and_no_board(ask: Ask, runs: Path, tmp_path: Path) -> None:
     serial = edit(gpu0_serial="1654923011111", gpu0_uuid="GPU-0a1b2c3d")
     nightly.run(runs, {"cn6": 0.6}, at="04:00:00", change=serial)

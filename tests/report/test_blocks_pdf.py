@@ -36,6 +36,26 @@ def test_it_has_six_pages_at_most(count: int) -> None:
     assert ("more rows" in text) == (count > 40)
 
 
+def test_many_groups_of_long_tables_have_six_pages_too() -> None:
+    rows = [(f"n{number}", "sole.n0_g2: 33.3 GB/s, promised 54.0 GB/s; " * 12) for number in range(1000)]
+    groups = [Group(f"group {number}", (table(("nodes", "why"), rows),)) for number in range(16)]
+    signatures = Group("signatures", (table(("for the vendor", "date"), [("", "")] * 2),))
+    pages, text = read(shown_pdf(Shown("Delivery", ("0 accepted",), (*groups, signatures))))
+    assert pages <= 6 and "Group 15" in text and "Signatures" in text and text.count("more rows") == 16
+
+
+def test_names_of_a_thousand_nodes_are_not_cut() -> None:
+    names = f"gpu[{','.join(f'{number:04}' for number in range(0, 1000, 2))}]"
+    blocks = (Text((names,), plain=True), table(("nodes", "why"), [(names, "bios is 1.2, ordered 1.4")]))
+    pages, text = read(shown_pdf(Shown("Delivery", ("0 accepted",), blocks)))
+    assert pages <= 6 and text.replace(" ", "").count(names) == 2
+
+
+def test_tables_without_rows_or_with_uneven_ones_are_set() -> None:
+    blocks = (table((), []), table(("a",), []), table(("a", "b", "c"), [("x",), ("x", "y", "z")]), Labels(()))
+    assert read(shown_pdf(Shown("T", ("a",), blocks)))[0] == 1
+
+
 def test_what_is_no_letter_of_its_typeface_is_written_in_others() -> None:
     said = "g0→g1 ≥ 54 µs, ↔ × … – <b>&amp; 日 \x07 " + "x" * 400
     _, text = read(shown_pdf(shown([row("n1", "1", Entry(said, verdict="FAIL"))])))

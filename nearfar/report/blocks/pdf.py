@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, plural
 
-from .kinds import Block, Chart, Entry, Group, Labels, Row, Shown, Table, Text
+from .kinds import Block, Chart, Entry, Group, Labels, Row, Shown, Table, Text, row
+from .templates import heading
+from .templates import sentence as sentence_text
 
 if TYPE_CHECKING:
     from reportlab.platypus import Flowable
 
 #: Pages at most. A table has so many rows, and a place of it so many letters, at first: both are halved until all fits.
-MOST_PAGES, _ROWS, _LETTERS = 6, 40, 700
+MOST_PAGES, _ROWS, _LETTERS, _LEAST_LETTERS = 6, 40, 700, 40
+#: Names of nodes and whole paragraphs may have so many times the letters: which node is refused is the last to be cut.
+_NAMES = 10
 _NAME = "ReportLab"
 #: What its typeface lacks, in letters that it has.
 _LETTERS_FOR = {
@@ -41,8 +46,8 @@ def shown_pdf(shown: Shown, foot: str = "") -> bytes:
     """The PDF, at most six pages of A4: long tables are cut, and say by how much. ``foot`` stands at the foot of each page. Folded groups
     and drawings are left out. The same input has the same bytes. Raises ``CouldNotJudge`` where ReportLab is not installed."""
     rows, letters = _ROWS, _LETTERS
-    while (pages := _made(shown, foot, rows, letters, 0)[1]) > MOST_PAGES and rows > 1:
-        rows, letters = max(1, rows // 2), max(80, letters // 2)
+    while (pages := _made(shown, foot, rows, letters, 0)[1]) > MOST_PAGES and letters > _LEAST_LETTERS:
+        rows, letters = max(1, rows // 2), max(_LEAST_LETTERS, letters // 2)
     return _made(shown, foot, rows, letters, pages)[0]
 
 
@@ -127,10 +132,10 @@ class _Page:
         """Everything, in order."""
         yield self._words(shown.title, "title")
         for sentence in shown.answer:
-            yield self._words(_sentence(sentence), "answer")
+            yield self._words(sentence_text(self._cut(sentence)), "answer")
         yield from self._blocks(shown.blocks)
         if shown.made:
-            yield self._words(_sentence(shown.made), "body")
+            yield self._words(sentence_text(shown.made), "body")
 
     def _words(self, text: str, style: str) -> Flowable:
         from reportlab.platypus import Paragraph
@@ -141,28 +146,42 @@ class _Page:
         for block in blocks:
             if isinstance(block, Text):
                 for sentence in block.sentences:
-                    yield self._words(sentence if block.plain else _sentence(sentence), "body")
+                    text = self._cut(sentence, _NAMES)
+                    yield self._words(text if block.plain else sentence_text(text), "body")
             elif isinstance(block, Labels):
-                yield self._table(Table((), tuple(Row((Entry(name), Entry(words))) for name, words in block.labels)))
+                yield self._table(Table((), tuple(row(heading(name), words) for name, words in block.labels)))
             elif isinstance(block, Table):
-                yield from [self._words(block.title, "heading")] if block.title else []
+                yield from [self._words(heading(block.title), "heading")] if block.title else []
                 yield self._table(block)
-                if len(block.rows) > self._rows:
-                    yield self._words(f"and {len(block.rows) - self._rows} more rows", "body")
+                if more := len(block.rows) - len(self._kept(block)):
+                    yield self._words(f"and {plural(more, 'more row')}", "body")
             elif isinstance(block, Group) and block.folded is not True:
-                yield self._words(block.title[:1].upper() + block.title[1:], "heading")
+                yield self._words(heading(block.title), "heading")
                 yield from self._blocks(block.blocks)
             else:
                 assert isinstance(block, (Chart, Group)), f"{block!r} is no block"
 
+    def _kept(self, block: Table) -> tuple[Row, ...]:
+        """The rows that have room; empty ones, which are to be written in, are all kept."""
+        blank = not any(entry.words or entry.verdict for each in block.rows for entry in each.entries)
+        return block.rows if blank else block.rows[: self._rows]
+
+    def _cut(self, text: str, times: int = 1) -> str:
+        """What has room of a text, to its last whole word or name."""
+        most = times * self._letters
+        kept = re.sub(r"[^\s,]*$", "", text[:most], count=1).rstrip() or text[:most]
+        return text if len(text) <= most else f"{kept} …"
+
     def _table(self, block: Table) -> Flowable:
         from reportlab.lib import colors
+        from reportlab.platypus import Spacer
         from reportlab.platypus import Table as Grid
 
-        shown = block.rows[: self._rows]
-        head = (
-            [[self._words(name[:1].upper() + name[1:], "head") for name in block.columns]] if any(block.columns) else []
-        )
+        shown = self._kept(block)
+        count = max([len(block.columns), *(len(each.entries) for each in shown)], default=0)
+        head = [[self._words(heading(name), "head") for name in block.columns]] if any(block.columns) else []
+        if not count or not (head or shown):
+            return Spacer(0, 0)
         cells = [
             [self._entry(entry, place in block.numbers) for place, entry in enumerate(each.entries)] for each in shown
         ]
@@ -174,10 +193,11 @@ class _Page:
         ]  # fmt: skip
         heights = [None] * len(head) + [34.0 if blank else None for blank in empty]  # an empty row is to be written in
         return Grid(
-            [*head, *cells],
-            self._widths(block, shown),
+            [[*line, *[""] * (count - len(line))] for line in [*head, *cells]],
+            self._widths(block, shown, count),
             heights,
             repeatRows=len(head),
+            splitInRow=1,
             style=style,
             hAlign="LEFT",
             spaceAfter=4,
@@ -186,18 +206,16 @@ class _Page:
     def _entry(self, entry: Entry, number: bool) -> Flowable:
         from reportlab.platypus import Paragraph
 
-        text = entry.words if len(entry.words) <= self._letters else f"{entry.words[: self._letters]} …"
-        words = _marked(text)
+        words = _marked(self._cut(entry.words, 1 if " " in entry.words else _NAMES))
         if entry.verdict:
             colour = _COLOURS.get(entry.verdict, _GREY)
             words = f'<font name="VeraBd" color="{colour}">{escape(entry.verdict)}</font> {words}'
         return Paragraph(words, self._styles["number" if number else "cell"])
 
-    def _widths(self, block: Table, shown: Sequence[Row]) -> list[float]:
+    def _widths(self, block: Table, shown: Sequence[Row], count: int) -> list[float]:
         """By the longest words of each column; long sentences share what is left."""
         from reportlab.pdfbase.pdfmetrics import stringWidth
 
-        count = max([len(block.columns), *(len(each.entries) for each in block.rows)], default=1)
         wanted = [12.0] * count
         texts = [[Entry(name) for name in block.columns], *(each.entries for each in shown)]
         for entries in texts:
@@ -211,7 +229,3 @@ class _Page:
         widths = [some + (each - some) * share for each, some in zip(wanted, least)]
         blank = not any(entry.words or entry.verdict for each in shown for entry in each.entries)
         return [self._width / count] * count if blank else widths
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!', '`')) else '.'}"
