@@ -12,6 +12,8 @@ from .decision import ACCEPTED, AGAIN, REFUSED, DeliveredFigure, DeliveredNode, 
 
 #: Of a refused node so many pieces of evidence are told.
 _EVIDENCE = 3
+#: A table of more lines is not read to its end, and may be cut in a record.
+_LINES = 12
 _AGAINST = {
     "order": "the order", "references": "the site's references", "itself": "each other", "outside": "what is known of their GPUs and links",
 }  # fmt: skip
@@ -51,8 +53,8 @@ def shown(delivery: Delivery, next_step: str, when: str, explained: Mapping[str,
             ("decided", f"{minute_text(utc_time(when))} UTC"),
         )),
         *_group("the delivery as a whole", [_finding(each) for each in whole]),
-        *_group("refused", _held({node.name: node.evidence for node in by_decision[REFUSED]}, explained or {}), ("nodes", "why")),
-        *_group("to be measured again", _held({node.name: node.missing for node in by_decision[AGAIN]}), ("nodes", "what is missing")),
+        *_decided("refused", "why", {node.name: node.evidence for node in by_decision[REFUSED]}, explained),
+        *_decided("to be measured again", "what is missing", {node.name: node.missing for node in by_decision[AGAIN]}),
         *_group("accepted though DEGRADED, by name", _held({node.name: node.waived for node in waived}), ("nodes", "what")),
         *_accepted(by_decision[ACCEPTED]),
         *_group("ordered and found", _found(delivery), ("", "ordered", "found")),
@@ -94,6 +96,15 @@ def _group(
 
 def _finding(finding: Finding) -> Row:
     return row(Entry(verdict=finding.verdict), finding.subject, finding.reason)
+
+
+def _decided(
+    title: str, column: str, findings: Mapping[str, Sequence[Finding]], explained: Mapping[str, str] | None = None
+) -> list[Block]:
+    """The nodes of a decision with what it rests on; where there are many lines all their names first, which no record may lack."""
+    rows = _held(findings, explained)
+    names = [Text((_folded(findings),), plain=True)] if len(rows) > _LINES else []
+    return [Group(title, (*names, table(("nodes", column), rows)))] if rows else []
 
 
 def _held(findings: Mapping[str, Sequence[Finding]], explained: Mapping[str, str] | None = None) -> list[Row]:

@@ -49,6 +49,15 @@ def test_names_of_a_thousand_nodes_are_not_cut() -> None:
     blocks = (Text((names,), plain=True), table(("nodes", "why"), [(names, "bios is 1.2, ordered 1.4")]))
     pages, text = read(shown_pdf(Shown("Delivery", ("0 accepted",), blocks)))
     assert pages <= 6 and text.replace(" ", "").count(names) == 2
+    assert text.count(" 0998") == 2  # lines end behind a name, never in one
+
+
+def test_headings_of_columns_are_not_broken() -> None:
+    names = ("check", "figure", ">nodes", ">lowest", "on", ">median", ">highest", "expected")
+    rows = [
+        ("host_device", "sole.both.total", "39", "1.2", "gpu038", "101.4", "101.6 GB/s", "at least 94.3 GB/s; " * 9)
+    ]
+    assert "Nodes Lowest On Median Highest" in read(shown_pdf(Shown("T", ("a",), (table(names, rows),))))[1]
 
 
 def test_tables_without_rows_or_with_uneven_ones_are_set() -> None:

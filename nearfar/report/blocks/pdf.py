@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MOST_PAGES, _ROWS, _LETTERS, _LEAST_LETTERS = 6, 40, 700, 40
 #: Names of nodes and whole paragraphs may have so many times the letters: which node is refused is the last to be cut.
 _NAMES = 10
+#: A row with more letters in a place may be broken between two pages.
+_LONG = 2000
 _NAME = "ReportLab"
 #: What its typeface lacks, in letters that it has.
 _LETTERS_FOR = {
@@ -36,8 +38,14 @@ _LETTERS_FOR = {
     "◇": "",
     "●": "*",
     "⁹": "^9",
+    "Σ": "sum",
+    "■": "*",
+    "◆": "*",
+    "▲": "*",
     "μ": "µ",
 }
+#: A long list of nodes, which may be broken behind each.
+_NODES = re.compile(r"\[[\d,-]{20,}")
 _COLOURS = {"FAIL": "#a4231b", "DEGRADED": "#8a5a00", "INDETERMINATE": "#5b3f86", "PASS": "#10633e"}
 _GREY = "#5c6670"
 
@@ -96,7 +104,8 @@ def _plain(text: str) -> str:
     face: Any = pdfmetrics.getFont("Vera")
     known = face.face.charToGlyph
     letters = "".join(_LETTERS_FOR.get(letter, letter) for letter in text)
-    return "".join(letter if ord(letter) in known else " " if letter.isspace() else "?" for letter in letters).strip()
+    known_ones = "".join(letter if ord(letter) in known else " " if letter.isspace() else "?" for letter in letters)
+    return _NODES.sub(lambda names: names[0].replace(",", ", "), known_ones).strip()
 
 
 def _marked(text: str) -> str:
@@ -118,9 +127,7 @@ class _Page:
             "body": body,
             "title": ParagraphStyle("title", body, fontName="VeraBd", fontSize=17, leading=22, spaceAfter=6),
             "answer": ParagraphStyle("answer", body, fontName="VeraBd", fontSize=10.5, leading=14, spaceAfter=4),
-            "heading": ParagraphStyle(
-                "heading", body, fontName="VeraBd", fontSize=11, leading=14, spaceBefore=10, keepWithNext=1
-            ),
+            "heading": ParagraphStyle("heading", body, fontName="VeraBd", fontSize=11, leading=14, spaceBefore=10),
             "head": ParagraphStyle(
                 "head", body, fontName="VeraBd", fontSize=7.5, leading=9.5, textColor=HexColor(_GREY), spaceAfter=0
             ),
@@ -143,6 +150,8 @@ class _Page:
         return Paragraph(_marked(text), self._styles[style])
 
     def _blocks(self, blocks: Iterable[Block]) -> Iterator[Flowable]:
+        from reportlab.platypus import CondPageBreak
+
         for block in blocks:
             if isinstance(block, Text):
                 for sentence in block.sentences:
@@ -156,10 +165,14 @@ class _Page:
                 if more := len(block.rows) - len(self._kept(block)):
                     yield self._words(f"and {plural(more, 'more row')}", "body")
             elif isinstance(block, Group) and block.folded is not True:
+                yield CondPageBreak(120)  # with some rows below it, and with the lines for signatures
                 yield self._words(heading(block.title), "heading")
                 yield from self._blocks(block.blocks)
             else:
                 assert isinstance(block, (Chart, Group)), f"{block!r} is no block"
+
+    def _said(self, entry: Entry) -> str:
+        return self._cut(entry.words, 1 if " " in entry.words else _NAMES)
 
     def _kept(self, block: Table) -> tuple[Row, ...]:
         """The rows that have room; empty ones, which are to be written in, are all kept."""
@@ -197,7 +210,7 @@ class _Page:
             self._widths(block, shown, count),
             heights,
             repeatRows=len(head),
-            splitInRow=1,
+            splitInRow=int(any(len(entry.words) > _LONG for each in shown for entry in each.entries)),
             style=style,
             hAlign="LEFT",
             spaceAfter=4,
@@ -206,26 +219,29 @@ class _Page:
     def _entry(self, entry: Entry, number: bool) -> Flowable:
         from reportlab.platypus import Paragraph
 
-        words = _marked(self._cut(entry.words, 1 if " " in entry.words else _NAMES))
+        words = _marked(self._said(entry))
         if entry.verdict:
             colour = _COLOURS.get(entry.verdict, _GREY)
             words = f'<font name="VeraBd" color="{colour}">{escape(entry.verdict)}</font> {words}'
         return Paragraph(words, self._styles["number" if number else "cell"])
 
     def _widths(self, block: Table, shown: Sequence[Row], count: int) -> list[float]:
-        """By the longest words of each column; long sentences share what is left."""
+        """No word is broken that has room; what is left goes to the columns that have most to say, to none more than its longest text."""
         from reportlab.pdfbase.pdfmetrics import stringWidth
 
-        wanted = [12.0] * count
-        texts = [[Entry(name) for name in block.columns], *(each.entries for each in shown)]
-        for entries in texts:
+        if not any(entry.words or entry.verdict for each in shown for entry in each.entries):
+            return [self._width / count] * count
+        least, most, whole = [12.0] * count, [12.0] * count, [1.0] * count
+        for entries in [[Entry(heading(name)) for name in block.columns], *(each.entries for each in shown)]:
             for place, entry in enumerate(entries):
-                words = _plain(" ".join(filter(None, [entry.verdict, entry.words])).replace("`", ""))
-                wanted[place] = max(wanted[place], stringWidth(words, "VeraBd", 7.5) + 10)
-        least = [min(each, self._width / (count + 1)) for each in wanted]
-        room = self._width - sum(least)
-        more = sum(each - some for each, some in zip(wanted, least))
-        share = min(1.0, room / more) if more > 0 else 0.0
-        widths = [some + (each - some) * share for each, some in zip(wanted, least)]
-        blank = not any(entry.words or entry.verdict for each in shown for entry in each.entries)
-        return [self._width / count] * count if blank else widths
+                text = _plain(" ".join(filter(None, [entry.verdict, self._said(entry)])).replace("`", ""))
+                word = max((stringWidth(word, "VeraBd", 7.5) for word in text.split()), default=0.0) + 10
+                size = stringWidth(text, "VeraBd", 7.5) + 10
+                least[place] = max(least[place], min(word, self._width / (count + 1)))
+                most[place], whole[place] = max(most[place], size), whole[place] + size
+        for _ in range(count):
+            places = [place for place in range(count) if least[place] < most[place]]
+            room, all_of_them = self._width - sum(least), sum(whole[place] for place in places)
+            for place in places:
+                least[place] = min(most[place], least[place] + room * whole[place] / all_of_them)
+        return least
