@@ -17,7 +17,6 @@ from nearfar.base import (
     EXIT_GOOD,
     NearfarError,
     minute_text,
-    node_set,
     places,
     plural,
     say,
@@ -155,7 +154,7 @@ def _measure(order: Order, decided: Delivery, partition: str | None, again: str 
         here = short_host_name(socket.gethostname()).lower()
         if order.nodes is not None and here not in order.nodes:
             raise NearfarError(
-                f"{here} is none of the ordered nodes: run it on one of {_folded(order.nodes)}, or name Slurm's --partition"
+                f"{here} is none of the ordered nodes: run it on one of {delivery.folded(order.nodes)}, or name Slurm's --partition"
             )
         _run("validate", *system, "--acceptance")
         return
@@ -163,7 +162,7 @@ def _measure(order: Order, decided: Delivery, partition: str | None, again: str 
     if decided.nodes and not left and not again:
         say("nothing is left to measure; --nodes LIST measures nodes again")
         return
-    chosen = ["--nodes", again or _folded(nodes)] if again or nodes else []
+    chosen = ["--nodes", again or delivery.folded(nodes)] if again or nodes else []
     _run("slurm", "sweep", "--partition", partition, *chosen, "--level", "accept")
 
 
@@ -175,10 +174,6 @@ def _run(*words: str) -> None:
         raise SystemExit(code)
 
 
-def _folded(names: Sequence[str]) -> str:
-    return str(node_set(",".join(names)))
-
-
 def _next_step(decided: Delivery, args: argparse.Namespace) -> str:
     """What to do now, as a command with the runs and the names that this decision had."""
     name, left = shlex.quote(decided.order.name), _left(decided)
@@ -187,14 +182,14 @@ def _next_step(decided: Delivery, args: argparse.Namespace) -> str:
         f" {option} {shlex.join(map(str, values))}" for option, values in given.items() if values
     )
     if left or not decided.nodes:
-        some = f"{plural(len(left), 'node')}: {_folded(left)}" if left else "nothing is measured yet"
+        some = f"{plural(len(left), 'node')}: {delivery.folded(left)}" if left else "nothing is measured yet"
         return f"`{command} --measure` on each node, or once with `--partition P` under Slurm ({some} left)"
     refused = [node.name for node in decided.nodes if node.decision == REFUSED]
     if refused:
         record = f"`{command} --record {name}.zip --anonymous`"
-        return f"{record} for the vendor of {_folded(refused)}; after the repair `--measure` with `--nodes`"
+        return f"{record} for the vendor of {delivery.folded(refused)}; after the repair `--measure` with `--nodes`"
     system = decided.order.system
-    accepted = _folded([node.name for node in decided.nodes if node.decision == ACCEPTED])
+    accepted = delivery.folded([node.name for node in decided.nodes if node.decision == ACCEPTED])
     tune = f", then `nearfar tune --system {system} --nodes '{accepted}'` for the site's references" if system else ""
     return f"`{command} --record {name}.zip`{tune}"
 

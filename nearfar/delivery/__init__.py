@@ -11,7 +11,7 @@ from nearfar.report.blocks import Shown, shown_pdf
 from . import messages
 from .archive import explained, record
 from .assessment import assess
-from .blocks import shown
+from .blocks import folded, shown
 from .decision import (
     ACCEPTED,
     AGAIN,

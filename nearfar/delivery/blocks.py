@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from nearfar.base import MESSAGES, NOT_JUDGED, Finding, minute_text, node_set, plural, utc_time
+from nearfar.base import MESSAGES, NOT_JUDGED, Finding, NodeListError, minute_text, node_set, plural, utc_time
 from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table
 from nearfar.verdict.references import figure, with_unit
 
@@ -103,7 +103,7 @@ def _decided(
 ) -> list[Block]:
     """The nodes of a decision with what it rests on; where there are many lines all their names first, which no record may lack."""
     rows = _held(findings, explained)
-    names = [Text((_folded(findings),), plain=True)] if len(rows) > _LINES else []
+    names = [Text((folded(findings),), plain=True)] if len(rows) > _LINES else []
     return [Group(title, (*names, table(("nodes", column), rows)))] if rows else []
 
 
@@ -115,7 +115,7 @@ def _held(findings: Mapping[str, Sequence[Finding]], explained: Mapping[str, str
         told += [_said(finding, node) for finding in own[:_EVIDENCE]]
         more = [f"and {len(own) - _EVIDENCE} more"] if len(own) > _EVIDENCE else []
         alike.setdefault("; ".join([*told, *more]), []).append(node)
-    return [row(_folded(nodes), words) for words, nodes in alike.items()]
+    return [row(folded(nodes), words) for words, nodes in alike.items()]
 
 
 def _said(finding: Finding, node: str) -> str:
@@ -126,14 +126,17 @@ def _said(finding: Finding, node: str) -> str:
 
 
 def _accepted(nodes: Sequence[DeliveredNode]) -> list[Block]:
-    names = _folded(node.name for node in nodes)
+    names = folded(node.name for node in nodes)
     return [Group("accepted", (Text((names,), plain=True),))] if nodes else []
 
 
-def _folded(names: Iterable[str]) -> str:
-    """``gpu[001-038]``."""
+def folded(names: Iterable[str]) -> str:
+    """``gpu[001-038]``; as they are where one of them (of a broken document) cannot be part of such a list."""
     listed = list(names)
-    return str(node_set(",".join(listed))) if listed else ""
+    try:
+        return str(node_set(",".join(listed))) if listed else ""
+    except NodeListError:
+        return ", ".join(listed)
 
 
 def _found(delivery: Delivery) -> list[list[str]]:
@@ -154,7 +157,7 @@ def _found(delivery: Delivery) -> list[list[str]]:
         if set(groups) - {"–"}:
             ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
             told = [f"{value} ({plural(len(nodes), 'node')})" for value, nodes in ranked[:1]]
-            told += [f"{value} ({plural(len(nodes), 'node')}: {_folded(nodes)})" for value, nodes in ranked[1:]]
+            told += [f"{value} ({plural(len(nodes), 'node')}: {folded(nodes)})" for value, nodes in ranked[1:]]
             rows.append([name.replace("_", " "), _written(name, ordered), ", ".join(told)])
     return rows
 

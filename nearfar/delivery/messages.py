@@ -14,7 +14,7 @@ _notes = partial(Message, verdict=NOT_JUDGED)
 # Of the delivery.
 SLOW = _refuses("delivery.slow", sentence="{subject}: {nodes} of {of} nodes are slow, {median} (median): {expected}")
 NOT_ALIKE = _again("delivery.not_alike", sentence="{subject}: the nodes cannot be compared with each other: {cause}")
-COUNT = _again("delivery.count", sentence="{found:#node} were measured, {expected} were ordered")
+COUNT = _again("delivery.count", sentence="measured: {found:#node}, ordered: {expected}")
 NOT_SEEN = _again("delivery.not_seen", sentence="ordered and never measured: {nodes}", next="measure them, or have them delivered")
 STRANGERS = _notes("delivery.strangers", sentence="measured and never ordered: {nodes}", next="correct the order, or leave their runs out")
 BOARDS_CHANGED = _notes(

@@ -260,7 +260,7 @@ def test_two_halves_of_nodes_do_not_accept_each_other(tmp_path: Path) -> None:
     said = {finding.code: finding.reason for finding in found.findings}
     assert "they differ more than healthy nodes do, from 38.8" in said["delivery.not_alike"] and said[
         "delivery.count"
-    ].startswith("6 nodes were measured, 8 were ordered")
+    ].startswith("measured: 6 nodes, ordered: 8")
     assert {node.decision for node in found.nodes} == {AGAIN}
 
 

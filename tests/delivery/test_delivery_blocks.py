@@ -26,5 +26,9 @@ def test_names_of_all_refused_nodes_stand_above_a_long_table() -> None:
     assert isinstance(table, Table) and len(table.rows) == 14
 
 
+def test_a_name_that_fits_in_no_list_stands_as_it_is() -> None:
+    assert delivery.folded(["n1", "n2"]) == "n[1-2]" and delivery.folded(["bad[name", "n1"]) == "bad[name, n1"
+
+
 def test_a_short_table_names_its_nodes_itself() -> None:
     assert [type(block) for block in refused(3).blocks] == [Table]
