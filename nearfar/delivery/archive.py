@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,22 +23,26 @@ _TIME = (2000, 1, 1, 0, 0, 0)
 
 def record(delivery: Delivery, shown: Shown, pdf: bytes, with_runs: bool) -> bytes:
     """A ZIP of ``record.pdf``, ``record.html``, ``delivery.json``, the order, and ``with_runs`` the runs of every node; ``SHA256SUMS``
-    has the sum of each."""
-    entries = {
-        "record.pdf": pdf,
-        "record.html": shown_page(shown).encode("utf-8", "replace"),
-        "delivery.json": document.text(delivery).encode("utf-8", "replace"),
-    }
-    if with_runs:
-        if delivery.order.file is not None:
-            entries[f"order/{delivery.order.file.name}"] = delivery.order.file.read_bytes()
-        entries |= dict(_runs(delivery))
-    sums = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(entries.items()))
+    has the sum of each. No more than one of its files is held beside it: a large delivery has gigabytes."""
+    sums: dict[str, str] = {}
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in [("SHA256SUMS", sums.encode()), *sorted(entries.items())]:
+        for name, content in _entries(delivery, shown, pdf, with_runs):
             archive.writestr(zipfile.ZipInfo(name, _TIME), content, zipfile.ZIP_DEFLATED)
+            sums[name] = hashlib.sha256(content).hexdigest()
+        lines = "".join(f"{own}  {name}\n" for name, own in sorted(sums.items()))
+        archive.writestr(zipfile.ZipInfo("SHA256SUMS", _TIME), lines, zipfile.ZIP_DEFLATED)
     return made.getvalue()
+
+
+def _entries(delivery: Delivery, shown: Shown, pdf: bytes, with_runs: bool) -> Iterator[tuple[str, bytes]]:
+    yield "record.pdf", pdf
+    yield "record.html", shown_page(shown).encode("utf-8", "replace")
+    yield "delivery.json", document.text(delivery).encode("utf-8", "replace")
+    if with_runs:
+        if delivery.order.file is not None:
+            yield f"order/{delivery.order.file.name}", delivery.order.file.read_bytes()
+        yield from _runs(delivery)
 
 
 def explained(delivery: Delivery) -> dict[str, str]:
@@ -52,9 +57,14 @@ def explained(delivery: Delivery) -> dict[str, str]:
 
 
 def _runs(delivery: Delivery) -> Iterator[tuple[str, bytes]]:
-    kept: set[Path] = set()  # a run of several nodes stands under the first of them
+    """What the runs left, by node and time: directories of two sweeps have the same names. A run of several nodes is the first one's."""
+    kept: dict[Path, str] = {}
     for node in delivery.nodes:
-        for folder in (Path(run.run) for run in node.runs):
-            for path in (path for pattern in _KEPT for path in sorted(folder.glob(pattern)) if folder not in kept):
-                yield f"runs/{node.name}/{folder.name}/{path.relative_to(folder)}", path.read_bytes()
-            kept.add(folder)
+        for run in node.runs:
+            folder, name = Path(run.run), f"runs/{node.name}/{re.sub('[^0-9TZ]', '', run.time)}"
+            if folder in kept:
+                continue
+            kept[folder] = name
+            alike = sum(other == name for other in kept.values())
+            for path in (path for pattern in _KEPT for path in sorted(folder.glob(pattern))):
+                yield f"{name}{f'-{alike}' if alike > 1 else ''}/{path.relative_to(folder)}", path.read_bytes()

@@ -142,6 +142,17 @@ def test_the_record_holds_what_the_decision_rests_on(ask: Ask, runs: Path, tmp_p
     assert sum(name.endswith("cn2/host_device_check/verdict.json") for name in held) == 1
 
 
+def test_runs_of_two_nights_are_both_in_the_record(ask: Ask, tmp_path: Path) -> None:
+    for day in ("20", "21"):
+        # As sweeps leave them: each attempt at a node is called by its number.
+        attempts = tmp_path / "nights" / day / "cn1"
+        attempts.mkdir(parents=True)
+        nightly.run(tmp_path / "made", {"cn1": 1.0}, day=f"2026-11-{day}").rename(attempts / "1")
+    ask("rack", "--runs", str(tmp_path / "nights"), "--record", str(tmp_path / "rack.zip"))
+    nights = {name.split("/")[2] for name in archive(tmp_path / "rack.zip") if name.startswith("runs/cn1/")}
+    assert nights == {"20261120T020000Z", "20261121T020000Z"}
+
+
 def test_the_pdf_has_the_boards_of_many_refused_nodes_and_its_time(ask: Ask, runs: Path, tmp_path: Path) -> None:
     pypdf = pytest.importorskip("pypdf")
     pytest.importorskip("reportlab")
