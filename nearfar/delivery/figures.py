@@ -142,10 +142,13 @@ def compared(pool: Pool, known: Outside, figures: int) -> DeliveredFigure:
 
 def _limit(pool: Pool, median: float, figures: int) -> TunedLimit | str:
     """The limit that tuning gives the nodes, or why they say nothing of each other. What is certainly broken is no healthy figure, and
-    takes no part in it."""
+    takes no part in it. Where few nodes were measured again, as after a repair, what the repair changed is no spread of all nodes: the
+    newest run of each counts."""
     sign, most = 1 if pool.less_is_better else -1, thresholds.CERTAINLY_BROKEN.get(pool.kind, math.inf)
     kept = ((f, tuple(v for v in f.values if sign * (v / median - 1) <= most)) for f in pool.figures)
     whole = replace(pool, figures=tuple(replace(figure, values=values) for figure, values in kept if values))
+    if 2 * len({figure.node for figure in whole.figures if len(figure.values) > 1}) < len(whole.nodes):
+        whole = replace(whole, figures=tuple(replace(figure, values=figure.values[-1:]) for figure in whole.figures))
     if len(whole.nodes) < thresholds.FEWEST_NODES:
         return f"{plural(len(whole.nodes), 'node')}, fewer than {thresholds.FEWEST_NODES}"
     limit = limits.limit(whole, budget.chances(figures))

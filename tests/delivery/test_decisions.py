@@ -264,6 +264,16 @@ def test_two_halves_of_nodes_do_not_accept_each_other(tmp_path: Path) -> None:
     assert {node.decision for node in found.nodes} == {AGAIN}
 
 
+def test_a_repaired_node_measured_again_leaves_the_others_accepted(tmp_path: Path) -> None:
+    made = Measured(tmp_path)
+    made.run(*HEALTHY[1:])
+    made.run("n1", factor=0.8)
+    for day, decision in ((21, AGAIN), (22, ACCEPTED)):
+        made.run("n1", day=day)
+        found = made.assess(order(HEALTHY, promised=(H2D,)))
+        assert {node.name: node.decision for node in found.nodes} == {**dict.fromkeys(HEALTHY, ACCEPTED), "n1": decision}
+
+
 def test_what_is_expected_of_times_and_published_figures() -> None:
     """Published rows of the node type bound DEGRADED; a promised time is an upper bound."""
     promised = Promise("latency_check", "near_latency_copy.h2d", 8.0, "us", "13")
