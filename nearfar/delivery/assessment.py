@@ -115,7 +115,7 @@ def _measured(
     rows = {(v.check, row) for v in node.verdicts for metric in v.metrics for row in metric.rows}
     if absent := [p.row for p in order.promised if p.check in checks and (p.check, p.row) not in rows]:
         found.append(messages.PROMISE_UNMEASURED.finding(node.name, figures=absent))
-    return found
+    return measured.together(node.name, found)
 
 
 def _decided(name: str, node: MeasuredNode | None, held: Sequence[Finding], accept_degraded: bool) -> DeliveredNode:

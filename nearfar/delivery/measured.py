@@ -9,6 +9,7 @@ from functools import cached_property
 
 from nearfar.base import NOT_JUDGED, ORDER, Finding, worst
 from nearfar.history import short_name
+from nearfar.site import NOT_COMPARED
 from nearfar.topology import Node
 from nearfar.verdict import UNJUDGED, UNREFERENCED, CheckRecord, JudgedMetric, NodeRun, RunDirectory, Verdict
 
@@ -128,8 +129,8 @@ def of_check(name: str, runs: Sequence[Verdict | None], unjudged: Collection[tup
 
 def _of_verdict(verdict: Verdict, unjudged: Collection[tuple[str, str]]) -> Iterator[Finding]:
     for finding in verdict.findings:
-        # That nothing was judged is said below, of what was compared with nothing else either.
-        if finding.verdict in ORDER[:3] and finding.subject != UNJUDGED:
+        # That nothing was judged is said below, of what was compared with nothing else either; the node is compared with the order.
+        if finding.verdict in ORDER[:3] and finding.subject != UNJUDGED and finding.code != NOT_COMPARED.code:
             yield finding
     open_figures = 0
     for metric in verdict.metrics:
@@ -138,7 +139,21 @@ def _of_verdict(verdict: Verdict, unjudged: Collection[tuple[str, str]]) -> Iter
         elif metric.verdict in ORDER[:3]:
             yield metric.finding
     if open_figures:
-        yield messages.UNJUDGED.finding(verdict.check, figures=open_figures)
+        yield messages.UNJUDGED.finding(verdict.check, figures=open_figures, checks=[verdict.check])
+
+
+def together(name: str, findings: Iterable[Finding]) -> list[Finding]:
+    """Findings of a node, those of figures that nothing was compared with as one."""
+    found, open_figures = [], dict[str, int]()
+    for finding in findings:
+        if finding.code == messages.UNJUDGED.code:
+            open_figures[finding.subject] = finding.fields["figures"]
+        else:
+            found.append(finding)
+    if open_figures:
+        count, checks = sum(open_figures.values()), list(open_figures)
+        found.append(messages.UNJUDGED.finding(name, figures=count, checks=checks))
+    return found
 
 
 def _without_reference(metric: JudgedMetric) -> bool:

@@ -24,6 +24,7 @@ from .drain_policy import HEALTH, MPI_PAIRS, FlapRule, Policy
 from .environments import SYSTEM, Environment
 from .expectations import filled
 from .first_site_files import write_first_site_files
+from .messages import NOT_COMPARED
 from .on_event import program_problem
 from .orders import Order, Promise
 from .systems import Partition, System, shared_hosts

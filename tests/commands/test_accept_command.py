@@ -101,6 +101,16 @@ def test_nothing_measured_accepts_nobody(ask: Ask) -> None:
     assert code == 3 and "0 of 6 nodes accepted, 6 to be measured again" in out and "cn[1-6]" in out
 
 
+def test_one_node_alone_is_told_what_it_lacks_and_not_to_measure_again(ask: Ask, tmp_path: Path) -> None:
+    order = tmp_path / "site/orders/one.yaml"
+    order.write_text(ORDER.replace("order: rack", "order: one").replace("count: 6", "count: 1").replace("cn[1-6]", "cn1"))
+    nightly.run(tmp_path / "alone", {"cn1": 1.0}, checks=("host_device_check", "saturation_check"))
+    code, out, _ = ask("one", "--runs", str(tmp_path / "alone"))
+    said = " ".join(out.split())
+    assert code == 3 and "figures with nothing to compare with (host_device_check, saturation_check)" in said
+    assert "topology" not in said and f"next: promise more figures in {order}, tune references, or measure more nodes" in said
+
+
 def test_a_delivery_that_is_slow_as_a_whole_is_refused_first(ask: Ask, tmp_path: Path) -> None:
     nightly.run(tmp_path / "slow", dict.fromkeys([*HEALTHY, "cn5", "cn6"], 0.7))
     code, out, _ = ask("rack", "--runs", str(tmp_path / "slow"))

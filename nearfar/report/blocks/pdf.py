@@ -172,7 +172,8 @@ class _Page:
                 assert isinstance(block, (Chart, Group)), f"{block!r} is no block"
 
     def _said(self, entry: Entry) -> str:
-        return self._cut(entry.words, 1 if " " in entry.words else _NAMES)
+        one_name = len(entry.words.split()) < 2
+        return self._cut(entry.words, _NAMES if one_name else 1)
 
     def _kept(self, block: Table) -> tuple[Row, ...]:
         """The rows that have room; empty ones, which are to be written in, are all kept."""
