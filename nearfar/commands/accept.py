@@ -26,7 +26,7 @@ from nearfar.base import (
     utc_time,
     write_atomically,
 )
-from nearfar.delivery import ACCEPTED, AGAIN, REFUSED, Delivery
+from nearfar.delivery import ACCEPTED, AGAIN, REFUSED, Delivery, messages
 from nearfar.report.blocks import shown_lines
 from nearfar.site import Order, lint
 from nearfar.verdict import RunDirectory, run_directory
@@ -143,7 +143,12 @@ def _is_of(order: Order, found: RunDirectory) -> bool:
 
 
 def _left(decided: Delivery) -> list[str]:
-    return [node.name for node in decided.nodes if node.decision == AGAIN]
+    """The nodes of which a measurement is missing, not only something to compare it with."""
+    return [
+        node.name
+        for node in decided.nodes
+        if node.decision == AGAIN and any(each.code != messages.UNJUDGED.code for each in node.missing)
+    ]
 
 
 def _measure(order: Order, decided: Delivery, partition: str | None, again: str | None) -> None:
@@ -184,6 +189,9 @@ def _next_step(decided: Delivery, args: argparse.Namespace) -> str:
     if left or not decided.nodes:
         some = f"{plural(len(left), 'node')}: {delivery.folded(left)}" if left else "nothing is measured yet"
         return f"`{command} --measure` on each node, or once with `--partition P` under Slurm ({some} left)"
+    unjudged = [node.name for node in decided.nodes if node.decision == AGAIN]
+    if unjudged:
+        return f"{messages.UNJUDGED.next}, then `{command}`: no measurement is missing of {delivery.folded(unjudged)}"
     refused = [node.name for node in decided.nodes if node.decision == REFUSED]
     if refused:
         record = f"`{command} --record {name}.zip --anonymous`"

@@ -90,6 +90,18 @@ def test_next_command_reads_the_same_runs(ask: Ask, runs: Path) -> None:
     )
 
 
+def test_next_step_measures_nothing_where_a_comparison_is_missing(ask: Ask, tmp_path: Path) -> None:
+    text = ORDER.replace("rack", "one").replace("count: 6", "count: 1").replace("cn[1-6].site.example", "cn1")
+    (tmp_path / "site" / "orders" / "one.yaml").write_text(text)
+    nightly.run(tmp_path / "one", {"cn1": 1.0})
+    code, out, _ = ask("one", "--runs", str(tmp_path / "one"))
+    assert code == 3 and out.splitlines()[-1].startswith(
+        "next: measure three nodes or more beside each other, tune references"
+    )
+    code, _, err = ask("one", "--runs", str(tmp_path / "one"), "--measure", "--partition", "gpu")
+    assert code == 3 and "nothing is left to measure" in err
+
+
 def test_a_copied_run_is_not_a_second_measurement(ask: Ask, runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs, tmp_path / "copy")
     _, out, _ = ask("rack", "--runs", str(runs), str(tmp_path / "copy"))
@@ -103,12 +115,14 @@ def test_nothing_measured_accepts_nobody(ask: Ask) -> None:
 
 def test_one_node_alone_is_told_what_it_lacks_and_not_to_measure_again(ask: Ask, tmp_path: Path) -> None:
     order = tmp_path / "site/orders/one.yaml"
-    order.write_text(ORDER.replace("order: rack", "order: one").replace("count: 6", "count: 1").replace("cn[1-6]", "cn1"))
+    order.write_text(
+        ORDER.replace("order: rack", "order: one").replace("count: 6", "count: 1").replace("cn[1-6]", "cn1")
+    )
     nightly.run(tmp_path / "alone", {"cn1": 1.0}, checks=("host_device_check", "saturation_check"))
     code, out, _ = ask("one", "--runs", str(tmp_path / "alone"))
     said = " ".join(out.split())
     assert code == 3 and "figures with nothing to compare with (host_device_check, saturation_check)" in said
-    assert "topology" not in said and f"next: promise more figures in {order}, tune references, or measure more nodes" in said
+    assert "topology not compared" not in said and "no measurement is missing of cn1" in said
 
 
 def test_a_delivery_that_is_slow_as_a_whole_is_refused_first(ask: Ask, tmp_path: Path) -> None:

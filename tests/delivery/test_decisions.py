@@ -271,7 +271,10 @@ def test_a_repaired_node_measured_again_leaves_the_others_accepted(tmp_path: Pat
     for day, decision in ((21, AGAIN), (22, ACCEPTED)):
         made.run("n1", day=day)
         found = made.assess(order(HEALTHY, promised=(H2D,)))
-        assert {node.name: node.decision for node in found.nodes} == {**dict.fromkeys(HEALTHY, ACCEPTED), "n1": decision}
+        assert {node.name: node.decision for node in found.nodes} == {
+            **dict.fromkeys(HEALTHY, ACCEPTED),
+            "n1": decision,
+        }
 
 
 def test_what_is_expected_of_times_and_published_figures() -> None:
