@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 from nearfar import cli, report
-from nearfar.base import EXIT_GOOD, NearfarError
+from nearfar.base import EXIT_GOOD, NearfarError, write_atomically
 from nearfar.report import batch
+from nearfar.report.blocks import shown_pdf
 from nearfar.run import run_file
+from nearfar.verdict import run_directory
 
 from .command_line import run_directories
 
@@ -18,6 +20,7 @@ _EPILOG = """examples:
   nearfar report reports/redwood/20261120T090000
   nearfar report 'reports/redwood/*'
   NEARFAR_SITE=/etc/nearfar nearfar report latest      # with the site's own templates/
+  nearfar report latest --dossier gpu038.pdf           # a PDF for a vendor's ticket: what failed, on which boards
   nearfar report --together gathered                   # hosts.json, nodes/HOST/: what the Ansible role validate gathers
 """
 
@@ -39,6 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-v", "--verbose", action="store_true", help="with --summary: all figures, not only those that did not pass"
     )
 
+    parser.add_argument(
+        "--dossier",
+        metavar="FILE.pdf",
+        type=Path,
+        help="write one run as a PDF for a vendor's ticket, in place of its page",
+    )
+
 
 def run(args: argparse.Namespace) -> int:
     """Build each page. Of one that cannot be built the file at fault is told, the others are built, and the exit code is that of the
@@ -49,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
         gathered = batch.gather(args.together.absolute())
         print(gathered.summary() if args.summary else gathered.page)
         return EXIT_GOOD
+    if args.dossier is not None:
+        return _dossier(args)
     code = EXIT_GOOD
     for word in args.runs:
         try:
@@ -63,6 +75,19 @@ def run(args: argparse.Namespace) -> int:
             except NearfarError as error:
                 code = _told(error, code)
     return code
+
+
+def _dossier(args: argparse.Namespace) -> int:
+    folders = [folder for word in args.runs for folder in run_directories(word)]
+    if len(folders) != 1:
+        raise NearfarError(f"--dossier: {len(folders)} runs are named; name one")
+    run_file.adopt(folders[0])
+    found = run_directory.read(folders[0])
+    if all(node.modelled for node in found.nodes):
+        raise NearfarError(f"--dossier: nothing was measured in {folders[0]}")
+    write_atomically(args.dossier, shown_pdf(report.dossier(found)), "name another file with --dossier")
+    print(args.dossier)
+    return EXIT_GOOD
 
 
 def _told(error: NearfarError, code: int) -> int:

@@ -2,7 +2,7 @@
 
 Everything here reads what a run left; nothing here judges again.
 
-Needs: base, measurement, question, verdict.
+Needs: base, topology, measurement, question, verdict.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from nearfar.verdict import run_directory as rundir
 
 from . import digest, junit, page, terminal
 from .acceptance import note as acceptance_note
+from .dossiers import dossier
 from .headline import check_line, title
 
 _REPORT = "report.json"

@@ -1,0 +1,97 @@
+"""A run as a vendor's ticket needs it: what failed, on which boards, against what, and what is not known."""
+
+from __future__ import annotations
+
+from nearfar.base import minute_text, utc_time
+from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table
+from nearfar.report.explanations import explain
+from nearfar.report.figures import coverage, figure_kinds, figures, plural
+from nearfar.topology import as_one, setting_values
+from nearfar.verdict import NodeRun, RunDirectory
+
+from .causes import ReasonGroup
+from .headline import lead, missing_words, not_asked, reasons, short_name, title
+
+#: Of a cause so many reasons that follow from it are told.
+_FOLLOWS = 3
+
+
+def dossier(run: RunDirectory) -> Shown:
+    """The dossier of a measured run. Nothing in it is judged again."""
+    explained = explain(run)
+    answers = {name: each.answer for name, each in explained.items() if each.answer is not None}
+    found = [group for group in reasons(run, answers) if not (group.cause.node and group.cause.node.modelled)]
+    nodes = [node for node in run.nodes if not node.modelled]
+    about = [
+        ("measured", f"{_when(run)}, by {plural(sum(len(node.checks) for node in nodes), 'check')}"),
+        ("node", ", ".join(dict.fromkeys(node.name for node in nodes))),
+        ("machine", ", ".join(dict.fromkeys(node.node.product or "not known" for node in nodes if node.node))),
+        ("verdict", run.shown),
+        ("explained by", "; ".join(answer.sentence for answer in answers.values())),
+    ]
+    blocks: list[Block] = [
+        Labels(tuple((name, words) for name, words in about if words)),
+        *_group("why", [each for group in found for each in _reason(group)]),
+        *_group("figures that did not pass", _figures(nodes), ("check", "figure", "measured", "reference", "of it")),
+        *_group("boards", _boards(nodes), ("node", "GPU", "PCI", "model", "serial", "UUID", "firmware")),
+        *_group("versions and settings", _settings(nodes)),
+        *_text(
+            "not judged, and not run",
+            [*filter(None, [coverage.line(run)]), *map(missing_words, run.missing_cases), *not_asked(run)],
+        ),
+    ]
+    made = "every figure, sample and document: the run's page and its `report.json`"
+    return Shown(
+        f"{run.shown}: {nodes[0].name if nodes else run.folder.name}",
+        (lead(run, found, answers),),
+        tuple(blocks),
+        made=made,
+    )
+
+
+def _when(run: RunDirectory) -> str:
+    started = run.raw.get("started")
+    return f"{minute_text(utc_time(str(started)))} UTC" if started else "at a time that is not known"
+
+
+def _group(name: str, rows: list[Row], columns: tuple[str, ...] = ()) -> list[Block]:
+    return [Group(name, (table(columns, rows),))] if rows else []
+
+
+def _text(name: str, sentences: list[str]) -> list[Block]:
+    return [Group(name, (Text(tuple(sentences)),))] if sentences else []
+
+
+def _reason(group: ReasonGroup) -> list[Row]:
+    """A cause, and the first of what follows from it."""
+    told = [group.cause, *group.follows[:_FOLLOWS]]
+    rows = [
+        row(Entry(verdict=each.shown), title(each.check.name) if each.check else "", each.finding.reason)
+        for each in told
+    ]
+    more = len(group.follows) - _FOLLOWS
+    return [*rows, row("", "", f"and {plural(more, 'more reason')} that follow from it")] if more > 0 else rows
+
+
+def _figures(nodes: list[NodeRun]) -> list[Row]:
+    kinds = [(check, kind) for node in nodes for check in node.checks for kind in figure_kinds(figures(check, ""))]
+    return [row(short_name(check.name), *kind.cells) for check, kind in kinds if not kind.passes]
+
+
+def _boards(nodes: list[NodeRun]) -> list[Row]:
+    return [
+        row(
+            node.name, str(gpu.index), gpu.pci or "–", gpu.name or "–", gpu.serial or "–", gpu.uuid or "–",
+            gpu.settings.get("vbios", "–"),
+        )
+        for node in nodes
+        for gpu in (node.node.gpus if node.node else ())
+    ]  # fmt: skip
+
+
+def _settings(nodes: list[NodeRun]) -> list[Row]:
+    rows = []
+    for node in (each.node for each in nodes if each.node is not None):
+        known = {**node.software, **{key: as_one(values) for key, values in setting_values(node).items()}}
+        rows += [row(key.replace("_", " "), value) for key, value in sorted(known.items())]
+    return list(dict.fromkeys(rows))
