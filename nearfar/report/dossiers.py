@@ -33,7 +33,7 @@ def dossier(run: RunDirectory) -> Shown:
         Labels(tuple((name, words) for name, words in about if words)),
         *_group("why", [each for group in found for each in _reason(group)]),
         *_group("figures that did not pass", _figures(nodes), ("check", "figure", "measured", "reference", "of it")),
-        *_group("boards", _boards(nodes), ("node", "GPU", "PCI", "model", "serial", "UUID", "firmware")),
+        *_group("boards", _boards(nodes), ("node", "GPU", "PCI", "model", "serial", "UUID")),
         *_group("versions and settings", _settings(nodes)),
         *_text(
             "not judged, and not run",
@@ -82,7 +82,6 @@ def _boards(nodes: list[NodeRun]) -> list[Row]:
     return [
         row(
             node.name, str(gpu.index), gpu.pci or "–", gpu.name or "–", gpu.serial or "–", gpu.uuid or "–",
-            gpu.settings.get("vbios", "–"),
         )
         for node in nodes
         for gpu in (node.node.gpus if node.node else ())
