@@ -9,11 +9,12 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from nearfar.history import short_name
 from nearfar.report import told_answers
 from nearfar.report.blocks import Shown, shown_page
 
 from . import document
-from .decision import Delivery
+from .decision import REFUSED, Delivery
 
 #: Of a run's directory: what the decision rests on.
 _KEPT = ("run.json", "index.html", "report.json", "*/node.json", "*/*/verdict.json")
@@ -46,12 +47,13 @@ def _entries(delivery: Delivery, shown: Shown, pdf: bytes, with_runs: bool) -> I
 
 
 def explained(delivery: Delivery) -> dict[str, str]:
-    """What explains the slow figures of nodes, as the newest page of each says."""
+    """What explains the slow figures of refused nodes, as the newest page of each says."""
     found = {}
     for node in delivery.nodes:
-        for run in reversed([run for run in node.runs if run.counted]):
-            if told := next(iter(told_answers(Path(run.run)).values()), None):
-                found[node.name] = told.sentence
+        for run in reversed([run for run in node.runs if run.counted and node.decision == REFUSED]):
+            told = {short_name(folder): answer for folder, answer in told_answers(Path(run.run)).items()}
+            if node.name in told:
+                found[node.name] = told[node.name].sentence
                 break
     return found
 

@@ -9,10 +9,11 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from nearfar import cli
+from nearfar import cli, report
 from nearfar.base import validator
 from tests.data.runs import nightly
 from tests.delivery.test_decisions import edit, without_gpu
@@ -232,3 +233,15 @@ def test_a_record_that_cannot_be_written_is_one_line(ask: Ask, runs: Path, tmp_p
     (tmp_path / "file").write_text("")
     code, _, err = ask("rack", "--runs", str(runs), "--record", str(tmp_path / "file" / "rack.zip"))
     assert code == 3 and "not a directory; name another file with --record" in err and len(err.splitlines()) == 1
+
+
+def test_of_a_run_of_several_nodes_each_has_its_own_part_to_blame(ask: Ask, tmp_path: Path) -> None:
+    def both(raw: dict[str, Any]) -> None:
+        slow = {"cn3": 1, "cn5": 3}.get(raw["node"]["hostname"])
+        if slow is not None:
+            nightly.slow_gpu(slow, 0.6)(raw)
+
+    run = nightly.run(tmp_path / "together", dict.fromkeys([*HEALTHY, "cn5", "cn6"], 1.0), change=both)
+    report.build(run)
+    said = " ".join(ask("rack", "--runs", str(tmp_path / "together"))[1].split())
+    assert "cn3 explained by g1.link" in said and "cn5 explained by g3.link" in said
