@@ -20,14 +20,14 @@ from nearfar.base import (
     places,
     plural,
     say,
-    short_host_name,
     site_directories,
     utc_text,
     utc_time,
     write_atomically,
 )
 from nearfar.delivery import ACCEPTED, AGAIN, REFUSED, Delivery, messages
-from nearfar.report.blocks import shown_lines
+from nearfar.history import short_name
+from nearfar.report.blocks import Shown, shown_lines, shown_pdf
 from nearfar.site import Order, lint
 from nearfar.verdict import RunDirectory, run_directory
 
@@ -137,7 +137,7 @@ def _runs(order: Order, elsewhere: Sequence[Path]) -> Iterator[RunDirectory]:
 
 def _is_of(order: Order, found: RunDirectory) -> bool:
     """Whether a run that is here is of a node of the order: of its system, or of a name in its list."""
-    names = {short_host_name(node.name).lower() for node in found.nodes if not node.modelled}
+    names = {short_name(node.name) for node in found.nodes if not node.modelled}
     ours = order.system is None or any(node.system == order.system for node in found.nodes)
     return bool(names) and (names <= set(order.nodes) if order.nodes is not None else ours)
 
@@ -156,18 +156,17 @@ def _measure(order: Order, decided: Delivery, partition: str | None, again: str 
     system = ["--system", order.system] if order.system else []
     left = _left(decided)
     if partition is None:
-        here = short_host_name(socket.gethostname()).lower()
+        here = short_name(socket.gethostname())
         if order.nodes is not None and here not in order.nodes:
             raise NearfarError(
                 f"{here} is none of the ordered nodes: run it on one of {delivery.folded(order.nodes)}, or name Slurm's --partition"
             )
         _run("validate", *system, "--acceptance")
         return
-    nodes = left or ([] if decided.nodes else list(order.nodes or ()))
     if decided.nodes and not left and not again:
         say("nothing is left to measure; --nodes LIST measures nodes again")
         return
-    chosen = ["--nodes", again or delivery.folded(nodes)] if again or nodes else []
+    chosen = ["--nodes", again or delivery.folded(left)] if again or left else []
     _run("slurm", "sweep", "--partition", partition, *chosen, "--level", "accept")
 
 
@@ -203,12 +202,12 @@ def _next_step(decided: Delivery, args: argparse.Namespace) -> str:
 
 
 def _write(
-    decided: Delivery, shown: delivery.Shown, told: Mapping[str, str], args: argparse.Namespace, when: str
+    decided: Delivery, shown: Shown, told: Mapping[str, str], args: argparse.Namespace, when: str
 ) -> None:  # fmt: skip
     if args.anonymous:
         decided, told = delivery.anonymous(decided, told)
         shown = delivery.shown(decided, "", when, told)
-    pdf = delivery.shown_pdf(shown, f"decided {minute_text(utc_time(when))} UTC")
+    pdf = shown_pdf(shown, f"decided {minute_text(utc_time(when))} UTC")
     content = delivery.record(decided, shown, pdf, with_runs=not args.anonymous)
     for path, data in ((args.record, content), (args.record.with_suffix(".pdf"), pdf)):
         write_atomically(path, data, "name another file with --record")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nearfar.report.blocks import Block, Chart, Entry, Group, Labels, Row, Shown, Table, Text, row, table
 from nearfar.report.charts import changes as drawing
-from nearfar.report.figures import percent, plural, unit_words
+from nearfar.report.figures import percent, percents, plural, unit_words
 from nearfar.report.sections import provenance
 
 from . import settings, words
@@ -79,7 +79,7 @@ def _row(change: FigureChange, name: str) -> Row:
     doubts = mark if change.significant or not change.doubts else ", ".join(change.doubts)
     return row(
         name, words.value(change.before, unit), words.value(change.after, unit), unit_words(unit), percent(change.change),
-        words.interval(change), f"{change.before.runs}, {change.after.runs}", Entry(doubts, mark="mark"),
+        percents(*change.interval), f"{change.before.runs}, {change.after.runs}", Entry(doubts, mark="mark"),
         mark=mark if change.significant else "" if change.tested else "aside",
     )  # fmt: skip
 

@@ -69,12 +69,6 @@ def value(side: SideValue, unit: str) -> str:
     return f"{side.value:.2f}" if side.value < 1000 and unit != "B" else number(side.value, unit)
 
 
-def interval(change: FigureChange) -> str:
-    """``−4.6 to −3.6 %``."""
-    low, high = change.interval
-    return f"{percent(low).removesuffix(' %')} to {percent(high)}"
-
-
 def answer(comparison: RunComparison) -> str:
     """The comparison in one line."""
     tested = plural(len(comparison.tested), "figure")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nearfar.base import plural, statistics
 from nearfar.report.blocks import Block, Chart, Entry, Group, Labels, Row, Shown, Text, row, table
 from nearfar.report.charts import changes
+from nearfar.report.figures import percent, percents
 
 from . import words
 from .measured import Measured, SchemeRuns
@@ -60,10 +61,10 @@ def _row(measured: Measured, scheme: SchemeRuns) -> Row:
     if penalty is None:
         why = "left out" if scheme.left_out else "not run"
         return row(scheme.name, middle, "–", "–", str(len(values)), why, mark="aside")
-    interval = "–" if penalty.interval is None else words.span(*penalty.interval)
+    interval = "–" if penalty.interval is None else percents(*penalty.interval)
     state = words.state(measured, scheme)
     return row(
-        scheme.name, middle, words.percent(penalty.value), interval, str(len(values)), state, mark=_KINDS.get(state, "")
+        scheme.name, middle, percent(penalty.value), interval, str(len(values)), state, mark=_KINDS.get(state, "")
     )
 
 

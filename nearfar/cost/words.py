@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nearfar.base import plural
 from nearfar.binding import LAUNCHERS
 from nearfar.mpi import RankAccount, RankPlan
-from nearfar.report.figures import percent
+from nearfar.report.figures import percent, percents
 from nearfar.topology import format_cpu_list
 
 from .answers import difference
@@ -42,11 +42,6 @@ class Subject:
         return f"{shlex.join(self.program)}, {plural(self.ranks, 'rank')}, {self.launcher}"
 
 
-def span(low: float, high: float) -> str:
-    """``+18.0 to +24.9 %``."""
-    return f"{percent(low).removesuffix(' %')} to {percent(high)}"
-
-
 def number(value: float) -> str:
     """Four digits."""
     return f"{value:.4g}"
@@ -69,8 +64,8 @@ def state(measured: Measured, scheme: SchemeRuns) -> str:
 def costs(penalty: Penalty) -> str:
     """The penalty with its interval: ``+21.3 % (+18.0 to +24.9 %)``."""
     if penalty.interval is None:
-        return f"{percent(penalty.value)} ({plural(penalty.pairs, 'pair')}, {span(penalty.least, penalty.most)})"
-    return f"{percent(penalty.value)} ({span(*penalty.interval)})"
+        return f"{percent(penalty.value)} ({plural(penalty.pairs, 'pair')}, {percents(penalty.least, penalty.most)})"
+    return f"{percent(penalty.value)} ({percents(*penalty.interval)})"
 
 
 def answer(measured: Measured) -> str:

@@ -6,8 +6,6 @@ no figure is judged a second time by the site's references.
 Needs: base, topology, verdict, verdict.references, verdict.thresholds, site, history, history.tuning, report, report.blocks.
 """
 
-from nearfar.report.blocks import Shown, shown_pdf
-
 from . import messages
 from .archive import explained, record
 from .assessment import assess

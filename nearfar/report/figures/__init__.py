@@ -18,6 +18,7 @@ from .wording import (
     numbers,
     origin,
     percent,
+    percents,
     plural,
     size,
     span,

@@ -58,6 +58,11 @@ def percent(part: float) -> str:
     return f"{words[1:] if words[1:] == '0.0' else words} %".replace("-", "−")
 
 
+def percents(low: float, high: float) -> str:
+    """``−4.6 to −3.6 %``."""
+    return f"{percent(low).removesuffix(' %')} to {percent(high)}"
+
+
 def expectation(reference: JudgedReference, at_least: float | None, at_most: float | None) -> str:
     """What is expected in a few words: ``55.2 (≥ 54.1), tuned``; of a time ``6.00 (≤ 6.60), tuned``."""
     unit = reference.unit
