@@ -203,14 +203,19 @@ class Slurm:
         return present
 
     def wait(self, name: str, until: Callable[[NodeState], bool], limit: float) -> NodeState:
-        """A node once ``until`` holds, asked every half second. Raises ``NotSeen`` after ``limit`` seconds: what was to be waited
-        for was ordered, and the command said that it had done it."""
+        """A node once ``until`` holds, asked every half second; a slurmctld that does not answer is asked again. Raises
+        ``NotSeen`` after ``limit`` seconds: what was to be waited for was ordered, and the command said that it had done it."""
         end = time.monotonic() + limit
         while True:
-            present = self.node(name)
-            if until(present):
+            present = None
+            try:
+                present = self.node(name)
+            except CouldNotJudge:
+                if time.monotonic() >= end:
+                    raise
+            if present is not None and until(present):
                 return present
-            if time.monotonic() >= end:
+            if present is not None and time.monotonic() >= end:
                 raise NotSeen(
                     f"{name}: still {present.words} after {limit:.0f} s, though scontrol update ended with 0: slurmctld's log "
                     "says why, or scontrol is a wrapper that hides errors"

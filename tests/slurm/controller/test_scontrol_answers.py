@@ -155,3 +155,16 @@ def test_an_order_that_was_taken_and_not_done(tmp_path: Path) -> None:
         CouldNotJudge, match=r"^n1: still IDLE after 0 s, though scontrol update ended with 0: slurmctld's log says why"
     ):
         slurm.wait("n1", lambda node: node.drain, 0.0)
+
+
+def test_a_slurmctld_that_misses_one_question_is_asked_again() -> None:
+    answers = iter([CouldNotJudge("scontrol: timed out"), shown("n1")])
+
+    class Busy(Slurm):
+        def call(self, *words: str) -> str:
+            answer = next(answers)
+            if isinstance(answer, CouldNotJudge):
+                raise answer
+            return answer
+
+    assert Busy().wait("n1", lambda node: True, 20).name == "n1"
