@@ -26,7 +26,7 @@ _SECONDS = 900.0
 
 def write(output: Path, pythons: Iterable[str] = PYTHONS) -> Path:
     """Download the wheels for each Python, and write them with the sources. Raises ``NearfarError`` where pip or git cannot."""
-    archive = places.in_checkout("ansible/roles/pack/files/make_archive.sh", "nearfar kit --with-pack")
+    archive = places.in_checkout("ansible/roles/nearfar/files/make_archive.sh", "nearfar kit --with-pack")
     with tempfile.TemporaryDirectory(prefix="nearfar-pack-") as place:
         sources, wheels = Path(place, "sources.tar.gz"), Path(place, "wheels")
         _run(["sh", str(archive), str(places.CHECKOUT), str(sources)], "the sources")

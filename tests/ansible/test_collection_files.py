@@ -15,7 +15,7 @@ from nearfar import __version__
 from tests.support.private_hosts import ansible
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-ROLES = CHECKOUT / "ansible" / "roles"
+ROLE = CHECKOUT / "ansible/roles/nearfar"
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -26,8 +26,8 @@ def test_packages_are_those_of_validate() -> None:
     text = (CHECKOUT / "setup/common.sh").read_text()
     tables = [re.search(rf"^{name}=['\"]\n(.*?)^['\"]", text, re.M | re.S) for name in ("NEEDS", "WANTED")]
     lines = [line.split("|") for table in tables if table for line in table[1].splitlines()]
-    known = load(ROLES / "pack/vars/main.yml")["nearfar_table"]
-    for family, column in (("debian", 2), ("redhat", 3)):
+    known = load(ROLE / "vars/main.yml")["nearfar_table"]
+    for family, column in (("debian", 2), ("redhat", 3), ("suse", 4)):
         assert known[family] == [package for line in lines for package in line[column].split()]
 
 
@@ -35,17 +35,18 @@ def test_the_collection_has_the_version_of_the_checkout() -> None:
     assert load(CHECKOUT / "ansible/galaxy.yml")["version"] == __version__
 
 
-@pytest.mark.parametrize("role", sorted(path.name for path in ROLES.iterdir()))
-def test_each_variable_has_a_type_and_words_and_a_default_where_one_is_said(role: str) -> None:
-    options = load(ROLES / role / "meta/argument_specs.yml")["argument_specs"]["main"]["options"]
-    defaults = load(ROLES / role / "defaults/main.yml")
+def test_each_variable_has_a_type_and_words_and_a_default_where_one_is_said() -> None:
+    entries = load(ROLE / "meta/argument_specs.yml")["argument_specs"]
+    assert sorted(entries) == sorted(path.stem for path in (ROLE / "tasks").glob("*.yml"))
+    defaults = load(ROLE / "defaults/main.yml")
+    options = {name: option for entry in entries.values() for name, option in entry["options"].items()}
     for name, option in options.items():
         assert option["type"] and option["description"].endswith("."), name
         assert (name in defaults) != bool(option.get("required")), name
         if "default" in option:
             assert defaults[name] == option["default"], name
     assert set(defaults) <= set(options)
-    tasks = "".join(path.read_text() for path in (ROLES / role / "tasks").iterdir())
+    tasks = "".join(path.read_text() for path in [*(ROLE / "tasks").rglob("*.yml"), ROLE / "vars/main.yml"])
     assert [name for name in options if name not in tasks and name not in str(defaults)] == [], (
         "variables that nothing reads"
     )
@@ -65,10 +66,10 @@ def names(tasks: list[dict[str, Any]]) -> tuple[set[str], set[str]]:
     return noted, said
 
 
-def test_what_one_role_notes_stands_in_no_other_roles_way() -> None:
-    """What a role of a play has noted goes before the ``vars`` and defaults of the roles after it."""
-    files = {path: names(yaml.safe_load(path.read_text())) for path in ROLES.glob("*/tasks/*.yml")}
-    given = [load(path) for folder in ("defaults", "vars") for path in ROLES.glob(f"*/{folder}/main.yml")]
+def test_what_is_noted_stands_in_no_variables_way() -> None:
+    """What tasks of a play have noted goes before the ``vars`` and defaults of those after them."""
+    files = {path: names(yaml.safe_load(path.read_text())) for path in (ROLE / "tasks").rglob("*.yml")}
+    given = [load(ROLE / folder / "main.yml") for folder in ("defaults", "vars")]
     own = set().union(*(said for _, said in files.values()), *given)
     assert {str(path): clash for path, (noted, _) in files.items() if (clash := noted & own)} == {}
 

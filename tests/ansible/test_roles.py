@@ -51,7 +51,10 @@ class Site:
 
     def roles(self, names: str, *roles: str, words: tuple[str, ...] = (), code: int = 0, **variables: Any) -> str:
         """Play roles one after another."""
-        tasks = [{"ansible.builtin.include_role": {"name": f"nearfar.validation.{role}"}} for role in roles]
+        tasks = [
+            {"ansible.builtin.include_role": {"name": "nearfar.validation.nearfar", "tasks_from": role}}
+            for role in roles
+        ]
         book = self.hosts.folder / "book.yml"
         book.write_text(yaml.safe_dump([{"hosts": names, "gather_facts": False, "tasks": tasks}]))
         return self.play(book, *words, code=code, **variables)
@@ -121,7 +124,7 @@ def test_a_second_run_puts_right_what_was_edited_and_a_third_changes_nothing(sit
     site.hosts.on("n1", "echo '# mine' >>/opt/nearfar/nearfar/cli.py; touch /opt/nearfar/reports/note")
     assert changed(site.roles("n1", "pack")) == {"n1": 1}
     assert "mine" not in site.hosts.on("n1", "tail -n 1 /opt/nearfar/nearfar/cli.py").stdout
-    assert site.hosts.on("n1", "ls /opt/nearfar/reports/note").returncode == 0
+    assert site.hosts.on("n1", "rm /opt/nearfar/reports/note").returncode == 0, "what runs left stays"
     assert changed(site.roles("n1", "pack")) == {"n1": 0}
 
 
@@ -149,7 +152,7 @@ def test_one_machine_by_two_names_and_another_version_are_told(site: Site) -> No
     for name in ("n1", "a1"):
         assert said[name] == "INDETERMINATE: a1 and n1 are one machine, n1: name it once"
     assert re.match(
-        r"INDETERMINATE: it has nearfar 0\.0\.9, and others have \S+ \(archive [0-9a-f]{12}\): run the role pack on it$", said["n2"]
+        r"INDETERMINATE: it has nearfar 0\.0\.9, and others have \S+ \(archive [0-9a-f]{12}\): run tasks_from: pack on it$", said["n2"]
     )  # fmt: skip
 
 
@@ -175,11 +178,45 @@ def test_slurm_installs_what_install_shows_and_undo_takes_all_away(site: Site) -
     assert changed(site.roles("n1", "slurm", **order)) == {"n1": 1}
 
     assert changed(site.play("nearfar.validation.undo", nearfar_hosts="n1"))["n1"] >= 2
-    left = site.hosts.on("n1", "ls -d /etc/nearfar/* /etc/cron.d/nearfar-* /opt/nearfar; find /srv/nearfar -maxdepth 0")
-    assert left.stdout.split() == ["/srv/nearfar"]
+    left = site.hosts.on(
+        "n1", "ls -d /etc/nearfar/* /etc/cron.d/nearfar-* /opt/nearfar/*; find /srv/nearfar -maxdepth 0"
+    )
+    assert set(left.stdout.split()) <= {"/srv/nearfar", "/etc/nearfar/site", "/opt/nearfar/reports"}, (
+        "runs and history stay"
+    )
     assert changed(site.roles("n1", "undo")) == {"n1": 0}
+
+
+def test_undo_keeps_what_nobody_brought_or_somebody_changed(site: Site) -> None:
+    site.hosts.on("n1", "rm -rf /etc/nearfar/site /opt/nearfar/reports")
+    site.packed()
+    place = {"nearfar_site_folder": "/etc/nearfar/site"}
+    site.roles(
+        "n1",
+        "site",
+        nearfar_systems={"mine": _SYSTEM, "other": {**_SYSTEM, "system": "other", "hosts": ["x1"]}},
+        **place,
+    )
+    site.hosts.on(
+        "n1",
+        "mkdir -p /etc/nearfar/site/references /opt/nearfar/reports/mine/1; echo {} >/opt/nearfar/reports/mine/1/run.json\n"
+        "echo '# tuned' >/etc/nearfar/site/references/mine.yaml; echo '# ours' >>/etc/nearfar/site/systems/other.yaml\n"
+        "echo '# edited' >>/opt/nearfar/site/gpus/a10.yaml",
+    )
+    said = site.play("nearfar.validation.undo", nearfar_hosts="n1", **place)
+    assert (
+        "/etc/nearfar/site: left alone, since nobody brought it or somebody changed it: references/mine.yaml, systems/other.yaml"
+        in said
+    )
+    assert "it: reports/mine, site/gpus" in said
+    left = site.hosts.on("n1", "find /etc/nearfar/site /opt/nearfar -type f").stdout.split()
+    assert sorted(left) == [
+        "/etc/nearfar/site/references/mine.yaml", "/etc/nearfar/site/systems/other.yaml", "/opt/nearfar/reports/mine/1/run.json",
+        "/opt/nearfar/site/gpus/a10.yaml",
+    ]  # fmt: skip
+    site.hosts.on("n1", "rm -rf /opt/nearfar /etc/nearfar/site")
 
 
 def test_undo_leaves_a_checkout_of_somebody_else_alone(site: Site) -> None:
     said = site.roles("n2", "undo", code=2)
-    assert errors(said)["n2"] == "/opt/nearfar: the role pack has not brought this; left alone"
+    assert errors(said)["n2"] == "/opt/nearfar: the role has not brought this; left alone"

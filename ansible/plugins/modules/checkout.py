@@ -61,40 +61,11 @@ removed:
 """
 
 import errno  # noqa: E402
-import hashlib  # noqa: E402
-import json  # noqa: E402
 import os  # noqa: E402
 import tarfile  # noqa: E402
 
 from ansible.module_utils.basic import AnsibleModule  # noqa: E402
-
-MARKER = ".nearfar-pack.json"
-
-
-def sha256(data):
-    """The digest of some bytes."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def on_disk(path):
-    """What is there: (mode, digest); a link's target in place of a digest; None where nothing is."""
-    if os.path.islink(path):
-        return ["link", os.readlink(path)]
-    try:
-        with open(path, "rb") as stream:
-            return ["0755" if os.fstat(stream.fileno()).st_mode & 0o100 else "0644", sha256(stream.read())]
-    except OSError:
-        return None
-
-
-def marker(dest):
-    """What the archive before left: its digest and files; empty where there was none."""
-    try:
-        with open(os.path.join(dest, MARKER)) as stream:
-            found = json.load(stream)
-        return str(found["digest"]), dict(found["files"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return "", {}
+from ansible_collections.nearfar.validation.plugins.module_utils import marks  # noqa: E402
 
 
 def contents(archive):
@@ -112,7 +83,7 @@ def contents(archive):
                 found[name] = (["link", member.linkname], b"")
             elif member.isfile():
                 data = tar.extractfile(member).read()
-                found[name] = (["0755" if member.mode & 0o100 else "0644", sha256(data)], data)
+                found[name] = (["0755" if member.mode & 0o100 else "0644", marks.sha256(data)], data)
             elif not member.isdir():
                 raise ValueError(f"{member.name}: neither file, directory nor link")
     tops = {name.split("/")[0] for name in found}
@@ -121,26 +92,6 @@ def contents(archive):
     if "validate" not in found or "pyproject.toml" not in found:
         raise ValueError("not an archive of nearfar's checkout: it has no ./validate")
     return found
-
-
-def put(path, entry, data):
-    """Write a file beside its place and rename it there."""
-    folder = os.path.dirname(path)
-    if not os.path.isdir(folder):
-        os.makedirs(folder, 0o755)
-    beside = os.path.join(folder, f".{os.path.basename(path)}.nearfar")
-    try:
-        if entry[0] == "link":
-            os.symlink(entry[1], beside)
-        else:
-            with open(beside, "wb") as stream:
-                stream.write(data)
-            os.chmod(beside, int(entry[0], 8))
-        os.rename(beside, path)
-    except OSError:
-        if os.path.lexists(beside):
-            os.unlink(beside)
-        raise
 
 
 def free(path):
@@ -165,8 +116,8 @@ def main():
     dest, digest = module.params["dest"], module.params["digest"]
     if not dest.startswith("/") or dest.rstrip("/").count("/") < 1 or os.path.normpath(dest) == "/":
         module.fail_json(msg=f"{dest}: not a directory for a checkout; an absolute path such as /opt/nearfar")
-    known, files = marker(dest)
-    current = known == digest and all(on_disk(os.path.join(dest, name)) == entry for name, entry in files.items())
+    known, files = marks.read(dest)
+    current = known == digest and all(marks.on_disk(os.path.join(dest, name)) == entry for name, entry in files.items())
     if module.params["archive"] is None:
         module.exit_json(changed=False, current=current, written=[], removed=[])
     try:
@@ -177,7 +128,9 @@ def main():
         module.fail_json(
             msg=f"{dest}: a git clone, which is its owner's: update it there, or set nearfar_checkout to another place"
         )
-    written = sorted(name for name, (entry, dummy) in wanted.items() if on_disk(os.path.join(dest, name)) != entry)
+    written = sorted(
+        name for name, (entry, dummy) in wanted.items() if marks.on_disk(os.path.join(dest, name)) != entry
+    )
     removed = sorted(name for name in files if name not in wanted and os.path.lexists(os.path.join(dest, name)))
     changed = bool(written or removed) or known != digest
     diff = {
@@ -199,10 +152,9 @@ def main():
             for name in removed:
                 os.unlink(os.path.join(dest, name))
             for name in written:
-                put(os.path.join(dest, name), *wanted[name])
+                marks.put(os.path.join(dest, name), *wanted[name])
             entries = {name: entry for name, (entry, dummy) in wanted.items()}
-            text = json.dumps({"digest": digest, "files": entries}, indent=0, sort_keys=True)
-            put(os.path.join(dest, MARKER), ["0644"], text.encode("utf-8"))
+            marks.write(dest, digest, entries)
         except OSError as error:
             why = "the disk is full: make room" if error.errno == errno.ENOSPC else os.strerror(error.errno)
             module.fail_json(msg=f"{error.filename or dest}: cannot be written: {why}")
