@@ -1,8 +1,9 @@
-"""A wheel in an empty environment, called by its path in an empty directory, as ``pipx run`` does. No checkout is near."""
+"""What ``setup/release`` makes: whole, and its wheel works in an empty environment, called by its path, as ``pipx run`` does."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import venv
@@ -11,24 +12,43 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import CHECKOUT, copy, good, needs_network, run
+from .conftest import CHECKOUT, good, needs_network, run
 
 pytestmark = pytest.mark.install
 Nearfar = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
-def nearfar(tmp_path_factory: pytest.TempPathFactory) -> Nearfar:
-    """Runs the installed command in an empty directory with an empty HOME."""
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a release."""
     needs_network()
+    place = tmp_path_factory.mktemp("release")
+    good(run("git", "clone", "-q", CHECKOUT, place / "source"))
+    good(run(place / "source/setup/release", place / "made"))
+    return place / "made"
+
+
+@pytest.fixture(scope="module")
+def nearfar(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Nearfar:
+    """Runs the installed command in an empty directory with an empty HOME."""
     place = tmp_path_factory.mktemp("wheel")
-    good(run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", place, copy(place / "source")))
-    good(run("rm", "-r", place / "source"))
     venv.create(place / "venv", with_pip=True)
-    good(run(place / "venv/bin/python", "-m", "pip", "install", "-q", *place.glob("nearfar-*.whl")))
+    good(run(place / "venv/bin/python", "-m", "pip", "install", "-q", *release.glob("nearfar-*.whl")))
     (place / "empty").mkdir()
     (place / "home").mkdir()
     return lambda *words: run(place / "venv/bin/nearfar", *words, cwd=place / "empty", HOME=place / "home")
+
+
+def test_a_release_is_whole_and_names_what_it_brings(release: Path) -> None:
+    good(run("sha256sum", "-c", "--quiet", "SHA256SUMS", cwd=release))
+    assert len(list(release.iterdir())) == 5
+    bill = json.loads(next(release.glob("*.cdx.json")).read_text())
+    locked = re.findall(r"(?m)^([\w.-]+)==", (CHECKOUT / "setup/locks/base.txt").read_text())
+    assert {part["name"] for part in bill["components"]} == set(locked)
+    collection = good(run("tar", "tzf", *release.glob("nearfar-validation-*.tar.gz")))
+    assert {"LICENSE", "CHANGELOG.md", "README.md"} <= set(collection.split())
+    source = next(path for path in release.glob("nearfar-*.tar.gz") if "validation" not in path.name)
+    assert "/validate\n" in good(run("tar", "tzf", source))
 
 
 @pytest.mark.parametrize(
