@@ -21,14 +21,17 @@ FILES = {
     "nf/pyproject.toml": "",
     "nf/checks/new_check.py": "new",
     "nf/checks/old_check.py": "old",
+    "nf/checks/README": "-> ../validate",
 }
 
 
 def archive(path: Path, files: Mapping[str, str]) -> str:
-    """A tar archive of these files; its path."""
+    """A tar archive of these files (``-> target``: a link); its path."""
     with tarfile.open(path, "w:gz") as tar:
         for name, text in files.items():
             member = tarfile.TarInfo(name)
+            if text.startswith("-> "):
+                member.type, member.linkname, text = tarfile.SYMTYPE, text[3:], ""
             member.size = len(text)
             tar.addfile(member, io.BytesIO(text.encode()))
     return str(path)
@@ -61,12 +64,12 @@ def test_it_writes_what_differs_and_removes_what_an_earlier_archive_had(tmp_path
     new, same, _, seen, fixed, without = play(
         tmp_path, first, first, edit, {"dest": str(dest), "digest": "a" * 64}, first, second
     )  # fmt: skip
-    assert new["changed"] and len(new["written"]) == 4 and not new["current"]
+    assert new["changed"] and len(new["written"]) == 5 and not new["current"]
     assert not same["changed"] and same["current"]
     assert not seen["changed"] and not seen["current"]
     assert fixed["written"] == ["checks/new_check.py"] and fixed["removed"] == []
     assert without["written"] == [] and without["removed"] == ["checks/old_check.py"] and without["changed"]
-    assert sorted(path.name for path in (dest / "checks").iterdir()) == ["my_check.py", "new_check.py"]
+    assert sorted(path.name for path in (dest / "checks").iterdir()) == ["README", "my_check.py", "new_check.py"]
 
 
 def test_what_it_refuses_is_one_line_and_nothing_is_written(tmp_path: Path) -> None:
@@ -80,13 +83,14 @@ def test_what_it_refuses_is_one_line_and_nothing_is_written(tmp_path: Path) -> N
         tmp_path,
         {**order, "archive": archive(tmp_path / "other.tar", {"nf/README": ""})},
         {**order, "archive": archive(tmp_path / "leads.tar", {**FILES, "nf/../../etc/passwd": ""})},
+        {**order, "archive": archive(tmp_path / "link.tar", {**FILES, "nf/link": "-> ../etc"})},
         {**order, "archive": str(damaged)},
         {**order, "space": 1 << 30},
         {**order, "dest": str(tmp_path / "clone")},
         {**order, "dest": "/"},
     )
     expected = (
-        "not an archive of nearfar's checkout", "leads out of the checkout", "the archive cannot be used",
+        "not an archive of nearfar's checkout", "leads out of the checkout", "link: a link that leads out", "the archive cannot be used",
         "MB needed: make room, or set nearfar_checkout to another place", "a git clone, which is its owner's",
         "not a directory for a checkout",
     )  # fmt: skip

@@ -78,8 +78,6 @@ def contents(archive):
                 raise ValueError(f"{member.name}: leads out of the checkout")
             name = "/".join(part for part in parts if part not in ("", "."))
             if member.issym():
-                if member.linkname.startswith("/") or ".." in member.linkname.split("/"):
-                    raise ValueError(f"{member.name}: a link that leads out of its directory")
                 found[name] = (["link", member.linkname], b"")
             elif member.isfile():
                 data = tar.extractfile(member).read()
@@ -89,6 +87,10 @@ def contents(archive):
     tops = {name.split("/")[0] for name in found}
     if len(tops) == 1 and "validate" not in found:
         found = {name.split("/", 1)[-1]: entry for name, entry in found.items()}
+    for name, entry in ((name, entry) for name, (entry, _data) in found.items() if entry[0] == "link"):
+        target = os.path.normpath(os.path.join(os.path.dirname(name), entry[1]))
+        if target.startswith("/") or target.split("/")[0] == "..":
+            raise ValueError(f"{name}: a link that leads out of the checkout")
     if "validate" not in found or "pyproject.toml" not in found:
         raise ValueError("not an archive of nearfar's checkout: it has no ./validate")
     return found
