@@ -110,7 +110,7 @@ def main():
                 marks.write(dest, digest, wanted)
             module.exit_json(changed=wanted != files, left=[], removed=[])
         if not files:
-            if module.params["made"] and os.path.isdir(dest) and os.listdir(dest):
+            if any(os.path.lexists(os.path.join(dest, name)) for name in module.params["made"]):
                 module.fail_json(msg=f"{dest}: the role has not brought this; left alone")
             module.exit_json(changed=False, left=[], removed=[])
         removed = sorted(name for name, entry in files.items() if marks.on_disk(os.path.join(dest, name)) == entry)
