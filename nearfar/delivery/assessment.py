@@ -49,7 +49,7 @@ def assess(
         unjudged = {each for each in wanted if (name, *each) not in judged}
         held[name] += _measured(node, order, unjudged, needed)
     for pool, figure in compared:
-        for name, finding in figures.of_nodes(pool, figure):
+        for name, finding in figures.of_nodes(pool, figure, order.memory_channels):
             held[name].append(finding)
     for name, finding in parts.shared_boards(described):
         held[name].append(finding)

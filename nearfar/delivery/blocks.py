@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from nearfar.base import MESSAGES, NOT_JUDGED, Finding, NodeListError, minute_text, node_set, plural, utc_time
@@ -108,21 +110,44 @@ def _decided(
 
 
 def _held(findings: Mapping[str, Sequence[Finding]], explained: Mapping[str, str] | None = None) -> list[Row]:
-    """Nodes with what is held against them, the first of many, after what explains it; those of which the same is said together."""
-    alike: dict[str, list[str]] = {}
-    for node, own in findings.items():
-        told = [explained[node]] if explained and node in explained else []
-        told += [_said(finding, node) for finding in own[:_EVIDENCE]]
-        more = [f"and {len(own) - _EVIDENCE} more"] if len(own) > _EVIDENCE else []
-        alike.setdefault("; ".join([*told, *more]), []).append(node)
-    return [row(folded(nodes), words) for words, nodes in alike.items()]
+    """Nodes with what is held against them, the first of many, after what explains it; those of which the same is said together, though
+    the values differ."""
+    alike: dict[str, dict[str, list[Finding]]] = {}
+    for node, held in findings.items():
+        own = _parts_first(held)
+        key = [(explained or {}).get(node, ""), *(_said(finding, node, [""]) for finding in own)]
+        alike.setdefault(json.dumps(key), {})[node] = own
+    rows = []
+    for group in alike.values():
+        first, own = next(iter(group.items()))
+        told = [explained[first]] if explained and first in explained else []
+        told += [
+            _said(finding, first, [each[place].fields.get("worst", "") for each in group.values()])
+            for place, finding in enumerate(own[:_EVIDENCE])
+        ]
+        told += [f"and {len(own) - _EVIDENCE} more"] if len(own) > _EVIDENCE else []
+        rows.append(row(folded(group), "; ".join(told)))
+    return rows
 
 
-def _said(finding: Finding, node: str) -> str:
-    """What a finding says; of the node itself without its name, which stands beside it."""
-    if finding.subject != node or finding.code not in MESSAGES:
+def _parts_first(findings: Sequence[Finding]) -> list[Finding]:
+    """One of each part before the second of any."""
+    seen: Counter[str] = Counter()
+    ranked = []
+    for place, finding in enumerate(findings):
+        part = finding.fields.get("part") or finding.code
+        ranked.append((seen[part], place))
+        seen[part] += 1
+    return [findings[place] for _, place in sorted(ranked)]
+
+
+def _said(finding: Finding, node: str, worst: Sequence[str]) -> str:
+    """What a finding says; of the node itself without its name, which stands beside it; of several nodes with the values of all."""
+    if finding.code not in MESSAGES:
         return finding.reason
-    return MESSAGES[finding.code].text("it", finding.fields)
+    values = sorted(set(worst), key=lambda words: (len(words), words))
+    fields = {**finding.fields, "worst": values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"}
+    return MESSAGES[finding.code].text("it" if finding.subject == node else finding.subject, fields)
 
 
 def _accepted(nodes: Sequence[DeliveredNode]) -> list[Block]:

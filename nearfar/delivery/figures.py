@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import ORDER, Finding, plural, statistics, worst
+from nearfar import cells
+from nearfar.base import ORDER, Finding, NearfarError, plural, statistics, worst
 from nearfar.history import figure_rows
 from nearfar.history.tuning import NodeFigure, Pool, TunedLimit, budget, limits, samples
 from nearfar.site import Order, expectations, orders, systems
@@ -193,8 +194,9 @@ def not_alike(made: Sequence[DeliveredFigure]) -> Iterator[Finding]:
             yield messages.NOT_ALIKE.finding(figure.row, cause=figure.not_compared, check=figure.check)
 
 
-def of_nodes(pool: Pool, figure: DeliveredFigure) -> Iterator[tuple[str, Finding]]:
-    """What is held against single nodes: the worst that a figure is, beside all that was expected of it."""
+def of_nodes(pool: Pool, figure: DeliveredFigure, channels: int | None = None) -> Iterator[tuple[str, Finding]]:
+    """What is held against single nodes: the worst that a figure is, beside all that was expected of it. ``channels``: of the memory of
+    each package."""
     by_node: dict[str, list[NodeFigure]] = defaultdict(list)
     for one in pool.figures:
         by_node[one.node].append(one)
@@ -208,7 +210,11 @@ def of_nodes(pool: Pool, figure: DeliveredFigure) -> Iterator[tuple[str, Finding
             value = with_unit(pick(one.values[-1] for one in bad), figure.unit)
             # Of two bounds of the nodes themselves the first is the farther one.
             sources = list({each.origin: each.source for each in reversed(missed)}.values())[::-1]
-            fields = {"figures": [one.metric for one in bad], "worst": value, "sources": sources, "check": figure.check}
+            metrics = [one.metric for one in bad]
+            fields = {
+                "figures": metrics, **_named(figure, metrics), "worst": value, "sources": sources, "check": figure.check,
+                "cause": _channels(figure, pick(one.values[-1] for one in bad), channels),
+            }  # fmt: skip
             first = missed[0]
             yield node, _MESSAGES[first.origin].finding(figure.row, verdict=first.verdict, hard=None, **fields)
         elif still_open := next((each for each, states in standings.items() if OPEN in states), None):
@@ -216,3 +222,32 @@ def of_nodes(pool: Pool, figure: DeliveredFigure) -> Iterator[tuple[str, Finding
                 node,
                 messages.FAILED_BEFORE.finding(figure.row, was=f"worse than {still_open.source}", check=figure.check),
             )
+
+
+def _named(figure: DeliveredFigure, metrics: Sequence[str]) -> dict[str, Any]:
+    """What figures of one row are called together: the part that all of them use, the row, and how many there are."""
+    try:
+        flows = [flow for name in metrics for flow in cells.parse_metric_name(name).cell.flows]
+    except NearfarError:  # of MPI and kernels
+        flows = []
+    gpus = set.intersection(*({*flow.gpus} for flow in flows)) if flows else set()
+    memories = {flow.destination.index for flow in flows if flow.kind == "stream"}
+    part = (
+        f"GPU {gpus.pop()}"
+        if len(gpus) == 1
+        else f"memory of NUMA node {memories.pop()}"
+        if len(memories) == 1
+        else None
+    )
+    if len(metrics) == 1 and part is None:
+        return {"name": metrics[0]}
+    return {"part": part, "name": figure.row, "several": len(metrics) if len(metrics) > 1 else None}
+
+
+def _channels(figure: DeliveredFigure, value: float, channels: int | None) -> str | None:
+    """What explains the rate of a node's own memory: channels that are lost."""
+    if channels is None or not figure.row.startswith("local.") or figure.less_is_better:
+        return None
+    left = round(channels * value / figure.median)
+    near = abs(value / figure.median - left / channels) <= thresholds.AS_GOOD
+    return f"as of {left} of {channels} memory channels, check the modules" if near and 0 < left < channels else None

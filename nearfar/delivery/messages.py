@@ -10,6 +10,9 @@ _refuses = partial(Message, verdict="FAIL")
 _again = partial(Message, verdict="INDETERMINATE")
 _notes = partial(Message, verdict=NOT_JUDGED)
 
+#: ``part``: what all figures have in common; ``worst``: one value, or those of several nodes.
+_FIGURES = "[{part}, ]{name}[ ({several:#figure})]: {worst}, {sources}[: {cause}]"
+
 # fmt: off
 # Of the delivery.
 SLOW = _refuses("delivery.slow", sentence="{subject}: {nodes} of {of} nodes are slow, {median} (median): {expected}")
@@ -32,9 +35,9 @@ WRONG_HOST = _refuses("delivery.wrong_host", sentence="{check} was measured on {
 PRODUCT = _refuses("delivery.product", sentence="the machine is a {found}, ordered {expected}")
 SOFTWARE = _refuses("delivery.software", sentence="{subject} is {found}, ordered {expected}", next="install it, then measure again")
 SERIAL = _refuses("delivery.serial", sentence="GPUs that are not on the node's delivery note: {serials}")
-PROMISE = _refuses("delivery.promise", sentence="{figures}: {worst}, {sources}", next="show the vendor the run's page")
-OUTLIER = _refuses("delivery.outlier", sentence="{figures}: {worst}, {sources}")
-UNHEALTHY = Message("delivery.unhealthy", "DEGRADED", "{figures}: {worst}, {sources}")
+PROMISE = _refuses("delivery.promise", sentence=_FIGURES, next="show the vendor the run's page")
+OUTLIER = _refuses("delivery.outlier", sentence=_FIGURES)
+UNHEALTHY = Message("delivery.unhealthy", "DEGRADED", _FIGURES)
 
 # Of a node: measured again.
 NOT_MEASURED = _again("delivery.not_measured", sentence="{subject} was never measured", next="measure it with --acceptance")

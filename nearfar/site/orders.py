@@ -49,6 +49,8 @@ class Order:
     product: str | None = None
     #: GB/s that the host memory of one package carries at most; None: not known.
     memory_peak: float | None = None
+    #: Memory channels of each package; None: not known.
+    memory_channels: int | None = None
     #: Versions by the names of ``Node.software``.
     software: Mapping[str, str] = field(default_factory=dict)
     #: Serial numbers of the GPUs by node.
@@ -80,7 +82,7 @@ def from_file(file: SiteFile) -> Order:
     return Order(
         data["order"], data["offer"], data["count"], data["expect"], nodes, data.get("system"), data.get("partition"), data.get("product"),
         None if channels is None else channels["count"] * channels["rate"] * _CHANNEL / 1000,
-        data.get("software", {}), _serials(file, nodes), tuple(_promises(file)), path,
+        None if channels is None else channels["count"], data.get("software", {}), _serials(file, nodes), tuple(_promises(file)), path,
     )  # fmt: skip
 
 

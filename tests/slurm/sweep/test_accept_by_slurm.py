@@ -18,10 +18,11 @@ ORDER = """order: rack
 offer: ACME, offer 114
 count: 5
 nodes: ['n[1-5]']
-expect: {gpus: 4, packages: 1, numa_nodes: 1, gpu_model: NVIDIA H200}
+expect: {gpus: 8, packages: 2, numa_nodes: 2, gpu_model: NVIDIA H100 80GB HBM3}
+memory_channels: {count: 8, rate: 4800}
 promised:
   host_device_check:
-    sole.h2d: {value: 54, unit: GB/s, page: 12}
+    near.h2d: {value: 54, unit: GB/s, page: 12}
 """
 
 
@@ -43,7 +44,7 @@ def test_what_is_left_is_measured_and_a_repaired_node_is_accepted(slurm: Private
     )
     reports = tmp_path / "state/reports"
     reports.mkdir(parents=True)
-    (reports / "n4.fault").write_text("")
+    (reports / "n4.fault").write_text("link channel")
     slurm.run(["scontrol", "update", "nodename=n5", "state=drain", "reason=no cable"])
 
     def accept(*words: str) -> tuple[int, str, str]:
@@ -54,6 +55,7 @@ def test_what_is_left_is_measured_and_a_repaired_node_is_accepted(slurm: Private
 
     code, out, err = accept("--measure", "--partition", "all")
     assert code == 1 and "3 of 5 nodes accepted, 1 refused, 1 to be measured again" in out, err
+    assert "GPU 2, near." in out and "as of 7 of 8 memory channels" in " ".join(out.split())
     assert "n4     " in out and "n5 it was never measured" in " ".join(out.split())
     slurm.run(["scontrol", "update", "nodename=n5", "state=resume"])
     (reports / "n4.fault").unlink()
