@@ -10,8 +10,8 @@ class Nearfar(CMakePackage, CudaPackage):
     """The programs of nearfar, a ReFrame test pack: the rate of every path between host memory and the GPUs of a node, between
     GPUs, and of MPI beside them. The pack itself (checks, site files, reports) runs from a checkout."""
 
-    # The project names no host that publishes it, so no version here has a url or a checksum. Sources come from a
-    # checkout or an unpacked release, by `develop:` or `spack develop --path`; docs/guide/spack.md shows both.
+    # Sources come from a checkout or an unpacked release, by `develop:` or `spack develop --path` (docs/guide/spack.md):
+    # the project has no public address yet. `setup/release --home` writes this recipe with address and checksum.
     license("Apache-2.0")
 
     version("main")
@@ -24,6 +24,7 @@ class Nearfar(CMakePackage, CudaPackage):
     depends_on("cmake@3.20:", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("hwloc@2:")
+    depends_on("numactl", type="run")
     depends_on("mpi", when="+mpi")
     depends_on("cuda@12.2:", when="+cuda")
 
@@ -49,3 +50,13 @@ class Nearfar(CMakePackage, CudaPackage):
             if "none" not in architectures:
                 args.append(self.define("NEARFAR_CUDA_ARCHITECTURES", ";".join(architectures)))
         return args
+
+    def test_copy_lists_its_cells(self):
+        """nearfar-copy starts, and finds the node's NUMA nodes"""
+        program = which(self.prefix.bin.join("nearfar-copy"))
+        assert program("--version", output=str.split).split() == ["nearfar-copy", "0.1.0"]
+
+    def test_stream_measures(self):
+        """nearfar-stream measures host memory, and verifies what it wrote"""
+        program = which(self.prefix.bin.join("nearfar-stream"))
+        assert '"verified": true' in program("c0:n0/triad", "--visits", "1", "--json", output=str.split)
