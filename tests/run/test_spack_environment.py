@@ -56,7 +56,7 @@ class Machine:
         return kinds
 
 
-SOLVED = ["compiler", "external", "external", "concretize", "install"]
+SOLVED = ["compiler", "external", "external", "concretize", "fetch", "install"]
 
 
 @pytest.fixture(autouse=True)
@@ -94,9 +94,9 @@ def test_what_the_solver_sees_is_solved_again_and_a_mirror_is_not(tmp_path: Path
     assert machine.made().folder == folder and machine.asked() == []
     (site / "packages.yaml").write_text("packages: {}\n")
     machine.made()
-    assert machine.asked() == ["concretize", "install"], "the site names its packages: nothing is detected"
+    assert machine.asked() == ["concretize", "fetch", "install"], "the site names its packages: nothing is detected"
     os.utime(site / "packages.yaml", (time.time() + 9, time.time() + 9))
-    assert machine.made().folder == folder and machine.asked() == ["concretize", "install"]
+    assert machine.made().folder == folder and machine.asked() == ["concretize", "fetch", "install"]
 
 
 def test_a_failed_detection_is_not_kept(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_what_went_away_is_noticed(tmp_path: Path) -> None:
     machine.asked()
     (made.programs / "nearfar-stream").unlink()
     machine.made()
-    assert machine.asked() == ["install"]
+    assert machine.asked() == ["fetch", "install"]
     (made.folder / "wanted.yaml").unlink()
     machine.made()
     assert machine.asked() == SOLVED
@@ -142,7 +142,7 @@ def test_sources_are_copied_and_only_what_changed_is_touched(tmp_path: Path, mon
     machine.asked()
     (sources / "core/a.cpp").write_text("changed")
     machine.made()
-    assert machine.asked() == ["install"]
+    assert machine.asked() == ["fetch", "install"]
     assert (copy / "core/a.cpp").read_text() == "changed" and (copy / "b.cpp").stat().st_mtime_ns == kept
     (sources / "b.cpp").unlink()
     machine.made()
@@ -182,11 +182,11 @@ def test_slips_are_said_before_spack_is_asked(tmp_path: Path, monkeypatch: pytes
 
 def test_a_failure_is_one_line_and_is_tried_again(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
-    (machine.root / "install").write_text("echo '==> Error: All fetchers failed for osu-7.5.2' >&2; exit 1")
+    (machine.root / "fetch").write_text("echo '==> Error: All fetchers failed for osu-7.5.2' >&2; exit 1")
     for _ in range(2):
         with pytest.raises(NearfarError, match=r"cannot fetch osu-7\.5\.2: .* \(log: .*/lab-host/failed\.log\)"):
             machine.made()
-    assert machine.asked() == [*SOLVED, "install"]
+    assert machine.asked() == [*SOLVED[:-1], "fetch"], "nothing is compiled"
     assert len(list((tmp_path / "state/build/spack").glob("*/"))) == 1, "no folder for each attempt"
 
 

@@ -31,12 +31,14 @@ LOCK = {
         "ccc": {"name": "compiler-wrapper", "version": "1.1.0"},
     },
 }
-#: Detects what is in ROOT/found, solves into ROOT/lock, installs by the shell lines in ROOT/install.
+#: Detects what is in ROOT/found, solves into ROOT/lock, fetches and installs by the shell lines in ROOT/fetch and
+#: ROOT/install.
 CASES = """\
 'external find --scope user --not-buildable'*) cp "$root/found" "$SPACK_USER_CONFIG_PATH/packages.yaml" ;;
 'compiler find'* | 'external find'*) ;;
 'config get packages') cat "$SPACK_USER_CONFIG_PATH/packages.yaml" ;;
 '-e '*' concretize') cp "$root/lock" "$2/spack.lock"; echo "# compilers" >> "$2/spack.yaml" ;;
+'-e '*' fetch --missing') [ ! -e "$root/fetch" ] || . "$root/fetch" ;;
 '-e '*' install --only-concrete') . "$root/install" ;;
 """
 

@@ -86,10 +86,13 @@ def install(spack: Spack, made: SpackEnvironment) -> None:
         own = [p.name for p in made.lock.packages if not p.prefix]
         mpi = next((f"{p.name} {p.version} in {p.prefix}" for p in made.lock.packages if p.name == made.lock.mpi), "")
         say(f"Spack installs {', '.join(own)}; the MPI is {mpi}")
+        log = made.folder / "failed.log"
+        # What cannot be fetched is told before anything is compiled.
+        spack.run(["-e", str(made.folder), "fetch", "--missing"], "Spack did not fetch the sources", log=log)
         done = spack.run(
             ["-e", str(made.folder), "install", "--only-concrete"],
             "Spack did not install the environment",
-            log=made.folder / "failed.log",
+            log=log,
             tell=lambda line: say(line.removeprefix("==> ").strip()) if line.startswith(_PROGRESS) else None,
         )
         write_atomically(made.folder / "install.log", done.stdout + done.stderr)
