@@ -51,12 +51,7 @@ class Nearfar(CMakePackage, CudaPackage):
                 args.append(self.define("NEARFAR_CUDA_ARCHITECTURES", ";".join(architectures)))
         return args
 
-    def test_copy_lists_its_cells(self):
-        """nearfar-copy starts, and finds the node's NUMA nodes"""
-        program = which(self.prefix.bin.join("nearfar-copy"))
-        assert program("--version", output=str.split).split() == ["nearfar-copy", "0.1.0"]
-
-    def test_stream_measures(self):
-        """nearfar-stream measures host memory, and verifies what it wrote"""
-        program = which(self.prefix.bin.join("nearfar-stream"))
-        assert '"verified": true' in program("c0:n0/triad", "--visits", "1", "--json", output=str.split)
+    def test_cells(self):
+        """nearfar-stream starts, and finds the memory of this machine"""
+        program = which(self.prefix.bin.join("nearfar-stream"), required=True)
+        assert "c0:n0/triad" in program("--list", output=str.split)
