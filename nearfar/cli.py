@@ -26,7 +26,7 @@ GROUPS = {
         "validate": "run the checks (what ./validate does once all is set up)",
         "slurm": "the pack under Slurm: sweeps, health checks, and what acts on their findings",
         "kit": "an archive that measures a node where nothing can be installed",
-        "import": "judge what a kit measured on another machine, and make its page",
+        "import": "judge what a kit, or another tool, measured elsewhere, and make its page",
         "accept": "a delivery beside its order: accepted, refused, left to measure, and the record to sign",
     },
     "describe": {

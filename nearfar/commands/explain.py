@@ -15,7 +15,7 @@ from nearfar.base import MESSAGES, NOT_JUDGED, Message, NearfarError, columns, d
 TABLES = {
     "verdict": "Figures and documents", "topology": "Parts of a node", "site": "A node beside its site's files",
     "question": "Questions", "model.diagnosis": "What diagnose finds", "kernels": "Kernels", "mpi": "MPI", "history": "History",
-    "delivery": "Deliveries", "kit": "Kits",
+    "delivery": "Deliveries", "kit": "Kits", "foreign": "Output of other tools",
     "slurm.health": "The health check", "slurm.act": "Drains", "report": "Runs",
 }  # fmt: skip
 

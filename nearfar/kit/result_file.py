@@ -82,6 +82,13 @@ class KitResult:
 def read(path: Path) -> KitResult:
     """Read and check a kit's file. Raises ``NearfarError`` where it is no such file, ``CouldNotJudge`` where it is damaged or contradicts
     itself; one line that says which part."""
+    try:
+        return _checked(path)
+    except RecursionError:
+        raise _refused(path, "its JSON is nested too deeply") from None
+
+
+def _checked(path: Path) -> KitResult:
     contents, digest = _unpack(path)
     _check_sums(path, contents)
     raw = _result(path, contents)

@@ -36,6 +36,7 @@ from .metric import (
     COMPUTE_UNITS,
     EXPLAINING,
     MADE_OF_OTHERS,
+    OF_ANOTHER_TOOL,
     PROGRAM,
     RATIO,
     RATIO_UNIT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .metric import COMPUTE_UNITS, MADE_OF_OTHERS, AnyMetric, SubjectMetric
+from .metric import COMPUTE_UNITS, MADE_OF_OTHERS, OF_ANOTHER_TOOL, AnyMetric, SubjectMetric
 
 #: Samples of a cell that did not settle: of fewer nothing says how far it may be off.
 _LEAST = 3
@@ -41,7 +41,7 @@ def fault(metric: AnyMetric) -> str | None:
         return f"it lies outside its own samples, {_numbers(metric.least, metric.most)}"
     if not metric.converged and (span(metric) is None or _too_few(metric)) and metric.quantity not in MADE_OF_OTHERS:
         return "it did not converge, and no interval shows how uncertain it is"
-    if metric.verified is None and _to_be_verified(metric):
+    if metric.verified is None and metric.basis != OF_ANOTHER_TOOL and _to_be_verified(metric):
         return "whether the data arrived intact was not checked"
     return None
 

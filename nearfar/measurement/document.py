@@ -58,7 +58,7 @@ class Conditions:
     beside: tuple[Flow, ...] = ()
     #: Measured again, alone, because the first figure was doubted.
     remeasured: bool = False
-    #: Of a modelled figure, how it is known (``nearfar.model.prediction.Prediction``).
+    #: Of a modelled figure, how it is known (``nearfar.model.prediction.Prediction``); of another tool's ``OF_ANOTHER_TOOL``.
     basis: str | None = None
 
 
@@ -147,7 +147,7 @@ class Document:
 
     @property
     def kind(self) -> str:
-        """``measured`` or ``modelled``."""
+        """``measured``, ``modelled`` or ``foreign`` (of another tool)."""
         return str(self.raw["kind"])
 
     @property

@@ -39,6 +39,10 @@ def program_subject(name: str) -> str:
     return f"program/{name}"
 
 
+#: The basis of a figure that another tool measured: whether data arrived intact is that tool's to say.
+OF_ANOTHER_TOOL = "foreign"
+
+
 @dataclass(frozen=True, kw_only=True)
 class BaseMetric(SampleStatistics, Conditions):
     """What every figure has, judged or not."""

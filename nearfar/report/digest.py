@@ -38,7 +38,7 @@ def digest(run: RunDirectory, explained: Mapping[str, Explained]) -> dict[str, A
 
 
 def _node(node: NodeRun, explained: Explained) -> dict[str, Any]:
-    kind = "modelled" if node.modelled else "measured"
+    kind = "modelled" if node.modelled else "foreign" if node.foreign else "measured"
     return {"node": node.name, "folder": node.folder.name, "system": node.system, "kind": kind, "verdict": node.word,
             "shown": shown_verdict(node.word, node.modelled), "checks": [_check(node, check) for check in node.checks],
             **explained.as_json()}  # fmt: skip

@@ -178,6 +178,12 @@ def modelled_notice(run: RunDirectory) -> str | None:
     return f"Part of this is MODELLED ({names}): those figures were not measured and count for nothing in the verdict."
 
 
+def foreign_notice(run: RunDirectory) -> str | None:
+    """Whose figures they are, of a run of other tools' output."""
+    tools = ", ".join(map(str, run.raw.get("foreign") or []))
+    return f"These figures come from {tools}, not from nearfar." if tools else None
+
+
 def slow_unjudged(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answer] | None) -> NodeRun | None:
     """Of a run in which nothing was judged, the first node with slow figures: what explains them is the run's first sentence."""
     measured = any(not (group.cause.node and group.cause.node.modelled) for group in found)

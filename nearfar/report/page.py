@@ -15,7 +15,7 @@ from nearfar.verdict import RunDirectory
 
 from . import acceptance
 from .causes import VerdictReason, answered
-from .headline import lead, missing_words, modelled_notice, not_asked, reasons, slow_unjudged, title
+from .headline import foreign_notice, lead, missing_words, modelled_notice, not_asked, reasons, slow_unjudged, title
 from .next_step import next_command
 from .page_contents import section
 
@@ -52,6 +52,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "lead": lead(run, found, answers),
         "slow_unjudged": slow_unjudged(run, found, answers),
         "notice": modelled_notice(run),
+        "foreign": foreign_notice(run),
         "not_asked": not_asked(run),
         "counts": Counter(figure.shown for figure in measured if not figure.explains),
         "shown": run.shown,

@@ -13,7 +13,7 @@ from nearfar.verdict import SIBLINGS_ONLY, RunDirectory
 
 from . import acceptance
 from .causes import ReasonGroup, answered
-from .headline import lead, modelled_notice, not_asked, reasons, short_name, slow_unjudged, where
+from .headline import foreign_notice, lead, modelled_notice, not_asked, reasons, short_name, slow_unjudged, where
 from .next_step import next_step
 from .terminal_rows import CheckRows, check_rows, sentences, table
 
@@ -62,6 +62,7 @@ def summarise(
         *_disturbed(run),
         *(f"not asked  {words}" for words in not_asked(run)),
         *([f"MODELLED  {notice}"] if notice else []),
+        *([foreign_notice(run) or ""] if foreign_notice(run) else []),
         *([accepts.reason] if accepts else []),
     ]) + columns([["page", str(run.folder / "index.html")], ["next", next_step(run)]])  # fmt: skip
     room = MOST_LINES - len(told) - len(tail)

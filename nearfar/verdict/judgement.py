@@ -13,6 +13,7 @@ from nearfar.base import NOT_JUDGED, ORDER, Finding, passes, worst
 from nearfar.cells import Cell, Flow, Skip
 from nearfar.measurement import (
     MADE_OF_OTHERS,
+    OF_ANOTHER_TOOL,
     AnyMetric,
     BaseMetric,
     Document,
@@ -101,7 +102,7 @@ def judge(
     judged = disturbances.apply(judged, seen, host)
     if acceptance:
         found += from_nothing_accepted(judged, subject.system)
-    found += from_siblings_only(judged, references, subject.system)
+    found += from_siblings_only(judged, references, "" if kind == OF_ANOTHER_TOOL else subject.system)
     if must_judge:
         found += from_nothing_judged(found, judged, elsewhere.values(), subject.system)
     word, reasons = _summed(found, judged)

@@ -70,7 +70,7 @@ NOT_ACCEPTED = Message(
 SIBLINGS_ONLY = Message(
     "references.siblings_only", NOT_JUDGED,
     "{figures:#figure} passed by comparison with like parts or half of a link alone; the right value is not known",
-    "run nearfar tune --system {system}, or add figures of the GPU model to site/gpus/", page="method/priors.md",
+    "[run nearfar tune --system {system}, or ]add figures of the GPU model to site/gpus/", page="method/priors.md",
 )  # fmt: skip
 REFERENCES_UNUSED = Message(
     "references.unused", "INDETERMINATE",

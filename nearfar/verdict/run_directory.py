@@ -66,6 +66,11 @@ class NodeRun:
     checks: tuple[CheckRecord, ...]
 
     @property
+    def foreign(self) -> bool:
+        """Whether another tool measured it."""
+        return any(check.verdict is not None and check.verdict.kind == "foreign" for check in self.checks)
+
+    @property
     def word(self) -> str:
         """The worst verdict of the node's checks."""
         return worst([check.word for check in self.checks])

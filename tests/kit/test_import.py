@@ -37,7 +37,7 @@ def nearfar(state: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def run(result: Path, state: Path) -> Path:
     """The run directory of the imported result."""
-    done = nearfar(state, "import", str(result), "--node", "rack3-7", "--json")
+    done = nearfar(state, "import", str(result), "--name", "rack3-7", "--json")
     (folder,) = (state / "reports" / "imported").iterdir()
     # The emulated copies are slower than an H200's.
     assert done.returncode == json.loads((folder / "run.json").read_text())["exit_code"] == 1, done.stderr
@@ -79,7 +79,7 @@ def test_its_topology_makes_a_node_type_that_predicts(run: Path, state: Path, tm
 
 
 def test_the_same_file_twice_is_told(result: Path, run: Path, state: Path) -> None:
-    done = nearfar(state, "import", str(result), "--node", "rack3-7")
+    done = nearfar(state, "import", str(result), "--name", "rack3-7")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert f"imported before: {run}" in done.stderr
 
@@ -143,6 +143,9 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, bytes]], None], str]] = {
     "another day": (edit_json(QUICK, lambda raw: raw.update(started="2020-01-01T00:00:00Z")), "at another time"),
     "the future": (edit_json("result.json", lambda raw: raw.update(started="2199-01-01T00:00:00Z")), "in the future"),
     "a newer kit": (edit_json("result.json", lambda raw: raw.update(schema="nearfar-kit-result/2")), "left by a newer kit"),
+    "lists in lists": (
+        lambda files: files.update({"result.json": b"[" * 200_000 + b"]" * 200_000}), "nested too deeply"
+    ),
     "no kit's result": (edit_json("result.json", lambda raw: raw.update(schema="x")), "is no 'nearfar-kit-result'"),
     "a level that there is not": (edit_json("result.json", lambda raw: raw.update(level="all")), "level: 'all'"),
     "a check that is not in it": (
@@ -261,9 +264,9 @@ def test_a_system_with_other_gpus_is_refused(result: Path) -> None:
 
 
 def test_a_name_that_is_none_is_refused(result: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["import", str(result), "--node", "a/b"]) == 2
+    assert cli.main(["import", str(result), "--name", "a/b"]) == 2
     assert (
-        capsys.readouterr().err == "nearfar: --node a/b: a name has letters, digits, '.', '_' and '-'; choose another\n"
+        capsys.readouterr().err == "nearfar: --name a/b: a name has letters, digits, '.', '_' and '-'; choose another\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""``nearfar import``: judge what a kit measured on another machine, and make its page."""
+"""``nearfar import``: judge what a kit, or another tool, measured on another machine, and make its page."""
 
 from __future__ import annotations
 
@@ -6,31 +6,47 @@ import argparse
 import re
 from pathlib import Path
 
-from nearfar import cli, report
+from nearfar import cli, foreign, report
 from nearfar.base import NearfarError
 from nearfar.kit import import_file, result_file
 
 _EPILOG = """examples:
   nearfar import nearfar-node17-20261123T090000.tar.gz
   nearfar import FILE --system mycluster           by the references of site/systems/mycluster.yaml
-  nearfar import FILE --node rack3-7               a name for the node of an anonymous file
+  nearfar import FILE --name rack3-7               a name for the node of an anonymous file
+  nearfar import nvbandwidth.txt topo.txt          other tools' output, with nvidia-smi topo -m of the same node
+  nearfar import nvbandwidth.json --node summit    the same, of a node of site/nodes/summit.yaml
 
 exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not be judged, or the file is damaged or was edited
 """
-_NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+#: What a kit's archive begins with.
+_GZIP = b"\x1f\x8b"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = "Check the file that a kit left, judge it like a run of this machine, keep it in the history and write its page."
+    parser.description = (
+        "Judge what was measured elsewhere, and write its page: the file that a kit left, which is kept in the history, or output of other "
+        f"tools, which is not. It reads {foreign.can_be_imported()}."
+    )
     parser.epilog = _EPILOG
-    parser.add_argument("file", metavar="FILE", type=Path, help="what ./kit/run left")
+    parser.add_argument(
+        "files", metavar="FILE", type=Path, nargs="+", help="a kit's file, or other tools' files of one node"
+    )
     parser.add_argument(
         "--system",
         metavar="NAME",
-        help="a file of site/systems/ (default: the one that claims the node, else 'imported', a system of its own)",
+        help="of a kit's file: a file of site/systems/ (default: the one that claims the node, else 'imported', a system of its own)",
     )
-    parser.add_argument("--node", metavar="NAME", help="the node's name here (default: its own)")
+    parser.add_argument("--name", metavar="NAME", help="the node's name here (default: its own)")
+    parser.add_argument("--node", metavar="TYPE", help="of other tools' files: what the node is, a file of site/nodes/")
+    parser.add_argument(
+        "--numa",
+        metavar="N",
+        type=int,
+        help="of bandwidthTest: the NUMA node that it ran on (default: as its command says)",
+    )
     parser.add_argument(
         "--json", action="store_true", help="print report.json on standard output, in place of the summary"
     )
@@ -38,12 +54,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Import, then show the summary."""
-    if args.node is not None and not _NODE.fullmatch(args.node):
-        raise NearfarError(f"--node {args.node}: a name has letters, digits, '.', '_' and '-'; choose another")
-    done = import_file(result_file.read(args.file), args.system, args.node)
-    print(
-        (done.folder / "report.json").read_text(encoding="utf-8")
-        if args.json
-        else cli.pasteable(report.summary(done.folder))
-    )
-    return done.exit_code
+    if args.name is not None and not _NAME.fullmatch(args.name):
+        raise NearfarError(f"--name {args.name}: a name has letters, digits, '.', '_' and '-'; choose another")
+    if any(_is_kit_s(file) for file in args.files):
+        if len(args.files) > 1:
+            raise NearfarError(f"{args.files[1]}: a kit's file is imported by itself; import the others afterwards")
+        if args.node is not None or args.numa is not None:
+            raise NearfarError(f"{args.files[0]}: a kit's file says what the node is; leave out --node and --numa")
+        done = import_file(result_file.read(args.files[0]), args.system, args.name)
+        folder, code = done.folder, done.exit_code
+    else:
+        if args.system is not None:
+            raise NearfarError(
+                "--system: a site's references were measured with nearfar and judge no other tool's figures; leave it out "
+                "(--node TYPE names the kind of node)"
+            )
+        made = foreign.import_outputs(args.files, args.node, args.name, args.numa)
+        folder, code = made.folder, made.exit_code
+    print((folder / "report.json").read_text(encoding="utf-8") if args.json else cli.pasteable(report.summary(folder)))
+    return code
+
+
+def _is_kit_s(file: Path) -> bool:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(2) == _GZIP or file.name.endswith((".tar.gz", ".tgz"))
+    except OSError:
+        return file.name.endswith((".tar.gz", ".tgz"))

@@ -68,7 +68,8 @@ def nothing(run: RunDirectory) -> str | None:
         if too_disturbed(run)
         else f"{remedy(run)} makes them"
     )
-    why = [f"{count} {have} no reference, {makes}"] if count else []
+    makes = "" if run.raw.get("foreign") else f", {makes}"
+    why = [f"{count} {have} no reference{makes}"] if count else []
     why += [unlimited_words(unlimited)] if unlimited else []
     findings = [f for check in _measured(run) if check.verdict for f in check.verdict.findings]
     why += dict.fromkeys(f.reason for f in findings if f.subject == "topology")
@@ -96,6 +97,8 @@ def line(run: RunDirectory) -> str | None:
         return f"{plural(judged, 'figure')} judged; {unlimited_words(unlimited)}" if unlimited else None
     have = "it has" if unjudged == 1 else "they have"
     counted = f"{plural(judged, 'figure')} judged, {unjudged} not: {have} no reference"
+    if run.raw.get("foreign"):
+        return counted
     if too_disturbed(run):
         return f"{counted}; other load disturbed {plural(disturbed(run), 'figure')}: run again on a quiet machine before tuning"
     return f"{counted}; {remedy(run)} makes them from healthy runs"

@@ -1,0 +1,9 @@
+"""Output of other tools (nvbandwidth, nccl-tests, …) as measurement documents of kind ``foreign``, judged and shown as a run.
+
+Needs: base, topology, cells, measurement, model, model.prediction, question, verdict, verdict.references, site, report, run.
+"""
+
+from __future__ import annotations
+
+from .importing import DOCUMENT, SYSTEM, ImportedOutput, import_outputs
+from .reading import can_be_imported

@@ -1,0 +1,164 @@
+"""Files of other tools as a run: judged like one that nearfar measured, with its page.
+
+It enters no history and no tune, and drains nobody.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from nearfar import question, report, verdict
+from nearfar.base import CouldNotJudge, Finding, NearfarError, files, site_directories, utc_text, write_atomically
+from nearfar.cells import Cell
+from nearfar.measurement import Document, dump
+from nearfar.model.prediction import NodeType, load_node_type
+from nearfar.run import expected_cases, run_file
+from nearfar.site import environments, expectations
+from nearfar.topology import Node
+from nearfar.verdict import CaseInfo, case_files, references
+
+from . import document, messages, node, reading
+from .output import ForeignOutput
+
+#: The system of every such run: no site file's, so that nothing of a site takes it for its own.
+SYSTEM = "foreign"
+#: In the run directory: the whole document, and the files as they were given.
+DOCUMENT, ORIGINALS = "foreign.json", "originals"
+_PARTITION = "default"
+
+
+@dataclass(frozen=True)
+class ImportedOutput:
+    """What became of the files: the run's directory with its page, and the exit code of its verdict."""
+
+    folder: Path
+    exit_code: int
+
+
+def import_outputs(
+    paths: Sequence[Path], node_type: str | None = None, name: str | None = None, numa: int | None = None
+) -> ImportedOutput:
+    """Judge the files of one node and keep them as a run.
+
+    ``node_type``: what the node is, a file of ``site/nodes/``; ``name``: the node's (None: as the files say, else made of their checksum);
+    ``numa``: the NUMA node whose memory those tools used that do not say. Raises ``NearfarError`` where the files are of different nodes.
+    """
+    contents = {str(path): reading.content(path) for path in paths}
+    outputs = {file: reading.outputs(file, data) for file, data in contents.items()}
+    every = [each for found in outputs.values() for each in found]
+    directories = site_directories()
+    known = None if node_type is None else load_node_type(node_type, directories)
+    made, numbers = _node(outputs, known, directories)
+    if numa is not None and numa not in {memory.index for memory in made.host_numa_nodes}:
+        has = ", ".join(f"n{memory.index}" for memory in made.host_numa_nodes)
+        raise NearfarError(
+            f"--numa {numa}: the node has {has}; name its topology too (nvidia-smi topo -m, lstopo --of xml) or --node TYPE"
+        )
+    digest = sha256(b"".join(sorted(contents.values()))).hexdigest()[:8]
+    made = replace(made, hostname=name or made.hostname or f"unnamed-{digest}")
+    whole = document.make(every, made, numbers, numa)
+    tools = list(dict.fromkeys(each.title for each in every if each.node is None))
+    if not tools or not (whole.results or whole.failed or any(each.left_out for each in every)):
+        what = "a topology alone" if not tools else f"no figure of {', '.join(tools)}"
+        raise CouldNotJudge(
+            f"{', '.join(contents)}: {what}: there is nothing to judge; name the files with figures too"
+        )
+    return _keep(contents, every, whole, tools, known, directories)
+
+
+def _node(
+    outputs: Mapping[str, Sequence[ForeignOutput]], known: NodeType | None, directories: list[Path]
+) -> tuple[Node, dict[int, int]]:
+    models = expectations.gpu_models(directories)
+    topologies = [(file, each) for file, found in outputs.items() for each in found if each.node is not None]
+    # XML says more than topo -m, and a node type is what somebody reviewed.
+    topologies.sort(key=lambda pair: pair[1].tool != reading.XML)
+    given, named = (None, "") if not topologies else (topologies[0][1].node, topologies[0][0])
+    if known is not None:
+        given, named = replace(known.node, hostname=""), f"--node {known.name}"
+    made, numbers = node.make(outputs, given, named, models)
+    return expectations.filled(made, models), numbers
+
+
+def _keep(
+    contents: Mapping[str, bytes], outputs: Sequence[ForeignOutput], whole: Document, tools: list[str], known: NodeType | None,
+    directories: list[Path],
+) -> ImportedOutput:  # fmt: skip
+    host = whole.node.hostname
+    started = time.time()
+    parts = _parts(whole)
+    notes = _notes(outputs, whole.node, next(iter(parts)))
+    folder = files.new_run_directory(SYSTEM, started)
+    cases, ran = [], []
+    for check in dict.fromkeys((*parts, *notes)):
+        asked = question.named(check)
+        info = (check, SYSTEM, _PARTITION, environments.SYSTEM)
+        cases.append(expected_cases.ExpectedCase(*info, modelled=False, node=host, where=", ".join(contents)))
+        ran.append(expected_cases.RanCase(*info, result="pass", reason="", node=host, seconds=0.0))
+        own = document.part(whole, parts.get(check, []))
+        case_files.keep(folder / host / check, own, _judge(asked, own, notes.get(check, []), known, directories), None)
+    case_files.keep_node(folder / host, whole.node)
+    write_atomically(folder / DOCUMENT, dump(whole))
+    for number, (file, data) in enumerate(contents.items(), 1):
+        write_atomically(
+            folder / ORIGINALS / f"{number}-{re.sub(r'[^A-Za-z0-9._-]', '_', Path(file).name)[-100:]}", data
+        )
+    about = {
+        "system": SYSTEM, "command": ["nearfar", "import", *contents], "hostname": host, "interrupted": False, "foreign": tools,
+    }  # fmt: skip
+    word = run_file.account(folder, cases, about, started, time.time() - started, "", ran=ran)
+    report.build(folder)
+    return ImportedOutput(folder, run_file.EXIT_CODES[word])
+
+
+def _parts(whole: Document) -> dict[str, list[int]]:
+    """The places of the results that each check judges; what failed goes with the first."""
+    parts: dict[str, list[int]] = {}
+    for index, result in enumerate(whole.results):
+        parts.setdefault(_check(result.cell), []).append(index)
+    return parts or {"host_device_check": []}
+
+
+def _check(cell: Cell | None) -> str:
+    """The check that has such a figure."""
+    if cell is None:
+        return "osu_check"
+    kinds = {flow.kind for flow in cell.flows}
+    if kinds == {"host"}:
+        return "host_device_check" if len(cell.gpus) == 1 else "saturation_check"
+    return "gpu_memory_check" if kinds == {"local"} else "peer_check"
+
+
+def _notes(outputs: Sequence[ForeignOutput], made: Node, first: str) -> dict[str, list[Finding]]:
+    """What is left out, and what is assumed of the node, by the check that would have it."""
+    notes: dict[str, list[Finding]] = {}
+    for output in outputs:
+        for each in output.left_out:
+            message = messages.KEPT if each.kept else messages.LEFT_OUT
+            finding = message.finding(each.what, tool=output.title, why=each.why)
+            if finding not in notes.setdefault(each.check or first, []):
+                notes[each.check or first].append(finding)
+    notes.setdefault(first, []).extend(messages.ASSUMED.finding("the node", what=note) for note in made.notes)
+    return {check: found for check, found in notes.items() if found}
+
+
+def _judge(
+    asked: question.Question, own: Document, notes: Sequence[Finding], known: NodeType | None, directories: list[Path]
+) -> verdict.Verdict:
+    """The verdict on one check: by figures of the GPUs' model, a node type's, and what is alike on the node. The files are not asked for
+    what they lack."""
+    figures = asked.figures(own, own.node)
+    resolved: dict[str, references.Reference | None] = {}
+    for check in dict.fromkeys(asked.references_of(metric) for metric in figures):
+        mine = [metric for metric in figures if asked.references_of(metric) == check]
+        resolved |= references.resolve(
+            mine, check, references.for_partition(None, known, directories), own.node, node_type=known,
+            ranges=references.model_ranges.read(directories),
+        )  # fmt: skip
+    subject = CaseInfo(asked.name, SYSTEM, _PARTITION, environments.SYSTEM, own.node.hostname, utc_text())
+    return verdict.judge(own, resolved, subject=subject, metrics=figures, findings=notes, kind=document.KIND)

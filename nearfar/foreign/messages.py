@@ -1,0 +1,9 @@
+"""What findings about imported output of other tools say."""
+
+from __future__ import annotations
+
+from nearfar.base import NOT_JUDGED, Message
+
+LEFT_OUT = Message("foreign.left_out", NOT_JUDGED, "{tool}: {subject} is left out: {why}", page="guide/import.md")
+KEPT = Message("foreign.kept", NOT_JUDGED, "{tool}: {subject} is kept and not judged: {why}", page="guide/import.md")
+ASSUMED = Message("foreign.assumed", NOT_JUDGED, "{subject}: {what}", page="guide/import.md")

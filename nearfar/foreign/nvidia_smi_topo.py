@@ -1,0 +1,74 @@
+"""``nvidia-smi topo -m``: the classes of pairs of GPUs, and each GPU's CPUs and NUMA node. It has no PCI addresses, packages or models."""
+
+from __future__ import annotations
+
+import re
+
+from nearfar.base import NearfarError
+from nearfar.topology import Gpu, Node, NumaNode, parse_cpu_list
+
+from .output import ForeignOutput, Truncated, command_line
+
+TOOL = "nvidia-smi topo -m"
+SIGN = re.compile(r"^\s*GPU0\b.*\n(?:\s*\n)*\s*GPU0\s+X\b", re.MULTILINE)
+_CLASS = re.compile(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|PCIE|NS|OK|N/A")
+#: What a NUMA node holds is not in it; it is host memory all the same.
+SOME_MEMORY = 1
+
+
+def unknown_pci(index: int) -> str:
+    """The place of a GPU's bus id where nobody gives it: one for each GPU."""
+    return f"unknown-{index}"
+
+
+def read(text: str) -> ForeignOutput:
+    """The node of the first table in a log. Raises ``Truncated`` where it lacks rows or columns."""
+    found = SIGN.search(text)
+    lines = text[found.start() if found else 0 :].split("\n")
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    names = re.findall(r"GPU\d+(?!\S)", lines[0])
+    columns = re.findall(r"CPU Affinity|GPU NUMA ID|NUMA Affinity|\S+", lines[0])
+    devices = next((at for at, name in enumerate(columns) if name.endswith("Affinity")), len(columns))
+    rows = {}
+    for line in lines[1:]:
+        words = line.split()
+        if words and words[0] in names and words[0] not in rows:
+            rows[words[0]] = words[1:]
+        elif words and words[0].startswith("Legend"):
+            break
+    if list(rows) != names or any(len(row) < devices for row in rows.values()):
+        raise Truncated(f"{TOOL}: {len(rows)} rows of {len(names)} GPUs: the table is cut short")
+    if odd := next((w for row in rows.values() for w in row[: len(names)] if not _CLASS.fullmatch(w)), None):
+        raise Truncated(f"{TOOL}: '{odd[:20]}' is no class of a path: the table was broken into other lines")
+    places = {name: dict(zip(columns[devices:], row[devices:])) for name, row in rows.items()}
+    cpus = {name: _cpus(place.get("CPU Affinity", "")) for name, place in places.items()}
+    numbered = {each: at for at, each in enumerate(sorted({each for each in cpus.values() if each}))}
+    told = {name: place.get("NUMA Affinity", "") for name, place in places.items()}
+    if any("NUMA Affinity" in place for place in places.values()):
+        numa = {name: int(word) if word.isdecimal() else None for name, word in told.items()}
+    else:
+        numa = {name: numbered.get(cpus[name]) for name in names}
+    memories = {number: cpus[name] for name, number in reversed(numa.items()) if number is not None}
+    if not memories:
+        numa, memories = dict.fromkeys(names, None), {0: ()}
+    gpus = [Gpu(index, unknown_pci(index), numa_node=numa[name]) for index, name in enumerate(names)]
+    peers = {(a, b): _peer(rows[first][b]) for a, first in enumerate(names) for b in range(a + 1, len(names))}
+    notes = (f"{TOOL} does not say which package a NUMA node is of",) if len(memories) > 1 else ()
+    node = Node(
+        hostname="", packages=(), gpus=tuple(gpus), peers=peers, notes=notes,
+        numa_nodes=tuple(NumaNode(number, None, each, SOME_MEMORY) for number, each in sorted(memories.items())),
+    )  # fmt: skip
+    return ForeignOutput(TOOL, command=command_line(text.split("\n"), "nvidia-smi"), node=node)
+
+
+def _cpus(words: str) -> tuple[int, ...]:
+    try:
+        return parse_cpu_list(words.rstrip(","))
+    except NearfarError:
+        return ()
+
+
+def _peer(word: str) -> str:
+    """The class in nearfar's words; what crosses from one NUMA node to another may stay on its package or not."""
+    return word if re.fullmatch(r"NV\d+|PIX|PXB|PHB|NODE", word) else "unknown"

@@ -1,0 +1,62 @@
+"""Which tools' outputs a file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.topology import parse_hwloc_xml
+
+from . import cleaning, nvbandwidth, nvidia_smi_topo
+from .output import ForeignOutput, Truncated
+
+#: Each has ``TOOL`` (its name), ``SIGN`` (what its output has and no other's) and ``read``.
+TOOLS: Sequence[ModuleType] = (nvidia_smi_topo, nvbandwidth)
+XML = "hwloc's XML"
+#: Bytes of a file that is read; whole logs of thousands of nodes are not one node's output.
+LARGEST = 16 * 2**20
+
+
+def can_be_imported() -> str:
+    """What can be imported, as the end of a sentence."""
+    return f"what ./kit/run left, output of {', '.join(tool.TOOL for tool in TOOLS)}, or {XML} of their node"
+
+
+def content(path: Path) -> bytes:
+    """A file's bytes. Raises ``NearfarError`` where it cannot be read, or is too large."""
+    try:
+        if not path.is_file():
+            raise NearfarError(f"{path}: no such file; name a file, or '-' for standard input")
+        if path.stat().st_size > LARGEST:
+            raise NearfarError(
+                f"{path}: {path.stat().st_size / 2**20:.0f} MiB are more than one node's output ({LARGEST // 2**20} MiB)"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise NearfarError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def outputs(name: str, data: bytes) -> list[ForeignOutput]:
+    """The outputs in a file's bytes. Raises ``CouldNotJudge`` where there is none that nearfar knows, or what there is cannot be read."""
+    found: list[ForeignOutput] = []
+    start = cleaning.decoded(data[:4096])
+    if start.lstrip().startswith(("<?xml", "<!DOCTYPE topology", "<topology")):
+        if "<!ENTITY" in cleaning.decoded(data):
+            raise CouldNotJudge(f"{name}: declares entities, which hwloc never writes")
+        try:
+            return [ForeignOutput(XML, node=parse_hwloc_xml(cleaning.decoded(data)))]
+        except NearfarError as error:
+            raise CouldNotJudge(f"{name}: {error}") from None
+    for text in cleaning.texts(data):
+        for tool in TOOLS:
+            try:
+                found += [tool.read(text)] if tool.SIGN.search(text) else []
+            except Truncated as error:
+                raise CouldNotJudge(f"{name}: {error}") from None
+            except CouldNotJudge as error:
+                raise CouldNotJudge(f"{name}: {error}") from None
+    if not found:
+        raise CouldNotJudge(f"{name}: nothing that can be imported: {can_be_imported()}")
+    return found
