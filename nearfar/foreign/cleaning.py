@@ -30,7 +30,12 @@ def decoded(data: bytes) -> str:
 def texts(data: bytes) -> list[str]:
     """The outputs in a file, one for each rank or host that its lines are labelled with; one where they are not."""
     plain = _ESCAPES.sub("", decoded(data)).replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
-    return _without_labels(plain, len(_LABELS))
+    return ["\n".join(_bare(line) for line in text.split("\n")) for text in _without_labels(plain, len(_LABELS))]
+
+
+def _bare(line: str) -> str:
+    """Without indentation and the sign of a quotation, which whoever pasted it put before a line."""
+    return re.sub(r"^(?:\s|>(?: |$))+", "", line)
 
 
 def _without_labels(text: str, depth: int) -> list[str]:

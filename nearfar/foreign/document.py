@@ -15,7 +15,7 @@ from nearfar.model import link_limits
 from nearfar.model.prediction import link_ceiling, peer_link
 from nearfar.topology import Node, node_to_document
 
-from .output import NEAR, ForeignFigure, ForeignOutput
+from .output import NEAR, SOME_HOST, ForeignFigure, ForeignOutput, LeftOut
 
 #: The kind of the document, and the basis of its figures.
 KIND = measurement.OF_ANOTHER_TOOL
@@ -27,6 +27,10 @@ def make(outputs: Sequence[ForeignOutput], node: Node, numbers: Mapping[int, int
     results: dict[object, dict[str, Any]] = {}
     for output in outputs:
         for figure in output.figures:
+            if re.search(
+                rf"\b[{NEAR}{SOME_HOST}]\b", " ".join(_named(text, node, numbers, numa) for text, _ in figure.rates)
+            ):
+                continue  # ``unplaced`` says so
             entry = _result(output, figure, node, numbers, numa)
             key = (entry["quantity"], measurement.subject_key(entry["cell"]), entry.get("bytes"))
             if key in results:
@@ -51,10 +55,23 @@ def make(outputs: Sequence[ForeignOutput], node: Node, numbers: Mapping[int, int
     return measurement.from_raw(raw, "the imported files")
 
 
-def part(document: Document, results: Sequence[int]) -> Document:
-    """The same document with some of its results."""
-    chosen = [document.raw["results"][index] for index in results]
-    return measurement.from_raw({**document.raw, "results": chosen}, document.source)
+def unplaced(output: ForeignOutput, node: Node, numbers: Mapping[int, int], numa: int | None) -> LeftOut | None:
+    """That nobody knows which host memory the copies of a tool used; None where it is known."""
+    texts = [_named(text, node, numbers, numa) for figure in output.figures for text, _ in figure.rates]
+    if any(re.search(rf"\b{SOME_HOST}\b", text) for text in texts):
+        why = "it does not say which NUMA node it ran on: import it with --numa N"
+        return LeftOut("host to device and back", why, "host_device_check")
+    if any(re.search(rf"\b{NEAR}\b", text) for text in texts):
+        why = "the topology does not say which NUMA node is near each GPU"
+        return LeftOut("host to device and back", why, "host_device_check")
+    return None
+
+
+def part(document: Document, results: Sequence[int], with_failed: bool) -> Document:
+    """The same document with some of its results, and with what failed or without it."""
+    raw = document.raw
+    chosen, failed = [raw["results"][index] for index in results], raw["failed"] if with_failed else []
+    return measurement.from_raw({**raw, "results": chosen, "failed": failed}, document.source)
 
 
 def _result(
@@ -106,13 +123,14 @@ def _cell(text: str) -> Cell:
 def _named(text: str, node: Node, numbers: Mapping[int, int], numa: int | None) -> str:
     """A flow in the node's own numbers."""
     text = re.sub(r"\bg(\d+)\b", lambda found: f"g{numbers.get(int(found[1]), int(found[1]))}", text)
-    if not re.search(rf"\b{NEAR}\b", text):
-        return text
     found = re.search(r"\bg(\d+)\b", text)
     gpu = node.gpu(int(found[1])) if found else None
-    near = numa if numa is not None else gpu.numa_node if gpu is not None else None
+    own = None if gpu is None else gpu.numa_node
     memories = [memory.index for memory in node.host_numa_nodes]
-    return re.sub(rf"\b{NEAR}\b", f"n{memories[0] if near is None else near}", text)
+    only = memories[0] if len(memories) == 1 else None
+    for end, known in ((NEAR, own if only is None else only), (SOME_HOST, numa if only is None else only)):
+        text = text if known is None else re.sub(rf"\b{end}\b", f"n{known}", text)
+    return text
 
 
 def _ceiling(flow: Flow, node: Node) -> dict[str, Any]:
@@ -128,12 +146,16 @@ def _ceiling(flow: Flow, node: Node) -> dict[str, Any]:
 
 
 def _rate(samples: list[float], unit: str) -> dict[str, Any]:
-    more = (
-        {"n": len(samples), "min": min(samples), "max": max(samples), "samples": samples}
-        if len(samples) > 1
-        else {"n": 1}
-    )
-    return {"unit": unit, "median": median(samples), **more}
+    """A figure of an output; of several what the path can do is the best of them."""
+    if len(samples) == 1:
+        return {"unit": unit, "median": samples[0], "n": 1}
+    low, high, middle = min(samples), max(samples), median(samples)
+    if high <= 0:
+        return {"unit": unit, "median": middle, "n": len(samples)}
+    return {
+        "unit": unit, "median": middle, "n": len(samples), "min": low, "max": high, "samples": samples,
+        "plateau": high, "interval": [low, high], "steadiness": middle / high,
+    }  # fmt: skip
 
 
 def _merge(entry: dict[str, Any], other: dict[str, Any]) -> None:

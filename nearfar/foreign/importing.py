@@ -15,7 +15,7 @@ from pathlib import Path
 from nearfar import question, report, verdict
 from nearfar.base import CouldNotJudge, Finding, NearfarError, files, site_directories, utc_text, write_atomically
 from nearfar.cells import Cell
-from nearfar.measurement import Document, dump
+from nearfar.measurement import Document, Metric, dump
 from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.run import expected_cases, run_file
 from nearfar.site import environments, expectations
@@ -23,13 +23,15 @@ from nearfar.topology import Node
 from nearfar.verdict import CaseInfo, case_files, references
 
 from . import document, messages, node, reading
-from .output import ForeignOutput
+from .output import ForeignOutput, LeftOut
 
 #: The system of every such run: no site file's, so that nothing of a site takes it for its own.
 SYSTEM = "foreign"
 #: In the run directory: the whole document, and the files as they were given.
 DOCUMENT, ORIGINALS = "foreign.json", "originals"
 _PARTITION = "default"
+#: The check that shows what is of no other.
+_HOME = "topology_check"
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,16 @@ def import_outputs(
     made = replace(made, hostname=name or made.hostname or f"unnamed-{digest}")
     whole = document.make(every, made, numbers, numa)
     tools = list(dict.fromkeys(each.title for each in every if each.node is None))
-    if not tools or not (whole.results or whole.failed or any(each.left_out for each in every)):
+    left_out = [(each.title, one) for each in every for one in each.left_out]
+    left_out += [
+        (each.title, one) for each in every if (one := document.unplaced(each, made, numbers, numa)) is not None
+    ]
+    if not tools or not (whole.results or whole.failed or left_out):
         what = "a topology alone" if not tools else f"no figure of {', '.join(tools)}"
         raise CouldNotJudge(
             f"{', '.join(contents)}: {what}: there is nothing to judge; name the files with figures too"
         )
-    return _keep(contents, every, whole, tools, known, directories)
+    return _keep(contents, whole, tools, _notes(left_out, made), known, directories)
 
 
 def _node(
@@ -86,21 +92,21 @@ def _node(
 
 
 def _keep(
-    contents: Mapping[str, bytes], outputs: Sequence[ForeignOutput], whole: Document, tools: list[str], known: NodeType | None,
+    contents: Mapping[str, bytes], whole: Document, tools: list[str], notes: Mapping[str, list[Finding]], known: NodeType | None,
     directories: list[Path],
 ) -> ImportedOutput:  # fmt: skip
     host = whole.node.hostname
     started = time.time()
     parts = _parts(whole)
-    notes = _notes(outputs, whole.node, next(iter(parts)))
     folder = files.new_run_directory(SYSTEM, started)
     cases, ran = [], []
-    for check in dict.fromkeys((*parts, *notes)):
+    first = next(iter(parts), _HOME)
+    for check in dict.fromkeys((first, *parts, *notes)):
         asked = question.named(check)
         info = (check, SYSTEM, _PARTITION, environments.SYSTEM)
         cases.append(expected_cases.ExpectedCase(*info, modelled=False, node=host, where=", ".join(contents)))
         ran.append(expected_cases.RanCase(*info, result="pass", reason="", node=host, seconds=0.0))
-        own = document.part(whole, parts.get(check, []))
+        own = document.part(whole, parts.get(check, []), check == first)
         case_files.keep(folder / host / check, own, _judge(asked, own, notes.get(check, []), known, directories), None)
     case_files.keep_node(folder / host, whole.node)
     write_atomically(folder / DOCUMENT, dump(whole))
@@ -117,34 +123,33 @@ def _keep(
 
 
 def _parts(whole: Document) -> dict[str, list[int]]:
-    """The places of the results that each check judges; what failed goes with the first."""
+    """The places of the results that each check judges."""
     parts: dict[str, list[int]] = {}
     for index, result in enumerate(whole.results):
-        parts.setdefault(_check(result.cell), []).append(index)
-    return parts or {"host_device_check": []}
+        if result.cell is not None:
+            parts.setdefault(_check(result.cell), []).append(index)
+    return parts
 
 
-def _check(cell: Cell | None) -> str:
+def _check(cell: Cell) -> str:
     """The check that has such a figure."""
-    if cell is None:
-        return "osu_check"
     kinds = {flow.kind for flow in cell.flows}
     if kinds == {"host"}:
         return "host_device_check" if len(cell.gpus) == 1 else "saturation_check"
     return "gpu_memory_check" if kinds == {"local"} else "peer_check"
 
 
-def _notes(outputs: Sequence[ForeignOutput], made: Node, first: str) -> dict[str, list[Finding]]:
-    """What is left out, and what is assumed of the node, by the check that would have it."""
+def _notes(left_out: Sequence[tuple[str, LeftOut]], made: Node) -> dict[str, list[Finding]]:
+    """What is left out of each tool's output, and what is assumed of the node, by the check that would have it."""
+    grouped: dict[tuple[str, str, str, bool], list[str]] = {}
+    for title, each in dict.fromkeys(left_out):
+        grouped.setdefault((title, each.why, each.check or _HOME, each.kept), []).append(each.what)
     notes: dict[str, list[Finding]] = {}
-    for output in outputs:
-        for each in output.left_out:
-            message = messages.KEPT if each.kept else messages.LEFT_OUT
-            finding = message.finding(each.what, tool=output.title, why=each.why)
-            if finding not in notes.setdefault(each.check or first, []):
-                notes[each.check or first].append(finding)
-    notes.setdefault(first, []).extend(messages.ASSUMED.finding("the node", what=note) for note in made.notes)
-    return {check: found for check, found in notes.items() if found}
+    for (title, why, check, kept), what in grouped.items():
+        message = messages.KEPT if kept else messages.LEFT_OUT
+        notes.setdefault(check, []).append(message.finding(title, tool=title, what=what, why=why))
+    assumed = [messages.ASSUMED.finding("the node", what=note) for note in made.notes]
+    return {**notes, **({_HOME: [*notes.get(_HOME, []), *assumed]} if assumed else {})}
 
 
 def _judge(
@@ -160,5 +165,9 @@ def _judge(
             mine, check, references.for_partition(None, known, directories), own.node, node_type=known,
             ranges=references.model_ranges.read(directories),
         )  # fmt: skip
+    if not any(gpu.uplinks for gpu in own.node.gpus):
+        # Two GPUs below one bridge share it when they copy through host memory: without the bridges none is like another.
+        staged = (m for m in figures if isinstance(m, Metric) and any(flow.staged for flow in m.cell.flows))
+        resolved |= dict.fromkeys((metric.name for metric in staged), None)
     subject = CaseInfo(asked.name, SYSTEM, _PARTITION, environments.SYSTEM, own.node.hostname, utc_text())
     return verdict.judge(own, resolved, subject=subject, metrics=figures, findings=notes, kind=document.KIND)

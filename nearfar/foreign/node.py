@@ -35,9 +35,11 @@ def make(
             f"{second}: is of host {other}, and {first} of {one}: import the files of one node at a time"
         )
     hostname = next(iter(hosts), "")
-    most = 1 + max([-1, *seen, *(gpu for found in outputs.values() for each in found for gpu in _used(each))])
+    most = 1 + max([-1, *seen, *_numbers("g", [each for found in outputs.values() for each in found])])
     if given is None:
-        node = _listed([seen.get(index, SeenGpu(index)) for index in range(most)], gpu_links)
+        every = [each for found in outputs.values() for each in found]
+        memories = max(1, *(each.numa_nodes for each in every), 1 + max([-1, *(_numbers("n", every))]))
+        node = _listed([seen.get(index, SeenGpu(index)) for index in range(most)], memories, gpu_links)
         return replace(node, hostname=hostname), _by_place(seen, node)
     if not given.gpus and most:
         raise NearfarError(
@@ -67,10 +69,10 @@ def make(
     return replace(given, hostname=hostname or given.hostname, gpus=gpus), numbers
 
 
-def _used(output: ForeignOutput) -> set[int]:
-    """The GPUs of an output's figures, by the tool's numbers."""
-    flows = [flow for figure in output.figures if figure.quantity == "copy" for flow, _ in figure.rates]
-    return {int(index) for flow in flows for index in re.findall(r"\bg(\d+)\b", flow)}
+def _numbers(kind: str, outputs: Sequence[ForeignOutput]) -> set[int]:
+    """The GPUs (``g``) or NUMA nodes (``n``) of the figures, by the tool's numbers."""
+    figures = [figure for output in outputs for figure in output.figures if figure.quantity == "copy"]
+    return {int(n) for figure in figures for flow, _ in figure.rates for n in re.findall(rf"\b{kind}(\d+)\b", flow)}
 
 
 def _seen(outputs: Mapping[str, Sequence[ForeignOutput]]) -> dict[int, SeenGpu]:
@@ -81,7 +83,7 @@ def _seen(outputs: Mapping[str, Sequence[ForeignOutput]]) -> dict[int, SeenGpu]:
     for file, found in outputs.items():
         for each in (one for one in found if one.gpus):
             listed = {gpu.index for gpu in each.gpus}
-            if each.every_gpu and (strange := _used(each) - listed):
+            if each.every_gpu and (strange := _numbers("g", [each]) - listed):
                 raise NearfarError(
                     f"{file}: has figures of GPU {min(strange)}, and lists {len(listed)} GPUs: the file was edited, or cut"
                 )
@@ -129,24 +131,27 @@ def _plain(name: str) -> str:
     )
 
 
-def _listed(gpus: Sequence[SeenGpu], gpu_links: Mapping[str, Mapping[str, int]]) -> Node:
-    """A node of one NUMA node, as nobody says where its GPUs are. Pairs of GPUs are of an unknown class, but those that NVSwitch joins."""
-    if all(gpu.pci for gpu in gpus):
-        gpus = sorted(
-            gpus,
-            key=lambda gpu: bus_order(_bus_id(gpu.pci or "")) if re.search(r"\.\d$", _bus_id(gpu.pci or "")) else (0,),
-        )
-    notes = ["its topology was not given: host memory is shown as one NUMA node"]
+def _listed(gpus: Sequence[SeenGpu], memories: int, gpu_links: Mapping[str, Mapping[str, int]]) -> Node:
+    """A node as the tools list it. Pairs of GPUs are of an unknown class, but those that NVSwitch joins."""
+    if all(re.search(r"\.\d$", _bus_id(gpu.pci or "")) for gpu in gpus):
+        gpus = sorted(gpus, key=lambda gpu: bus_order(_bus_id(gpu.pci or "")))
+    notes = (
+        ["its packages were not given"]
+        if memories > 1
+        else ["host memory is shown as one NUMA node: its topology was not given"]
+    )
     models = {gpu.name for gpu in gpus}
     known = gpu_links.get(next(iter(models)) or "", {}) if len(models) == 1 else {}
     joined = "unknown"
     if len(gpus) == _SWITCHED and known.get("nvlinks") and known.get("nvlink_generation", 0) >= 3:
         joined = f"NV{known['nvlinks']}"
         notes.append(f"eight GPUs of this model are taken to be joined by NVSwitch ({joined})")
+    package = 0 if memories == 1 else None
     made = tuple(
-        Gpu(index, _bus_id(gpu.pci) if gpu.pci else unknown_pci(index), name=gpu.name, numa_node=0, package=0)
+        Gpu(index, _bus_id(gpu.pci) if gpu.pci else unknown_pci(index), name=gpu.name, package=package,
+            numa_node=0 if memories == 1 else gpu.numa)
         for index, gpu in enumerate(gpus)
-    )
+    )  # fmt: skip
     peers = {(a, b): joined for a in range(len(made)) for b in range(a + 1, len(made))}
-    memory = (NumaNode(0, 0, (), SOME_MEMORY),)
-    return Node("", (Package(0, ()),), memory, made, peers=peers, notes=tuple(notes))
+    numa_nodes = tuple(NumaNode(index, package, (), SOME_MEMORY) for index in range(memories))
+    return Node("", () if package is None else (Package(0, ()),), numa_nodes, made, peers=peers, notes=tuple(notes))

@@ -10,7 +10,7 @@ from nearfar.topology import Gpu, Node, NumaNode, parse_cpu_list
 from .output import ForeignOutput, Truncated, command_line
 
 TOOL = "nvidia-smi topo -m"
-SIGN = re.compile(r"^\s*GPU0\b.*\n(?:\s*\n)*\s*GPU0\s+X\b", re.MULTILINE)
+SIGN = re.compile(r"^GPU0\b.*\n(?:\s*\n)*\s*GPU0\s+X\b", re.MULTILINE)
 _CLASS = re.compile(r"X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC|PCIE|NS|OK|N/A")
 #: What a NUMA node holds is not in it; it is host memory all the same.
 SOME_MEMORY = 1
@@ -31,11 +31,11 @@ def read(text: str) -> ForeignOutput:
     columns = re.findall(r"CPU Affinity|GPU NUMA ID|NUMA Affinity|\S+", lines[0])
     devices = next((at for at, name in enumerate(columns) if name.endswith("Affinity")), len(columns))
     rows = {}
-    for line in lines[1:]:
-        words = line.split()
-        if words and words[0] in names and words[0] not in rows:
-            rows[words[0]] = words[1:]
-        elif words and words[0].startswith("Legend"):
+    for row in lines[1:]:
+        entries = row.split()
+        if entries and entries[0] in names and entries[0] not in rows:
+            rows[entries[0]] = entries[1:]
+        elif entries and entries[0].startswith("Legend"):
             break
     if list(rows) != names or any(len(row) < devices for row in rows.values()):
         raise Truncated(f"{TOOL}: {len(rows)} rows of {len(names)} GPUs: the table is cut short")

@@ -11,6 +11,8 @@ from nearfar.topology import Node
 
 #: Host memory as a tool's flows name it where the tool takes the GPU's own: ``h:g0``. The node that is made says which one it is.
 NEAR = "h"
+#: Host memory of which nobody says which it is.
+SOME_HOST = "m"
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class SeenGpu:
     index: int
     name: str | None = None
     pci: str | None = None
+    #: Its own NUMA node.
+    numa: int | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,8 @@ class ForeignOutput:
     #: What the tool found wrong: ``wrong_data`` or ``error``, with the tool's words.
     failed: tuple[tuple[str, str], ...] = ()
     software: dict[str, str] = field(default_factory=dict)
+    #: How many NUMA nodes the tool lists; 0: it lists none.
+    numa_nodes: int = 0
     #: Of a topology: the node.
     node: Node | None = None
 

@@ -9,11 +9,24 @@ from types import ModuleType
 from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.topology import parse_hwloc_xml
 
-from . import cleaning, nvbandwidth, nvidia_smi_topo
+from . import (
+    bandwidth_test,
+    cleaning,
+    nccl_tests,
+    nvbandwidth,
+    nvidia_smi_topo,
+    osu_micro_benchmarks,
+    p2p_bandwidth_latency_test,
+    rocm_bandwidth_test,
+    transferbench,
+)
 from .output import ForeignOutput, Truncated
 
 #: Each has ``TOOL`` (its name), ``SIGN`` (what its output has and no other's) and ``read``.
-TOOLS: Sequence[ModuleType] = (nvidia_smi_topo, nvbandwidth)
+TOOLS: Sequence[ModuleType] = (
+    nvbandwidth, p2p_bandwidth_latency_test, bandwidth_test, nccl_tests, osu_micro_benchmarks, rocm_bandwidth_test, transferbench,
+    nvidia_smi_topo,
+)  # fmt: skip
 XML = "hwloc's XML"
 #: Bytes of a file that is read; whole logs of thousands of nodes are not one node's output.
 LARGEST = 16 * 2**20

@@ -9,7 +9,7 @@ from typing import Any
 from nearfar.cells import Cell, Flow, exchange_of, join_class, metric_name, parse
 
 from .document import Result
-from .metric import RATIO, RATIO_UNIT, SIZE, SIZE_UNIT, TAIL, TASK, Metric
+from .metric import OF_ANOTHER_TOOL, RATIO, RATIO_UNIT, SIZE, SIZE_UNIT, TAIL, TASK, Metric
 
 
 def far_over_near(figures: Sequence[Metric]) -> list[Metric]:
@@ -177,7 +177,7 @@ def quotient(above: tuple[float, float] | None, below: tuple[float, float] | Non
 
 def _weaker(one: str | None, other: str | None) -> str | None:
     """Of a modelled ratio: ``input`` where both are the model's own, else what is known least well."""
-    order = ("input", "assumed", "predicted", "at best", "nominal")
+    order = ("input", "assumed", "predicted", "at best", "nominal", OF_ANOTHER_TOOL)
     return None if one is None or other is None else max(one, other, key=order.index)
 
 

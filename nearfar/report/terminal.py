@@ -62,7 +62,7 @@ def summarise(
         *_disturbed(run),
         *(f"not asked  {words}" for words in not_asked(run)),
         *([f"MODELLED  {notice}"] if notice else []),
-        *([foreign_notice(run) or ""] if foreign_notice(run) else []),
+        *_foreign(run),
         *([accepts.reason] if accepts else []),
     ]) + columns([["page", str(run.folder / "index.html")], ["next", next_step(run)]])  # fmt: skip
     room = MOST_LINES - len(told) - len(tail)
@@ -113,6 +113,19 @@ def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, 
     return [lines[0] + (f"; {plural(more, 'more node')} on the page" if more else "")] if lines else []
 
 
+def _foreign(run: RunDirectory) -> list[str]:
+    """Whose figures they are, and what of other tools' output is not judged; the page has all of it."""
+    notice = foreign_notice(run)
+    if notice is None:
+        return []
+    verdicts = [check.verdict for node in run.nodes for check in node.checks if check.verdict]
+    lines = [
+        finding.reason for verdict in verdicts for finding in verdict.findings if finding.code.startswith("foreign.")
+    ]
+    more = [f"  · and {len(lines) - _MOST_REASONS} more on the page"] if len(lines) > _MOST_REASONS else []
+    return [notice, *(f"  · {line}" for line in lines[:_MOST_REASONS]), *more]
+
+
 def _siblings_only(run: RunDirectory) -> list[str]:
     """How many figures of a run that passes, of which checks, nobody knows the right value of; a fault comes first."""
     figures = {
@@ -125,7 +138,9 @@ def _siblings_only(run: RunDirectory) -> list[str]:
     if not figures or not good(run.shown):
         return []
     named = ", ".join(dict.fromkeys(short_name(name) for _, name in figures))
-    said = SIBLINGS_ONLY.text(named, {"figures": sum(figures.values()), "system": run.raw.get("system")})
+    said = SIBLINGS_ONLY.text(
+        named, {"figures": sum(figures.values()), "system": "" if run.raw.get("foreign") else run.raw.get("system")}
+    )
     return [f"references  {named}: {said}"]
 
 

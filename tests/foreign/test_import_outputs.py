@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from nearfar import cli, foreign, history
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.foreign import reading
 from nearfar.run import validation
 from nearfar.slurm.results import RunInfo, publish_result
 from tests.conftest import CHECKOUT
@@ -102,3 +103,133 @@ def test_no_reference_is_tuned_from_it(run: Path, capsys: pytest.CaptureFixture[
     assert cli.main(["import", str(DATA / "nvbandwidth.txt"), "--system", "h200-x2-vm"]) == 2
     assert "judge no other tool's figures" in capsys.readouterr().err
     assert cli.main(["tune", "--system", foreign.SYSTEM]) == 2
+
+
+#: Of each tool's sample some figures that mean what nearfar's mean, and words of what is left out.
+SAMPLES: dict[str, tuple[dict[str, float], str]] = {
+    "nvbandwidth.json": (
+        {"n0:g1": 55.2, "g1:g0@g0": 392, "g0:g1@g1": 391, "g0:g1@g1+g1:g0@g0": 743, "g0:g0": 1440.5}, "all_to_one_read_sm: left out"
+    ),
+    "p2pBandwidthLatencyTest.txt": (
+        {"g0:g1": 24.5, "g0:g2/staged": 18, "g0:g1+g1:g0": 41, "g0:g2/staged+g2:g0/staged": 25, "g0:g0": 800}, "times each by itself"
+    ),
+    "bandwidthTest.txt": (
+        {"n0:g2": 19.1, "g2:n0": 17.4, "n1:g2": 25.2, "g2:n1": 26.0, "g2:g2": 830.5, "g0:g0": 829.9}, "import it with --numa N"
+    ),
+    "nccl-tests.txt": ({"all_reduce/x4": 10.2}, "all_reduce (10.2 GB/s of busbw at 4194304 bytes): kept, not judged"),
+    "osu_bw.txt": ({"osu_bw/CUDA/table1": 22.90451}, "it does not say where its ranks ran"),
+    "rocm-bandwidth-test.txt": ({"n0:g0": 28.211, "g1:n0": 28.015, "g0:g0": 590.2, "n0:g1+g1:n0": 39.8, "g0:g1+g1:g0": 33.3}, ""),
+    "TransferBench.txt": (
+        {"g0:n1": 54.1, "g0:g1": 48.3, "g0:g1+g1:g0": 92.6, "g0:g0": 2011, "g0:g1@g1/sm": 47.11}, "what CPU cores copy"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_figures_are_those_that_mean_the_same(name: str) -> None:
+    expected, words = SAMPLES[name]
+    outputs = reading.outputs(name, (DATA / name).read_bytes())
+    run = imported(name)
+    found = {cell: value for cell, value in figures(run).items() if cell in expected}
+    assert found == pytest.approx(expected, rel=0.01), "of several sizes the last"
+    assert words in reasons(run) and len(outputs) == 1
+
+
+def test_a_topology_gives_classes_and_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        cli.main(
+            ["import", *(str(DATA / f"{name}.txt") for name in ("topo", "bandwidthTest", "p2pBandwidthLatencyTest"))]
+        )
+        == 0
+    )
+    (run,) = [Path(line.split()[1]).parent for line in capsys.readouterr().out.splitlines() if line.startswith("page")]
+    names = {m["name"]: m["value"] for p in run.glob("*/*/verdict.json") for m in json.loads(p.read_text())["metrics"]}
+    assert names["near.n1_g2"] == 25.2 and names["unknown.n0_g2"] == 19.1 and "PIX.g0_g1" in names
+    assert "near.n0_g0" not in names
+    assert figures(imported("topo.txt", "bandwidthTest.txt", numa=1))["n1:g0"] == pytest.approx(24100 * 2**20 / 1e9)
+
+
+def wrapped(text: str) -> dict[str, bytes]:
+    """The same output as launchers, terminals and other systems leave it."""
+    lines = text.split("\n")
+    slurm = [
+        "srun: job 4711 has been allocated resources",
+        *lines,
+        "slurmstepd: error: *** STEP 4711.0 ON n1 CANCELLED ***",
+    ]
+    return {
+        "CRLF": "\r\n".join(lines).encode(),
+        "UTF-16": text.encode("utf-16"),
+        "colours": text.replace("Running", "\x1b[1;32mRunning\x1b[0m").encode(),
+        "Slurm": "\n".join(slurm).encode(),
+        "srun -l": "\n".join(f"0: {line}" for line in lines).encode(),
+        "mpirun": "\n".join(f"[1,0]<stdout>:{line}" for line in lines).encode(),
+        "time": "\n".join(f"2026-11-20T09:00:00.12Z  {line}" for line in lines).encode(),
+        "pasted": "\n".join(f"    > {line}" for line in lines).encode(),
+    }
+
+
+def test_what_stands_around_an_output_does_no_harm() -> None:
+    data = (DATA / "nvbandwidth.txt").read_bytes()
+    plain = reading.outputs("plain", data)
+    for name, wrap in wrapped(data.decode()).items():
+        assert [(each.figures, each.gpus) for each in reading.outputs(name, wrap)] == [
+            (plain[0].figures, plain[0].gpus)
+        ], name
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, "nvbandwidth.txt", "topo.txt"])
+def test_a_cut_output_has_no_wrong_figure(name: str) -> None:
+    data = (DATA / name).read_bytes()
+    whole = {(f.rates, f.total, f.bytes) for each in reading.outputs(name, data) for f in each.figures}
+    for end in range(0, len(data), max(1, len(data) // 150)):
+        try:
+            cut = reading.outputs(name, data[:end])
+        except NearfarError as error:
+            assert error.exit_code == 3 and "\n" not in str(error)
+            continue
+        assert {(f.rates, f.total, f.bytes) for each in cut for f in each.figures} <= whole, data[:end][-80:]
+
+
+def test_files_of_different_nodes_are_refused() -> None:
+    with pytest.raises(NearfarError, match=r"nvbandwidth.json: lists 2 GPUs, and .*nvbandwidth.txt 8"):
+        imported("nvbandwidth.txt", "nvbandwidth.json")
+    with pytest.raises(NearfarError, match=r"topo.txt: has 4 GPUs, and the files are of 8"):
+        imported("nvbandwidth.txt", "topo.txt")
+    with pytest.raises(NearfarError, match=r"GPU 0 is .*A100.*H100"):
+        imported("nvbandwidth.json", "bandwidthTest.txt")
+    with pytest.raises(
+        NearfarError, match=r"--node h200-x2-vm: GPU 0 is a NVIDIA H200, and in the files it is a NVIDIA H100"
+    ):
+        imported("nvbandwidth.json", node_type="h200-x2-vm")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (
+            b"",
+            "nothing that can be imported: what ./kit/run left, output of nvbandwidth, p2pBandwidthLatencyTest, bandwidthTest",
+        ),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8, "nothing that can be imported"),
+        (b'{"nvbandwidth": ' + b"[" * 200_000, "nvbandwidth's JSON"),
+        (b'{"nvbandwidth": {"testcases": 7}}', "not what nvbandwidth writes"),
+        (b"<?xml version='1.0'?><topology><object", "hwloc XML: unclosed token"),
+    ],
+)
+def test_what_cannot_be_imported_is_one_line(
+    content: bytes, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert cli.main(["import", str(path)]) == 3
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1
+
+
+def test_wrong_data_fails_the_node(tmp_path: Path) -> None:
+    head, _, _ = (DATA / "nvbandwidth.txt").read_text().partition("memcpy CE GPU(row) -> GPU(column)")
+    path = tmp_path / "log"
+    path.write_text(f"{head} Invalid value when checking the pattern at 0x70a640000000\n Current offset : 11136\n")
+    done = foreign.import_outputs([path])
+    assert done.exit_code == 1 and "Invalid value when checking" in reasons(done.folder)

@@ -5,7 +5,7 @@ See docs/method/mpi.md.
 Needs: base, topology, cells, measurement, binding, mpi.
 """
 
-from . import bindings, disturbances, hosts, installed, launch, mpi_figures, subjects
+from . import bindings, disturbances, hosts, installed, launch, mpi_figures, subjects, table
 from .benchmarks import BENCHMARKS
 from .installed import INSTALL, INSTALL_MPI
 from .measuring import Interrupted, Options, measure

@@ -72,7 +72,7 @@ def nothing(run: RunDirectory) -> str | None:
     why = [f"{count} {have} no reference{makes}"] if count else []
     why += [unlimited_words(unlimited)] if unlimited else []
     findings = [f for check in _measured(run) if check.verdict for f in check.verdict.findings]
-    why += dict.fromkeys(f.reason for f in findings if f.subject == "topology")
+    why += dict.fromkeys(f.reason for f in findings if f.subject == "topology" or f.code == "foreign.kept")
     return "; ".join(why or _judging(run)) or "no check had anything to compare with"
 
 

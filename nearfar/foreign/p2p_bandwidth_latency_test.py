@@ -1,0 +1,74 @@
+"""NVIDIA's p2pBandwidthLatencyTest (CUDA samples 10.1 to 13).
+
+By its source: the row's GPU copies, a write from the row to the column, a read the other way. Without peer access copies are staged through
+host memory, as with P2P=Disabled. Bidirectional matrices are the sum of both directions, each written by its source. The diagonal is a copy
+within one GPU's memory, and counts what is read and what is written. GB/s are 1e9 bytes.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .output import ForeignFigure, ForeignOutput, LeftOut, SeenGpu, Truncated, command_line, matrix
+
+TOOL = "p2pBandwidthLatencyTest"
+SIGN = re.compile(
+    r"^\[P2P \(Peer-to-Peer\) GPU Bandwidth Latency Test\]|^\s*(?:Uni|Bi)directional P2P=\w+ Bandwidth", re.MULTILINE
+)
+_TITLE = re.compile(r"^(P2P Connectivity Matrix|(?:(Uni|Bi)directional )?P2P=(\w+) (Bandwidth|Latency).*Matrix.*)\s*$")
+_DEVICE = re.compile(
+    r"^Device: (\d+), (.+), pciBusID: (\w+), pciDeviceID: (\w+), pciDomainID: ?(\w+)\s*$", re.MULTILINE
+)
+_LATENCY = LeftOut(
+    "its latency matrices", "it queues copies one behind the other; nearfar times each by itself", "latency_check"
+)
+_DIAGONAL = LeftOut(
+    "the diagonal of its bidirectional matrices", "two copies at once within one GPU", "gpu_memory_check"
+)
+_OLD = "this version does not say whether its copies read or write"
+
+
+def read(text: str) -> ForeignOutput:
+    """The output in a log."""
+    lines = text.split("\n")
+    command = command_line(lines, TOOL)
+    kernel = "/sm" if "--sm_copy" in command else ""
+    figures: list[ForeignFigure] = []
+    left_out: list[LeftOut] = []
+    unreachable: set[tuple[int, int]] = set()
+    starts = [at for at, line in enumerate(lines) if _TITLE.match(line)]
+    for start, end in zip(starts, [*starts[1:], len(lines)]):
+        title = _TITLE.match(lines[start])
+        if title is None or title[4] == "Latency":
+            left_out += [] if _LATENCY in left_out else [_LATENCY]
+            continue
+        name = title[1].strip()
+        try:
+            shown = matrix(lines[start + 1 : end])
+        except Truncated as cut:
+            left_out.append(LeftOut(name, str(cut)))
+            continue
+        if title[4] is None:
+            numbers = {(int(row), int(column)) for row in shown.rows for column in shown.columns}
+            unreachable = numbers - {(row, column) for row, column, _ in shown.cells()}
+            continue
+        enabled, both = title[3] == "Enabled", title[2] == "Bi"
+        left_out += [_DIAGONAL] if both and _DIAGONAL not in left_out else []
+        if enabled and not both and "P2P Writes" not in name and "P2P Reads" not in name:
+            left_out.append(LeftOut(name, _OLD, "peer_check"))
+            continue
+        for a, b, rate in shown.cells():
+            way = "/staged" if not enabled or (a, b) in unreachable else kernel
+            if a == b:
+                # It counts each byte twice. Its own P2P setting has no part in it.
+                figures += [] if both or enabled else [ForeignFigure(((f"g{a}:g{a}", rate / 2),), name)]
+            elif both:
+                figures.append(ForeignFigure(((f"g{a}:g{b}{way}", None), (f"g{b}:g{a}{way}", None)), name, rate))
+            else:
+                read = "P2P Reads" in name and not way.startswith("/staged")
+                figures.append(ForeignFigure(((f"g{b}:g{a}@g{a}{way}" if read else f"g{a}:g{b}{way}", rate),), name))
+    gpus = tuple(
+        SeenGpu(int(found[1]), found[2].strip(), f"{found[5]:0>4}:{found[3]:0>2}:{found[4]:0>2}.0")
+        for found in _DEVICE.finditer(text)
+    )
+    return ForeignOutput(TOOL, command=command, gpus=gpus, figures=tuple(figures), left_out=tuple(left_out))

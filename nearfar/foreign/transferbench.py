@@ -1,0 +1,107 @@
+"""AMD's TransferBench: the preset ``p2p``, and tests of a single transfer.
+
+By its source: the source's device copies (``SRC+EXE``), or the destination's (``EXE+DST``); ``GFX`` is a kernel, ``DMA`` a copy engine. Of
+both directions at once each is timed by itself, ``<->`` is their sum. GB/s are 1e9 bytes; within one GPU each byte counts once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .output import ForeignFigure, ForeignOutput, LeftOut, SeenGpu, command_line, number
+
+TOOL = "TransferBench"
+SIGN = re.compile(r"^TransferBench v|^\s*(?:Uni|Bi)directional copy peak bandwidth GB/s \[", re.MULTILINE)
+_TITLE = re.compile(r"^((Uni|Bi)directional) copy peak bandwidth GB/s.*\(GPU-Executor: (GFX|DMA)\)")
+_ROW = re.compile(r"^([CG])PU (\d+) +(<->|->|<-)[, ]+(.*)$")
+_TRANSFER = re.compile(
+    r"Transfer \d+\s*[|,]\s*([\d.]+) GB/s\s*[|,].*?(\d+) bytes\s*[|,]\s*"
+    r"\(?([A-Z])(\d+)\s*->\s*(CPU|GPU|DMA|[CGD])\s*(\d+)[^-]*->\s*([A-Z])(\d+)\)?\s*$"
+)
+_CPU_COPIES = LeftOut(
+    "what CPU cores copy to or from GPUs", "nearfar's copies are made by the GPUs", "host_device_check"
+)
+_EACH_ALONE = LeftOut("tests of several transfers", "each is timed by itself; nearfar times all in one window")
+
+
+def read(text: str) -> ForeignOutput:
+    """The output in a log."""
+    lines = text.split("\n")
+    figures: list[ForeignFigure] = []
+    left_out: list[LeftOut] = []
+    title, columns, reads = None, [], False
+    tests: list[list[re.Match[str]]] = [[]]
+    for line in lines:
+        title = _TITLE.match(line) or title
+        if re.match(r"^Test \d+:", line):
+            tests.append([])
+        elif "\\" in line and "DST" in line and "PU " in line:
+            columns, reads = re.findall(r"([CG])PU (\d+)", line), "EXE+DST" in line
+        elif found := _TRANSFER.match(line):
+            tests[-1].append(found)
+        elif title and (found := _ROW.match(line)):
+            _row(title, found, columns, reads, figures, left_out)
+    for test in tests:
+        if len(test) == 1:
+            rate, size, kind, source, executor, driver, other, sink = test[0].groups()
+            flow = _flow(
+                (_kind(kind), int(source)), (_kind(other), int(sink)), executor[0], int(driver), executor[0] == "G"
+            )
+            if flow is None:
+                left_out += [] if _CPU_COPIES in left_out else [_CPU_COPIES]
+            elif "g" in flow:
+                figures.append(ForeignFigure(((flow, float(rate)),), "a transfer", bytes=int(size)))
+        elif test and _EACH_ALONE not in left_out:
+            left_out.append(_EACH_ALONE)
+    version = re.search(r"TransferBench v([\d.]+)", text)
+    places = re.findall(
+        r"(?m)^\s*GPU (\d+) \|.*?\b([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d)\s*\|\s*\d+\s*\|\s*(-?\d+)", text
+    )
+    named = dict(re.findall(r"(?m)^\s*GPU (\d+) \| ([A-Z][^|\n]+?)\s*$", text))
+    gpus = [SeenGpu(int(at), None, place, int(numa) if int(numa) >= 0 else None) for at, place, numa in places]
+    gpus = gpus or [SeenGpu(int(at), name) for at, name in named.items()]
+    numa_nodes = re.search(r"(\d+) configured CPU NUMA node", text)
+    return ForeignOutput(
+        TOOL, version[1] if version else "", command_line(lines, TOOL), gpus=tuple(gpus), figures=tuple(figures),
+        left_out=tuple(left_out), numa_nodes=int(numa_nodes[1]) if numa_nodes else 0,
+    )  # fmt: skip
+
+
+def _row(
+    title: re.Match[str], row: re.Match[str], columns: Sequence[tuple[str, str]], reads: bool, figures: list[ForeignFigure],
+    left_out: list[LeftOut],
+) -> None:  # fmt: skip
+    both, kernel = title[2] == "Bi", title[3] == "GFX"
+    values = re.split(r"[,\s]+", row[4].strip(" ,"))
+    if len(values) != len(columns) or not all(re.fullmatch(r"N/A|\d+\.\d\d", word) for word in values):
+        left_out.append(LeftOut(f"{title[1]}, {row[1]}PU {row[2]}", "the row is cut short"))
+        return
+    if both and row[3] != "<->":
+        return
+    for (kind, index), word in zip(columns, values):
+        one, other = (row[1].lower().replace("c", "n"), int(row[2])), (kind.lower().replace("c", "n"), int(index))
+        rate = number(word)
+        if not rate or (one[0], other[0]) == ("n", "n"):
+            continue
+        ways = [(one, other)] if not both else [(one, other), (other, one)]
+        flows = [_flow(a, b, (b if reads else a)[0].upper(), (b if reads else a)[1], kernel) for a, b in ways]
+        if None in flows or (both and one == other):
+            left_out += [] if _CPU_COPIES in left_out else [_CPU_COPIES]
+        elif not both or one < other:
+            rates = tuple((flow or "", None if both else rate) for flow in flows)
+            figures.append(ForeignFigure(rates, f"{title[1]}, GPU-Executor {title[3]}", rate))
+
+
+def _flow(source: tuple[str, int], sink: tuple[str, int], executor: str, driver: int, kernel: bool) -> str | None:
+    """The flow that a GPU's kernel or engine makes; None where a CPU does."""
+    if executor in "CN":
+        return None
+    ends = f"{source[0]}{source[1]}:{sink[0]}{sink[1]}"
+    read = f"@g{driver}" if source[0] == sink[0] == "g" and driver == sink[1] != source[1] else ""
+    return f"{ends}{read}{'/sm' if kernel else ''}"
+
+
+def _kind(letter: str) -> str:
+    """``g`` for memory of a GPU (``G``, ``F``), ``n`` for host memory."""
+    return "g" if letter in "GF" else "n"
