@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nearfar.base import NearfarError
-from nearfar.topology import Gpu, Node, NumaNode, Package, bus_order, normal_bus_id
+from nearfar.topology import Gpu, Node, NumaNode, bus_order, normal_bus_id
 
 from .nvidia_smi_topo import SOME_MEMORY, unknown_pci
 from .output import ForeignOutput, SeenGpu
@@ -146,12 +146,15 @@ def _listed(gpus: Sequence[SeenGpu], memories: int, gpu_links: Mapping[str, Mapp
     if len(gpus) == _SWITCHED and known.get("nvlinks") and known.get("nvlink_generation", 0) >= 3:
         joined = f"NV{known['nvlinks']}"
         notes.append(f"eight GPUs of this model are taken to be joined by NVSwitch ({joined})")
-    package = 0 if memories == 1 else None
     made = tuple(
-        Gpu(index, _bus_id(gpu.pci) if gpu.pci else unknown_pci(index), name=gpu.name, package=package,
-            numa_node=0 if memories == 1 else gpu.numa)
+        Gpu(
+            index,
+            _bus_id(gpu.pci) if gpu.pci else unknown_pci(index),
+            name=gpu.name,
+            numa_node=0 if memories == 1 else gpu.numa,
+        )
         for index, gpu in enumerate(gpus)
-    )  # fmt: skip
+    )
     peers = {(a, b): joined for a in range(len(made)) for b in range(a + 1, len(made))}
-    numa_nodes = tuple(NumaNode(index, package, (), SOME_MEMORY) for index in range(memories))
-    return Node("", () if package is None else (Package(0, ()),), numa_nodes, made, peers=peers, notes=tuple(notes))
+    numa_nodes = tuple(NumaNode(index, None, (), SOME_MEMORY) for index in range(memories))
+    return Node("", (), numa_nodes, made, peers=peers, notes=tuple(notes))

@@ -31,6 +31,7 @@ def read(text: str) -> ForeignOutput:
     figures: list[ForeignFigure] = []
     left_out: list[LeftOut] = []
     title, columns, reads = None, [], False
+    each_way = re.search(r"Bytes Per Direction[ ,]+(\d+)", text)
     tests: list[list[re.Match[str]]] = [[]]
     for line in lines:
         title = _TITLE.match(line) or title
@@ -41,7 +42,7 @@ def read(text: str) -> ForeignOutput:
         elif found := _TRANSFER.match(line):
             tests[-1].append(found)
         elif title and (found := _ROW.match(line)):
-            _row(title, found, columns, reads, figures, left_out)
+            _row(title, found, columns, reads, int(each_way[1]) if each_way else None, figures, left_out)
     for test in tests:
         if len(test) == 1:
             rate, size, kind, source, executor, driver, other, sink = test[0].groups()
@@ -69,8 +70,8 @@ def read(text: str) -> ForeignOutput:
 
 
 def _row(
-    title: re.Match[str], row: re.Match[str], columns: Sequence[tuple[str, str]], reads: bool, figures: list[ForeignFigure],
-    left_out: list[LeftOut],
+    title: re.Match[str], row: re.Match[str], columns: Sequence[tuple[str, str]], reads: bool, size: int | None,
+    figures: list[ForeignFigure], left_out: list[LeftOut],
 ) -> None:  # fmt: skip
     both, kernel = title[2] == "Bi", title[3] == "GFX"
     values = re.split(r"[,\s]+", row[4].strip(" ,"))
@@ -90,7 +91,7 @@ def _row(
             left_out += [] if _CPU_COPIES in left_out else [_CPU_COPIES]
         elif not both or one < other:
             rates = tuple((flow or "", None if both else rate) for flow in flows)
-            figures.append(ForeignFigure(rates, f"{title[1]}, GPU-Executor {title[3]}", rate))
+            figures.append(ForeignFigure(rates, f"{title[1]}, GPU-Executor {title[3]}", rate, size))
 
 
 def _flow(source: tuple[str, int], sink: tuple[str, int], executor: str, driver: int, kernel: bool) -> str | None:

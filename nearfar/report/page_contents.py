@@ -123,7 +123,7 @@ def _summary(node: NodeRun) -> str:
     names = Counter(gpu.name or "GPU" for gpu in machine.gpus)
     parts = [machine.product] if machine.product else []
     parts.append(" + ".join(f"{count} × {name}" for name, count in names.items()) or "no GPU")
-    parts.append(wording.plural(len(machine.packages), "package"))
+    parts += [wording.plural(len(machine.packages), "package")] if machine.packages else []
     parts.append(wording.plural(len([n for n in machine.numa_nodes if n.kind == "host"]), "NUMA node"))
     if machine.nics:
         parts.append(wording.plural(len(machine.nics), "NIC"))

@@ -233,3 +233,30 @@ def test_wrong_data_fails_the_node(tmp_path: Path) -> None:
     path.write_text(f"{head} Invalid value when checking the pattern at 0x70a640000000\n Current offset : 11136\n")
     done = foreign.import_outputs([path])
     assert done.exit_code == 1 and "Invalid value when checking" in reasons(done.folder)
+
+
+#: Three GPUs as CUDA numbers them where the fastest comes first: not in the order of their bus ids.
+THREE = """nvbandwidth Version: v0.7
+CUDA Runtime Version: 12040
+
+Device 0: Tesla M2070 (00000000:14:00)
+Device 1: Tesla M2070 (00000000:06:00)
+Device 2: Tesla M2070 (00000000:11:00)
+
+Running host_to_device_memcpy_ce.
+memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)
+           0         1         2
+ 0      5.60      5.70      5.80
+
+"""
+
+
+@pytest.mark.parametrize("options", [{"node_type": "keeneland"}, {}])
+def test_a_node_type_or_its_xml_says_where_gpus_are(options: dict[str, Any], tmp_path: Path) -> None:
+    paths = [tmp_path / "log", *([] if options else [CHECKOUT / "site" / "nodes" / "keeneland.xml"])]
+    paths[0].write_text(THREE)
+    done = foreign.import_outputs(paths, **options)
+    assert figures(done.folder) == {"n1:g2": 5.6, "n0:g0": 5.7, "n1:g1": 5.8}
+    (path,) = done.folder.glob("*/host_device_check/verdict.json")
+    verdict = json.loads(path.read_text())
+    assert {metric["name"].partition(".")[0] for metric in verdict["metrics"]} == {"near"}

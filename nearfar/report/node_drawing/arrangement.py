@@ -134,7 +134,8 @@ def _blocks(node: Node, absent: dict[int, str]) -> list[PackageBlock]:
             columns.append(Column(None, _ordered(bridges, loose), least if not loose else 0))
         placed |= {id(d) for column in columns for d in column.devices}
         cpus = sum(len(p.cpus) for p in node.packages if p.index == package) or sum(len(n.cpus) for n in mine)
-        title = f"Package {package}" + (f" · {plural(cpus, 'CPU')}" if cpus else "")
+        named = f"Package {package}" if node.packages else "packages not stated"
+        title = named + (f" · {plural(cpus, 'CPU')}" if cpus else "")
         blocks.append(PackageBlock(package, title, columns))
     rest = [d for d in devices if id(d) not in placed] + ghosts
     if rest:

@@ -125,8 +125,10 @@ class _Drawing:
         restricted = self.node.allowed_numa_nodes is not None and numa.index not in self.node.allowed_numa_nodes
         mark = self.findings.mark(f"n{numa.index}")
         group = element("g", class_=f"numa {mark or ('' if usable else 'empty')}".strip())
-        cpus = format_cpu_list(numa.cpus) if numa.cpus else "no CPUs"
-        size = gib(numa.memory) if usable else "no memory"
+        # Where no NUMA node shows any CPU, or a MiB of memory, nobody said how much there is.
+        none = "no CPUs" if any(each.cpus for each in self.node.numa_nodes) else "not stated"
+        cpus = format_cpu_list(numa.cpus) if numa.cpus else none
+        size = gib(numa.memory) if numa.memory >= 2**20 else "size not stated" if usable else "no memory"
         words = f"NUMA node {numa.index}: {size}, CPUs {cpus}" + (", not allowed to this process" if restricted else "")
         group.append(element("title", words))
         group.append(element("rect", x=x, y=y, width=width, height=NUMA_HEIGHT, rx=5))
