@@ -59,22 +59,20 @@ def import_outputs(
     if numa is not None and numa not in {memory.index for memory in made.host_numa_nodes}:
         has = ", ".join(f"n{memory.index}" for memory in made.host_numa_nodes)
         raise NearfarError(
-            f"--numa {numa}: the node has {has}; name its topology too (nvidia-smi topo -m, lstopo --of xml) or --node TYPE"
+            f"--numa {numa}: the node has {has}; name its topology too (nvidia-smi topo -m, lstopo --of xml)"
         )
     digest = sha256(b"".join(sorted(contents.values()))).hexdigest()[:8]
     made = replace(made, hostname=name or made.hostname or f"unnamed-{digest}")
-    whole = document.make(every, made, numbers, numa)
+    whole, unplaced = document.make(every, made, numbers, numa)
+    left_out = [*((each.title, one) for each in every for one in each.left_out), *unplaced]
     tools = list(dict.fromkeys(each.title for each in every if each.node is None))
-    left_out = [(each.title, one) for each in every for one in each.left_out]
-    left_out += [
-        (each.title, one) for each in every if (one := document.unplaced(each, made, numbers, numa)) is not None
-    ]
     if not tools or not (whole.results or whole.failed or left_out):
-        what = "a topology alone" if not tools else f"no figure of {', '.join(tools)}"
+        what = f"no figure of {', '.join(tools)}" if tools else "a topology alone"
         raise CouldNotJudge(
             f"{', '.join(contents)}: {what}: there is nothing to judge; name the files with figures too"
         )
-    return _keep(contents, whole, tools, _notes(left_out, made), known, directories)
+    notes = _notes(left_out, made)
+    return _keep(contents, whole, tools, _verdicts(whole, notes, known, directories))
 
 
 def _node(
@@ -91,44 +89,45 @@ def _node(
     return expectations.filled(made, models), numbers
 
 
+def _verdicts(
+    whole: Document, notes: Mapping[str, list[Finding]], known: NodeType | None, directories: list[Path]
+) -> dict[str, tuple[Document, verdict.Verdict]]:
+    """Each check's part of the document, and the verdict on it; what failed goes with the first."""
+    parts: dict[str, list[int]] = {}
+    for index, result in enumerate(whole.results):
+        if result.cell is not None:
+            parts.setdefault(_check(result.cell), []).append(index)
+    first = next(iter(parts), _HOME)
+    verdicts = {}
+    for check in dict.fromkeys((first, *parts, *notes)):
+        own = document.part(whole, parts.get(check, []), check == first)
+        verdicts[check] = own, _judge(question.named(check), own, notes.get(check, []), known, directories)
+    return verdicts
+
+
 def _keep(
-    contents: Mapping[str, bytes], whole: Document, tools: list[str], notes: Mapping[str, list[Finding]], known: NodeType | None,
-    directories: list[Path],
+    contents: Mapping[str, bytes], whole: Document, tools: list[str], verdicts: Mapping[str, tuple[Document, verdict.Verdict]]
 ) -> ImportedOutput:  # fmt: skip
-    host = whole.node.hostname
-    started = time.time()
-    parts = _parts(whole)
+    """Write the run's directory and its page."""
+    host, started = whole.node.hostname, time.time()
     folder = files.new_run_directory(SYSTEM, started)
     cases, ran = [], []
-    first = next(iter(parts), _HOME)
-    for check in dict.fromkeys((first, *parts, *notes)):
-        asked = question.named(check)
+    for check, (own, judged) in verdicts.items():
         info = (check, SYSTEM, _PARTITION, environments.SYSTEM)
         cases.append(expected_cases.ExpectedCase(*info, modelled=False, node=host, where=", ".join(contents)))
         ran.append(expected_cases.RanCase(*info, result="pass", reason="", node=host, seconds=0.0))
-        own = document.part(whole, parts.get(check, []), check == first)
-        case_files.keep(folder / host / check, own, _judge(asked, own, notes.get(check, []), known, directories), None)
+        case_files.keep(folder / host / check, own, judged, None)
     case_files.keep_node(folder / host, whole.node)
     write_atomically(folder / DOCUMENT, dump(whole))
     for number, (file, data) in enumerate(contents.items(), 1):
-        write_atomically(
-            folder / ORIGINALS / f"{number}-{re.sub(r'[^A-Za-z0-9._-]', '_', Path(file).name)[-100:]}", data
-        )
+        plain = re.sub(r"[^A-Za-z0-9._-]", "_", Path(file).name)[-100:]
+        write_atomically(folder / ORIGINALS / f"{number}-{plain}", data)
     about = {
         "system": SYSTEM, "command": ["nearfar", "import", *contents], "hostname": host, "interrupted": False, "foreign": tools,
     }  # fmt: skip
     word = run_file.account(folder, cases, about, started, time.time() - started, "", ran=ran)
     report.build(folder)
     return ImportedOutput(folder, run_file.EXIT_CODES[word])
-
-
-def _parts(whole: Document) -> dict[str, list[int]]:
-    """The places of the results that each check judges."""
-    parts: dict[str, list[int]] = {}
-    for index, result in enumerate(whole.results):
-        if result.cell is not None:
-            parts.setdefault(_check(result.cell), []).append(index)
-    return parts
 
 
 def _check(cell: Cell) -> str:

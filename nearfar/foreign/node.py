@@ -6,67 +6,69 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nearfar.base import NearfarError
+from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.topology import Gpu, Node, NumaNode, bus_order, normal_bus_id
 
 from .nvidia_smi_topo import SOME_MEMORY, unknown_pci
 from .output import ForeignOutput, SeenGpu
 
+#: Several outputs by their files.
+Files = Mapping[str, Sequence[ForeignOutput]]
 #: So many GPUs with NVLink of generation 3 or newer are on a board with NVSwitch: each pair has all lanes.
 _SWITCHED = 8
+#: No node has more GPUs, or NUMA nodes.
+_MOST = 1024
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
+#: What no name of a GPU has, and a page could take for markup, a terminal for commands.
+_MARKUP = re.compile(r"[<>\x00-\x1f\x7f-\x9f]|.{201}")
+_ONE_NODE = "import the files of one node at a time"
 
 
 def make(
-    outputs: Mapping[str, Sequence[ForeignOutput]],
-    given: Node | None,
-    named: str,
-    gpu_links: Mapping[str, Mapping[str, int]],
+    outputs: Files, given: Node | None, named: str, gpu_links: Mapping[str, Mapping[str, int]]
 ) -> tuple[Node, dict[int, int]]:
     """The node, and its GPUs' numbers by the tools' numbers.
 
-    ``outputs`` are by file; ``given`` is the node of a topology or a node type, ``named`` what a message calls that. ``gpu_links`` has the
-    ``nvlinks`` and ``nvlink_generation`` of GPU models. Raises ``NearfarError`` for outputs that are not all of this node.
+    ``given`` is the node of a topology or a node type, ``named`` what a message calls that. ``gpu_links`` has the ``nvlinks`` and
+    ``nvlink_generation`` of GPU models. Raises ``NearfarError`` for outputs that are not all of this node.
     """
-    seen = _seen(outputs)
+    seen, every = _seen(outputs), [each for found in outputs.values() for each in found]
     hosts = {each.hostname: file for file, found in outputs.items() for each in found if each.hostname}
-    if len(hosts) > 1:
-        (one, first), (other, second) = list(hosts.items())[:2]
-        raise NearfarError(
-            f"{second}: is of host {other}, and {first} of {one}: import the files of one node at a time"
-        )
-    hostname = next(iter(hosts), "")
-    most = 1 + max([-1, *seen, *_numbers("g", [each for found in outputs.values() for each in found])])
+    for (one, first), (other, second) in zip(hosts.items(), list(hosts.items())[1:]):
+        raise NearfarError(f"{second}: is of host {other}, and {first} of {one}: {_ONE_NODE}")
+    hostname = next(iter(hosts), "") or ""
+    if hostname and not _HOST.fullmatch(hostname):
+        raise CouldNotJudge(f"{hosts[hostname]}: {hostname[:60]!r} is no name of a host")
+    gpus = 1 + max([-1, *seen, *_numbers("g", every)])
+    memories = max(1, *(each.numa_nodes for each in every), 1 + max([-1, *_numbers("n", every)]))
+    if max(gpus, memories) > _MOST:
+        raise CouldNotJudge(f"{', '.join(outputs)}: {max(gpus, memories)} GPUs or NUMA nodes are more than a node has")
     if given is None:
-        every = [each for found in outputs.values() for each in found]
-        memories = max(1, *(each.numa_nodes for each in every), 1 + max([-1, *(_numbers("n", every))]))
-        node = _listed([seen.get(index, SeenGpu(index)) for index in range(most)], memories, gpu_links)
+        node = _listed([seen.get(index, SeenGpu(index)) for index in range(gpus)], memories, gpu_links)
         return replace(node, hostname=hostname), _by_place(seen, node)
-    if not given.gpus and most:
-        raise NearfarError(
-            f"{named}: has no GPU, and the files have figures of {most}: name the topology of their node"
-        )
     numbers = _by_place(seen, given)
     if len(numbers) < len(seen) or not seen:
-        whole = any(each.every_gpu and each.gpus for found in outputs.values() for each in found)
-        if (whole and len(seen) != len(given.gpus)) or most > len(given.gpus):
+        whole = any(each.every_gpu and each.gpus for each in every)
+        if gpus > len(given.gpus) or (whole and gpus < len(given.gpus)):
             raise NearfarError(
-                f"{named}: has {len(given.gpus)} GPUs, and the files are of {most}: they are of another node, or name not all of its GPUs"
+                f"{named}: has {len(given.gpus)} GPUs, and the files are of {gpus}: they are of another node"
             )
         numbers = {index: gpu.index for index, gpu in enumerate(sorted(given.gpus, key=lambda gpu: gpu.index))}
-    models = {numbers[index]: each.name for index, each in seen.items() if each.name and index in numbers}
+    found = {numbers[index]: each for index, each in seen.items() if index in numbers}
     for gpu in given.gpus:
-        model = models.get(gpu.index)
+        model = found[gpu.index].name if gpu.index in found else None
         if gpu.name and model and _plain(gpu.name) != _plain(model):
             raise NearfarError(
                 f"{named}: GPU {gpu.index} is a {gpu.name}, and in the files it is a {model}: they are of another node"
             )
-    pcis = {numbers[index]: _bus_id(each.pci) for index, each in seen.items() if each.pci and index in numbers}
-    gpus = tuple(
-        replace(gpu, name=gpu.name or models.get(gpu.index),
-                pci=pcis.get(gpu.index, gpu.pci) if gpu.pci.startswith("unknown") else gpu.pci)
-        for gpu in given.gpus
-    )  # fmt: skip
-    return replace(given, hostname=hostname or given.hostname, gpus=gpus), numbers
+    filled = tuple(_filled(gpu, found.get(gpu.index, SeenGpu(gpu.index))) for gpu in given.gpus)
+    return replace(given, hostname=hostname or given.hostname, gpus=filled), numbers
+
+
+def _filled(gpu: Gpu, seen: SeenGpu) -> Gpu:
+    """A GPU of a topology with the name, and the bus id, that a tool adds."""
+    pci = _bus_id(seen.pci) if seen.pci and gpu.pci == unknown_pci(gpu.index) else gpu.pci
+    return replace(gpu, name=gpu.name or seen.name, pci=pci)
 
 
 def _numbers(kind: str, outputs: Sequence[ForeignOutput]) -> set[int]:
@@ -75,37 +77,30 @@ def _numbers(kind: str, outputs: Sequence[ForeignOutput]) -> set[int]:
     return {int(n) for figure in figures for flow, _ in figure.rates for n in re.findall(rf"\b{kind}(\d+)\b", flow)}
 
 
-def _seen(outputs: Mapping[str, Sequence[ForeignOutput]]) -> dict[int, SeenGpu]:
+def _seen(outputs: Files) -> dict[int, SeenGpu]:
     """The GPUs as all files list them. Raises ``NearfarError`` where two differ, or one has a figure of a GPU that it does not list."""
-    seen: dict[int, SeenGpu] = {}
-    by: dict[int, str] = {}
+    seen: dict[int, tuple[SeenGpu, str]] = {}
     whole: tuple[str, int] | None = None
-    for file, found in outputs.items():
-        for each in (one for one in found if one.gpus):
-            listed = {gpu.index for gpu in each.gpus}
-            if each.every_gpu and (strange := _numbers("g", [each]) - listed):
-                raise NearfarError(
-                    f"{file}: has figures of GPU {min(strange)}, and lists {len(listed)} GPUs: the file was edited, or cut"
-                )
-            if each.every_gpu and whole is not None and whole[1] != len(listed):
-                raise NearfarError(
-                    f"{file}: lists {len(listed)} GPUs, and {whole[0]} {whole[1]}: import the files of one node at a time"
-                )
-            whole = (file, len(listed)) if each.every_gpu else whole
-            for gpu in each.gpus:
-                before = seen.get(gpu.index)
-                differ = before and (
-                    (before.name and gpu.name and _plain(before.name) != _plain(gpu.name))
-                    or (before.pci and gpu.pci and _bus_id(before.pci) != _bus_id(gpu.pci))
-                )
-                if before is not None and differ:
-                    raise NearfarError(
-                        f"{file}: GPU {gpu.index} is {gpu.name} at {gpu.pci}, and in {by[gpu.index]} {before.name} at {before.pci}: "
-                        "import the files of one node at a time"
-                    )
-                if before is None or (gpu.pci and not before.pci):
-                    seen[gpu.index], by[gpu.index] = gpu, file
-    return seen
+    for file, output in ((file, output) for file, found in outputs.items() for output in found if output.gpus):
+        count = len(output.gpus)
+        if output.every_gpu and (strange := _numbers("g", [output]) - {gpu.index for gpu in output.gpus}):
+            raise NearfarError(
+                f"{file}: has figures of GPU {min(strange)}, and lists {count} GPUs: the file was edited, or cut"
+            )
+        if output.every_gpu and whole is not None and whole[1] != count:
+            raise NearfarError(f"{file}: lists {count} GPUs, and {whole[0]} {whole[1]}: {_ONE_NODE}")
+        whole = (file, count) if output.every_gpu else whole
+        for gpu in output.gpus:
+            if gpu.name and _MARKUP.search(gpu.name):
+                raise CouldNotJudge(f"{file}: {gpu.name[:60]!r} is no name of a GPU")
+            before, other = seen.setdefault(gpu.index, (gpu, file))
+            names = {_plain(one.name) for one in (gpu, before) if one.name}
+            if len(names) > 1 or len({_bus_id(one.pci) for one in (gpu, before) if one.pci}) > 1:
+                words = f"{gpu.name} at {gpu.pci}, and in {other} {before.name} at {before.pci}"
+                raise NearfarError(f"{file}: GPU {gpu.index} is {words}: {_ONE_NODE}")
+            if gpu.pci and not before.pci:
+                seen[gpu.index] = gpu, file
+    return {index: gpu for index, (gpu, _) in seen.items()}
 
 
 def _by_place(seen: Mapping[int, SeenGpu], node: Node) -> dict[int, int]:
@@ -124,36 +119,27 @@ def _bus_id(text: str) -> str:
 
 def _plain(name: str) -> str:
     """A model's name without the vendor, which some tools leave out."""
-    return (
-        re.sub(r"(?i)^(?:nvidia|tesla|amd|quadro|instinct)\s+|\s+", " ", re.sub(r"(?i)^(?:nvidia|amd)\s+", "", name))
-        .strip()
-        .lower()
-    )
+    return " ".join(re.sub(r"(?i)^(?:nvidia|amd)\s+|\btesla\s+|\binstinct\s+", "", name).lower().split())
 
 
 def _listed(gpus: Sequence[SeenGpu], memories: int, gpu_links: Mapping[str, Mapping[str, int]]) -> Node:
     """A node as the tools list it. Pairs of GPUs are of an unknown class, but those that NVSwitch joins."""
     if all(re.search(r"\.\d$", _bus_id(gpu.pci or "")) for gpu in gpus):
         gpus = sorted(gpus, key=lambda gpu: bus_order(_bus_id(gpu.pci or "")))
-    notes = (
-        ["its packages were not given"]
-        if memories > 1
-        else ["host memory is shown as one NUMA node: its topology was not given"]
-    )
+    one = memories == 1
+    notes = [
+        "host memory is shown as one NUMA node: its topology was not given" if one else "its packages were not given"
+    ]
     models = {gpu.name for gpu in gpus}
-    known = gpu_links.get(next(iter(models)) or "", {}) if len(models) == 1 else {}
+    known = gpu_links.get(models.pop() or "", {}) if len(models) == 1 else {}
     joined = "unknown"
     if len(gpus) == _SWITCHED and known.get("nvlinks") and known.get("nvlink_generation", 0) >= 3:
         joined = f"NV{known['nvlinks']}"
         notes.append(f"eight GPUs of this model are taken to be joined by NVSwitch ({joined})")
+    places = [_bus_id(gpu.pci) if gpu.pci else unknown_pci(index) for index, gpu in enumerate(gpus)]
     made = tuple(
-        Gpu(
-            index,
-            _bus_id(gpu.pci) if gpu.pci else unknown_pci(index),
-            name=gpu.name,
-            numa_node=0 if memories == 1 else gpu.numa,
-        )
-        for index, gpu in enumerate(gpus)
+        Gpu(index, place, name=gpu.name, numa_node=0 if one else gpu.numa)
+        for index, (place, gpu) in enumerate(zip(places, gpus))
     )
     peers = {(a, b): joined for a in range(len(made)) for b in range(a + 1, len(made))}
     numa_nodes = tuple(NumaNode(index, None, (), SOME_MEMORY) for index in range(memories))

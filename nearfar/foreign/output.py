@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -103,7 +104,10 @@ class PrintedMatrix:
 
 def number(word: str) -> float | None:
     """The number that a word is; None for ``N/A``. Raises ``ValueError`` for anything else."""
-    return None if word.upper() in ("N/A", "NAN", "-", "X") else float(word)
+    value = None if word.upper() in ("N/A", "NAN", "-") else float(word)
+    if value is not None and not math.isfinite(value):
+        raise ValueError(word)
+    return value
 
 
 def matrix(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,29 @@ def test_what_cannot_be_imported_is_one_line(
     assert cli.main(["import", str(path)]) == 3
     said = capsys.readouterr().err
     assert words in said and said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("Tesla M2070 (00000000:14", "<script>alert(1)</script> (00000000:14", "is no name of a GPU"),
+        ("Device 0", "Device 99999999: Tesla M2070\nDevice 0", "more than a node has"),
+        ("5.60", "1e999", "there is nothing to judge|no figure"),
+        ("5.60", "-5.60", "-5.6 is less than the minimum"),
+        ("CUDA Runtime", '{"nvbandwidth": {"Hostname": "../../x", "testcases": []}}', "'../../x' is no name of a host"),
+    ],
+)
+def test_a_hostile_output_is_one_line(old: str, new: str, words: str, tmp_path: Path, state: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(THREE.replace(old, new))
+    before = sorted(state.glob("reports/*/*"))
+    try:
+        done = foreign.import_outputs([path])
+    except NearfarError as error:
+        assert error.exit_code == 3 and re.search(words, str(error)) and "\n" not in str(error)
+        assert sorted(state.glob("reports/*/*")) == before, "half a run"
+    else:
+        assert new == "1e999" and "it has 0 of 3 rows" in reasons(done.folder)
 
 
 def test_wrong_data_fails_the_node(tmp_path: Path) -> None:
