@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from nearfar.base import MESSAGES, NOT_JUDGED, Message, NearfarError, columns, did_you_mean
+from nearfar.base import MESSAGES, NOT_JUDGED, Message, NearfarError, columns, did_you_mean, site_directories
+from nearfar.verdict.references import usual_rates
 
 #: The packages with a table of messages (``messages.py``), and the headings of these in the manual.
 TABLES = {
@@ -23,19 +24,34 @@ _EPILOG = """examples:
   nearfar explain                    every code, a line each
   nearfar explain gpu.none           what it means, and what to do
   nearfar explain --json gpu.none
+  nearfar explain --gpu H100 --h2d 38         whether 38 GB/s from host to device are usual, and what is likely to blame
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = "Explain a code: of a finding in verdict.json, a drain reason, or a health check."
+    parser.description = (
+        "Explain a code (of a finding, a drain reason, or a health check), or whether a rate of a GPU is usual."
+    )
     parser.epilog = _EPILOG
     parser.add_argument("code", nargs="?", metavar="CODE", help="such as gpu.none (default: list all codes)")
     parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--gpu", metavar="MODEL", help="a GPU model of site/gpus/, such as H100, with a rate")
+    for way, words in usual_rates.WAYS.items():
+        parser.add_argument(
+            f"--{way}", metavar="RATE", type=float, help=f"whether so many GB/s are usual for {words}, alone"
+        )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print it, or the list of all. Raises ``NearfarError`` for a code that does not exist."""
+    rates = {way: rate for way in usual_rates.WAYS if (rate := getattr(args, way)) is not None}
+    if args.gpu is not None or rates:
+        if args.gpu is None or not rates or args.code is not None or not all(0 < rate < 1e5 for rate in rates.values()):
+            raise NearfarError("--gpu MODEL takes a rate in GB/s with it, such as --gpu H100 --h2d 38, and no code")
+        for way, rate in rates.items():
+            print("\n".join(usual_rates.lines(args.gpu, way, rate, site_directories())))
+        return 0
     known = messages()
     if args.code is not None and args.code not in known:
         near = did_you_mean(args.code, list(known), else_all=False)

@@ -58,3 +58,51 @@ def test_the_page_is_made_of_the_tables() -> None:
     page = CHECKOUT / "docs/reference/messages.md"
     again = "the page is older than the tables: .venv/bin/python setup/reference_pages.py"
     assert page.read_text(encoding="utf-8") == explain.page(), again
+
+
+X900 = """gpu_models: [NVIDIA X900 80GB]
+source: "data sheet: PCIe Gen5"
+expect:
+  link: {kind: pcie, gen: 5, width: 16}
+healthy:
+  - figures: {near.h2d: [54.0, 55.0]}
+    n: 2
+    machine: bare metal
+    source: "issue 7"
+    command: "nvbandwidth 0.8"
+    date: "2026-01-01"
+"""
+
+
+@pytest.mark.parametrize(
+    ("rate", "words"),
+    [
+        ("54.5", ["54.0 to 55.0 GB/s on 2 machines", "54.5 GB/s is 101 % of the slowest of these: usual", "none"]),
+        (
+            "38",
+            ["issue 7", "38 GB/s is 70 % of the slowest of these: too little (usual is at least", "another NUMA node"],
+        ),
+        ("27.9", ["PCIe 5.0 x16 carries 58.4", "less than half of what the link carries", "came up as PCIe 5.0 x8"]),
+        ("90", ["X900", "it is no rate of one copy in one direction", "sum of both directions"]),
+    ],
+)
+def test_a_rate_is_explained_in_three_lines(
+    rate: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gpus").mkdir()
+    (tmp_path / "gpus" / "x900.yaml").write_text(X900)
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path))
+    assert main(["explain", "--gpu", "x900", "--h2d", rate]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 and all(word in line for word, line in zip(words, lines)), lines
+
+
+def test_a_rate_of_an_unknown_gpu_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (
+        ["--gpu", "Voodoo2", "--h2d", "3"],
+        ["--gpu", "H100"],
+        ["--h2d", "3"],
+        ["gpu.none", "--gpu", "H100", "--h2d", "3"],
+    ):
+        assert main(["explain", *words]) == 2
+        assert capsys.readouterr().err.count("\n") == 1

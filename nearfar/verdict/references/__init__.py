@@ -3,7 +3,7 @@
 Needs: base, topology, cells, measurement, model, model.prediction, question, verdict.thresholds.
 """
 
-from . import model_ranges, software_changes
+from . import model_ranges, software_changes, usual_rates
 from .model_ranges import ModelRanges, is_model_row
 from .reference import Reference, figure, more_digits, with_unit
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
