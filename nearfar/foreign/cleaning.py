@@ -6,13 +6,15 @@ import re
 
 #: Escape sequences of terminals, and what moves a cursor.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
+#: What pdsh and clush put before a line.
+_HOST = re.compile(r"([A-Za-z][A-Za-z0-9.-]*\d[A-Za-z0-9.-]*): ")
 #: What launchers and log collectors put before a line, the rank or host as the only group: srun -l, mpirun --tag-output, Hydra,
-#: pdsh and kubectl logs --prefix; a time stamp has none.
+#: kubectl logs --prefix; a time stamp has none.
 _LABELS = (
     re.compile(r" {0,3}(\d+): ?"),
     re.compile(r"\[\d+,(\d+)\]<std(?:out|err)>: ?"),
     re.compile(r"\[(\d+)\] "),
-    re.compile(r"([A-Za-z][A-Za-z0-9.-]*\d[A-Za-z0-9.-]*): "),
+    _HOST,
     re.compile(r"\[(pod/[^\]\s]+)\] "),
     re.compile(r"()\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,0-9]*(?:Z|[+-]\d\d:?\d\d)?\]?(?: \||:)? "),
 )
@@ -27,10 +29,11 @@ def decoded(data: bytes) -> str:
     return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
-def texts(data: bytes) -> list[str]:
-    """The outputs in a file, one for each rank or host that its lines are labelled with; one where they are not."""
+def texts(data: bytes) -> list[tuple[str, str]]:
+    """The outputs in a file, one for each rank or host that its lines are labelled with, and before it the host (empty: not said)."""
     plain = _ESCAPES.sub("", decoded(data)).replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
-    return ["\n".join(_bare(line) for line in text.split("\n")) for text in _without_labels(plain, len(_LABELS))]
+    found = _without_labels(plain, "", len(_LABELS))
+    return [(host, "\n".join(_bare(line) for line in text.split("\n"))) for host, text in found]
 
 
 def _bare(line: str) -> str:
@@ -38,7 +41,7 @@ def _bare(line: str) -> str:
     return re.sub(r"^(?:\s|>(?: |$))+", "", line)
 
 
-def _without_labels(text: str, depth: int) -> list[str]:
+def _without_labels(text: str, host: str, depth: int) -> list[tuple[str, str]]:
     """Without the labels of a launcher, and of what ran that launcher."""
     lines = text.split("\n")
     filled = [line for line in lines if line.strip()]
@@ -52,5 +55,9 @@ def _without_labels(text: str, depth: int) -> list[str]:
             found = label.match(line)
             if found:
                 parts.setdefault(found[1], []).append(line[found.end() :])
-        return [text for part in parts.values() for text in _without_labels("\n".join(part), depth - 1)]
-    return [text]
+        return [
+            one
+            for name, part in parts.items()
+            for one in _without_labels("\n".join(part), name if label is _HOST else host, depth - 1)
+        ]
+    return [(host, text)]

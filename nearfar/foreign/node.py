@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.base import CouldNotJudge, NearfarError, short_host_name
 from nearfar.topology import Gpu, Node, NumaNode, bus_order, normal_bus_id
 
 from .nvidia_smi_topo import SOME_MEMORY, unknown_pci
@@ -33,12 +33,15 @@ def make(
     ``nvlink_generation`` of GPU models. Raises ``NearfarError`` for outputs that are not all of this node.
     """
     seen, every = _seen(outputs), [each for found in outputs.values() for each in found]
-    hosts = {each.hostname: file for file, found in outputs.items() for each in found if each.hostname}
-    for (one, first), (other, second) in zip(hosts.items(), list(hosts.items())[1:]):
+    hosts: dict[str, tuple[str, str]] = {}
+    for file, name in ((file, each.hostname) for file, found in outputs.items() for each in found if each.hostname):
+        if not _HOST.fullmatch(name):
+            raise CouldNotJudge(f"{file}: {name[:60]!r} is no name of a host")
+        hosts.setdefault(short_host_name(name), (name, file))
+    if len(hosts) > 1:
+        (one, first), (other, second), *_ = hosts.values()
         raise NearfarError(f"{second}: is of host {other}, and {first} of {one}: {_ONE_NODE}")
-    hostname = next(iter(hosts), "") or ""
-    if hostname and not _HOST.fullmatch(hostname):
-        raise CouldNotJudge(f"{hosts[hostname]}: {hostname[:60]!r} is no name of a host")
+    hostname = next((name for name, _ in hosts.values()), "")
     gpus = 1 + max([-1, *seen, *_numbers("g", every)])
     memories = max(1, *(each.numa_nodes for each in every), 1 + max([-1, *_numbers("n", every)]))
     if max(gpus, memories) > _MOST:
@@ -51,7 +54,7 @@ def make(
         whole = any(each.every_gpu and each.gpus for each in every)
         if gpus > len(given.gpus) or (whole and gpus < len(given.gpus)):
             raise NearfarError(
-                f"{named}: has {len(given.gpus)} GPUs, and the files are of {gpus}: they are of another node"
+                f"{named}: has {len(given.gpus)} GPUs, and the files are of {gpus}: they are of another node, or show not all GPUs"
             )
         numbers = {index: gpu.index for index, gpu in enumerate(sorted(given.gpus, key=lambda gpu: gpu.index))}
     found = {numbers[index]: each for index, each in seen.items() if index in numbers}

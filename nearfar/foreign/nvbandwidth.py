@@ -33,6 +33,7 @@ SIGN = re.compile(
     r"^nvbandwidth Version:|\"nvbandwidth\"\s*:|^Running (?:host|device|all|one)_\w+_(?:ce|sm)\.", re.MULTILINE
 )
 _RUNNING = re.compile(r"^Running (\w+)\.\s*$")
+_SUM = re.compile(r"^SUM (\w+_(?:ce|sm)) [\d.]+\s*$")
 _HEADING = re.compile(r"^(?:memcpy|memory latency|Device to Device Latency)\b.*\((?:GB/s|ns|us)\)\s*$", re.IGNORECASE)
 _DEVICE = re.compile(
     r"^\s*(?:Device )?(\d+): (.+?)(?: \((?:0x)?([0-9a-fA-F]+:[0-9a-fA-F]+:[0-9a-fA-F]+(?:\.\d)?)\))?(?:: \((.*)\))?\s*$"
@@ -137,7 +138,11 @@ def _sections(lines: Sequence[str]) -> list[tuple[str, list[str]]]:
             parts.append((running[1], []))
         elif parts:
             parts[-1][1].append(line)
-    return parts
+    if parts:
+        return parts
+    # Whoever pasted a matrix alone may have left the line that stands below it.
+    sums = [(at, found[1]) for at, line in enumerate(lines) if (found := _SUM.match(line))]
+    return [(name, list(lines[start:at])) for start, (at, name) in zip([0, *(at for at, _ in sums)], sums)]
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:

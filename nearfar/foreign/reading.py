@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -20,7 +21,7 @@ from . import (
     rocm_bandwidth_test,
     transferbench,
 )
-from .output import ForeignOutput, Truncated
+from .output import ForeignOutput
 
 #: Each has ``TOOL`` (its name), ``SIGN`` (what its output has and no other's) and ``read``.
 TOOLS: Sequence[ModuleType] = (
@@ -41,7 +42,7 @@ def content(path: Path) -> bytes:
     """A file's bytes. Raises ``NearfarError`` where it cannot be read, or is too large."""
     try:
         if not path.is_file():
-            raise NearfarError(f"{path}: no such file; name a file, or '-' for standard input")
+            raise NearfarError(f"{path}: no such file")
         if path.stat().st_size > LARGEST:
             raise NearfarError(
                 f"{path}: {path.stat().st_size / 2**20:.0f} MiB are more than one node's output ({LARGEST // 2**20} MiB)"
@@ -62,14 +63,14 @@ def outputs(name: str, data: bytes) -> list[ForeignOutput]:
             return [ForeignOutput(XML, node=parse_hwloc_xml(cleaning.decoded(data)))]
         except NearfarError as error:
             raise CouldNotJudge(f"{name}: {error}") from None
-    for text in cleaning.texts(data):
+    for host, text in cleaning.texts(data):
         for tool in TOOLS:
             try:
-                found += [tool.read(text)] if tool.SIGN.search(text) else []
-            except Truncated as error:
-                raise CouldNotJudge(f"{name}: {error}") from None
+                output: ForeignOutput | None = tool.read(text) if tool.SIGN.search(text) else None
             except CouldNotJudge as error:
                 raise CouldNotJudge(f"{name}: {error}") from None
+            if output is not None:
+                found.append(replace(output, hostname=output.hostname or host or None))
     if not found:
         raise CouldNotJudge(f"{name}: nothing that can be imported: {can_be_imported()}")
     return found

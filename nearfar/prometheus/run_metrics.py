@@ -38,9 +38,11 @@ def page(folder: Path, whole: bool = False, node: str | None = None, level: str 
     Raises ``NearfarError`` for what is no run, ``CouldNotJudge`` for a run in which nothing was measured.
     """
     run = run_directory.read(folder)
-    nodes = [run_node for run_node in run.nodes if not run_node.modelled]
+    nodes = [run_node for run_node in run.nodes if not (run_node.modelled or run_node.foreign)]
     if not nodes:
-        raise CouldNotJudge(f"{folder}: nothing was measured; what is modelled is no metric")
+        raise CouldNotJudge(
+            f"{folder}: nothing was measured; what is modelled is no metric, nor what another tool measured"
+        )
     handed_over = verdict_file.load_object(folder / _RESULT) or {}
     made = MetricsPage()
     for run_node in nodes:

@@ -192,9 +192,13 @@ def test_a_cut_output_has_no_wrong_figure(name: str) -> None:
         assert {(f.rates, f.total, f.bytes) for each in cut for f in each.figures} <= whole, data[:end][-80:]
 
 
-def test_files_of_different_nodes_are_refused() -> None:
+def test_files_of_different_nodes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NearfarError, match=r"nvbandwidth.json: lists 2 GPUs, and .*nvbandwidth.txt 8"):
         imported("nvbandwidth.txt", "nvbandwidth.json")
+    hosts = "\n".join(f"n{at % 2}: {line}" for line in THREE.split("\n") for at in range(2))
+    (tmp_path / "pdsh").write_text(hosts)
+    with pytest.raises(NearfarError, match=r"is of host n1, and .* of n0"):
+        foreign.import_outputs([tmp_path / "pdsh"])
     with pytest.raises(NearfarError, match=r"topo.txt: has 4 GPUs, and the files are of 8"):
         imported("nvbandwidth.txt", "topo.txt")
     with pytest.raises(NearfarError, match=r"GPU 0 is .*A100.*H100"):
