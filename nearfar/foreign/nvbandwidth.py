@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from nearfar.base import CouldNotJudge
 
@@ -29,168 +29,162 @@ from .output import (
 )
 
 TOOL = "nvbandwidth"
-SIGN = re.compile(
-    r"^nvbandwidth Version:|\"nvbandwidth\"\s*:|^Running (?:host|device|all|one)_\w+_(?:ce|sm)\.", re.MULTILINE
-)
+_CASE = r"(?:host|device|all|one)_\w+_(?:ce|sm|copy)"
+SIGN = re.compile(rf"^nvbandwidth Version:|\"nvbandwidth\"\s*:|^Running {_CASE}\.", re.MULTILINE)
 _RUNNING = re.compile(r"^Running (\w+)\.\s*$")
-_SUM = re.compile(r"^SUM (\w+_(?:ce|sm)) [\d.]+\s*$")
+_SUM = re.compile(rf"^SUM ({_CASE}) [\d.]+\s*$")
 _HEADING = re.compile(r"^(?:memcpy|memory latency|Device to Device Latency)\b.*\((?:GB/s|ns|us)\)\s*$", re.IGNORECASE)
 _DEVICE = re.compile(
-    r"^\s*(?:Device )?(\d+): (.+?)(?: \((?:0x)?([0-9a-fA-F]+:[0-9a-fA-F]+:[0-9a-fA-F]+(?:\.\d)?)\))?(?:: \((.*)\))?\s*$"
+    r"(?:Device )?(\d+): (.+?)(?: \((?:0x)?([0-9a-fA-F]+:[0-9a-fA-F]+:[0-9a-fA-F]+(?:\.\d)?)\))?(?:: \((.*)\))?\s*$"
 )
 _WRONG_DATA = re.compile(r"Invalid value when checking the pattern.*")
-_BOTH_ONE_WAY = "its figure counts one of the two directions that run at the same time; nearfar's counts both"
-_OTHERS: Mapping[str, tuple[str, str]] = {
-    "host_device_latency_sm": ("its pointer chase runs in 2 MiB of host memory, nearfar's in at least 64 MiB", "latency_check"),
-    "device_to_device_latency_sm": ("its pointer chase runs in 2 MiB, nearfar's in at least 64 MiB", "latency_check"),
+#: Flows of the test cases whose matrix has a figure for each, by row and column.
+_LONE = {
+    "host_to_device_memcpy": f"{NEAR}:g{{1}}", "device_to_host_memcpy": f"g{{1}}:{NEAR}", "device_local": "g{1}:g{1}",
+    "device_to_device_memcpy_read": "g{1}:g{0}@g{0}", "device_to_device_memcpy_write": "g{0}:g{1}",
 }  # fmt: skip
+#: Likewise of those whose figures are shares.
+_SHARES = {"host_to_all_memcpy": f"{NEAR}:g{{1}}", "all_to_host_memcpy": f"g{{1}}:{NEAR}"}
+_ONE_WAY = "its figure counts one of the two directions that run at the same time; nearfar's counts both"
+_CHASE = "its pointer chase runs in 2 MiB, nearfar's in at least 64 MiB"
+
+
+class _TestCase(NamedTuple):
+    """A test case: what nvbandwidth reported of it, or its last matrix (of several that of the total) with the heading."""
+
+    name: str
+    problem: str = ""
+    heading: str = ""
+    matrix: PrintedMatrix | None = None
 
 
 def read(text: str) -> ForeignOutput:
-    """The output in a log."""
+    """The output in a log. Raises ``CouldNotJudge`` for JSON that nvbandwidth does not write."""
     place = re.search(r"\{\s*\"nvbandwidth\"\s*:", text)
-    return _of_text(text) if place is None else _of_json(text[place.start() :], text[: place.start()])
-
-
-def _of_text(text: str) -> ForeignOutput:
-    lines = text.split("\n")
-    parts = _sections(lines)
-    version, software = _value(lines, "nvbandwidth Version"), _software(lambda key: _value(lines, key))
-    figures: list[ForeignFigure] = []
-    left_out: list[LeftOut] = []
-    for name, part in parts:
-        error = next((line for line in part if re.match(r"(?i)error\b", line)), None)
-        if error is not None:
-            left_out.append(LeftOut(name, f"nvbandwidth reported: {error.strip()[:120]}"))
-        elif not any(re.match(r"(?i)waiv", line) for line in part):
-            try:
-                square = name.startswith("device_to_device")
-                shown = [(heading, matrix(block, square, r"\s*\d+(?:\s+\d+)*\s*")) for heading, block in _blocks(part)]
-                _add(name, shown or [("", matrix([]))], figures, left_out)
-            except Truncated as cut:
-                left_out.append(LeftOut(name, str(cut)))
-    first = next((at for at, line in enumerate(lines) if _RUNNING.match(line)), len(lines))
-    gpus = [found for line in lines[:first] if line.startswith("Device ") and (found := _DEVICE.match(line))]
-    before = next((at for at, line in enumerate(lines) if line.startswith("Device 0:")), 0)
-    above = lines[before - 1].strip() if before else ""
-    host = above if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", above) else None
-    wrong = _WRONG_DATA.search(text)
-    seen = tuple(SeenGpu(int(g[1]), g[2].strip(), g[3]) for g in gpus)
-    return ForeignOutput(
-        TOOL, (version or "").removeprefix("v"), command_line(lines, TOOL), host, seen, True, tuple(figures), tuple(left_out),
-        (("wrong_data", wrong[0]),) if wrong else (), software,
-    )  # fmt: skip
-
-
-def _of_json(text: str, before: str) -> ForeignOutput:
+    if place is None:
+        lines = text.split("\n")
+        known = {
+            key: value.strip() for key, _, value in (line.partition(":") for line in reversed(lines)) if value.strip()
+        }
+        first = next((at for at, line in enumerate(lines) if _RUNNING.match(line)), len(lines))
+        devices = [line for line in lines[:first] if line.startswith("Device ")]
+        above = lines[lines.index(devices[0]) - 1].strip() if devices else ""
+        host = above if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", above) else None
+        return _output(text, lines, known, devices, host, _of_text(lines))
     try:
-        raw = json.JSONDecoder().raw_decode(text)[0]["nvbandwidth"]
-        tests = raw.get("testcases") or []
-        devices = raw.get("GPU Device list") or raw.get("GPU Device info") or []
-        devices = [devices] if isinstance(devices, str) else list(devices)
-        figures: list[ForeignFigure] = []
-        left_out: list[LeftOut] = []
-        for test in tests:
-            rows = [[number(word) for word in row] for row in test.get("bandwidth_matrix") or []]
-            status = str(test.get("status", ""))
-            if not rows:
-                if status.lower() not in ("waived", "passed", ""):
-                    left_out.append(LeftOut(test["name"], f"nvbandwidth reported: {test.get('error', status)}"[:160]))
-                continue
-            # Of several matrices the rows follow one another, and the description is the last one's.
-            width = len(rows[0])
-            rows = rows[-width:] if len(rows) > width else rows
-            shown = PrintedMatrix(tuple(map(str, range(width))), {str(at): tuple(row) for at, row in enumerate(rows)})
-            _add(test["name"], [(str(test.get("bandwidth_description", "")), shown)], figures, left_out)
-        seen = [found for line in devices if (found := _DEVICE.match(str(line)))]
-        host = raw.get("Hostname") or next((g[4] for g in seen if g[4]), None)
-        wrong = _WRONG_DATA.search(text)
-        return ForeignOutput(
-            TOOL, str(raw.get("version", "")).removeprefix("v"), command_line(before.split("\n"), TOOL), host,
-            tuple(SeenGpu(int(g[1]), g[2].strip(), g[3]) for g in seen), True, tuple(figures), tuple(left_out),
-            (("wrong_data", wrong[0]),) if wrong else (), _software(raw.get),
-        )  # fmt: skip
+        raw = json.JSONDecoder().raw_decode(text[place.start() :])[0]["nvbandwidth"]
+        listed = raw.get("GPU Device list") or raw.get("GPU Device info") or []
+        devices = [listed] if isinstance(listed, str) else list(map(str, listed))
+        known = {"nvbandwidth Version": raw.get("version") or "", **raw}
+        before = text[: place.start()].split("\n")
+        return _output(
+            text, before, known, devices, raw.get("Hostname"), [_of_json(case) for case in raw.get("testcases") or []]
+        )
     except json.JSONDecodeError as error:
-        raise Truncated(
+        raise CouldNotJudge(
             f"nvbandwidth's JSON cannot be read ({error.msg}): the file is cut short, or was edited"
         ) from None
     except (RecursionError, AttributeError, TypeError, KeyError, ValueError, IndexError) as error:
         raise CouldNotJudge(f"nvbandwidth's JSON is not what nvbandwidth writes ({type(error).__name__})") from None
 
 
-def _software(value: Callable[[str], Any]) -> dict[str, str]:
-    named = {"driver": value("Driver Version"), "cuda": value("CUDA Runtime Version")}
-    found = {key: str(words) for key, words in named.items() if words}
-    if found.get("cuda", "").isdecimal():
-        found["cuda"] = f"{int(found['cuda']) // 1000}.{int(found['cuda']) % 1000 // 10}"
-    return found
+def _output(
+    text: str, before: Sequence[str], known: dict[str, Any], devices: Sequence[str], host: str | None, cases: Sequence[_TestCase]
+) -> ForeignOutput:  # fmt: skip
+    seen = [found for line in devices if (found := _DEVICE.match(line))]
+    figures: list[ForeignFigure] = []
+    left_out: list[LeftOut] = []
+    for case in cases:
+        if case.matrix is None:
+            left_out += [LeftOut(case.name, case.problem)] if case.problem else []
+        else:
+            _add(case.name, case.heading, case.matrix, figures, left_out)
+    wrong = _WRONG_DATA.search(text)
+    cuda, driver = str(known.get("CUDA Runtime Version", "")), str(known.get("Driver Version", ""))
+    cuda = f"{int(cuda) // 1000}.{int(cuda) % 1000 // 10}" if cuda.isdecimal() else cuda
+    return ForeignOutput(
+        TOOL, str(known.get("nvbandwidth Version", "")).removeprefix("v"), command_line(before, TOOL),
+        host or next((found[4] for found in seen if found[4]), None),
+        tuple(SeenGpu(int(found[1]), found[2].strip(), found[3]) for found in seen), True, tuple(figures), tuple(left_out),
+        (("wrong_data", wrong[0]),) if wrong else (), {key: value for key, value in (("driver", driver), ("cuda", cuda)) if value},
+    )  # fmt: skip
 
 
-def _value(lines: Sequence[str], key: str) -> str | None:
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith(f"{key}:")), None)
+def _of_text(lines: Sequence[str]) -> list[_TestCase]:
+    cases = []
+    for name, part in _sections(lines):
+        error = next((line for line in part if re.match(r"(?i)error\b", line)), None)
+        if error is not None or any(re.match(r"(?i)waiv", line) for line in part):
+            cases.append(_TestCase(name, f"nvbandwidth reported: {error.strip()[:120]}" if error else ""))
+            continue
+        starts = [at for at, line in enumerate(part) if _HEADING.match(line)]
+        try:
+            # Each is whole, or a total stands for a part.
+            blocks = [part[start + 1 : end] for start, end in zip(starts, [*starts[1:], len(part)])]
+            shown = [
+                matrix(block, name.startswith("device_to_device"), r"\d+(?:\s+\d+)*\s*") for block in blocks or [[]]
+            ]
+            cases.append(_TestCase(name, heading=part[starts[-1]], matrix=shown[-1]))
+        except Truncated as cut:
+            cases.append(_TestCase(name, str(cut)))
+    return cases
 
 
-def _sections(lines: Sequence[str]) -> list[tuple[str, list[str]]]:
-    parts: list[tuple[str, list[str]]] = []
-    for line in lines:
-        running = _RUNNING.match(line)
-        if running:
-            parts.append((running[1], []))
-        elif parts:
-            parts[-1][1].append(line)
-    if parts:
-        return parts
+def _of_json(case: dict[str, Any]) -> _TestCase:
+    rows = [[number(word) for word in row] for row in case.get("bandwidth_matrix") or []]
+    if not rows:
+        whole = str(case.get("status", "")).lower() in ("waived", "passed", "")
+        return _TestCase(
+            case["name"], "" if whole else f"nvbandwidth reported: {case.get('error', case['status'])}"[:160]
+        )
+    # Of several matrices the rows follow one another, and the description is the last one's.
+    width = len(rows[0])
+    rows = rows[-width:] if len(rows) > width else rows
+    shown = PrintedMatrix(tuple(map(str, range(width))), {str(at): tuple(row) for at, row in enumerate(rows)})
+    return _TestCase(case["name"], heading=str(case.get("bandwidth_description", "")), matrix=shown)
+
+
+def _sections(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """The lines of each test case."""
+    starts = [(at, found[1]) for at, line in enumerate(lines) if (found := _RUNNING.match(line))]
+    for (start, name), end in zip(starts, [*(at for at, _ in starts[1:]), len(lines)]):
+        yield name, list(lines[start + 1 : end])
     # Whoever pasted a matrix alone may have left the line that stands below it.
-    sums = [(at, found[1]) for at, line in enumerate(lines) if (found := _SUM.match(line))]
-    return [(name, list(lines[start:at])) for start, (at, name) in zip([0, *(at for at, _ in sums)], sums)]
+    ends = [] if starts else [(at, found[1]) for at, line in enumerate(lines) if (found := _SUM.match(line))]
+    for start, (end, name) in zip([0, *(at for at, _ in ends)], ends):
+        yield name, list(lines[start:end])
 
 
-def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    starts = [at for at, line in enumerate(lines) if _HEADING.match(line)]
-    for start, end in zip(starts, [*starts[1:], len(lines)]):
-        yield lines[start].strip(), list(lines[start + 1 : end])
-
-
-def _add(
-    name: str, matrices: Sequence[tuple[str, PrintedMatrix]], figures: list[ForeignFigure], left_out: list[LeftOut]
-) -> None:
+def _add(name: str, heading: str, shown: PrintedMatrix, figures: list[ForeignFigure], left_out: list[LeftOut]) -> None:
     """The figures of one test case, or why there are none."""
     plain, _, engine = name.rpartition("_")
     sm = "/sm" if engine == "sm" else ""
-    heading, shown = matrices[-1]
     everyone = [int(column) for column in shown.columns]
-    if name in _OTHERS:
-        left_out.append(LeftOut(name, *_OTHERS[name]))
-    elif plain.startswith("multinode"):
-        left_out.append(LeftOut(name, "it measures between nodes"))
-    elif plain in ("host_to_device_memcpy", "device_to_host_memcpy"):
-        flow = f"{NEAR}:g{{}}{sm}" if plain.startswith("host") else f"g{{}}:{NEAR}{sm}"
-        figures += [ForeignFigure(((flow.format(gpu), rate),), name) for _, gpu, rate in shown.cells()]
-    elif plain in ("device_to_device_memcpy_read", "device_to_device_memcpy_write"):
-        flow = "g{1}:g{0}@g{0}" if plain.endswith("read") else "g{0}:g{1}"
+    read = plain.endswith("read")
+    if flow := _LONE.get(plain):
         figures += [ForeignFigure(((flow.format(a, b) + sm, rate),), name) for a, b, rate in shown.cells()]
-    elif plain.startswith("device_to_device_bidirectional_memcpy") and "total" in heading.lower():
-        way = "g{0}:g{1}@g{1}" if plain.endswith("read") else "g{0}:g{1}"
-        figures += [
-            ForeignFigure(((way.format(a, b) + sm, None), (way.format(b, a) + sm, None)), name, rate)
-            for a, b, rate in shown.cells()
-        ]
-    elif plain in ("host_to_all_memcpy", "all_to_host_memcpy"):
-        flow = f"{NEAR}:g{{}}{sm}" if plain.startswith("host") else f"g{{}}:{NEAR}{sm}"
-        shares = tuple((flow.format(gpu), rate) for _, gpu, rate in shown.cells())
+    elif flow := _SHARES.get(plain):
+        shares = tuple((flow.format(a, b) + sm, rate) for a, b, rate in shown.cells())
         figures += [ForeignFigure(shares, name)] if len(shares) == len(everyone) > 1 else []
+    elif plain.startswith("device_to_device_bidirectional_memcpy") and "total" in heading.lower():
+        way = ("g{0}:g{1}@g{1}" if read else "g{0}:g{1}") + sm
+        for a, b, rate in shown.cells():
+            figures.append(ForeignFigure(((way.format(a, b), None), (way.format(b, a), None)), name, rate))
     elif re.fullmatch(r"(all_to_one|one_to_all)_(read|write)", plain):
         # Of reads the copies go the other way: all GPUs read from the one, or the one from all.
         inward = plain in ("all_to_one_write", "one_to_all_read")
-        read = "@g{1}" if plain.endswith("read") else ""
+        way = ("g{0}:g{1}@g{1}" if read else "g{0}:g{1}") + sm
         for _, hub, rate in shown.cells():
             ends = [(other, hub) if inward else (hub, other) for other in everyone if other != hub]
-            flows = tuple((f"g{a}:g{b}{read.format(a, b)}{sm}", None) for a, b in ends)
-            figures += [ForeignFigure(flows, name, rate)] if flows else []
-    elif plain == "device_local":
-        figures += [ForeignFigure(((f"g{gpu}:g{gpu}", rate),), name) for _, gpu, rate in shown.cells()]
-    elif "bidirectional" in plain:
+            figures += [ForeignFigure(tuple((way.format(*pair), None) for pair in ends), name, rate)] if ends else []
+    elif "bidirectional" in plain and not plain.startswith("multinode"):
         check = "peer_check" if plain.startswith("device_to_device") else "host_device_check"
-        left_out.append(LeftOut(name, _BOTH_ONE_WAY, check))
+        left_out.append(LeftOut(name, _ONE_WAY, check))
+    elif "latency" in plain:
+        left_out.append(LeftOut(name, _CHASE, "latency_check"))
     else:
-        left_out.append(LeftOut(name, "nearfar has no such figure"))
+        left_out.append(
+            LeftOut(
+                name, "it measures between nodes" if plain.startswith("multinode") else "nearfar has no such figure"
+            )
+        )
