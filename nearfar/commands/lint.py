@@ -17,6 +17,7 @@ _EPILOG = """examples:
   nearfar lint /our/site                   another site directory
   nearfar lint site/references/mine.yaml   what concerns one file
   nearfar lint --strict --json             for CI
+  nearfar lint --import nd96isr_h100_v5.conf --gpu H100       which of its thresholds no healthy node reaches, and which no sick one fails
 
 exit codes: 0 nothing, or warnings alone; 2 errors (with --strict: or warnings)
 """
@@ -33,10 +34,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--strict", action="store_true", help="warnings are errors")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--import", dest="thresholds", metavar="FILE", type=Path,
+        help="in place of the site: thresholds that you have, of Azure's node health checks or DCGM's SKUs, beside what healthy GPUs reach",
+    )  # fmt: skip
+    parser.add_argument("--gpu", metavar="MODEL", help="of --import: the GPUs, where the file does not name them")
 
 
 def run(args: argparse.Namespace) -> int:
     """Look, tell, and say by the exit code whether there are errors."""
+    if args.thresholds is not None:
+        from nearfar import foreign
+
+        lines, wrong = foreign.thresholds.lines(args.thresholds, args.gpu, site_directories())
+        print("\n".join(lines))
+        return EXIT_WRONG_USE if wrong else EXIT_GOOD
     directories, wanted = chosen(args.paths)
     looked = _with_papers(lint.lint(directories), directories)
     for path in wanted:

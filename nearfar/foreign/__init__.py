@@ -5,5 +5,6 @@ Needs: base, topology, cells, measurement, model, model.prediction, mpi.osu, que
 
 from __future__ import annotations
 
+from . import thresholds
 from .importing import DOCUMENT, SYSTEM, ImportedOutput, import_outputs
 from .reading import can_be_imported

@@ -82,7 +82,10 @@ healthy:
             "38",
             ["issue 7", "38 GB/s is 70 % of the slowest of these: too little (usual is at least", "another NUMA node"],
         ),
-        ("27.9", ["PCIe 5.0 x16 carries 58.4", "less than half of what the link carries", "came up as PCIe 5.0 x8"]),
+        (
+            "27.9",
+            ["PCIe 5.0 x16 carries 58.4", "less than half of what PCIe 5.0 x16 carries", "came up as PCIe 5.0 x8"],
+        ),
         ("90", ["X900", "it is no rate of one copy in one direction", "sum of both directions"]),
     ],
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NearfarError, SiteFile, did_you_mean, site_files
+from nearfar.base import NearfarError, SiteFile, did_you_mean, plural, site_files
 from nearfar.model import link_limits
 from nearfar.model.prediction import link_ceiling
 from nearfar.topology import Link
@@ -21,50 +21,82 @@ from .reference import figure
 
 #: What can be asked, in words.
 WAYS = {
-    "h2d": "host to device",
-    "d2h": "device to host",
-    "write": "one GPU writing to another",
-    "read": "one GPU reading from another",
-}
+    "h2d": "host to device", "d2h": "device to host", "write": "one GPU writing to another", "read": "one GPU reading from another",
+    "triad": "its own memory (STREAM triad)",
+}  # fmt: skip
 #: A path carries at least this part of its link's payload ceiling: less is not that link's doing.
 _LEAST_OF_LINK = 0.8
 #: Above its ceiling by more than this a figure is none.
 _ROUNDING = 0.02
-_MEMORY = "pageable memory (cudaMallocHost, or pin it), memory of another NUMA node (numactl), small transfers, other copies meanwhile"
+_HOST = "pageable memory (cudaMallocHost, or pin it), memory of another NUMA node (numactl), small transfers, other copies meanwhile"
+_PEER = "peer access off (copies staged through host memory), PCIe access control (ACS, IOMMU), fewer NVLink lanes"
 _CAUSES = {
-    "h2d": _MEMORY, "d2h": f"{_MEMORY}; a CPU's C-states and power profile",
-    "write": "peer access off (copies staged through host memory), PCIe access control (ACS, IOMMU), fewer NVLink lanes",
-    "read": "peer access off (copies staged through host memory), PCIe access control (ACS, IOMMU), fewer NVLink lanes",
+    "h2d": _HOST, "d2h": f"{_HOST}; a CPU's C-states and power profile", "write": _PEER, "read": _PEER,
+    "triad": "a lower memory clock, other processes on the GPU, arrays that are small",
 }  # fmt: skip
 
 
-def lines(query: str, way: str, rate: float, directories: Sequence[Path]) -> list[str]:
-    """The three lines about a ``rate`` (GB/s, one way alone, as ``WAYS`` has them) of the GPU model that ``query`` names.
+@dataclass(frozen=True)
+class UsualRate:
+    """What is known of a ``way`` (of ``WAYS``) of a GPU model, in GB/s."""
 
-    Raises ``NearfarError`` where no file of ``site/gpus/`` is of such a model, or none says anything of that way.
-    """
+    way: str
+    model: str
+    #: Other models that were meant perhaps.
+    others: tuple[str, ...]
+    healthy: tuple[HealthyRange, ...]
+    #: Its link, None for its memory.
+    link: Link | None
+    #: What the link, or the memory, carries at most; None: not known.
+    ceiling: float | None
+
+    @property
+    def least(self) -> float | None:
+        """What the slowest healthy one reaches."""
+        return min((each.low for each in self.healthy), default=None)
+
+    @property
+    def most(self) -> float | None:
+        """What the fastest healthy one reaches."""
+        return max((each.high for each in self.healthy), default=None)
+
+    @property
+    def carrier(self) -> str:
+        """``PCIe 5.0 x16``, or its memory."""
+        return "its memory" if self.link is None else link_limits.link_text(self.link)
+
+
+def usual(query: str, way: str, directories: Sequence[Path]) -> UsualRate:
+    """What is known of the GPU model that ``query`` names. Raises ``NearfarError`` where no file of ``site/gpus/`` is of such a model, or
+    it says nothing of that way."""
     model, others, file = _model(query, way, directories)
     expect: Mapping[str, Any] = file.data["expect"]
     rows = {row: ranges for row, ranges in model_ranges.in_file(file).items() if row.partition(".")[2] == way}
     link = Link(**expect["link"]) if way in ("h2d", "d2h") and "link" in expect else None
-    if link is None and rows and "nvlink_generation" in expect:
+    if way in ("write", "read") and rows and "nvlink_generation" in expect:
         link = Link("nvlink", expect["nvlink_generation"], int(next(iter(rows)).partition(".")[0].removeprefix("NV")))
     ceiling = None if link is None else link_ceiling(link, way if way in ("h2d", "d2h") else "p2p")
+    if way == "triad" and "memory" in file.data:
+        ceiling = file.data["memory"]["bandwidth"]
     if not rows and ceiling is None:
         raise NearfarError(
             f"{file.path}: says nothing of {WAYS[way]} for {model}: add figures of healthy ones (docs/method/priors.md)"
         )
-    known = [each for ranges in rows.values() for each in ranges]
-    carries = (
-        ""
-        if link is None or ceiling is None
-        else f"{link_limits.link_text(link)} carries {figure(ceiling, 'GB/s')} GB/s of payload"
+    return UsualRate(
+        way, model, tuple(others), tuple(each for ranges in rows.values() for each in ranges), link, ceiling
     )
-    also = f" (not {', '.join(others)})" if others else ""
+
+
+def lines(query: str, way: str, rate: float, directories: Sequence[Path]) -> list[str]:
+    """The three lines about a ``rate`` in GB/s, one way alone, of the GPU model that ``query`` names; raises as ``usual``."""
+    known = usual(query, way, directories)
+    carries = None if known.ceiling is None else f"{known.carrier} carries {figure(known.ceiling, 'GB/s')} GB/s"
+    carries = f"{carries} of payload" if carries and known.link is not None else carries
+    also = f" (not {', '.join(known.others)})" if known.others else ""
     return [
-        f"{model}{also}, {WAYS[way]}: {'; '.join(filter(None, [_healthy(known), carries]))}",
-        f"{rate:g} GB/s is {_place(rate, known, ceiling)}",
-        f"likely causes: {_causes(way, rate, known, link, ceiling)}",
+        f"{known.model}{also}, {WAYS[way]}: {'; '.join(filter(None, [_healthy(known), carries]))}",
+        f"{rate:g} GB/s is {_place(rate, known)}",
+        f"likely causes: {_causes(rate, known)}",
     ]
 
 
@@ -75,7 +107,9 @@ def _model(query: str, way: str, directories: Sequence[Path]) -> tuple[str, list
     machines = {}
     for file, name in ((each, name) for each in files for name in each.data["gpu_models"]):
         has = re.findall(r"[a-z0-9]+", f"{name} {file.path.stem}".lower())
-        has += [one + other for one, other in itertools.pairwise(has)]  # RTX4090
+        has += [
+            one + other for one, other in itertools.pairwise(has) if one.isalpha() and other[0].isdigit()
+        ]  # RTX4090
         if parts and all(any(word.startswith(part) for word in has) for part in parts):
             entries = [
                 each
@@ -91,44 +125,46 @@ def _model(query: str, way: str, directories: Sequence[Path]) -> tuple[str, list
     return best, [name for name, (_, file) in machines.items() if file is not own], own
 
 
-def _healthy(known: Sequence[HealthyRange]) -> str:
+def _healthy(known: UsualRate) -> str:
     """What healthy GPUs reach, and who says so."""
-    if not known:
+    if known.least is None or known.most is None:
         return "no figure of healthy ones is known"
-    low, high, count = (
-        min(each.low for each in known),
-        max(each.high for each in known),
-        sum(each.machines for each in known),
-    )
-    span = " to ".join(dict.fromkeys((figure(low, "GB/s"), figure(high, "GB/s"))))
-    return f"healthy ones reach {span} GB/s on {count} machine{'s' * (count != 1)} ({'; '.join(each.words for each in known)})"
+    span = " to ".join(dict.fromkeys((figure(known.least, "GB/s"), figure(known.most, "GB/s"))))
+    count = plural(sum(each.machines for each in known.healthy), "machine")
+    return f"healthy ones reach {span} GB/s on {count} ({'; '.join(each.words for each in known.healthy)})"
 
 
-def _place(rate: float, known: Sequence[HealthyRange], ceiling: float | None) -> str:
+def _place(rate: float, known: UsualRate) -> str:
+    least, ceiling = known.least, known.ceiling
     if ceiling is not None and rate > ceiling * (1 + _ROUNDING):
-        return f"{rate / ceiling * 100:.0f} % of what the link carries: it is no rate of one copy in one direction"
-    share = f"{rate / min(each.low for each in known) * 100:.0f} % of the slowest of these" if known else ""
-    share = share or f"{rate / (ceiling or rate) * 100:.0f} % of what the link carries"
+        return (
+            f"{rate / ceiling * 100:.0f} % of what {known.carrier} carries: it is no rate of one copy in one direction"
+        )
+    whole, of = (
+        (least, "the slowest of these") if least is not None else (ceiling or rate, f"what {known.carrier} carries")
+    )
+    share = f"{rate / whole * 100:.0f} % of {of}"
     if ceiling is not None and rate < link_limits.BROKEN * ceiling:
-        return f"{share}, and less than half of what the link carries: broken, unless it is far or pageable memory"
-    if not known:
+        unless = ", unless it is far or pageable memory" if known.way in ("h2d", "d2h") else ""
+        return f"{share}, and less than half of what {known.carrier} carries: broken{unless}"
+    if least is None:
         return f"{share}: whether that is usual nobody knows"
-    low = min(each.low for each in known) * (1 - thresholds.MODEL_MARGIN)
+    low = least * (1 - thresholds.MODEL_MARGIN)
     return f"{share}: usual" if rate >= low else f"{share}: too little (usual is at least {figure(low, 'GB/s')} GB/s)"
 
 
-def _causes(way: str, rate: float, known: Sequence[HealthyRange], link: Link | None, ceiling: float | None) -> str:
+def _causes(rate: float, known: UsualRate) -> str:
+    ceiling = known.ceiling
     if ceiling is not None and rate > ceiling * (1 + _ROUNDING):
         return "the sum of both directions, a buffer that stays in a cache, or copies that were not awaited"
-    usual = min((each.low for each in known), default=ceiling or 0.0) * (1 - thresholds.MODEL_MARGIN)
-    if rate >= usual:
+    if rate >= (known.least or ceiling or 0.0) * (1 - thresholds.MODEL_MARGIN):
         return "none: there is nothing to explain"
-    smaller = _narrower(way, rate, link)
-    return f"{smaller}; {_CAUSES[way]}" if smaller else _CAUSES[way]
+    return "; ".join(filter(None, [_narrower(rate, known), _CAUSES[known.way]]))
 
 
-def _narrower(way: str, rate: float, link: Link | None) -> str:
+def _narrower(rate: float, known: UsualRate) -> str:
     """The link of fewer lanes, or of an older generation, that carries just such a rate; empty: there is none."""
+    link = known.link
     if link is None or link.kind != "pcie" or not link.gen or not link.width:
         return ""
     links = [
@@ -138,7 +174,7 @@ def _narrower(way: str, rate: float, link: Link | None) -> str:
         if width <= link.width
     ]
     for each in links[1:]:
-        most = link_ceiling(each, way)
+        most = link_ceiling(each, known.way)
         if most is not None and _LEAST_OF_LINK * most <= rate <= most * (1 + _ROUNDING):
             return f"a link that came up as {link_limits.link_text(each)} (nvidia-smi -q -d PCIE, under load)"
     return ""
