@@ -107,7 +107,7 @@ def test_a_missing_file_is_the_users_mistake(tmp_path):
     ("change", "words"),
     [
         (lambda d: d.pop("results"), "/: 'results' is a required property"),
-        (lambda d: d.update(kind="guessed"), "/kind: 'guessed' is not one of ['measured', 'modelled']"),
+        (lambda d: d.update(kind="guessed"), "/kind: 'guessed' is not one of ['measured', 'modelled', 'foreign']"),
         (lambda d: d["results"][0]["flows"][0]["rate"].update(median="x"), "/results/0/flows/0/rate/median: 'x'"),
         (lambda d: d["results"][0]["flows"][0]["rate"].update(unit=""), "/results/0/flows/0/rate/unit"),
         (lambda d: d["results"][0].update(cell="n0:q"), "/results/0/cell: cell 'n0:q', column 4: expected an endpoint"),
