@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from statistics import median
 
 from nearfar import question, report, verdict
 from nearfar.base import CouldNotJudge, Finding, NearfarError, files, site_directories, utc_text, write_atomically
@@ -30,6 +31,8 @@ SYSTEM = "foreign"
 #: In the run directory: the whole document, and the files as they were given.
 DOCUMENT, ORIGINALS = "foreign.json", "originals"
 _PARTITION = "default"
+#: Of paths of an unknown class so many have to be so near their median.
+_NEARLY_ALL, _ALIKE = 0.9, 0.05
 #: The check that shows what is of no other.
 _HOME = "topology_check"
 
@@ -164,9 +167,24 @@ def _judge(
             mine, check, references.for_partition(None, known, directories), own.node, node_type=known,
             ranges=references.model_ranges.read(directories),
         )  # fmt: skip
-    if not any(gpu.uplinks for gpu in own.node.gpus):
-        # Two GPUs below one bridge share it when they copy through host memory: without the bridges none is like another.
-        staged = (m for m in figures if isinstance(m, Metric) and any(flow.staged for flow in m.cell.flows))
-        resolved |= dict.fromkeys((metric.name for metric in staged), None)
+    resolved |= dict.fromkeys(_unlike([metric for metric in figures if isinstance(metric, Metric)], own.node), None)
     subject = CaseInfo(asked.name, SYSTEM, _PARTITION, environments.SYSTEM, own.node.hostname, utc_text())
     return verdict.judge(own, resolved, subject=subject, metrics=figures, findings=notes, kind=document.KIND)
+
+
+def _unlike(figures: Sequence[Metric], made: Node) -> Iterator[str]:
+    """The figures that nothing is known to be like, by name.
+
+    Two GPUs below one bridge share it when they copy through host memory: without the bridges no such copy is like another. Paths of an
+    unknown class are alike where nearly all of them are about as fast, as through one switch.
+    """
+    groups: dict[str, list[Metric]] = {}
+    for metric in figures:
+        if any(flow.staged for flow in metric.cell.flows) and not any(gpu.uplinks for gpu in made.gpus):
+            yield metric.name
+        elif metric.path_class == "unknown":
+            groups.setdefault(references.question_of(metric.cell, metric.flow, metric.total), []).append(metric)
+    for group in groups.values():
+        middle = median(metric.value for metric in group)
+        if sum(abs(metric.value - middle) <= _ALIKE * middle for metric in group) < _NEARLY_ALL * len(group):
+            yield from (metric.name for metric in group)

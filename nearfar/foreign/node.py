@@ -131,7 +131,9 @@ def _listed(gpus: Sequence[SeenGpu], memories: int, gpu_links: Mapping[str, Mapp
         gpus = sorted(gpus, key=lambda gpu: bus_order(_bus_id(gpu.pci or "")))
     one = memories == 1
     notes = [
-        "host memory is shown as one NUMA node: its topology was not given" if one else "its packages were not given"
+        "its packages were not given"
+        if not one
+        else "its topology was not given: host memory is shown as one NUMA node"
     ]
     models = {gpu.name for gpu in gpus}
     known = gpu_links.get(models.pop() or "", {}) if len(models) == 1 else {}
@@ -139,6 +141,8 @@ def _listed(gpus: Sequence[SeenGpu], memories: int, gpu_links: Mapping[str, Mapp
     if len(gpus) == _SWITCHED and known.get("nvlinks") and known.get("nvlink_generation", 0) >= 3:
         joined = f"NV{known['nvlinks']}"
         notes.append(f"eight GPUs of this model are taken to be joined by NVSwitch ({joined})")
+    elif len(gpus) > 1:
+        notes.append("pairs of GPUs are of an unknown class: name nvidia-smi topo -m of the node, too")
     places = [_bus_id(gpu.pci) if gpu.pci else unknown_pci(index) for index, gpu in enumerate(gpus)]
     made = tuple(
         Gpu(index, place, name=gpu.name, numa_node=0 if one else gpu.numa)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -253,6 +254,25 @@ def test_a_hostile_output_is_one_line(old: str, new: str, words: str, tmp_path: 
         assert sorted(state.glob("reports/*/*")) == before, "half a run"
     else:
         assert new == "1e999" and "it has 0 of 3 rows" in reasons(done.folder)
+
+
+def pairs(rates: Callable[[int, int], float]) -> str:
+    """Writes between six GPUs of which nobody says how they are joined."""
+    rows = [[f"{rates(a, b):10.2f}" if a != b else "       N/A" for b in range(6)] for a in range(6)]
+    matrix = "\n".join(f" {a}{''.join(row)}" for a, row in enumerate(rows))
+    return f"Running device_to_device_memcpy_write_ce.\nmemcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)\n  0 1 2 3 4 5\n{matrix}\n"
+
+
+def test_paths_of_unknown_classes_are_compared_where_nearly_all_are_alike(tmp_path: Path) -> None:
+    kinds, fabric = tmp_path / "kinds", tmp_path / "fabric"
+    kinds.write_text(pairs(lambda a, b: 26.3 if a // 3 == b // 3 else 20.1))
+    fabric.write_text(pairs(lambda a, b: 40.0 if (a, b) == (5, 1) else 57.4 + (a - b) / 10))
+    words = {}
+    for path in (kinds, fabric):
+        (file,) = foreign.import_outputs([path]).folder.glob("*/peer_check/verdict.json")
+        words[path.name] = {metric["name"]: metric["verdict"] for metric in json.loads(file.read_text())["metrics"]}
+    assert set(words["kinds"].values()) == {"not judged"}, "of two kinds of paths none is slow"
+    assert [name for name, word in words["fabric"].items() if word != "PASS"] == ["unknown.g5_g1"]
 
 
 def test_wrong_data_fails_the_node(tmp_path: Path) -> None:
