@@ -71,7 +71,7 @@ def by_node(runs: Iterable[RunDirectory], system: str | None) -> dict[str, Measu
     found: dict[str, list[_Run]] = defaultdict(list)
     for run in runs:
         absent = [str(case["check"]) for case in run.missing_cases if not case.get("modelled")]
-        for node in (_lean(node) for node in run.nodes if not node.modelled):
+        for node in (_lean(node) for node in run.nodes if not (node.modelled or node.foreign)):
             times = [check.verdict.time for check in node.checks if check.verdict is not None]
             time = min(times, default=str(run.raw.get("started", "")))
             shown = MeasuredRun(str(run.folder), time, {check.name: check.word for check in node.checks}, False)
