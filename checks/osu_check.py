@@ -61,6 +61,7 @@ class osu_check(node_check):
     cell_limit = 90.0
     # It takes minutes, and has its own runs of each benchmark.
     looks_again = False
+    needs_known_node = True
 
     @property
     def two_nodes(self):

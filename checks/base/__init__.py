@@ -6,11 +6,14 @@ from reframe.core.exceptions import ReframeSyntaxError
 from nearfar import question
 from nearfar.base import NearfarError
 
+from . import session
 from .contending_check import contending_check
 from .launched_check import launched_check
 from .node_check import copy_check, node_check, stream_check
 
 __all__ = ["contending_check", "copy_check", "launched_check", "named", "node_check", "stream_check"]
+
+session.begin()
 
 
 def named(check):

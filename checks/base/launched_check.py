@@ -15,6 +15,7 @@ from nearfar.mpi.osu import INSTALL_MPI
 from nearfar.verdict import case_files
 
 from .node_check import node_check
+from .node_run import UNBOUND
 
 
 class launched_check(node_check):
@@ -22,6 +23,7 @@ class launched_check(node_check):
 
     # Apart from what launchers print.
     document_file = "launched.json"
+    needs_known_node = True
     #: Whether the program binds its ranks itself, and the launcher is to bind none.
     unbound = False
 
@@ -58,12 +60,9 @@ class launched_check(node_check):
         self.job.launcher = getlauncher("local")()
         at = self.executable_opts.index("--") + 1
         self.executable_opts[at:at] = [shlex.quote(part) for part in argv]
-        for name, value in as_root.environment().items():
-            self.env_vars[name] = value
+        self.env_vars |= as_root.environment()
         if self.unbound:
-            self.env_vars["OMPI_MCA_hwloc_base_binding_policy"] = "none"
-            self.env_vars["PRTE_MCA_hwloc_default_binding_policy"] = "none"
-            self.env_vars["SLURM_CPU_BIND"] = "none"
+            self.env_vars |= UNBOUND
 
     def require_program(self):
         """Raises ``NearfarError`` where there was no MPI to build with."""

@@ -23,10 +23,11 @@ from nearfar import history, measurement, topology, verdict
 from nearfar.base import NearfarError, node_lock, places, utc_text, write_atomically
 from nearfar.cells import Cell
 from nearfar.question import messages
-from nearfar.site import gpu_count, must_exist, topology_diff
-from nearfar.verdict import CaseInfo, LookPlan, case_files, look_plan, references, verdict_file
+from nearfar.run import on_the_node
+from nearfar.site import gpu_count, must_exist, systems, topology_diff
+from nearfar.verdict import CaseInfo, LookPlan, case_files, look_plan, verdict_file
 
-from . import measured_together
+from . import measured_together, session
 from .node_run import node_run
 
 
@@ -75,6 +76,8 @@ class node_check(node_run):
 
     #: Whether its program is run again for what lies beyond its bound.
     looks_again = True
+    #: Whether its job has to know the node beforehand: how many ranks to start. Others ask what there is when they are there.
+    needs_known_node = False
     #: The program's document, where that is not its standard output.
     document_file = None
 
@@ -100,9 +103,14 @@ class node_check(node_run):
     def take_from_the_question(self):
         """ReFrame's description, tags and systems; where ``--distribute`` made the class, it has set the systems."""
         self.descr = self.question.description
-        self.tags = {*self.tags, *self.question.levels, self.question.name.removesuffix("_check")}
+        self.tags = {*self.tags, *self.question.tags, self.question.name.removesuffix("_check")}
+        self.maintainers = ["The nearfar authors"]
         if not hasattr(self, "valid_systems"):
-            self.valid_systems = list(self.question.systems)
+            system = session.system()
+            fitting = [
+                p.name for p in system.partitions.values() if self.question.fits(system.name, p.name, p.features)
+            ]
+            self.valid_systems = [f"{system.name}:{name}" for name in fitting]
 
     # What it is about.
 
@@ -119,6 +127,11 @@ class node_check(node_run):
 
     @run_after("setup")
     def choose_cells(self):
+        self.asked, self.left_out, self.note = [], [], None
+        if self.expected is None:
+            with self.users_errors():
+                self.refuse_unknown_node()
+            return
         with self.users_errors():
             self.asked, self.left_out = self.cells(self.expected)
         nothing = not self.asked and not self.left_out
@@ -127,8 +140,20 @@ class node_check(node_run):
         skipped = nothing and not self.note and not gpu_count.findings(self.partition, self.observed, None)
         self.skip_if(skipped and self.question.nothing_to_ask, self.question.nothing_to_ask)
 
+    def refuse_unknown_node(self):
+        """Raises ``NearfarError`` where the check must know what its job will find."""
+        if self.needs_known_node:
+            place = f"partition '{self.partition.name}' of ReFrame's system '{self.current_system.name}'"
+            raise NearfarError(
+                f"{self.name} starts a rank for each part of the node, and no file describes the nodes of {place}: run nearfar "
+                f"detect --site {self.current_system.name} on one of them"
+            )
+
     @run_before("run")
     def set_executable(self):
+        if self.expected is None:
+            self.ask_on_the_node()
+            return
         limit = self.limit_for(self.asked)
         with self.users_errors():
             wait = 0 if self.partition.modelled else node_lock.wait()
@@ -161,6 +186,30 @@ class node_check(node_run):
             supervisor = ["nearfar.base.supervise"] if plan is None else ["nearfar.verdict.look_again", look_plan.PLAN]
             self.start_python("-m", *supervisor, "--limit", f"{limit:g}", *lock, "--", *program)
 
+    def ask_on_the_node(self):
+        """Let the job find out what the node has, and ask for that."""
+        partition = self.partition
+        request = on_the_node.JobRequest(
+            self.question.name, self.current_system.name, partition.features, partition.expect, partition.references, partition.host,
+            [str(directory) for directory in systems.site().directories], self.program_limit, self.cell_limit, self.look_spacing,
+            self.looks_again,
+        )  # fmt: skip
+        with self.users_errors():
+            path = request.write(Path(self.stagedir))
+            program = self.command(Path(self.stagedir, on_the_node.CELLS))
+        self.start_python("-m", "nearfar.run.on_the_node", str(path), "--", *program)
+
+    def take_what_was_there(self):
+        """What the job found out: the node, the cells, and what it measured again. Raises ``NearfarError`` where it left no description."""
+        stage = Path(self.stagedir)
+        if self.observed is None:
+            raise NearfarError(f"the job did not describe its node: {case_files.last_line(stage / str(self.stderr))}")
+        self.expected = self.partition.expected_node(None, self.observed, self.models)
+        self.asked, self.left_out = self.cells(self.expected)
+        self.note = None if self.asked or self.left_out else self.question.without_cells(self.expected)
+        if (stage / look_plan.PLAN).exists():
+            self.looks_planned = look_plan.read(stage / look_plan.PLAN)
+
     def take_own_part(self):
         """Take what one run measured for this check among others; returns whether it measured all that is asked here."""
         together = getattr(self, "together", None)
@@ -178,8 +227,8 @@ class node_check(node_run):
         if self.partition.modelled or not self.looks_again:
             return None
         figures = self.question.known_figures(self.expected, self.partition.features)
-        references = {name: ref for name, ref in self.references_of(figures, {}).items() if ref is not None}
-        if all(ref.lowest is None and ref.highest is None for ref in references.values()):
+        references = on_the_node.bounded(self.references_of(figures, {}))
+        if not references:
             return None
         whole = 0.0 if cells is not None else self.cell_limit * len(self.asked)
         plan = LookPlan(
@@ -206,6 +255,8 @@ class node_check(node_run):
         with self.users_errors():
             if self.observed is None and not self.partition.modelled:
                 self.observed = case_files.read_node(Path(self.stagedir))
+            if self.expected is None:
+                self.take_what_was_there()
             document, findings = self.read_document()
             # What memory carries at most is known where the job runs, if no file of the site says it.
             node = topology.with_peaks_of(self.expected, self.observed)
@@ -255,26 +306,16 @@ class node_check(node_run):
             self.references = self.references_of(self.metrics, stamp, levels)
         models = sorted({gpu.name for gpu in self.expected.gpus if gpu.name})
         if self.kind == "measured":
-            for check, figures in self.judged_by(self.metrics).items():
+            for check, figures in on_the_node.by_check(self.question, self.metrics).items():
                 unused += verdict.from_unused_references(self.reference_files, check, figures, self.references, models)
         return unused
 
-    def judged_by(self, figures):
-        """The figures by the check whose references judge them; the check itself is always among these."""
-        by_check = {self.name: []}
-        for metric in figures:
-            by_check.setdefault(self.question.references_of(metric), []).append(metric)
-        return by_check
-
     def references_of(self, figures, stamp, levels=()):
         """The references of figures by name; None where there is none. ``levels``: what the fleet has with each software."""
-        resolved = {}
-        for check, own in self.judged_by(figures).items():
-            resolved |= references.resolve(
-                own, check, self.reference_files, self.expected, kind=self.kind, node_type=self.node_type, stamp=stamp,
-                ranges=self.ranges, levels=levels, system=self.current_system.name,
-            )  # fmt: skip
-        return references.on_host(resolved, figures, self.partition.host_of(self.observed))
+        return on_the_node.references_of(
+            self.question, figures, self.reference_files, self.expected, self.partition.host_of(self.observed), kind=self.kind,
+            node_type=self.node_type, stamp=stamp, ranges=self.ranges, levels=levels, system=self.current_system.name,
+        )  # fmt: skip
 
     def find_past(self, document, judged):
         """The node's own healthy runs by metric, what they say of its host, and a note where they cannot be read: that fails nothing."""

@@ -1,5 +1,6 @@
 """What every run of a program on a node stands on: the site's description of the node, the programs, and how ReFrame's job starts one."""
 
+import contextlib
 import functools
 import os
 import shlex
@@ -12,11 +13,22 @@ from reframe.core.builtins import fixture, run_after, variable
 
 from nearfar import history
 from nearfar.base import places, supervise
+from nearfar.mpi import as_root
 from nearfar.site import expectations, systems
 from nearfar.topology import inventory
 from nearfar.verdict import references
 
+from . import session
 from .programs import programs
+
+#: Launchers bind a lone rank to a core; nearfar's programs bind their own threads.
+UNBOUND = {
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
+    "SLURM_CPU_BIND": "none",
+    "HYDRA_BINDING": "none",
+    "I_MPI_PIN": "off",
+}
 
 
 @functools.lru_cache(maxsize=1)
@@ -27,8 +39,13 @@ def observed_here():
 
 @functools.lru_cache(maxsize=1)
 def load_polars():
-    """Once in a session, in the background."""
-    threading.Thread(target=history.no_polars, daemon=True).start()
+    """Once in a session, in the background; a session that ends meanwhile needs it no more."""
+
+    def load():
+        with contextlib.suppress(RuntimeError):
+            history.no_polars()
+
+    threading.Thread(target=load, daemon=True).start()
 
 
 class node_run(rfm.RunOnlyRegressionTest, pin_prefix=True):
@@ -59,8 +76,8 @@ class node_run(rfm.RunOnlyRegressionTest, pin_prefix=True):
 
     @property
     def system(self):
-        """The site's description of the system."""
-        return systems.site().systems[self.current_system.name]
+        """ReFrame's and the site's description of the system."""
+        return session.system()
 
     @property
     def partition(self):
@@ -84,12 +101,14 @@ class node_run(rfm.RunOnlyRegressionTest, pin_prefix=True):
         self.observed = observed_here() if self.runs_here and not self.partition.modelled else None
         self.models = expectations.gpu_models(list(site.directories))
         self.ranges = references.model_ranges.read(site.directories)
-        self.expected = self.partition.expected_node(self.node_type, self.observed, self.models)
+        # Of nodes that no file describes, each job finds out what its node has.
+        unknown = self.node_type is None and not self.runs_here
+        self.expected = None if unknown else self.partition.expected_node(self.node_type, self.observed, self.models)
 
     def program_command(self, *options, program=None):
         """The command line of the program (or of another ``program`` of its folder) with all GPUs of the expected node, within the
         environment's image where it has one."""
-        gpus = [gpu.pci for gpu in self.expected.gpus]
+        gpus = [gpu.pci for gpu in self.expected.gpus] if self.expected else []
         command = [
             str(Path(self.programs.folder, program or self.program)),
             *options,
@@ -113,6 +132,8 @@ class node_run(rfm.RunOnlyRegressionTest, pin_prefix=True):
         self.env_vars["PYTHONPATH"] = f'"{places.IMPORT_PATH}${{PYTHONPATH:+:$PYTHONPATH}}"'
         if self.programs.path:
             self.env_vars["PATH"] = f'"{os.pathsep.join(self.programs.path)}:$PATH"'
+        if self.partition.launcher != "local":
+            self.env_vars |= UNBOUND | as_root.environment()
         python = shlex.quote(sys.executable)
         # In the shell's place: a cancelled job is then the supervisor itself, which ReFrame lets end the program.
         self.executable = f"exec {python}" if self.partition.launcher == "local" else python

@@ -17,8 +17,9 @@ from reframe.core.exceptions import ReframeError, SanityError
 
 from nearfar.base import NearfarError, places
 from nearfar.run import spack
-from nearfar.site import systems
 from nearfar.verdict import BuildProvenance, build_provenance, case_files
+
+from . import session
 
 
 class programs(rfm.CompileOnlyRegressionTest):
@@ -38,7 +39,7 @@ class programs(rfm.CompileOnlyRegressionTest):
     @property
     def environment(self):
         """The site's description of the programming environment."""
-        return systems.site().systems[self.current_system.name].environments[self.current_environ.name]
+        return session.system().environments[self.current_environ.name]
 
     @property
     def _named(self):

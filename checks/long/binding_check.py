@@ -23,6 +23,7 @@ class binding_check(node_check):
     question = named("binding_check")
 
     looks_again = False
+    needs_known_node = True
 
     @run_before("run")
     def start_ranks_itself(self):

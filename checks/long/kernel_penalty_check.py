@@ -28,6 +28,7 @@ class kernel_penalty_check(node_check):
     cell_limit = 20.0
     # Times of whole calls, half a minute of them, explain; what is slow is looked at again by the checks of the paths.
     looks_again = False
+    needs_known_node = True
 
     @run_before("run")
     def measure_the_matrix(self):

@@ -16,6 +16,8 @@ from . import messages
 #: When a check is asked: by ``validate --quick``, by a nightly sweep, by ``validate`` and an acceptance.
 QUICK, NIGHTLY, ACCEPT = "quick", "nightly", "accept"
 LEVELS = (QUICK, NIGHTLY, ACCEPT)
+#: What suites of other tests call these runs: the tags that select them there.
+SUITES = {NIGHTLY: "production", ACCEPT: "maintenance"}
 #: What a sweep measures between two nodes with: OSU's benchmarks, or the pack's own program if a node has no OSU.
 OSU, OWN = "osu", "own"
 
@@ -113,6 +115,12 @@ class Question:
     between_nodes: str = ""
     #: Whether it examines what a node's health check examines, so that its result also answers what that check found.
     covers_health: bool = False
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Its levels, and the tags of other suites: ``production``, after a ``maintenance``, for an ``acceptance``."""
+        suites = [SUITES[level] for level in self.levels if level in SUITES and not self.acceptance_only]
+        return (*self.levels, *suites, *(["acceptance"] if ACCEPT in self.levels else []))
 
     @property
     def asks(self) -> str | None:

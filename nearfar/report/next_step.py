@@ -24,9 +24,9 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
     """The command, and what it is for."""
     system = str(run.raw.get("system"))
     shown = run.shown
+    words = [str(word) for word in run.raw.get("command") or ["nearfar", "validate"]]
     if run.raw.get("interrupted"):
-        words = [str(word) for word in run.raw.get("command") or ["nearfar", "validate"]]
-        return _line(words[1:], "the whole run again")
+        return printable(shlex.join(words)), "the whole run again"
     if shown == "MODELLED":
         models = [node.name for node in run.nodes if node.modelled]
         return _line(["predict", "--node", *models[:1]], "what the model says of every path, and what limits it")
@@ -60,6 +60,8 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
             why = f"after {Path(broken[0]['where']).name} is mended: measures again what could not be judged"
         else:
             why = "measures again what could not be judged"
+        if words[0] == "reframe":
+            return printable(shlex.join(words)), "the same session again"
         return _line(["validate", *way, *named, *again], why)
     if shown == "DEGRADED":
         return _line(["history", "--system", system], "whether it has been so before")

@@ -57,7 +57,7 @@ def adopt(folder: Path) -> None:
     session = json.loads(report.read_text(encoding="utf-8"))["session_info"]
     about = {
         "system": ran[0].system,
-        "command": shlex.split(session.get("cmdline") or "reframe"),
+        "command": ["reframe", *shlex.split(session.get("cmdline") or "")[1:]],
         "hostname": session.get("hostname"),
         "interrupted": any(r.result in ("abort", "aborted") for r in ran),
     }

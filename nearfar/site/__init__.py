@@ -17,6 +17,7 @@ from . import (
     identity,
     orders,
     reframe_settings,
+    reframe_system,
     systems,
     topology_diff,
 )

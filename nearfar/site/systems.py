@@ -113,6 +113,11 @@ class System:
     #: Of a machine that no file describes: the features that a program would bring, each with why it lacks it.
     lacks: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def source(self) -> str:
+        """What says how its nodes should be."""
+        return "ReFrame's configuration" if self.file is None else str(self.file)
+
 
 def load_all(directories: list[Path] | None = None, environ: Mapping[str, str] | None = None) -> dict[str, System]:
     """All systems of a site by name. Raises ``NearfarError`` with file and line for the first fault found."""

@@ -17,7 +17,7 @@ from .systems import Partition, System
 
 def not_compared(system: System, partition: Partition, node_type: NodeType | None) -> str | None:
     """Why a topology cannot be compared with anything, in words; None where it can."""
-    if system.file is None:
+    if system.file is None and not partition.expect:
         return "no system file describes this machine; nearfar detect --site NAME writes a first one"
     unreviewed = [system.file] if system.unreviewed else []
     if node_type is not None and node_type.unreviewed and node_type.file is not None:
@@ -57,14 +57,12 @@ def findings(
             *(replace(difference, verdict="DEGRADED", hard=False) for difference in sleepy),
         ]
     differences = compare(expected, observed, under_load, partition.expectation(node_type))
-    differences = differences or [messages.AS_EXPECTED.finding("node", file=str(system.file))]
+    differences = differences or [messages.AS_EXPECTED.finding("node", file=system.source)]
     verdict = "INDETERMINATE" if acceptance else NOT_JUDGED
     if node_type is None:
         # The rest of what is expected was read from this very node, and always agrees.
         differences.append(
-            messages.PARTLY_COMPARED.finding(
-                "topology", verdict=verdict, file=str(system.file), partition=partition.name
-            )
+            messages.PARTLY_COMPARED.finding("topology", verdict=verdict, file=system.source, partition=partition.name)
         )
     blind = [] if document is None else _not_seen(expected, under_load)
     return differences + ([messages.LINKS_NOT_SEEN.finding("topology", verdict=verdict, gpus=blind)] if blind else [])

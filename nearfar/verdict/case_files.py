@@ -21,11 +21,13 @@ from .verdict_types import Verdict
 NODE = "node.json"
 #: In the stage directory: a check's part of the document of a run that measured for several.
 FIRST = "first.json"
+#: The environment variable that names the run directory of a session.
+RUN_DIRECTORY = "NEARFAR_RUN_DIR"
 
 
 def run_directory() -> Path:
-    """The run that the present session belongs to (``reframe_config.py`` names one where nobody has)."""
-    return Path(os.environ["NEARFAR_RUN_DIR"])
+    """The run that the present session belongs to."""
+    return Path(os.environ[RUN_DIRECTORY])
 
 
 def read(stage: Path, stdout: Path, stderr: Path) -> tuple[Document | None, list[Finding]]:
@@ -48,7 +50,7 @@ def read(stage: Path, stdout: Path, stderr: Path) -> tuple[Document | None, list
         return None, [*findings, messages.NOT_READ.finding("program", error=words)]
     except CouldNotJudge as error:
         # The program's own last word; a launcher may have said more after it.
-        line = account.get("last_line") or _last_line(stderr)
+        line = account.get("last_line") or last_line(stderr)
         if findings:
             return None, findings
         if not line:
@@ -78,12 +80,13 @@ def _ending(account: Mapping[str, Any]) -> str:
     return f" was ended by signal {-code}" if code < 0 else f" ended with exit code {code} and no document"
 
 
-def _last_line(path: Path) -> str:
+def last_line(path: Path) -> str:
+    """The last line of a file that is neither blank nor a rule; empty where there is none."""
     try:
         lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
     except OSError:
         return ""
-    return next((line for line in reversed(lines) if line), "")
+    return next((line for line in reversed(lines) if line.strip("-=*")), "")
 
 
 def own_words(stderr: str, program: str) -> str | None:

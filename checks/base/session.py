@@ -1,0 +1,44 @@
+"""The ReFrame session that the checks are part of: its system, where its run is kept, and what it ends with.
+
+ReFrame's configuration may be nearfar's own (``reframe_config.py``) or a site's; neither has to set a variable.
+"""
+
+import atexit
+import functools
+import os
+import sys
+import time
+from pathlib import Path
+
+import reframe.core.runtime as rt
+
+from nearfar.base import NearfarError, node_lock
+from nearfar.run import by_hand
+from nearfar.site import reframe_system, systems
+from nearfar.verdict import case_files
+
+#: Seconds that cases of one session wait for each other on a node: ReFrame starts several at once there.
+LONGEST_QUEUE = "900"
+
+
+@functools.cache
+def system():
+    """The system of the session: ReFrame's, with what a file of the site adds. Raises ``NearfarError`` for a file that is wrong."""
+    own = rt.runtime().system
+    return reframe_system.described(own, systems.site().systems.get(own.name))
+
+
+def begin():
+    """End the session here if a file of the site is wrong: ReFrame would leave out the checks, and pass. Name the run."""
+    try:
+        system()
+    except NearfarError as error:
+        print(f"nearfar: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    named = Path(rt.runtime().output_prefix, "nearfar", time.strftime("%Y%m%dT%H%M%S", time.gmtime()))
+    os.environ.setdefault(case_files.RUN_DIRECTORY, str(named))
+    # `nearfar validate` runs one case after the other, and ends its run itself.
+    if "NEARFAR_CHECKS" not in os.environ:
+        os.environ.setdefault(node_lock.WAIT, LONGEST_QUEUE)
+        report = rt.runtime().get_option("general/0/report_file")
+        atexit.register(by_hand.finish, case_files.run_directory(), report, time.time())

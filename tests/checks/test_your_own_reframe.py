@@ -1,0 +1,181 @@
+"""A site's own ReFrame configuration with nearfar's checks, on emulated GPUs: what ReFrame says of a system is enough."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CHECKOUT
+from tests.support.emulated import Emulated, emulated_programs
+
+#: As CSCS has it: several partitions and environments, container platforms, GPUs as a resource, modes, storage.
+ALPS = """\
+site_configuration = {
+    "systems": [{
+        "name": "alps", "descr": "a system of its own", "hostnames": [".*"], "modules_system": "nomod", "prefix": "PREFIX",
+        "partitions": [
+            {"name": "login", "scheduler": "local", "launcher": "local", "environs": ["builtin"], "features": ["login"]},
+            {"name": "normal", "scheduler": "local", "launcher": "LAUNCHER", "environs": ["builtin", "PrgEnv-gnu"], "max_jobs": 4,
+             "features": ["gpu", "nvgpu", "remote"], "extras": {"cn_memory": 500},
+             "container_platforms": [{"type": "Sarus"}, {"type": "Singularity", "modules": []}],
+             "resources": [{"name": "_rfm_gpu", "options": ["--gres=gpu:{num_gpus_per_node}"]}],
+             "devices": [{"type": "gpu", "arch": "sm_90", "model": "H100", "num_devices": 1}]}]}],
+    "environments": [{"name": "PrgEnv-gnu", "cc": "gcc", "cxx": "g++", "features": ["serial", "openmp", "mpi", "cuda"]}],
+    "modes": [{"name": "nodes", "options": ["-t production", "--exec-policy=async"]}],
+    "storage": [{"enable": True, "sqlite_db_file": "PREFIX/results.db"}],
+    "general": [{"report_file": "PREFIX/reports/run-{sessionid}.json"}],
+}
+"""
+#: As EESSI's suite has it: no feature `gpu`, but a device with its vendor; features are scales.
+EESSI = """\
+site_configuration = {
+    "systems": [{
+        "name": "vega", "hostnames": [".*"], "modules_system": "nomod", "prefix": "PREFIX",
+        "partitions": [
+            {"name": "gpu", "scheduler": "local", "launcher": "local", "environs": ["default"], "features": ["one_node"],
+             "extras": {"gpu_vendor": "nvidia"}, "devices": [{"type": "gpu", "num_devices": 1}]},
+            {"name": "mi250", "scheduler": "local", "launcher": "local", "environs": ["default"], "features": ["one_node"],
+             "extras": {"gpu_vendor": "amd"}, "devices": [{"type": "gpu", "num_devices": 8}]}]}],
+    "environments": [{"name": "default"}],
+    "general": [{"report_file": "PREFIX/reports/run.json"}],
+}
+"""
+ENVIRONS = ("PrgEnv-gnu", "builtin")
+
+
+class Suite:
+    """A site's folder with its configuration, and this machine with one emulated GPU."""
+
+    def __init__(self, folder: Path, emulated: Emulated) -> None:
+        self.folder = folder
+        (folder / "bin").mkdir()
+        for name in ("copy", "stream"):
+            (folder / f"bin/nearfar-{name}").symlink_to(emulated.programs / f"emulated-{name}")
+        # No variable of nearfar but where its programs are.
+        self.environment = {
+            name: value
+            for name, value in emulated.environment(1, "memory=4e9").items()
+            if not name.startswith(("NEARFAR_", "RFM_")) or name == "NEARFAR_NODE_PART"
+        } | {
+            "NEARFAR_PROGRAMS": str(folder / "bin"),
+            "NEARFAR_STATE": str(folder / "state"),
+            "NEARFAR_WAIT": "300",
+            "NO_COLOR": "1",
+        }
+
+    def reframe(self, configuration: str, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        (self.folder / "site_config.py").write_text(configuration.replace("PREFIX", str(self.folder)))
+        command = [sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", "site_config.py"]
+        checks = ["-c", str(CHECKOUT / "checks"), "--nocolor"]
+        return subprocess.run(
+            [*command, *checks, *words], cwd=self.folder, env=self.environment | variables, capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+
+    def cases(self, configuration: str, *words: str) -> list[str]:
+        """The cases that ReFrame lists."""
+        done = self.reframe(configuration, *words, "-lC")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert not list(self.folder.glob("output/nearfar")), "listing writes nothing of a run"
+        return sorted(re.findall(r"- (\w+_check) .*@(\S+)", done.stdout))
+
+
+@pytest.fixture
+def suite(build_folder: Path, tmp_path: Path) -> Suite:
+    return Suite(tmp_path, emulated_programs(build_folder, tmp_path))
+
+
+def run_directory(suite: Suite, said: str) -> Path:
+    """The run of the session: below ReFrame's output directory, and named in its last lines."""
+    (folder,) = (suite.folder / "output/nearfar").iterdir()
+    assert str(folder / "index.html") in said and (folder / "index.html").is_file()
+    return folder
+
+
+def verdicts(folder: Path, check: str) -> list[dict[str, str]]:
+    return [json.loads(path.read_text()) for path in sorted(folder.glob(f"*/{check}*/verdict.json"))]
+
+
+def asked(cases: Sequence[tuple[str, str]], place: str) -> set[str]:
+    return {check for check, where in cases if where == place}
+
+
+def test_features_and_devices_say_which_checks_a_partition_has(suite: Suite) -> None:
+    alps = suite.cases(ALPS.replace("LAUNCHER", "local"))
+    assert asked(alps, "alps:login+builtin") >= {"host_memory_check", "topology_check"}
+    assert "host_device_check" not in asked(alps, "alps:login+builtin")
+    assert "host_device_check" in asked(alps, "alps:normal+builtin") & asked(alps, "alps:normal+PrgEnv-gnu")
+    vega = suite.cases(EESSI)
+    assert "host_device_check" in asked(vega, "vega:gpu+default")
+    assert "host_device_check" not in asked(vega, "vega:mi250+default"), "nearfar measures NVIDIA GPUs"
+
+
+@pytest.mark.parametrize("launcher", ["local", "mpirun"])
+def test_a_run_ends_with_its_verdict_and_its_page(suite: Suite, launcher: str) -> None:
+    words = ["-n", "topology_check|host_device_check", "--system=alps:normal", "--mode=nodes", "-r"]
+    done = suite.reframe(ALPS.replace("LAUNCHER", launcher), *words)
+    assert "Traceback" not in done.stdout + done.stderr
+    folder = run_directory(suite, done.stdout)
+    run = json.loads((folder / "run.json").read_text())
+    ran = sorted((case["check"], case["environ"]) for case in run["ran_cases"])
+    assert run["system"] == "alps" and ran == [
+        (c, e) for c in ("host_device_check", "topology_check") for e in ENVIRONS
+    ], ran
+    assert not run["missing_cases"]
+    for judged in verdicts(folder, "host_device_check"):
+        assert judged["verdict"] == "not judged" and judged["metrics"], judged
+    for topology in verdicts(folder, "topology_check"):
+        assert topology["verdict"] == "PASS", "as many GPUs as its devices"
+    assert (suite.folder / "results.db").is_file()
+    again = subprocess.run(
+        [sys.executable, "-m", "nearfar", "report", str(folder)], cwd=CHECKOUT, capture_output=True, text=True
+    )
+    assert again.returncode == 0 and again.stdout.strip() == str(folder / "index.html")
+
+
+def test_a_nearfar_file_of_the_same_name_adds_references(suite: Suite) -> None:
+    site = suite.folder / "site"
+    (site / "systems").mkdir(parents=True)
+    (site / "references").mkdir()
+    (site / "systems/vega.yaml").write_text("system: vega\npartitions:\n  - {name: gpu, expect: {gpus: 2}}\n")
+    (site / "references/vega.yaml").write_text(
+        "provenance: {tuned: {date: 2026-11-20, n: 4}}\nhost_device_check:\n  sole.h2d: [1, -0.05, null, GB/s]\n"
+    )
+    words = ["-n", "topology_check|host_device_check", "--system=vega:gpu", "-r"]
+    done = suite.reframe(EESSI, *words, NEARFAR_SITE=str(site))
+    folder = run_directory(suite, done.stdout)
+    (judged,), (topology,) = verdicts(folder, "host_device_check"), verdicts(folder, "topology_check")
+    assert judged["verdict"] == "PASS", judged["reasons"]
+    assert topology["verdict"] == "FAIL" and "2" in str(topology["reasons"]), (
+        "the file's word stands above ReFrame's devices"
+    )
+    (site / "systems/vega.yaml").write_text("system: vega\npartitions:\n  - {name: gpus, expect: {gpus: 2}}\n")
+    done = suite.reframe(EESSI, *words, NEARFAR_SITE=str(site))
+    assert "vega.yaml:3: partition 'gpus'" in done.stderr and "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_beside_nearfars_own_configuration(suite: Suite, first: bool) -> None:
+    own = ["-C", str(CHECKOUT / "reframe_config.py")]
+    (suite.folder / "alone.py").write_text(EESSI.replace("PREFIX", str(suite.folder)))
+    words = own if first else [*own, "-C", "alone.py"]
+    done = suite.reframe(EESSI, *words, "--system=vega:gpu", "-n", "^topology_check$", "-r")
+    assert "Traceback" not in done.stdout + done.stderr and "PASSED" in done.stdout, done.stdout + done.stderr
+    assert "index.html" in done.stdout
+
+
+def test_distribute_and_ci_generate(suite: Suite) -> None:
+    alps = ALPS.replace("LAUNCHER", "local")
+    listed = suite.reframe(alps, "--distribute=all", "--system=alps:normal", "-n", "host_device_check", "-l")
+    assert listed.returncode == 0 and "host_device_check" in listed.stdout, listed.stdout
+    pipeline = suite.folder / "pipeline.yml"
+    made = suite.reframe(alps, f"--ci-generate={pipeline}", "--system=alps:normal", "-n", "host_device_check")
+    assert made.returncode == 0 and "host_device_check" in pipeline.read_text(), made.stdout
+    dry = suite.reframe(alps, "--dry-run", "-t", "acceptance")
+    assert dry.returncode == 0 and "nearfar:" not in dry.stderr, dry.stdout + dry.stderr
+    assert not list(suite.folder.glob("output/nearfar"))
