@@ -29,10 +29,6 @@ except NearfarError as error:
     print(f"nearfar: {error}", file=sys.stderr)
     sys.exit(error.exit_code)
 
-# The one way to say where `$ref` files are: ReFrame 4.10 documents an option for it and refuses it.
-_references = next(d / "references" for d in _site.directories if (d / "references").is_dir())
-os.environ.setdefault("RFM_REFERENCE_PREFIX", str(_references))
-
 # A user id without a name (a container's, a directory service that is down): ReFrame 4.10 adds the name to a string, and would fail.
 os.environ.setdefault("LOGNAME", user_name(os.geteuid()))
 

@@ -24,6 +24,7 @@ class launched_check(node_check):
     # Apart from what launchers print.
     document_file = "launched.json"
     needs_known_node = True
+    lacking, remedy = "no MPI was found", INSTALL_MPI
     #: Whether the program binds its ranks itself, and the launcher is to bind none.
     unbound = False
 
@@ -63,16 +64,6 @@ class launched_check(node_check):
         self.env_vars |= as_root.environment()
         if self.unbound:
             self.env_vars |= UNBOUND
-
-    def require_program(self):
-        """Raises ``NearfarError`` where there was no MPI to build with."""
-        program = Path(self.programs.folder, self.question.program)
-        if self.programs.container is None and not program.exists():
-            if self.programs.environment.built_here:
-                raise NearfarError(f"{self.question.program} was not built, because no MPI was found: {INSTALL_MPI}")
-            raise NearfarError(
-                f"{program} is not there: the programs of environment '{self.current_environ.name}' were built without MPI"
-            )
 
     def require_launcher(self, launcher):
         """Raises ``NearfarError`` where there is none on the node's PATH."""

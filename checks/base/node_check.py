@@ -167,6 +167,8 @@ class node_check(node_run):
         stage, cells = Path(self.stagedir), Path(self.stagedir, "cells.txt")
         with self.users_errors():
             write_atomically(cells, "".join(f"{cell}\n" for cell in self.asked))
+            if not self.partition.modelled:
+                self.require_program()
             lock = [] if self.partition.modelled else ["--wait", f"{wait:g}"]
             program = self.command(cells)
             self.looks_planned = plan = self.plan_looks(cells if str(cells) in program else None)
@@ -186,6 +188,24 @@ class node_check(node_run):
             supervisor = ["nearfar.base.supervise"] if plan is None else ["nearfar.verdict.look_again", look_plan.PLAN]
             self.start_python("-m", *supervisor, "--limit", f"{limit:g}", *lock, "--", *program)
 
+    #: Why its program may not have been built, and what helps.
+    lacking, remedy = (
+        "no CUDA was found",
+        "load it in the environment, or name built programs: NEARFAR_PROGRAMS=/a/folder",
+    )
+
+    def require_program(self):
+        """Raises ``NearfarError`` where the program was not built."""
+        program = Path(self.programs.folder, self.program)
+        own = self.program.startswith("nearfar-") and self.programs.container is None
+        if program.exists() or not own or self.is_dry_run():
+            return
+        if self.programs.environment.built_here:
+            raise NearfarError(
+                f"{self.program} was not built, because {self.lacking}: {self.remedy} ({self.programs.origin})"
+            )
+        raise NearfarError(f"{program} is not there: it was not built, because {self.lacking} ({self.programs.origin})")
+
     def ask_on_the_node(self):
         """Let the job find out what the node has, and ask for that."""
         partition = self.partition
@@ -195,6 +215,7 @@ class node_check(node_run):
             self.looks_again,
         )  # fmt: skip
         with self.users_errors():
+            self.require_program()
             path = request.write(Path(self.stagedir))
             program = self.command(Path(self.stagedir, on_the_node.CELLS))
         self.start_python("-m", "nearfar.run.on_the_node", str(path), "--", *program)

@@ -93,6 +93,12 @@ class node_run(rfm.RunOnlyRegressionTest, pin_prefix=True):
         """Whether the job runs on the machine that this session runs on, so that one look at it serves both."""
         return self.partition.scheduler == "local" and self.partition.launcher == "local"
 
+    @run_after("setup")
+    def ask_the_scheduler_for_gpus(self):
+        """For as many as the partition should have; ReFrame does so where the site's file has its resource ``_rfm_gpu``."""
+        if "gpu" in self.partition.features:
+            self.num_gpus_per_node = self.partition.expect.get("gpus")
+
     def read_site(self):
         """Read the expected node and its references. Raises ``NearfarError`` for a file that is wrong."""
         site = systems.site()

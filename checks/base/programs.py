@@ -1,7 +1,8 @@
 """Where the programs come from: the one build fixture.
 
-The environment says the way (``nearfar/site/environments.py``): CMake, Spack, a prefix or a container's image. Builds are kept
-and reused, by ``setup/build`` and by Spack: asking again costs next to nothing. Jobs never build.
+The environment says the way (``nearfar/site/environments.py``): CMake, Spack, a prefix or a container's image; of an environment that no
+nearfar file describes a module may bring them, else its compilers build them. Builds are kept and reused, by ``setup/build`` and by Spack:
+asking again costs next to nothing. The machine that ReFrame runs on builds, or a job with ``-S programs.build_locally=0``.
 """
 
 import os
@@ -21,6 +22,9 @@ from nearfar.verdict import BuildProvenance, build_provenance, case_files
 
 from . import session
 
+#: The C++ compiler of an environment that names none, as Cray's wrappers are called: most systems have no such program.
+REFRAMES_DEFAULT = "CC"
+
 
 class programs(rfm.CompileOnlyRegressionTest):
     """The folder of nearfar's programs, for one partition and environment."""
@@ -33,6 +37,8 @@ class programs(rfm.CompileOnlyRegressionTest):
 
     build_system = "CustomBuild"
     build_locally = True
+    #: Where the programs came from, in words.
+    origin = ""
     #: Folders that a case puts before its PATH: the programs', and those of the MPI that they were built with.
     path = ()
 
@@ -81,20 +87,40 @@ class programs(rfm.CompileOnlyRegressionTest):
             self.build_system.install_opts = ["--only-concrete"]
             self.env_vars["PATH"] = f'"{self._spack.program.parent}:$PATH"'
         else:
-            self.build_system.commands = [shlex.join(self._command())]
+            self.build_system.commands = [*self._compilers(), self._command()]
+
+    def _folder(self):
+        """The folder, where it is known beforehand."""
+        if self._through_spack:
+            return str(self.solved.programs)
+        prefix = self.environment.prefix and str(self.environment.prefix / "bin")
+        return self._named or prefix or (self.container.programs if self.container else None)
+
+    def _compilers(self):
+        """Lines that hand over the compilers of an environment that ReFrame alone describes."""
+        named = self.environment.reframe.get("cxx")
+        if self._nothing_to_build or self._folder() or not named:
+            return []
+        lines = [f"export CUDACXX={shlex.quote(self.environment.reframe['nvcc'])}"]
+        if named == REFRAMES_DEFAULT:
+            return [*lines, f"if command -v {named} >&2; then export CXX={named} MPICXX='mpicxx mpic++ {named}'; fi"]
+        program = shlex.quote(named)
+        complaint = shlex.quote(f"nearfar: environment '{self.current_environ.name}': no compiler {named}")
+        return [*lines, f"command -v {program} >&2 || {{ echo {complaint} >&2; exit 2; }}", f"export CXX={program}"]
 
     def _command(self):
         """What prints the folder."""
         if self._nothing_to_build:
-            return ["true"]
-        if self._through_spack:
-            return ["printf", "%s\\n", str(self.solved.programs)]
-        ready = self._named or (self.environment.prefix and str(self.environment.prefix / "bin"))
-        if ready:
-            return ["printf", "%s\\n", ready]
-        if self.container:
-            return ["printf", "%s\\n", self.container.programs]
-        return [sys.executable, str(places.in_checkout("setup/build", "building the programs")), "--print"]
+            return "true"
+        if folder := self._folder():
+            return shlex.join(["printf", "%s\\n", folder])
+        setup = str(places.in_checkout("setup/build", "building the programs"))
+        build = shlex.join([sys.executable, setup, "--print"])
+        if "cxx" not in self.environment.reframe:
+            return build
+        # What the checkout built may be on the PATH too, and be old.
+        own = shlex.quote(str(places.programs_directory().parent))
+        return f'found=$(command -v nearfar-stream || true); case $found in "" | {own}/*) {build};; *) dirname "$found";; esac'
 
     @sanity_function
     def folder_is_there(self):
@@ -105,6 +131,7 @@ class programs(rfm.CompileOnlyRegressionTest):
         self.folder = built.folder
         if built.how != "container" and not os.path.isdir(self.folder):
             raise SanityError(f"{built.words}: no such directory: {self.folder or 'none was named'}")
+        self.origin = built.words
         build_provenance.keep(case_files.run_directory(), self.current_partition.name, self.current_environ.name, built)
         return True
 
@@ -125,6 +152,11 @@ class programs(rfm.CompileOnlyRegressionTest):
             return BuildProvenance(
                 "container", f"image {self.container.image}, run by {self.container.runtime}", folder
             )
-        built = build_provenance.of_build(Path(folder))
         modules = self.environment.reframe.get("modules", [])
+        if "cxx" in self.environment.reframe and not build_provenance.is_build(Path(folder)):
+            self.path = (folder,)
+            return BuildProvenance(
+                "prefix", f"on the PATH of ReFrame's environment, modules {', '.join(modules)}", folder
+            )
+        built = build_provenance.of_build(Path(folder))
         return replace(built, words=f"{built.words}, modules {', '.join(modules)}") if modules else built

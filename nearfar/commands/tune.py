@@ -77,9 +77,9 @@ def run(args: argparse.Namespace) -> int:
     """Propose, show, and with ``--apply`` write."""
     history.need_polars("no reference can be tuned, because no history can be read")
     directories = site_directories()
-    system = _system(args.system, directories)
-    files = _files(system)
     store = History(history.readable(), _say, history.trusted(history.directory()))
+    system = _system(args.system, directories, store)
+    files = _files(system)
     question = _question(args, store)
     known = _known_runs(store, question)
     runs = None if args.runs is None else _runs(args.runs, known)
@@ -158,10 +158,14 @@ def _files(system: System) -> dict[str, list[Partition]]:
     return by_name
 
 
-def _system(name: str, directories: Sequence[Path]) -> System:
+def _system(name: str, directories: Sequence[Path], store: History) -> System:
+    """The system of a file; of a site's own ReFrame configuration what the history has."""
     known = systems.load_all(list(directories))
     if name == "local":
         return systems.local_system(False, {})
+    if name not in known and name in store.systems():
+        names = store.rows(RowFilter(name), ["partition"])["partition"].unique()
+        return System(name, {each: Partition(each, references=name) for each in sorted(names)})
     if name not in known:
         raise NearfarError(f"--system {name}: no system file of that name{did_you_mean(name, ['local', *known])}")
     return known[name]

@@ -21,7 +21,15 @@ def next_step(run: RunDirectory) -> str:
 
 
 def next_command(run: RunDirectory) -> tuple[str, str]:
-    """The command, and what it is for."""
+    """The command, and what it is for; where ReFrame was started by hand, its command in the place of ``nearfar validate``."""
+    command, why = _next_command(run)
+    argv = [str(word) for word in run.raw.get("command") or []]
+    if argv[:1] == ["reframe"] and command.startswith("nearfar validate"):
+        return printable(shlex.join(argv)), why
+    return command, why
+
+
+def _next_command(run: RunDirectory) -> tuple[str, str]:
     system = str(run.raw.get("system"))
     shown = run.shown
     words = [str(word) for word in run.raw.get("command") or ["nearfar", "validate"]]
@@ -60,8 +68,6 @@ def next_command(run: RunDirectory) -> tuple[str, str]:
             why = f"after {Path(broken[0]['where']).name} is mended: measures again what could not be judged"
         else:
             why = "measures again what could not be judged"
-        if words[0] == "reframe":
-            return printable(shlex.join(words)), "the same session again"
         return _line(["validate", *way, *named, *again], why)
     if shown == "DEGRADED":
         return _line(["history", "--system", system], "whether it has been so before")

@@ -55,8 +55,10 @@ def _report(pattern: Path, started: float) -> Path | None:
 def _is_of_its_system(node: str, name: str) -> bool:
     """Whether a node may be kept in a system's history: no file of the site speaks against it."""
     system = systems.site().systems.get(name)
-    product = systems.dmi_product() if node == socket.gethostname() else system and system.product
-    return system is None or not identity.differences(identity.Host(node, product, frozenset()), system, ())
+    if system is None:
+        return True
+    product = systems.dmi_product() if node == socket.gethostname() else system.product
+    return not identity.differences(identity.Host(node, product, frozenset()), system, ())
 
 
 def main(folder: Path) -> int:

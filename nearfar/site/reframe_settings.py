@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NearfarError, SiteFile, places, site_files
+from nearfar.base import NearfarError, places
 from nearfar.question import LEVELS, QUICK
 
 from .environments import Environment
@@ -44,10 +43,9 @@ def configuration(site: Site, run_directory: Path) -> dict[str, Any]:
             f"{run_directory}: ReFrame cannot run in a folder with white space; set NEARFAR_STATE to another"
         )
     systems = [site.systems[site.here], *(s for name, s in site.systems.items() if name != site.here)]
-    models = _gpu_models(site)
     on_this_machine = [s.name for s in systems if all(p.scheduler == "local" for p in s.partitions.values())]
     return {
-        "systems": [_system(system, system.name == site.here, run_directory, models) for system in systems],
+        "systems": [_system(system, system.name == site.here, run_directory) for system in systems],
         "environments": [
             _environment(environment, system) for system in systems for environment in system.environments.values()
         ],
@@ -71,7 +69,7 @@ def _mode(level: str) -> dict[str, Any]:
     return {"name": level, "options": [f"--checkpath={folder}", f"--tag=^{level}$"]}
 
 
-def _system(system: System, here: bool, run_directory: Path, models: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _system(system: System, here: bool, run_directory: Path) -> dict[str, Any]:
     return {
         "name": system.name,
         "descr": system.description,
@@ -79,7 +77,7 @@ def _system(system: System, here: bool, run_directory: Path, models: Mapping[str
         "hostnames": [".*"] if here else ["(?!)"],
         "modules_system": system.modules_system if _uses_modules(system) else "nomod",
         "prefix": str(run_directory / "reframe"),
-        "partitions": [_partition(partition, models) for partition in system.partitions.values()],
+        "partitions": [_partition(partition) for partition in system.partitions.values()],
     }
 
 
@@ -89,11 +87,10 @@ def _uses_modules(system: System) -> bool:
     )
 
 
-def _partition(partition: Partition, models: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _partition(partition: Partition) -> dict[str, Any]:
     settings = dict(partition.reframe)
     resources = settings.pop("resources", {})
     variables = settings.pop("env_vars", {})
-    device = models.get(partition.node_type or "")
     return {
         **settings,
         "name": partition.name,
@@ -105,7 +102,6 @@ def _partition(partition: Partition, models: Mapping[str, dict[str, Any]]) -> di
         "max_jobs": settings.get("max_jobs", 1),
         "env_vars": [[key, str(value)] for key, value in variables.items()],
         "resources": [{"name": name, "options": options} for name, options in resources.items()],
-        "devices": [device] if device else [],
         # ReFrame would look at the host, keep what it saw in HOME, and take it for every node of the partition.
         "processor": {"arch": platform.machine()},
     }
@@ -120,17 +116,6 @@ def _environment(environment: Environment, system: System) -> dict[str, Any]:
         "env_vars": [[key, str(value)] for key, value in variables.items()],
         "target_systems": [system.name],
     }
-
-
-def _gpu_models(site: Site) -> dict[str, dict[str, Any]]:
-    """ReFrame's devices of each node type: ``$dev.gpu.model`` is what references are indexed by."""
-    devices = {}
-    for name, path in site_files("nodes", list(site.directories)).items():
-        data = SiteFile(path).data
-        if isinstance(data, dict) and data.get("gpu_model"):
-            count = (data.get("expect") or {}).get("gpus", 1)
-            devices[name] = {"type": "gpu", "model": data["gpu_model"], "num_devices": count}
-    return devices
 
 
 def _logging(run_directory: Path) -> dict[str, Any]:

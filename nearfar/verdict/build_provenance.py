@@ -53,6 +53,11 @@ def _record(path: Path) -> dict[str, Any] | None:
     return record if isinstance(record, dict) and record.get("schema") == _SCHEMA else None
 
 
+def is_build(folder: Path) -> bool:
+    """Whether ``setup/build`` made the programs of a folder."""
+    return (folder.parent / "made-with.json").exists()
+
+
 def of_build(folder: Path) -> BuildProvenance:
     """Of a build of ``setup/build``, from the account that it left beside its programs' folder."""
     try:

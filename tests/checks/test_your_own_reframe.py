@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from tests.conftest import CHECKOUT
 from tests.support.emulated import Emulated, emulated_programs
+from tests.support.private_slurm import PrivateSlurm, needed
 
 #: As CSCS has it: several partitions and environments, container platforms, GPUs as a resource, modes, storage.
 ALPS = """\
@@ -76,6 +78,11 @@ class Suite:
         return subprocess.run(
             [*command, *checks, *words], cwd=self.folder, env=self.environment | variables, capture_output=True, text=True, timeout=300,
         )  # fmt: skip
+
+    def under(self, slurm: PrivateSlurm) -> None:
+        """Let ReFrame submit to a Slurm."""
+        ours = {key: value for key, value in slurm.environment.items() if os.environ.get(key) != value}
+        self.environment |= ours
 
     def cases(self, configuration: str, *words: str) -> list[str]:
         """The cases that ReFrame lists."""
@@ -179,3 +186,51 @@ def test_distribute_and_ci_generate(suite: Suite) -> None:
     dry = suite.reframe(alps, "--dry-run", "-t", "acceptance")
     assert dry.returncode == 0 and "nearfar:" not in dry.stderr, dry.stdout + dry.stderr
     assert not list(suite.folder.glob("output/nearfar"))
+
+
+def test_the_environments_compilers_build_or_a_module_brings_the_programs(suite: Suite) -> None:
+    del suite.environment["NEARFAR_PROGRAMS"]
+    alps = ALPS.replace("LAUNCHER", "local")
+    words = ["-n", "host_memory_check", "--system=alps:login", "-r"]
+    done = suite.reframe(
+        alps.replace('"environs": ["builtin"]', '"environs": ["PrgEnv-gnu"]').replace('"g++"', '"g++-99"'), *words
+    )
+    assert "nearfar: environment 'PrgEnv-gnu': no compiler g++-99" in done.stdout and "Traceback" not in done.stdout
+    assert not (suite.folder / "state").exists(), "nothing is built with another compiler"
+    brings = f'"env_vars": [["PATH", "{suite.folder}/bin:$PATH"]]'  # what a module does
+    done = suite.reframe(alps.replace('"environs": ["builtin"]', f'{brings}, "environs": ["builtin"]'), *words)
+    folder = run_directory(suite, done.stdout)
+    (made,) = [json.loads(path.read_text()) for path in folder.glob("programs.*.json")]
+    assert (made["how"], made["folder"]) == ("prefix", str(suite.folder / "bin")), made
+    assert verdicts(folder, "host_memory_check")[0]["verdict"] == "not judged"
+
+
+@pytest.mark.slurm
+def test_srun_measures_a_node_that_no_file_describes(suite: Suite) -> None:
+    needed()
+    remote = ALPS.replace(
+        '"scheduler": "local", "launcher": "LAUNCHER"',
+        '"scheduler": "squeue", "launcher": "srun", "access": ["-p all"]',
+    )
+    words = [
+        "-n",
+        "host_device_check|load_balance_check",
+        "--system=alps:normal",
+        "-S",
+        "programs.build_locally=0",
+        "-r",
+    ]
+    with PrivateSlurm(cpus=2, gpus=1) as slurm:
+        suite.under(slurm)
+        done = suite.reframe(
+            remote.replace('"nvgpu"', '"ranks"').replace('"builtin", "PrgEnv-gnu"', '"builtin"'), *words
+        )
+    assert "Traceback" not in done.stdout + done.stderr
+    folder = run_directory(suite, done.stdout)
+    (judged,), (balance,) = verdicts(folder, "host_device_check"), verdicts(folder, "load_balance_check")
+    assert judged["verdict"] == "not judged" and judged["metrics"], judged["reasons"]
+    assert balance["verdict"] == "INDETERMINATE" and "nearfar detect --site alps" in balance["reasons"][0]
+    (job,) = suite.folder.glob("*/alps/normal/builtin/host_device_check/rfm_job.sh")
+    assert "#SBATCH --gres=gpu:1" in job.read_text() and "srun" in job.read_text()
+    (build,) = suite.folder.glob("*/alps/normal/builtin/programs_*/rfm_build.sh")
+    assert "#SBATCH" in build.read_text(), "in a job, where the login node cannot build"

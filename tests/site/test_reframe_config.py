@@ -26,7 +26,7 @@ loaded.select_subconfig(None if len(sys.argv) < 3 else sys.argv[2], ignore_resol
 print(json.dumps({
     "system": loaded.get("systems/0/name"), "partitions": [p["name"] for p in loaded.get("systems/0/partitions")],
     "report": loaded.get("general/0/report_file"), "poll": loaded.get("general/0/poll_rate_max"),
-    "run": os.environ["NEARFAR_RUN_DIR"], "references": os.environ["RFM_REFERENCE_PREFIX"],
+    "run": os.environ["NEARFAR_RUN_DIR"],
     "level": loaded.get("logging/0/level"), "multiline": loaded.get("logging/0/perflog_multiline")}))
 """
 
@@ -52,7 +52,6 @@ def test_a_host_that_no_file_claims_is_local(tmp_path: Path) -> None:
     assert (found["level"], found["multiline"], found["poll"]) == ("verbose", True, 100)
     assert found["report"] == f"{found['run']}/reframe-report.json"
     assert found["run"].startswith(f"{tmp_path}/state/reports/local/")
-    assert Path(found["references"], "summit.yaml").is_file()
     assert os.listdir(tmp_path) == []
 
 
@@ -66,12 +65,10 @@ def test_reframe_may_choose_any_system(tmp_path: Path) -> None:
 
 def test_a_sites_own_directory(tmp_path: Path) -> None:
     (tmp_path / "site" / "systems").mkdir(parents=True)
-    (tmp_path / "site" / "references").mkdir()
     (tmp_path / "site" / "systems" / "queue.yaml").write_text(
         "system: queue\npartitions: [{name: p, scheduler: slurm, launcher: srun, node_type: summit}]\n"
     )
     found = loaded(tmp_path, "queue", NEARFAR_SITE=str(tmp_path / "site"))
-    assert found["references"] == str(tmp_path / "site" / "references")
     # A scheduler is asked seldom; only jobs of this machine are polled fast.
     assert found["poll"] < 100
 

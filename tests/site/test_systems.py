@@ -241,8 +241,6 @@ def test_reframe_takes_the_configuration(site: Path, tmp_path: Path) -> None:
     jsonschema.validate(configuration, schema)
     assert configuration["systems"][0]["name"] == loaded.here
     assert [s["hostnames"] for s in configuration["systems"][1:]] == [["(?!)"]] * (len(loaded.systems) - 1)
-    keeneland = next(s for s in configuration["systems"] if s["name"] == "keeneland")
-    assert keeneland["partitions"][0]["devices"] == [{"type": "gpu", "model": "Tesla M2070", "num_devices": 3}]
 
 
 @pytest.mark.parametrize(
