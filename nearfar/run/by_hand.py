@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -46,9 +47,10 @@ def _report(pattern: Path, started: float) -> Path | None:
     # Clocks of file servers may be a little behind.
     fresh = [file for file in files if not file.is_symlink() and file.stat().st_mtime > started - 2]
     for file in sorted(fresh, key=lambda file: file.stat().st_mtime, reverse=True):
-        session = json.loads(file.read_text(encoding="utf-8")).get("session_info", {})
-        if (session.get("workdir"), session.get("cmdline")) == (os.getcwd(), shlex.join(sys.argv)):
-            return file
+        with contextlib.suppress(ValueError, KeyError):  # another session's, half written
+            session = json.loads(file.read_text(encoding="utf-8"))["session_info"]
+            if (session["workdir"], session["cmdline"]) == (os.getcwd(), shlex.join(sys.argv)):
+                return file
     return None
 
 
