@@ -18,7 +18,8 @@ from .systems import Partition, System
 def not_compared(system: System, partition: Partition, node_type: NodeType | None) -> str | None:
     """Why a topology cannot be compared with anything, in words; None where it can."""
     if system.file is None and not partition.expect:
-        return "no system file describes this machine; nearfar detect --site NAME writes a first one"
+        name = "NAME" if system.name == "local" else system.name
+        return f"no system file describes this machine; nearfar detect --site {name} writes a first one"
     unreviewed = [system.file] if system.unreviewed else []
     if node_type is not None and node_type.unreviewed and node_type.file is not None:
         unreviewed.append(node_type.file)

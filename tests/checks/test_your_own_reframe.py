@@ -42,11 +42,21 @@ site_configuration = {
         "partitions": [
             {"name": "gpu", "scheduler": "local", "launcher": "local", "environs": ["default"], "features": ["one_node"],
              "extras": {"gpu_vendor": "nvidia"}, "devices": [{"type": "gpu", "num_devices": 1}]},
-            {"name": "mi250", "scheduler": "local", "launcher": "local", "environs": ["default"], "features": ["one_node"],
+            {"name": "mi250", "scheduler": "local", "launcher": "local", "environs": ["default"], "features": ["gpu", "one_node"],
              "extras": {"gpu_vendor": "amd"}, "devices": [{"type": "gpu", "num_devices": 8}]}]}],
     "environments": [{"name": "default"}],
     "general": [{"report_file": "PREFIX/reports/run.json"}],
 }
+"""
+#: A test of the site's own, in the same session.
+HELLO = """\
+import reframe as rfm
+import reframe.utility.sanity as sn
+
+@rfm.simple_test
+class hello(rfm.RunOnlyRegressionTest):
+    valid_systems, valid_prog_environs, executable = ["*"], ["*"], "true"
+    sanity_patterns = sn.assert_true(1)
 """
 ENVIRONS = ("PrgEnv-gnu", "builtin")
 
@@ -124,7 +134,16 @@ def test_features_and_devices_say_which_checks_a_partition_has(suite: Suite) -> 
 
 @pytest.mark.parametrize("launcher", ["local", "mpirun"])
 def test_a_run_ends_with_its_verdict_and_its_page(suite: Suite, launcher: str) -> None:
-    words = ["-n", "topology_check|host_device_check", "--system=alps:normal", "--mode=nodes", "-r"]
+    words = [
+        "-n",
+        "topology_check|host_device_check|hello",
+        "--system=alps:normal",
+        "--mode=nodes",
+        "-c",
+        str(suite.folder / "own.py"),
+        "-r",
+    ]
+    (suite.folder / "own.py").write_text(HELLO)
     done = suite.reframe(ALPS.replace("LAUNCHER", launcher), *words)
     assert "Traceback" not in done.stdout + done.stderr
     folder = run_directory(suite, done.stdout)
@@ -133,7 +152,7 @@ def test_a_run_ends_with_its_verdict_and_its_page(suite: Suite, launcher: str) -
     assert run["system"] == "alps" and ran == [
         (c, e) for c in ("host_device_check", "topology_check") for e in ENVIRONS
     ], ran
-    assert not run["missing_cases"]
+    assert not run["missing_cases"] and run["verdict"] == "PASS"
     for judged in verdicts(folder, "host_device_check"):
         assert judged["verdict"] == "not judged" and judged["metrics"], judged
     for topology in verdicts(folder, "topology_check"):
