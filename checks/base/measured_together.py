@@ -11,7 +11,7 @@ from pathlib import Path
 
 import reframe.core.runtime as rt
 import reframe.utility.sanity as sn
-from reframe.core.builtins import run_before, sanity_function
+from reframe.core.builtins import run_after, run_before, sanity_function
 
 from nearfar import measurement, question
 from nearfar.base import NearfarError, node_lock, write_atomically
@@ -25,6 +25,11 @@ class measured_together(node_run):
     descr = "what several checks ask of one program, measured once"
     #: The line of each cell that it measures: the cell, and behind a blank what else its check asks.
     lines = ()
+
+    @run_after("init")
+    def take_no_job(self):
+        """Where it has nothing to measure, no scheduler is asked for a node."""
+        self.local = "NEARFAR_CHECKS" not in os.environ
 
     @run_before("run")
     def ask_for_all(self):

@@ -145,8 +145,8 @@ class node_check(node_run):
         if self.needs_known_node:
             place = f"partition '{self.partition.name}' of ReFrame's system '{self.current_system.name}'"
             raise NearfarError(
-                f"{self.name} starts a rank for each part of the node, and no file describes the nodes of {place}: run nearfar "
-                f"detect --site {self.current_system.name} on one of them"
+                f"{self.question.name} has to know the node before its job starts, and no file describes the nodes of {place}: run "
+                f"nearfar detect --site {self.current_system.name} on one of them"
             )
 
     @run_before("run")

@@ -6,6 +6,7 @@ ReFrame's configuration may be nearfar's own (``reframe_config.py``) or a site's
 import atexit
 import functools
 import os
+import socket
 import sys
 import time
 from pathlib import Path
@@ -35,8 +36,9 @@ def begin():
     except NearfarError as error:
         print(f"nearfar: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    named = Path(rt.runtime().output_prefix, "nearfar", time.strftime("%Y%m%dT%H%M%S", time.gmtime()))
-    os.environ.setdefault(case_files.RUN_DIRECTORY, str(named))
+    # Sessions of several hosts may begin in the same second.
+    name = f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{socket.gethostname()}-{os.getpid()}"
+    os.environ.setdefault(case_files.RUN_DIRECTORY, str(Path(rt.runtime().output_prefix, "nearfar", name)))
     # `nearfar validate` runs one case after the other, and ends its run itself.
     if "NEARFAR_CHECKS" not in os.environ:
         os.environ.setdefault(node_lock.WAIT, LONGEST_QUEUE)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from nearfar.base import NearfarError, places, say
 from nearfar.site import identity, systems
+from nearfar.verdict import verdict_file
 
 from . import expected_cases, run_file, validation
 
@@ -27,9 +28,11 @@ REPORT = "reframe-report.json"
 def finish(folder: Path, pattern: str, started: float) -> None:
     """Make the run in ``folder`` whole and print its summary; nothing where no case was judged. ``pattern``: where ReFrame writes its
     report (``{sessionid}`` stands for a number); ``started``: when the session began."""
-    if not folder.is_dir():
+    # Clocks of file servers may be a little behind.
+    began = started - 2
+    if all(path.stat().st_mtime < began for path in folder.glob(f"*/*/{verdict_file.NAME}")):
         return
-    report = _report(Path(os.path.expandvars(pattern)), started)
+    report = _report(Path(os.path.expandvars(pattern)), began)
     if report is None:
         say(f"no verdict of the run in {folder}: ReFrame wrote no report (RFM_GENERATE_FILE_REPORTS=1 lets it)")
         return
@@ -41,11 +44,10 @@ def finish(folder: Path, pattern: str, started: float) -> None:
     subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False)
 
 
-def _report(pattern: Path, started: float) -> Path | None:
+def _report(pattern: Path, began: float) -> Path | None:
     """The newest report that this session can have written, by its time and its command line."""
     files = pattern.parent.glob(pattern.name.replace("{sessionid}", "*"))
-    # Clocks of file servers may be a little behind.
-    fresh = [file for file in files if not file.is_symlink() and file.stat().st_mtime > started - 2]
+    fresh = [file for file in files if not file.is_symlink() and file.stat().st_mtime > began]
     for file in sorted(fresh, key=lambda file: file.stat().st_mtime, reverse=True):
         with contextlib.suppress(ValueError, KeyError):  # another session's, half written
             session = json.loads(file.read_text(encoding="utf-8"))["session_info"]
