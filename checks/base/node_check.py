@@ -101,16 +101,14 @@ class node_check(node_run):
 
     @run_after("init")
     def take_from_the_question(self):
-        """ReFrame's description, tags and systems; where ``--distribute`` made the class, it has set the systems."""
+        """ReFrame's description, tags and systems. The systems are always set: another suite's test that sets its own in the body of its
+        class can leave a default to all tests of the session."""
         self.descr = self.question.description
         self.tags = {*self.tags, *self.question.tags, self.question.name.removesuffix("_check")}
         self.maintainers = ["The nearfar authors"]
-        if not hasattr(self, "valid_systems"):
-            system = session.system()
-            fitting = [
-                p.name for p in system.partitions.values() if self.question.fits(system.name, p.name, p.features)
-            ]
-            self.valid_systems = [f"{system.name}:{name}" for name in fitting]
+        system = session.system()
+        fitting = [p.name for p in system.partitions.values() if self.question.fits(system.name, p.name, p.features)]
+        self.valid_systems = [f"{system.name}:{name}" for name in fitting]
 
     # What it is about.
 

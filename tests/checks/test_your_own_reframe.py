@@ -48,14 +48,20 @@ site_configuration = {
     "general": [{"report_file": "PREFIX/reports/run.json"}],
 }
 """
-#: A test of the site's own, in the same session.
+#: A test of the site's own in each session. As EESSI's do, its mixin leaves a default to all tests that are loaded after it.
 HELLO = """\
 import reframe as rfm
 import reframe.utility.sanity as sn
 
+class everywhere(rfm.RegressionTestPlugin):
+    @classmethod
+    def __init_subclass__(cls, **arguments):
+        super().__init_subclass__(**arguments)
+        cls.valid_systems = cls.valid_prog_environs = ["*"]
+
 @rfm.simple_test
-class hello(rfm.RunOnlyRegressionTest):
-    valid_systems, valid_prog_environs, executable = ["*"], ["*"], "true"
+class hello(rfm.RunOnlyRegressionTest, everywhere):
+    executable = "true"
     sanity_patterns = sn.assert_true(1)
 """
 ENVIRONS = ("PrgEnv-gnu", "builtin")
@@ -84,7 +90,8 @@ class Suite:
     def reframe(self, configuration: str, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         (self.folder / "site_config.py").write_text(configuration.replace("PREFIX", str(self.folder)))
         command = [sys.executable, "-c", "from reframe.frontend.cli import main; main()", "-C", "site_config.py"]
-        checks = ["-c", str(CHECKOUT / "checks"), "--nocolor"]
+        (self.folder / "own.py").write_text(HELLO)
+        checks = ["-c", "own.py", "-c", str(CHECKOUT / "checks"), "--nocolor"]
         return subprocess.run(
             [*command, *checks, *words], cwd=self.folder, env=self.environment | variables, capture_output=True, text=True, timeout=300,
         )  # fmt: skip
@@ -139,11 +146,8 @@ def test_a_run_ends_with_its_verdict_and_its_page(suite: Suite, launcher: str) -
         "topology_check|host_device_check|hello",
         "--system=alps:normal",
         "--mode=nodes",
-        "-c",
-        str(suite.folder / "own.py"),
         "-r",
     ]
-    (suite.folder / "own.py").write_text(HELLO)
     done = suite.reframe(ALPS.replace("LAUNCHER", launcher), *words)
     assert "Traceback" not in done.stdout + done.stderr
     folder = run_directory(suite, done.stdout)
