@@ -3,7 +3,6 @@
 ReFrame's configuration may be nearfar's own (``reframe_config.py``) or a site's; neither has to set a variable.
 """
 
-import atexit
 import functools
 import os
 import socket
@@ -43,4 +42,4 @@ def begin():
     if "NEARFAR_CHECKS" not in os.environ:
         os.environ.setdefault(node_lock.WAIT, LONGEST_QUEUE)
         report = rt.runtime().get_option("general/0/report_file")
-        atexit.register(by_hand.finish, case_files.run_directory(), report, time.time())
+        by_hand.finish_at_exit(case_files.run_directory(), report)

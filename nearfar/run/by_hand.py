@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -13,6 +14,8 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
+from functools import cache
 from pathlib import Path
 
 from nearfar.base import NearfarError, places, say
@@ -23,6 +26,12 @@ from . import expected_cases, run_file, validation
 
 #: ReFrame's report in a run directory.
 REPORT = "reframe-report.json"
+
+
+@cache
+def finish_at_exit(folder: Path, pattern: str) -> None:
+    """``finish`` a run that begins now, once: with its option ``-R`` ReFrame loads the checks' base for each of its files."""
+    atexit.register(finish, folder, pattern, time.time())
 
 
 def finish(folder: Path, pattern: str, started: float) -> None:
