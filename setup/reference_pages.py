@@ -31,10 +31,11 @@ PAGES = {
     "reference-file": ("references-1", "reference",
                        f"{GUIDE}#references), [tuning](../guide/tuning.md)"),
     "order-file": ("order-1", "order", f"{GUIDE}#orders)"),
+    "published-node-file": ("published-node-1", "published-node", "[reproduce](../guide/reproduce.md#real-nodes)"),
     "application-file": ("application-1", "application",
                          "[applications](../guide/applications.md), [what a binding costs](../guide/cost.md)"),
 }  # fmt: skip
-HEAD = """# The {of} file: site/{folder}/NAME.yaml
+HEAD = """# The {of} file: site/{folder}/{file}.yaml
 
 {description}
 
@@ -70,7 +71,8 @@ def page(name: str) -> str:
     file, of, guides = PAGES[name]
     whole = schema(file)
     definitions = whole.get("definitions", {})
-    text = HEAD.format(of=of, folder=f"{of.lower()}s", description=whole["description"], guides=guides, name=of.lower())
+    named = "NAME/node" if of == "published-node" else "NAME"
+    text = HEAD.format(of=of, folder=f"{of.lower()}s", file=named, description=whole["description"], guides=guides, name=of.lower())
     own = [row(key, node, definitions, key in whole["required"]) for key, node in whole["properties"].items()]
     below = {f"`{key}`": list(rows_below(key, node, definitions)) for key, node in whole["properties"].items()}
     for heading, rows in {"Keys of the file": own, **below}.items():

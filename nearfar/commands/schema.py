@@ -16,6 +16,7 @@ SCHEMAS = {
     "references": "references-1",
     "order": "order-1",
     "published": "published-1",
+    "published-node": "published-node-1",
     "measurement": "measurement-2",
     "verdict": "verdict-2",
     "node-result": "node-result-1",

@@ -57,7 +57,8 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Lin
         *(complaint for read in reading.systems.values() for complaint in drain_policies.complaints(read, checks)),
         *of_references(reading, checks, today),
         *(complaint for read in reading.orders.values() for complaint in orders.complaints(reading, read)),
-        *gpu_models.complaints(reading.gpus, today), *templates.complaints(directories),
+        *gpu_models.complaints(reading.gpus, today), *node_types.of_published(reading.published_nodes.values(), today),
+        *templates.complaints(directories),
         *partitions.shadows(directories, SCHEMAS), *unread(directories, (*SCHEMAS, "published", "templates")),
     ]  # fmt: skip
     return LintResult(tuple(sorted_once(complaints)), (*reading.files, *templates.files(directories)))

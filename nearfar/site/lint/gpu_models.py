@@ -107,7 +107,7 @@ def _impossible(file: SiteFile) -> Iterator[Complaint]:
 
 def _of_healthy(file: SiteFile, today: datetime.date) -> Iterator[Complaint]:
     for place, entry in enumerate(file.data.get("healthy", ())):
-        fault = _no_day(str(entry["date"]), today)
+        fault = no_day(str(entry["date"]), today)
         if fault is not None:
             yield at(file, ERROR, "provenance", f"date: {fault}", "healthy", place, "date")
         for row, (low, _) in entry["figures"].items():
@@ -119,7 +119,7 @@ def _of_healthy(file: SiteFile, today: datetime.date) -> Iterator[Complaint]:
                 yield at(file, WARNING, "magnitude", message, "healthy", place, "figures", row)
 
 
-def _no_day(text: str, today: datetime.date) -> str | None:
+def no_day(text: str, today: datetime.date) -> str | None:
     """Why a text is no day or month that has begun; None where it is one."""
     try:
         day = datetime.date.fromisoformat(text if len(text) > len("2026-11") else f"{text}-01")

@@ -1,19 +1,21 @@
-"""Node types beside their XML, their links and the GPU models."""
+"""Node types beside their XML, their links and the GPU models; published nodes."""
 
 from __future__ import annotations
 
+import datetime
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from nearfar.base import SiteFile, did_you_mean, schema
-from nearfar.model import link_text
-from nearfar.model.prediction import Capacity, NodeType, line_rate, link_ceiling
+from nearfar.cells import Flow
+from nearfar.model import PublishedNode, link_text
+from nearfar.model.prediction import Capacity, NodeType, line_rate, link_ceiling, peer_link
 from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml
 
 from . import impossible
 from .complaints import ERROR, INFO, WARNING, Complaint, at
-from .gpu_models import BRIDGED_LANES, ROUNDED, of_lanes, of_link
+from .gpu_models import BRIDGED_LANES, ROUNDED, no_day, of_lanes, of_link
 from .gpu_models import of_memory as of_gpu_memory
 from .line_rates import PhysicalLimit, above_link, below_any_link
 from .magnitude import of_memory
@@ -169,3 +171,34 @@ def _of_gpu_link(value: float, gpu: Gpu, way: str) -> tuple[str, str, str] | Non
         return None
     above = above_link(value, PhysicalLimit(line * ways, payload * ways, link_text(link), link.kind))
     return above or below_any_link(value, payload, link_text(link))
+
+
+def of_published(nodes: Iterable[ReadFile[PublishedNode]], today: datetime.date) -> Iterator[Complaint]:
+    """What is wrong with published nodes: days that cannot be, links that no GPU has, figures above what their link signals."""
+    for read in nodes:
+        file, published = read.file, read.value
+        if published is None:
+            continue
+        for place, capture in enumerate(published.captures):
+            if fault := no_day(str(capture["date"]), today):
+                yield at(file, ERROR, "provenance", f"date: {fault}", "captures", place, "date")
+        top = file.data["topology"]
+        if fault := of_link(top.get("link", {})):
+            yield at(file, ERROR, "impossible", f"link: {fault}", "topology", "link")
+        if fault := of_lanes(top.get("nvlinks"), top.get("nvlink_generation")):
+            yield at(file, ERROR, "impossible", f"nvlinks: {fault}", "topology", "nvlinks")
+        for figure in published.figures:
+            link = _captured_link(published.node_type.node, figure.cell.flows[0]) if figure.cell.lone else None
+            signalled = None if link is None else line_rate(link)
+            if link is not None and signalled is not None and figure.greatest > signalled:
+                above = (
+                    f"{figure}: {figure.greatest:g} GB/s is above the line rate of {link_text(link)}, {signalled:.1f}"
+                )
+                yield at(file, ERROR, "line-rate", above, "captures", figure.capture, "figures")
+
+
+def _captured_link(node: Node, flow: Flow) -> Link | None:
+    """The link that a lone copy crosses, where it is known."""
+    if flow.kind == "peer":
+        return None if flow.staged else peer_link(node, *flow.gpus)
+    return node.gpus[flow.gpus[0]].link if flow.kind == "host" else None

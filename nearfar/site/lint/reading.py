@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from nearfar.base import NearfarError, SiteFile, SiteFileError, Step, did_you_mean, schema, site_files
+from nearfar.model import PublishedNode, published_nodes
 from nearfar.model.prediction import NodeType
 from nearfar.model.prediction import from_file as node_type_from
 from nearfar.site import applications, orders, systems
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 #: Of each kind of file its schema.
 SCHEMAS = {"systems": "system-1", "nodes": "node-type-1", "references": "references-1", "gpus": "gpu-1",
-           "applications": "application-1", "orders": "order-1"}  # fmt: skip
+           "applications": "application-1", "orders": "order-1", published_nodes.FOLDER: "published-node-1"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class SiteContents:
     gpus: dict[str, ReadFile[Mapping[str, Any]]] = field(default_factory=dict)
     applications: dict[str, ReadFile[applications.Application]] = field(default_factory=dict)
     orders: dict[str, ReadFile[orders.Order]] = field(default_factory=dict)
+    published_nodes: dict[str, ReadFile[PublishedNode]] = field(default_factory=dict)
     unreadable: list[Path] = field(default_factory=list)
     complaints: list[Complaint] = field(default_factory=list)
 
@@ -52,7 +54,7 @@ class SiteContents:
     def files(self) -> list[Path]:
         """Every file that was looked at."""
         by_kind: tuple[Mapping[str, ReadFile[Any]], ...] = (
-            self.systems, self.node_types, self.references, self.gpus, self.applications, self.orders,
+            self.systems, self.node_types, self.references, self.gpus, self.applications, self.orders, self.published_nodes,
         )  # fmt: skip
         return [*(read.file.path for read_files in by_kind for read in read_files.values()), *self.unreadable]
 
@@ -84,9 +86,15 @@ class SiteContents:
             "gpus": (self.gpus, _gpu_model),
             "applications": (self.applications, applications.from_file),
             "orders": (self.orders, orders.from_file),
+            published_nodes.FOLDER: (
+                self.published_nodes,
+                lambda file: published_nodes.from_file(file, self.directories),
+            ),
         }
         into, load = loads[kind]
-        for name, path in site_files(kind, list(self.directories)).items():
+        folders = kind == published_nodes.FOLDER  # each in a folder of its own
+        files = published_nodes.node_files(self.directories) if folders else site_files(kind, list(self.directories))
+        for name, path in files.items():
             if names is None or name in names:
                 self._read(name, path, kind, into, load)
         return self

@@ -1,0 +1,173 @@
+"""What owners of real nodes captured, beside the model's predictions from the topology alone: ``nearfar reproduce --nodes``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from nearfar.base import plural
+from nearfar.cells import Cell, cell_class
+from nearfar.model import CapturedFigure, PublishedNode
+from nearfar.model.prediction import predict
+from nearfar.report.blocks import Entry, Shown, Table, Text, row, table
+from nearfar.topology import Node
+
+#: A prediction so near is counted in the summary.
+WITHIN = 0.15
+_BOUNDS = ("at best", "nominal")
+
+
+@dataclass(frozen=True)
+class CapturedBeside:
+    """Figures of one node that mean the same and are predicted alike (the pairs of a matrix), as medians.
+
+    ``kind`` is the class of the summary, ``figure`` what the figures are, ``predicted`` (GB/s) None where the
+    model has no answer; ``bound``: the prediction is a best case.
+    """
+
+    node: PublishedNode
+    kind: str
+    figure: str
+    predicted: float | None
+    bound: bool
+    figures: tuple[CapturedFigure, ...]
+
+    @property
+    def captured(self) -> float:
+        """The median of the captured figures, GB/s."""
+        return median(figure.value for figure in self.figures)
+
+    @property
+    def least(self) -> float:
+        """The least captured figure, GB/s."""
+        return min(figure.least for figure in self.figures)
+
+    @property
+    def greatest(self) -> float:
+        """The greatest captured figure, GB/s."""
+        return max(figure.greatest for figure in self.figures)
+
+    @property
+    def ratio(self) -> float | None:
+        """Captured over predicted."""
+        return None if self.predicted is None else self.captured / self.predicted
+
+
+def comparisons(nodes: Iterable[PublishedNode]) -> list[CapturedBeside]:
+    """Every captured figure beside its prediction, those of one kind together."""
+    found: list[CapturedBeside] = []
+    for node in nodes:
+        groups: dict[tuple[str, str, float | None, bool], list[CapturedFigure]] = {}
+        for figure in node.figures:
+            kind, name = _names(node.node_type.node, figure)
+            prediction = predict(figure.cell, node.node_type)
+            rate = prediction.total if figure.flow is None else prediction.flows[figure.flow]
+            predicted = None if rate is None else float(f"{rate:.3g}")
+            groups.setdefault((kind, name, predicted, prediction.basis in _BOUNDS), []).append(figure)
+        found += [CapturedBeside(node, *key, tuple(values)) for key, values in groups.items()]
+    return found
+
+
+def shown(nodes: Sequence[PublishedNode], command: str) -> Shown:
+    """The summary by class, then every comparison; ``command`` makes it again."""
+    every = comparisons(nodes)
+    states = [f"{sum(node.state == state for node in nodes)} {state}" for state in ("healthy", "question", "fault")]
+    answer = (
+        f"{plural(len(nodes), 'published node')} ({', '.join(states)}), {sum(len(node.figures) for node in nodes)} captured figures; "
+        "predicted from the topology alone",
+    )
+    note = Text(
+        (f"ratio: captured over predicted. ≤: a best case, the model knows no typical value. {_NOT_COUNTED}",), "muted"
+    )
+    return Shown("Published nodes", answer, (_summary(every), note, _table(every)), made=f"`{command}`")
+
+
+_NOT_COUNTED = "Nodes that were posted as a fault are not counted in the classes."
+
+
+def _summary(every: Sequence[CapturedBeside]) -> Table:
+    counted = [each for each in every if each.node.state != "fault"]
+    kinds = sorted({each.kind for each in counted}, key=lambda kind: -sum(each.kind == kind for each in counted))
+    lines = [_line(kind, [each for each in counted if each.kind == kind]) for kind in kinds]
+    columns = ["class", ">n", ">nodes", ">median error", f">within {100 * WITHIN:.0f} %", ">unknown"]
+    return table(columns, [*lines, _line("all", counted)])
+
+
+def _line(kind: str, of_kind: Sequence[CapturedBeside]) -> list[str]:
+    errors = [abs(1 - ratio) for each in of_kind if (ratio := each.ratio) is not None]
+    near = sum(error <= WITHIN for error in errors)
+    middle = f"{100 * median(errors):.1f} %" if errors else "–"
+    nodes = len({each.node.name for each in of_kind})
+    return [kind, str(len(of_kind)), str(nodes), middle, f"{near} of {len(of_kind)}", str(len(of_kind) - len(errors))]
+
+
+def _table(every: Sequence[CapturedBeside]) -> Table:
+    lines, last = [], ""
+    for each in every:
+        name = f"{each.node.name}{'' if each.node.state == 'healthy' else f' ({each.node.state})'}"
+        within = f"{_rate(each.least)} to {_rate(each.greatest)}" if each.least < each.greatest else ""
+        ratio = "" if each.ratio is None else f"{each.ratio:.2f}"
+        place = Entry("" if name == last else name, tip=each.node.source)
+        lines.append(row(place, each.figure, _predicted(each), _rate(each.captured), within, ratio))
+        last = name
+    return table(["node", "figure", ">predicted", ">captured", ">least to greatest", ">ratio"], lines)
+
+
+def _predicted(each: CapturedBeside) -> str:
+    return "unknown" if each.predicted is None else f"{'≤ ' if each.bound else ''}{_rate(each.predicted)}"
+
+
+def _rate(value: float) -> str:
+    return f"{value:.1f}" if value < 1000 else f"{value:.0f}"
+
+
+def as_json(nodes: Sequence[PublishedNode]) -> dict[str, Any]:
+    """``nearfar-reproduce-nodes/1``."""
+    rows = [
+        {
+            "node": each.node.name, "state": each.node.state, "class": each.kind, "figure": each.figure, "predicted": each.predicted,
+            "bound": each.bound, "captured": each.captured, "least": each.least, "greatest": each.greatest,
+            "n": len(each.figures), "ratio": each.ratio,
+        }
+        for each in comparisons(nodes)
+    ]  # fmt: skip
+    return {"schema": "nearfar-reproduce-nodes/1", "nodes": {node.name: node.source for node in nodes}, "rows": rows}
+
+
+def _names(node: Node, figure: CapturedFigure) -> tuple[str, str]:
+    """The class of a figure in the summary, and what it is of its node."""
+    cell, of = figure.cell, figure.flow
+    kinds = {flow.kind for flow in cell.flows}
+    options = sorted({option for flow in cell.flows for option in flow.options})
+    behind = "".join(f" /{option}" for option in options)
+    one = "" if of is None or cell.lone else f", of each {of.direction if of.kind == 'host' else 'direction'}"
+    way, several = _way(cell)
+    path = cell_class(replace(node, peers={}) if "staged" in options else node, cell)
+    if kinds == {"host"}:
+        count = f"{len(cell.gpus)} GPUs at once " if len(cell.gpus) > 1 else ""
+        kind = "far host memory" if path in ("off_socket", "on_socket") else "host memory"
+        kind = "several GPUs and host memory" if count else f"{kind}, {'both ways' if several else 'one way'}"
+        return kind, f"{count}{path} {way}{behind}{one}"
+    if kinds == {"peer"}:
+        lanes = path.startswith("NV")
+        if len(cell.gpus) > 2 or len(cell.flows) > 2:
+            return "several GPUs with each other", f"{len(cell.flows)} {path} flows, {way}{behind}{one}"
+        sort = "staged" if "staged" in options else "NVLink pairs" if lanes else "PCIe peers"
+        return f"{sort}, {'both ways' if several else 'one way'}", f"{path} {way}{behind}{one}"
+    return "other", f"{path} {way}{behind}{one}"
+
+
+def _way(cell: Cell) -> tuple[str, bool]:
+    """The direction of a cell's flows in a word, and whether there are several."""
+    if all(flow.kind == "host" for flow in cell.flows):
+        ways = {flow.direction for flow in cell.flows}
+        return ("both", True) if len(ways) > 1 else (ways.pop(), False)
+    if all(flow.kind == "peer" for flow in cell.flows):
+        if len(cell.flows) > 1 and {flow.source for flow in cell.flows} & {flow.destination for flow in cell.flows}:
+            return "both", True
+        into = len({flow.destination for flow in cell.flows}) == 1 < len(cell.flows)
+        gathered = "all to one " if into else "one to all " if len(cell.flows) > 1 else ""
+        return f"{gathered}{'write' if cell.flows[0].driver is None else 'read'}", False
+    return "+".join(dict.fromkeys(flow.direction for flow in cell.flows)), False

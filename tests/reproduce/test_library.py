@@ -1,0 +1,102 @@
+"""The library of published nodes: each is read, predicted and has its source, and the table says what the model lacks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nearfar import cli
+from nearfar.base import NearfarError
+from nearfar.model.published_nodes import published_nodes
+from nearfar.reproduce.library import comparisons
+from nearfar.site.lint import lint
+from tests.conftest import CHECKOUT
+
+SITE = [CHECKOUT / "site"]
+
+NODE = """
+node: small
+description: two GPUs with NVLink
+source: https://example.org/small
+state: healthy
+state_source: an example
+topology:
+  packages: [[0], [1]]
+  gpu_model: Tesla V100-SXM2-16GB
+  gpus: [0, 1]
+  link: {kind: pcie, gen: 3, width: 16}
+  nvlinks: 6
+  nvlink_generation: 2
+captures:
+  - tool: some tool
+    date: "2020-01"
+    figures:
+      "n{near}:g{a}": [12.0, 12.2]
+      "g{a}:g{b}": [[null, 140], [141, null]]
+      "all n{near}:g{a}": [11.0, 11.5]
+      "all g{a}:n{near}+n{near}:g{a} of g{a}:n{near}": {least: 9.0, greatest: 11.0}
+      "n1:g0": 9.5
+"""
+
+
+def made(tmp_path: Path, text: str) -> list[Path]:
+    folder = tmp_path / "site" / "published-nodes" / "small"
+    folder.mkdir(parents=True)
+    (folder / "node.yaml").write_text(text)
+    return [tmp_path / "site"]
+
+
+def test_every_node_is_read_predicted_and_has_its_source() -> None:
+    nodes = published_nodes(SITE)
+    for node in nodes:
+        assert node.source and node.figures, node.name
+        assert (node.state == "fault") == bool(node.fault_parts), node.name
+        assert all(each.figures for each in comparisons([node])), node.name
+    complaints = [c for c in lint(SITE).complaints if "published-nodes" in str(c.file)]
+    assert complaints == []
+
+
+def test_patterns_become_cells_with_their_values(tmp_path: Path) -> None:
+    (node,) = published_nodes(made(tmp_path, NODE))
+    figures = {str(figure): figure.value for figure in node.figures}
+    assert figures["n0:g0"] == 12.0 and figures["n1:g1"] == 12.2 and figures["n1:g0"] == 9.5
+    assert figures["g1:g0"] == 141
+    assert figures["n0:g0+n1:g1 of n1:g1"] == 11.5
+    assert figures["g0:n0+n0:g0+g1:n1+n1:g1 of g1:n1"] == 10.0
+    far = next(each for each in comparisons([node]) if each.kind == "far host memory, one way")
+    assert far.figure == "off_socket h2d" and far.bound and far.ratio == pytest.approx(9.5 / 14.6, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("source: https://example.org/small\n", "", "the key 'source' is missing"),
+        ('    date: "2020-01"\n', "", "the key 'date' is missing"),
+        ('"2020-01"', '"2093-01"', "date: 2093-01 lies in the future"),
+        ("[12.0, 12.2]", "[12.0]", "give a list of 2 entries"),
+        ("[12.0, 12.2]", "[12.0, 17.0]", "n1:g1: 17 GB/s is above the line rate of PCIe 3.0 x16"),
+        ("gpus: [0, 1]", "gpus: [0, 2]", "no package has NUMA node 2"),
+        ("n1:g0", "n2:g0", "the topology has no n2"),
+    ],
+)
+def test_lint_names_what_is_wrong_with_a_node(tmp_path: Path, old: str, new: str, says: str) -> None:
+    assert old in NODE
+    complaints = lint(made(tmp_path, NODE.replace(old, new))).complaints
+    assert any(says in complaint.message for complaint in complaints), complaints
+
+
+def test_the_command_prints_classes_and_every_figure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["reproduce", "--nodes"]) == 0
+    printed = capsys.readouterr().out
+    assert "median error" in printed and "near h2d" in printed and "unknown" in printed
+    assert cli.main(["reproduce", "--nodes", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {row["node"] for row in document["rows"]} == set(document["nodes"])
+    assert cli.main(["reproduce", "--nodes", "joubert2019"]) == 2
+
+
+def test_a_node_of_another_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NearfarError, match="use one name for both"):
+        published_nodes(made(tmp_path, NODE.replace("node: small", "node: other")))
