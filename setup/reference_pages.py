@@ -72,7 +72,9 @@ def page(name: str) -> str:
     whole = schema(file)
     definitions = whole.get("definitions", {})
     named = "NAME/node" if of == "published-node" else "NAME"
-    text = HEAD.format(of=of, folder=f"{of.lower()}s", file=named, description=whole["description"], guides=guides, name=of.lower())
+    text = HEAD.format(
+        of=of, folder=f"{of.lower()}s", file=named, description=whole["description"], guides=guides, name=of.lower()
+    )
     own = [row(key, node, definitions, key in whole["required"]) for key, node in whole["properties"].items()]
     below = {f"`{key}`": list(rows_below(key, node, definitions)) for key, node in whole["properties"].items()}
     for heading, rows in {"Keys of the file": own, **below}.items():

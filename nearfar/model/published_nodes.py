@@ -147,7 +147,7 @@ def _gpu(top: Mapping[str, Any], index: int, packages: Mapping[int, int]) -> Gpu
         numa_node=numa,
         package=None if numa is None else packages[numa],
         link=Link() if link is None else Link(max_gen=link["gen"], max_width=link["width"], **link),
-        uplinks=(f"port:{index}", *("switch:" + "-".join(map(str, sorted(group))) for group in switches)),
+        uplinks=(f"port:{index}", *("-".join(map(str, sorted(group))) for group in switches)),
         host_bridge=f"bridge:{min(bridges[0])}" if bridges else f"bridge:{index}",
         nvlink_generation=top.get("nvlink_generation"),
         nvlinks=lanes or None,

@@ -17,6 +17,8 @@ from nearfar.topology import Node
 #: A prediction so near is counted in the summary.
 WITHIN = 0.15
 _BOUNDS = ("at best", "nominal")
+#: More flows between GPUs are not spelt out.
+_SPELT = 4
 
 
 @dataclass(frozen=True)
@@ -152,11 +154,22 @@ def _names(node: Node, figure: CapturedFigure) -> tuple[str, str]:
         return kind, f"{count}{path} {way}{behind}{one}"
     if kinds == {"peer"}:
         lanes = path.startswith("NV")
-        if len(cell.gpus) > 2 or len(cell.flows) > 2:
-            return "several GPUs with each other", f"{len(cell.flows)} {path} flows, {way}{behind}{one}"
+        if len(cell.gpus) > 2:
+            return "several GPUs with each other", _of_many(cell, path, way)
         sort = "staged" if "staged" in options else "NVLink pairs" if lanes else "PCIe peers"
         return f"{sort}, {'both ways' if several else 'one way'}", f"{path} {way}{behind}{one}"
-    return "other", f"{path} {way}{behind}{one}"
+    return "host memory by cores", f"{path} {way}{behind}{one}"
+
+
+def _of_many(cell: Cell, path: str, way: str) -> str:
+    """The flows of several GPUs: those of one to all and all to one by their number, others as they are."""
+    for word, ends in (
+        ("one to all", {flow.source for flow in cell.flows}),
+        ("all to one", {flow.destination for flow in cell.flows}),
+    ):
+        if len(ends) == 1 and len(cell.flows) > _SPELT:
+            return f"{len(cell.flows)} {path} flows, {word} {way}"
+    return str(cell) if len(cell.flows) <= _SPELT else f"{cell.flows[0]}+{cell.flows[1]}+… ({len(cell.flows)} flows)"
 
 
 def _way(cell: Cell) -> tuple[str, bool]:
@@ -165,9 +178,7 @@ def _way(cell: Cell) -> tuple[str, bool]:
         ways = {flow.direction for flow in cell.flows}
         return ("both", True) if len(ways) > 1 else (ways.pop(), False)
     if all(flow.kind == "peer" for flow in cell.flows):
-        if len(cell.flows) > 1 and {flow.source for flow in cell.flows} & {flow.destination for flow in cell.flows}:
+        if len(cell.flows) == 2 and cell.flows[0].source == cell.flows[1].destination:
             return "both", True
-        into = len({flow.destination for flow in cell.flows}) == 1 < len(cell.flows)
-        gathered = "all to one " if into else "one to all " if len(cell.flows) > 1 else ""
-        return f"{gathered}{'write' if cell.flows[0].driver is None else 'read'}", False
+        return "write" if cell.flows[0].driver is None else "read", False
     return "+".join(dict.fromkeys(flow.direction for flow in cell.flows)), False
