@@ -86,10 +86,8 @@ class SiteContents:
             "gpus": (self.gpus, _gpu_model),
             "applications": (self.applications, applications.from_file),
             "orders": (self.orders, orders.from_file),
-            published_nodes.FOLDER: (
-                self.published_nodes,
-                lambda file: published_nodes.from_file(file, self.directories),
-            ),
+            # Without the GPU models: what is wrong with one of these is said of its own file.
+            published_nodes.FOLDER: (self.published_nodes, lambda file: published_nodes.from_file(file, ())),
         }
         into, load = loads[kind]
         folders = kind == published_nodes.FOLDER  # each in a folder of its own
