@@ -10,10 +10,10 @@ from nearfar.base import Finding, NearfarError, node_set
 from nearfar.history import short_name
 from nearfar.history.tuning import budget
 from nearfar.site import Order, systems
-from nearfar.verdict import MeasuredGpu, RunDirectory
+from nearfar.verdict import RunDirectory
 
 from . import figures, measured, messages, parts
-from .decision import ACCEPTED, AGAIN, ITSELF, REFUSED, DeliveredFigure, DeliveredNode, Delivery
+from .decision import ACCEPTED, AGAIN, ITSELF, REFUSED, Board, DeliveredFigure, DeliveredNode, Delivery
 from .measured import MeasuredNode
 
 #: What nodes without references were compared with, in words.
@@ -132,7 +132,7 @@ def _decided(name: str, node: MeasuredNode | None, held: Sequence[Finding], acce
     evidence = fail if accept_degraded else (*fail, *degraded)
     decision = REFUSED if evidence else AGAIN if missing else ACCEPTED
     known = None if node is None else node.node
-    gpus = () if known is None else tuple(MeasuredGpu(g.index, g.pci, g.name, g.uuid, g.serial) for g in known.gpus)
+    gpus = () if known is None else tuple(Board(g.index, g.pci, g.name, g.uuid, g.serial, g.slot) for g in known.gpus)
     found = None if known is None else parts.found(known)
     return DeliveredNode(
         name, decision, evidence, missing, waived, found, gpus, () if node is None else node.shown_runs

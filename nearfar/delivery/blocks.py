@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from nearfar.base import MESSAGES, NOT_JUDGED, Finding, NodeListError, minute_text, node_set, plural, utc_time
+from nearfar.report import boards
 from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table
 from nearfar.verdict.references import figure, with_unit
 
-from .decision import ACCEPTED, AGAIN, REFUSED, DeliveredFigure, DeliveredNode, Delivery
+from .decision import ACCEPTED, AGAIN, REFUSED, DeliveredFigure, DeliveredNode, Delivery, MeasuredRun
 
 #: Of a refused node so many pieces of evidence are told.
 _EVIDENCE = 3
@@ -62,6 +63,8 @@ def shown(delivery: Delivery, next_step: str, when: str, explained: Mapping[str,
         *_group("ordered and found", _found(delivery), ("", "ordered", "found")),
         *_group("figures", [_figure(each) for each in delivery.figures], _FIGURES, page_only=True),
         *_group("noted", [row(each.subject, each.reason) for each in notes]),
+        *_group("kernel log of refused nodes", _of_newest_run(by_decision[REFUSED], lambda run: run.kernel_log[-_EVIDENCE:])),
+        *_group("ruled out on refused nodes", _of_newest_run(by_decision[REFUSED], lambda run: run.ruled_out), page_only=True),
         _boards(by_decision[REFUSED]),
         Group("signatures", (table(("for the vendor", "for the site", "date"), [("", "", "")] * 2, kind="signatures"),), page_only=True),
     ]  # fmt: skip
@@ -210,12 +213,18 @@ def _figure(one: DeliveredFigure) -> list[str]:
     ]  # fmt: skip
 
 
+def _of_newest_run(nodes: Sequence[DeliveredNode], told: Callable[[MeasuredRun], Sequence[str]]) -> list[Row]:
+    """What the newest run that counts tells of each node, those together of which it is the same."""
+    alike: dict[str, list[str]] = {}
+    for node in nodes:
+        newest = next((told(run) for run in reversed(node.runs) if run.counted), ())
+        for words in newest:
+            alike.setdefault(words, []).append(node.name)
+    return [row(folded(names), words) for words, names in alike.items()]
+
+
 def _boards(nodes: Sequence[DeliveredNode]) -> Block:
     """The boards of refused nodes, as a vendor's ticket needs them."""
-    rows = [
-        (node.name, str(gpu.index), gpu.pci or "–", gpu.name or "–", gpu.serial or "–", gpu.uuid or "–")
-        for node in nodes
-        for gpu in node.gpus
-    ]
-    shown_table = table(("node", "GPU", "PCI", "model", "serial", "UUID"), rows)
-    return Group("boards of refused nodes", (shown_table,), folded=False if len(rows) > 16 else None, page_only=True)
+    shown_table = boards((node.name, node.gpus) for node in nodes)
+    many = len(shown_table.rows) > 16
+    return Group("boards of refused nodes", (shown_table,), folded=False if many else None, page_only=True)

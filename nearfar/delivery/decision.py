@@ -8,7 +8,6 @@ from typing import Any
 
 from nearfar.base import Finding
 from nearfar.site import Order
-from nearfar.verdict import MeasuredGpu
 
 #: The origin of what the delivery's own nodes let expect.
 ITSELF = "itself"
@@ -54,6 +53,19 @@ class DeliveredFigure:
 
 
 @dataclass(frozen=True)
+class Board:
+    """A GPU, as a vendor asks for it; None: not known."""
+
+    index: int
+    pci: str | None
+    name: str | None
+    uuid: str | None
+    serial: str | None
+    #: The chassis' name of its place.
+    slot: str | None = None
+
+
+@dataclass(frozen=True)
 class MeasuredRun:
     """A run of a node."""
 
@@ -64,6 +76,9 @@ class MeasuredRun:
     checks: Mapping[str, str]
     #: False: it was of other GPUs or another system, and is left out.
     counted: bool
+    #: What the kernel's log held of its GPUs when it ended, and what its documents rule out as the cause of slow figures.
+    kernel_log: tuple[str, ...] = ()
+    ruled_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,7 +95,7 @@ class DeliveredNode:
     waived: tuple[Finding, ...] = ()
     #: What stands beside the order: counts, sizes in bytes, models, versions.
     found: Mapping[str, Any] | None = None
-    gpus: tuple[MeasuredGpu, ...] = ()
+    gpus: tuple[Board, ...] = ()
     runs: tuple[MeasuredRun, ...] = ()
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from nearfar.base import NOT_JUDGED, ORDER, Finding, worst
 from nearfar.history import short_name
+from nearfar.report import ruled_out
 from nearfar.site import NOT_COMPARED
 from nearfar.topology import Node
 from nearfar.verdict import UNJUDGED, UNREFERENCED, CheckRecord, JudgedMetric, NodeRun, RunDirectory, Verdict
@@ -71,14 +72,21 @@ def by_node(runs: Iterable[RunDirectory], system: str | None) -> dict[str, Measu
     found: dict[str, list[_Run]] = defaultdict(list)
     for run in runs:
         absent = [str(case["check"]) for case in run.missing_cases if not case.get("modelled")]
-        for node in (_lean(node) for node in run.nodes if not (node.modelled or node.foreign)):
+        for node in (node for node in run.nodes if not (node.modelled or node.foreign)):
             times = [check.verdict.time for check in node.checks if check.verdict is not None]
             time = min(times, default=str(run.raw.get("started", "")))
-            shown = MeasuredRun(str(run.folder), time, {check.name: check.word for check in node.checks}, False)
+            shown = MeasuredRun(
+                str(run.folder),
+                time,
+                {check.name: check.word for check in node.checks},
+                False,
+                node.kernel_log,
+                tuple(ruled_out(node)),
+            )
             own = found[short_name(node.name)]
             # A copy of a run, gathered twice, is no second measurement.
             if all((each.time, each.checks) != (shown.time, shown.checks) for each, _, _ in own):
-                own.append((shown, node, absent))
+                own.append((shown, _lean(node), absent))
     return {name: _measured(name, sorted(own, key=lambda each: each[0].time), system) for name, own in found.items()}
 
 

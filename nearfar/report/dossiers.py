@@ -10,6 +10,7 @@ from nearfar.topology import as_one, setting_values
 from nearfar.verdict import NodeRun, RunDirectory
 
 from .causes import ReasonGroup
+from .evidence import boards, ruled_out
 from .headline import lead, missing_words, not_asked, reasons, short_name, title
 
 #: Of a cause so many reasons that follow from it are told.
@@ -22,18 +23,21 @@ def dossier(run: RunDirectory) -> Shown:
     answers = {name: each.answer for name, each in explained.items() if each.answer is not None}
     found = [group for group in reasons(run, answers) if not (group.cause.node and group.cause.node.modelled)]
     nodes = [node for node in run.nodes if not node.modelled]
+    owned = [(node.name, node.node.gpus) for node in nodes if node.node is not None and node.node.gpus]
     about = [
         ("measured", f"{_when(run)}, by {plural(sum(len(node.checks) for node in nodes), 'check')}"),
         ("node", ", ".join(dict.fromkeys(node.name for node in nodes))),
         ("machine", ", ".join(dict.fromkeys(node.node.product or "not known" for node in nodes if node.node))),
         ("verdict", run.shown),
-        ("explained by", "; ".join(answer.sentence for answer in answers.values())),
+        ("slow figures", "; ".join(answer.sentence for answer in answers.values())),
     ]
     blocks: list[Block] = [
         Labels(tuple((name, words) for name, words in about if words)),
         *_group("why", [each for group in found for each in _reason(group)]),
         *_group("figures that did not pass", _figures(nodes), ("check", "figure", "measured", "reference", "of it")),
-        *_group("boards", _boards(nodes), ("node", "GPU", "PCI", "model", "serial", "UUID")),
+        *_text("kernel log", [line for node in nodes for line in node.kernel_log]),
+        *_text("ruled out", [sentence for node in nodes for sentence in ruled_out(node)]),
+        *([Group("boards", (boards(owned),))] if owned else []),
         *_group("versions and settings", _settings(nodes)),
         *_text(
             "not judged, and not run",
@@ -76,16 +80,6 @@ def _reason(group: ReasonGroup) -> list[Row]:
 def _figures(nodes: list[NodeRun]) -> list[Row]:
     kinds = [(check, kind) for node in nodes for check in node.checks for kind in figure_kinds(figures(check, ""))]
     return [row(short_name(check.name), *kind.cells) for check, kind in kinds if not kind.passes]
-
-
-def _boards(nodes: list[NodeRun]) -> list[Row]:
-    return [
-        row(
-            node.name, str(gpu.index), gpu.pci or "–", gpu.name or "–", gpu.serial or "–", gpu.uuid or "–",
-        )
-        for node in nodes
-        for gpu in (node.node.gpus if node.node else ())
-    ]  # fmt: skip
 
 
 def _settings(nodes: list[NodeRun]) -> list[Row]:

@@ -93,7 +93,7 @@ def account(
         "ran_cases": [_entry(case) for case in ran if any(case.check == expected.check for expected in cases)],
         "missing_cases": missing,
         "not_asked": list(about.get("not_asked", ())),
-        **{key: about[key] for key in ("degraded", "acceptance", "foreign") if about.get(key)},
+        **{key: about[key] for key in ("degraded", "acceptance", "foreign", "kernel_log") if about.get(key)},
         "verdict": verdict,
         "exit_code": exit_code(verdict, about.get("acceptance")),
         "interrupted": interrupted,

@@ -29,6 +29,7 @@ from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import degraded
 from nearfar.question import ACCEPT, QUICK, Question, askable, asked_at, check_names
 from nearfar.site import System, drain_policy, identity, lint, systems
+from nearfar.topology import inventory
 from nearfar.verdict import HISTORY, references
 
 from . import expected_cases, not_asked, spack
@@ -171,16 +172,21 @@ def run(request: Request) -> tuple[int, Path]:
         say(f"warning: {wrong_host}; it is judged by that system's references, and not kept in its history")
     _install(system, cases)
     with contextlib.ExitStack() as stack:
-        if any(not case.modelled and system.partitions[case.partition].scheduler == "local" for case in cases):
+        if _runs_here(system, cases):
             stack.enter_context(node_lock.held(node_lock.wait(), trusted=drain_policy.measuring_users()))
         return _measured(request, system, cases)
 
 
-def _wrong_host(system: System, cases: Sequence[ExpectedCase]) -> str:
-    """Why this host is none of the system whose cases it would run; empty where it is, and in a job, of which Slurm says it."""
-    here = {
+def _runs_here(system: System, cases: Sequence[ExpectedCase]) -> set[str]:
+    """The partitions that are measured on this machine."""
+    return {
         case.partition for case in cases if not case.modelled and system.partitions[case.partition].scheduler == "local"
     }
+
+
+def _wrong_host(system: System, cases: Sequence[ExpectedCase]) -> str:
+    """Why this host is none of the system whose cases it would run; empty where it is, and in a job, of which Slurm says it."""
+    here = _runs_here(system, cases)
     if not here or os.environ.get(systems.JOB_PARTITION):
         return ""
     node_types = [system.partitions[name].load_node_type(site_directories()) for name in sorted(here)]
@@ -281,6 +287,7 @@ def _finish(
         "not_asked": unasked(request, system),
         "degraded": list(request.degrade),
         "acceptance": {"accept_degraded": request.accept_degraded} if request.acceptance else None,
+        "kernel_log": inventory.told_of_gpus(inventory.gpu_pci_devices()) if _runs_here(system, cases) else None,
     }
     must_judge = request.acceptance or request.must_judge
     verdict = account(folder, cases, about, started, time.time() - started, output, must_judge)

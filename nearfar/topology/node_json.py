@@ -68,7 +68,7 @@ def _package_to_document(package: Package) -> dict[str, Any]:
 
 def _device_to_document(device: Gpu | Nic) -> dict[str, Any]:
     whole = {**vars(device), "link": dict(vars(device.link)), "uplinks": list(device.uplinks)}
-    return {key: value for key, value in whole.items() if key != "settings" or value}
+    return {key: value for key, value in whole.items() if key not in ("settings", "slot") or value}
 
 
 def _numa_node_to_document(numa: NumaNode) -> dict[str, Any]:
@@ -112,6 +112,7 @@ def _gpu(row: _NodeReader) -> Gpu:
         serial=row.text("serial"),
         fault=row.text("fault"),
         settings=row.named_texts("settings"),
+        slot=row.text("slot"),
     )
 
 

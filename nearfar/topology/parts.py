@@ -57,7 +57,8 @@ class Gpu:
     ``uplinks`` are the PCI bus ids of the bridges above it, nearest first; devices with a common entry share that
     uplink. ``host_bridge`` is the root bus above them (``0000:00``). ``nvlinks`` is the number of active NVLink lanes
     to other GPUs or switches, ``memory`` is in bytes. ``fault`` says in words why the driver could not answer for it
-    ("GPU is lost"). ``settings``: see ``SETTINGS``. ``None``: not known.
+    ("GPU is lost"). ``settings``: see ``SETTINGS``. ``slot`` is the chassis' name of the place that it, or the board that it is
+    on, sits in. ``None``: not known.
     """
 
     index: int
@@ -78,6 +79,7 @@ class Gpu:
     serial: str | None = None
     fault: str | None = None
     settings: dict[str, str] = field(default_factory=dict, hash=False)
+    slot: str | None = None
 
 
 @dataclass(frozen=True)

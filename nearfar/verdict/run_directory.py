@@ -64,6 +64,8 @@ class NodeRun:
     modelled: bool
     node: Node | None
     checks: tuple[CheckRecord, ...]
+    #: What the kernel's log of its last boot held of its GPUs when the run ended: lines, or a sentence; empty where nobody looked.
+    kernel_log: tuple[str, ...] = ()
 
     @property
     def foreign(self) -> bool:
@@ -130,6 +132,8 @@ def read(folder: Path) -> RunDirectory:
     nodes = [_node(place, raw) for place in sorted(folder.iterdir()) if place.is_dir()]
     # What was really measured comes first.
     found = sorted((node for node in nodes if node is not None), key=lambda node: (node.modelled, node.name))
+    if logged := tuple(map(str, raw.get("kernel_log") or ())):  # of the one machine that was measured
+        found = [node if node.modelled else replace(node, kernel_log=logged) for node in found]
     return RunDirectory(folder, raw, tuple(found), tuple(build_provenance.read(folder)))
 
 

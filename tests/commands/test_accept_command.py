@@ -16,7 +16,7 @@ import pytest
 from nearfar import cli, report
 from nearfar.base import validator
 from tests.data.runs import nightly
-from tests.delivery.test_decisions import edit, without_gpu
+from tests.delivery.test_decisions import change_file, edit, without_gpu
 
 ORDER = """order: rack
 offer: ACME, offer 114
@@ -36,7 +36,15 @@ def runs(tmp_path: Path) -> Path:
     """Four healthy nodes, one that lost a GPU; the sixth was not measured."""
     folder = tmp_path / "gathered"
     nightly.run(folder, dict.fromkeys(HEALTHY, 1.0))
-    nightly.run(folder, {"cn5": 1.0}, at="02:01:00", change=without_gpu)
+
+    def lost(raw: dict[str, Any]) -> None:
+        without_gpu(raw)
+        edit(gpu0_slot="21")(raw)
+
+    said = {"kernel_log": ["2026-11-20 02:02 UTC GPU 3 at 0000:00:09.0: Xid 79: GPU has fallen off the bus"]}
+    change_file(
+        nightly.run(folder, {"cn5": 1.0}, at="02:01:00", change=lost) / "run.json", lambda raw: raw.update(said)
+    )
     return folder
 
 
@@ -161,7 +169,8 @@ def test_the_record_holds_what_the_decision_rests_on(ask: Ask, runs: Path, tmp_p
     sums = dict(reversed(line.split("  ")) for line in held.pop("SHA256SUMS").decode().splitlines())
     assert sums == {name: hashlib.sha256(content).hexdigest() for name, content in held.items()}
     page = held["record.html"].decode()
-    assert "Boards of refused nodes" in page and "GPU-cn5-0" in page and "Signatures" in page
+    assert "Boards of refused nodes" in page and "GPU-cn5-0" in page and "<td>21</td>" in page and "Signatures" in page
+    assert "Xid 79: GPU has fallen off the bus" in page and "the clocks of no GPU were held down under load" in page
     assert held["record.pdf"] == (tmp_path / "out" / "rack.pdf").read_bytes()
     # A run of four nodes is kept once.
     assert sum(name.endswith("cn2/host_device_check/verdict.json") for name in held) == 1

@@ -9,6 +9,7 @@ import pytest
 
 from nearfar import cli
 from tests.data.runs import modelled, synthetic
+from tests.delivery.test_decisions import change_file
 
 pypdf = pytest.importorskip("pypdf")
 pytest.importorskip("reportlab")
@@ -16,13 +17,21 @@ pytest.importorskip("reportlab")
 
 def test_a_failing_node_on_paper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, paper = synthetic.broken(tmp_path / "run"), tmp_path / "ticket.pdf"
+    logged = "2026-11-20 09:04 UTC GPU 3 at 0000:4b:00.0: Xid 79: GPU has fallen off the bus"
+    for name, change in (
+        ("run.json", lambda raw: raw.update(kernel_log=[logged])),
+        ("h200-07/node.json", lambda raw: raw["gpus"][2].update(slot="21")),
+    ):
+        change_file(folder / name, change)
     assert cli.main(["report", str(folder), "--dossier", str(paper)]) == 0
     assert capsys.readouterr().out.strip() == str(paper)
     pages = pypdf.PdfReader(io.BytesIO(paper.read_bytes())).pages
     text = " ".join(" ".join(page.extract_text() for page in pages).split())
     for words in (
-        "FAIL: h200-07", "3 GPUs, expected 4: GPU 3 (0000:4b:00.0) is absent", "explained by g2.d2h", "PCIe width x8 under load",
-        "host_device D2H: g2->n0 27.1 GB/s", "GPU-00000001-5eed", "driver 580", "Host memory on h200-07 should have run and did not",
+        "FAIL: h200-07", "3 GPUs, expected 4: GPU 3 (0000:4b:00.0) is absent", "Slow figures explained by g2.d2h",
+        "PCIe width x8 under load", "host_device D2H: g2->n0 27.1 GB/s", "GPU-00000001-5eed", "driver 580",
+        logged, "all that was compared arrived intact", "h200-07 2 21 0000:3b:00.0",
+        "Host memory on h200-07 should have run and did not",
     ):  # fmt: skip
         assert words in text, words
 

@@ -213,6 +213,26 @@ def test_gpus_without_hwloc(tmp_path: Path) -> None:
     assert inventory.gpus_without_hwloc(None, tmp_path / "nothing") == ()
 
 
+def test_the_kernel_log_of_its_gpus(tmp_path: Path) -> None:
+    gpus = inventory.gpu_pci_devices(machine(tmp_path))
+    assert inventory.told_of_gpus(gpus, tmp_path) == ["not read: /dev/kmsg cannot be read: No such file or directory"]
+    (tmp_path / "dev").mkdir()
+    bus = "PCIe Bus Error: severity=Corrected, type=Data Link Layer, (Receiver ID)"
+    lines = [
+        f"nvidia 0000:04:00.0: {bus}", f"nvme 0000:81:00.0: {bus}",  "usb 1-1: new device",
+        "NVRM: Xid (PCI:0000:03:00): 79, pid=7, name=secret, GPU has fallen off the bus.",
+        "pcieport 0000:02:01.0: AER: Corrected error received: 0000:04:00.0", f"nvidia 0000:04:00.0: {bus}",
+    ]  # fmt: skip
+    (tmp_path / "dev/kmsg").write_text("".join(f"6,{n},{n}000000,-;{text}\n" for n, text in enumerate(lines)))
+    assert [line.partition(" UTC ")[2] for line in inventory.told_of_gpus(gpus, tmp_path)] == [
+        "GPU 0 at 0000:03:00.0: Xid 79: GPU has fallen off the bus.",
+        "0000:02:01.0, above GPU 1: AER: Corrected error received: 0000:04:00.0",
+        f"GPU 1 at 0000:04:00.0: {bus} (2 times)",
+    ]
+    (tmp_path / "dev/kmsg").write_text("6,1,1,-;usb 1-1: new device\n")
+    assert inventory.told_of_gpus(gpus, tmp_path) == ["nothing of its GPUs since the last boot"]
+
+
 def test_gpus_from_sysfs_alone(tmp_path: Path) -> None:
     gpus = inventory.gpu_pci_devices(machine(tmp_path))
     assert [(gpu.index, gpu.pci, gpu.numa_node) for gpu in gpus] == [(0, "0000:03:00.0", 1), (1, "0000:04:00.0", None)]
@@ -225,8 +245,13 @@ def test_gpus_from_sysfs_alone(tmp_path: Path) -> None:
 
 def test_the_kernel_fills_what_hwloc_left_open(tmp_path: Path) -> None:
     xml = (construct_topologies.CAPTURES / "constructed-unknown-locality.xml").read_text(encoding="utf-8")
-    node = inventory.observe(xml, root=machine(tmp_path))
+    root = machine(tmp_path)
+    for name, address in (("21", "0000:03:00"), ("GPU board 2", "0000:02:01")):
+        (root / "sys/bus/pci/slots" / name).mkdir(parents=True)
+        (root / "sys/bus/pci/slots" / name / "address").write_text(address + "\n")
+    node = inventory.observe(xml, root=root)
     assert [gpu.pci for gpu in node.gpus] == ["0000:01:00.0", "0000:03:00.0", "0000:04:00.0"]
+    assert [gpu.slot for gpu in node_from_document(node_to_document(node)).gpus] == [None, "21", "GPU board 2"]
     assert [(gpu.numa_node, gpu.package) for gpu in node.gpus] == [(None, None), (1, 1), (None, None)]
     assert node.gpus[1].link == Link("pcie", 1, 16, 4, 16)
 

@@ -11,31 +11,25 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from pathlib import Path
 from typing import Any
 
 from nearfar.base import Finding, process
+from nearfar.topology.inventory import Event, LogLine, Ring, kernel_lines
 
 from . import messages
-from .log_lines import WANTED, Event, LogLine, events, from_journal, from_kmsg
 from .source import Now, Seen
 from .xids import ACTION, ACTIONS, APPLICATION, HARD, LOOK, NVLINK5, RESET, XIDS, verdict
 
 #: Seconds that the journal may take for one boot.
 JOURNAL = 1.5
-#: Bytes of the kernel's ring that are read at most.
-_MOST = 256 << 20
 #: When a line was logged that accuses nobody.
 _BEFORE = "before the first health check (it may be fixed by now)"
 _TO = re.compile(r"\bto 0x([0-9a-fA-F]+) \(")
 _FATAL = re.compile(r"(?<![A-Za-z-])fatal\b", re.IGNORECASE)
 #: Entries of the journal that are read whole: those with rubbish in them come as numbers.
-_WHOLE = (*(word.decode() for word in WANTED), '"MESSAGE":[', '"MESSAGE" : [')
+_WHOLE = (*(word.decode() for word in kernel_lines.WANTED), '"MESSAGE":[', '"MESSAGE" : [')
 
 
-#: What ``/dev/kmsg`` holds: the first record, the last, and those that may be the driver's, oldest first; None, and why, where it
-#: cannot be read.
-Ring = tuple[tuple[LogLine, ...] | None, str]
 #: What the journal holds of gaps: lines, and which part was not read and why.
 Filled = tuple[tuple[LogLine, ...], tuple[str, ...]]
 
@@ -51,29 +45,6 @@ class LogGap:
     before: float
     #: Which part it is, in words.
     what: str
-
-
-def read_ring(root: Path) -> Ring:
-    """Read ``/dev/kmsg``, which never waits."""
-    parts, total = [], 0
-    try:
-        handle = os.open(root / "dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
-        try:
-            while total < _MOST:
-                try:
-                    parts.append(os.read(handle, 1 << 16))
-                except BrokenPipeError:  # overwritten while it was read: the next record follows
-                    continue
-                except BlockingIOError:
-                    break
-                if not parts[-1]:
-                    break
-                total += len(parts[-1])
-        finally:
-            os.close(handle)
-    except OSError as error:
-        return None, f"/dev/kmsg cannot be read: {error.strerror}"
-    return tuple(from_kmsg(b"".join(parts))), ""
 
 
 def gaps(now: Now, ring: Ring) -> list[LogGap]:
@@ -115,9 +86,9 @@ def _journal(gap: LogGap, program: str | None) -> tuple[list[LogLine], str]:
     ]  # fmt: skip
     answer = process.run(command, JOURNAL, grace=0.1)
     records = answer.stdout.splitlines()
-    lines = [from_journal(record) for record in records if any(words in record for words in _WHOLE)]
+    lines = [kernel_lines.from_journal(record) for record in records if any(words in record for words in _WHOLE)]
     found = [line for line in lines if line is not None and gap.after < line.at < gap.before and line.text]
-    oldest, why = from_journal(records[-2]) if len(records) > 1 else None, ""
+    oldest, why = kernel_lines.from_journal(records[-2]) if len(records) > 1 else None, ""
     if answer.timed_out and (oldest is None or oldest.at > gap.after):
         why = f"there is more than can be read in {JOURNAL:g} s; the newest was read"
     elif not records:
@@ -135,7 +106,7 @@ def classify(now: Now, ring: Ring, journal: Filled) -> Seen:
     newest = records[-1] if records else LogLine(max([at, *(line.at for line in lines)]), "", last)
     first = not now.past
     found, notes = [], []
-    reported = events(lines)
+    reported = kernel_lines.events(lines)
     for kind, same in _groups(reported):
         one = _finding(now, kind, same, _BEFORE if first and kind != APPLICATION else None)
         if kind == APPLICATION:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar.base import NOT_JUDGED, CouldNotJudge, Finding, NearfarError
 from nearfar.topology import Node
+from nearfar.topology.inventory import kernel_lines
 
 from . import apart, driver, kernel_log, messages
 from .apart import TaskAnswer, Tasks
@@ -123,7 +124,7 @@ class Look:
         from nearfar.topology import inventory
 
         options, own = self._options, not (inventory.describes_another_machine(os.environ) and Path("/") == ROOT)
-        self._ask(SHORT, {"kernel_log": partial(kernel_log.read_ring, ROOT)} if own else {})
+        self._ask(SHORT, {"kernel_log": partial(kernel_lines.read_ring, ROOT)} if own else {})
         self._ask(SHORT, {"trust": trust})
         if isinstance(error := self._answers["trust"].error, NearfarError):
             raise error

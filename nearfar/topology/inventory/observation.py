@@ -98,7 +98,10 @@ def _with_kernel(node: Node, root: Path) -> Node:
     peers = {tuple(sorted((renumbered[a], renumbered[b]))): link for (a, b), link in node.peers.items()}
     numa_nodes = _numa_nodes(node, root, {gpu.pci: i for i, gpu in enumerate(ordered)}, renumbered)
     node = replace(node, numa_nodes=numa_nodes, peers={(pair[0], pair[1]): link for pair, link in peers.items()})
-    gpus = tuple(_placed(node, replace(gpu, index=i), root) for i, gpu in enumerate(ordered))
+    gpus = tuple(
+        _placed(node, replace(gpu, index=i, slot=sysfs.slot(root, gpu.pci, gpu.uplinks)), root)
+        for i, gpu in enumerate(ordered)
+    )
     nics = tuple(_placed(node, nic, root) for nic in node.nics)
     product, virtual = node.product or sysfs.product_name(root), sysfs.virtual_machine(root)
     settings = {**node.settings, **host_settings.node_settings(root, [gpu.pci for gpu in gpus])}

@@ -52,6 +52,12 @@ def bridges(root: Path, pci: str) -> tuple[tuple[str, ...], str | None]:
     return tuple(reversed(uplinks)), roots[-1] if roots else None
 
 
+def slot(root: Path, pci: str, uplinks: tuple[str, ...]) -> str | None:
+    """The firmware's name of the slot that a device sits in, else the nearest bridge above it: a board may have one of its own."""
+    places = {_read(place / "address").lower(): place.name for place in (root / "sys/bus/pci/slots").glob("*")}
+    return next((places[own] for each in (pci, *uplinks) if (own := each.partition(".")[0]) in places), None)
+
+
 def device_numa_node(root: Path, pci: str) -> int | None:
     """The NUMA node of a PCI device; ``None`` where the kernel says -1."""
     text = _read(root / _DEVICES / pci / "numa_node")

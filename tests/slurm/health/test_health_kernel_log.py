@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from nearfar.slurm.health import kernel_log, xids
-from nearfar.slurm.health.log_lines import LogLine, event, events, from_journal, from_kmsg
 from nearfar.slurm.health.source import Now, Seen
+from nearfar.topology.inventory import kernel_lines
+from nearfar.topology.inventory.kernel_lines import LogLine, event, events, from_journal, from_kmsg
 from tests.conftest import CHECKOUT
 
 RECORDED = CHECKOUT / "tests" / "data" / "kernel-log"
@@ -44,7 +45,7 @@ def told(*messages: str, past: Mapping[str, Any] = NOTHING) -> Seen:
 
 def seen_in(root: Path, past: Mapping[str, Any] = NOTHING, journalctl: str = NO_JOURNAL) -> Seen:
     """What a check of this tree finds."""
-    ring = kernel_log.read_ring(root)
+    ring = kernel_lines.read_ring(root)
     return kernel_log.classify(now(past), ring, kernel_log.fill(kernel_log.gaps(now(past), ring), journalctl))
 
 
@@ -329,7 +330,7 @@ def test_the_ring_of_this_machine() -> None:
         os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK))
     except OSError:
         pytest.skip("/dev/kmsg cannot be opened here")
-    assert kernel_log.read_ring(Path("/"))[0]
+    assert kernel_lines.read_ring(Path("/"))[0]
 
 
 def test_the_table() -> None:
