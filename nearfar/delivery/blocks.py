@@ -65,7 +65,7 @@ def shown(delivery: Delivery, next_step: str, when: str, explained: Mapping[str,
         *_group("noted", [row(each.subject, each.reason) for each in notes]),
         *_group("kernel log of refused nodes", _of_newest_run(by_decision[REFUSED], lambda run: run.kernel_log[-_EVIDENCE:])),
         *_group("ruled out on refused nodes", _of_newest_run(by_decision[REFUSED], lambda run: run.ruled_out), page_only=True),
-        _boards(by_decision[REFUSED]),
+        *_boards(by_decision[REFUSED]),
         Group("signatures", (table(("for the vendor", "for the site", "date"), [("", "", "")] * 2, kind="signatures"),), page_only=True),
     ]  # fmt: skip
     made = "figures, evidence and runs of every node: `delivery.json`"
@@ -223,8 +223,9 @@ def _of_newest_run(nodes: Sequence[DeliveredNode], told: Callable[[MeasuredRun],
     return [row(folded(names), words) for words, names in alike.items()]
 
 
-def _boards(nodes: Sequence[DeliveredNode]) -> Block:
+def _boards(nodes: Sequence[DeliveredNode]) -> list[Block]:
     """The boards of refused nodes, as a vendor's ticket needs them."""
     shown_table = boards((node.name, node.gpus) for node in nodes)
-    many = len(shown_table.rows) > 16
-    return Group("boards of refused nodes", (shown_table,), folded=False if many else None, page_only=True)
+    rows = len(shown_table.rows)
+    folds = False if rows > 16 else None
+    return [Group("boards of refused nodes", (shown_table,), folded=folds, page_only=True)] if rows else []
