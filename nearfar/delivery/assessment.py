@@ -39,6 +39,9 @@ def assess(
     held = {name: _identity(name, nodes.get(name), order, ordered) for name in names}
     own = {name: nodes[name] for name in names if not held[name]}
     described = {name: node.node for name, node in own.items() if node.node is not None}
+    differing = {
+        name: list(parts.differences(order, name, node, own[name].verdicts)) for name, node in described.items()
+    }
     known = figures.outside(order, directories)
     pools, wanted = figures.pools({name: node.verdicts for name, node in own.items()}, known)
     many = budget.figures_of_a_node(pools)
@@ -47,7 +50,7 @@ def assess(
     needed = _needed(order, own.values())
     for name, node in own.items():
         unjudged = {each for each in wanted if (name, *each) not in judged}
-        held[name] += _measured(node, order, unjudged, needed)
+        held[name] += _measured(node, differing.get(name), order, unjudged, needed)
     for pool, figure in compared:
         for name, finding in figures.of_nodes(pool, figure, order.memory_channels):
             held[name].append(finding)
@@ -56,7 +59,7 @@ def assess(
     made = tuple(figure for _, figure in compared)
     against = _against(made, own.values())
     findings = [
-        *figures.slow_as_a_whole(made), *_counts(order, ordered, nodes), *figures.not_alike(made),
+        *parts.not_as_ordered(differing), *figures.slow_as_a_whole(made), *_counts(order, ordered, nodes), *figures.not_alike(made),
         *parts.unlike(described), *parts.not_read(order, list(described.values())),
         *(messages.NOT_ASKED.finding(check, cause=reason) for check, reason in not_asked.items()),
     ]  # fmt: skip
@@ -100,13 +103,14 @@ def _identity(name: str, node: MeasuredNode | None, order: Order, ordered: Seque
 
 
 def _measured(
-    node: MeasuredNode, order: Order, unjudged: Collection[tuple[str, str]], needed: Sequence[str]
+    node: MeasuredNode,
+    differing: Sequence[Finding] | None,
+    order: Order,
+    unjudged: Collection[tuple[str, str]],
+    needed: Sequence[str],
 ) -> list[Finding]:
-    """What its parts and checks say of a node."""
-    if node.node is None:
-        found = [messages.NOT_DESCRIBED.finding(node.name)]
-    else:
-        found = list(parts.differences(order, node.name, node.node, node.verdicts))
+    """What its parts (``differing`` from the order; None: they are not known) and checks say of a node."""
+    found = [messages.NOT_DESCRIBED.finding(node.name)] if differing is None else list(differing)
     checks = node.checks
     for check, runs in checks.items():
         found += measured.of_check(check, runs, unjudged)

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from nearfar.base import MESSAGES, NOT_JUDGED, Finding, NodeListError, minute_text, node_set, plural, utc_time
 from nearfar.report import boards
 from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table
+from nearfar.topology import by_value
 from nearfar.verdict.references import figure, with_unit
 
 from .decision import ACCEPTED, AGAIN, REFUSED, DeliveredFigure, DeliveredNode, Delivery, MeasuredRun
+from .parts import columns, gib
 
 #: Of a refused node so many pieces of evidence are told.
 _EVIDENCE = 3
@@ -26,15 +28,6 @@ _ORIGINS = {
     "model": "healthy GPUs",
     "itself": "the other nodes",
     "ceiling": "ceiling",
-}
-#: What of a node stands beside the order, with its name in the order's ``expect``.
-_PARTS = {
-    "product": "",
-    "gpus": "gpus",
-    "gpu_model": "gpu_model",
-    "packages": "packages",
-    "memory": "memory",
-    "nics": "nics",
 }
 
 
@@ -170,30 +163,18 @@ def folded(names: Iterable[str]) -> str:
 def _found(delivery: Delivery) -> list[list[str]]:
     """What each kind of part was ordered as, and found, with how many nodes have it."""
     order, rows = delivery.order, []
-    described = {node.name: node.found for node in delivery.nodes if node.found is not None}
-    names = [*_PARTS, *dict.fromkeys(name for found in described.values() for name in found["software"])]
-    for name in names:
-        if name in _PARTS:
-            ordered = order.product if name == "product" else order.expect.get(_PARTS[name])
-            values = {node: found[name] for node, found in described.items()}
-        else:
-            ordered = order.software.get(name)
-            values = {node: found["software"].get(name) for node, found in described.items()}
-        groups: dict[str, list[str]] = {}
-        for node, value in values.items():
-            groups.setdefault(_written(name, value), []).append(node)
-        if set(groups) - {"–"}:
-            ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
-            told = [f"{value} ({plural(len(nodes), 'node')})" for value, nodes in ranked[:1]]
-            told += [f"{value} ({plural(len(nodes), 'node')}: {folded(nodes)})" for value, nodes in ranked[1:]]
-            rows.append([name.replace("_", " "), _written(name, ordered), ", ".join(told)])
+    ordered = {**order.expect, **order.software, "product": order.product}
+    if "memory" in order.expect:
+        ordered["memory"] = gib(order.expect["memory"])
+    for name, values in columns({node.name: node.found for node in delivery.nodes if node.found is not None}).items():
+        (most, nodes), *others = by_value({node: value or "–" for node, value in values.items()})
+        if others or most != "–":
+            told = [f"{most} ({plural(len(nodes), 'node')})"]
+            told += [f"{value} ({plural(len(names), 'node')}: {folded(names)})" for value, names in others]
+            rows.append(
+                [name.replace("_", " "), "–" if ordered.get(name) is None else str(ordered[name]), ", ".join(told)]
+            )
     return rows
-
-
-def _written(name: str, value: object) -> str:
-    if value is None:
-        return "–"
-    return f"{float(str(value)) / (1 << 30):.0f} GiB" if name == "memory" else str(value)
 
 
 _FIGURES = ("check", "figure", ">nodes", ">lowest", "on", ">median", ">highest", "expected")

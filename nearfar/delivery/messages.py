@@ -15,6 +15,7 @@ _FIGURES = "[{part}, ]{name}[ ({several:#figure})]: {worst}, {sources}[: {cause}
 
 # fmt: off
 # Of the delivery.
+NOT_AS_ORDERED = _refuses("delivery.not_as_ordered", sentence="{nodes} of {of} nodes are not as ordered: {cause}")
 SLOW = _refuses("delivery.slow", sentence="{subject}: {nodes} of {of} nodes are slow, {median} (median): {expected}")
 NOT_ALIKE = _again("delivery.not_alike", sentence="{subject}: the nodes cannot be compared with each other: {cause}")
 COUNT = _again("delivery.count", sentence="measured: {found:#node}, ordered: {expected}")
@@ -22,7 +23,7 @@ NOT_SEEN = _again("delivery.not_seen", sentence="ordered and never measured: {no
 STRANGERS = _notes("delivery.strangers", sentence="measured and never ordered: {nodes}", next="correct the order, or leave their runs out")
 BOARDS_CHANGED = _notes(
     "delivery.boards_changed", sentence="{nodes}: other GPUs than in an earlier run (by UUID), which does not count", next="record why")
-UNLIKE = _notes("delivery.unlike", sentence="{subject}: {groups}", next="make the nodes alike before they are compared")
+UNLIKE = _notes("delivery.unlike", sentence="{groups}", next="make the nodes alike before they are compared")
 NOT_READ = _notes("delivery.not_read", sentence="ordered, and not read on any node: {items}", next="compare by hand")
 NOT_ASKED = _notes("delivery.not_asked", sentence="{subject} was not run[: {cause}]")
 NO_REFERENCES = _notes(

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nearfar.base import Finding, plural, statistics
+from nearfar.base import Finding, statistics
 from nearfar.history import short_name
 from nearfar.site import Order
-from nearfar.topology import Node, as_one, compare, setting_values
+from nearfar.topology import GPU_MODEL, SETTINGS, Node, Setting, as_one, compare, setting_values, spread
 from nearfar.verdict import NodeRun, Verdict
 
 from . import messages
 
 #: What is compared among the nodes beside versions.
-_PARTS = ("product", "packages", "gpus", "gpu_model", "nics", "memory")
+PARTS = ("product", "packages", "gpus", "gpu_model", "nics", "memory")
 #: Versions that differ from node to node and explain nothing.
 _NO_VERSIONS = ("hwloc", "architecture")
 #: The system keeps some of the modules' memory for itself; a missing module is a larger part of a node's.
@@ -81,24 +82,49 @@ def shared_boards(nodes: Mapping[str, Node]) -> Iterator[tuple[str, Finding]]:
             yield name, messages.SAME_BOARD.finding(uuid, others=[other for other in names if other != name])
 
 
+def columns(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str | None]]:
+    """Of what was ``found`` on nodes each kind of part, and each version, as it is written (None: it was not read). Memory that is about
+    the same is."""
+    memory = statistics.median(own["memory"] for own in nodes.values()) if nodes else 0
+    whole = {name: {**{key: own[key] for key in PARTS}, **own["software"]} for name, own in nodes.items()}
+    for own in whole.values():
+        alike = abs(own["memory"] - memory) <= _SAME_MEMORY * memory
+        own["memory"] = gib(memory if alike else own["memory"])
+    keys = dict.fromkeys(key for own in whole.values() for key in own)
+    return {key: {name: _text(own.get(key)) for name, own in whole.items()} for key in keys}
+
+
+def gib(memory: float) -> str:
+    """Bytes in GiB."""
+    return f"{memory / (1 << 30):.0f} GiB"
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
 def unlike(described: Mapping[str, Node]) -> Iterator[Finding]:
     """What the nodes do not have in common, of which nothing was measured: versions, settings, parts."""
-    nodes = {name: found(node) for name, node in described.items()}
-    memory = statistics.median(own["memory"] for own in nodes.values()) if nodes else 0
-    columns: dict[str, dict[str, str]] = defaultdict(dict)
-    for name, own in nodes.items():
-        for key, value in {**{key: own[key] for key in _PARTS}, **own["software"]}.items():
-            if key == "memory":
-                value = memory if abs(value - memory) <= _SAME_MEMORY * memory else value
-                value = f"{value / (1 << 30):.0f} GiB"
-            if value is not None:
-                columns[key][name] = str(value)
-    for key, values in columns.items():
-        groups = Counter(values.values())
-        (most, many), *others = groups.most_common()
-        words = [f"{value} on {_named(name for name, own in values.items() if own == value)}" for value, _ in others]
-        if words:
-            yield messages.UNLIKE.finding(key, groups=f"{most} on {plural(many, 'node')}, {', '.join(words)}")
+    known = {setting.key: setting for setting in SETTINGS}
+    for key, values in columns({name: found(node) for name, node in described.items()}).items():
+        differing = spread(known.get(key, Setting(key, key.replace("_", " "), "", ())), values)
+        if differing is not None:
+            yield messages.UNLIKE.finding(key, groups=differing.sentence)
+
+
+def not_as_ordered(differing: Mapping[str, Sequence[Finding]]) -> list[Finding]:
+    """In what most nodes are not as ordered (``differences`` of each), the GPUs' model first."""
+    by_item: dict[tuple[str, str], dict[str, Finding]] = defaultdict(dict)
+    for name, findings in differing.items():
+        for each in findings:
+            by_item[each.code, re.sub(r"^g\d+\b", "", each.subject)].setdefault(name, each)
+    most = [(code, own) for (code, _), own in by_item.items() if 2 * len(own) > len(differing)]
+    return [
+        messages.NOT_AS_ORDERED.finding(
+            "order", nodes=len(own), of=len(differing), cause=next(iter(own.values())).reason
+        )
+        for _, own in sorted(most, key=lambda item: item[0] != GPU_MODEL.code)
+    ]
 
 
 def not_read(order: Order, nodes: Sequence[Node]) -> Iterator[Finding]:
@@ -109,8 +135,3 @@ def not_read(order: Order, nodes: Sequence[Node]) -> Iterator[Finding]:
     items += [key for key in ("infiniband",) if key in order.expect]
     if items:
         yield messages.NOT_READ.finding("order", items=items)
-
-
-def _named(names: Iterator[str]) -> str:
-    listed = list(names)
-    return ", ".join(listed[:6]) + (f" and {len(listed) - 6} more" if len(listed) > 6 else "")

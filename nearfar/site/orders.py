@@ -7,7 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NearfarError, NodeListError, SiteFile, did_you_mean, node_set, short_host_name, site_files
+from nearfar.base import (
+    NearfarError,
+    NodeListError,
+    SiteFile,
+    did_you_mean,
+    node_set,
+    plural,
+    short_host_name,
+    site_files,
+)
 from nearfar.question import find
 from nearfar.topology import Gpu, Node, NumaNode, Package
 
@@ -109,7 +118,9 @@ def _serials(file: SiteFile, nodes: Sequence[str] | None) -> dict[str, tuple[str
         if nodes is not None and own not in nodes:
             raise file.error(f"serials: {name} is not among nodes", "serials", name)
         if gpus is not None and len(serials) != gpus:
-            raise file.error(f"serials: {name}: {len(serials)} serial numbers, but gpus is {gpus}", "serials", name)
+            raise file.error(
+                f"serials: {name}: {plural(len(serials), 'serial number')}, but gpus is {gpus}", "serials", name
+            )
         for serial in serials:
             if serial in seen:
                 raise file.error(f"serials: {serial} stands twice", "serials", name)

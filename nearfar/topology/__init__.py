@@ -11,6 +11,7 @@ from .bitmaps import format_cpu_list, parse_cpu_list
 from .comparison import compare
 from .dimm_channels import UnknownPeakError, channels_in_words, memory_peaks, with_peaks_of
 from .hwloc_xml import parse_hwloc_xml
+from .messages import GPU_MODEL
 from .node_json import node_from_document, node_to_document
 from .parts import Gpu, Link, Nic, Node, NumaNode, Package
 from .path_classes import (
@@ -24,7 +25,16 @@ from .path_classes import (
     shared_uplinks,
 )
 from .pci import bus_order, generation, is_gpu, normal_bus_id
-from .settings import SETTINGS, Setting, SettingSpread, as_one, setting_values, spread_settings
+from .settings import (
+    SETTINGS,
+    Setting,
+    SettingSpread,
+    as_one,
+    by_value,
+    setting_values,
+    spread,
+    spread_settings,
+)
 from .smbios import MemoryDevice, memory_devices
 from .stored_xml import as_stored
 from .text import draw

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -112,23 +111,34 @@ class SettingSpread:
 def spread_settings(nodes: Mapping[str, Node]) -> list[SettingSpread]:
     """The settings that differ between nodes, by their names, in the order of the table; what is the same on all is left out."""
     by_node = {name: setting_values(node) for name, node in nodes.items()}
-    spreads = []
-    for setting in SETTINGS:
-        groups: dict[str, list[str]] = {}
-        for name, values in by_node.items():
-            if setting.key in values:
-                groups.setdefault(as_one(values[setting.key]), []).append(name)
-        if len(groups) > 1:
-            ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
-            unknown = tuple(name for name, values in by_node.items() if setting.key not in values)
-            spreads.append(SettingSpread(setting, tuple((value, tuple(names)) for value, names in ordered), unknown))
-    return spreads
+    found = (
+        spread(
+            setting, {name: as_one(own[setting.key]) if setting.key in own else None for name, own in by_node.items()}
+        )
+        for setting in SETTINGS
+    )
+    return [each for each in found if each is not None]
+
+
+def spread(setting: Setting, values: Mapping[str, str | None]) -> SettingSpread | None:
+    """How a setting differs between nodes (None: it was not read); None where all that is known of it is the same."""
+    groups = by_value({name: value for name, value in values.items() if value is not None})
+    unknown = tuple(name for name, value in values.items() if value is None)
+    return SettingSpread(setting, groups, unknown) if len(groups) > 1 else None
+
+
+def by_value(values: Mapping[str, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each value with the names that have it, that of most names first."""
+    groups: dict[str, list[str]] = {}
+    for name, value in values.items():
+        groups.setdefault(value, []).append(name)
+    return tuple((value, tuple(names)) for value, names in sorted(groups.items(), key=lambda group: -len(group[1])))
 
 
 def as_one(parts: Mapping[str, str]) -> str:
     """The value of a node's parts: ``on``; where they differ ``on, off on g2``, that of most parts first."""
-    (usual, _), *others = Counter(parts.values()).most_common()
-    return ", ".join([usual, *(f"{value} on {' '.join(p for p in parts if parts[p] == value)}" for value, _ in others)])
+    (usual, _), *others = by_value(parts)
+    return ", ".join([usual, *(f"{value} on {' '.join(names)}" for value, names in others)])
 
 
 def _have(names: tuple[str, ...]) -> str:

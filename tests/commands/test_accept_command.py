@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -236,6 +237,15 @@ def test_a_run_that_cannot_be_read_is_named_and_left_out(ask: Ask, runs: Path) -
     code, out, err = ask("rack", "--runs", str(runs))
     assert code == 3 and "4 of 6 nodes accepted, 2 to be measured again" in out
     assert f"left out: {broken}" in err and len(err.splitlines()) == 1
+    broken.unlink()
+    os.mkfifo(broken)
+    (runs / "made" / "run.json").mkdir(parents=True)
+    _, out, err = ask("rack", "--runs", str(runs))
+    assert (
+        "4 of 6 nodes accepted" in out
+        and f"left out: {broken}: not a regular file" in err
+        and len(err.splitlines()) == 2
+    )
 
 
 def test_a_record_that_cannot_be_written_is_one_line(ask: Ask, runs: Path, tmp_path: Path) -> None:

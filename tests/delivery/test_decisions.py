@@ -197,7 +197,7 @@ def test_a_delivery_names_what_its_nodes_have_in_common(kinds: Delivery) -> None
     assert said["delivery.not_seen"].startswith("ordered and never measured: never_seen")
     assert said["delivery.strangers"].startswith("measured and never ordered: stranger")
     assert said["delivery.boards_changed"].startswith("repaired, swapped: ")
-    assert "bios: 1.4 on 28 nodes, 1.2 on other_bios: " in " ".join(
+    assert "28 of 29 nodes have BIOS 1.4, 1 has 1.2 (other_bios)" in " ".join(
         f.reason for f in kinds.findings if f.code == "delivery.unlike"
     )
     assert "nic" in said["delivery.not_read"]
@@ -240,6 +240,18 @@ def test_a_delivery_slow_as_a_whole_does_not_accept_itself(tmp_path: Path) -> No
         "sole.h2d: 6 of 6 nodes are slow, 38.8 GB/s (median): promised 54.0 GB/s (offer 114, page 12), healthy"
     )
     assert {node.decision for node in found.nodes} == {REFUSED} and "references" in found.against
+
+
+def test_what_no_node_has_as_ordered_is_said_first(tmp_path: Path) -> None:
+    made = Measured(tmp_path)
+    made.run(*HEALTHY, factor=0.7, change=edit(software={"bios": "1.2"}))
+    found = made.assess(order(HEALTHY, software={"bios": "1.4"}, expect={"gpus": 4, "gpu_model": "NVIDIA H100 NVL"}))
+    first, second, third = (finding.reason for finding in found.findings[:3])
+    assert first.startswith(
+        "6 of 6 nodes are not as ordered: GPU 0 at 0000:00:06.0 is a NVIDIA H200, expected NVIDIA H100 NVL"
+    )
+    assert second.startswith("6 of 6 nodes are not as ordered: bios is 1.2, ordered 1.4")
+    assert "6 of 6 nodes are slow" in third
 
 
 def test_nothing_to_compare_with_accepts_nobody(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_an_order_is_read_with_its_promises(tmp_path: Path) -> None:
     [
         ('"n[01-40]"', '"n[01-38]"', "4: error: nodes: 38 hosts, but count is 40"),
         ("count: 40", "count: 40\nboards: 8", "4: error: unknown key 'boards'"),
-        ("[a, b, c, d, e, f, g, h]", "[a, b, c, d]", "8: error: serials: n01: 4 serial numbers, but gpus is 8"),
+        ("[a, b, c, d, e, f, g, h]", "[a]", "8: error: serials: n01: 1 serial number, but gpus is 8"),
         ("{n01: [a", "{n01: [b", "8: error: serials: b stands twice"),
         ("{n01:", "{m01:", "8: error: serials: m01 is not among nodes"),
         ("gpus: 8", "gpus: 8, nvlinks: 36, nvlink_generation: 4", "5: error: expect: nvlinks: 36 lanes of NVLink 4, of which no GPU"),
