@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from nearfar.base import MESSAGES, NOT_JUDGED, Finding, NodeListError, minute_text, node_set, plural, utc_time
@@ -13,7 +12,7 @@ from nearfar.topology import by_value
 from nearfar.verdict.references import figure, with_unit
 
 from .decision import ACCEPTED, AGAIN, REFUSED, DeliveredFigure, DeliveredNode, Delivery, MeasuredRun
-from .parts import columns, gib
+from .parts import columns, gib, item
 
 #: Of a refused node so many pieces of evidence are told.
 _EVIDENCE = 3
@@ -106,35 +105,26 @@ def _decided(
 
 
 def _held(findings: Mapping[str, Sequence[Finding]], explained: Mapping[str, str] | None = None) -> list[Row]:
-    """Nodes with what is held against them, the first of many, after what explains it; those of which the same is said together, though
-    the values differ."""
-    alike: dict[str, dict[str, list[Finding]]] = {}
+    """Nodes with what is held against them, the first of many parts, after what explains it; those of which the same is said together,
+    though the values differ."""
+    alike: dict[str, list[str]] = {}
     for node, held in findings.items():
-        own = _parts_first(held)
-        key = [(explained or {}).get(node, ""), *(_said(finding, node, [""]) for finding in own)]
-        alike.setdefault(json.dumps(key), {})[node] = own
+        key = [(explained or {}).get(node, ""), *(_said(finding, node, [""]) for finding in held)]
+        alike.setdefault(json.dumps(key), []).append(node)
     rows = []
-    for group in alike.values():
-        first, own = next(iter(group.items()))
-        told = [explained[first]] if explained and first in explained else []
+    for nodes in alike.values():
+        held = findings[nodes[0]]
+        firsts: dict[object, int] = {}
+        for place, finding in enumerate(held):
+            firsts.setdefault(finding.fields.get("part") or item(finding), place)
+        places = list(firsts.values())[:_EVIDENCE]
+        told = [explained[nodes[0]]] if explained and nodes[0] in explained else []
         told += [
-            _said(finding, first, [each[place].fields.get("worst", "") for each in group.values()])
-            for place, finding in enumerate(own[:_EVIDENCE])
+            _said(held[at], nodes[0], [findings[node][at].fields.get("worst", "") for node in nodes]) for at in places
         ]
-        told += [f"and {len(own) - _EVIDENCE} more"] if len(own) > _EVIDENCE else []
-        rows.append(row(folded(group), "; ".join(told)))
+        told += [f"and {len(held) - len(places)} more"] if len(held) > len(places) else []
+        rows.append(row(folded(nodes), "; ".join(told)))
     return rows
-
-
-def _parts_first(findings: Sequence[Finding]) -> list[Finding]:
-    """One of each part before the second of any."""
-    seen: Counter[str] = Counter()
-    ranked = []
-    for place, finding in enumerate(findings):
-        part = finding.fields.get("part") or finding.code
-        ranked.append((seen[part], place))
-        seen[part] += 1
-    return [findings[place] for _, place in sorted(ranked)]
 
 
 def _said(finding: Finding, node: str, worst: Sequence[str]) -> str:

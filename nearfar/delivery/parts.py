@@ -112,12 +112,17 @@ def unlike(described: Mapping[str, Node]) -> Iterator[Finding]:
             yield messages.UNLIKE.finding(key, groups=differing.sentence)
 
 
+def item(finding: Finding) -> tuple[str, str]:
+    """What a finding is about, whichever GPU it is of."""
+    return finding.code, re.sub(r"^g\d+\b", "", finding.subject)
+
+
 def not_as_ordered(differing: Mapping[str, Sequence[Finding]]) -> list[Finding]:
     """In what most nodes are not as ordered (``differences`` of each), the GPUs' model first."""
     by_item: dict[tuple[str, str], dict[str, Finding]] = defaultdict(dict)
     for name, findings in differing.items():
         for each in findings:
-            by_item[each.code, re.sub(r"^g\d+\b", "", each.subject)].setdefault(name, each)
+            by_item[item(each)].setdefault(name, each)
     most = [(code, own) for (code, _), own in by_item.items() if 2 * len(own) > len(differing)]
     return [
         messages.NOT_AS_ORDERED.finding(
