@@ -196,7 +196,7 @@ def _of_newest_run(nodes: Sequence[DeliveredNode], told: Callable[[MeasuredRun],
 
 def _boards(nodes: Sequence[DeliveredNode]) -> list[Block]:
     """The boards of refused nodes, as a vendor's ticket needs them."""
-    shown_table = boards((node.name, node.gpus) for node in nodes)
-    rows = len(shown_table.rows)
-    folds = False if rows > 16 else None
-    return [Group("boards of refused nodes", (shown_table,), folded=folds, page_only=True)] if rows else []
+    count = sum(len(node.gpus) for node in nodes)
+    listed = boards((node.name, node.gpus) for node in nodes)
+    folds = False if count > 16 else None
+    return [Group("boards of refused nodes", listed, folded=folds, page_only=True)] if count else []

@@ -37,7 +37,7 @@ def dossier(run: RunDirectory) -> Shown:
         *_group("figures that did not pass", _figures(nodes), ("check", "figure", "measured", "reference", "of it")),
         *_text("kernel log", [line for node in nodes for line in node.kernel_log]),
         *_text("ruled out", [sentence for node in nodes for sentence in ruled_out(node)]),
-        *([Group("boards", (boards(owned),))] if owned else []),
+        *([Group("boards", boards(owned))] if owned else []),
         *_group("versions and settings", _settings(nodes)),
         *_text(
             "not judged, and not run",

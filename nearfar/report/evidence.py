@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nearfar.measurement import machine_uses
-from nearfar.report.blocks import Table, table
+from nearfar.report.blocks import Block, Text, table
 from nearfar.report.figures import plural
 from nearfar.verdict import NodeRun, document_facts
 
@@ -16,13 +16,18 @@ from .headline import title
 _COLUMNS = {"index": "GPU", "slot": "slot", "pci": "PCI", "name": "model", "serial": "serial", "uuid": "UUID"}
 
 
-def boards(nodes: Iterable[tuple[str, Iterable[Any]]]) -> Table:
-    """The GPUs of nodes (anything with the fields of ``topology.Gpu``); what is known of none is no column."""
-    rows = [(name, [getattr(gpu, key) for key in _COLUMNS]) for name, gpus in nodes for gpu in gpus]
-    known = [at for at, _ in enumerate(_COLUMNS) if any(cells[at] is not None for _, cells in rows)]
-    names = list(_COLUMNS.values())
-    written = [(name, *("–" if cells[at] is None else str(cells[at]) for at in known)) for name, cells in rows]
-    return table(("node", *(names[at] for at in known)), written)
+def boards(nodes: Iterable[tuple[str, Iterable[Any]]]) -> tuple[Block, ...]:
+    """The GPUs of nodes (anything with the fields of ``topology.Gpu``), their model once where all have the same; what is known of none
+    is no column."""
+    found = [(name, gpu) for name, gpus in nodes for gpu in gpus]
+    models = {gpu.name for _, gpu in found}
+    left_out = {"name"} if len(models) == 1 else set()
+    keys = [key for key in _COLUMNS if key not in left_out and any(getattr(gpu, key) is not None for _, gpu in found)]
+    rows = [
+        (name, *("–" if getattr(gpu, key) is None else str(getattr(gpu, key)) for key in keys)) for name, gpu in found
+    ]
+    model = [Text((f"model: {name}",)) for name in models if name is not None and left_out]
+    return (*model, table(("node", *map(_COLUMNS.__getitem__, keys)), rows))
 
 
 def ruled_out(node: NodeRun) -> list[str]:
