@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearfar.base import ORDER, Finding, shown_verdict
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import plural
-from nearfar.verdict import CheckRecord, NodeRun, Verdict
+from nearfar.verdict import UNREFERENCED, CheckRecord, NodeRun, Verdict
 
 from . import messages
 
@@ -74,7 +74,7 @@ class ReasonGroup:
     def words(self) -> str:
         """How many follow, as the end of a sentence: ``and 5 figures and 2 gaps that follow from it``; empty where none does, and of
         figures that share a GPU: nobody knows that they follow from it."""
-        if self.cause.kind == SHARED:
+        if self.cause.kind == SHARED or self.cause.finding.code == messages.NOT_ACCEPTED.code:
             return ""
         if self.cause.finding.code == messages.NICS_MISSING.code:
             return plural(len(self.follows), "reason")
@@ -172,11 +172,17 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
         if len(alike) > 1:
             left = [r for r in left if r not in alike]
             groups.append(ReasonGroup(_together(alike), tuple(alike)))
-    for nics in _missing_nics(left):
+    for nics in _of_codes(left, {_NIC_MISSING}):
         left = [r for r in left if r not in nics]
         names = [str(r.finding.fields["nic"]) for r in nics]
         about = messages.NICS_MISSING.finding("", hard=True, count=len(nics), nics=names)
         groups.append(ReasonGroup(replace(nics[0], finding=about, anchor=None), tuple(nics)))
+    for figures in _of_codes(left, UNREFERENCED):
+        left = [r for r in left if r not in figures]
+        checks = list(dict.fromkeys(r.check.name.removesuffix("_check") for r in figures if r.check is not None))
+        system = figures[0].node.system if figures[0].node else None
+        about = messages.NOT_ACCEPTED.finding("", figures=len(figures), checks=checks, system=system)
+        groups.append(ReasonGroup(replace(figures[0], finding=about, check=None, anchor=None), tuple(figures)))
     groups += [ReasonGroup(reason) for reason in left]
     return sorted(groups, key=_rank)
 
@@ -189,13 +195,13 @@ def _together(gaps: Sequence[VerdictReason]) -> VerdictReason:
     return replace(worst, finding=about, check=None)
 
 
-def _missing_nics(left: Sequence[VerdictReason]) -> list[list[VerdictReason]]:
-    """The reasons that name a missing NIC, of each node that misses several."""
+def _of_codes(left: Sequence[VerdictReason], codes: Collection[str]) -> list[list[VerdictReason]]:
+    """The reasons with one of these codes, of each node that has several."""
     by_node: dict[str, list[VerdictReason]] = {}
     for reason in left:
-        if reason.finding.code == _NIC_MISSING and reason.node is not None:
+        if reason.finding.code in codes and reason.node is not None:
             by_node.setdefault(reason.node.folder.name, []).append(reason)
-    return [nics for nics in by_node.values() if len(nics) > 1]
+    return [alike for alike in by_node.values() if len(alike) > 1]
 
 
 def _sharing_a_gpu(left: Sequence[VerdictReason]) -> list[ReasonGroup]:

@@ -109,6 +109,27 @@ def test_a_pair_accuses_the_gpu_that_is_off_the_bus():
     assert causes.of_finding(Finding("g2:g3", "FAIL", ""), verdict) == (ABSENT, ("g2:g3",), {"g3"})
 
 
+def test_figures_that_nothing_accepts_stand_once():
+    def figure(name, code, check, verdict="INDETERMINATE"):
+        node = SimpleNamespace(**{**vars(NODE), "system": "redwood"})
+        return VerdictReason(
+            Finding(name, verdict, name, code=code), NODES.setdefault("a", node), SimpleNamespace(name=check), None
+        )
+
+    NODES = {}
+    lone = [
+        figure("sole.n0_g0", "figure.like_siblings", "host_device_check"),
+        figure("sole.n0_g1", "figure.not_broken", "host_device_check"),
+        figure("n0.triad", "figure.no_reference", "host_memory_check"),
+    ]
+    (group,) = grouped(lone)
+    assert group.cause.finding.reason.startswith(
+        "3 figures (host_device, host_memory): no reference that accepts a node"
+    )
+    assert "nearfar tune --system redwood" in group.cause.finding.reason and group.words == ""
+    assert len(grouped([*lone[:1], figure("x", "figure.beyond_reference", "host_device_check", "FAIL")])) == 2
+
+
 def test_missing_nics_stand_once():
     def nic(name):
         return VerdictReason(
