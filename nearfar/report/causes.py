@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from nearfar.base import ORDER, Finding, shown_verdict
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import plural
-from nearfar.verdict import UNREFERENCED, CheckRecord, NodeRun, Verdict
+from nearfar.verdict import NOT_ACCEPTED, UNREFERENCED, CheckRecord, NodeRun, Verdict
 
 from . import messages
 
@@ -74,7 +74,7 @@ class ReasonGroup:
     def words(self) -> str:
         """How many follow, as the end of a sentence: ``and 5 figures and 2 gaps that follow from it``; empty where none does, and of
         figures that share a GPU: nobody knows that they follow from it."""
-        if self.cause.kind == SHARED or self.cause.finding.code == messages.NOT_ACCEPTED.code:
+        if self.cause.kind == SHARED or self.cause.finding.code == NOT_ACCEPTED.code:
             return ""
         if self.cause.finding.code == messages.NICS_MISSING.code:
             return plural(len(self.follows), "reason")
@@ -177,11 +177,11 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
         names = [str(r.finding.fields["nic"]) for r in nics]
         about = messages.NICS_MISSING.finding("", hard=True, count=len(nics), nics=names)
         groups.append(ReasonGroup(replace(nics[0], finding=about, anchor=None), tuple(nics)))
-    for figures in _of_codes(left, UNREFERENCED):
+    for figures in _of_codes(left, {*UNREFERENCED, NOT_ACCEPTED.code}):
         left = [r for r in left if r not in figures]
-        checks = list(dict.fromkeys(r.check.name.removesuffix("_check") for r in figures if r.check is not None))
+        count = sum(r.finding.fields["figures"] for r in figures if r.finding.code == NOT_ACCEPTED.code)
         system = figures[0].node.system if figures[0].node else None
-        about = messages.NOT_ACCEPTED.finding("", figures=len(figures), checks=checks, system=system)
+        about = NOT_ACCEPTED.finding("", figures=count or len(figures), system=system)
         groups.append(ReasonGroup(replace(figures[0], finding=about, check=None, anchor=None), tuple(figures)))
     groups += [ReasonGroup(reason) for reason in left]
     return sorted(groups, key=_rank)

@@ -11,9 +11,6 @@ PART_EXPLAINS = Message("figures.part_explains", "FAIL", "{cause}")
 GPU_SHARED = Message("figures.gpu_shared", "FAIL", "{share} figures out of bounds go through GPU {gpu}")
 SAME_GAP = Message("checks.same_gap", "INDETERMINATE",
                    "{cause}; {checks:#check} could not measure all that was asked for, no evidence against the node")
-NOT_ACCEPTED = Message("figures.not_accepted", "INDETERMINATE",
-                       "{figures:#figure} ({checks}): no reference that accepts a node; like parts, or half of a link, alone do not",
-                       "measure alike nodes, then nearfar accept or nearfar tune --system {system}", page="guide/accepting.md")
 NICS_MISSING = Message("nics.missing", "FAIL", "{count} NICs are missing: {nics}", "check their driver, then reseat them")
 DEGRADED_REFUSED = Message("acceptance.degraded", "DEGRADED", "not accepted, since DEGRADED: {degraded}",
                            "measure again, or accept it with --accept-degraded", page="guide/reading-a-report.md#acceptance")

@@ -27,7 +27,7 @@ from .document_findings import UNJUDGED, CaseInfo, KnownPath, from_unused_refere
 from .judgement import HISTORY, headline, judge, needs_sanity, of_one_run
 from .look_plan import LookPlan
 from .looks import LaterLook
-from .messages import FELL_TOGETHER, SIBLINGS_ONLY, UNREFERENCED
+from .messages import FELL_TOGETHER, NOT_ACCEPTED, SIBLINGS_ONLY, UNREFERENCED
 from .plausibility import row_fault
 from .run_directory import CheckRecord, NodeRun, RunDirectory
 from .verdict_types import (

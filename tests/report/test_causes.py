@@ -110,24 +110,17 @@ def test_a_pair_accuses_the_gpu_that_is_off_the_bus():
 
 
 def test_figures_that_nothing_accepts_stand_once():
-    def figure(name, code, check, verdict="INDETERMINATE"):
-        node = SimpleNamespace(**{**vars(NODE), "system": "redwood"})
-        return VerdictReason(
-            Finding(name, verdict, name, code=code), NODES.setdefault("a", node), SimpleNamespace(name=check), None
-        )
+    node = SimpleNamespace(**vars(NODE), system="redwood")
 
-    NODES = {}
-    lone = [
-        figure("sole.n0_g0", "figure.like_siblings", "host_device_check"),
-        figure("sole.n0_g1", "figure.not_broken", "host_device_check"),
-        figure("n0.triad", "figure.no_reference", "host_memory_check"),
-    ]
-    (group,) = grouped(lone)
-    assert group.cause.finding.reason.startswith(
-        "3 figures (host_device, host_memory): no reference that accepts a node"
-    )
-    assert "nearfar tune --system redwood" in group.cause.finding.reason and group.words == ""
-    assert len(grouped([*lone[:1], figure("x", "figure.beyond_reference", "host_device_check", "FAIL")])) == 2
+    def about(subject, code, verdict="INDETERMINATE", **fields):
+        return VerdictReason(Finding(subject, verdict, subject, code=code, fields=fields), node, None, None)
+
+    found = [about("n0:g0", "figure.like_siblings"), about("n0:g1", "figure.not_broken"),
+             about("copies", "check.not_accepted", figures=2), about("memory", "check.not_accepted", figures=1)]  # fmt: skip
+    (group,) = grouped(found)
+    assert group.cause.finding.reason.startswith("3 figures without a reference that can accept a node")
+    assert (len(group.follows), group.words) == (4, "")
+    assert len(grouped([*found, about("n0:g2", "figure.beyond_reference", "FAIL")])) == 2
 
 
 def test_missing_nics_stand_once():
