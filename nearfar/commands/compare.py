@@ -17,7 +17,7 @@ from nearfar.base import (
     write_atomically,
 )
 from nearfar.report.blocks import shown_lines, shown_page
-from nearfar.topology import SETTINGS, Node, node_from_document, setting_values, spread_settings
+from nearfar.topology import SETTINGS, Node, node_from_document, spread_settings, written_settings
 from nearfar.verdict import run_directory, verdict_file
 
 from .command_line import percent, run_directories
@@ -117,10 +117,11 @@ def _settings(names: Sequence[str]) -> list[str]:
             f"{plural(len(nodes), 'node')} named: name the runs, or files of nearfar detect --json, of two nodes or more"
         )
     lines = []
-    spreads = spread_settings(nodes)
+    written = {name: written_settings(node) for name, node in nodes.items()}
+    spreads = spread_settings(written)
     for spread in spreads:
         lines += [spread.sentence, f"    can explain: {', '.join(spread.setting.explains)}"]
-    read = {key for node in nodes.values() for key in setting_values(node)}
+    read = {key for own in written.values() for key in own}
     differing = {spread.setting.key for spread in spreads}
     for words, keys in (("the same on all", read - differing), ("not read on any", {s.key for s in SETTINGS} - read)):
         lines += [f"{words}: {', '.join(setting.title for setting in SETTINGS if setting.key in keys)}"] if keys else []

@@ -10,7 +10,7 @@ from typing import Any
 from nearfar.base import Finding, statistics
 from nearfar.history import short_name
 from nearfar.site import Order
-from nearfar.topology import GPU_MODEL, SETTINGS, Node, Setting, as_one, compare, setting_values, spread
+from nearfar.topology import GPU_MODEL, SETTINGS, Node, Setting, compare, spread, written_settings
 from nearfar.verdict import NodeRun, Verdict
 
 from . import messages
@@ -39,9 +39,8 @@ def found(node: Node) -> dict[str, Any]:
 
 def versions(node: Node) -> dict[str, str]:
     """Versions and settings, by the names of ``Node.software`` and of the settings that cost."""
-    settings = {key: as_one(values) for key, values in setting_values(node).items()}
-    known = {**{key: value for key, value in node.software.items() if key not in _NO_VERSIONS}, **settings}
-    return dict(sorted(known.items()))
+    known = {key: value for key, value in node.software.items() if key not in _NO_VERSIONS}
+    return dict(sorted({**known, **written_settings(node)}.items()))
 
 
 def differences(order: Order, name: str, node: Node, verdicts: Sequence[Verdict]) -> Iterator[Finding]:

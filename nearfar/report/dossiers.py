@@ -6,7 +6,7 @@ from nearfar.base import minute_text, utc_time
 from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table
 from nearfar.report.explanations import explain
 from nearfar.report.figures import coverage, figure_kinds, figures, plural
-from nearfar.topology import as_one, setting_values
+from nearfar.topology import written_settings
 from nearfar.verdict import NodeRun, RunDirectory
 
 from .causes import ReasonGroup
@@ -85,6 +85,6 @@ def _figures(nodes: list[NodeRun]) -> list[Row]:
 def _settings(nodes: list[NodeRun]) -> list[Row]:
     rows = []
     for node in (each.node for each in nodes if each.node is not None):
-        known = {**node.software, **{key: as_one(values) for key, values in setting_values(node).items()}}
+        known = {**node.software, **written_settings(node)}
         rows += [row(key.replace("_", " "), value) for key, value in sorted(known.items())]
     return list(dict.fromkeys(rows))

@@ -29,11 +29,11 @@ from .settings import (
     SETTINGS,
     Setting,
     SettingSpread,
-    as_one,
     by_value,
     setting_values,
     spread,
     spread_settings,
+    written_settings,
 )
 from .smbios import MemoryDevice, memory_devices
 from .stored_xml import as_stored

@@ -108,15 +108,10 @@ class SettingSpread:
         return f"{self.setting.title} {own}, where {len(most)} of {known} nodes have {usual}"
 
 
-def spread_settings(nodes: Mapping[str, Node]) -> list[SettingSpread]:
-    """The settings that differ between nodes, by their names, in the order of the table; what is the same on all is left out."""
-    by_node = {name: setting_values(node) for name, node in nodes.items()}
-    found = (
-        spread(
-            setting, {name: as_one(own[setting.key]) if setting.key in own else None for name, own in by_node.items()}
-        )
-        for setting in SETTINGS
-    )
+def spread_settings(nodes: Mapping[str, Mapping[str, str]]) -> list[SettingSpread]:
+    """The settings that differ between nodes (as ``written_settings`` has them), by their names, in the order of the table; what is the
+    same on all is left out."""
+    found = (spread(setting, {name: own.get(setting.key) for name, own in nodes.items()}) for setting in SETTINGS)
     return [each for each in found if each is not None]
 
 
@@ -135,8 +130,12 @@ def by_value(values: Mapping[str, str]) -> tuple[tuple[str, tuple[str, ...]], ..
     return tuple((value, tuple(names)) for value, names in sorted(groups.items(), key=lambda group: -len(group[1])))
 
 
-def as_one(parts: Mapping[str, str]) -> str:
-    """The value of a node's parts: ``on``; where they differ ``on, off on g2``, that of most parts first."""
+def written_settings(node: Node) -> dict[str, str]:
+    """The node's settings as one text each: ``on``; where parts differ ``on, off on g2``, that of most parts first."""
+    return {key: _as_one(parts) for key, parts in setting_values(node).items()}
+
+
+def _as_one(parts: Mapping[str, str]) -> str:
     (usual, _), *others = by_value(parts)
     return ", ".join([usual, *(f"{value} on {' '.join(names)}" for value, names in others)])
 

@@ -13,6 +13,7 @@ import pytest
 from nearfar.cli import main
 from nearfar.report import batch
 from nearfar.verdict import verdict_file
+from tests.data.runs.synthetic import make_node
 from tests.support.verdicts import judged, judged_metric
 
 
@@ -41,6 +42,10 @@ def test_each_host_has_its_runs_verdict_and_what_left_none_is_indeterminate(tmp_
     run_of(tmp_path, "n1", "PASS")
     run_of(tmp_path, "n2", "FAIL")
     run_of(tmp_path, "n5", "not judged")
+    for host, bios in (("n1", "1.4"), ("n2", "1.2"), ("n5", "1.4")):
+        node = make_node(host)
+        node["software"]["bios"] = bios
+        (tmp_path / "nodes" / host / host / "node.json").write_text(json.dumps(node))
     reason = "it cannot be reached: <b>Connection refused</b>"
     report = gathered(
         tmp_path, [{"host": "n1"}, {"host": "n2"}, {"host": "n3", "reason": reason}, {"host": "n4"}, {"host": "n5"}]
@@ -55,6 +60,7 @@ def test_each_host_has_its_runs_verdict_and_what_left_none_is_indeterminate(tmp_
     }  # fmt: skip
     assert report["verdict"] == "FAIL" and report["counts"]["INDETERMINATE"] == 3
     page = (tmp_path / "index.html").read_text()
+    assert "2 of 3 nodes have BIOS 1.4, 1 has 1.2 (n2)" in page
     assert 'href="nodes/n2/index.html"' in page and "<b>Connection" not in page
 
 

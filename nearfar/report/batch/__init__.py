@@ -1,6 +1,6 @@
 """The page of many nodes: all at a glance, worst first, what they share, and how each figure lies across them.
 
-Needs: base, question, verdict, report, report.blocks, report.charts, report.figures.
+Needs: base, topology, question, verdict, report, report.blocks, report.charts, report.figures.
 """
 
 from .distributions import Distributions

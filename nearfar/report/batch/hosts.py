@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import NOT_JUDGED, ORDER, VERDICTS, NearfarError, node_lists, worst, write_atomically
+from nearfar.topology import written_settings
 from nearfar.verdict import NodeRun, run_directory
 
 from .distributions import Distributions
@@ -56,12 +57,12 @@ def gather(folder: Path) -> GatheredHosts:
     ``NearfarError`` for a ``hosts.json`` that is none.
     """
     raw = _read(folder / HOSTS)
-    distributions = Distributions()
-    found = [_host(folder, str(entry["host"]), entry.get("reason"), distributions) for entry in raw["hosts"]]
+    distributions, settings = Distributions(), dict[str, dict[str, str]]()
+    found = [_host(folder, str(entry["host"]), entry.get("reason"), distributions, settings) for entry in raw["hosts"]]
     nodes = sorted(found, key=lambda node: ORDER.index(node.verdict))
     batch = Batch(
         title=f"Hosts {raw['name']}", where="over SSH", started=str(raw["started"]), nodes=nodes,
-        distributions=distributions, links=[(REPORT, REPORT)],
+        distributions=distributions, links=[(REPORT, REPORT)], settings=settings,
     )  # fmt: skip
     page = folder / "index.html"
     write_atomically(page, render(batch, _fold).encode("utf-8", "replace"), "name another directory")
@@ -92,7 +93,10 @@ def _read(path: Path) -> dict[str, Any]:
     return dict(raw)
 
 
-def _host(folder: Path, name: str, reason: str | None, distributions: Distributions) -> BatchNode:
+def _host(
+    folder: Path, name: str, reason: str | None, distributions: Distributions, settings: dict[str, dict[str, str]]
+) -> BatchNode:
+    """A host as the page has it; what its run says of its figures and settings goes into the last two."""
     place = folder / "nodes" / name
     if reason is not None or not place.is_dir():
         return BatchNode(name, "INDETERMINATE", reason or "it left no result")
@@ -108,6 +112,8 @@ def _host(folder: Path, name: str, reason: str | None, distributions: Distributi
         verdict = "INDETERMINATE"
     for node in measured:
         distributions.add(name, [check.verdict for check in node.checks if check.verdict])
+        if node.node is not None:
+            settings[name] = written_settings(node.node)
     page = f"nodes/{name}/index.html"
     href = page if (folder / page).is_file() else None
     return BatchNode(name, verdict, words, href, checks, tuple(_findings(verdict, measured)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -29,7 +29,7 @@ class BatchNode:
 @dataclass(frozen=True)
 class Batch:
     """``nodes`` are worst first; ``about`` are facts, one line each; ``links`` are (words, address). ``fleet`` is what is
-    DEGRADED of all nodes together, and of none of them."""
+    DEGRADED of all nodes together, and of none of them. ``settings`` are those that cost, of each node that was described."""
 
     title: str
     where: str
@@ -41,6 +41,7 @@ class Batch:
     notes: Sequence[str] = ()
     links: Sequence[tuple[str, str]] = ()
     fleet: Sequence[str] = ()
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @cached_property
     def counts(self) -> dict[str, int]:

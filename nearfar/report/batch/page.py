@@ -8,6 +8,7 @@ import nearfar
 from nearfar.report import title
 from nearfar.report.blocks import rendered
 from nearfar.report.figures import wording
+from nearfar.topology import spread_settings
 
 from .distributions import Distribution
 from .drawing import histogram
@@ -35,6 +36,7 @@ def render(batch: Batch, fold: Callable[[Iterable[str]], str]) -> str:
 
     return rendered("batch.html", {
         "batch": batch, "lead": lead(batch), "shared": shared(batch.nodes), "fold": fold, "names": names, "checks": checks,
+        "settings": [each.sentence for each in spread_settings(batch.settings)],
         "limits": limits, "named": named, "histogram": histogram, "title": title, "words": wording, "signs": wording.SIGNS,
         "open_rows": _OPEN, "version": nearfar.__version__,
     })  # fmt: skip

@@ -28,7 +28,8 @@ from nearfar.report import acceptance_note, batch
 from nearfar.report.batch import Batch, BatchNode, Distributions
 from nearfar.slurm.controller import node_names
 from nearfar.slurm.results import CheckResult, NodeResult
-from nearfar.verdict import MeasuredGpu
+from nearfar.topology import written_settings
+from nearfar.verdict import MeasuredGpu, case_files
 
 from . import pair_rounds
 from .levels import LEVELS
@@ -129,10 +130,13 @@ class Merged:
 def merge(sweep: Sweep) -> Merged:
     """Read a sweep's results and write its report and page into its directory. Raises ``CouldNotJudge`` where that is gone."""
     sweep.check_place()
-    distributions = Distributions()
+    distributions, settings = Distributions(), dict[str, dict[str, str]]()
 
     def add(result: NodeResult) -> None:
         distributions.add_figures(result.name, [(check.check, check.figures) for check in result.checks])
+        for place in result.folder.glob(f"*/{case_files.NODE}"):
+            if (node := case_files.read_node(place.parent)) is not None:
+                settings[result.name] = written_settings(node)
 
     found = outcomes(sweep, add)
     pairs = pair_rounds.read(sweep, found)
@@ -140,7 +144,7 @@ def merge(sweep: Sweep) -> Merged:
         found = worst_first(sweep, pair_rounds.with_pairs(found, pairs))
     merged = Merged(sweep, found, pairs, fleet_findings(found))
     write_atomically(sweep.folder / REPORT, merged.as_json() + "\n", _ELSEWHERE)
-    write_atomically(merged.page, _page(merged, distributions), _ELSEWHERE)
+    write_atomically(merged.page, _page(merged, distributions, settings), _ELSEWHERE)
     return merged
 
 
@@ -174,7 +178,7 @@ def _node(sweep: Sweep, one: Outcome) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _page(merged: Merged, distributions: Distributions) -> str:
+def _page(merged: Merged, distributions: Distributions, settings: dict[str, dict[str, str]]) -> str:
     sweep = merged.sweep
     where = f"partition {sweep.partition}" + (f", reservation {sweep.reservation}" if sweep.reservation else "")
     about = [f"Level {sweep.level}: {LEVELS[sweep.level].words}"]
@@ -183,6 +187,7 @@ def _page(merged: Merged, distributions: Distributions) -> str:
         nodes=[_page_node(sweep, one) for one in merged.outcomes], distributions=distributions,
         about=[*about, *([nightly_summary(sweep)] if sweep.idle_only else [])], command=shlex.join(sweep.command),
         fleet=merged.degraded, notes=[*merged.notes, *(note for one in merged.outcomes for note in one.notes)],
+        settings=settings,
         links=[(REPORT, REPORT), ("sweep.json", "sweep.json"), *(merged.pairs.pages(sweep.folder) if merged.pairs else [])],
     )  # fmt: skip
     return batch.render(page, node_names.fold)
