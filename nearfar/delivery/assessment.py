@@ -60,7 +60,7 @@ def assess(
     against = _against(made, own.values())
     findings = [
         *parts.not_as_ordered(differing), *figures.slow_as_a_whole(made), *_counts(order, ordered, nodes), *figures.not_alike(made),
-        *parts.unlike(described), *parts.not_read(order, list(described.values())),
+        *parts.unlike(described), *parts.not_read(order, list(described.values())), *parts.settings_not_read(described),
         *(messages.NOT_ASKED.finding(check, cause=reason) for check, reason in not_asked.items()),
     ]  # fmt: skip
     if "references" not in against:

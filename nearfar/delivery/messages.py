@@ -25,6 +25,7 @@ BOARDS_CHANGED = _notes(
     "delivery.boards_changed", sentence="{nodes}: other GPUs than in an earlier run (by UUID), which does not count", next="record why")
 UNLIKE = _notes("delivery.unlike", sentence="{groups}", next="make the nodes alike before they are compared")
 NOT_READ = _notes("delivery.not_read", sentence="ordered, and not read on any node: {items}", next="compare by hand")
+SETTINGS_NOT_READ = _notes("delivery.settings_not_read", sentence="not read on {nodes}: {settings}")
 NOT_ASKED = _notes("delivery.not_asked", sentence="{subject} was not run[: {cause}]")
 NO_REFERENCES = _notes(
     "delivery.no_references", sentence="the site has no references for these nodes: they were compared with {against}",

@@ -111,6 +111,18 @@ def unlike(described: Mapping[str, Node]) -> Iterator[Finding]:
             yield messages.UNLIKE.finding(key, groups=differing.sentence)
 
 
+def settings_not_read(described: Mapping[str, Node]) -> Iterator[Finding]:
+    """The settings that cost, and that some nodes do not tell: those of the same nodes together."""
+    known = {name: written_settings(node) for name, node in described.items()}
+    without: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for setting in SETTINGS:
+        without[tuple(name for name, own in known.items() if setting.key not in own)].append(setting.title)
+    for names, titles in without.items():
+        if names:
+            nodes = names if len(names) < len(known) else "any node"
+            yield messages.SETTINGS_NOT_READ.finding("settings", nodes=nodes, settings=", ".join(titles))
+
+
 def item(finding: Finding) -> tuple[str, str]:
     """What a finding is about, whichever GPU it is of."""
     return finding.code, re.sub(r"^g\d+\b", "", finding.subject)

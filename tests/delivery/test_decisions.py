@@ -124,7 +124,12 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Delivery:
     """A delivery with a node of each kind."""
     made = Measured(tmp_path_factory.mktemp("kinds"))
     both = {"checks": ("host_device_check", "host_memory_check")}
-    known: dict[str, Any] = {"product": "GX-8", "software": {"bios": "1.4"}, "gpu0_serial": "s1"}
+    known: dict[str, Any] = {
+        "product": "GX-8",
+        "software": {"bios": "1.4"},
+        "settings": {"turbo": "on"},
+        "gpu0_serial": "s1",
+    }
     slow = nightly.slow_gpu
 
     def measure(node: str, *changes: Change, **parts: Any) -> Path:
@@ -158,7 +163,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Delivery:
         change_file(wrong / "wrong_host" / check / "verdict.json", lambda raw: raw.update(node="wrong_host"))
     measure("stranger")
     (measure("unfinished") / "unfinished/host_memory_check/verdict.json").unlink()
-    measure("quick", lambda raw: raw["program"].update(quick=True))
+    measure("quick", lambda raw: raw["program"].update(quick=True), lambda raw: raw["node"].pop("settings"))
     change_file(
         measure("case_missing") / "run.json", lambda raw: raw["missing_cases"].append({"check": "burn_check", "modelled": False})
     )  # fmt: skip
@@ -201,6 +206,12 @@ def test_a_delivery_names_what_its_nodes_have_in_common(kinds: Delivery) -> None
         f.reason for f in kinds.findings if f.code == "delivery.unlike"
     )
     assert "nic" in said["delivery.not_read"]
+    unread = [f.reason for f in kinds.findings if f.code == "delivery.settings_not_read"]
+    assert any(
+        words.startswith("not read on any node: ") and "CPU governor" in words and "turbo" not in words
+        for words in unread
+    )
+    assert any(words == "not read on quick: turbo" for words in unread), "where only some nodes tell it"
     assert "delivery.slow" not in said
     assert [finding.code for finding in kinds.node("waived").waived] and kinds.counts[ACCEPTED] == 12
     assert kinds.against == ("order", "itself", "outside")
