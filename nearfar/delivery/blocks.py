@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from nearfar.base import MESSAGES, NOT_JUDGED, Finding, NodeListError, minute_text, node_set, plural, utc_time
-from nearfar.report import boards
+from nearfar.report import boards, passed
 from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table
 from nearfar.topology import by_value
 from nearfar.verdict.references import figure, with_unit
@@ -55,8 +55,8 @@ def shown(delivery: Delivery, next_step: str, when: str, explained: Mapping[str,
         *_group("ordered and found", _found(delivery), ("", "ordered", "found")),
         *_group("figures", [_figure(each) for each in delivery.figures], _FIGURES, page_only=True),
         *_group("noted", [row(each.subject, each.reason) for each in notes]),
-        *_group("kernel log of refused nodes", _of_newest_run(by_decision[REFUSED], lambda run: run.kernel_log[-_EVIDENCE:])),
-        *_group("ruled out on refused nodes", _of_newest_run(by_decision[REFUSED], lambda run: run.ruled_out), page_only=True),
+        *_group("kernel log of refused nodes", _of_newest_run(by_decision[REFUSED], _logged)),
+        *_group("ruled out on refused nodes", _of_newest_run(by_decision[REFUSED], _ruled_out), page_only=True),
         *_boards(by_decision[REFUSED]),
         Group("signatures", (table(("for the vendor", "for the site", "date"), [("", "", "")] * 2, kind="signatures"),), page_only=True),
     ]  # fmt: skip
@@ -92,7 +92,7 @@ def _group(
 
 
 def _finding(finding: Finding) -> Row:
-    return row(Entry(verdict=finding.verdict), finding.subject, finding.reason)
+    return row(Entry(verdict=finding.verdict), finding.subject, finding.reason.removeprefix(f"{finding.subject}: "))
 
 
 def _decided(
@@ -184,14 +184,25 @@ def _figure(one: DeliveredFigure) -> list[str]:
     ]  # fmt: skip
 
 
-def _of_newest_run(nodes: Sequence[DeliveredNode], told: Callable[[MeasuredRun], Sequence[str]]) -> list[Row]:
+def _of_newest_run(
+    nodes: Sequence[DeliveredNode], told: Callable[[DeliveredNode, MeasuredRun], Sequence[str]]
+) -> list[Row]:
     """What the newest run that counts tells of each node, those together of which it is the same."""
     alike: dict[str, list[str]] = {}
     for node in nodes:
-        newest = next((told(run) for run in reversed(node.runs) if run.counted), ())
+        newest = next((told(node, run) for run in reversed(node.runs) if run.counted), ())
         for words in newest:
             alike.setdefault(words, []).append(node.name)
     return [row(folded(names), words) for words, names in alike.items()]
+
+
+def _logged(_: DeliveredNode, run: MeasuredRun) -> Sequence[str]:
+    return run.kernel_log[-_EVIDENCE:]
+
+
+def _ruled_out(node: DeliveredNode, run: MeasuredRun) -> Sequence[str]:
+    against = {str(finding.fields.get("check")) for finding in node.evidence}
+    return [*passed(run.checks, against), *run.ruled_out]
 
 
 def _boards(nodes: Sequence[DeliveredNode]) -> list[Block]:

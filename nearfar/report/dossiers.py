@@ -10,7 +10,7 @@ from nearfar.topology import written_settings
 from nearfar.verdict import NodeRun, RunDirectory
 
 from .causes import ReasonGroup
-from .evidence import boards, ruled_out
+from .evidence import boards, passed, ruled_out
 from .headline import lead, missing_words, not_asked, reasons, short_name, title
 
 #: Of a cause so many reasons that follow from it are told.
@@ -36,7 +36,7 @@ def dossier(run: RunDirectory) -> Shown:
         *_group("why", [each for group in found for each in _reason(group)]),
         *_group("figures that did not pass", _figures(nodes), ("check", "figure", "measured", "reference", "of it")),
         *_text("kernel log", [line for node in nodes for line in node.kernel_log]),
-        *_text("ruled out", [sentence for node in nodes for sentence in ruled_out(node)]),
+        *_text("ruled out", [sentence for node in nodes for sentence in _ruled_out(node)]),
         *([Group("boards", boards(owned))] if owned else []),
         *_group("versions and settings", _settings(nodes)),
         *_text(
@@ -51,6 +51,10 @@ def dossier(run: RunDirectory) -> Shown:
         tuple(blocks),
         made=made,
     )
+
+
+def _ruled_out(node: NodeRun) -> list[str]:
+    return [*passed({check.name: check.word for check in node.checks}), *ruled_out(node)]
 
 
 def _when(run: RunDirectory) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from nearfar.measurement import machine_uses
@@ -30,6 +30,12 @@ def boards(nodes: Iterable[tuple[str, Iterable[Any]]]) -> tuple[Block, ...]:
     return (*model, table(("node", *map(_COLUMNS.__getitem__, keys)), rows))
 
 
+def passed(checks: Mapping[str, str], against: Collection[str] = ()) -> list[str]:
+    """In a sentence the checks that passed, of verdicts by check; those are left out that something is held ``against``."""
+    names = [title(name) for name, word in checks.items() if word == "PASS" and name not in against]
+    return [f"checks that passed: {', '.join(names)}"] if names else []
+
+
 def ruled_out(node: NodeRun) -> list[str]:
     """What is not the cause of a slow figure of a measured node, in sentences: only what a document of it says."""
     verdicts = [check.verdict for check in node.checks if check.verdict is not None]
@@ -44,9 +50,7 @@ def ruled_out(node: NodeRun) -> list[str]:
         load["replays"] for load in loads if load.get("replays") is not None
     ]
     errors = [load["uncorrected_errors"] for load in loads if load.get("uncorrected_errors") is not None]
-    passed = [title(check.name) for check in node.checks if check.word == "PASS"]
     found = {
-        f"checks that passed: {', '.join(passed)}": bool(passed),
         f"other load: none beside any of {plural(len(metrics), 'figure')}": bool(uses)
         and not any(metric.disturbance is not None or metric.contended for metric in metrics),
         "heat and power: the clocks of no GPU were held down under load": bool(loads)

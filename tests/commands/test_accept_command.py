@@ -136,8 +136,12 @@ def test_one_node_alone_is_told_what_it_lacks_and_not_to_measure_again(ask: Ask,
 
 
 def test_a_delivery_that_is_slow_as_a_whole_is_refused_first(ask: Ask, tmp_path: Path) -> None:
-    nightly.run(tmp_path / "slow", dict.fromkeys([*HEALTHY, "cn5", "cn6"], 0.7))
-    code, out, _ = ask("rack", "--runs", str(tmp_path / "slow"))
+    slow = tmp_path / "slow"
+    nightly.run(slow, dict.fromkeys([*HEALTHY, "cn5", "cn6"], 0.7), checks=("host_device_check", "peer_check"))
+    code, out, _ = ask("rack", "--runs", str(slow), "--record", str(tmp_path / "rack.zip"))
+    assert "checks that passed" not in archive(tmp_path / "rack.zip")["record.html"].decode(), (
+        "each has figures that were refused"
+    )
     assert code == 1 and out.startswith(
         "sole.h2d: 6 of 6 nodes are slow, 38.8 GB/s (median): promised 54.0 GB/s (ACME, offer 114, page 12)"
     )
