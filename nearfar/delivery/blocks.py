@@ -92,7 +92,7 @@ def _group(
 
 
 def _finding(finding: Finding) -> Row:
-    return row(Entry(verdict=finding.verdict), finding.subject, finding.reason.removeprefix(f"{finding.subject}: "))
+    return row(Entry(verdict=finding.verdict), finding.reason)
 
 
 def _decided(
