@@ -132,7 +132,10 @@ def _said(finding: Finding, node: str, worst: Sequence[str]) -> str:
     if finding.code not in MESSAGES:
         return finding.reason
     values = sorted(set(worst), key=lambda words: (len(words), words))
-    fields = {**finding.fields, "worst": values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"}
+    fields = {
+        **finding.fields,
+        "worst": values[0] if len(values) == 1 else f"{values[0].partition(' ')[0]} to {values[-1]}",
+    }
     return MESSAGES[finding.code].text("it" if finding.subject == node else finding.subject, fields)
 
 

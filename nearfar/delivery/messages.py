@@ -34,7 +34,7 @@ NO_REFERENCES = _notes(
 # Of a node: refused.
 NOT_ORDERED = _refuses("delivery.not_ordered", sentence="{subject} is not among the {count} ordered nodes")
 WRONG_HOST = _refuses("delivery.wrong_host", sentence="{check} was measured on {host}", next="measure on the node itself")
-PRODUCT = _refuses("delivery.product", sentence="the machine is a {found}, ordered {expected}")
+PRODUCT = _refuses("delivery.product", sentence="the machine is {found}, ordered {expected}")
 SOFTWARE = _refuses("delivery.software", sentence="{subject} is {found}, ordered {expected}", next="install it, then measure again")
 SERIAL = _refuses("delivery.serial", sentence="GPUs that are not on the node's delivery note: {serials}")
 PROMISE = _refuses("delivery.promise", sentence=_FIGURES, next="show the vendor the run's page")
