@@ -12,6 +12,7 @@ from nearfar.cells import Flow, parse
 from nearfar.measurement import Document
 from nearfar.model import link_limits
 from nearfar.model.prediction import link_ceiling, peer_link
+from nearfar.question import of_other_tools
 from nearfar.topology import Node, node_to_document
 
 from .output import NEAR, SOME_HOST, ForeignFigure, ForeignOutput, LeftOut
@@ -36,7 +37,7 @@ def make(
     for output, figure in ((each, figure) for each in outputs for figure in each.figures):
         texts = [_named(text, node, numbers, numa) for text, _ in figure.rates]
         if unknown := re.search(rf"\b[{NEAR}{SOME_HOST}]\b", " ".join(texts)):
-            left = LeftOut("host to device and back", _UNPLACED[unknown[0]], "host_device_check")
+            left = LeftOut("host to device and back", _UNPLACED[unknown[0]], of_other_tools.HOST_DEVICE)
             unplaced.append((output.title, left))
             continue
         entry = _result(output, figure, texts, node)

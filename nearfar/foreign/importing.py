@@ -15,9 +15,9 @@ from statistics import median
 
 from nearfar import question, report, verdict
 from nearfar.base import CouldNotJudge, Finding, NearfarError, files, site_directories, utc_text, write_atomically
-from nearfar.cells import Cell
 from nearfar.measurement import Document, Metric, dump
 from nearfar.model.prediction import NodeType, load_node_type
+from nearfar.question import of_other_tools
 from nearfar.run import expected_cases, run_file
 from nearfar.site import environments, expectations
 from nearfar.topology import Node
@@ -33,8 +33,6 @@ DOCUMENT, ORIGINALS = "foreign.json", "originals"
 _PARTITION = "default"
 #: Of paths of an unknown class so many have to be so near their median.
 _NEARLY_ALL, _ALIKE = 0.9, 0.05
-#: The check that shows what is of no other.
-_HOME = "topology_check"
 
 
 @dataclass(frozen=True)
@@ -99,8 +97,8 @@ def _verdicts(
     parts: dict[str, list[int]] = {}
     for index, result in enumerate(whole.results):
         if result.cell is not None:
-            parts.setdefault(_check(result.cell), []).append(index)
-    first = next(iter(parts), _HOME)
+            parts.setdefault(of_other_tools.check_of(result.cell), []).append(index)
+    first = next(iter(parts), of_other_tools.NODE)
     verdicts = {}
     for check in dict.fromkeys((first, *parts, *notes)):
         own = document.part(whole, parts.get(check, []), check == first)
@@ -133,25 +131,17 @@ def _keep(
     return ImportedOutput(folder, run_file.EXIT_CODES[word])
 
 
-def _check(cell: Cell) -> str:
-    """The check that has such a figure."""
-    kinds = {flow.kind for flow in cell.flows}
-    if kinds == {"host"}:
-        return "host_device_check" if len(cell.gpus) == 1 else "saturation_check"
-    return "gpu_memory_check" if kinds == {"local"} else "peer_check"
-
-
 def _notes(left_out: Sequence[tuple[str, LeftOut]], made: Node) -> dict[str, list[Finding]]:
     """What is left out of each tool's output, and what is assumed of the node, by the check that would have it."""
     grouped: dict[tuple[str, str, str, bool], list[str]] = {}
     for title, each in dict.fromkeys(left_out):
-        grouped.setdefault((title, each.why, each.check or _HOME, each.kept), []).append(each.what)
+        grouped.setdefault((title, each.why, each.check or of_other_tools.NODE, each.kept), []).append(each.what)
     notes: dict[str, list[Finding]] = {}
     for (title, why, check, kept), what in grouped.items():
         message = messages.KEPT if kept else messages.LEFT_OUT
         notes.setdefault(check, []).append(message.finding(title, tool=title, what=what, why=why))
     assumed = [messages.ASSUMED.finding("the node", what=note) for note in made.notes]
-    return {**notes, **({_HOME: [*notes.get(_HOME, []), *assumed]} if assumed else {})}
+    return {**notes, **({of_other_tools.NODE: [*notes.get(of_other_tools.NODE, []), *assumed]} if assumed else {})}
 
 
 def _judge(

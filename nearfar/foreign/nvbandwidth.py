@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from nearfar.base import CouldNotJudge
+from nearfar.question import of_other_tools
 
 from .output import (
     NEAR,
@@ -178,10 +179,10 @@ def _add(name: str, heading: str, shown: PrintedMatrix, figures: list[ForeignFig
             ends = [(other, hub) if inward else (hub, other) for other in everyone if other != hub]
             figures += [ForeignFigure(tuple((way.format(*pair), None) for pair in ends), name, rate)] if ends else []
     elif "bidirectional" in plain and not plain.startswith("multinode"):
-        check = "peer_check" if plain.startswith("device_to_device") else "host_device_check"
+        check = of_other_tools.PEER if plain.startswith("device_to_device") else of_other_tools.HOST_DEVICE
         left_out.append(LeftOut(name, _ONE_WAY, check))
     elif "latency" in plain:
-        left_out.append(LeftOut(name, _CHASE, "latency_check"))
+        left_out.append(LeftOut(name, _CHASE, of_other_tools.LATENCY))
     else:
         left_out.append(
             LeftOut(

@@ -6,6 +6,7 @@ import re
 
 from nearfar.base import CouldNotJudge
 from nearfar.mpi.osu import BENCHMARKS, table
+from nearfar.question import of_other_tools
 
 from .output import ForeignFigure, ForeignOutput, LeftOut, Truncated, command_line
 
@@ -26,12 +27,12 @@ def read(text: str) -> ForeignOutput:
         try:
             shown = table.parse(text[start:end])
         except CouldNotJudge as error:
-            left_out.append(LeftOut(title, str(error), "osu_check"))
+            left_out.append(LeftOut(title, str(error), of_other_tools.MPI_OSU))
             continue
         version = shown.version
         benchmark = next((each for each in BENCHMARKS.values() if each.title == shown.title), None)
         if benchmark is None:
-            left_out.append(LeftOut(title, "nearfar has no such figure", "osu_check"))
+            left_out.append(LeftOut(title, "nearfar has no such figure", of_other_tools.MPI_OSU))
             continue
         if shown.failed:
             failed.append(("wrong_data", f"{title}: validation failed at {shown.failed[0]} bytes"))
@@ -46,7 +47,9 @@ def read(text: str) -> ForeignOutput:
         if shown.rows:
             size = max(shown.rows) if "Bandwidth" in shown.title else min(shown.rows)
             value, unit = table.values(shown, benchmark, benchmark.quantities[0])[size], benchmark.columns[0][2]
-            left_out.append(LeftOut(f"{subject} ({value:g} {unit} at {size} bytes)", _WHY, "osu_check", kept=True))
+            left_out.append(
+                LeftOut(f"{subject} ({value:g} {unit} at {size} bytes)", _WHY, of_other_tools.MPI_OSU, kept=True)
+            )
     if not figures and not left_out:
         raise Truncated("OSU's heading has no table behind it")
     command = next(filter(None, (command_line(text.split("\n"), name) for name in BENCHMARKS)), ())

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from nearfar.question import of_other_tools
+
 from .output import ForeignFigure, ForeignOutput, LeftOut, SeenGpu, Truncated, command_line, matrix
 
 TOOL = "p2pBandwidthLatencyTest"
@@ -20,10 +22,12 @@ _DEVICE = re.compile(
     r"^Device: (\d+), (.+), pciBusID: (\w+), pciDeviceID: (\w+), pciDomainID: ?(\w+)\s*$", re.MULTILINE
 )
 _LATENCY = LeftOut(
-    "its latency matrices", "it queues copies one behind the other; nearfar times each by itself", "latency_check"
+    "its latency matrices",
+    "it queues copies one behind the other; nearfar times each by itself",
+    of_other_tools.LATENCY,
 )
 _DIAGONAL = LeftOut(
-    "the diagonal of its bidirectional matrices", "two copies at once within one GPU", "gpu_memory_check"
+    "the diagonal of its bidirectional matrices", "two copies at once within one GPU", of_other_tools.GPU_MEMORY
 )
 _OLD = "this version does not say whether its copies read or write"
 
@@ -55,7 +59,7 @@ def read(text: str) -> ForeignOutput:
         enabled, both = title[3] == "Enabled", title[2] == "Bi"
         left_out += [_DIAGONAL] if both and _DIAGONAL not in left_out else []
         if enabled and not both and "P2P Writes" not in name and "P2P Reads" not in name:
-            left_out.append(LeftOut(name, _OLD, "peer_check"))
+            left_out.append(LeftOut(name, _OLD, of_other_tools.PEER))
             continue
         for a, b, rate in shown.cells():
             way = "/staged" if not enabled or (a, b) in unreachable else kernel

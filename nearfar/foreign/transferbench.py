@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from nearfar.question import of_other_tools
+
 from .output import ForeignFigure, ForeignOutput, LeftOut, SeenGpu, command_line, number
 
 TOOL = "TransferBench"
@@ -20,7 +22,7 @@ _TRANSFER = re.compile(
     r"\(?([A-Z])(\d+)\s*->\s*(CPU|GPU|DMA|[CGD])\s*(\d+)[^-]*->\s*([A-Z])(\d+)\)?\s*$"
 )
 _CPU_COPIES = LeftOut(
-    "what CPU cores copy to or from GPUs", "nearfar's copies are made by the GPUs", "host_device_check"
+    "what CPU cores copy to or from GPUs", "nearfar's copies are made by the GPUs", of_other_tools.HOST_DEVICE
 )
 _EACH_ALONE = LeftOut("tests of several transfers", "each is timed by itself; nearfar times all in one window")
 

@@ -9,7 +9,7 @@ Needs: base, topology, cells, measurement, kernels, model, model.prediction, mpi
 
 from __future__ import annotations
 
-from . import messages
+from . import messages, of_other_tools
 from .catalogue import (
     askable,
     asked_at,
