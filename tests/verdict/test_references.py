@@ -370,3 +370,9 @@ def test_a_row_of_its_own_provenance_says_so(tmp_path: Path) -> None:
     assert note == "tuned 2026-11-20, n = 12"
     back = one(metric("g0:n0", 55.2), tuned).note
     assert back == "tuned 2026-11-20, n = 4"
+
+
+def test_what_kernels_copy_both_ways_is_no_sibling_of_what_copy_engines_do() -> None:
+    """Two healthy H100s: 781 GB/s by their engines, 678 by kernels that read."""
+    asked = [references.question_of(parse(cell), None, True) for cell in ("g0:g1+g1:g0", "g0:g1@g1/sm+g1:g0@g0/sm")]
+    assert asked == ["both.total", "both.sm.total"]

@@ -17,7 +17,7 @@ from .wording import SIGNS, class_words, percent, plural, size, span, unit_words
 #: Cells that are named of a kind that did not pass, and kinds that a line tells.
 _NAMED, _TOLD = 2, 6
 _WAYS = {
-    "h2d": "H2D", "d2h": "D2H", "both.total": "both", "write.staged": "staged", "d2d": "copy",
+    "h2d": "H2D", "d2h": "D2H", "both.total": "both", "both.sm.total": "both sm", "write.staged": "staged", "d2d": "copy",
 }  # fmt: skip
 _DERIVED = {
     "latency_copy": "tiny copy", "latency_chase": "load", "latency_launch": "launch", "over_near": "over near",

@@ -64,6 +64,8 @@ def question_of(cell: Cell, flow: Flow | None, total: bool) -> str:
     if exchange is None and one.kind == "stream":
         return f"all.{one.kernel}"
     pattern = _load(cell) or (exchange.pattern if exchange is not None else "together")
+    if total and one.sm and pattern != "together":  # slower than what copy engines do
+        return f"{pattern}.sm.total"
     return f"{pattern}.{'total' if total else what}"
 
 
