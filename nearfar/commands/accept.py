@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import shlex
 import socket
 import sys
@@ -121,8 +122,8 @@ def _runs(order: Order, elsewhere: Sequence[Path]) -> Iterator[RunDirectory]:
             raise NearfarError(f"--runs {root}: no such directory")
     told: set[Path] = set()
     for root in (*elsewhere, *own):
-        for file in sorted(root.rglob("run.json")):
-            folder = file.parent.resolve()
+        for place in _holding_runs(root):
+            folder = place.resolve()
             if folder in told:
                 continue
             told.add(folder)
@@ -133,6 +134,17 @@ def _runs(order: Order, elsewhere: Sequence[Path]) -> Iterator[RunDirectory]:
                 continue
             if root in elsewhere or _is_of(order, found):
                 yield found
+
+
+def _holding_runs(root: Path) -> list[Path]:
+    """The directories with a run below one. Those that cannot be read are named: their runs may be what refuses a node."""
+
+    def left_out(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            say(f"left out: {error.filename}: cannot be read: {error.strerror}")
+
+    walked = os.walk(root, onerror=left_out)
+    return sorted(Path(place) for place, folders, files in walked if "run.json" in (*folders, *files))
 
 
 def _is_of(order: Order, found: RunDirectory) -> bool:

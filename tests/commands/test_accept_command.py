@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -250,6 +251,19 @@ def test_a_run_that_cannot_be_read_is_named_and_left_out(ask: Ask, runs: Path) -
         and f"left out: {broken}: not a regular file" in err
         and len(err.splitlines()) == 2
     )
+
+
+def test_a_directory_that_cannot_be_read_is_named(ask: Ask, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed, scandir = runs / "closed", os.scandir
+    closed.mkdir()
+
+    def refusing(path: Any = ".") -> Any:
+        if Path(path) == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(closed))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert f"left out: {closed}: cannot be read: Permission denied" in ask("rack", "--runs", str(runs))[2]
 
 
 def test_a_record_that_cannot_be_written_is_one_line(ask: Ask, runs: Path, tmp_path: Path) -> None:
