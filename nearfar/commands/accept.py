@@ -205,8 +205,10 @@ def _next_step(decided: Delivery, args: argparse.Namespace) -> str:
         return f"{messages.UNJUDGED.next}, then `{command}`: no measurement is missing of {delivery.folded(unjudged)}"
     refused = [node.name for node in decided.nodes if node.decision == REFUSED]
     if refused:
-        record = f"`{command} --record {name}.zip --anonymous`"
-        return f"{record} for the vendor of {delivery.folded(refused)}; after the repair `--measure` with `--nodes`"
+        again = f"`{command} --measure --partition P --nodes {shlex.quote(delivery.folded(refused))}`"
+        return (
+            f"`{command} --record {name}.zip` for the vendor (`--anonymous`: without names); after the repair {again}"
+        )
     system = decided.order.system
     accepted = delivery.folded([node.name for node in decided.nodes if node.decision == ACCEPTED])
     tune = f", then `nearfar tune --system {system} --nodes '{accepted}'` for the site's references" if system else ""

@@ -16,11 +16,6 @@ from . import figures, measured, messages, parts
 from .decision import ACCEPTED, AGAIN, ITSELF, REFUSED, Board, DeliveredFigure, DeliveredNode, Delivery
 from .measured import MeasuredNode
 
-#: What nodes without references were compared with, in words.
-_AGAINST = {
-    "order": "the order", ITSELF: "each other", "outside": "what is promised, and known of their GPUs and links",
-}  # fmt: skip
-
 
 def assess(
     order: Order, runs: Iterable[RunDirectory], directories: Sequence[Path], accept_degraded: Collection[str] = ()
@@ -64,7 +59,7 @@ def assess(
         *(messages.NOT_ASKED.finding(check, cause=reason) for check, reason in not_asked.items()),
     ]  # fmt: skip
     if "references" not in against:
-        findings.append(messages.NO_REFERENCES.finding("references", against=[_AGAINST[each] for each in against]))
+        findings.append(messages.NO_REFERENCES.finding("references"))
     decided = tuple(_decided(name, nodes.get(name), held[name], name in accepted) for name in names)
     return Delivery(order, tuple(findings), decided, made, against)
 

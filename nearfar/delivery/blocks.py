@@ -19,8 +19,11 @@ _EVIDENCE = 3
 #: A table of more lines is not read to its end, and may be cut in a record.
 _LINES = 12
 _AGAINST = {
-    "order": "the order", "references": "the site's references", "itself": "each other", "outside": "what is known of their GPUs and links",
-}  # fmt: skip
+    "order": "the order",
+    "references": "the site's references",
+    "itself": "each other",
+    "outside": "what is promised, and known of their GPUs and links",
+}
 _ORIGINS = {
     "order": "promised",
     "published": "published",

@@ -220,7 +220,9 @@ def of_nodes(pool: Pool, figure: DeliveredFigure, channels: int | None = None) -
         elif still_open := next((each for each, states in standings.items() if OPEN in states), None):
             yield (
                 node,
-                messages.FAILED_BEFORE.finding(figure.row, was=f"worse than {still_open.source}", check=figure.check),
+                messages.FAILED_BEFORE.finding(
+                    figure.row, was=f"out of range ({still_open.source})", check=figure.check
+                ),
             )
 
 

@@ -28,8 +28,7 @@ NOT_READ = _notes("delivery.not_read", sentence="ordered, and not read on any no
 SETTINGS_NOT_READ = _notes("delivery.settings_not_read", sentence="not read on {nodes}: {settings}")
 NOT_ASKED = _notes("delivery.not_asked", sentence="{subject} was not run[: {cause}]")
 NO_REFERENCES = _notes(
-    "delivery.no_references", sentence="the site has no references for these nodes: they were compared with {against}",
-    page="guide/tuning.md")
+    "delivery.no_references", sentence="the site has no references for these nodes", page="guide/tuning.md")
 
 # Of a node: refused.
 NOT_ORDERED = _refuses("delivery.not_ordered", sentence="{subject} is not among the {count} ordered nodes")
@@ -42,7 +41,7 @@ OUTLIER = _refuses("delivery.outlier", sentence=_FIGURES)
 UNHEALTHY = Message("delivery.unhealthy", "DEGRADED", _FIGURES)
 
 # Of a node: measured again.
-NOT_MEASURED = _again("delivery.not_measured", sentence="{subject} was never measured", next="measure it with --acceptance")
+NOT_MEASURED = _again("delivery.not_measured", sentence="{subject} was never measured", next="measure it (nearfar accept --measure)")
 OTHER_SYSTEM = _again(
     "delivery.other_system", sentence="measured as a node of {found}, ordered for {expected}", next="measure it with --system {expected}")
 CHECK_MISSING = _again("delivery.check_missing", sentence="not measured here: {checks}", next="run them again")

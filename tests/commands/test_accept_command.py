@@ -87,7 +87,9 @@ def test_each_node_has_its_decision_and_what_is_left_is_said(ask: Ask, runs: Pat
 def test_typed_again_it_goes_on(ask: Ask, runs: Path) -> None:
     nightly.run(runs, {"cn6": 1.0}, at="03:00:00")
     code, out, _ = ask("rack", "--runs", str(runs))
-    assert code == 1 and "5 of 6 nodes accepted, 1 refused" in out and "--anonymous for the vendor of cn5" in out
+    assert (
+        code == 1 and "5 of 6 nodes accepted, 1 refused" in out and "--partition P --nodes cn5" in out.splitlines()[-1]
+    )
     nightly.run(runs, {"cn5": 1.0}, day="2026-11-21", at="03:01:00")
     code, out, _ = ask("rack", "--runs", str(runs))
     assert code == 0 and out.startswith("6 of 6 nodes accepted\n")
