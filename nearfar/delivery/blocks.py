@@ -55,6 +55,7 @@ def shown(delivery: Delivery, next_step: str, when: str, explained: Mapping[str,
         *_decided("to be measured again", "what is missing", {node.name: node.missing for node in by_decision[AGAIN]}),
         *_group("accepted though DEGRADED, by name", _held({node.name: node.waived for node in waived}), ("nodes", "what")),
         *_accepted(by_decision[ACCEPTED]),
+        *_group("accepted after a failure", _failures(by_decision[ACCEPTED]), ("nodes", "what failed")),
         *_group("ordered and found", _found(delivery), ("", "ordered", "found")),
         *_group("figures", [_figure(each) for each in delivery.figures], _FIGURES, page_only=True),
         *_group("noted", [row(each.subject, each.reason) for each in notes]),
@@ -145,6 +146,21 @@ def _said(finding: Finding, node: str, worst: Sequence[str]) -> str:
 def _accepted(nodes: Sequence[DeliveredNode]) -> list[Block]:
     names = folded(node.name for node in nodes)
     return [Group("accepted", (Text((names,), plain=True),))] if nodes else []
+
+
+def _failures(nodes: Sequence[DeliveredNode]) -> list[Row]:
+    """What failed on nodes in earlier runs, those together of which it is the same."""
+    alike: dict[str, list[str]] = {}
+    for node in nodes:
+        failed = [
+            f"{check} FAIL on {run.time[:10]}"
+            for run in node.runs
+            for check, word in run.checks.items()
+            if word == "FAIL"
+        ]
+        if failed:
+            alike.setdefault("; ".join(dict.fromkeys(failed)), []).append(node.name)
+    return [row(folded(names), words) for words, names in alike.items()]
 
 
 def folded(names: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nearfar import delivery
-from nearfar.delivery import REFUSED, DeliveredNode, Delivery, messages
+from nearfar.delivery import ACCEPTED, REFUSED, DeliveredNode, Delivery, MeasuredRun, messages
 from nearfar.report.blocks import Group, Table, Text
 from nearfar.site import Order
 
@@ -32,3 +32,18 @@ def test_a_name_that_fits_in_no_list_stands_as_it_is() -> None:
 
 def test_a_short_table_names_its_nodes_itself() -> None:
     assert [type(block) for block in refused(3).blocks] == [Table]
+
+
+def test_a_repaired_node_keeps_its_failure_in_the_record() -> None:
+    runs = tuple(
+        MeasuredRun(day, f"2026-11-{day}T02:00:00Z", {"peer_check": word}, True)
+        for day, word in (("20", "FAIL"), ("21", "PASS"), ("22", "PASS"))
+    )
+    nodes = (DeliveredNode("n1", ACCEPTED, runs=runs), DeliveredNode("n2", ACCEPTED, runs=runs[1:]))
+    shown = delivery.shown(Delivery(Order("rack", "offer 114", 2, {}), (), nodes, (), ()), "", "2026-11-22T03:00:00Z")
+    tables = {block.title: block.blocks[0] for block in shown.blocks if isinstance(block, Group)}
+    repaired = tables["accepted after a failure"]
+    assert isinstance(repaired, Table)
+    assert [[entry.words for entry in line.entries] for line in repaired.rows] == [
+        ["n1", "peer_check FAIL on 2026-11-20"]
+    ]
