@@ -12,7 +12,7 @@ from nearfar.topology import by_value
 from nearfar.verdict.references import figure, with_unit
 
 from .decision import ACCEPTED, AGAIN, REFUSED, DeliveredFigure, DeliveredNode, Delivery, MeasuredRun
-from .parts import columns, gib, item
+from .parts import columns, gib, item, written_link
 
 #: Of a refused node so many pieces of evidence are told.
 _EVIDENCE = 3
@@ -178,6 +178,8 @@ def _found(delivery: Delivery) -> list[list[str]]:
     ordered = {**order.expect, **order.software, "product": order.product}
     if "memory" in order.expect:
         ordered["memory"] = gib(order.expect["memory"])
+    if "link" in order.expect:
+        ordered["link"] = written_link(order.expect["link"])
     for name, values in columns({node.name: node.found for node in delivery.nodes if node.found is not None}).items():
         (most, nodes), *others = by_value({node: value or "–" for node, value in values.items()})
         if others or most != "–":

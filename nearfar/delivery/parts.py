@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nearfar.base import Finding, statistics
@@ -16,7 +16,7 @@ from nearfar.verdict import NodeRun, Verdict
 from . import messages
 
 #: What is compared among the nodes beside versions.
-PARTS = ("product", "packages", "gpus", "gpu_model", "nics", "memory")
+PARTS = ("product", "packages", "numa_nodes", "gpus", "gpu_model", "link", "nvlinks", "nics", "memory")
 #: Versions that differ from node to node and explain nothing.
 _NO_VERSIONS = ("hwloc", "architecture")
 #: The system keeps some of the modules' memory for itself; a missing module is a larger part of a node's.
@@ -33,8 +33,23 @@ def found(node: Node) -> dict[str, Any]:
     return {
         "product": node.product, "packages": len(node.packages), "memory": sum(numa.memory for numa in node.host_numa_nodes),
         "gpus": len(node.gpus), "gpu_model": " + ".join(dict.fromkeys(gpu.name or "unknown" for gpu in node.gpus)) or None,
+        "numa_nodes": len(node.host_numa_nodes), "nvlinks": _of_all(gpu.nvlinks for gpu in node.gpus),
+        "link": _of_all(
+            written_link({"kind": gpu.link.kind, "gen": gpu.link.max_gen, "width": gpu.link.max_width}) for gpu in node.gpus if gpu.link
+        ),
         "nics": len(node.nics), "software": versions(node),
     }  # fmt: skip
+
+
+def written_link(link: Mapping[str, Any]) -> str:
+    """A link to the host, of an order or a GPU: ``pcie 5 x16``."""
+    width = link.get("width")
+    return " ".join(str(part) for part in (link.get("kind"), link.get("gen"), width and f"x{width}") if part)
+
+
+def _of_all(values: Iterable[Any]) -> str | None:
+    """What all GPUs have, or each different value."""
+    return " + ".join(str(value) for value in dict.fromkeys(values) if value is not None) or None
 
 
 def versions(node: Node) -> dict[str, str]:
