@@ -42,7 +42,7 @@ def content(path: Path) -> bytes:
     """A file's bytes. Raises ``NearfarError`` where it cannot be read, or is too large."""
     try:
         if not path.is_file():
-            raise NearfarError(f"{path}: no such file")
+            raise NearfarError(f"{path}: {'not a file' if path.exists() else 'no such file'}")
         if path.stat().st_size > LARGEST:
             raise NearfarError(
                 f"{path}: {path.stat().st_size / 2**20:.0f} MiB are more than one node's output ({LARGEST // 2**20} MiB)"
@@ -63,7 +63,7 @@ def outputs(name: str, data: bytes) -> list[ForeignOutput]:
             return [ForeignOutput(XML, node=parse_hwloc_xml(cleaning.decoded(data)))]
         except NearfarError as error:
             raise CouldNotJudge(f"{name}: {error}") from None
-    for host, text in cleaning.texts(data):
+    for host, text in ((host, run) for host, log in cleaning.texts(data) for run in nvbandwidth.runs(log)):
         for tool in TOOLS:
             try:
                 output: ForeignOutput | None = tool.read(text) if tool.SIGN.search(text) else None
@@ -72,5 +72,5 @@ def outputs(name: str, data: bytes) -> list[ForeignOutput]:
             if output is not None:
                 found.append(replace(output, hostname=output.hostname or host or None))
     if not found:
-        raise CouldNotJudge(f"{name}: nothing that can be imported: {can_be_imported()}")
+        raise CouldNotJudge(f"{name}: nothing in it can be imported; nearfar reads {can_be_imported()}")
     return found

@@ -200,6 +200,11 @@ def test_files_of_different_nodes_are_refused(tmp_path: Path) -> None:
     (tmp_path / "pdsh").write_text(hosts)
     with pytest.raises(NearfarError, match=r"is of host n1, and .* of n0"):
         foreign.import_outputs([tmp_path / "pdsh"])
+    # The best figures of two nodes would hide the sick one.
+    text = (DATA / "nvbandwidth.txt").read_text()
+    (tmp_path / "log").write_text(text + text.replace("node17", "node18"))
+    with pytest.raises(NearfarError, match=r"log: is of host node18, and .*log of node17"):
+        foreign.import_outputs([tmp_path / "log"])
     with pytest.raises(NearfarError, match=r"topo.txt: has 4 GPUs, and the files are of 8"):
         imported("nvbandwidth.txt", "topo.txt")
     with pytest.raises(NearfarError, match=r"GPU 0 is .*A100.*H100"):
@@ -215,9 +220,9 @@ def test_files_of_different_nodes_are_refused(tmp_path: Path) -> None:
     [
         (
             b"",
-            "nothing that can be imported: what ./kit/run left, output of nvbandwidth, p2pBandwidthLatencyTest, bandwidthTest",
+            "nothing in it can be imported; nearfar reads what ./kit/run left, output of nvbandwidth, p2pBandwidthLatencyTest",
         ),
-        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8, "nothing that can be imported"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8, "nothing in it can be imported"),
         (b'{"nvbandwidth": ' + b"[" * 200_000, "nvbandwidth's JSON"),
         (b'{"nvbandwidth": {"testcases": 7}}', "not what nvbandwidth writes"),
         (b"<?xml version='1.0'?><topology><object", "hwloc XML: unclosed token"),
