@@ -25,7 +25,10 @@ LONGEST_QUEUE = "900"
 def system():
     """The system of the session: ReFrame's, with what a file of the site adds. Raises ``NearfarError`` for a file that is wrong."""
     own = rt.runtime().system
-    return reframe_system.described(own, systems.site().systems.get(own.name))
+    # With `--system NAME:PARTITION` ReFrame's public objects have that partition alone.
+    every = rt.runtime().site_config._site_config["systems"]
+    names = [partition["name"] for each in every if each["name"] == own.name for partition in each["partitions"]]
+    return reframe_system.described(own, systems.site().systems.get(own.name), names)
 
 
 def begin():

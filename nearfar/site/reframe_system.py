@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +13,10 @@ from .expectations import merge
 from .systems import Partition, System
 
 
-def described(own: Any, file: System | None) -> System:
+def described(own: Any, file: System | None, names: Sequence[str]) -> System:
     """The system that ReFrame's object ``own`` describes. Partitions, scheduler, launcher and environments are ReFrame's; ``file``, the
     nearfar system of the same name, adds features, what nodes should have, and references. Raises ``NearfarError`` for a partition of the
-    file that ReFrame does not have: nothing would ever be held against it."""
-    names = [partition.name for partition in own.partitions]
+    file that is none of ``names``, all that ReFrame's configuration has: nothing would ever be held against it."""
     if file is not None and file.file is not None:
         for index, added in enumerate(file.partitions.values()):
             if added.name not in names and not added.modelled:

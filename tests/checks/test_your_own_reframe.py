@@ -184,6 +184,8 @@ def test_a_nearfar_file_of_the_same_name_adds_references(suite: Suite) -> None:
     assert topology["verdict"] == "FAIL" and "2" in str(topology["reasons"]), (
         "the file's word stands above ReFrame's devices"
     )
+    listed = suite.reframe(EESSI, "-n", "topology_check", "--system=vega:mi250", "-l", NEARFAR_SITE=str(site))
+    assert listed.returncode == 0, "the file names a partition of the system that is not selected"
     (site / "systems/vega.yaml").write_text("system: vega\npartitions:\n  - {name: gpus, expect: {gpus: 2}}\n")
     done = suite.reframe(EESSI, *words, NEARFAR_SITE=str(site))
     assert "vega.yaml:3: partition 'gpus'" in done.stderr and "Traceback" not in done.stdout + done.stderr
