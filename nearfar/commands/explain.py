@@ -47,7 +47,9 @@ def run(args: argparse.Namespace) -> int:
     """Print it, or the list of all. Raises ``NearfarError`` for a code that does not exist."""
     rates = {way: rate for way in usual_rates.WAYS if (rate := getattr(args, way)) is not None}
     if args.gpu is not None or rates:
-        if args.gpu is None or not rates or args.code is not None or not all(0 < rate < 1e5 for rate in rates.values()):
+        if not all(0 < rate < 1e5 for rate in rates.values()):
+            raise NearfarError("a rate is more than 0 GB/s")
+        if args.gpu is None or not rates or args.code is not None:
             raise NearfarError("--gpu MODEL takes a rate in GB/s with it, such as --gpu H100 --h2d 38, and no code")
         for way, rate in rates.items():
             print("\n".join(usual_rates.lines(args.gpu, way, rate, site_directories())))

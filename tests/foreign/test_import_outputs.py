@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -313,3 +314,9 @@ def test_a_node_type_or_its_xml_says_where_gpus_are(options: dict[str, Any], tmp
     (path,) = done.folder.glob("*/host_device_check/verdict.json")
     verdict = json.loads(path.read_text())
     assert {metric["name"].partition(".")[0] for metric in verdict["metrics"]} == {"near"}
+
+
+def test_a_fifo_is_no_file_and_is_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "out.txt")
+    assert cli.main(["import", str(tmp_path / "out.txt")]) == 2
+    assert "out.txt: not a file" in capsys.readouterr().err

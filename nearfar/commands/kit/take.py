@@ -76,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _is_kit_s(file: Path) -> bool:
+    if not file.is_file():  # a FIFO has no end
+        return file.name.endswith((".tar.gz", ".tgz"))
     try:
         with file.open("rb") as stream:
             return stream.read(2) == _GZIP or file.name.endswith((".tar.gz", ".tgz"))
