@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nearfar.base import Finding, NearfarError, node_set
@@ -51,7 +52,8 @@ def assess(
             held[name].append(finding)
     for name, finding in parts.shared_boards(described):
         held[name].append(finding)
-    made = tuple(figure for _, figure in compared)
+    bounds = _references(own.values())
+    made = tuple(replace(figure, reference=bounds.get((figure.check, figure.row))) for _, figure in compared)
     against = _against(made, own.values())
     findings = [
         *parts.not_as_ordered(differing), *figures.slow_as_a_whole(made), *_counts(order, ordered, nodes), *figures.not_alike(made),
@@ -136,6 +138,20 @@ def _decided(name: str, node: MeasuredNode | None, held: Sequence[Finding], acce
     return DeliveredNode(
         name, decision, evidence, missing, waived, found, gpus, () if node is None else node.shown_runs
     )
+
+
+def _references(nodes: Iterable[MeasuredNode]) -> dict[tuple[str, str], float]:
+    """The bound of the site's references by check and row."""
+    found: dict[tuple[str, str], float] = {}
+    for verdict in (verdict for node in nodes for verdict in node.verdicts):
+        for metric in verdict.metrics:
+            reference = metric.reference
+            if reference is None or reference.origin not in ("tuned", "published"):
+                continue
+            bound = reference.highest if reference.lowest is None else reference.lowest
+            if bound is not None:
+                found.update(dict.fromkeys(((verdict.check, row) for row in metric.rows), bound))
+    return found
 
 
 def _counts(order: Order, ordered: Sequence[str] | None, nodes: Mapping[str, MeasuredNode]) -> Iterator[Finding]:

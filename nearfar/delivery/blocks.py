@@ -201,6 +201,8 @@ def _figure(one: DeliveredFigure) -> list[str]:
     bounds = {each.origin: each for each in one.expected if each.bound is not None}  # of two the nearer one
     sign = "≤" if one.less_is_better else "≥"
     expected = [f"{sign} {figure(each.bound or 0.0, one.unit)} ({_ORIGINS[each.origin]})" for each in bounds.values()]
+    if one.reference is not None:
+        expected.insert(0, f"{sign} {figure(one.reference, one.unit)} (references)")
     return [
         one.check.removesuffix("_check"), one.row, str(len(one.nodes)), figure(low, one.unit), node, figure(one.median, one.unit),
         with_unit(high, one.unit),

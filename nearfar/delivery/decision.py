@@ -45,6 +45,8 @@ class DeliveredFigure:
     #: Why the nodes are not compared with each other; None: they are.
     not_compared: str | None
     expected: tuple[Expected, ...]
+    #: The bound of the site's references, by which the runs were judged; None: there is none.
+    reference: float | None = None
 
     @property
     def judges(self) -> bool:

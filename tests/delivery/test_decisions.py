@@ -251,6 +251,7 @@ def test_a_delivery_slow_as_a_whole_does_not_accept_itself(tmp_path: Path) -> No
         "sole.h2d: 6 of 6 nodes are slow, 38.8 GB/s (median): promised 54.0 GB/s (offer 114, page 12), healthy"
     )
     assert {node.decision for node in found.nodes} == {REFUSED} and "references" in found.against
+    assert any(figure.reference is not None for figure in found.figures), "the record says what the runs were judged by"
 
 
 def test_what_no_node_has_as_ordered_is_said_first(tmp_path: Path) -> None:
