@@ -14,7 +14,6 @@ import sys
 import time
 from pathlib import Path
 
-from tests.conftest import CHECKOUT
 from tests.support import fake_delivery_run, sweeping
 from tests.support.private_slurm import PrivateSlurm
 
@@ -37,11 +36,7 @@ def accept(slurm: PrivateSlurm, place: Path, count: int, faults: dict[str, str])
     variables = {**slurm.environment, **sweeping.site(place, slurm)}
     (place / "site/orders").mkdir()
     (place / "site/orders/rack-7.yaml").write_text(ORDER.format(count=count))
-    sweeping.stand_in_jobs(
-        place / "site",
-        f"export PYTHONPATH={CHECKOUT}\n"
-        f'exec {sys.executable} {fake_delivery_run.__file__} {{{{ results }}}} {{{{ sweep }}}} {{{{ level }}}} "$1" "$2"\n',
-    )
+    fake_delivery_run.stand_in(place / "site")
     reports = place / "state/reports"
     reports.mkdir(parents=True)
     for node, fault in faults.items():

@@ -234,13 +234,11 @@ def _named(figure: DeliveredFigure, metrics: Sequence[str]) -> dict[str, Any]:
         flows = []
     gpus = set.intersection(*({*flow.gpus} for flow in flows)) if flows else set()
     memories = {flow.destination.index for flow in flows if flow.kind == "stream"}
-    part = (
-        f"GPU {gpus.pop()}"
-        if len(gpus) == 1
-        else f"memory of NUMA node {memories.pop()}"
-        if len(memories) == 1
-        else None
-    )
+    part = None
+    if len(gpus) == 1:
+        part = f"GPU {gpus.pop()}"
+    elif len(memories) == 1:
+        part = f"memory of NUMA node {memories.pop()}"
     if len(metrics) == 1 and part is None:
         return {"name": metrics[0]}
     return {"part": part, "name": figure.row, "several": len(metrics) if len(metrics) > 1 else None}

@@ -11,8 +11,19 @@ from pathlib import Path
 
 from nearfar.slurm.results import RunInfo, parted, publish_result, result
 from nearfar.slurm.sweep import SweepJob, job_script
+from tests.conftest import CHECKOUT
 from tests.data.runs import delivered
+from tests.support import sweeping
 from tests.support.node_results import utc
+
+
+def stand_in(site_directory: Path) -> None:
+    """Let the jobs of a site's sweeps run this."""
+    sweeping.stand_in_jobs(
+        site_directory,
+        f"export PYTHONPATH={CHECKOUT}\n"
+        f'exec {sys.executable} {__file__} {{{{ results }}}} {{{{ sweep }}}} {{{{ level }}}} "$1" "$2"\n',
+    )
 
 
 def main(results: str, sweep: str, level: str, node: str, attempt: str) -> None:

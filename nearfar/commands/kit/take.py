@@ -76,10 +76,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _is_kit_s(file: Path) -> bool:
-    if not file.is_file():  # a FIFO has no end
-        return file.name.endswith((".tar.gz", ".tgz"))
+    if file.name.endswith((".tar.gz", ".tgz")):
+        return True
     try:
+        if not file.is_file():  # a FIFO has no end
+            return False
         with file.open("rb") as stream:
-            return stream.read(2) == _GZIP or file.name.endswith((".tar.gz", ".tgz"))
+            return stream.read(2) == _GZIP
     except OSError:
-        return file.name.endswith((".tar.gz", ".tgz"))
+        return False

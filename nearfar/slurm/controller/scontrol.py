@@ -207,19 +207,19 @@ class Slurm:
         ``NotSeen`` after ``limit`` seconds: what was to be waited for was ordered, and the command said that it had done it."""
         end = time.monotonic() + limit
         while True:
-            present = None
             try:
                 present = self.node(name)
             except CouldNotJudge:
                 if time.monotonic() >= end:
                     raise
-            if present is not None and until(present):
-                return present
-            if present is not None and time.monotonic() >= end:
-                raise NotSeen(
-                    f"{name}: still {present.words} after {limit:.0f} s, though scontrol update ended with 0: slurmctld's log "
-                    "says why, or scontrol is a wrapper that hides errors"
-                )
+            else:
+                if until(present):
+                    return present
+                if time.monotonic() >= end:
+                    raise NotSeen(
+                        f"{name}: still {present.words} after {limit:.0f} s, though scontrol update ended with 0: slurmctld's log "
+                        "says why, or scontrol is a wrapper that hides errors"
+                    )
             time.sleep(0.5)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import CHECKOUT
 from tests.support import fake_delivery_run, sweeping
 from tests.support.private_slurm import PrivateSlurm, needed
 
@@ -37,11 +36,7 @@ def test_what_is_left_is_measured_and_a_repaired_node_is_accepted(slurm: Private
     variables = {**slurm.environment, **sweeping.site(tmp_path, slurm)}
     (tmp_path / "site/orders").mkdir()
     (tmp_path / "site/orders/rack.yaml").write_text(ORDER)
-    sweeping.stand_in_jobs(
-        tmp_path / "site",
-        f"export PYTHONPATH={CHECKOUT}\n"
-        f'exec {sys.executable} {fake_delivery_run.__file__} {{{{ results }}}} {{{{ sweep }}}} {{{{ level }}}} "$1" "$2"\n',
-    )
+    fake_delivery_run.stand_in(tmp_path / "site")
     reports = tmp_path / "state/reports"
     reports.mkdir(parents=True)
     (reports / "n4.fault").write_text("link channel")
