@@ -20,6 +20,7 @@ from nearfar.model.prediction import (
     not_known,
     predict,
 )
+from nearfar.model.typical import Experience, TypicalRate, load_experience, typical_rate
 
 _EPILOG = """\
 examples:
@@ -33,7 +34,8 @@ examples:
 Rates are GB/s (1e9 bytes per second), those of large transfers: nothing is predicted by size. A rate that depends on a capacity
 nobody knows is marked "at best", or "nominal" where the ceiling of a link that limits it is itself not certain; "input" marks the
 node type's own figures, "assumed" what is taken from a part of the same kind in the node, or limited by a capacity of kind: assumed. A
-modelled document says the same as "basis". Node types are the files of site/nodes/;
+modelled document says the same as "basis". Where capacities are unknown, "typical" is what healthy nodes of site/published-nodes/ let
+expect, with its range. Node types are the files of site/nodes/;
 docs/method/prediction.md states the rules.
 """
 
@@ -77,24 +79,33 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(dump(modelled_document(node_type, cells, factors, args.noise, args.seed, skips)))
     else:
-        _print_table(cells, degraded(node_type, factors))
+        _print_table(cells, degraded(node_type, factors), load_experience(tuple(site_directories())))
     return EXIT_GOOD
 
 
-def _print_table(cells: Sequence[Cell], node_type: NodeType) -> None:
-    rows: list[tuple[str, str, str]] = []
+def _print_table(cells: Sequence[Cell], node_type: NodeType, known: Experience) -> None:
+    rows: list[tuple[str, str, str, str]] = []
     unknown: dict[str, Capacity] = {}
     for cell in dict.fromkeys(cells):
         prediction = predict(cell, node_type)
         unknown.update({capacity.name: capacity for capacity in prediction.unknown})
-        rows += _rows(cell, prediction)
+        typical = typical_rate(cell, node_type, known) if prediction.unknown else None
+        for place, (flow, rate, limits) in enumerate(_rows(cell, prediction)):
+            rows.append((flow, rate, _typical(typical) if place == 0 else "", limits))
     print(f"{node_type.name} (modelled): {node_type.description}")
     if not rows:
         print("no cells" if node_type.node.gpus else "no cells: the node type has no GPUs")
         return
-    print("\n".join(columns([("flow", "GB/s", "limited by"), *rows], right=[1])))
+    table = [("flow", "GB/s", "typical", "limited by"), *rows]
+    shown = [0, 1, 2, 3] if any(row[2] for row in rows) else [0, 1, 3]
+    print("\n".join(columns([tuple(row[place] for place in shown) for row in table], right=[1])))
     for line in not_known(unknown.values(), node_type):
         print(line)
+
+
+def _typical(typical: TypicalRate | None) -> str:
+    """``53.4 (48.1 to 58.7)``."""
+    return "" if typical is None else f"{typical.typical:.1f} ({typical.least:.1f} to {typical.greatest:.1f})"
 
 
 def _rows(cell: Cell, prediction: Prediction) -> list[tuple[str, str, str]]:

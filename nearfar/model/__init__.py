@@ -1,6 +1,6 @@
 """What a node should carry: ``prediction`` (capacities, max-min shares), ``link_limits`` (what is certain of a nominal link),
-``calibration`` (capacities from measured cells), ``diagnosis`` (which parts explain what is slow), ``published_nodes`` (real nodes
-with what their owners measured).
+``typical`` (what healthy machines carry), ``calibration`` (capacities from measured cells), ``diagnosis`` (which parts explain what is
+slow), ``published_nodes`` (real nodes with what their owners measured).
 
 Needs: base, topology, cells, measurement.
 """

@@ -28,6 +28,7 @@ class CapturedFigure:
     """A captured rate, GB/s: of all flows of ``cell`` together, or of one ``flow`` of it; ``capture`` is its place in the file's list.
 
     Of figures of which only the range was published, ``least`` and ``greatest`` are that range and ``value`` is its middle.
+    ``until_last``: a total of equal amounts, over the time until the last flow has ended.
     """
 
     cell: Cell
@@ -35,6 +36,7 @@ class CapturedFigure:
     least: float
     greatest: float
     capture: int
+    until_last: bool = False
 
     @property
     def value(self) -> float:
@@ -162,7 +164,9 @@ def _figures(file: SiteFile, node: Node, capture: int) -> Iterator[CapturedFigur
                 check_endpoints(node, cell, "the topology")
                 if flow is not None and flow not in cell.flows:
                     raise NearfarError(f"{flow} is no flow of {cell}")
-                yield CapturedFigure(cell, flow, least, greatest, capture)
+                yield CapturedFigure(
+                    cell, flow, least, greatest, capture, file.data["captures"][capture].get("until_last", False)
+                )
         except (NearfarError, KeyError) as error:
             raise file.error(f"{pattern}: {error}", *steps) from None
 

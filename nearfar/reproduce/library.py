@@ -1,8 +1,8 @@
-"""What owners of real nodes captured, beside the model's predictions from the topology alone: ``nearfar reproduce --nodes``."""
+"""What owners of real nodes captured, beside the model's predictions from what is typical: ``nearfar reproduce --nodes``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -11,65 +11,94 @@ from nearfar.base import plural
 from nearfar.cells import Cell, cell_class
 from nearfar.model import CapturedFigure, PublishedNode
 from nearfar.model.prediction import predict
+from nearfar.model.typical import TypicalRate, healthy_shares, learnt, typical_rate
 from nearfar.report.blocks import Entry, Shown, Table, Text, row, table
 from nearfar.topology import Node
 
 #: A prediction so near is counted in the summary.
 WITHIN = 0.15
-_BOUNDS = ("at best", "nominal")
 #: More flows between GPUs are not spelt out.
 _SPELT = 4
 
 
 @dataclass(frozen=True)
 class CapturedBeside:
-    """Figures of one node that mean the same and are predicted alike (the pairs of a matrix), as medians.
+    """Figures of one node that mean the same and are predicted alike (the pairs of a matrix), as medians, GB/s.
 
-    ``kind`` is the class of the summary, ``figure`` what the figures are, ``predicted`` (GB/s) None where the
-    model has no answer; ``bound``: the prediction is a best case.
+    ``kind`` is the class of the summary, ``figure`` what the figures are. ``typical`` with its range is what the other nodes let expect of
+    it, ``most`` what its links carry at most; None: the model has no answer. ``share``: see ``TypicalRate``.
     """
 
     node: PublishedNode
     kind: str
     figure: str
-    predicted: float | None
-    bound: bool
+    most: float | None
+    typical: float | None
+    least_expected: float | None
+    greatest_expected: float | None
+    share: str
     figures: tuple[CapturedFigure, ...]
 
     @property
     def captured(self) -> float:
-        """The median of the captured figures, GB/s."""
+        """The median of the captured figures."""
         return median(figure.value for figure in self.figures)
 
     @property
     def least(self) -> float:
-        """The least captured figure, GB/s."""
+        """The least captured figure."""
         return min(figure.least for figure in self.figures)
 
     @property
     def greatest(self) -> float:
-        """The greatest captured figure, GB/s."""
+        """The greatest captured figure."""
         return max(figure.greatest for figure in self.figures)
 
     @property
     def ratio(self) -> float | None:
-        """Captured over predicted."""
-        return None if self.predicted is None else self.captured / self.predicted
+        """Captured over typical."""
+        return None if self.typical is None else self.captured / self.typical
+
+    @property
+    def in_range(self) -> bool:
+        """Whether the captured figure lies in the range that was expected."""
+        if self.least_expected is None or self.greatest_expected is None:
+            return False
+        return self.least_expected <= self.captured <= self.greatest_expected
 
 
-def comparisons(nodes: Iterable[PublishedNode]) -> list[CapturedBeside]:
-    """Every captured figure beside its prediction, those of one kind together."""
+def comparisons(nodes: Sequence[PublishedNode]) -> list[CapturedBeside]:
+    """Every captured figure beside what the other nodes let expect, those of one kind together."""
+    shares = healthy_shares(nodes)
     found: list[CapturedBeside] = []
     for node in nodes:
-        groups: dict[tuple[str, str, float | None, bool], list[CapturedFigure]] = {}
+        others = learnt(of_node for name, of_node in shares.items() if name != node.name)
+        groups: dict[_Group, list[CapturedFigure]] = {}
         for figure in node.figures:
-            kind, name = _names(node.node_type.node, figure)
             prediction = predict(figure.cell, node.node_type)
-            rate = prediction.total if figure.flow is None else prediction.flows[figure.flow]
-            predicted = None if rate is None else float(f"{rate:.3g}")
-            groups.setdefault((kind, name, predicted, prediction.basis in _BOUNDS), []).append(figure)
+            most = prediction.total if figure.flow is None else prediction.flows[figure.flow]
+            typical = typical_rate(figure.cell, node.node_type, others, figure.until_last)
+            key = (*_names(node.node_type.node, figure), _three(most), *_of_figure(typical, figure))
+            groups.setdefault(key, []).append(figure)
         found += [CapturedBeside(node, *key, tuple(values)) for key, values in groups.items()]
     return found
+
+
+_Group = tuple[str, str, float | None, float | None, float | None, float | None, str]
+
+
+def _of_figure(
+    typical: TypicalRate | None, figure: CapturedFigure
+) -> tuple[float | None, float | None, float | None, str]:
+    if typical is None:
+        return None, None, None, ""
+    part = 1.0 if figure.flow is None else typical.flows[figure.flow] / typical.typical
+    middle, least, greatest = (_three(rate * part) for rate in (typical.typical, typical.least, typical.greatest))
+    return middle, least, greatest, typical.share
+
+
+def _three(rate: float | None) -> float | None:
+    return None if rate is None else float(f"{rate:.3g}")
 
 
 def shown(nodes: Sequence[PublishedNode], command: str) -> Shown:
@@ -78,22 +107,25 @@ def shown(nodes: Sequence[PublishedNode], command: str) -> Shown:
     states = [f"{sum(node.state == state for node in nodes)} {state}" for state in ("healthy", "question", "fault")]
     answer = (
         f"{plural(len(nodes), 'published node')} ({', '.join(states)}), {sum(len(node.figures) for node in nodes)} captured figures; "
-        "predicted from the topology alone",
+        "each expected from the other healthy nodes",
     )
-    note = Text(
-        (f"ratio: captured over predicted. ≤: a best case, the model knows no typical value. {_NOT_COUNTED}",), "muted"
-    )
+    note = Text((_NOTE,), "muted")
     return Shown("Published nodes", answer, (_summary(every), note, _table(every)), made=f"`{command}`")
 
 
-_NOT_COUNTED = "Nodes that were posted as a fault are not counted in the classes."
+_NOTE = (
+    "typical, range: what the other healthy nodes let expect of this one. at most: its links' payload. ratio: captured over typical. "
+    "Nodes that were posted as a fault are not counted in the classes."
+)
 
 
 def _summary(every: Sequence[CapturedBeside]) -> Table:
     counted = [each for each in every if each.node.state != "fault"]
-    kinds = sorted({each.kind for each in counted}, key=lambda kind: -sum(each.kind == kind for each in counted))
+    kinds = sorted(
+        {each.kind for each in counted}, key=lambda kind: (-sum(each.kind == kind for each in counted), kind)
+    )
     lines = [_line(kind, [each for each in counted if each.kind == kind]) for kind in kinds]
-    columns = ["class", ">n", ">nodes", ">median error", f">within {100 * WITHIN:.0f} %", ">unknown"]
+    columns = ["class", ">n", ">nodes", ">median error", f">within {100 * WITHIN:.0f} %", ">in range", ">unknown"]
     return table(columns, [*lines, _line("all", counted)])
 
 
@@ -102,23 +134,31 @@ def _line(kind: str, of_kind: Sequence[CapturedBeside]) -> list[str]:
     near = sum(error <= WITHIN for error in errors)
     middle = f"{100 * median(errors):.1f} %" if errors else "–"
     nodes = len({each.node.name for each in of_kind})
-    return [kind, str(len(of_kind)), str(nodes), middle, f"{near} of {len(of_kind)}", str(len(of_kind) - len(errors))]
+    inside = sum(each.in_range for each in of_kind)
+    return [
+        kind, str(len(of_kind)), str(nodes), middle, f"{near} of {len(of_kind)}", f"{inside} of {len(of_kind)}",
+        str(len(of_kind) - len(errors)),
+    ]  # fmt: skip
 
 
 def _table(every: Sequence[CapturedBeside]) -> Table:
     lines, last = [], ""
     for each in every:
         name = f"{each.node.name}{'' if each.node.state == 'healthy' else f' ({each.node.state})'}"
-        within = f"{_rate(each.least)} to {_rate(each.greatest)}" if each.least < each.greatest else ""
+        within = _range(each.least, each.greatest) if each.least < each.greatest else ""
         ratio = "" if each.ratio is None else f"{each.ratio:.2f}"
         place = Entry("" if name == last else name, tip=each.node.source)
-        lines.append(row(place, each.figure, _predicted(each), _rate(each.captured), within, ratio))
+        typical = "unknown" if each.typical is None else _rate(each.typical)
+        expected_range = _range(each.least_expected, each.greatest_expected)
+        most = "" if each.most is None else _rate(each.most)
+        lines.append(row(place, each.figure, typical, expected_range, most, _rate(each.captured), within, ratio))
         last = name
-    return table(["node", "figure", ">predicted", ">captured", ">least to greatest", ">ratio"], lines)
+    columns = ["node", "figure", ">typical", ">range", ">at most", ">captured", ">least to greatest", ">ratio"]
+    return table(columns, lines)
 
 
-def _predicted(each: CapturedBeside) -> str:
-    return "unknown" if each.predicted is None else f"{'≤ ' if each.bound else ''}{_rate(each.predicted)}"
+def _range(least: float | None, greatest: float | None) -> str:
+    return "" if least is None or greatest is None else f"{_rate(least)} to {_rate(greatest)}"
 
 
 def _rate(value: float) -> str:
@@ -126,16 +166,17 @@ def _rate(value: float) -> str:
 
 
 def as_json(nodes: Sequence[PublishedNode]) -> dict[str, Any]:
-    """``nearfar-reproduce-nodes/1``."""
+    """``nearfar-reproduce-nodes/2``."""
     rows = [
         {
-            "node": each.node.name, "state": each.node.state, "class": each.kind, "figure": each.figure, "predicted": each.predicted,
-            "bound": each.bound, "captured": each.captured, "least": each.least, "greatest": each.greatest,
-            "n": len(each.figures), "ratio": each.ratio,
+            "node": each.node.name, "state": each.node.state, "class": each.kind, "figure": each.figure, "typical": each.typical,
+            "range": None if each.typical is None else [each.least_expected, each.greatest_expected],
+            "share": each.share or None, "most": each.most,
+            "captured": each.captured, "least": each.least, "greatest": each.greatest, "n": len(each.figures), "ratio": each.ratio,
         }
         for each in comparisons(nodes)
     ]  # fmt: skip
-    return {"schema": "nearfar-reproduce-nodes/1", "nodes": {node.name: node.source for node in nodes}, "rows": rows}
+    return {"schema": "nearfar-reproduce-nodes/2", "nodes": {node.name: node.source for node in nodes}, "rows": rows}
 
 
 def _names(node: Node, figure: CapturedFigure) -> tuple[str, str]:

@@ -37,6 +37,23 @@ def test_the_issues_example(capsys):
     assert ["n0:g0", "45.77", "g0.h2d,", "n0.memory"] in [line.split() for line in out.splitlines()]
 
 
+def test_what_nobody_measured_is_expected_from_published_nodes(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path))
+    xml = CHECKOUT / "tests/data/topologies/constructed-eight-gpus-nvswitch.xml"
+    assert main(["detect", "--xml", str(xml), "--site", "eight"]) == 0
+    capsys.readouterr()
+    code, out, _ = predict(capsys, "--node", "eight", "n0:g0", "g0:n1", "g0:g1", "g0:g1/staged", "n0:g0/pageable")
+    rows = {line.split()[0]: line for line in out.splitlines()[2:7]}
+    assert code == 0
+    for cell, ceiling in {"n0:g0": 58.45, "g0:g1": 400.0}.items():
+        typical, least, greatest = re.search(r"([\d.]+) \(([\d.]+) to ([\d.]+)\)", rows[cell]).groups()
+        assert 0.85 * ceiling < float(least) < float(typical) < float(greatest) <= ceiling, rows[cell]
+    assert "unknown" in rows["g0:g1/staged"] and " to " in rows["g0:g1/staged"], (
+        "its own figure is unknown, others' are not"
+    )
+    assert " to " not in rows["n0:g0/pageable"], "no published node says what pageable memory carries"
+
+
 def test_without_cells_the_whole_matrix(capsys):
     code, out, _ = predict(capsys, "--node", "keeneland", "--json")
     document = loads(out)

@@ -1,0 +1,116 @@
+"""How much of what their links could carry healthy machines get: the shares of ``site/typical.yaml``, from the published nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from statistics import median
+
+from nearfar.base import SiteFile
+from nearfar.model import CapturedFigure, PublishedNode
+
+from .crossed import limits_of
+from .limits import Limit, NotDescribed
+
+FILE = "typical.yaml"
+#: A range is as wide as what machines differ by; of fewer machines than this as wide as it may be.
+_ENOUGH = 4
+_LEAST_SPREAD = 0.10
+_MOST_SPREAD = 0.15
+#: Of paths through far memory or the link between packages, and copies that the driver stages in host memory.
+_MOST_SPREAD_FAR = 0.40
+_FAR = ("far.", "across", "staged")
+#: A copy across packages that is as fast as its link tells nothing of what the packages' own link carries.
+_AS_FAST_AS_THE_LINK = 0.88
+
+
+@dataclass(frozen=True)
+class Share:
+    """What is typical of a share, and the range of healthy machines; ``nodes`` of them are known."""
+
+    typical: float
+    least: float
+    greatest: float
+    nodes: int
+
+
+Experience = Mapping[str, Share]
+
+
+def shares_of(node: PublishedNode) -> dict[str, float]:
+    """What the figures of a node say of each share: their median."""
+    found: dict[str, list[float]] = {}
+    for figure in node.figures:
+        try:
+            limits = limits_of(figure.cell, node.node_type)
+        except NotDescribed:
+            continue
+        if not _tells(figure, limits):
+            continue
+        steps = limits[-1].steps
+        for name, base in steps:
+            in_rates = base == 1.0
+            if name and not (in_rates and figure.value > _AS_FAST_AS_THE_LINK * steps[-1][1]):
+                found.setdefault(name, []).append(_rate(figure, limits[-1]) / base)
+    return {name: median(values) for name, values in found.items()}
+
+
+def healthy_shares(nodes: Iterable[PublishedNode]) -> dict[str, dict[str, float]]:
+    """``shares_of`` each healthy node, by its name."""
+    return {node.name: shares_of(node) for node in nodes if node.state == "healthy"}
+
+
+def learnt(shares: Iterable[Mapping[str, float]]) -> dict[str, Share]:
+    """What the shares of several nodes have in common."""
+    found: dict[str, list[float]] = {}
+    for of_node in shares:
+        for name, value in of_node.items():
+            found.setdefault(name, []).append(value)
+    return {name: _share(name, values) for name, values in sorted(found.items())}
+
+
+@lru_cache(maxsize=4)
+def load_experience(directories: tuple[Path, ...]) -> Experience:
+    """The shares of the first site directory that has them."""
+    for directory in directories:
+        if (path := directory / FILE).is_file():
+            file = SiteFile(path)
+            file.check("typical-1")
+            return {name: Share(**entry) for name, entry in file.data["shares"].items()}
+    return {}
+
+
+def _tells(figure: CapturedFigure, limits: Sequence[Limit]) -> bool:
+    """Whether the figure is of its last limit alone: a lone copy, both ways of one pair, all with all in one place, or GPUs and the host
+    one way. One direction of both is none: what the other carried is not said."""
+    cell = figure.cell
+    if figure.flow is not None and len({flow.direction for flow in cell.flows}) > 1:
+        return False
+    if len(cell.flows) < 2 or (len(cell.flows) == 2 and cell.flows[0].source == cell.flows[1].destination):
+        return True
+    if all(flow.kind == "host" for flow in cell.flows):
+        return len({flow.direction for flow in cell.flows}) == 1
+    return limits[-1].steps[0][0].startswith("fan") and all(each.name.startswith("g") for each in limits)
+
+
+def _rate(figure: CapturedFigure, limit: Limit) -> float:
+    """What of the figure goes through a limit."""
+    one = figure.value if figure.flow is not None else figure.value / len(figure.cell.flows)
+    return one * len(limit.flows)
+
+
+def _share(name: str, values: Sequence[float]) -> Share:
+    typical = median(values)
+    most = _MOST_SPREAD_FAR if name.startswith(_FAR) else _MOST_SPREAD
+    below, above = most, most
+    if len(values) >= _ENOUGH:
+        below = min(most, max(_LEAST_SPREAD, 1 - min(values) / typical))
+        above = min(most, max(_LEAST_SPREAD, max(values) / typical - 1))
+    least, greatest = typical * (1 - below), typical * (1 + above)
+    return Share(_three(typical), _three(least), _three(greatest), len(values))
+
+
+def _three(value: float) -> float:
+    return float(f"{value:.3g}")

@@ -1,0 +1,87 @@
+"""What flows share on a node, each with the experience that says how much of it they get.
+
+A limit has **steps**, from the most particular to the most general: the name of a share (``peers.pcie4``, then ``peers.pcie``) and what
+the share is of, GB/s: what the links can carry as payload, or 1 where the experience is itself in GB/s (the link between packages of a
+CPU generation).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nearfar.cells import Cell, Flow
+from nearfar.model.prediction import link_ceiling
+from nearfar.topology import Gpu, Link, Node
+
+#: Generations of CPUs, by the names that they have: what joins their packages, and how fast they stage copies.
+_CPU_GENERATIONS = {
+    "zen2-3": r"EPYC (7\w\w[23]|Rome|Milan)|Threadripper PRO [35]9",
+    "zen4": r"EPYC (9\w\w4|Genoa|Bergamo)|Threadripper PRO 79|WRX90",
+    "zen5": r"EPYC (9\w\w5|Turin)|Threadripper PRO 99",
+    "xeon-e5": r"Xeon.* E5",
+    "xeon-1-2": r"Xeon.* [3-9][12]\d\d",
+    "xeon-3": r"Xeon.* [3-9]3\d\d",
+    "xeon-4-5": r"Xeon.* [3-9][45]\d\d",
+}
+_Step = tuple[str, float]
+
+
+class NotDescribed(Exception):
+    """No rule says what limits a flow."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """``flows`` together carry at most a share of what ``steps`` say. A figure of the node type itself has the one step ``("", value)``."""
+
+    name: str
+    steps: tuple[_Step, ...]
+    flows: Mapping[Flow, float]
+
+
+def cpu_generation(node: Node) -> str | None:
+    """The generation of the node's CPUs; None: it is not known, or none of these."""
+    model = node.packages[0].model if node.packages else None
+    return next((name for name, words in _CPU_GENERATIONS.items() if model and re.search(words, model)), None)
+
+
+def limit(
+    name: str,
+    what: str,
+    link: Link,
+    ways: Sequence[str],
+    flows: Mapping[Flow, float],
+    between: str | None = None,
+    absolute: bool = False,
+) -> Limit:
+    """A share ``what`` of what the link carries in these ways; ``between``: of such packages, ``absolute``: then in GB/s."""
+    each = [link_ceiling(link, way) for way in ways]
+    base = None if None in each else sum(rate or 0.0 for rate in each)
+    first = [(f"{what}.{between}.{link.kind}{link.max_gen or link.gen}", base)] if between and base else []
+    if absolute and first:
+        first = [(f"{what}.{between}", 1.0)]
+    return Limit(name, (*first, *steps(what, link, base)), flows)
+
+
+def steps(what: str, link: Link, base: float | None) -> tuple[_Step, ...]:
+    """The steps of a share of ``base``: of such a link, of such a kind, of any. Raises ``NotDescribed`` where ``base`` is not known."""
+    if base is None:
+        raise NotDescribed
+    return (f"{what}.{link.kind}{link.max_gen or link.gen}", base), (f"{what}.{link.kind}", base), (what, base)
+
+
+def gpus_of(cell: Cell, node: Node) -> list[Gpu]:
+    """The GPUs of a cell."""
+    return [gpu for gpu in node.gpus if gpu.index in cell.gpus]
+
+
+def link_of(gpus: Collection[int], node: Node) -> Link:
+    """The link of GPUs that have all the same."""
+    return next(gpu.link for gpu in node.gpus if gpu.index in gpus)
+
+
+def weights(flows: Iterable[Flow]) -> dict[Flow, float]:
+    """Flows that cross a limit with all that they carry."""
+    return dict.fromkeys(flows, 1.0)
