@@ -17,6 +17,8 @@
 namespace nearfar {
 namespace {
 
+constexpr double warm_again_seconds = 0.05;  // from the second visit on: the link was awake a moment ago
+
 std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting);
 CellResult measure_windowed(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting);
 
@@ -48,6 +50,7 @@ std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, 
     const double share = std::min(seconds / static_cast<double>(sizes.size()), policy.latched_seconds);
     Policy of_size = policy;
     of_size.at_a_size = at_sizes;
+    if (setting.round > 0) of_size.warm_up_seconds = std::min(policy.warm_up_seconds, warm_again_seconds);
     if (at_sizes) of_size.sample_seconds /= 4;  // there are many
     std::vector<CellResult> results;
     LinkState link;

@@ -20,7 +20,7 @@ _ENOUGH = 4
 _LEAST_SPREAD = 0.10
 _MOST_SPREAD = 0.15
 #: Of paths through far memory or the link between packages, and copies that the driver stages in host memory.
-_MOST_SPREAD_FAR = 0.40
+_LEAST_SPREAD_FAR, _MOST_SPREAD_FAR = 0.25, 0.40
 _FAR = ("far.", "across", "staged")
 #: A copy across packages that is as fast as its link tells nothing of what the packages' own link carries.
 _AS_FAST_AS_THE_LINK = 0.88
@@ -103,13 +103,13 @@ def _rate(figure: CapturedFigure, limit: Limit) -> float:
 
 def _share(name: str, values: Sequence[float]) -> Share:
     typical = median(values)
-    most = _MOST_SPREAD_FAR if name.startswith(_FAR) else _MOST_SPREAD
+    least, most = (_LEAST_SPREAD_FAR, _MOST_SPREAD_FAR) if name.startswith(_FAR) else (_LEAST_SPREAD, _MOST_SPREAD)
     below, above = most, most
     if len(values) >= _ENOUGH:
-        below = min(most, max(_LEAST_SPREAD, 1 - min(values) / typical))
-        above = min(most, max(_LEAST_SPREAD, max(values) / typical - 1))
-    least, greatest = typical * (1 - below), typical * (1 + above)
-    return Share(_three(typical), _three(least), _three(greatest), len(values))
+        below = min(most, max(least, 1 - min(values) / typical))
+        above = min(most, max(least, max(values) / typical - 1))
+    lowest, highest = typical * (1 - below), typical * (1 + above)
+    return Share(_three(typical), _three(lowest), _three(highest), len(values))
 
 
 def _three(value: float) -> float:
