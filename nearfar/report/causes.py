@@ -64,11 +64,12 @@ class VerdictReason:
 @dataclass(frozen=True)
 class ReasonGroup:
     """A cause and what follows from it; a reason by itself has nothing that follows. ``worst``: the worst figure of a cause that
-    was found by comparing figures."""
+    was found by comparing figures. ``explained``: it says what explains the node's slow figures."""
 
     cause: VerdictReason
     follows: tuple[VerdictReason, ...] = ()
     worst: VerdictReason | None = None
+    explained: bool = False
 
     @property
     def words(self) -> str:
@@ -123,11 +124,7 @@ def _off_the_bus(verdict: Verdict) -> frozenset[str]:
 
 def answered(groups: Sequence[ReasonGroup]) -> set[str]:
     """The folders of the nodes of which a reason says what explains the slow figures."""
-    return {
-        g.cause.node.folder.name
-        for g in groups
-        if g.cause.node is not None and g.cause.finding.code == messages.PART_EXPLAINS.code
-    }
+    return {g.cause.node.folder.name for g in groups if g.cause.node is not None and g.explained}
 
 
 def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None = None) -> list[ReasonGroup]:
@@ -155,12 +152,15 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
             r for r in left
             if r.kind == FIGURE and r.node is not None and r.node.folder.name == folder and set(r.cells) <= answer.cells
         ]  # fmt: skip
-        if explained:
+        left = [r for r in left if r not in explained]
+        if len(explained) == 1 and answer.lone:
+            # The figure itself says which path it is, and how slow.
+            groups.append(ReasonGroup(explained[0], explained=True))
+        elif explained:
             worst = min(explained, key=lambda r: r.rank)
             about = messages.PART_EXPLAINS.finding("", verdict=worst.finding.verdict, cause=answer.sentence)
             cause = replace(worst, finding=about, check=None, anchor=None, kind=PART)
-            left = [r for r in left if r not in explained]
-            groups.append(ReasonGroup(cause, tuple(explained), worst))
+            groups.append(ReasonGroup(cause, tuple(explained), worst, explained=True))
     shared = _sharing_a_gpu(left)
     left = [r for r in left if not any(r in group.follows for group in shared)]
     groups += shared

@@ -41,6 +41,9 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
             return next((f"#{each.id}.faults" for each in sections if each.run is reason.node), None)
         return None if anchor is None else f"#{anchor}" if anchor in placed or anchor not in rows else f"#row.{anchor}"
 
+    words, only = lead(run, found, answers), found[0] if len(found) == 1 and not found[0].follows else None
+    # The only reason stands on top, and nowhere again.
+    whole = only is not None and words == f"{only.cause.finding.reason.rstrip('.')}."
     measured = (f for s in sections if not s.run.modelled for c in s.checks for f in c.figures)
     values = {
         "run": run,
@@ -49,7 +52,8 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "reasons": found,
         "answered": {s.id for s in sections if s.run.folder.name in told},
         "href": href,
-        "lead": lead(run, found, answers),
+        "lead": words,
+        "lead_href": href(only.cause) if only is not None and whole else None,
         "slow_unjudged": slow_unjudged(run, found, answers),
         "notice": modelled_notice(run),
         "foreign": foreign_notice(run),

@@ -11,7 +11,7 @@ import pytest
 from nearfar import report
 from nearfar.base import Finding
 from nearfar.report import causes, headline
-from nearfar.report.causes import ABSENT, FIGURE, GAP, OTHER, PART, VerdictReason, grouped
+from nearfar.report.causes import ABSENT, FIGURE, GAP, OTHER, PART, VerdictReason, answered, grouped
 from nearfar.report.explanations import Answer
 from nearfar.verdict import run_directory
 from tests.data.runs import golden, synthetic
@@ -159,6 +159,10 @@ def test_a_part_that_the_diagnosis_names_stands_before_its_figures():
     assert told(groups) == [("explained by g2.h2d", ["a", "b"]), ("c", [])]
     assert (groups[0].cause.finding.verdict, groups[0].words) == ("FAIL", "and 2 figures that follow from it")
     assert groups[0].worst is slow[0]
+    # One figure says by itself what one part would explain.
+    lone = {"a": Answer("explained by g2.h2d", frozenset({"n0:g2"}), lone=True)}
+    assert told(grouped([slow[0], rest], lone)) == [("a", []), ("c", [])]
+    assert answered(grouped([slow[0], rest], lone)) == {"a"} and not answered(grouped([rest], lone))
     # Without a part that is named nothing is folded away.
     assert told(grouped(slow, {"a": Answer("cannot be told")})) == [("a", []), ("b", [])]
 

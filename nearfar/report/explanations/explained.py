@@ -16,10 +16,12 @@ from .merged_document import merged
 
 @dataclass(frozen=True)
 class Answer:
-    """What explains a node's slow figures in a sentence, and the cells that parts it names explain (none: it names no part)."""
+    """What explains a node's slow figures in a sentence, and the cells that parts it names explain (none: it names no part).
+    ``lone``: one part explains the one slow cell."""
 
     sentence: str
     cells: frozenset[str] = frozenset()
+    lone: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,4 +76,5 @@ def answers(report: Mapping[str, Any]) -> dict[str, Answer]:
 def _answer(said: Mapping[str, Any]) -> Answer:
     """Out of ``diagnosis`` of ``report.json``."""
     slow = said.get("slow") or [] if said.get("sets") else []
-    return Answer(str(said["sentence"]), frozenset(str(one["cell"]) for one in slow if one["explained"]))
+    lone = len(slow) == 1 == len(said.get("sets") or ()) and not said.get("findings")
+    return Answer(str(said["sentence"]), frozenset(str(one["cell"]) for one in slow if one["explained"]), lone)
