@@ -68,7 +68,7 @@ def _package_to_document(package: Package) -> dict[str, Any]:
 
 def _device_to_document(device: Gpu | Nic) -> dict[str, Any]:
     whole = {**vars(device), "link": dict(vars(device.link)), "uplinks": list(device.uplinks)}
-    return {key: value for key, value in whole.items() if key not in ("settings", "slot") or value}
+    return {key: value for key, value in whole.items() if key not in ("settings", "slot", "paths") or value}
 
 
 def _numa_node_to_document(numa: NumaNode) -> dict[str, Any]:
@@ -126,6 +126,7 @@ def _nic(row: _NodeReader) -> Nic:
         uplinks=row.texts("uplinks"),
         host_bridge=row.text("host_bridge"),
         settings=row.named_texts("settings"),
+        paths={int(gpu): way for gpu, way in row.named_texts("paths").items() if gpu.isdecimal()},
     )
 
 

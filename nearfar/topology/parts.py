@@ -84,7 +84,8 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Nic:
-    """A network device, with the NUMA node and package it is attached to; ``settings``: see ``SETTINGS``."""
+    """A network device, with the NUMA node and package it is attached to; ``settings``: see ``SETTINGS``. ``paths``: the class of its
+    path to each GPU, where the system gives that instead of bridges."""
 
     name: str
     pci: str
@@ -94,6 +95,7 @@ class Nic:
     uplinks: tuple[str, ...] = ()
     host_bridge: str | None = None
     settings: dict[str, str] = field(default_factory=dict, hash=False)
+    paths: dict[int, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)

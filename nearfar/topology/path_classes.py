@@ -42,12 +42,12 @@ def peer_class(node: Node, a: int, b: int) -> str:
 
 
 def nic_class(node: Node, gpu: int, nic_name: str) -> str:
-    """The class of the path between a GPU and a NIC, by their place in the PCI tree."""
+    """The class of the path between a GPU and a NIC, as the NIC has it, else by their place in the PCI tree."""
     nic = next((n for n in node.nics if n.name == nic_name), None)
     if nic is None:
         known = ", ".join(n.name for n in node.nics) or "none"
         raise NearfarError(f"{node.hostname} has no NIC {nic_name}; it has: {known}")
-    return _device_class(node, _gpu(node, gpu), nic)
+    return nic.paths.get(gpu) or _device_class(node, _gpu(node, gpu), nic)
 
 
 def behind_nvswitch(node: Node) -> tuple[int, ...]:

@@ -13,9 +13,11 @@ import pytest
 
 from nearfar import cli, foreign, history
 from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.binding.locality import nearest_nics
 from nearfar.foreign import reading
 from nearfar.run import validation
 from nearfar.slurm.results import RunInfo, publish_result
+from nearfar.topology import nic_class, node_from_document
 from tests.conftest import CHECKOUT
 
 DATA = CHECKOUT / "tests" / "data" / "foreign"
@@ -151,6 +153,23 @@ def test_a_topology_gives_classes_and_memory(capsys: pytest.CaptureFixture[str])
     assert names["near.n1_g2"] == 25.2 and names["unknown.n0_g2"] == 19.1 and "PIX.g0_g1" in names
     assert "near.n0_g0" not in names
     assert figures(imported("topo.txt", "bandwidthTest.txt", numa=1))["n1:g0"] == pytest.approx(24100 * 2**20 / 1e9)
+
+
+def test_nics_of_a_topology_have_their_classes(tmp_path: Path) -> None:
+    text = (DATA / "topo.txt").read_text()
+    older = text.replace("NIC0", "mlx5_0").partition("NIC Legend")[0]
+    shown = text.replace("NIC0\tPXB\tPXB\tSYS\tSYS\t X \t", "NIC0\tPXB\tPXB\tSYS\tSYS\t X \t16-31\t1")
+    for data, numa in ((text, 0), (older, 0), (shown, 1)):
+        (output,) = reading.outputs("topo", data.encode())
+        assert output.node is not None
+        (nic,) = output.node.nics
+        assert (nic.name, nic.numa_node) == ("mlx5_0", numa)
+        assert [nic_class(output.node, gpu, "mlx5_0") for gpu in range(4)] == ["PXB", "PXB", "unknown", "unknown"]
+    run = imported("topo.txt", "bandwidthTest.txt", "p2pBandwidthLatencyTest.txt")
+    (node,) = run.glob("*/node.json")
+    kept = node_from_document(json.loads(node.read_text()))
+    assert [near.name for near in nearest_nics(kept, kept.gpus[0])] == ["mlx5_0"]
+    assert nic_class(kept, 1, "mlx5_0") == "PXB"
 
 
 def wrapped(text: str) -> dict[str, bytes]:
