@@ -1,5 +1,7 @@
 """AMD's TransferBench: the preset ``p2p``, and tests of a single transfer.
 
+Newer versions draw the tables of tests with lines, or with spaces alone (``SHOW_BORDERS=0``).
+
 By its source: the source's device copies (``SRC+EXE``), or the destination's (``EXE+DST``); ``GFX`` is a kernel, ``DMA`` a copy engine. Of
 both directions at once each is timed by itself, ``<->`` is their sum. GB/s are 1e9 bytes; within one GPU each byte counts once.
 """
@@ -18,35 +20,43 @@ SIGN = re.compile(r"^TransferBench v|^\s*(?:Uni|Bi)directional copy peak bandwid
 _TITLE = re.compile(r"^((Uni|Bi)directional) copy peak bandwidth GB/s.*\(GPU-Executor: (GFX|DMA)\)")
 _ROW = re.compile(r"^([CG])PU (\d+) +(<->|->|<-)[, ]+(.*)$")
 _TRANSFER = re.compile(
-    r"Transfer \d+\s*[|,]\s*([\d.]+) GB/s\s*[|,].*?(\d+) bytes\s*[|,]\s*"
+    r"Transfer \d+[\s|,]+([\d.]+) GB/s[\s|,].*?(\d+) bytes[\s|,]+"
     r"\(?([A-Z])(\d+)\s*->\s*(CPU|GPU|DMA|[CGD])\s*(\d+)[^-]*->\s*([A-Z])(\d+)\)?\s*$"
 )
 _CPU_COPIES = LeftOut(
     "what CPU cores copy to or from GPUs", "nearfar's copies are made by the GPUs", of_other_tools.HOST_DEVICE
+)
+_LINES = str.maketrans("│┃║─━═┌┐└┘├┤┬┴┼", "|||---+++++++++")
+_OTHER_PRESETS = LeftOut("its other tables", "of the presets p2p alone is read")
+_OTHER_TRANSFERS = LeftOut(
+    "tests of other transfers", "they have several sources or targets, or none, or the line is cut short"
 )
 _EACH_ALONE = LeftOut("tests of several transfers", "each is timed by itself; nearfar times all in one window")
 
 
 def read(text: str) -> ForeignOutput:
     """The output in a log."""
+    text = text.translate(_LINES)
     lines = text.split("\n")
     figures: list[ForeignFigure] = []
     left_out: list[LeftOut] = []
     title, columns, reads = None, [], False
     each_way = re.search(r"Bytes Per Direction[ ,]+(\d+)", text)
-    tests: list[list[re.Match[str]]] = [[]]
+    tests: list[list[re.Match[str] | None]] = [[]]
     for line in lines:
         title = _TITLE.match(line) or title
         if re.match(r"^Test \d+:", line):
             tests.append([])
         elif "\\" in line and "DST" in line and "PU " in line:
             columns, reads = re.findall(r"([CG])PU (\d+)", line), "EXE+DST" in line
-        elif found := _TRANSFER.match(line):
-            tests[-1].append(found)
-        elif title and (found := _ROW.match(line)):
+        elif re.match(r"Transfer \d+[\s|,]", line):
+            tests[-1].append(_TRANSFER.match(line))
+        elif title and (found := _ROW.match(line.replace("|", " ").strip())):
             _row(title, found, columns, reads, int(each_way[1]) if each_way else None, figures, left_out)
     for test in tests:
-        if len(test) == 1:
+        if test == [None]:
+            left_out += [] if _OTHER_TRANSFERS in left_out else [_OTHER_TRANSFERS]
+        elif len(test) == 1 and test[0] is not None:
             rate, size, kind, source, executor, driver, other, sink = test[0].groups()
             flow = _flow(
                 (_kind(kind), int(source)), (_kind(other), int(sink)), executor[0], int(driver), executor[0] == "G"
@@ -57,6 +67,8 @@ def read(text: str) -> ForeignOutput:
                 figures.append(ForeignFigure(((flow, float(rate)),), "a transfer", bytes=int(size)))
         elif test and _EACH_ALONE not in left_out:
             left_out.append(_EACH_ALONE)
+    if not figures and not left_out:
+        left_out.append(_OTHER_PRESETS)
     version = re.search(r"TransferBench v([\d.]+)", text)
     places = re.findall(
         r"(?m)^\s*GPU (\d+) \|.*?\b([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d)\s*\|\s*\d+\s*\|\s*(-?\d+)", text

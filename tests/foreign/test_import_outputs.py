@@ -141,6 +141,27 @@ def test_figures_are_those_that_mean_the_same(name: str) -> None:
     assert words in reasons(run) and len(outputs) == 1
 
 
+@pytest.mark.parametrize("line", ["│", " "])
+def test_transferbench_draws_lines_or_none(line: str) -> None:
+    """As of version 1.65, whose documentation has such a table."""
+    text = (DATA / "TransferBench.txt").read_text()
+    rule = "-------------------┼--------------┼------------┼-------------------┼--------------------"
+    head, _, test = text.partition("Test 1:\n")
+    drawn = (
+        head
+        + "Test 1:\n"
+        + rule.replace("┼", "┬")
+        + "\n"
+        + test.replace("|", line).replace(" Aggregate", f"{rule}\n Aggregate")
+    )
+    plain, newer = ((each.figures, each.gpus) for one in (text, drawn) for each in reading.outputs("x", one.encode()))
+    assert newer == plain
+    (box,) = reading.outputs("x", text.replace("|", "│").replace("-+-", "─┼─").encode())
+    assert (box.figures, box.gpus) == plain
+    (other,) = reading.outputs("x", "TransferBench v1.67.00\n│  RTotal │ 326.11   325.01 │\n".encode())
+    assert [each.what for each in other.left_out] == ["its other tables"]
+
+
 def test_a_topology_gives_classes_and_memory(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         cli.main(
