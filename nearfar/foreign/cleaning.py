@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 #: Escape sequences of terminals, and what moves a cursor.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 #: What pdsh and clush put before a line.
-_HOST = re.compile(r"([A-Za-z][A-Za-z0-9.-]*\d[A-Za-z0-9.-]*): ")
+_HOST = re.compile(r"([A-Za-z][A-Za-z0-9._-]*|\d+(?:\.\d+){3}): ?")
 #: What launchers and log collectors put before a line, the rank or host as the only group: srun -l, mpirun --tag-output, Hydra,
 #: kubectl logs --prefix; a time stamp has none.
 _LABELS = (
@@ -18,8 +19,21 @@ _LABELS = (
     re.compile(r"\[(pod/[^\]\s]+)\] "),
     re.compile(r"()\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,0-9]*(?:Z|[+-]\d\d:?\d\d)?\]?(?: \||:)? "),
 )
+#: What dshbak and clush -b, and Ansible, put above a node's lines; of nodes with the same lines once (``n[1-4]``).
+_NAMES = r"[A-Za-z][A-Za-z0-9.,\[\]-]*\d[A-Za-z0-9.,\[\]-]*"
+_HEADING = re.compile(
+    rf"^(?:-{{4,}}\n({_NAMES})(?: \(\d+\))?\n-{{4,}}|({_NAMES}) \| [A-Z]+(?: \| rc=\d+)? >>)\n", re.MULTILINE
+)
 #: So many of a label's lines, of all that are not empty, make it one.
 _MOST = 0.8
+
+
+class Part(NamedTuple):
+    """The lines of one rank or host: the host (empty: not said), what stood before each line (empty: nothing), and the rest."""
+
+    host: str
+    label: str
+    text: str
 
 
 def decoded(data: bytes) -> str:
@@ -29,11 +43,13 @@ def decoded(data: bytes) -> str:
     return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
-def texts(data: bytes) -> list[tuple[str, str]]:
-    """The outputs in a file, one for each rank or host that its lines are labelled with, and before it the host (empty: not said)."""
+def texts(data: bytes) -> list[Part]:
+    """The outputs in a file, one for each rank or host that its lines are labelled with."""
     plain = _ESCAPES.sub("", decoded(data)).replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
-    found = _without_labels(plain, "", len(_LABELS))
-    return [(host, "\n".join(_bare(line) for line in text.split("\n"))) for host, text in found]
+    before, *headed = _HEADING.split(plain)
+    parts = [Part("", "", before), *(Part(a or b, "", text) for a, b, text in zip(*(iter(headed),) * 3))]
+    found = [each for part in parts if part.text.strip() for each in _without_labels(part, len(_LABELS))]
+    return [part._replace(text="\n".join(_bare(line) for line in part.text.split("\n"))) for part in found]
 
 
 def _bare(line: str) -> str:
@@ -41,9 +57,8 @@ def _bare(line: str) -> str:
     return re.sub(r"^(?:\s|>(?: |$))+", "", line)
 
 
-def _without_labels(text: str, host: str, depth: int) -> list[tuple[str, str]]:
-    """Without the labels of a launcher, and of what ran that launcher."""
-    lines = text.split("\n")
+def _without_labels(part: Part, depth: int) -> list[Part]:
+    lines = part.text.split("\n")
     filled = [line for line in lines if line.strip()]
     for label in _LABELS if depth else ():
         labelled = sum(label.match(line) is not None for line in filled)
@@ -51,13 +66,18 @@ def _without_labels(text: str, host: str, depth: int) -> list[tuple[str, str]]:
         if labelled < 3 or labelled < _MOST * len(filled):
             continue
         parts: dict[str, list[str]] = {}
+        labels: dict[str, str] = {}
         for line in lines:
             found = label.match(line)
             if found:
                 parts.setdefault(found[1], []).append(line[found.end() :])
+                labels.setdefault(found[1], found[0].strip())
         return [
-            one
-            for name, part in parts.items()
-            for one in _without_labels("\n".join(part), name if label is _HOST else host, depth - 1)
+            each
+            for name, own in parts.items()
+            for each in _without_labels(
+                Part(name if label is _HOST else part.host, labels[name] if name else part.label, "\n".join(own)),
+                depth - 1,
+            )
         ]
-    return [(host, text)]
+    return [part]

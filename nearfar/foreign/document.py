@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
@@ -27,13 +28,15 @@ _UNPLACED = {
 
 def make(
     outputs: Sequence[ForeignOutput], node: Node, numbers: Mapping[int, int], numa: int | None
-) -> tuple[Document, list[tuple[str, LeftOut]]]:
-    """One document of all outputs, and whose figures it lacks as nobody knows which host memory they are of.
+) -> tuple[Document, list[tuple[str, LeftOut]], dict[str, int]]:
+    """One document of all outputs; whose figures it lacks as nobody knows which host memory they are of; and how often each tool whose
+    output names no host measured the same (only tools that did so more than once).
 
     ``numbers``: the node's numbers of the tools' GPUs; ``numa``: the NUMA node whose host memory those tools used that do not say which.
     """
     results: dict[object, dict[str, Any]] = {}
     unplaced = []
+    times: Counter[tuple[str, str, object]] = Counter()
     for output, figure in ((each, figure) for each in outputs for figure in each.figures):
         texts = [_named(text, node, numbers, numa) for text, _ in figure.rates]
         if unknown := re.search(rf"\b[{NEAR}{SOME_HOST}]\b", " ".join(texts)):
@@ -43,6 +46,7 @@ def make(
         entry = _result(output, figure, texts, node)
         key = (entry["quantity"], measurement.subject_key(entry["cell"]), entry.get("bytes"))
         _merge(results.setdefault(key, entry), entry)
+        times[output.title, figure.name, (*texts, figure.bytes)] += output.hostname is None
     described = node_to_document(node)
     described["software"] |= {key: value for output in outputs for key, value in output.software.items()}
     tools = [output for output in outputs if output.node is None]
@@ -57,7 +61,8 @@ def make(
         "node": described, "results": list(results.values()), "skipped": [],
         "failed": [{"cell": "", "code": code, "reason": f"{o.title}: {words}"} for o in tools for code, words in o.failed],
     }  # fmt: skip
-    return measurement.from_raw(raw, "the imported files"), unplaced
+    repeated = {title: count for (title, *_), count in reversed(times.most_common()) if count > 1}
+    return measurement.from_raw(raw, "the imported files"), unplaced, repeated
 
 
 def part(document: Document, results: Sequence[int], with_failed: bool) -> Document:

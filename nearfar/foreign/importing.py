@@ -14,7 +14,16 @@ from pathlib import Path
 from statistics import median
 
 from nearfar import question, report, verdict
-from nearfar.base import CouldNotJudge, Finding, NearfarError, files, site_directories, utc_text, write_atomically
+from nearfar.base import (
+    CouldNotJudge,
+    Finding,
+    NearfarError,
+    files,
+    short_host_name,
+    site_directories,
+    utc_text,
+    write_atomically,
+)
 from nearfar.measurement import Document, Metric, dump
 from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.question import of_other_tools
@@ -31,40 +40,82 @@ SYSTEM = "foreign"
 #: In the run directory: the whole document, and the files as they were given.
 DOCUMENT, ORIGINALS = "foreign.json", "originals"
 _PARTITION = "default"
+_REPEATED = "it measured the same {} times, and the best counts; of two nodes import each by itself"
 #: Of paths of an unknown class so many have to be so near their median.
 _NEARLY_ALL, _ALIKE = 0.9, 0.05
 
 
 @dataclass(frozen=True)
 class ImportedOutput:
-    """What became of the files: the run's directory with its page, and the exit code of its verdict."""
+    """What became of one node's files: the run's directory with its page, and the exit code of its verdict. ``of_several``: the files
+    are of other nodes too."""
 
+    node: str
     folder: Path
     exit_code: int
+    of_several: bool = False
+
+
+@dataclass(frozen=True)
+class _Options:
+    """As ``import_outputs`` has them."""
+
+    node_type: str | None = None
+    name: str | None = None
+    numa: int | None = None
 
 
 def import_outputs(
     paths: Sequence[Path], node_type: str | None = None, name: str | None = None, numa: int | None = None
-) -> ImportedOutput:
-    """Judge the files of one node and keep them as a run.
+) -> Iterator[ImportedOutput]:
+    """Judge the files and keep them as a run for each node that they name; a topology that names none is of each.
 
     ``node_type``: what the node is, a file of ``site/nodes/``; ``name``: the node's (None: as the files say, else made of their checksum);
-    ``numa``: the NUMA node whose memory those tools used that do not say. Raises ``NearfarError`` where the files are of different nodes.
+    ``numa``: the NUMA node whose memory those tools used that do not say. Raises ``NearfarError`` where the files are of different nodes
+    and do not all name theirs, and at the end where one could not be judged.
     """
     contents = {str(path): reading.content(path) for path in paths}
     outputs = {file: reading.outputs(file, data) for file, data in contents.items()}
+    options = _Options(node_type, name, numa)
+    every = [each for found in outputs.values() for each in found]
+    hosts = list(dict.fromkeys(short_host_name(each.hostname) for each in every if each.hostname))
+    if len(hosts) < 2 or any(each.node is None and not each.hostname for each in every):
+        yield _import_node(contents, outputs, options)
+        return
+    if name is not None:
+        raise NearfarError(f"--name {name}: the files are of {len(hosts)} nodes: {', '.join(hosts)}")
+    problems = []
+    for host in hosts:
+        own = {
+            file: [each for each in found if not each.hostname or short_host_name(each.hostname) == host]
+            for file, found in outputs.items()
+        }
+        own = {file: found for file, found in own.items() if found}
+        try:
+            yield replace(_import_node({file: contents[file] for file in own}, own, options), of_several=True)
+        except NearfarError as error:
+            problems.append(f"{host}: {error}")
+    if problems:
+        raise CouldNotJudge("; ".join(problems))
+
+
+def _import_node(
+    contents: Mapping[str, bytes], outputs: Mapping[str, Sequence[ForeignOutput]], options: _Options
+) -> ImportedOutput:
+    """The run of one node."""
     every = [each for found in outputs.values() for each in found]
     directories = site_directories()
-    known = None if node_type is None else load_node_type(node_type, directories)
+    known = None if options.node_type is None else load_node_type(options.node_type, directories)
     made, numbers = _node(outputs, known, directories)
+    numa = options.numa
     if numa is not None and numa not in {memory.index for memory in made.host_numa_nodes}:
         has = ", ".join(f"n{memory.index}" for memory in made.host_numa_nodes)
         raise NearfarError(
             f"--numa {numa}: the node has {has}; name its topology too (nvidia-smi topo -m, lstopo --of xml)"
         )
     digest = sha256(b"".join(sorted(contents.values()))).hexdigest()[:8]
-    made = replace(made, hostname=name or made.hostname or f"unnamed-{digest}")
-    whole, unplaced = document.make(every, made, numbers, numa)
+    made = replace(made, hostname=options.name or made.hostname or f"unnamed-{digest}")
+    whole, unplaced, repeated = document.make(every, made, numbers, numa)
     left_out = [*((each.title, one) for each in every for one in each.left_out), *unplaced]
     tools = list(dict.fromkeys(each.title for each in every if each.node is None))
     if not tools or not (whole.results or whole.failed or left_out):
@@ -72,7 +123,7 @@ def import_outputs(
         raise CouldNotJudge(
             f"{', '.join(contents)}: {what}: there is nothing to judge; name the files with figures too"
         )
-    notes = _notes(left_out, made)
+    notes = _notes(left_out, made, repeated)
     return _keep(contents, whole, tools, _verdicts(whole, notes, known, directories))
 
 
@@ -128,10 +179,12 @@ def _keep(
     }  # fmt: skip
     word = run_file.account(folder, cases, about, started, time.time() - started, "", ran=ran)
     report.build(folder)
-    return ImportedOutput(folder, run_file.EXIT_CODES[word])
+    return ImportedOutput(host, folder, run_file.EXIT_CODES[word])
 
 
-def _notes(left_out: Sequence[tuple[str, LeftOut]], made: Node) -> dict[str, list[Finding]]:
+def _notes(
+    left_out: Sequence[tuple[str, LeftOut]], made: Node, repeated: Mapping[str, int]
+) -> dict[str, list[Finding]]:
     """What is left out of each tool's output, and what is assumed of the node, by the check that would have it."""
     grouped: dict[tuple[str, str, str, bool], list[str]] = {}
     for title, each in dict.fromkeys(left_out):
@@ -141,6 +194,7 @@ def _notes(left_out: Sequence[tuple[str, LeftOut]], made: Node) -> dict[str, lis
         message = messages.KEPT if kept else messages.LEFT_OUT
         notes.setdefault(check, []).append(message.finding(title, tool=title, what=what, why=why))
     assumed = [messages.ASSUMED.finding("the node", what=note) for note in made.notes]
+    assumed += [messages.ASSUMED.finding(title, what=_REPEATED.format(times)) for title, times in repeated.items()]
     return {**notes, **({of_other_tools.NODE: [*notes.get(of_other_tools.NODE, []), *assumed]} if assumed else {})}
 
 

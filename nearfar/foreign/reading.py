@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -53,7 +54,8 @@ def content(path: Path) -> bytes:
 
 
 def outputs(name: str, data: bytes) -> list[ForeignOutput]:
-    """The outputs in a file's bytes. Raises ``CouldNotJudge`` where there is none that nearfar knows, or what there is cannot be read."""
+    """The outputs in a file's bytes. Raises ``CouldNotJudge`` where there is none that nearfar knows, or what there is cannot be read;
+    ``NearfarError`` where it is of several ranks that may be on different nodes."""
     found: list[ForeignOutput] = []
     start = cleaning.decoded(data[:4096])
     if start.lstrip().startswith(("<?xml", "<!DOCTYPE topology", "<topology")):
@@ -63,14 +65,23 @@ def outputs(name: str, data: bytes) -> list[ForeignOutput]:
             return [ForeignOutput(XML, node=parse_hwloc_xml(cleaning.decoded(data)))]
         except NearfarError as error:
             raise CouldNotJudge(f"{name}: {error}") from None
-    for host, text in ((host, run) for host, log in cleaning.texts(data) for run in nvbandwidth.runs(log)):
+    labels: dict[str, dict[str, None]] = {}
+    for part, text in ((each, run) for each in cleaning.texts(data) for run in nvbandwidth.runs(each.text)):
         for tool in TOOLS:
             try:
                 output: ForeignOutput | None = tool.read(text) if tool.SIGN.search(text) else None
             except CouldNotJudge as error:
                 raise CouldNotJudge(f"{name}: {error}") from None
             if output is not None:
-                found.append(replace(output, hostname=output.hostname or host or None))
+                found.append(replace(output, hostname=output.hostname or part.host or None))
+            if output is not None and output.figures and found[-1].hostname is None:
+                labels.setdefault(tool.TOOL, {})[part.label] = None
+    if several := next((each for each in labels.values() if len(each) > 1), None):
+        first, second = (re.sub(r"([][.*])", r"\\\1", label) for label in list(several)[:2])
+        raise NearfarError(
+            f"{name}: its lines are of {len(several)} ranks, which may be on different nodes: import those of one at a time "
+            f"(grep '^ *{first}' {name} > 1.txt; grep '^ *{second}' {name} > 2.txt)"
+        )
     if not found:
         raise CouldNotJudge(f"{name}: nothing in it can be imported; nearfar reads {can_be_imported()}")
     return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ def run(state: Path) -> Path:
 
 def imported(*names: str, **options: Any) -> Path:
     """The run of files of ``DATA``."""
-    return foreign.import_outputs([DATA / name for name in names], **options).folder
+    (done,) = foreign.import_outputs([DATA / name for name in names], **options)
+    return done.folder
 
 
 def results(run: Path) -> dict[str, Any]:
@@ -236,17 +238,10 @@ def test_a_cut_output_has_no_wrong_figure(name: str) -> None:
 
 
 def test_files_of_different_nodes_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(NearfarError, match=r"nvbandwidth.json: lists 2 GPUs, and .*nvbandwidth.txt 8"):
-        imported("nvbandwidth.txt", "nvbandwidth.json")
-    hosts = "\n".join(f"n{at % 2}: {line}" for line in THREE.split("\n") for at in range(2))
-    (tmp_path / "pdsh").write_text(hosts)
-    with pytest.raises(NearfarError, match=r"is of host n1, and .* of n0"):
-        foreign.import_outputs([tmp_path / "pdsh"])
-    # The best figures of two nodes would hide the sick one.
-    text = (DATA / "nvbandwidth.txt").read_text()
-    (tmp_path / "log").write_text(text + text.replace("node17", "node18"))
-    with pytest.raises(NearfarError, match=r"log: is of host node18, and .*log of node17"):
-        foreign.import_outputs([tmp_path / "log"])
+    two = tmp_path / "two.json"
+    two.write_text((DATA / "nvbandwidth.json").read_text().replace(": (node33)", ""))
+    with pytest.raises(NearfarError, match=r"two.json: lists 2 GPUs, and .*nvbandwidth.txt 8"):
+        list(foreign.import_outputs([DATA / "nvbandwidth.txt", two]))
     with pytest.raises(NearfarError, match=r"topo.txt: has 4 GPUs, and the files are of 8"):
         imported("nvbandwidth.txt", "topo.txt")
     with pytest.raises(NearfarError, match=r"GPU 0 is .*A100.*H100"):
@@ -255,6 +250,48 @@ def test_files_of_different_nodes_are_refused(tmp_path: Path) -> None:
         NearfarError, match=r"--node h200-x2-vm: GPU 0 is a NVIDIA H200, and in the files it is a NVIDIA H100"
     ):
         imported("nvbandwidth.json", node_type="h200-x2-vm")
+
+
+def merged(label: str, names: Sequence[str], texts: Sequence[str]) -> str:
+    """Lines of several outputs as they come, each with its label."""
+    rows = zip_longest(*(text.split("\n") for text in texts), fillvalue="")
+    return "\n".join(f"{label.format(name)}{line}" for row in rows for name, line in zip(names, row))
+
+
+@pytest.mark.parametrize("tool", ["p2pBandwidthLatencyTest.txt", "bandwidthTest.txt"])
+def test_each_node_of_a_merged_log_is_a_run(tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (DATA / tool).read_text()
+    sick = text.replace(" 24.", " 11.").replace("25.2", "11.2")
+    whole = imported(tool)
+    pairs = dict(zip(("node1", "node2"), (text, sick)))
+    shapes = {
+        "pdsh": merged("{}: ", ("node1", "node2"), (text, sick)),
+        "names": merged("{}: ", ("alpha", "10.0.0.7"), (text, sick)),
+        "dshbak": "".join(f"----------------\n{name}\n----------------\n{own}\n" for name, own in pairs.items()),
+        "ansible": "".join(f"{name} | CHANGED | rc=0 >>\n{own}\n" for name, own in pairs.items()),
+    }
+    for shape, log in shapes.items():
+        (tmp_path / shape).write_text(log)
+        nodes = list(foreign.import_outputs([tmp_path / shape, DATA / "topo.txt"]))
+        assert [each.node for each in nodes] == [*(("alpha", "10.0.0.7") if shape == "names" else pairs)], shape
+        assert figures(nodes[0].folder) != figures(nodes[1].folder), shape
+        assert set(figures(nodes[0].folder)) == set(figures(nodes[1].folder)) >= set(figures(whole)), shape
+    cli.main(["import", str(tmp_path / "ansible")])
+    said = capsys.readouterr().out
+    assert "node1:\n" in said and "node2:\n" in said and said.count("\npage ") == 2
+
+
+def test_several_nodes_without_names_are_refused_or_noted(tmp_path: Path) -> None:
+    text = (DATA / "p2pBandwidthLatencyTest.txt").read_text()
+    (tmp_path / "srun").write_text(merged("{}: ", ("0", "1"), (text, text)))
+    with pytest.raises(
+        NearfarError, match=r"of 2 ranks.*one at a time \(grep '\^ \*0:' .*srun > 1.txt; grep '\^ \*1:'"
+    ):
+        list(foreign.import_outputs([tmp_path / "srun"]))
+    (tmp_path / "both").write_text(text * 2)
+    (done,) = foreign.import_outputs([tmp_path / "both"])
+    assert "measured the same 2 times, and the best counts" in reasons(done.folder)
+    assert "measured the same" not in reasons(imported("p2pBandwidthLatencyTest.txt"))
 
 
 @pytest.mark.parametrize(
@@ -295,7 +332,7 @@ def test_a_hostile_output_is_one_line(old: str, new: str, words: str, tmp_path: 
     path.write_text(THREE.replace(old, new))
     before = sorted(state.glob("reports/*/*"))
     try:
-        done = foreign.import_outputs([path])
+        (done,) = foreign.import_outputs([path])
     except NearfarError as error:
         assert error.exit_code == 3 and re.search(words, str(error)) and "\n" not in str(error)
         assert sorted(state.glob("reports/*/*")) == before, "half a run"
@@ -316,7 +353,8 @@ def test_paths_of_unknown_classes_are_compared_where_nearly_all_are_alike(tmp_pa
     fabric.write_text(pairs(lambda a, b: 40.0 if (a, b) == (5, 1) else 57.4 + (a - b) / 10))
     words = {}
     for path in (kinds, fabric):
-        (file,) = foreign.import_outputs([path]).folder.glob("*/peer_check/verdict.json")
+        (done,) = foreign.import_outputs([path])
+        (file,) = done.folder.glob("*/peer_check/verdict.json")
         words[path.name] = {metric["name"]: metric["verdict"] for metric in json.loads(file.read_text())["metrics"]}
     assert set(words["kinds"].values()) == {"not judged"}, "of two kinds of paths none is slow"
     assert [name for name, word in words["fabric"].items() if word != "PASS"] == ["unknown.g5_g1"]
@@ -326,7 +364,7 @@ def test_wrong_data_fails_the_node(tmp_path: Path) -> None:
     head, _, _ = (DATA / "nvbandwidth.txt").read_text().partition("memcpy CE GPU(row) -> GPU(column)")
     path = tmp_path / "log"
     path.write_text(f"{head} Invalid value when checking the pattern at 0x70a640000000\n Current offset : 11136\n")
-    done = foreign.import_outputs([path])
+    (done,) = foreign.import_outputs([path])
     assert done.exit_code == 1 and "Invalid value when checking" in reasons(done.folder)
 
 
@@ -350,7 +388,7 @@ memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)
 def test_a_node_type_or_its_xml_says_where_gpus_are(options: dict[str, Any], tmp_path: Path) -> None:
     paths = [tmp_path / "log", *([] if options else [CHECKOUT / "site" / "nodes" / "keeneland.xml"])]
     paths[0].write_text(THREE)
-    done = foreign.import_outputs(paths, **options)
+    (done,) = foreign.import_outputs(paths, **options)
     assert figures(done.folder) == {"n1:g2": 5.6, "n0:g0": 5.7, "n1:g1": 5.8}
     (path,) = done.folder.glob("*/host_device_check/verdict.json")
     verdict = json.loads(path.read_text())

@@ -32,7 +32,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = _EPILOG
     parser.add_argument(
-        "files", metavar="FILE", type=Path, nargs="+", help="a kit's file, or other tools' files of one node"
+        "files",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        help="a kit's file, or other tools' files; each node that they name has a page of its own",
     )
     parser.add_argument(
         "--system",
@@ -62,17 +66,24 @@ def run(args: argparse.Namespace) -> int:
         if args.node is not None or args.numa is not None:
             raise NearfarError(f"{args.files[0]}: a kit's file says what the node is; leave out --node and --numa")
         done = import_file(result_file.read(args.files[0]), args.system, args.name)
-        folder, code = done.folder, done.exit_code
-    else:
-        if args.system is not None:
-            raise NearfarError(
-                "--system: a site's references were measured with nearfar and judge no other tool's figures; leave it out "
-                "(--node TYPE names the kind of node)"
-            )
-        made = foreign.import_outputs(args.files, args.node, args.name, args.numa)
-        folder, code = made.folder, made.exit_code
-    print((folder / "report.json").read_text(encoding="utf-8") if args.json else cli.pasteable(report.summary(folder)))
-    return code
+        _show(done.folder, args.json)
+        return done.exit_code
+    if args.system is not None:
+        raise NearfarError(
+            "--system: a site's references were measured with nearfar and judge no other tool's figures; leave it out "
+            "(--node TYPE names the kind of node)"
+        )
+    codes: list[int] = []
+    for made in foreign.import_outputs(args.files, args.node, args.name, args.numa):
+        if made.of_several and not args.json:
+            print(f"{made.node}:")
+        _show(made.folder, args.json)
+        codes.append(made.exit_code)
+    return 1 if 1 in codes else max(codes)
+
+
+def _show(folder: Path, as_json: bool) -> None:
+    print((folder / "report.json").read_text(encoding="utf-8") if as_json else cli.pasteable(report.summary(folder)))
 
 
 def _is_kit_s(file: Path) -> bool:
