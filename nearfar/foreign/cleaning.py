@@ -28,7 +28,7 @@ _HEADING = re.compile(
 _MOST = 0.8
 
 
-class Part(NamedTuple):
+class LabelledText(NamedTuple):
     """The lines of one rank or host: the host (empty: not said), what stood before each line (empty: nothing), and the rest."""
 
     host: str
@@ -43,11 +43,14 @@ def decoded(data: bytes) -> str:
     return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
-def texts(data: bytes) -> list[Part]:
+def texts(data: bytes) -> list[LabelledText]:
     """The outputs in a file, one for each rank or host that its lines are labelled with."""
     plain = _ESCAPES.sub("", decoded(data)).replace("\r\n", "\n").replace("\r", "\n").replace("\xa0", " ")
     before, *headed = _HEADING.split(plain)
-    parts = [Part("", "", before), *(Part(a or b, "", text) for a, b, text in zip(*(iter(headed),) * 3))]
+    parts = [
+        LabelledText("", "", before),
+        *(LabelledText(a or b, "", text) for a, b, text in zip(*(iter(headed),) * 3)),
+    ]
     found = [each for part in parts if part.text.strip() for each in _without_labels(part, len(_LABELS))]
     return [part._replace(text="\n".join(_bare(line) for line in part.text.split("\n"))) for part in found]
 
@@ -57,7 +60,7 @@ def _bare(line: str) -> str:
     return re.sub(r"^(?:\s|>(?: |$))+", "", line)
 
 
-def _without_labels(part: Part, depth: int) -> list[Part]:
+def _without_labels(part: LabelledText, depth: int) -> list[LabelledText]:
     lines = part.text.split("\n")
     filled = [line for line in lines if line.strip()]
     for label in _LABELS if depth else ():
@@ -76,7 +79,9 @@ def _without_labels(part: Part, depth: int) -> list[Part]:
             each
             for name, own in parts.items()
             for each in _without_labels(
-                Part(name if label is _HOST else part.host, labels[name] if name else part.label, "\n".join(own)),
+                LabelledText(
+                    name if label is _HOST else part.host, labels[name] if name else part.label, "\n".join(own)
+                ),
                 depth - 1,
             )
         ]
