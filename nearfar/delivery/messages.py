@@ -55,4 +55,4 @@ PROMISE_UNMEASURED = _again(
 FAILED_BEFORE = _again(
     "delivery.failed_before", sentence="{subject} was {was}[ on {day}] and passed once since", next="measure it once more")
 SAME_BOARD = _again(
-    "delivery.same_board", sentence="GPU {subject} is in {others} too", next="measure these nodes again at the same time")
+    "delivery.same_board", sentence="the same GPUs are in {others} ({uuids})", next="measure these nodes again at the same time")

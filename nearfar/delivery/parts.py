@@ -85,15 +85,19 @@ def other_host(name: str, verdicts: Sequence[Verdict]) -> Iterator[Finding]:
 
 
 def shared_boards(nodes: Mapping[str, Node]) -> Iterator[tuple[str, Finding]]:
-    """By node, its GPUs that another node has too."""
+    """By node, its GPUs that other nodes have too: those of the same nodes together."""
     owners: dict[str, list[str]] = defaultdict(list)
     for name, node in nodes.items():
         for gpu in node.gpus:
             if gpu.uuid:
                 owners[gpu.uuid].append(name)
+    together: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for uuid, names in owners.items():
-        for name in names if len(names) > 1 else ():
-            yield name, messages.SAME_BOARD.finding(uuid, others=[other for other in names if other != name])
+        together[tuple(names)].append(uuid)
+    for holders, uuids in together.items():
+        for name in holders if len(holders) > 1 else ():
+            others = [other for other in holders if other != name]
+            yield name, messages.SAME_BOARD.finding("gpus", others=others, uuids=uuids)
 
 
 def columns(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str | None]]:

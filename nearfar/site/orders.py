@@ -11,6 +11,7 @@ from nearfar.base import (
     NearfarError,
     NodeListError,
     SiteFile,
+    SiteFileError,
     did_you_mean,
     node_set,
     plural,
@@ -82,8 +83,6 @@ def from_file(file: SiteFile) -> Order:
     """The order that a file describes. Raises ``SiteFileError`` where it contradicts itself."""
     file.check("order-1")
     data, path = file.data, file.path
-    if data["order"] != path.stem:
-        raise file.error(f"order: '{data['order']}' in a file called {path.name}; use one name for both", "order")
     nodes = _nodes(file)
     if nodes is not None and len(nodes) != data["count"]:
         raise file.error(f"nodes: {len(nodes)} hosts, but count is {data['count']}", "nodes")
@@ -93,6 +92,13 @@ def from_file(file: SiteFile) -> Order:
         None if channels is None else channels["count"] * channels["rate"] * _CHANNEL / 1000,
         None if channels is None else channels["count"], data.get("software", {}), _serials(file, nodes), tuple(_promises(file)), path,
     )  # fmt: skip
+
+
+def misnamed(file: SiteFile) -> SiteFileError | None:
+    """That an order has another name than its file; None where both are the same."""
+    name, path = file.data["order"], file.path
+    words = f"order: '{name}' in a file called {path.name}; use one name for both"
+    return file.error(words, "order") if name != path.stem else None
 
 
 def _nodes(file: SiteFile) -> tuple[str, ...] | None:

@@ -177,8 +177,8 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Delivery:
     measure("other_system", system="local")
     measure("failed_once", slow(2, 0.5))
     measure("failed_once", day=21)
-    measure("twin_a", edit(gpu0_uuid="GPU-twin"))
-    measure("twin_b", edit(gpu0_uuid="GPU-twin"))
+    for twin in ("twin_a", "twin_b"):
+        measure(twin, lambda raw: [gpu.update(uuid=f"GPU-twin{gpu['index']}") for gpu in raw["node"]["gpus"][:2]])
     measure("swapped")
     measure("swapped", edit(gpu0_uuid="GPU-swapped"), day=21, checks=("host_device_check",))
     ordered = order(
@@ -195,6 +195,11 @@ def test_the_decision_about_each_kind_of_node(kinds: Delivery, kind: str) -> Non
     why = [finding.code for finding in (*node.evidence, *node.missing)]
     assert node.decision == decision, (node.decision, why)
     assert (code in why) if code else why == []
+
+
+def test_a_swapped_node_is_one_sentence(kinds: Delivery) -> None:
+    said = [f.reason for f in kinds.node("twin_a").missing if f.code == "delivery.same_board"]
+    assert said == ["the same GPUs are in twin_b (GPU-twin0, GPU-twin1): measure these nodes again at the same time"]
 
 
 def test_a_delivery_names_what_its_nodes_have_in_common(kinds: Delivery) -> None:

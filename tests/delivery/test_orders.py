@@ -57,6 +57,7 @@ def test_an_order_is_read_with_its_promises(tmp_path: Path) -> None:
     [
         ('"n[01-40]"', '"n[01-38]"', "4: error: nodes: 38 hosts, but count is 40"),
         ("count: 40", "count: 40\nboards: 8", "4: error: unknown key 'boards'"),
+        ("order: rack", "order: shelf", "1: error: order: 'shelf' in a file called rack.yaml; use one name for both"),
         ("[a, b, c, d, e, f, g, h]", "[a]", "8: error: serials: n01: 1 serial number, but gpus is 8"),
         ("{n01: [a", "{n01: [b", "8: error: serials: b stands twice"),
         ("{n01:", "{m01:", "8: error: serials: m01 is not among nodes"),
@@ -82,6 +83,9 @@ def test_an_order_that_contradicts_itself_or_physics(tmp_path: Path, before: str
 
 
 def test_no_order_with_an_error_is_used(tmp_path: Path) -> None:
-    complaints(tmp_path, GOOD.replace("value: 390", "value: 900"))
-    with pytest.raises(NearfarError, match=r"rack.yaml:15: peer_check: NV18.write: 900 GB/s"):
+    said = complaints(tmp_path, GOOD.replace("value: 390", "value: 900").replace("order: rack", "order: shelf"))
+    assert [line.partition(":")[0] for line in said] == ["1", "15"], "a wrong name hides no other error"
+    with pytest.raises(
+        NearfarError, match=r"rack.yaml:1: order: 'shelf' in .*\n.*rack.yaml:15: peer_check: NV18.write: 900 GB/s"
+    ):
         lint.sound_order("rack", [tmp_path, CHECKOUT / "site"])

@@ -11,7 +11,7 @@ from nearfar.topology import Node
 from nearfar.verdict.references import ReferenceRow
 
 from . import contradictions, gpu_models, line_rates, rows
-from .complaints import ERROR, WARNING, Complaint, at
+from .complaints import ERROR, WARNING, Complaint, at, refused
 from .known_metrics import misspelt
 from .known_metrics import rows as known_rows
 from .partitions import below_model
@@ -28,6 +28,8 @@ def complaints(reading: SiteContents, read: ReadFile[Order]) -> Iterator[Complai
     order, file = read.value, read.file
     if order is None:
         return
+    if error := orders.misnamed(file):
+        yield refused(error, "names")
     system = reading.systems.get(order.system or "")
     partition = orders.partition_of(order, system.value if system is not None else None)
     if order.system is not None and partition is None:
