@@ -128,7 +128,7 @@ def _rate(samples: list[float], unit: str) -> dict[str, Any]:
     """A figure of an output; of several what the path can do is the best of them."""
     low, high, middle = min(samples), max(samples), median(samples)
     rate = {"unit": unit, "median": middle, "n": len(samples)}
-    if len(samples) == 1 or high <= 0:
+    if len(samples) == 1 or middle <= 0:
         return rate
     return {
         **rate,

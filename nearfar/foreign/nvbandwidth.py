@@ -86,9 +86,10 @@ def read(text: str) -> ForeignOutput:
         devices = [listed] if isinstance(listed, str) else list(map(str, listed))
         known = {"nvbandwidth Version": raw.get("version") or "", **raw}
         before = text[: place.start()].split("\n")
-        return _output(
-            text, before, known, devices, raw.get("Hostname"), [_of_json(case) for case in raw.get("testcases") or []]
-        )
+        cases = [_of_json(case) for case in raw.get("testcases") or []]
+        if error := str(raw.get("error") or ""):
+            cases.append(_TestCase("its run", f"nvbandwidth reported: {error}"[:160]))
+        return _output(text, before, known, devices, raw.get("Hostname"), cases)
     except json.JSONDecodeError as error:
         raise CouldNotJudge(
             f"nvbandwidth's JSON cannot be read ({error.msg}): the file is cut short, or was edited"

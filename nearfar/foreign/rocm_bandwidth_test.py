@@ -57,7 +57,12 @@ def read(text: str) -> ForeignOutput:
             elif a < b:
                 figures.append(ForeignFigure(((f"{one}:{other}", None), (f"{other}:{one}", None)), title, rate))
     if not figures and not left_out:
-        left_out.append(LeftOut("its copies", "only the tables of all pairs (-a, -A) are read"))
+        why = (
+            "the lines of its devices do not say which are GPUs"
+            if starts and not gpus
+            else "only the tables of all pairs (-a, -A) are read"
+        )
+        left_out.append(LeftOut("its copies", why))
     version = re.search(r"RocmBandwidthTest Version: *(\S+)", text)
     launched = re.search(r"Launch Command is: *([^\n(]+)", text)
     seen = tuple(SeenGpu(at, devices[index][0], devices[index][1], near.get(index)) for at, index in enumerate(gpus))

@@ -17,7 +17,7 @@ from .merged_document import merged
 @dataclass(frozen=True)
 class Answer:
     """What explains a node's slow figures in a sentence, and the cells that parts it names explain (none: it names no part).
-    ``lone``: one part explains the one slow cell."""
+    ``lone``: one cell is slow, and one part explains it, or none does."""
 
     sentence: str
     cells: frozenset[str] = frozenset()
@@ -75,6 +75,9 @@ def answers(report: Mapping[str, Any]) -> dict[str, Answer]:
 
 def _answer(said: Mapping[str, Any]) -> Answer:
     """Out of ``diagnosis`` of ``report.json``."""
-    slow = said.get("slow") or [] if said.get("sets") else []
-    lone = len(slow) == 1 == len(said.get("sets") or ()) and not said.get("findings")
-    return Answer(str(said["sentence"]), frozenset(str(one["cell"]) for one in slow if one["explained"]), lone)
+    sets, slow = said.get("sets") or (), said.get("slow") or []
+    lone = len(slow) == 1 >= len(sets) and all(
+        each["subject"] == slow[0]["cell"] for each in said.get("findings") or ()
+    )
+    cells = (str(each["cell"]) for each in slow if lone or (sets and each["explained"]))
+    return Answer(str(said["sentence"]), frozenset(cells), lone)
