@@ -12,7 +12,10 @@ from collections.abc import Iterator, Sequence
 from .output import SOME_HOST, ForeignFigure, ForeignOutput, LeftOut, SeenGpu, command_line
 
 TOOL = "bandwidthTest"
-SIGN = re.compile(r"\[?CUDA Bandwidth Test\] - Starting|^bandwidthTest-(?:H2D|D2H|D2D)", re.MULTILINE)
+SIGN = re.compile(
+    r"\[?CUDA Bandwidth Test\] - Starting|^bandwidthTest-(?:H2D|D2H|D2D)|^(?:Host|Device) to (?:Host|Device) Bandwidth, \d+ Device",
+    re.MULTILINE,
+)
 _STARTING = re.compile(r"^.*CUDA Bandwidth Test\] - Starting.*$", re.MULTILINE)
 _KIND = re.compile(r"(Host to Device|Device to Host|Device to Device) Bandwidth, (\d+) Device")
 _CSV = re.compile(

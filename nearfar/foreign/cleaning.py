@@ -26,6 +26,8 @@ _HEADING = re.compile(
 )
 #: So many of a label's lines, of all that are not empty, make it one.
 _MOST = 0.8
+#: So many of the odd, or the even, bytes are zero in UTF-16 without its mark.
+_ZEROS = 0.3
 
 
 class LabelledText(NamedTuple):
@@ -37,9 +39,12 @@ class LabelledText(NamedTuple):
 
 
 def decoded(data: bytes) -> str:
-    """The text of a file's bytes: UTF-8, or UTF-16 as a PowerShell writes it."""
+    """The text of a file's bytes: UTF-8, or UTF-16 as a PowerShell writes it, with or without its mark."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace")
+    for first, order in ((1, "le"), (0, "be")):
+        if len(data) > 1 and data[first:1000:2].count(0) > _ZEROS * len(data[first:1000:2]):
+            return data.decode(f"utf-16-{order}", "replace")
     return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 

@@ -5,6 +5,7 @@ It enters no history and no tune, and drains nobody.
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +42,8 @@ SYSTEM = "foreign"
 DOCUMENT, ORIGINALS = "foreign.json", "originals"
 _PARTITION = "default"
 _REPEATED = "it measured the same {} times, and the best counts; of two nodes import each by itself"
+#: So many nodes get a page of one import.
+_MOST_NODES = 1000
 #: Of paths of an unknown class so many have to be so near their median.
 _NEARLY_ALL, _ALIKE = 0.9, 0.05
 
@@ -82,9 +85,11 @@ def import_outputs(
     if len(hosts) < 2 or any(each.node is None and not each.hostname for each in every):
         yield _import_node(contents, outputs, options)
         return
+    if len(hosts) > _MOST_NODES:
+        raise NearfarError(f"the files are of {len(hosts)} nodes; import at most {_MOST_NODES} at a time")
     if name is not None:
         raise NearfarError(f"--name {name}: the files are of {len(hosts)} nodes: {', '.join(hosts)}")
-    problems = []
+    problems: dict[str, list[str]] = {}
     for host in hosts:
         own = {
             file: [each for each in found if not each.hostname or short_host_name(each.hostname) == host]
@@ -94,9 +99,11 @@ def import_outputs(
         try:
             yield replace(_import_node({file: contents[file] for file in own}, own, options), of_several=True)
         except NearfarError as error:
-            problems.append(f"{host}: {error}")
+            problems.setdefault(str(error), []).append(host)
     if problems:
-        raise CouldNotJudge("; ".join(problems))
+        raise CouldNotJudge("; ".join(
+            f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {error}" for error, names in problems.items()
+        ))  # fmt: skip
 
 
 def _import_node(
@@ -123,6 +130,8 @@ def _import_node(
         raise CouldNotJudge(
             f"{', '.join(contents)}: {what}: there is nothing to judge; name the files with figures too"
         )
+    empty = [each for each in every if each.node is None and not (each.figures or each.left_out or each.failed)]
+    left_out += [(each.title, LeftOut("its figures", "there are none: the output ends before them")) for each in empty]
     notes = _notes(left_out, made, repeated)
     return _keep(contents, whole, tools, _verdicts(whole, notes, known, directories))
 
@@ -132,6 +141,12 @@ def _node(
 ) -> tuple[Node, dict[int, int]]:
     models = expectations.gpu_models(directories)
     topologies = [(file, each) for file, found in outputs.items() for each in found if each.node is not None]
+    for (first, one), (second, other) in itertools.pairwise(topologies):
+        if one.tool == other.tool and one.node != other.node:
+            raise NearfarError(
+                f"{second}: its {other.tool} is of another node than {f'that of {first}' if first != second else 'the one before it'}: "
+                "leave out what is not of the node that the figures are of"
+            )
     # XML says more than topo -m, and a node type is what somebody reviewed.
     topologies.sort(key=lambda pair: pair[1].tool != reading.XML)
     given, named = (None, "") if not topologies else (topologies[0][1].node, topologies[0][0])

@@ -8,7 +8,6 @@ last is done. All GPUs with the host: what each one got while the others copied 
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -33,7 +32,6 @@ from .output import (
 TOOL = "nvbandwidth"
 _CASE = r"(?:host|device|all|one)_\w+_(?:ce|sm|copy)"
 SIGN = re.compile(rf"^nvbandwidth Version:|\"nvbandwidth\"\s*:|^Running {_CASE}\.", re.MULTILINE)
-_START = re.compile(r"^nvbandwidth Version:|\{\s*\"nvbandwidth\"\s*:", re.MULTILINE)
 _RUNNING = re.compile(r"^Running (\w+)\.\s*$")
 _SUM = re.compile(rf"^SUM ({_CASE}) [\d.]+\s*$")
 _HEADING = re.compile(r"^(?:memcpy|memory latency|Device to Device Latency)\b.*\((?:GB/s|ns|us)\)\s*$", re.IGNORECASE)
@@ -61,10 +59,12 @@ class _TestCase(NamedTuple):
     matrix: PrintedMatrix | None = None
 
 
-def runs(text: str) -> list[str]:
-    """A log's text cut before each run of nvbandwidth but the first: each run has its own host."""
-    cuts = [0, *(found.start() for found in list(_START.finditer(text))[1:]), len(text)]
-    return [text[start:end] for start, end in itertools.pairwise(cuts)]
+def end_of_json(text: str, start: int) -> int:
+    """Where the JSON that begins at ``start`` ends; the text's end where it is cut short."""
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[1]
+    except (json.JSONDecodeError, RecursionError):
+        return len(text)
 
 
 def read(text: str) -> ForeignOutput:

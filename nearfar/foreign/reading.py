@@ -29,6 +29,22 @@ TOOLS: Sequence[ModuleType] = (
     nvbandwidth, p2p_bandwidth_latency_test, bandwidth_test, nccl_tests, osu_micro_benchmarks, rocm_bandwidth_test, transferbench,
     nvidia_smi_topo,
 )  # fmt: skip
+#: With what a tool's output begins, and the program that a prompt before it shows; where that line is missing, its ``SIGN`` still tells.
+_STARTS: Sequence[tuple[ModuleType, re.Pattern[str], str]] = tuple(
+    (tool, re.compile(rf"^(?:{start})", re.MULTILINE), program)
+    for tool, start, program in (
+        (nvbandwidth, r"nvbandwidth Version:|\{\s*\"nvbandwidth\"\s*:", "nvbandwidth"),
+        (p2p_bandwidth_latency_test, r"\[P2P \(Peer-to-Peer\) GPU Bandwidth", "p2pBandwidthLatencyTest"),
+        (bandwidth_test, r".*CUDA Bandwidth Test\] - Starting", "bandwidthTest"),
+        (nccl_tests, r"# (?:nccl-tests version|Collective test starting|nThread)", "_perf"),
+        (osu_micro_benchmarks, "# OSU MPI", "osu_"),
+        (rocm_bandwidth_test, "RocmBandwidthTest Version:", "bandwidth"),
+        (transferbench, "TransferBench v", "TransferBench"),
+        (nvidia_smi_topo, nvidia_smi_topo.SIGN.pattern.removeprefix("^"), "nvidia-smi"),
+    )
+)
+#: These read one run; the others all in a row, of the command before each, too.
+_ONE_RUN = (nvbandwidth, p2p_bandwidth_latency_test, rocm_bandwidth_test, transferbench, nvidia_smi_topo)
 XML = "hwloc's XML"
 #: Bytes of a file that is read; whole logs of thousands of nodes are not one node's output.
 LARGEST = 16 * 2**20
@@ -66,7 +82,7 @@ def outputs(name: str, data: bytes) -> list[ForeignOutput]:
         except NearfarError as error:
             raise CouldNotJudge(f"{name}: {error}") from None
     labels: dict[str, dict[str, None]] = {}
-    for part, text in ((each, run) for each in cleaning.texts(data) for run in nvbandwidth.runs(each.text)):
+    for part, text in ((each, run) for each in cleaning.texts(data) for run in _runs(each.text)):
         for tool in TOOLS:
             try:
                 output: ForeignOutput | None = tool.read(text) if tool.SIGN.search(text) else None
@@ -85,3 +101,22 @@ def outputs(name: str, data: bytes) -> list[ForeignOutput]:
     if not found:
         raise CouldNotJudge(f"{name}: nothing in it can be imported; nearfar reads {can_be_imported()}")
     return found
+
+
+def _runs(text: str) -> list[str]:
+    """A log cut where another tool's output begins, or another run's, with the command before it."""
+    starts = sorted((at.start(), index) for index, (_, start, _) in enumerate(_STARTS) for at in start.finditer(text))
+    cuts, before = [0], None
+    for at, index in starts:
+        tool, _, program = _STARTS[index]
+        headless = before is None and any(other.SIGN.search(text[:at]) for other in TOOLS)
+        if headless or (before is not None and (tool is not before or tool in _ONE_RUN)):
+            shown = re.search(
+                rf"(?:^|\n)([^\n]*[$#>%+] [^\n]*{program}[^\n]*\n(?:[^\n]*\n){{0,2}})\Z",
+                text[max(cuts[-1], at - 1000) : at],
+            )
+            cuts.append(at - len(shown[1]) if shown else at)
+        if tool is nvbandwidth and text[at] == "{":
+            cuts.append(nvbandwidth.end_of_json(text, at))
+        before = tool
+    return [run for run in map(text.__getitem__, map(slice, cuts, [*cuts[1:], len(text)])) if run.strip()]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 from collections.abc import Callable, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +206,7 @@ def wrapped(text: str) -> dict[str, bytes]:
     return {
         "CRLF": "\r\n".join(lines).encode(),
         "UTF-16": text.encode("utf-16"),
+        "UTF-16 without its mark": text.encode("utf-16-be"),
         "colours": text.replace("Running", "\x1b[1;32mRunning\x1b[0m").encode(),
         "Slurm": "\n".join(slurm).encode(),
         "srun -l": "\n".join(f"0: {line}" for line in lines).encode(),
@@ -237,6 +238,44 @@ def test_a_cut_output_has_no_wrong_figure(name: str) -> None:
         assert {(f.rates, f.total, f.bytes) for each in cut for f in each.figures} <= whole, data[:end][-80:]
 
 
+def test_two_tools_in_one_log_keep_all_figures() -> None:
+    names = [name for name in (*SAMPLES, "nvbandwidth.txt", "topo.txt") if name != "nccl-tests.txt"]
+    data = {name: (DATA / name).read_bytes() for name in names}
+
+    def read(content: bytes) -> tuple[set[object], int]:
+        outputs = reading.outputs("log", content)
+        return {(f.rates, f.total, f.bytes) for each in outputs for f in each.figures}, sum(
+            each.node is not None for each in outputs
+        )
+
+    whole = {name: read(content) for name, content in data.items()}
+    for one, other in itertools.permutations(names, 2):
+        both = read(data[one] + b"\n" + data[other])
+        assert both == (whole[one][0] | whole[other][0], whole[one][1] + whole[other][1]), (one, other)
+
+
+def test_what_an_output_lacks_is_said(tmp_path: Path) -> None:
+    text, node = tmp_path / "log", (DATA / "topo.txt").read_text()
+    for content, words in (
+        ('{"nvbandwidth": {"error": "No devices found", "testcases": []}}', "nvbandwidth reported: No devices found"),
+        (THREE + "nvbandwidth Version: v0.9\n", "there are none: the output ends"),
+        ("RocmBandwidthTest Version: 2.6.0\nDevice: 1,  AMD Radeon RX 9070 XT\nUnidirectional copy peak bandwidth GB/s\n"
+         "D/D       1\n1         540.849\n", "the lines of its devices do not say which are GPUs"),
+    ):  # fmt: skip
+        text.write_text(content)
+        (done,) = foreign.import_outputs([text])
+        assert words in reasons(done.folder)
+    text.write_text(THREE.replace("5.60", "0.00") * 3)
+    (done,) = foreign.import_outputs([text])
+    assert "measured the same 3 times" in reasons(done.folder)
+    text.write_text(node + node.replace("PIX", "SYS"))
+    with pytest.raises(NearfarError, match="of another node than the one before it"):
+        list(foreign.import_outputs([text, DATA / "p2pBandwidthLatencyTest.txt"]))
+    (tmp_path / "many").write_text("".join(f"n{at}: nvbandwidth Version: v0.8\n" * 4 for at in range(1001)))
+    with pytest.raises(NearfarError, match="of 1001 nodes; import at most 1000"):
+        list(foreign.import_outputs([tmp_path / "many"]))
+
+
 def test_files_of_different_nodes_are_refused(tmp_path: Path) -> None:
     two = tmp_path / "two.json"
     two.write_text((DATA / "nvbandwidth.json").read_text().replace(": (node33)", ""))
@@ -254,7 +293,7 @@ def test_files_of_different_nodes_are_refused(tmp_path: Path) -> None:
 
 def merged(label: str, names: Sequence[str], texts: Sequence[str]) -> str:
     """Lines of several outputs as they come, each with its label."""
-    rows = zip_longest(*(text.split("\n") for text in texts), fillvalue="")
+    rows = itertools.zip_longest(*(text.split("\n") for text in texts), fillvalue="")
     return "\n".join(f"{label.format(name)}{line}" for row in rows for name, line in zip(names, row))
 
 
