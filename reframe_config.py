@@ -20,6 +20,7 @@ from nearfar.site import reframe_settings, systems  # noqa: E402
 
 try:
     reframe_settings.refuse_other_reframe(reframe.VERSION)
+    reframe_settings.refuse_unknown_names(sys.argv[1:])
     _site = systems.site()
     # `nearfar validate` names the run; by hand it is named here, and made when the first case writes into it.
     _named = places.reports_directory() / _site.here / time.strftime("%Y%m%dT%H%M%S", time.gmtime())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 import platform
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NearfarError, places
+from nearfar.base import NearfarError, did_you_mean, places
 from nearfar.question import LEVELS, QUICK
 
 from .environments import Environment
@@ -32,6 +35,29 @@ def refuse_other_reframe(version: str) -> None:
         raise NearfarError(
             f"this is ReFrame {version}; nearfar works with 4.10.4 and later of 4.10: pip install 'reframe-hpc>=4.10.4,<4.11'"
         )
+
+
+def refuse_unknown_names(arguments: Sequence[str]) -> None:
+    """Raise ``NearfarError`` where ReFrame is asked by ``-n`` for plain names of which no check has one: it would pass with no case.
+
+    Only where it looks at nearfar's checks alone: patterns, other paths of checks and further configurations are ReFrame's.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("-n", "--name", action="append", default=[])
+    parser.add_argument("-c", "--checkpath", action="append")
+    parser.add_argument("-C", "--config-file", action="append", default=[])
+    given, _ = parser.parse_known_args(arguments)
+    if given.checkpath or len(given.config_file) > 1 or {"RFM_CHECK_SEARCH_PATH", "RFM_CONFIG_FILES"} & set(os.environ):
+        return
+    known = {path.stem: path.parent for path in places.CHECKS.glob("**/*_check.py")}
+    here = [name for name, folder in known.items() if folder == places.CHECKS]
+    if not given.name or any(
+        not re.fullmatch(r"\w+", name) or any(name in check for check in here) for name in given.name
+    ):
+        return
+    folder = known.get(given.name[0])
+    where = f"it is in {folder}: add -c {folder}" if folder else f"no such check{did_you_mean(given.name[0], here)}"
+    raise NearfarError(f"-n {given.name[0]}: {where}")
 
 
 def configuration(site: Site, run_directory: Path) -> dict[str, Any]:

@@ -79,3 +79,21 @@ def test_a_sites_own_directory(tmp_path: Path) -> None:
 def test_another_reframe_is_refused_by_name(version: str, works: bool) -> None:
     with contextlib.nullcontext() if works else pytest.raises(NearfarError, match=re.escape(version)):
         reframe_settings.refuse_other_reframe(version)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-n", "wrong", "-r"], r"-n wrong: no such check \(known: burn_check, "),
+        (["-r", "--name=host_devise_check"], r"did you mean 'host_device_check'"),
+        (["-n", "contention_check"], r"it is in .*checks/long: add -c .*checks/long"),
+        (["-n", "wrong", "-n", "peer"], None),
+        (["-n", "wrong|peer"], None),
+        (["-n", "wrong", "-c", "mine"], None),
+        (["-C", "a.py", "-C", "b.py", "-n", "wrong"], None),
+        (["-r"], None),
+    ],
+)
+def test_a_name_that_selects_nothing_is_refused(arguments: list[str], words: str | None) -> None:
+    with pytest.raises(NearfarError, match=words) if words else contextlib.nullcontext():
+        reframe_settings.refuse_unknown_names(arguments)
