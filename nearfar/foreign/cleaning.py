@@ -42,9 +42,9 @@ def decoded(data: bytes) -> str:
     """The text of a file's bytes: UTF-8, or UTF-16 as a PowerShell writes it, with or without its mark."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace")
-    for first, order in ((1, "le"), (0, "be")):
-        if len(data) > 1 and data[first:1000:2].count(0) > _ZEROS * len(data[first:1000:2]):
-            return data.decode(f"utf-16-{order}", "replace")
+    even, odd = data[:1000:2].count(0), data[1:1000:2].count(0)
+    if max(even, odd) > _ZEROS * len(data[:1000:2]) and min(even, odd) < max(even, odd) / 10:
+        return data.decode("utf-16-be" if even > odd else "utf-16-le", "replace")
     return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 

@@ -46,6 +46,9 @@ _STARTS: Sequence[tuple[ModuleType, re.Pattern[str], str]] = tuple(
 #: These read one run; the others all in a row, of the command before each, too.
 _ONE_RUN = (nvbandwidth, p2p_bandwidth_latency_test, rocm_bandwidth_test, transferbench, nvidia_smi_topo)
 XML = "hwloc's XML"
+_TOPOLOGY = re.compile(
+    r"(?:<\?xml[^>]*>\s*)?(?:<!DOCTYPE topology[^>]*>\s*)?<topology[\s>].*?(?:</topology>|\Z)", re.DOTALL
+)
 #: Bytes of a file that is read; whole logs of thousands of nodes are not one node's output.
 LARGEST = 16 * 2**20
 
@@ -73,16 +76,16 @@ def outputs(name: str, data: bytes) -> list[ForeignOutput]:
     """The outputs in a file's bytes. Raises ``CouldNotJudge`` where there is none that nearfar knows, or what there is cannot be read;
     ``NearfarError`` where it is of several ranks that may be on different nodes."""
     found: list[ForeignOutput] = []
-    start = cleaning.decoded(data[:4096])
-    if start.lstrip().startswith(("<?xml", "<!DOCTYPE topology", "<topology")):
-        if "<!ENTITY" in cleaning.decoded(data):
+    labels: dict[str, dict[str, None]] = {}
+    parts = cleaning.texts(data)
+    for part, xml in ((each, shown[0]) for each in parts for shown in _TOPOLOGY.finditer(each.text)):
+        if "<!ENTITY" in part.text:
             raise CouldNotJudge(f"{name}: declares entities, which hwloc never writes")
         try:
-            return [ForeignOutput(XML, node=parse_hwloc_xml(cleaning.decoded(data)))]
+            found.append(ForeignOutput(XML, hostname=part.host or None, node=parse_hwloc_xml(xml)))
         except NearfarError as error:
             raise CouldNotJudge(f"{name}: {error}") from None
-    labels: dict[str, dict[str, None]] = {}
-    for part, text in ((each, run) for each in cleaning.texts(data) for run in _runs(each.text)):
+    for part, text in ((each, run) for each in parts for run in _runs(_TOPOLOGY.sub("", each.text))):
         for tool in TOOLS:
             try:
                 output: ForeignOutput | None = tool.read(text) if tool.SIGN.search(text) else None

@@ -239,8 +239,12 @@ def test_a_cut_output_has_no_wrong_figure(name: str) -> None:
 
 
 def test_two_tools_in_one_log_keep_all_figures() -> None:
-    names = [name for name in (*SAMPLES, "nvbandwidth.txt", "topo.txt") if name != "nccl-tests.txt"]
-    data = {name: (DATA / name).read_bytes() for name in names}
+    data = {
+        name: (DATA / name).read_bytes()
+        for name in (*SAMPLES, "nvbandwidth.txt", "topo.txt")
+        if name != "nccl-tests.txt"
+    }
+    data["keeneland.xml"] = (CHECKOUT / "site" / "nodes" / "keeneland.xml").read_bytes()
 
     def read(content: bytes) -> tuple[set[object], int]:
         outputs = reading.outputs("log", content)
@@ -249,7 +253,7 @@ def test_two_tools_in_one_log_keep_all_figures() -> None:
         )
 
     whole = {name: read(content) for name, content in data.items()}
-    for one, other in itertools.permutations(names, 2):
+    for one, other in itertools.permutations(data, 2):
         both = read(data[one] + b"\n" + data[other])
         assert both == (whole[one][0] | whole[other][0], whole[one][1] + whole[other][1]), (one, other)
 
