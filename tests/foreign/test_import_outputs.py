@@ -309,14 +309,16 @@ def test_each_node_of_a_merged_log_is_a_run(tool: str, tmp_path: Path, capsys: p
     pairs = dict(zip(("node1", "node2"), (text, sick)))
     shapes = {
         "pdsh": merged("{}: ", ("node1", "node2"), (text, sick)),
-        "names": merged("{}: ", ("alpha", "10.0.0.7"), (text, sick)),
+        "names": merged("{}: ", ("alpha", "beta"), (text, sick)),
+        "addresses": merged("{}: ", ("10.0.0.7", "10.0.0.8"), (text, sick)),
         "dshbak": "".join(f"----------------\n{name}\n----------------\n{own}\n" for name, own in pairs.items()),
         "ansible": "".join(f"{name} | CHANGED | rc=0 >>\n{own}\n" for name, own in pairs.items()),
     }
     for shape, log in shapes.items():
         (tmp_path / shape).write_text(log)
         nodes = list(foreign.import_outputs([tmp_path / shape, DATA / "topo.txt"]))
-        assert [each.node for each in nodes] == [*(("alpha", "10.0.0.7") if shape == "names" else pairs)], shape
+        names = {"names": ["alpha", "beta"], "addresses": ["10.0.0.7", "10.0.0.8"]}.get(shape, [*pairs])
+        assert [each.node for each in nodes] == names, shape
         assert figures(nodes[0].folder) != figures(nodes[1].folder), shape
         assert set(figures(nodes[0].folder)) == set(figures(nodes[1].folder)) >= set(figures(whole)), shape
     cli.main(["import", str(tmp_path / "ansible")])
