@@ -1,8 +1,11 @@
 """What a collective of NCCL should reach on a node: its bus bandwidth as nccl-tests counts it, with the part that limits it.
 
-Needs: base, topology, model.prediction.
+``expectation`` has the algorithms, ``links`` what a node's links carry for them, ``captures`` what owners of real nodes published.
+
+Needs: base, topology, cells, model, model.prediction.
 """
 
 from __future__ import annotations
 
-from .expectation import CAUSES, COLLECTIVES, Expected, Fabric, expected
+from . import captures
+from .expectation import CAUSES, COLLECTIVES, ExpectedBandwidth, Fabric, expected

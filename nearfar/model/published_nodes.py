@@ -87,7 +87,7 @@ def from_file(file: SiteFile, directories: Sequence[Path]) -> PublishedNode:
     for key in data.get("assumed", {}):
         if key not in data["topology"]:
             raise file.error(f"assumed: {key}: is no key of topology in this file", "assumed", key)
-    node = _node(file)
+    node = topology_node(file, name)
     capacities = with_nominal_rates(implied_capacities(node), node, directories)
     node_type = NodeType(name, node, capacities, description=data["description"], source=data["source"], file=file.path)
     figures = [figure for place in range(len(data["captures"])) for figure in _figures(file, node, place)]
@@ -103,8 +103,8 @@ def from_file(file: SiteFile, directories: Sequence[Path]) -> PublishedNode:
     )
 
 
-def _node(file: SiteFile) -> Node:
-    """The node of the topology; a NUMA node's one CPU stands for all that it has, a byte for its memory."""
+def topology_node(file: SiteFile, name: str) -> Node:
+    """The node of a file's ``topology``; a NUMA node's one CPU stands for all that it has, a byte for its memory."""
     top = file.data["topology"]
     packages = {numa: index for index, listed in enumerate(top["packages"]) for numa in listed}
     if len(packages) != sum(map(len, top["packages"])):
@@ -122,7 +122,7 @@ def _node(file: SiteFile) -> Node:
     if "nvlinks" in top:
         peers = {(a, b): f"NV{top['nvlinks']}" for a in range(count) for b in range(a + 1, count)}
     return Node(
-        hostname=f"{file.path.parent.name}-published",
+        hostname=f"{name}-published",
         packages=tuple(
             Package(index, tuple(sorted(listed)), top.get("cpu")) for index, listed in enumerate(top["packages"])
         ),

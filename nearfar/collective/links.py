@@ -1,0 +1,196 @@
+"""What the links between a node's GPUs carry for NCCL's kernels, one way for each GPU of a ring, GB/s."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, permutations
+
+from nearfar.base import NearfarError
+from nearfar.cells import parse
+from nearfar.model.prediction import NodeType, line_rate, link_ceiling, predict
+from nearfar.topology import Gpu, Link, behind_nvswitch, peer_class, shared_uplinks
+
+NETWORK = "network"
+#: Fitted: what NCCL's kernels move of an NVLink lane's line rate (packets of 128 bytes with headers and acknowledgements).
+NVLINK_EFFICIENCY = 0.81
+#: Fitted: what a ring through host memory reaches of the PCIe ceiling of a GPU's link, which it uses both ways at once.
+SHM_EFFICIENCY = 0.52
+#: What copies between peers both ways reach of the PCIe ceiling, within a package and across (published nodes' captures of copies).
+PEERS_WITHIN, PEERS_ACROSS = 0.87, 0.7
+#: GPUs whose NVLink lanes run at 14.0625 GB/s instead of the generation's rate (NVIDIA, GA102 whitepaper).
+_SLOW_LANES = re.compile(r"\b(A40|A4500|A5000|A6000|RTX 3090)\b")
+_SLOW_LANE = 14.0625 / 25
+#: Up to so many GPUs every order of a ring over direct lanes is tried.
+_MOST_ORDERS = 8
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a part carries of it, GB/s: ``basis`` as in ``ExpectedBandwidth``."""
+
+    part: str
+    rate: float
+    basis: str
+
+
+@dataclass(frozen=True)
+class Inside:
+    """How the GPUs of a node reach each other: the slowest share of a ring, that of host memory, NVLink's generation to a switch."""
+
+    transport: str
+    ring: Share
+    host: Share | None
+    #: What goes through host memory one way only, from one GPU to one other; None for other transports.
+    one_way: Share | None
+    switch_generation: int | None
+
+
+def within(node_type: NodeType, gpus: Sequence[int], transport: str | None) -> Inside:
+    """The best transport that all of them have, or ``transport``; raises ``NearfarError`` where they lack it or nothing is known."""
+    host = _host(node_type, gpus)
+    lone = Share(f"g{gpus[0]}", float("inf"), "ceiling")
+    if len(gpus) == 1:
+        return Inside("nvlink", lone, host, None, None)
+    switched = set(gpus) <= set(behind_nvswitch(node_type.node))
+    generation = min((node_type.node.gpu(gpu) or Gpu(gpu, "")).nvlink_generation or 0 for gpu in gpus)
+    found = {
+        "nvlink": lambda: _switched(node_type, gpus) if switched else _direct(node_type, gpus),
+        "pcie": lambda: None if transport is None and _no_peers(node_type, gpus) else _peers(node_type, gpus),
+        "shm": lambda: host,
+    }
+    for name in found if transport is None else (transport,):
+        ring = found[name]()
+        if ring is not None:
+            one_way = _one_way(node_type, gpus) if name == "shm" else None
+            return Inside(name, ring, host, one_way, generation if switched and name == "nvlink" else None)
+    lacking = f"no {transport} between" if transport else "nothing is known of the links between"
+    raise NearfarError(f"{node_type.name}: {lacking} {', '.join(f'g{gpu}' for gpu in gpus)}")
+
+
+def _no_peers(node_type: NodeType, gpus: Sequence[int]) -> bool:
+    """Whether the maker's driver refuses copies between such GPUs over PCIe."""
+    return any("GeForce" in ((node_type.node.gpu(gpu) or Gpu(gpu, "")).name or "") for gpu in gpus)
+
+
+def _lane(node_type: NodeType, gpu: int) -> float | None:
+    """What NCCL's kernels move over one NVLink lane of a GPU, GB/s."""
+    known = node_type.node.gpu(gpu)
+    rate = None if known is None else line_rate(Link("nvlink", known.nvlink_generation, 1))
+    if known is None or rate is None:
+        return None
+    return rate * NVLINK_EFFICIENCY * (_SLOW_LANE if _SLOW_LANES.search(known.name or "") else 1.0)
+
+
+def _switched(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
+    """The GPU with the least to or from the switch."""
+    shares = []
+    for gpu in gpus:
+        lane, known = _lane(node_type, gpu), node_type.node.gpu(gpu)
+        if lane is None or known is None or not known.nvlinks:
+            return None
+        for way in ("out", "in"):
+            capacity = node_type.capacities.get(f"g{gpu}.{way}")
+            measured = capacity is not None and capacity.value is not None and capacity.peak
+            # Lanes that copies find slow are slow for kernels too.
+            part = (
+                min(1.0, capacity.value / capacity.peak)
+                if measured and capacity and capacity.value and capacity.peak
+                else 1.0
+            )
+            shares.append(Share(f"g{gpu}.{way}", lane * known.nvlinks * part, "measured" if measured else "ceiling"))
+    return min(shares, key=lambda share: share.rate)
+
+
+def _direct(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
+    """Rings over lanes between pairs, one after the other, each the widest that is left; a lane serves a ring each way."""
+    lanes = {
+        frozenset((a, b)): int(link[2:])
+        for a in gpus
+        for b in gpus
+        if a < b and re.fullmatch(r"NV\d+", link := node_type.node.peers.get((a, b), ""))
+    }
+    lane = min((_lane(node_type, gpu) or 0.0 for gpu in gpus), default=0.0)
+    if not lanes or not lane:
+        return None
+    if len(gpus) == 2:
+        return Share(f"g{gpus[0]}-g{gpus[1]}", lane * sum(lanes.values()), "ceiling")
+    total, left = 0, dict(lanes)
+    narrowest = ""
+    while ring := _widest_ring(gpus, left):
+        width = min(left[hop] for hop in ring)
+        narrowest = narrowest or "-".join(f"g{gpu}" for gpu in sorted(min(ring, key=lambda hop: left[hop])))
+        total += 2 * width
+        left.update({hop: left[hop] - width for hop in ring})
+    return Share(narrowest, lane * total, "ceiling") if total else None
+
+
+def _widest_ring(gpus: Sequence[int], left: Mapping[frozenset[int], int]) -> list[frozenset[int]]:
+    """The hops of the ring over all GPUs whose narrowest hop has the most lanes left; empty where there is none."""
+    best: tuple[int, list[frozenset[int]]] = (0, [])
+    for order in permutations(gpus[1:]) if len(gpus) <= _MOST_ORDERS else ():
+        if order[0] > order[-1]:
+            continue
+        hops = [frozenset(hop) for hop in pairwise((gpus[0], *order, gpus[0]))]
+        width = min(left.get(hop, 0) for hop in hops)
+        if width > best[0]:
+            best = width, hops
+    return best[1]
+
+
+def _peers(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
+    """The slowest hop of a ring over PCIe that leaves each package once, GPUs in the order of packages and NUMA nodes."""
+    order = sorted(gpus, key=lambda gpu: _place(node_type, gpu))
+    hops = list(pairwise((*order, order[0])))
+    shares = [share for a, b in hops if (share := _peer_hop(node_type, a, b)) is not None]
+    return min(shares, key=lambda share: share.rate) if len(shares) == len(hops) else None
+
+
+def _place(node_type: NodeType, gpu: int) -> tuple[int, int, int]:
+    known = node_type.node.gpu(gpu) or Gpu(gpu, "")
+    return (known.package or 0, known.numa_node or 0, gpu)
+
+
+def _peer_hop(node_type: NodeType, a: int, b: int) -> Share | None:
+    """Half of what copies both ways carry between two GPUs, where known; else the links' ceiling by what copies reach of it."""
+    predicted = predict(parse(f"g{a}:g{b}+g{b}:g{a}"), node_type)
+    if predicted.total is not None and predicted.basis not in ("at best", "nominal"):
+        return Share(f"g{a}-g{b}", predicted.total / 2, "measured")
+    ceilings = [_ceiling(node_type, gpu) for gpu in (a, b)]
+    if None in ceilings:
+        return None
+    across = peer_class(node_type.node, a, b) == "SYS_off"
+    rate = min(rate for rate in ceilings if rate is not None) * (PEERS_ACROSS if across else PEERS_WITHIN)
+    return Share(f"g{a}-g{b}", rate, "ceiling")
+
+
+def _host(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
+    """The GPU with the least through host memory: its link, or its share of an uplink that others of the ring use too."""
+    shares = []
+    uplinks = shared_uplinks(node_type.node)
+    for gpu in gpus:
+        ceiling = _ceiling(node_type, gpu)
+        if ceiling is None:
+            return None
+        shares.append(Share(f"g{gpu}.d2h", ceiling * SHM_EFFICIENCY, "ceiling"))
+        for pci, names in uplinks.items():
+            below = [other for other in gpus if f"g{other}" in names]
+            if gpu in below and len(below) > 1:
+                shares.append(Share(f"switch:{pci}.up", ceiling * SHM_EFFICIENCY / len(below), "ceiling"))
+    return min(shares, key=lambda share: share.rate)
+
+
+def _one_way(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
+    """The slowest link of a flow that each GPU only writes to host memory or only reads from it."""
+    ceilings = [(rate, gpu) for gpu in gpus if (rate := _ceiling(node_type, gpu)) is not None]
+    rate, gpu = min(ceilings)
+    return Share(f"g{gpu}.h2d", rate * PEERS_WITHIN, "ceiling")
+
+
+def _ceiling(node_type: NodeType, gpu: int) -> float | None:
+    """What a GPU's PCIe link carries of payload each way, GB/s."""
+    known = node_type.node.gpu(gpu)
+    if known is None or known.link.kind != "pcie":
+        return None
+    return link_ceiling(known.link, "h2d")
