@@ -32,6 +32,7 @@ PAGES = {
                        f"{GUIDE}#references), [tuning](../guide/tuning.md)"),
     "order-file": ("order-1", "order", f"{GUIDE}#orders)"),
     "published-node-file": ("published-node-1", "published-node", "[reproduce](../guide/reproduce.md#real-nodes)"),
+    "published-collective-file": ("published-collective-1", "published-collective", "[reproduce](../guide/reproduce.md#collectives)"),
     "application-file": ("application-1", "application",
                          "[applications](../guide/applications.md), [what a binding costs](../guide/cost.md)"),
 }  # fmt: skip

@@ -17,8 +17,8 @@ from tests.conftest import CHECKOUT
 PACKAGE = CHECKOUT / "nearfar"
 #: From the ground up: a room imports only from those before it.
 ORDER = (
-    "base", "topology", "cells", "measurement", "kernels", "model", "collective", "binding", "mpi", "question", "verdict", "site", "history",
-    "report", "compare", "cost", "reproduce", "delivery", "prometheus", "run", "kit", "foreign", "slurm", "commands",
+    "base", "topology", "cells", "measurement", "kernels", "model", "collective", "binding", "mpi", "question", "verdict", "site",
+    "history", "report", "compare", "cost", "reproduce", "delivery", "prometheus", "run", "kit", "foreign", "slurm", "commands",
 )  # fmt: skip
 LOOSE = ("__init__.py", "__main__.py", "cli.py")
 #: More files than this, and one has to search.

@@ -8,4 +8,12 @@ Needs: base, topology, cells, model, model.prediction.
 from __future__ import annotations
 
 from . import captures
-from .expectation import CAUSES, COLLECTIVES, ExpectedBandwidth, Fabric, expected
+from .captures import (
+    CollectiveBeside,
+    PublishedCollectives,
+    all_beside,
+    errors,
+    published_collectives,
+    size_in_bytes,
+)
+from .expectation import CAUSES, COLLECTIVES, NETWORKS, ExpectedBandwidth, Fabric, expected

@@ -31,6 +31,7 @@ NVLS_EFFICIENCY = {4: 0.85, 5: 0.74}
 TREE_EFFICIENCY = 0.92
 #: Bytes of payload in a packet of 4096 of an InfiniBand or RoCE NIC with its headers, and what EFA and sockets reach of the line rate.
 NETWORK_EFFICIENCY = {"infiniband": 0.984, "roce": 0.984, "efa": 0.95, "socket": 0.8}
+NETWORKS = tuple(NETWORK_EFFICIENCY)
 #: Seconds: of a launch; of a step between GPUs of a node by transport; of a step between nodes; of a whole in-switch reduction; what
 #: the first packet through a network takes more.
 LAUNCH, NETWORK_STEP, NVLS_STEPS = 10e-6, 2e-6, 4.5e-6
@@ -166,8 +167,8 @@ def _checked(
         raise NearfarError(f"{nodes} nodes: the network between them is not known; give its NICs")
     if transport not in (None, "nvlink", "pcie", "shm"):
         raise NearfarError(f"transport '{transport}': it is nvlink, pcie or shm")
-    if fabric is not None and fabric.kind not in NETWORK_EFFICIENCY:
-        raise NearfarError(f"network '{fabric.kind}': it is {', '.join(NETWORK_EFFICIENCY)}")
+    if fabric is not None and fabric.kind not in NETWORKS:
+        raise NearfarError(f"network '{fabric.kind}': it is {', '.join(NETWORKS)}")
     return chosen
 
 

@@ -92,14 +92,14 @@ def _switched(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
             return None
         for way in ("out", "in"):
             capacity = node_type.capacities.get(f"g{gpu}.{way}")
-            measured = capacity is not None and capacity.value is not None and capacity.peak
             # Lanes that copies find slow are slow for kernels too.
-            part = (
-                min(1.0, capacity.value / capacity.peak)
-                if measured and capacity and capacity.value and capacity.peak
-                else 1.0
+            found = (
+                None
+                if capacity is None or capacity.value is None or not capacity.peak
+                else capacity.value / capacity.peak
             )
-            shares.append(Share(f"g{gpu}.{way}", lane * known.nvlinks * part, "measured" if measured else "ceiling"))
+            rate = lane * known.nvlinks * min(1.0, found or 1.0)
+            shares.append(Share(f"g{gpu}.{way}", rate, "ceiling" if found is None else "measured"))
     return min(shares, key=lambda share: share.rate)
 
 
@@ -116,11 +116,10 @@ def _direct(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
         return None
     if len(gpus) == 2:
         return Share(f"g{gpus[0]}-g{gpus[1]}", lane * sum(lanes.values()), "ceiling")
-    total, left = 0, dict(lanes)
-    narrowest = ""
+    total, left, narrowest = 0, dict(lanes), ""
     while ring := _widest_ring(gpus, left):
-        width = min(left[hop] for hop in ring)
-        narrowest = narrowest or "-".join(f"g{gpu}" for gpu in sorted(min(ring, key=lambda hop: left[hop])))
+        width, a, b = min((left[hop], *sorted(hop)) for hop in ring)
+        narrowest = narrowest or f"g{a}-g{b}"
         total += 2 * width
         left.update({hop: left[hop] - width for hop in ring})
     return Share(narrowest, lane * total, "ceiling") if total else None

@@ -1,7 +1,7 @@
 """The commands of ``nearfar``, one module each; ``nearfar.cli`` imports the one that was asked for.
 
 Needs: base, topology, topology.inventory, cells, measurement, model, model.calibration, model.diagnosis, model.prediction, model.typical,
-binding, mpi, mpi.osu, verdict, verdict.references, verdict.thresholds, site, site.lint, history, history.tuning, report, report.batch,
+collective, binding, mpi, mpi.osu, verdict, verdict.references, verdict.thresholds, site, site.lint, history, history.tuning, report, report.batch,
 report.blocks, compare, cost, reproduce, delivery, prometheus, run, run.spack, foreign, slurm.health.
 """
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 
-from nearfar.base import EXIT_GOOD, NearfarError, columns, site_directories
+from nearfar.base import EXIT_GOOD, NearfarError, columns, plural, site_directories
 from nearfar.cells import Cell, Flow, Skip, host_device_matrix, parse, parse_lines
+from nearfar.collective import COLLECTIVES, NETWORKS, Fabric, expected, size_in_bytes
 from nearfar.measurement import dump
 from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import (
@@ -30,6 +34,8 @@ examples:
   nearfar predict --node summit g0:n0 --degrade g0.d2h=0.5  what a fault would look like
   nearfar predict --node summit --degrade g2.link=0.5       of a part that nearfar diagnose names: all that it takes along
   nearfar predict --node summit --cells cells.txt --json --noise 0.005 --seed 1
+  nearfar predict --node h200-x4-vm --collective all_reduce --bytes 1G   bus bandwidth that nccl-tests should print
+  nearfar predict --node h200-x4-vm --collective all_reduce --nodes 2 --nics 8x400
 
 Rates are GB/s (1e9 bytes per second), those of large transfers: nothing is predicted by size. A rate that depends on a capacity
 nobody knows is marked "at best", or "nominal" where the ceiling of a link that limits it is itself not certain; "input" marks the
@@ -64,10 +70,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of the noise: the same seed gives the same figures"
     )
+    of = parser.add_argument_group("collectives of NCCL")
+    of.add_argument(
+        "--collective",
+        metavar="NAME",
+        help=f"the bus bandwidth of one, named as in nccl-tests: {', '.join(COLLECTIVES)}",
+    )
+    of.add_argument("--gpus", metavar="LIST", help="the GPUs of each node that take part, e.g. 0,1,2,3 (default: all)")
+    of.add_argument("--bytes", metavar="SIZE", help="the size of the data, e.g. 1G or 256M (default: any large one)")
+    of.add_argument("--nodes", type=int, metavar="N", help="how many such nodes take part (default: 1)")
+    of.add_argument("--nics", metavar="NxGBITS", help="with --nodes: the NICs of each node with their rate, e.g. 8x400")
+    of.add_argument("--network", choices=NETWORKS, help="with --nics: their kind (default: infiniband)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print what the cells should carry."""
+    _refuse(args)
+    if args.collective is not None:
+        return _collective(args)
     if args.noise and not args.json:
         raise NearfarError("--noise needs --json")
     node_type = load_node_type(args.node, site_directories())
@@ -124,3 +144,51 @@ def _rows(cell: Cell, prediction: Prediction) -> list[tuple[str, str, str]]:
     if cell.lone:
         return [entry(cell.flows[0], "")]
     return [row(str(cell), prediction.total, ()), *(entry(flow, "  ") for flow in cell.flows)]
+
+
+def _refuse(args: argparse.Namespace) -> None:
+    """Raise for options that belong to a collective, or to cells, and stand beside the other."""
+    options = {
+        "--gpus": args.gpus,
+        "--bytes": args.bytes,
+        "--nodes": args.nodes,
+        "--nics": args.nics,
+        "--network": args.network,
+    }
+    if args.collective is None:
+        for option in (option for option, value in options.items() if value is not None):
+            raise NearfarError(f"{option} goes with --collective")
+    elif args.cell or args.cells or args.noise:
+        raise NearfarError("--collective is predicted alone: leave out cells and --noise")
+
+
+def _collective(args: argparse.Namespace) -> int:
+    """Print the bus bandwidth of a collective, and what limits it."""
+    node_type = load_node_type(args.node, site_directories())
+    if re.fullmatch(r"\d+(,\d+)*", args.gpus or "0") is None:
+        raise NearfarError(f"--gpus {args.gpus}: give numbers of GPUs, e.g. 0,1,2,3")
+    nics = re.fullmatch(r"(\d+)x(\d+(?:\.\d+)?)", args.nics or "1x1")
+    if nics is None or not int(nics[1]) or not float(nics[2]):
+        raise NearfarError(f"--nics {args.nics}: give their number and Gbit/s of each, e.g. 8x400")
+    if (args.nodes or 1) > 1 and args.nics is None:
+        raise NearfarError(f"--nodes {args.nodes}: say with --nics what is between them, e.g. --nics 8x400")
+    found = expected(
+        degraded(node_type, degraded_by(args.degrade, node_type)),
+        args.collective,
+        None if args.gpus is None else [int(gpu) for gpu in args.gpus.split(",")],
+        None if args.bytes is None else size_in_bytes(args.bytes),
+        1 if args.nodes is None else args.nodes,
+        fabric=Fabric(int(nics[1]), float(nics[2]) / 8, args.network or "infiniband") if args.nics else None,
+    )
+    if args.json:
+        print(
+            json.dumps({"schema": "nearfar-expected-collective/1", "node": node_type.name, **asdict(found)}, indent=1)
+        )
+        return EXIT_GOOD
+    ranks = f"{plural(len(found.gpus), 'GPU')}{'' if found.nodes == 1 else f' of each of {found.nodes} nodes'}"
+    print(f"{node_type.name} (modelled): {node_type.description}")
+    print(f"{found.collective}, {ranks}, {args.bytes or 'any large size'}: {found.typical:.4g} GB/s bus bandwidth")
+    print(
+        f"healthy: {found.low:.4g} to {found.high:.4g} GB/s; {found.algorithm} over {found.transport}, limited by {found.limit}"
+    )
+    return EXIT_GOOD

@@ -6,10 +6,13 @@ import argparse
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from nearfar import reproduce
 from nearfar.base import EXIT_GOOD, NearfarError, node_lock, site_directories, write_atomically
+from nearfar.collective import published_collectives
 from nearfar.model import published_nodes
 from nearfar.report.blocks import shown_lines, shown_page
 from nearfar.reproduce import Paper, ThisSite, load_paper, papers
@@ -21,6 +24,7 @@ from .command_line import refuse_outside, run_directories
 _EPILOG = """examples:
   nearfar reproduce --list                        the papers, and how much of each is asked
   nearfar reproduce --nodes                       captures of real nodes beside the model, with its errors by class
+  nearfar reproduce --collectives                 captures of nccl-tests beside the expected bus bandwidth
   nearfar reproduce joubert2019                   every row: published, modelled, and what asks it
   nearfar reproduce joubert2019 --run latest      this site's column from a run
   nearfar reproduce joubert2019 --measure         this site's column measured now; the page stands in the run
@@ -45,6 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--nodes",
         action="store_true",
         help="what owners of real nodes captured (site/published-nodes/), beside the model",
+    )
+    parser.add_argument(
+        "--collectives",
+        action="store_true",
+        help="what owners of real nodes captured with nccl-tests (site/published-collectives/), beside what is expected",
     )
     parser.add_argument(
         "--run", dest="folder", metavar="RUN", help="a run directory, or latest, for this site's column"
@@ -76,7 +85,9 @@ def run(args: argparse.Namespace) -> int:
             print("\n".join(reproduce.listing.list_lines(known)))
         return EXIT_GOOD
     if args.nodes:
-        return _nodes(args.json, args.page)
+        return _captured(args, "--nodes", reproduce.library, published_nodes.published_nodes(site_directories()))
+    if args.collectives:
+        return _captured(args, "--collectives", reproduce.collectives, published_collectives(site_directories()))
     paper = load_paper(args.paper, site_directories())
     code, folder = (
         _measure(args, paper) if args.measure else (EXIT_GOOD, None if args.folder is None else _folder(args.folder))
@@ -99,17 +110,15 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _nodes(as_json: bool, page: Path | None) -> int:
-    """Print the library of published nodes beside the model."""
-    nodes = published_nodes.published_nodes(site_directories())
-    command = ["nearfar", "reproduce", "--nodes", *([] if page is None else ["--page", str(page)])]
-    found = reproduce.library.shown(nodes, shlex.join(command))
-    if page is not None:
-        write_atomically(
-            page, shown_page(found, "reproduce.css").encode("utf-8", "replace"), "name another file with --page"
-        )
-    if as_json:
-        print(json.dumps(reproduce.library.as_json(nodes), indent=1, ensure_ascii=False))
+def _captured(args: argparse.Namespace, option: str, module: Any, captured: Sequence[Any]) -> int:
+    """Print a library of captures beside the model: ``module`` shows it."""
+    command = ["nearfar", "reproduce", option, *([] if args.page is None else ["--page", str(args.page)])]
+    found = module.shown(captured, shlex.join(command))
+    if args.page is not None:
+        text = shown_page(found, "reproduce.css")
+        write_atomically(args.page, text.encode("utf-8", "replace"), "name another file with --page")
+    if args.json:
+        print(json.dumps(module.as_json(captured), indent=1, ensure_ascii=False))
     else:
         print("\n".join(shown_lines(found)))
     return EXIT_GOOD
@@ -117,15 +126,14 @@ def _nodes(as_json: bool, page: Path | None) -> int:
 
 def _refuse(args: argparse.Namespace) -> None:
     """Raise for arguments that do not go together."""
-    if args.list + args.nodes + bool(args.paper) != 1:
-        raise NearfarError("name one paper, or --list them all, or --nodes for captures of real nodes")
+    if args.list + args.nodes + args.collectives + bool(args.paper) != 1:
+        raise NearfarError("name one paper, or --list them all, or --nodes or --collectives for captures of real nodes")
     if args.folder is not None and args.measure:
         raise NearfarError("--run takes a run that is there, --measure makes one: name one of the two")
     given = {"--run": args.folder, "--measure": args.measure, **({"--page": args.page} if args.list else {})}
+    shown = "--list" if args.list else "--nodes" if args.nodes else "--collectives"
     for option in (option for option, value in given.items() if value and not args.paper):
-        raise NearfarError(
-            f"{option} goes with a paper: {'--list' if args.list else '--nodes'} measures and shows nothing of it"
-        )
+        raise NearfarError(f"{option} goes with a paper: {shown} measures and shows nothing of it")
     for option in ("system", "report_dir", "wait"):
         if getattr(args, option) is not None and not args.measure:
             raise NearfarError(f"--{option.replace('_', '-')} goes with --measure")

@@ -17,6 +17,7 @@ SCHEMAS = {
     "order": "order-1",
     "published": "published-1",
     "published-node": "published-node-1",
+    "published-collective": "published-collective-1",
     "measurement": "measurement-2",
     "verdict": "verdict-2",
     "node-result": "node-result-1",

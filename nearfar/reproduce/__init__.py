@@ -3,13 +3,13 @@
 Gives ``papers``, ``beside`` (a paper's rows with the model's answers and a run's), and these as blocks and JSON document. Nothing here
 measures or judges.
 
-Needs: base, topology, cells, model, model.prediction, model.typical, binding, question, verdict, report, report.blocks, report.charts,
-report.figures, report.node_drawing, report.sections.
+Needs: base, topology, cells, model, model.prediction, model.typical, collective, binding, question, verdict, report, report.blocks,
+report.charts, report.figures, report.node_drawing, report.sections.
 """
 
 from __future__ import annotations
 
-from . import document, library, listing
+from . import collectives, document, library, listing
 from .blocks import shown
 from .paper_files import STATES, Paper, PaperRow, load_paper, papers
 from .rows_beside import FigureBeside, RowBeside, beside

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from nearfar.base import NearfarError, SiteFile, SiteFileError, Step, did_you_mean, schema, site_files
+from nearfar.collective import captures
 from nearfar.model import PublishedNode, published_nodes
 from nearfar.model.prediction import NodeType
 from nearfar.model.prediction import from_file as node_type_from
@@ -24,7 +25,8 @@ T = TypeVar("T")
 
 #: Of each kind of file its schema.
 SCHEMAS = {"systems": "system-1", "nodes": "node-type-1", "references": "references-1", "gpus": "gpu-1",
-           "applications": "application-1", "orders": "order-1", published_nodes.FOLDER: "published-node-1"}  # fmt: skip
+           "applications": "application-1", "orders": "order-1", published_nodes.FOLDER: "published-node-1",
+           captures.FOLDER: "published-collective-1"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class SiteContents:
     applications: dict[str, ReadFile[applications.Application]] = field(default_factory=dict)
     orders: dict[str, ReadFile[orders.Order]] = field(default_factory=dict)
     published_nodes: dict[str, ReadFile[PublishedNode]] = field(default_factory=dict)
+    published_collectives: dict[str, ReadFile[Any]] = field(default_factory=dict)
     unreadable: list[Path] = field(default_factory=list)
     complaints: list[Complaint] = field(default_factory=list)
 
@@ -55,6 +58,7 @@ class SiteContents:
         """Every file that was looked at."""
         by_kind: tuple[Mapping[str, ReadFile[Any]], ...] = (
             self.systems, self.node_types, self.references, self.gpus, self.applications, self.orders, self.published_nodes,
+            self.published_collectives,
         )  # fmt: skip
         return [*(read.file.path for read_files in by_kind for read in read_files.values()), *self.unreadable]
 
@@ -88,6 +92,7 @@ class SiteContents:
             "orders": (self.orders, orders.from_file),
             # Without the GPU models: what is wrong with one of these is said of its own file.
             published_nodes.FOLDER: (self.published_nodes, lambda file: published_nodes.from_file(file, ())),
+            captures.FOLDER: (self.published_collectives, captures.from_file),
         }
         into, load = loads[kind]
         folders = kind == published_nodes.FOLDER  # each in a folder of its own
