@@ -41,6 +41,7 @@ NETWORK_LAUNCH = {"infiniband": 20e-6, "roce": 20e-6, "efa": 50e-6, "socket": 10
 #: several nodes.
 RANGE = {"nvlink": (0.85, 1.12), "pcie": (0.75, 1.15), "shm": (0.6, 1.45), "network": (0.85, 1.15)}
 SMALL, SMALL_RANGE = 64 << 20, (0.5, 1.7)
+PAIR_RANGE = (0.55, 1.12)
 MIDDLE, MIDDLE_RANGE = 1 << 30, (0.65, 1.2)
 
 
@@ -119,7 +120,7 @@ def expected(
     rates = {way: _at_size(way, bytes, _factor(collective, len(chosen) * nodes), start) for way in wanted}
     best = max(wanted, key=lambda way: rates[way])
     name = links.NETWORK if nodes > 1 else inside.transport
-    low, high = _range(name, bytes)
+    low, high = _range(name, bytes, pair=len(chosen) * nodes == 2 or collective == "sendrecv")
     return ExpectedBandwidth(
         collective=collective,
         gpus=chosen,
@@ -172,10 +173,12 @@ def _checked(
     return chosen
 
 
-def _range(name: str, bytes: int | None) -> tuple[float, float]:
-    """Least and greatest of healthy runs, by what is expected."""
+def _range(name: str, bytes: int | None, pair: bool) -> tuple[float, float]:
+    """Least and greatest of healthy runs, by what is expected; of a ``pair`` NCCL may use too few channels."""
     if bytes is not None and bytes < SMALL:
         return SMALL_RANGE
+    if pair and name == "nvlink":
+        return PAIR_RANGE
     return MIDDLE_RANGE if name == links.NETWORK and bytes is not None and bytes < MIDDLE else RANGE[name]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, permutations
 
@@ -49,29 +49,36 @@ class Inside:
 
 def within(node_type: NodeType, gpus: Sequence[int], transport: str | None) -> Inside:
     """The best transport that all of them have, or ``transport``; raises ``NearfarError`` where they lack it or nothing is known."""
-    host = _host(node_type, gpus)
-    lone = Share(f"g{gpus[0]}", float("inf"), "ceiling")
+    host = _over_pcie(node_type, gpus, lambda a, b: False)
     if len(gpus) == 1:
-        return Inside("nvlink", lone, host, None, None)
-    switched = set(gpus) <= set(behind_nvswitch(node_type.node))
-    generation = min((node_type.node.gpu(gpu) or Gpu(gpu, "")).nvlink_generation or 0 for gpu in gpus)
-    found = {
-        "nvlink": lambda: _switched(node_type, gpus) if switched else _direct(node_type, gpus),
-        "pcie": lambda: None if transport is None and _no_peers(node_type, gpus) else _peers(node_type, gpus),
-        "shm": lambda: host,
-    }
-    for name in found if transport is None else (transport,):
-        ring = found[name]()
+        return Inside("nvlink", Share(f"g{gpus[0]}", float("inf"), "ceiling"), host, None, None)
+    if transport in (None, "nvlink"):
+        switched = set(gpus) <= set(behind_nvswitch(node_type.node))
+        ring = _switched(node_type, gpus) if switched else _direct(node_type, gpus)
         if ring is not None:
-            one_way = _one_way(node_type, gpus) if name == "shm" else None
-            return Inside(name, ring, host, one_way, generation if switched and name == "nvlink" else None)
-    lacking = f"no {transport} between" if transport else "nothing is known of the links between"
-    raise NearfarError(f"{node_type.name}: {lacking} {', '.join(f'g{gpu}' for gpu in gpus)}")
+            generation = min((node_type.node.gpu(gpu) or Gpu(gpu, "")).nvlink_generation or 0 for gpu in gpus)
+            return Inside("nvlink", ring, host, None, generation if switched else None)
+    if transport == "shm":
+        ring, peers = host, False
+    elif transport == "pcie":
+        ring, peers = _over_pcie(node_type, gpus, lambda a, b: True), True
+    else:
+        ring = None if transport else _over_pcie(node_type, gpus, lambda a, b: _uses_peers(node_type, a, b))
+        peers = all(_uses_peers(node_type, a, b) for a, b in _hops(node_type, gpus))
+    if ring is None:
+        lacking = f"no {transport} between" if transport else "nothing is known of the links between"
+        raise NearfarError(f"{node_type.name}: {lacking} {', '.join(f'g{gpu}' for gpu in gpus)}")
+    return Inside("pcie" if peers else "shm", ring, host, None if peers else _one_way(node_type, gpus), None)
 
 
-def _no_peers(node_type: NodeType, gpus: Sequence[int]) -> bool:
-    """Whether the maker's driver refuses copies between such GPUs over PCIe."""
-    return any("GeForce" in ((node_type.node.gpu(gpu) or Gpu(gpu, "")).name or "") for gpu in gpus)
+def _uses_peers(node_type: NodeType, a: int, b: int) -> bool:
+    """Whether NCCL goes directly from one GPU to the other over PCIe if nobody tells it to: below one PCIe switch, or between the two
+    GPUs of an AMD machine (NVIDIA/nccl, src/graph/paths.cc), where the maker's driver allows it."""
+    node = node_type.node
+    if any("GeForce" in ((node.gpu(gpu) or Gpu(gpu, "")).name or "") for gpu in (a, b)):
+        return False
+    two_of_amd = len(node.gpus) == 2 and any("AMD" in (package.model or "") for package in node.packages)
+    return two_of_amd or peer_class(node, a, b) in ("PIX", "PXB")
 
 
 def _lane(node_type: NodeType, gpu: int) -> float | None:
@@ -138,17 +145,38 @@ def _widest_ring(gpus: Sequence[int], left: Mapping[frozenset[int], int]) -> lis
     return best[1]
 
 
-def _peers(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
-    """The slowest hop of a ring over PCIe that leaves each package once, GPUs in the order of packages and NUMA nodes."""
-    order = sorted(gpus, key=lambda gpu: _place(node_type, gpu))
-    hops = list(pairwise((*order, order[0])))
-    shares = [share for a, b in hops if (share := _peer_hop(node_type, a, b)) is not None]
-    return min(shares, key=lambda share: share.rate) if len(shares) == len(hops) else None
+def _hops(node_type: NodeType, gpus: Sequence[int]) -> list[tuple[int, int]]:
+    """The hops of a ring that leaves each package, NUMA node and switch once."""
+
+    def place(index: int) -> tuple[int, int, tuple[str, ...], int]:
+        gpu = node_type.node.gpu(index) or Gpu(index, "")
+        return (gpu.package or 0, gpu.numa_node or 0, gpu.uplinks[::-1], index)
+
+    order = sorted(gpus, key=place)
+    return list(pairwise((*order, order[0])))
 
 
-def _place(node_type: NodeType, gpu: int) -> tuple[int, int, int]:
-    known = node_type.node.gpu(gpu) or Gpu(gpu, "")
-    return (known.package or 0, known.numa_node or 0, gpu)
+def _over_pcie(node_type: NodeType, gpus: Sequence[int], peers: Callable[[int, int], bool]) -> Share | None:
+    """The slowest part of a ring over PCIe: hops for which ``peers`` is true go directly, all others through host memory, where
+    uplinks that GPUs share carry all that leaves those below them."""
+    shares: list[Share | None] = []
+    staged: list[int] = []
+    for a, b in _hops(node_type, gpus):
+        if peers(a, b):
+            shares.append(_peer_hop(node_type, a, b))
+            continue
+        staged.append(a)
+        for gpu, way in ((a, "d2h"), (b, "h2d")):
+            ceiling = _ceiling(node_type, gpu)
+            shares.append(None if ceiling is None else Share(f"g{gpu}.{way}", ceiling * SHM_EFFICIENCY, "ceiling"))
+    known = [share for share in shares if share is not None]
+    if len(known) < len(shares) or not known:
+        return None
+    for pci, names in shared_uplinks(node_type.node).items():
+        below = [ceiling for gpu in staged if f"g{gpu}" in names and (ceiling := _ceiling(node_type, gpu)) is not None]
+        if len(below) > 1:
+            known.append(Share(f"switch:{pci}.up", max(below) * SHM_EFFICIENCY / len(below), "ceiling"))
+    return min(known, key=lambda share: share.rate)
 
 
 def _peer_hop(node_type: NodeType, a: int, b: int) -> Share | None:
@@ -162,22 +190,6 @@ def _peer_hop(node_type: NodeType, a: int, b: int) -> Share | None:
     across = peer_class(node_type.node, a, b) == "SYS_off"
     rate = min(rate for rate in ceilings if rate is not None) * (PEERS_ACROSS if across else PEERS_WITHIN)
     return Share(f"g{a}-g{b}", rate, "ceiling")
-
-
-def _host(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
-    """The GPU with the least through host memory: its link, or its share of an uplink that others of the ring use too."""
-    shares = []
-    uplinks = shared_uplinks(node_type.node)
-    for gpu in gpus:
-        ceiling = _ceiling(node_type, gpu)
-        if ceiling is None:
-            return None
-        shares.append(Share(f"g{gpu}.d2h", ceiling * SHM_EFFICIENCY, "ceiling"))
-        for pci, names in uplinks.items():
-            below = [other for other in gpus if f"g{other}" in names]
-            if gpu in below and len(below) > 1:
-                shares.append(Share(f"switch:{pci}.up", ceiling * SHM_EFFICIENCY / len(below), "ceiling"))
-    return min(shares, key=lambda share: share.rate)
 
 
 def _one_way(node_type: NodeType, gpus: Sequence[int]) -> Share | None:

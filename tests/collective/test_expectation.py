@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -72,7 +73,19 @@ def test_rings_over_direct_lanes_use_all_that_close_a_ring() -> None:
     assert expected(square, "all_reduce").typical == pytest.approx(4 * 25.78125 * 0.81, rel=0.01)
     pairs = node("NVIDIA A40", 4, generation=3, peers="01:4 23:4")
     assert expected(pairs, "all_reduce", [0, 1]).typical == pytest.approx(4 * 14.0625 * 0.81)
-    assert expected(pairs, "all_reduce").transport == "pcie"
+    assert summary(expected(pairs, "all_reduce")) == ("ring", "shm", "g0.d2h")
+
+
+def test_peers_are_used_below_a_switch_unless_told_otherwise() -> None:
+    plain = node("NVIDIA L40S", 4)
+    below = replace(
+        plain, gpus=tuple(replace(gpu, uplinks=(f"port:{gpu.index}", f"switch:{gpu.package}")) for gpu in plain.gpus)
+    )
+    assert expected(below, "all_reduce", [0, 1]).transport == "pcie"
+    mixed = expected(below, "all_reduce")
+    assert mixed.transport == "shm" and mixed.typical == expected(plain, "all_reduce").typical
+    told = expected(below, "all_reduce", transport="shm")
+    assert told.limit == "switch:switch:0.up" and told.typical == pytest.approx(mixed.typical / 2)
 
 
 def test_a_maker_that_refuses_peers_leaves_host_memory() -> None:
