@@ -2,7 +2,7 @@
 
 ``expectation`` has the algorithms, ``links`` what a node's links carry for them, ``captures`` what owners of real nodes published.
 
-Needs: base, topology, cells, model, model.prediction.
+Needs: base, topology, cells, model, model.prediction, model.typical.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from nearfar.model.prediction import NodeType, implied_capacities
 from nearfar.topology import Node
 
 from . import links
-from .links import Share
+from .links import LinkRate
 
 #: The collectives, named as in nccl-tests (``NAME_perf``).
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "alltoall", "sendrecv")
@@ -75,7 +75,7 @@ class ExpectedBandwidth:
     algorithm: str
     #: ``nvlink``, ``pcie`` (peers), ``shm`` (host memory); between nodes ``ib_gdr``, ``ib`` or ``socket``.
     transport: str
-    #: Where the limit's figure is from: ``measured`` on this node type, ``assumed``, or ``ceiling`` of its link.
+    #: Where the limit's figure is from: ``measured`` on this node type, ``typical`` of healthy machines, ``ceiling`` of its link.
     basis: str
 
 
@@ -85,7 +85,7 @@ class _Way:
 
     algorithm: str
     rate: float
-    limit: Share
+    limit: LinkRate
     latency: float
 
 
@@ -205,7 +205,7 @@ def _ways(
     steps = (2 if collective == "all_reduce" else 1) * (ranks - 1)
     latency = steps * step + (2 * NETWORK_STEP if nics else 0.0)
     ring = inside.one_way if collective == "broadcast" and ranks == 2 and inside.one_way is not None else inside.ring
-    slowest = min(filter(None, (ring if gpus > 1 else None, nics)), key=lambda share: share.rate)
+    slowest = min(filter(None, (ring if gpus > 1 else None, nics)), key=lambda one: one.rate)
     yield _Way("ring", slowest.rate, slowest, latency)
     if collective != "all_reduce":
         return
@@ -223,15 +223,15 @@ def _ways(
         return
     # Inside a node the tree is a chain of GPUs, over which the data goes up and down.
     handed_on = replace(inside.ring, rate=inside.ring.rate / 2 * TREE_EFFICIENCY)
-    chain = min(handed_on, network, key=lambda share: share.rate)
+    chain = min(handed_on, network, key=lambda one: one.rate)
     yield _Way("tree", chain.rate * factor, chain, hops + 2 * gpus * step)
     if reduced is not None:
         handed = replace(reduced, rate=reduced.rate * TREE_EFFICIENCY)
-        both = min(handed, network, key=lambda share: share.rate)
+        both = min(handed, network, key=lambda one: one.rate)
         yield _Way("nvls_tree", both.rate * factor, both, hops + NVLS_STEPS)
 
 
-def _in_switch(inside: links.Inside, gpus: int) -> Share | None:
+def _in_switch(inside: links.Inside, gpus: int) -> LinkRate | None:
     """What GPUs reduce in the switch, data size by time: each sends all of its data and one share of the result."""
     efficiency = NVLS_EFFICIENCY.get(inside.switch_generation or 0)
     if efficiency is None or gpus < 3:
@@ -239,30 +239,30 @@ def _in_switch(inside: links.Inside, gpus: int) -> Share | None:
     return replace(inside.ring, rate=inside.ring.rate * efficiency / (1 + 1 / gpus))
 
 
-def _nics(fabric: Fabric, inside: links.Inside) -> Share:
+def _nics(fabric: Fabric, inside: links.Inside) -> LinkRate:
     """What a node's NICs carry one way; without GPUDirect at most what the GPUs' links carry through host memory."""
     rate = fabric.nics * fabric.rate * NETWORK_EFFICIENCY[fabric.kind]
     if not fabric.gpudirect and inside.host is not None and inside.host.rate * fabric.nics < rate:
         return replace(inside.host, rate=inside.host.rate * fabric.nics)
-    return Share("nic", rate, "ceiling")
+    return LinkRate("nic", rate, "ceiling")
 
 
 def _pairwise(
-    collective: str, inside: links.Inside, gpus: int, nodes: int, nics: Share | None, step: float, lines: int
+    collective: str, inside: links.Inside, gpus: int, nodes: int, nics: LinkRate | None, step: float, lines: int
 ) -> _Way:
     """Each with each, or each with the next: what leaves a GPU within its node, and what leaves the node."""
     ranks = gpus * nodes
     if collective == "sendrecv":
-        shares = [inside.ring] if gpus > 1 else []
-        shares += (
+        rates = [inside.ring] if gpus > 1 else []
+        rates += (
             [] if nics is None else [replace(nics, rate=nics.rate / lines)]
         )  # one GPU of a node sends to the next node
-        slowest = min(shares, key=lambda share: share.rate)
+        slowest = min(rates, key=lambda one: one.rate)
         return _Way("pairwise", slowest.rate, slowest, step + (NETWORK_STEP if nics else 0.0))
-    shares = [] if gpus == 1 else [replace(inside.ring, rate=inside.ring.rate * (ranks - 1) / (gpus - 1))]
+    rates = [] if gpus == 1 else [replace(inside.ring, rate=inside.ring.rate * (ranks - 1) / (gpus - 1))]
     if nics is not None:
-        shares.append(replace(nics, rate=nics.rate / gpus * (ranks - 1) / (ranks - gpus)))
-    slowest = min(shares, key=lambda share: share.rate)
+        rates.append(replace(nics, rate=nics.rate / gpus * (ranks - 1) / (ranks - gpus)))
+    slowest = min(rates, key=lambda one: one.rate)
     return _Way("pairwise", slowest.rate, slowest, (ranks - 1) * step + (NETWORK_STEP if nics else 0.0))
 
 

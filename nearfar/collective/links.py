@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, permutations
 
-from nearfar.base import NearfarError
+from nearfar.base import NearfarError, site_directories
 from nearfar.cells import parse
 from nearfar.model.prediction import NodeType, line_rate, link_ceiling, predict
+from nearfar.model.typical import load_experience, typical_rate
 from nearfar.topology import Gpu, Link, behind_nvswitch, peer_class, shared_uplinks
 
 NETWORK = "network"
@@ -17,8 +18,8 @@ NETWORK = "network"
 NVLINK_EFFICIENCY = 0.81
 #: Fitted: what a ring through host memory reaches of the PCIe ceiling of a GPU's link, which it uses both ways at once.
 SHM_EFFICIENCY = 0.52
-#: What copies between peers both ways reach of the PCIe ceiling, within a package and across (published nodes' captures of copies).
-PEERS_WITHIN, PEERS_ACROSS = 0.87, 0.7
+#: What copies one way, to host memory or from it, reach of the PCIe ceiling (published nodes' captures of copies).
+ONE_WAY = 0.87
 #: GPUs whose NVLink lanes run at 14.0625 GB/s instead of the generation's rate (NVIDIA, GA102 whitepaper).
 _SLOW_LANES = re.compile(r"\b(A40|A4500|A5000|A6000|RTX 3090)\b")
 _SLOW_LANE = 14.0625 / 25
@@ -27,7 +28,7 @@ _MOST_ORDERS = 8
 
 
 @dataclass(frozen=True)
-class Share:
+class LinkRate:
     """What a part carries of it, GB/s: ``basis`` as in ``ExpectedBandwidth``."""
 
     part: str
@@ -37,13 +38,13 @@ class Share:
 
 @dataclass(frozen=True)
 class Inside:
-    """How the GPUs of a node reach each other: the slowest share of a ring, that of host memory, NVLink's generation to a switch."""
+    """How a node's GPUs reach each other: the slowest link of a ring, that through host memory, NVLink's generation to a switch."""
 
     transport: str
-    ring: Share
-    host: Share | None
+    ring: LinkRate
+    host: LinkRate | None
     #: What goes through host memory one way only, from one GPU to one other; None for other transports.
-    one_way: Share | None
+    one_way: LinkRate | None
     switch_generation: int | None
 
 
@@ -51,7 +52,7 @@ def within(node_type: NodeType, gpus: Sequence[int], transport: str | None) -> I
     """The best transport that all of them have, or ``transport``; raises ``NearfarError`` where they lack it or nothing is known."""
     host = _over_pcie(node_type, gpus, lambda a, b: False)
     if len(gpus) == 1:
-        return Inside("nvlink", Share(f"g{gpus[0]}", float("inf"), "ceiling"), host, None, None)
+        return Inside("nvlink", LinkRate(f"g{gpus[0]}", float("inf"), "ceiling"), host, None, None)
     if transport in (None, "nvlink"):
         switched = set(gpus) <= set(behind_nvswitch(node_type.node))
         ring = _switched(node_type, gpus) if switched else _direct(node_type, gpus)
@@ -90,9 +91,9 @@ def _lane(node_type: NodeType, gpu: int) -> float | None:
     return rate * NVLINK_EFFICIENCY * (_SLOW_LANE if _SLOW_LANES.search(known.name or "") else 1.0)
 
 
-def _switched(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
+def _switched(node_type: NodeType, gpus: Sequence[int]) -> LinkRate | None:
     """The GPU with the least to or from the switch."""
-    shares = []
+    rates = []
     for gpu in gpus:
         lane, known = _lane(node_type, gpu), node_type.node.gpu(gpu)
         if lane is None or known is None or not known.nvlinks:
@@ -106,11 +107,11 @@ def _switched(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
                 else capacity.value / capacity.peak
             )
             rate = lane * known.nvlinks * min(1.0, found or 1.0)
-            shares.append(Share(f"g{gpu}.{way}", rate, "ceiling" if found is None else "measured"))
-    return min(shares, key=lambda share: share.rate)
+            rates.append(LinkRate(f"g{gpu}.{way}", rate, "ceiling" if found is None else "measured"))
+    return min(rates, key=lambda one: one.rate)
 
 
-def _direct(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
+def _direct(node_type: NodeType, gpus: Sequence[int]) -> LinkRate | None:
     """Rings over lanes between pairs, one after the other, each the widest that is left; a lane serves a ring each way."""
     lanes = {
         frozenset((a, b)): int(link[2:])
@@ -122,14 +123,14 @@ def _direct(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
     if not lanes or not lane:
         return None
     if len(gpus) == 2:
-        return Share(f"g{gpus[0]}-g{gpus[1]}", lane * sum(lanes.values()), "ceiling")
+        return LinkRate(f"g{gpus[0]}-g{gpus[1]}", lane * sum(lanes.values()), "ceiling")
     total, left, narrowest = 0, dict(lanes), ""
     while ring := _widest_ring(gpus, left):
         width, a, b = min((left[hop], *sorted(hop)) for hop in ring)
         narrowest = narrowest or f"g{a}-g{b}"
         total += 2 * width
         left.update({hop: left[hop] - width for hop in ring})
-    return Share(narrowest, lane * total, "ceiling") if total else None
+    return LinkRate(narrowest, lane * total, "ceiling") if total else None
 
 
 def _widest_ring(gpus: Sequence[int], left: Mapping[frozenset[int], int]) -> list[frozenset[int]]:
@@ -156,47 +157,44 @@ def _hops(node_type: NodeType, gpus: Sequence[int]) -> list[tuple[int, int]]:
     return list(pairwise((*order, order[0])))
 
 
-def _over_pcie(node_type: NodeType, gpus: Sequence[int], peers: Callable[[int, int], bool]) -> Share | None:
+def _over_pcie(node_type: NodeType, gpus: Sequence[int], peers: Callable[[int, int], bool]) -> LinkRate | None:
     """The slowest part of a ring over PCIe: hops for which ``peers`` is true go directly, all others through host memory, where
     uplinks that GPUs share carry all that leaves those below them."""
-    shares: list[Share | None] = []
+    rates: list[LinkRate | None] = []
     staged: list[int] = []
     for a, b in _hops(node_type, gpus):
         if peers(a, b):
-            shares.append(_peer_hop(node_type, a, b))
+            rates.append(_peer_hop(node_type, a, b))
             continue
         staged.append(a)
         for gpu, way in ((a, "d2h"), (b, "h2d")):
             ceiling = _ceiling(node_type, gpu)
-            shares.append(None if ceiling is None else Share(f"g{gpu}.{way}", ceiling * SHM_EFFICIENCY, "ceiling"))
-    known = [share for share in shares if share is not None]
-    if len(known) < len(shares) or not known:
+            rates.append(None if ceiling is None else LinkRate(f"g{gpu}.{way}", ceiling * SHM_EFFICIENCY, "ceiling"))
+    known = [rate for rate in rates if rate is not None]
+    if len(known) < len(rates) or not known:
         return None
     for pci, names in shared_uplinks(node_type.node).items():
         below = [ceiling for gpu in staged if f"g{gpu}" in names and (ceiling := _ceiling(node_type, gpu)) is not None]
         if len(below) > 1:
-            known.append(Share(f"switch:{pci}.up", max(below) * SHM_EFFICIENCY / len(below), "ceiling"))
-    return min(known, key=lambda share: share.rate)
+            known.append(LinkRate(f"switch:{pci}.up", max(below) * SHM_EFFICIENCY / len(below), "ceiling"))
+    return min(known, key=lambda one: one.rate)
 
 
-def _peer_hop(node_type: NodeType, a: int, b: int) -> Share | None:
-    """Half of what copies both ways carry between two GPUs, where known; else the links' ceiling by what copies reach of it."""
-    predicted = predict(parse(f"g{a}:g{b}+g{b}:g{a}"), node_type)
+def _peer_hop(node_type: NodeType, a: int, b: int) -> LinkRate | None:
+    """Half of what copies both ways carry between two GPUs: of this node type where known, else as healthy machines typically do."""
+    cell = parse(f"g{a}:g{b}+g{b}:g{a}")
+    predicted = predict(cell, node_type)
     if predicted.total is not None and predicted.basis not in ("at best", "nominal"):
-        return Share(f"g{a}-g{b}", predicted.total / 2, "measured")
-    ceilings = [_ceiling(node_type, gpu) for gpu in (a, b)]
-    if None in ceilings:
-        return None
-    across = peer_class(node_type.node, a, b) == "SYS_off"
-    rate = min(rate for rate in ceilings if rate is not None) * (PEERS_ACROSS if across else PEERS_WITHIN)
-    return Share(f"g{a}-g{b}", rate, "ceiling")
+        return LinkRate(f"g{a}-g{b}", predicted.total / 2, "measured")
+    typical = typical_rate(cell, node_type, load_experience(tuple(site_directories())))
+    return None if typical is None else LinkRate(f"g{a}-g{b}", typical.typical / 2, "typical")
 
 
-def _one_way(node_type: NodeType, gpus: Sequence[int]) -> Share | None:
+def _one_way(node_type: NodeType, gpus: Sequence[int]) -> LinkRate | None:
     """The slowest link of a flow that each GPU only writes to host memory or only reads from it."""
     ceilings = [(rate, gpu) for gpu in gpus if (rate := _ceiling(node_type, gpu)) is not None]
     rate, gpu = min(ceilings)
-    return Share(f"g{gpu}.h2d", rate * PEERS_WITHIN, "ceiling")
+    return LinkRate(f"g{gpu}.h2d", rate * ONE_WAY, "ceiling")
 
 
 def _ceiling(node_type: NodeType, gpu: int) -> float | None:
