@@ -147,10 +147,7 @@ def _checked(
 ) -> tuple[int, ...]:
     """The GPUs that take part; raises ``NearfarError`` for what makes no sense."""
     if collective not in COLLECTIVES:
-        known = ", ".join(COLLECTIVES)
-        raise NearfarError(
-            f"unknown collective '{collective}'{did_you_mean(collective, list(COLLECTIVES))}: it is one of {known}"
-        )
+        raise NearfarError(f"unknown collective '{collective}'{did_you_mean(collective, list(COLLECTIVES))}")
     has = [gpu.index for gpu in node_type.node.gpus]
     chosen = tuple(has if gpus is None else gpus)
     for gpu in chosen:
