@@ -17,7 +17,7 @@ from tests.conftest import CHECKOUT
 PACKAGE = CHECKOUT / "nearfar"
 #: From the ground up: a room imports only from those before it.
 ORDER = (
-    "base", "topology", "cells", "measurement", "kernels", "model", "collective", "binding", "mpi", "question", "verdict", "site",
+    "base", "topology", "cells", "measurement", "kernels", "model", "collective", "binding", "mpi", "nccl", "question", "verdict", "site",
     "history", "report", "compare", "cost", "reproduce", "delivery", "prometheus", "run", "kit", "foreign", "slurm", "commands",
 )  # fmt: skip
 LOOSE = ("__init__.py", "__main__.py", "cli.py")

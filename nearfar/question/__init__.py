@@ -4,7 +4,7 @@
 cases follow from it. To add a check, write its file and its class and add its name: docs/guide/add-a-check.md.
 ReFrame is never imported.
 
-Needs: base, topology, cells, measurement, kernels, model, model.prediction, mpi, mpi.osu.
+Needs: base, topology, cells, measurement, kernels, model, model.prediction, mpi, mpi.osu, nccl.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ NAMES = (
     "quick_check",
     "mpi_check",
     "osu_check",
+    "nccl_check",
     "binding_check",
     "contention_check",
     "kernel_penalty_check",

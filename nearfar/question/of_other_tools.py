@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from nearfar.cells import Cell
 
-HOST_DEVICE, SATURATION, PEER, GPU_MEMORY, LATENCY, MPI_OSU = (
-    "host_device_check", "saturation_check", "peer_check", "gpu_memory_check", "latency_check", "osu_check",
+HOST_DEVICE, SATURATION, PEER, GPU_MEMORY, LATENCY, MPI_OSU, NCCL = (
+    "host_device_check", "saturation_check", "peer_check", "gpu_memory_check", "latency_check", "osu_check", "nccl_check",
 )  # fmt: skip
 #: Shows what is of no other.
 NODE = "topology_check"
@@ -17,3 +17,8 @@ def check_of(cell: Cell) -> str:
     if kinds == {"host"}:
         return HOST_DEVICE if len(cell.gpus) == 1 else SATURATION
     return GPU_MEMORY if kinds == {"local"} else PEER
+
+
+def check_of_subject(quantity: str) -> str:
+    """The check that has such a quantity of what is no cell; empty: none judges it of other tools."""
+    return NCCL if quantity.startswith("nccl.") else ""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
-from nearfar.base import columns, good, printable, shown_verdict
+from nearfar.base import ORDER, columns, good, printable, shown_verdict
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage, plural
 from nearfar.verdict import SIBLINGS_ONLY, RunDirectory
@@ -62,6 +62,7 @@ def summarise(
         *_disturbed(run),
         *(f"not asked  {words}" for words in not_asked(run)),
         *([f"MODELLED  {notice}"] if notice else []),
+        *_collectives(run),
         *_foreign(run),
         *([accepts.reason] if accepts else []),
     ]) + columns([["page", str(run.folder / "index.html")], ["next", next_step(run)]])  # fmt: skip
@@ -111,6 +112,15 @@ def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, 
             lines.append(f"  · {explained[node.folder.name].sentence}{f' ({what})' if what else ''}")
     more = len(lines) - 1
     return [lines[0] + (f"; {plural(more, 'more node')} on the page" if more else "")] if lines else []
+
+
+def _collectives(run: RunDirectory) -> list[str]:
+    """How NCCL ran, and why, where a check of collectives did not pass."""
+    verdicts = [
+        check.verdict for node in run.nodes for check in node.checks if check.verdict and check.word in ORDER[:3]
+    ]
+    lines = [finding.reason for verdict in verdicts for finding in verdict.findings if finding.code.startswith("nccl.")]
+    return [f"  · {line}" for line in dict.fromkeys(lines)][:_MOST_REASONS]
 
 
 def _foreign(run: RunDirectory) -> list[str]:

@@ -9,7 +9,7 @@ from nearfar.question import ACCEPT, Question, asked_at
 from nearfar.site import System
 
 #: What a feature of a partition says that its nodes have, of those that ``nearfar detect`` cannot see.
-_SAYS = {"ranks": "an MPI", "mpi": "the OSU benchmarks with an MPI"}
+_SAYS = {"ranks": "an MPI", "mpi": "the OSU benchmarks with an MPI", "nccl": "nccl-tests"}
 
 
 def brought(system: str, partition: str, features: Sequence[str]) -> list[str]:

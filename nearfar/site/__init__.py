@@ -3,7 +3,8 @@
 Gives ``systems.site()`` and what follows from it; ``lint`` looks at all files. ``must_exist`` needs the judge, and is imported by those
 who ask for it.
 
-Needs: base, topology, topology.inventory, cells, measurement, model.prediction, binding, mpi.osu, question, verdict, verdict.references.
+Needs: base, topology, topology.inventory, cells, measurement, model.prediction, binding, mpi.osu, nccl, question, verdict,
+verdict.references.
 """
 
 from __future__ import annotations

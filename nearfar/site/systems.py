@@ -257,11 +257,12 @@ def dmi_product() -> str | None:
 def local_system(gpus: bool, systems: Mapping[str, System], lacks: Mapping[str, str] | None = None) -> System:
     """The machine that no file claims; without GPUs the published stand-in joins it as a modelled partition.
 
-    ``lacks``: which of ``mpi`` (OSU and an MPI) and ``ranks`` (an MPI that the pack's own programs can be built with) it has not, and
-    why (None: of neither is anything known).
+    ``lacks``: which of ``mpi`` (OSU and an MPI), ``ranks`` (an MPI that the pack's own programs can be built with) and ``nccl``
+    (nccl-tests) it has not, and why (None: of none is anything known).
     """
-    missing = dict.fromkeys(("mpi", "ranks"), "") if lacks is None else lacks
-    features = (*(("gpu",) if gpus else ()), *(name for name in ("mpi", "ranks") if name not in missing))
+    programs = ("mpi", "ranks", "nccl")
+    missing = dict.fromkeys(programs, "") if lacks is None else lacks
+    features = (*(("gpu",) if gpus else ()), *(name for name in programs if name not in missing))
     partitions = {"default": Partition("default", "this machine", features=features, references="local")}
     stand_in = systems.get(STAND_IN)
     if not gpus and stand_in is not None:
@@ -302,12 +303,16 @@ def site() -> Site:
             f"no system file called '{wanted}'{did_you_mean(wanted, ['local', *systems])}; --system or NEARFAR_SYSTEM names it"
         )
     if wanted == "local":
+        from nearfar import nccl
         from nearfar.mpi.osu import installed
         from nearfar.topology.inventory import gpu_pci_devices
 
         # Spack's environment brings OSU and an MPI, wherever the PATH leads.
         brought = os.environ.get("NEARFAR_WITH") == SPACK
-        systems["local"] = local_system(bool(gpu_pci_devices()), systems, {} if brought else installed.lacking())
+        gpus = len(gpu_pci_devices())
+        # A node with one GPU has no collective, whatever is installed.
+        lacks = {**({} if brought else installed.lacking()), **(nccl.installed.lacking() if gpus > 1 else {})}
+        systems["local"] = local_system(gpus > 0, systems, lacks)
     inside = os.environ.get(JOB_PARTITION)
     if inside:
         systems[wanted] = within_job(systems[wanted], inside)

@@ -111,7 +111,7 @@ def test_the_page_has_curves_and_what_a_wrong_placement_costs(run: Path) -> None
 
 def test_only_who_has_or_asks_for_mpi_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "mpi" not in systems.local_system(True, {}).partitions["default"].features
-    assert systems.local_system(True, {}, {"ranks": "no MPI"}).partitions["default"].features == ("gpu", "mpi")
+    assert systems.local_system(True, {}, {"ranks": "no MPI"}).partitions["default"].features == ("gpu", "mpi", "nccl")
     monkeypatch.delenv("NEARFAR_OSU", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert installed.lacking() == {

@@ -51,11 +51,17 @@ def test_checks_that_the_first_file_does_not_ask_are_said_with_the_line_that_bri
 ) -> None:
     assert main(["detect", "--xml", KEENELAND, "--site", "mine", "--site-dir", str(tmp_path)]) == 0
     said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("not asked: ")]
-    assert [re.findall(r"\w+_check", line) for line in said] == [["load_balance_check", "mpi_check"], ["osu_check"]]
+    assert [re.findall(r"\w+_check", line) for line in said] == [
+        ["load_balance_check", "mpi_check"],
+        ["osu_check"],
+        ["nccl_check"],
+    ]
     file = tmp_path / "systems/mine.yaml"
     text = file.read_text()
     before, *with_them = ("features: [gpu]", *(re.search(r"features: \[.*\]$", line)[0] for line in said))  # type: ignore[index]
-    assert before in text and with_them == ["features: [gpu, ranks]", "features: [gpu, ranks, mpi]"]
+    assert before in text and with_them == [
+        "features: [gpu, ranks]", "features: [gpu, ranks, mpi]", "features: [gpu, ranks, mpi, nccl]"
+    ]  # fmt: skip
     for line, brings in zip(said, with_them):
         file.write_text(text.replace(before, brings))
         partition = load_all([tmp_path])["mine"].partitions["default"]

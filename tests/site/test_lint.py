@@ -98,7 +98,7 @@ def right(row: str, metrics: list[AnyMetric], node: Node) -> list[Any]:
 @pytest.mark.parametrize("name", ["mixed-x8-x16", "grace-hopper", "virtual-machine-4gpus", "cpuless-memory"])
 def test_a_row_for_every_figure_of_every_check_raises_nothing(name: str, tmp_path: Path) -> None:
     xml = DATA.parent / "topologies" / f"constructed-{name}.xml"
-    features = ("gpu", "mpi", "ranks", "two_nodes", "cuda_mpi")
+    features = ("gpu", "mpi", "ranks", "nccl", "two_nodes", "cuda_mpi")
     site(
         tmp_path, nodes_mine=f"node_type: mine\ndescription: d\nsource: s\nxml: {xml}\n",
         systems_mine=f"system: mine\npartitions:\n  - {{name: p, node_type: mine, features: [{', '.join(features)}]}}\n",

@@ -10,4 +10,5 @@ from .benchmarks import BENCHMARKS
 from .installed import INSTALL, INSTALL_MPI
 from .measuring import Interrupted, Options, measure
 from .mpi_figures import LARGE, MIDDLE, SMALL, figures
+from .samples import CLOSE, agree, rate
 from .subjects import BESIDE, WITHIN, MpiCase, cases, parse

@@ -12,6 +12,7 @@ from .kinds import FigureKind, figure_kinds, in_a_line
 from .wording import (
     SIGNS,
     class_words,
+    expectation,
     gib,
     link_words,
     number,

@@ -1,6 +1,6 @@
 """What the page says of each kind of question: one module for each part of the page.
 
-Needs: base, topology, cells, measurement, kernels, model.diagnosis, model.prediction, binding, mpi, mpi.osu, verdict, report.blocks,
+Needs: base, topology, cells, measurement, kernels, model.diagnosis, model.prediction, binding, mpi, mpi.osu, nccl, verdict, report.blocks,
 report.charts, report.explanations, report.figures, report.node_drawing.
 """
 

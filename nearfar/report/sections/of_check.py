@@ -9,6 +9,7 @@ from nearfar.report.blocks import Block
 from nearfar.report.figures import Figure
 
 from .balance import balances
+from .collectives import collective_blocks
 from .contention import contention_tables
 from .kernels import kernel_blocks
 from .mpi import mpi_tables
@@ -21,6 +22,7 @@ def check_blocks(figures: list[Figure], document: Mapping[str, Any]) -> list[Blo
     return [
         *curves_over_size(figures, document),
         *mpi_tables(figures, document),
+        *collective_blocks(figures, document),
         *numa_pair_tables(figures),
         *balances(document),
         *contention_tables(document),

@@ -34,7 +34,7 @@ def node_settings(root: Path, gpus: Iterable[str]) -> dict[str, str]:
 
 
 def device_settings(root: Path, pci: str, uplinks: Iterable[str]) -> dict[str, str]:
-    """The settings of a PCI device: payload, read request, and whether a bridge above redirects its peers' traffic."""
+    """The settings of a PCI device: payload, read request, whether a bridge above redirects its peers' traffic, and a NIC's rate."""
     settings = {}
     config = _config(root, pci)
     place = next((place for number, place in _capabilities(config) if number == _PCI_EXPRESS), None)
@@ -44,7 +44,9 @@ def device_settings(root: Path, pci: str, uplinks: Iterable[str]) -> dict[str, s
     redirects = [redirect for bridge in uplinks if (redirect := _redirects(_config(root, bridge))) is not None]
     if redirects:
         settings["acs"] = "on" if any(redirects) else "off"
-    return settings
+    # Of a NIC that speaks InfiniBand's verbs: 400 Gb/sec (4X NDR).
+    rates = sorted((root / _DEVICES / pci).glob("infiniband/*/ports/1/rate"))
+    return {**settings, "rate": _read(rates[0])} if rates else settings
 
 
 def _capabilities(config: bytes) -> Iterator[tuple[int, int]]:

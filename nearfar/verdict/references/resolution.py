@@ -20,6 +20,7 @@ from nearfar.topology import Node
 from nearfar.verdict import thresholds
 
 from . import model_ranges, published_rows, software_changes
+from .expected_collectives import from_expectation
 from .model_ranges import HealthyRange, ModelRanges
 from .nominal_memory import from_nominal_memory
 from .reference import Reference, figure, with_unit
@@ -111,7 +112,7 @@ def resolve(
             reference = _beside(siblings, reference or _from_capacities(metric, node_type))
         elif kind == "measured" and own and isinstance(metric, SubjectMetric):
             model = _from_compute(metric, node, ranges or {})
-            reference = _as_good_as(reference, model) or model
+            reference = _as_good_as(reference, model) or model or from_expectation(metric, node, node_type)
             reference = _beside(
                 _from_alike(metric, _alike(metric, metrics, node), thresholds.SIBLING_SLACK[True]), reference
             )

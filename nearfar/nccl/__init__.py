@@ -1,0 +1,17 @@
+"""NVIDIA's nccl-tests: run, and read with NCCL's own log; why a collective is slower than its node allows.
+
+See docs/method/nccl.md.
+
+Needs: base, topology, topology.inventory, measurement, model.prediction, collective, binding, mpi, mpi.osu.
+"""
+
+from . import installed
+from .busbw_figures import SIZES, curves, figures, size_label, size_of
+from .causes import NcclEvidence
+from .comparison import as_slow_as, expected_of, has_multicast
+from .host_limits import host_facts
+from .installed import INSTALL
+from .log import NcclLog, read_log
+from .run_findings import findings, nccl_block, ring_of
+from .subjects import BUSBW, WITH_MULTICAST, NcclCase, cases, parse_case
+from .table import SIGN, NcclTable, TableRow, TestedRank, nccl_version, read_tables

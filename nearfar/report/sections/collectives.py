@@ -1,0 +1,45 @@
+"""NCCL's collectives on the page: the bus bandwidth of each beside what is expected, and the ring that NCCL built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nearfar import nccl
+from nearfar.base import NOT_JUDGED
+from nearfar.report.blocks import Block, Entry, Text, row, table
+from nearfar.report.figures import SIGNS, Figure, expectation, number
+
+
+def collective_blocks(figures: list[Figure], document: Mapping[str, Any]) -> list[Block]:
+    """The table of a check of collectives; none of any other."""
+    mine = {(figure.subject, _label(figure)): figure for figure in figures if figure.quantity == nccl.BUSBW}
+    if not mine:
+        return []
+    labels = sorted(dict.fromkeys(label for _, label in mine), key=nccl.size_of)
+    rows = [
+        row(
+            Entry(nccl.parse_case(subject).words, mark="label"),
+            *(_entry(mine.get((subject, label))) for label in labels),
+        )
+        for subject in dict.fromkeys(subject for subject, _ in mine)
+    ]
+    caption = "bus bandwidth, GB/s, and what is expected"
+    shown = table(["", *(f">{label}" for label in labels)], rows, title="Collectives", caption=caption, kind="mpi")
+    ring = nccl.ring_of(document)
+    words = f"NCCL's first ring: GPU {' → '.join(map(str, [*ring, ring[0]]))}" if ring else ""
+    return [shown, *([Text((words,), kind="muted")] if words else [])]
+
+
+def _label(figure: Figure) -> str:
+    return figure.question.rpartition(".")[2]
+
+
+def _entry(figure: Figure | None) -> Entry:
+    if figure is None:
+        return Entry("–")
+    shown, reference = figure.shown, figure.reference
+    below = [shown] if shown in ("FAIL", "DEGRADED", "INDETERMINATE") else []
+    below += [expectation(reference, figure.at_least, figure.at_most)] if reference is not None else []
+    sign = SIGNS[shown] if shown != NOT_JUDGED else ""
+    return Entry(number(figure.value, figure.unit), tuple(below), "tight", figure.sentence, sign=sign)
