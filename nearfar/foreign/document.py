@@ -62,7 +62,8 @@ def make(
         "failed": [{"cell": "", "code": code, "reason": f"{o.title}: {words}"} for o in tools for code, words in o.failed],
     }  # fmt: skip
     repeated = {title: count for (title, *_), count in reversed(times.most_common()) if count > 1}
-    return measurement.from_raw(raw, "the imported files"), unplaced, repeated
+    block = next((output.nccl for output in tools if output.nccl is not None), None)
+    return measurement.from_raw({**raw, **({"nccl": block} if block else {})}, "the imported files"), unplaced, repeated
 
 
 def part(document: Document, results: Sequence[int], with_failed: bool) -> Document:

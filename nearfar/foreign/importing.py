@@ -162,9 +162,14 @@ def _verdicts(
     """Each check's part of the document, and the verdict on it; what failed goes with the first."""
     parts: dict[str, list[int]] = {}
     for index, result in enumerate(whole.results):
-        if result.cell is not None:
-            parts.setdefault(of_other_tools.check_of(result.cell), []).append(index)
-    first = next(iter(parts), of_other_tools.NODE)
+        check = (
+            of_other_tools.check_of(result.cell)
+            if result.cell is not None
+            else of_other_tools.check_of_subject(result.quantity)
+        )
+        if check:
+            parts.setdefault(check, []).append(index)
+    first = next(iter(parts), of_other_tools.NCCL if "nccl" in whole.raw else of_other_tools.NODE)
     verdicts = {}
     for check in dict.fromkeys((first, *parts, *notes)):
         own = document.part(whole, parts.get(check, []), check == first)
@@ -227,6 +232,8 @@ def _judge(
             ranges=references.model_ranges.read(directories),
         )  # fmt: skip
     resolved |= dict.fromkeys(_unlike([metric for metric in figures if isinstance(metric, Metric)], own.node), None)
+    if asked.name == of_other_tools.NCCL:
+        notes = [*notes, *asked.findings(own)]
     subject = CaseInfo(asked.name, SYSTEM, _PARTITION, environments.SYSTEM, own.node.hostname, utc_text())
     return verdict.judge(own, resolved, subject=subject, metrics=figures, findings=notes, kind=document.KIND)
 

@@ -1,63 +1,58 @@
-"""NVIDIA's nccl-tests, and rccl-tests, which print the same: kept, as nearfar does not judge collectives yet."""
+"""NVIDIA's nccl-tests, and rccl-tests, which print the same, with NCCL's own log among their lines where it was on."""
 
 from __future__ import annotations
 
 import re
 
+from nearfar import nccl
+from nearfar.question import of_other_tools
+
 from .output import ForeignFigure, ForeignOutput, LeftOut, SeenGpu, command_line
 
 TOOL = "nccl-tests"
-SIGN = re.compile(r"^#\s+size\s+count\b.*\bbusbw\b", re.MULTILINE)
-_RANK = re.compile(
-    r"^#\s+Rank\s+(\d+) .*\bon\s+(\S+) device\s+(\d+) \[(?:0x)?([0-9a-fA-F:]+)\] (.+?)\s*$", re.MULTILINE
-)
-_ROW = re.compile(r"^\s*(\d+)\s+\d+\s+[a-z]\w*\s.*$")
-_NAMES = r"all_reduce|all_gather|reduce_scatter|alltoallv?|broadcast|reduce|gather|scatter|sendrecv|hypercube"
+SIGN = nccl.SIGN
+
+
+_WITH_NVLS = re.compile(r"\b[HB][1-9]?\d0+|\bG[HB]\d+")
 
 
 def read(text: str) -> ForeignOutput:
-    """The first table in a log."""
-    lines = text.split("\n")
-    shown = re.search(rf"Collective test starting: ({_NAMES})_perf|\b({_NAMES})_perf\b", text)
-    name = next(filter(None, shown.groups()), "collective") if shown else "collective"
-    ranks = {int(found[1]): found for found in _RANK.finditer(text)}
-    heading = next(line for line in lines if SIGN.match(line))
-    columns = heading.lstrip("# ").split()
-    at = columns.index("busbw")
-    count = f"{name}/x{len(ranks)}" if ranks else name
+    """Every table in a log; of several nodes the GPUs are the first's."""
+    tables, log, lines = nccl.read_tables(text), nccl.read_log(text), text.split("\n")
     figures: list[ForeignFigure] = []
-    for line in lines:
-        words = line.split()
-        if not _ROW.match(line) or len(words) <= at + 1:
-            continue
-        try:
-            figures.append(
-                ForeignFigure(
-                    ((count, float(words[at])),), f"{name}, out of place", bytes=int(words[0]), quantity="nccl.busbw"
-                )
-            )
-        except ValueError:
-            continue
-    best = max((figure for figure in figures), key=lambda figure: figure.bytes or 0, default=None)
-    hosts = {found[2] for found in ranks.values()}
-    bad = re.search(r"Out of bounds values : ([1-9]\d*) FAILED", text)
-    version = re.search(r"nccl-tests version (\S+)", text)
-    library = re.search(r"nccl-library=(\d+)|NCCL version (\S+)", text)
-    gpus = (
-        {int(found[3]): SeenGpu(int(found[3]), found[5], _bus(found[4])) for found in ranks.values()}
-        if len(hosts) == 1
-        else {}
-    )
-    what = name if best is None else f"{name} ({best.rates[0][1]:g} GB/s of busbw at {best.bytes} bytes)"
-    why = "nearfar does not judge collectives" + (f"; it is of {len(hosts)} hosts" if len(hosts) > 1 else "")
+    left_out: list[LeftOut] = []
+    failed: list[tuple[str, str]] = []
+    for table in tables:
+        name = table.collective
+        ranks, nodes = len(table.ranks) or log.ranks or 0, max(1, len(table.hosts))
+        case = nccl.NcclCase(name, ranks, nodes, _multicast(table, log))
+        figures += [
+            ForeignFigure(((str(case), row.busbw),), f"{name}, out of place", bytes=row.bytes, quantity=nccl.BUSBW)
+            for row in table.rows
+        ]
+        if table.wrong:
+            failed.append(("wrong_data", f"{name}: {table.wrong} values out of bounds"))
+        if table.failure:
+            failed.append(("error", f"{name}: {table.cut_short}"))
+        elif table.cut_short:
+            left_out.append(LeftOut(f"the rest of {name}", table.cut_short, of_other_tools.NCCL))
+    first = next((table for table in tables if table.ranks), tables[0])
+    hosts = {host for table in tables for host in table.hosts}
+    gpus = {
+        rank.device: SeenGpu(rank.device, rank.name, rank.pci) for rank in first.ranks if rank.host == first.hosts[0]
+    }
+    library = first.library or next(iter(log.versions), "")
     return ForeignOutput(
-        TOOL, version[1] if version else "", command_line(lines, f"{name}_perf"), hosts.pop() if len(hosts) == 1 else None,
-        tuple(gpus.values()), False, tuple(figures), (LeftOut(what, why, kept=True),),
-        (("wrong_data", f"{name}: {bad[1]} values out of bounds"),) if bad else (),
-        {"nccl": next(filter(None, library.groups()))} if library else {},
+        TOOL, first.version, command_line(lines, f"{first.collective}_perf"), hosts.pop() if len(hosts) == 1 else None,
+        tuple(gpus.values()), False, tuple(figures), tuple(left_out), tuple(failed), {"nccl": library} if library else {},
+        nccl=nccl.nccl_block(log, first),
     )  # fmt: skip
 
 
-def _bus(text: str) -> str | None:
-    """Older versions print the bus number alone (``0x1b``), newer ones ``0000:1b:00``."""
-    return text if ":" in text else f"0000:{text:0>2}:00"
+def _multicast(table: nccl.NcclTable, log: nccl.NcclLog) -> bool | None:
+    """Whether NVLink's multicast was used; None where neither log, version nor GPUs say that it was not."""
+    if table.collective not in nccl.WITH_MULTICAST or not all(_WITH_NVLS.search(rank.name) for rank in table.ranks):
+        return False
+    version = [int(part) for part in (table.library or next(iter(log.versions), "")).split(".") if part]
+    off = log.nvls is False or log.variables.get("NCCL_NVLS_ENABLE") == "0" or (version and version < [2, 17])
+    return True if log.multicast else False if off or log.choices else None

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from nearfar.base import CouldNotJudge
 from nearfar.topology import Node
@@ -76,6 +77,8 @@ class ForeignOutput:
     numa_nodes: int = 0
     #: Of a topology: the node.
     node: Node | None = None
+    #: Of nccl-tests: how NCCL ran, as a document keeps it.
+    nccl: dict[str, Any] | None = None
 
     @property
     def title(self) -> str:

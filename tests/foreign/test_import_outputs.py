@@ -124,7 +124,7 @@ SAMPLES: dict[str, tuple[dict[str, float], str]] = {
     "bandwidthTest.txt": (
         {"n0:g2": 19.1, "g2:n0": 17.4, "n1:g2": 25.2, "g2:n1": 26.0, "g2:g2": 830.5, "g0:g0": 829.9}, "import it with --numa N"
     ),
-    "nccl-tests.txt": ({"all_reduce/x4": 10.2}, "all_reduce (10.2 GB/s of busbw at 4194304 bytes): kept, not judged"),
+    "nccl-tests.txt": ({"all_reduce/x4": 10.2}, "pairs of GPUs are of an unknown class"),
     "osu_bw.txt": ({"osu_bw/CUDA/table1": 22.90451}, "it does not say where its ranks ran"),
     "rocm-bandwidth-test.txt": ({"n0:g0": 28.211, "g1:n0": 28.015, "g0:g0": 590.2, "n0:g1+g1:n0": 39.8, "g0:g1+g1:g0": 33.3}, ""),
     "TransferBench.txt": (

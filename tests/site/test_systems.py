@@ -210,7 +210,11 @@ def test_local_gets_a_stand_in_only_without_gpus() -> None:
     assert [(p.name, p.modelled) for p in without.partitions.values()] == [("default", False), ("keeneland", True)]
     assert set(systems.local_system(True, loaded).partitions) == {"default"}
     assert systems.local_system(True, loaded).partitions["default"].features == ("gpu",)
-    assert systems.local_system(True, loaded, {"mpi": "no OSU"}).partitions["default"].features == ("gpu", "ranks", "nccl")
+    assert systems.local_system(True, loaded, {"mpi": "no OSU"}).partitions["default"].features == (
+        "gpu",
+        "ranks",
+        "nccl",
+    )
 
 
 def test_nearfar_system_overrides_the_host(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
