@@ -175,7 +175,7 @@ class NcclEvidence:
             yield _Cause("iommu_on", _SHOWN if iommu else _USUAL, iommu)
         hypervisor = node.settings.get("hypervisor", "").replace("none", "")
         virtual = node.virtual_machine or hypervisor or "virtual_topology" in signs
-        yield _Cause("vm_hides_pci", _SHOWN if virtual else _USUAL, hypervisor)
+        yield _Cause("vm_hides_pci", _SHOWN if virtual else _USUAL, hypervisor.removeprefix("yes"))
 
     def _fabric(self) -> int:
         """How sure it is that fabric manager has not done its work; 0: nothing speaks for it."""

@@ -32,7 +32,9 @@ from .table import NcclTable, read_tables
 
 #: All powers of two between these sizes.
 _SIZES = ["-b", "8", "-e", "1G", "-f", "2"]
-_CHECKED, _TIMED = ["-n", "1", "-w", "1", "-c", "1"], ["-c", "0"]
+_CHECKED, _TIMED = ["-n", "1", "-w", "1", "-c", "1"], ["-w", "1", "-c", "0"]
+#: Iterations of a timed run: so many as last so long at the largest size, seconds; over sockets one takes half a second.
+_LEAST, _MOST, _LASTING = 2, 20, 0.2
 
 
 class NcclSession:
@@ -44,6 +46,7 @@ class NcclSession:
         self.skipped: list[dict[str, str]] = []
         self.logs: list[str] = []
         self.checked: NcclTable | None = None
+        self._iterations = _MOST
 
     def measure(self, asked: Sequence[NcclCase], command: Sequence[str]) -> dict[str, Any]:
         """The document of all cases."""
@@ -105,13 +108,16 @@ class NcclSession:
                     "NCCL_DEBUG_SUBSYS": SUBSYSTEMS,
                     "NCCL_DEBUG_FILE": f"{folder}/%h.%p",
                 }
-            own = [str(program), *_SIZES, "-g", str(case.ranks // case.nodes), *(_CHECKED if check else _TIMED)]
+            how = _CHECKED if check else [*_TIMED, "-n", str(self._iterations)]
+            own = [str(program), *_SIZES, "-g", str(case.ranks // case.nodes), *how]
             done = process.run(self._launched(case, own, variables), self.limit, env={**os.environ, **variables})
             written = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(Path(folder).iterdir())]
         text = "\n".join([*written, done.stdout, done.stderr])
         self.logs += [text] if check else []
         table = next((table for table in read_tables(done.stdout) if table.collective == case.collective), None)
         self.checked = self.checked or table
+        if check and table is not None and table.rows:
+            self._iterations = round(min(_MOST, max(_LEAST, _LASTING / max(table.rows[-1].time * 1e-6, 1e-9))))
         return table, _trouble(case, table, done, read_log(text), self.limit)
 
     def _launched(self, case: NcclCase, own: list[str], variables: Mapping[str, str]) -> list[str]:

@@ -72,11 +72,13 @@ def _versions(headers: str, library: str, log: NcclLog) -> list[Finding]:
 def _used(log: NcclLog) -> Finding:
     kinds = Counter(log.transports.values())
     parts = [f"{kind} ({count} pairs)" if len(kinds) > 1 else kind for kind, count in sorted(kinds.items())]
-    choices = []
-    for key, (algorithm, protocol) in log.choices.items():
+    least: dict[str, int] = {}
+    for key, choice in log.choices.items():
         name, _, size = key.rpartition(" ")
         if int(size) >= SIZES[1]:
-            choices.append(f"{f'{name}: ' if name else ''}{algorithm} with {protocol} at {size_label(int(size))}")
+            words = f"{f'{name}: ' if name else ''}{' with '.join(choice)}"
+            least[words] = min(int(size), least.get(words, int(size)))
+    choices = [f"{words} from {size_label(size)} on" for words, size in least.items()]
     return messages.USED.finding(
         "nccl",
         version=next(iter(log.versions), ""),

@@ -9,14 +9,14 @@ from nearfar.question import ACCEPT, Question, asked_at
 from nearfar.site import System
 
 #: What a feature of a partition says that its nodes have, of those that ``nearfar detect`` cannot see.
-_SAYS = {"ranks": "an MPI", "mpi": "the OSU benchmarks with an MPI", "nccl": "nccl-tests"}
+SAYS = {"ranks": "an MPI", "mpi": "the OSU benchmarks with an MPI", "nccl": "nccl-tests"}
 
 
 def brought(system: str, partition: str, features: Sequence[str]) -> list[str]:
     """Lines that name the checks a partition is not asked for want of a feature of MPI, and the line of the system's file that
     brings them. The second's line has the first's feature too: what has the benchmarks has an MPI."""
     lines, having = [], list(features)
-    for feature, requirement in _SAYS.items():
+    for feature, requirement in SAYS.items():
         names = [check.name for check in asked_at(ACCEPT) if check.lacks(system, partition, having, (feature,))]
         having.append(feature)
         if names:

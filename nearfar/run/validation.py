@@ -111,10 +111,7 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
     cases = expected_cases.expected(chosen, system)
     for check in chosen:
         if request.checks and not any(case.check == check.name for case in cases):
-            has = "; ".join(f"{p.name}: {', '.join(p.features) or 'no feature'}" for p in system.partitions.values())
-            wants = " or ".join(f"'{spec}'" for spec in check.systems)
-            problem = f"no partition of '{system.name}' has what it asks for ({wants}; partitions: {has})"
-            raise CouldNotJudge(f"--check {check.name}: {problem}{'; ' if check.remedy else ''}{check.remedy}")
+            raise CouldNotJudge(f"--check {check.name}: {_no_partition(check, system)}")
     if request.quick and chosen and not cases:
         raise CouldNotJudge(f"--quick looks at GPUs alone, and no partition of '{system.name}' has any: leave it out")
     if not ready and any(system.environments[case.environ].built_here and not case.modelled for case in cases):
@@ -126,6 +123,18 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
         problem = f"it would run on a modelled node alone ({models})"
         raise CouldNotJudge(f"nothing of what is asked for can be measured here: {problem}")
     return system, cases
+
+
+def _no_partition(check: Question, system: System) -> str:
+    """Why none is asked, and what brings it: a feature in the system's file, else a program."""
+    has = "; ".join(f"{p.name}: {', '.join(p.features) or 'no feature'}" for p in system.partitions.values())
+    wants = " or ".join(f"'{spec}'" for spec in check.systems)
+    words = f"no partition of '{system.name}' has what it asks for ({wants}; partitions: {has})"
+    have = {feature for partition in system.partitions.values() for feature in partition.features}
+    missing = [name for name in not_asked.SAYS if f"+{name}" in check.systems[0].split() and name not in have]
+    if missing and system.file is not None:
+        words += f"; where the nodes have {not_asked.SAYS[missing[0]]}, add {missing[0]} to a partition's features in {system.file}"
+    return f"{words}{'; ' if check.remedy else ''}{check.remedy}"
 
 
 def _refuse_faults(faults: Sequence[str], system: System, cases: Sequence[ExpectedCase]) -> None:

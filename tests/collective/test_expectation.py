@@ -42,11 +42,19 @@ def summary(found: ExpectedBandwidth) -> tuple[str, str, str]:
     return found.algorithm, found.transport, found.limit
 
 
+def test_a_gpu_moves_its_own_part_of_all_gather_too() -> None:
+    """Measured on two H100 with 18 lanes: 267 and 270 GB/s at 1 GiB where broadcast and sendrecv have 361 to 365."""
+    two = [expected(H100, name, gpus=(0, 1), bytes=1 << 30) for name in ("all_gather", "reduce_scatter")]
+    assert [each.typical for each in two] == [pytest.approx(268, rel=0.05)] * 2
+    eight, ring = (expected(H100, name, nvls=False).typical for name in ("all_gather", "all_reduce"))
+    assert 0.94 < eight / ring < 0.97
+
+
 def test_in_switch_reduction_is_faster_than_a_ring() -> None:
     assert summary(expected(H100, "all_reduce")) == ("nvls", "nvlink", "g0.out")
     ring = expected(H100, "all_reduce", nvls=False)
     assert ring.algorithm == "ring" and ring.high < expected(H100, "all_reduce").typical
-    assert expected(H100, "all_gather").typical == ring.typical == pytest.approx(450 * 0.81)
+    assert ring.typical == pytest.approx(450 * 0.81)
 
 
 def test_two_gpus_have_no_in_switch_reduction() -> None:
