@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import traceback
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from nearfar.report.figures import SIGNS
 def rendered(name: str, values: dict[str, Any]) -> str:
     """A template of the pack's or of the site's. Raises ``NearfarError`` that names file and line of one that is wrong."""
     try:
-        return _environment(tuple(site_directories())).get_template(name).render(values)
+        page = _environment(tuple(site_directories())).get_template(name).render(values)
     except jinja2.TemplateSyntaxError as error:
         raise NearfarError(f"{error.filename or error.name}:{error.lineno}: template: {error.message}") from None
     except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
@@ -26,6 +27,11 @@ def rendered(name: str, values: dict[str, Any]) -> str:
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith((".html", ".css"))]
         place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else name
         raise NearfarError(f"{place}: template: {error}") from None
+    # Indentation is a thirtieth of a page; that of quoted output stays.
+    return "".join(
+        part if part.startswith("<pre") else re.sub(r"\n\s+", "\n", part)
+        for part in re.split(r"(?s)(<pre.*?</pre>)", page)
+    )
 
 
 def prepare() -> None:

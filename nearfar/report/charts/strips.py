@@ -8,7 +8,8 @@ from nearfar.report.figures import Figure, number
 
 from .svg import element, markup
 
-WIDTH, HEIGHT = 116, 14
+#: As wide as the style sheet makes both.
+WIDTH = 116
 #: The scatter's scale, to either side of the figure: one scale for all rows, so that rows can be compared.
 SCATTER = 0.01
 #: Origins of references that somebody measured on a machine of this kind.
@@ -29,14 +30,12 @@ def bullet(figure: Figure) -> Markup:
     def at(value: float) -> float:
         return max(0.0, min(1.0, value / most)) * WIDTH
 
-    root = element(
-        "svg", class_="bullet", viewBox=f"0 0 {WIDTH} {HEIGHT}", width=WIDTH, height=HEIGHT, aria_hidden="true"
-    )
-    root.append(element("rect", x=0, y=4, width=WIDTH, height=6, rx=2, class_="track"))
+    root = element("svg", class_="bullet", aria_hidden="true")
+    root.append(element("path", d=f"M0 7H{WIDTH}", class_="track"))
     if lowest is not None:
         end = at(highest) if highest is not None else float(WIDTH)
         root.append(element("rect", x=at(lowest), y=2, width=max(0.0, end - at(lowest)), height=10, class_="bounds"))
-    root.append(element("rect", x=0, y=4, width=at(figure.value), height=6, rx=2, class_=f"value {figure.shown}"))
+    root.append(element("path", d=f"M0 7H{at(figure.value):.1f}", class_=f"value {figure.shown}"))
     if figure.median is not None and figure.steadiness_words:
         root.append(element("line", x1=at(figure.median), x2=at(figure.median), y1=3, y2=11, class_="median"))
     for look in figure.looks:
@@ -60,28 +59,20 @@ def scatter(figure: Figure) -> Markup:
         return WIDTH / 2 + offset * (WIDTH / 2 - 5)
 
     words = f"{len(figure.samples)} samples, {number(min(figure.samples))} to {number(max(figure.samples))}"
-    root = element(
-        "svg",
-        element("title", words),
-        class_="scatter",
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
-        width=WIDTH,
-        height=HEIGHT,
-        role="img",
-    )
-    root.append(element("line", x1=0, x2=WIDTH, y1=7, y2=7, class_="axis"))
-    root.append(element("line", x1=WIDTH / 2, x2=WIDTH / 2, y1=1, y2=13, class_="middle"))
+    root = element("svg", element("title", words), class_="scatter", role="img")
+    root.append(element("path", d=f"M0 7H{WIDTH}M{WIDTH // 2} 1v12", class_="axis"))
     if figure.interval:
         low, high = map(at, figure.interval)
         root.append(element("rect", x=low, y=4, width=max(1.0, high - low), height=6, class_="interval"))
-    dots = ""
+    # A page has thousands: each kind is one path, and what lies on another is drawn once.
+    dots: dict[str, list[str]] = {"beyond": [], "sample": []}
     for sample in figure.samples:
+        tip = 4 if sample > middle else -4
         if abs(sample / middle - 1) > SCATTER:
-            x = at(sample)
-            tip = 4 if sample > middle else -4
-            root.append(element("path", d=f"M{x:.1f} 3.5 l{tip} 3.5 l{-tip} 3.5 z", class_="beyond"))
+            dots["beyond"].append(f"M{at(sample):.1f} 3.5l{tip} 3.5l{-tip} 3.5z")
         else:
-            dots += f"M{at(sample):.1f} 7h0"  # a page has thousands: one path with round ends
-    if dots:
-        root.append(element("path", d=dots, class_="sample"))
+            dots["sample"].append(f"M{at(sample):.1f} 7h0")
+    for kind, paths in dots.items():
+        if paths:
+            root.append(element("path", d="".join(dict.fromkeys(paths)), class_=kind))
     return markup(root)

@@ -37,4 +37,4 @@ def printable(words: str) -> str:
 
 def markup(root: ET.Element) -> Markup:
     """The element as it stands in a page."""
-    return Markup(ET.tostring(root, encoding="unicode"))
+    return Markup(ET.tostring(root, encoding="unicode").replace(" />", "/>"))

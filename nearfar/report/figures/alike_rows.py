@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nearfar.base import NOT_JUDGED, statistics
+from nearfar.cells import Cell, pretty
 
 from .check_figures import Figure, worst_first
 from .wording import span, unit_words
@@ -34,6 +35,22 @@ class FigureRow:
             return self.figure.written
         values = span((f.value for f in self.alike if f.value is not None), self.figure.unit)
         return f"{values} {unit_words(self.figure.unit)}".rstrip()
+
+    @property
+    def each(self) -> str:
+        """Those that are alike with their values; flows of one cell with what else it has: ``at once: n0→g0 24.6, n0→g1 24.7 beside n0→g2``."""
+        groups: dict[Cell | None, list[Figure]] = {}
+        for figure in self.alike:
+            groups.setdefault(figure.cell if figure.flow is not None else None, []).append(figure)
+        words = []
+        for cell, mine in groups.items():
+            if cell is None or len(mine) == 1:
+                words += [f"{figure.pretty}\u00a0{figure.written}" for figure in mine]
+                continue
+            flows = {f.flow: f"{pretty(f.flow)}\u00a0{f.written}" for f in mine if f.flow}
+            others = " + ".join(pretty(flow) for flow in cell.flows if flow not in flows)
+            words.append(f"at once: {', '.join(flows.values())}{f' beside {others}' if others else ''}")
+        return "; ".join(words)
 
 
 def figure_rows(found: Sequence[Figure]) -> list[FigureRow]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +16,14 @@ from .wording import expectation, number, percent, unit_words
 
 #: A median is shown beside its plateau below this part of it.
 _STEADY = 0.995
+_LONGEST = 48
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def slug(text: str) -> str:
-    """``text`` as part of an HTML id."""
-    return _NOT_A_WORD.sub("-", text)
+    """``text`` as part of an HTML id; of a long one, a cell of many flows, the beginning and a checksum."""
+    name = _NOT_A_WORD.sub("-", text)
+    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}-{zlib.crc32(name.encode()):x}"
 
 
 @dataclass(frozen=True, kw_only=True)
