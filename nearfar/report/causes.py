@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearfar.base import ORDER, Finding, shown_verdict
@@ -21,12 +21,8 @@ ABSENT, PART, FIGURE, GAP, SHARED, OTHER = "absent", "part", "figure", "gap", "s
 
 #: The codes of findings that count GPUs: they follow where those that are absent are known.
 _GPU_COUNTS = ("gpu.none", "gpu.below_gres")
-_PACKAGES, _NUMA_MISSING, _NIC_MISSING, _LINKS_NOT_SEEN = (
-    "packages.count",
-    "numa.missing",
-    "nic.missing",
-    "topology.links_not_seen",
-)
+_PACKAGES, _NUMA_MISSING, _NIC_MISSING = "packages.count", "numa.missing", "nic.missing"
+_LINKS_NOT_SEEN = "topology.links_not_seen"
 
 #: So many figures out of bounds that share one GPU, and no fewer, stand under it.
 _LEAST_SHARED = 3
@@ -162,46 +158,34 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
             cause = replace(worst, finding=about, check=None, anchor=None, kind=PART)
             groups.append(ReasonGroup(cause, tuple(explained), worst, explained=True))
     shared = _sharing_a_gpu(left)
-    left = [r for r in left if not any(r in group.follows for group in shared)]
     groups += shared
-    same: dict[tuple[str, str], list[VerdictReason]] = {}
-    for reason in left:
-        if reason.prevented_by and reason.node is not None:
-            same.setdefault((reason.node.folder.name, reason.prevented_by), []).append(reason)
-    for alike in same.values():
-        if len(alike) > 1:
-            left = [r for r in left if r not in alike]
-            groups.append(ReasonGroup(_together(alike), tuple(alike)))
-    for nics in _of_codes(left, {_NIC_MISSING}):
-        left = [r for r in left if r not in nics]
+    left = [r for r in left if not any(r in group.follows for group in shared)]
+    for alike in _alike(left, lambda r: r.prevented_by):
+        checks = len({reason.check.name for reason in alike if reason.check is not None})
+        worst = min(alike, key=lambda r: r.rank)
+        about = messages.SAME_GAP.finding("", verdict=worst.finding.verdict, cause=worst.prevented_by, checks=checks)
+        groups.append(ReasonGroup(replace(worst, finding=about, check=None), alike))
+    for nics in _alike(left, lambda r: r.finding.code == _NIC_MISSING):
         names = [str(r.finding.fields["nic"]) for r in nics]
         about = messages.NICS_MISSING.finding("", hard=True, count=len(nics), nics=names)
-        groups.append(ReasonGroup(replace(nics[0], finding=about, anchor=None), tuple(nics)))
-    for figures in _of_codes(left, {*UNREFERENCED, NOT_ACCEPTED.code}):
-        left = [r for r in left if r not in figures]
+        groups.append(ReasonGroup(replace(nics[0], finding=about, anchor=None), nics))
+    for figures in _alike(left, lambda r: r.finding.code in (*UNREFERENCED, NOT_ACCEPTED.code)):
         count = sum(r.finding.fields["figures"] for r in figures if r.finding.code == NOT_ACCEPTED.code)
         system = figures[0].node.system if figures[0].node else None
         about = NOT_ACCEPTED.finding("", figures=count or len(figures), system=system)
-        groups.append(ReasonGroup(replace(figures[0], finding=about, check=None, anchor=None), tuple(figures)))
-    groups += [ReasonGroup(reason) for reason in left]
+        groups.append(ReasonGroup(replace(figures[0], finding=about, check=None, anchor=None), figures))
+    grouped_ones = {id(reason) for group in groups for reason in group.follows}
+    groups += [ReasonGroup(reason) for reason in left if id(reason) not in grouped_ones]
     return sorted(groups, key=_rank)
 
 
-def _together(gaps: Sequence[VerdictReason]) -> VerdictReason:
-    """What prevented measuring in several checks, as one."""
-    checks = len({reason.check.name for reason in gaps if reason.check is not None})
-    worst = min(gaps, key=lambda r: r.rank)
-    about = messages.SAME_GAP.finding("", verdict=worst.finding.verdict, cause=worst.prevented_by, checks=checks)
-    return replace(worst, finding=about, check=None)
-
-
-def _of_codes(left: Sequence[VerdictReason], codes: Collection[str]) -> list[list[VerdictReason]]:
-    """The reasons with one of these codes, of each node that has several."""
-    by_node: dict[str, list[VerdictReason]] = {}
+def _alike(left: Sequence[VerdictReason], what: Callable[[VerdictReason], object]) -> list[tuple[VerdictReason, ...]]:
+    """The reasons of a node of which ``what`` is the same, and true, where there are several."""
+    same: dict[tuple[str, object], list[VerdictReason]] = {}
     for reason in left:
-        if reason.finding.code in codes and reason.node is not None:
-            by_node.setdefault(reason.node.folder.name, []).append(reason)
-    return [alike for alike in by_node.values() if len(alike) > 1]
+        if reason.node is not None and what(reason):
+            same.setdefault((reason.node.folder.name, what(reason)), []).append(reason)
+    return [tuple(alike) for alike in same.values() if len(alike) > 1]
 
 
 def _sharing_a_gpu(left: Sequence[VerdictReason]) -> list[ReasonGroup]:
@@ -235,17 +219,13 @@ def _rank(group: ReasonGroup) -> tuple[bool, int, bool, bool, bool]:
 def _with_absent_parts(found: Sequence[VerdictReason]) -> list[VerdictReason]:
     """Absent GPUs, and NUMA nodes of absent packages, that a reason counts or has by their bus addresses get the names that other
     reasons of the node have."""
-    gone: dict[str, frozenset[str]] = {}
-    for reason in found:
-        if reason.kind == ABSENT and reason.node is not None:
-            gone[reason.node.folder.name] = gone.get(reason.node.folder.name, frozenset()) | reason.devices
 
     def named(reason: VerdictReason) -> VerdictReason:
         if reason.kind != ABSENT or reason.cells or reason.devices or reason.node is None:
             return reason
         letter = "n" if reason.finding.code == _PACKAGES else "g"
-        names = gone.get(reason.node.folder.name, frozenset())
-        return replace(reason, devices=frozenset(name for name in names if name.startswith(letter)))
+        gone = (r.devices for r in found if r.kind == ABSENT and r.node and r.node.folder == reason.node.folder)
+        return replace(reason, devices=frozenset(name for names in gone for name in names if name.startswith(letter)))
 
     return [named(reason) for reason in found]
 
@@ -256,11 +236,7 @@ def _follows(reason: VerdictReason, cause: VerdictReason) -> bool:
         return False
     if reason.kind in (ABSENT, GAP) and reason.devices:
         return cause.kind == ABSENT and reason.devices <= cause.devices
-    if (
-        cause.kind == ABSENT
-        and reason.kind in (ABSENT, FIGURE, GAP)
-        and (reason.kind == ABSENT or not reason.finding.hard)
-    ):
+    if cause.kind == ABSENT and (reason.kind == ABSENT or (reason.kind in (FIGURE, GAP) and not reason.finding.hard)):
         return bool(reason.cells) and all(_parts(cell) & cause.devices for cell in reason.cells)
     if reason.finding.hard or not reason.cells or reason.kind != FIGURE:
         return False
@@ -268,7 +244,7 @@ def _follows(reason: VerdictReason, cause: VerdictReason) -> bool:
 
 
 def _gpus(cell: str) -> frozenset[str]:
-    return frozenset(name for name in _devices(cell) if name.startswith("g"))
+    return frozenset(re.findall(r"\bg\d+\b", cell))
 
 
 def _devices(cell: str) -> frozenset[str]:

@@ -31,6 +31,7 @@ def dossier(run: RunDirectory) -> Shown:
         ("verdict", run.shown),
         ("slow figures", "; ".join(answer.sentence for answer in answers.values())),
     ]
+    unjudged = filter(None, [coverage.line(run)])
     blocks: list[Block] = [
         Labels(tuple((name, words) for name, words in about if words)),
         *_group("why", [each for group in found for each in _reason(group)]),
@@ -39,18 +40,11 @@ def dossier(run: RunDirectory) -> Shown:
         *_text("ruled out", [sentence for node in nodes for sentence in _ruled_out(node)]),
         *([Group("boards", boards(owned))] if owned else []),
         *_group("versions and settings", _settings(nodes)),
-        *_text(
-            "not judged, and not run",
-            [*filter(None, [coverage.line(run)]), *map(missing_words, run.missing_cases), *not_asked(run)],
-        ),
+        *_text("not judged, and not run", [*unjudged, *map(missing_words, run.missing_cases), *not_asked(run)]),
     ]
     made = "every figure, sample and document: the run's page and its `report.json`"
-    return Shown(
-        f"{run.shown}: {nodes[0].name if nodes else run.folder.name}",
-        (lead(run, found, answers),),
-        tuple(blocks),
-        made=made,
-    )
+    title_ = f"{run.shown}: {nodes[0].name if nodes else run.folder.name}"
+    return Shown(title_, (lead(run, found, answers),), tuple(blocks), made=made)
 
 
 def _ruled_out(node: NodeRun) -> list[str]:
@@ -73,10 +67,8 @@ def _text(name: str, sentences: list[str]) -> list[Block]:
 def _reason(group: ReasonGroup) -> list[Row]:
     """A cause, and the first of what follows from it."""
     told = [group.cause, *group.follows[:_FOLLOWS]]
-    rows = [
-        row(Entry(verdict=each.shown), title(each.check.name) if each.check else "", each.finding.reason)
-        for each in told
-    ]
+    named = [(each, title(each.check.name) if each.check else "") for each in told]
+    rows = [row(Entry(verdict=each.shown), name, each.finding.reason) for each, name in named]
     more = len(group.follows) - _FOLLOWS
     return [*rows, row("", "", f"and {plural(more, 'more reason')} that follow from it")] if more > 0 else rows
 

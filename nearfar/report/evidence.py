@@ -23,9 +23,8 @@ def boards(nodes: Iterable[tuple[str, Iterable[Any]]]) -> tuple[Block, ...]:
     models = {gpu.name for _, gpu in found}
     left_out = {"name"} if len(models) == 1 else set()
     keys = [key for key in _COLUMNS if key not in left_out and any(getattr(gpu, key) is not None for _, gpu in found)]
-    rows = [
-        (name, *("–" if getattr(gpu, key) is None else str(getattr(gpu, key)) for key in keys)) for name, gpu in found
-    ]
+    owned = [(name, [getattr(gpu, key) for key in keys]) for name, gpu in found]
+    rows = [(name, *("–" if value is None else str(value) for value in values)) for name, values in owned]
     model = [Text((f"model: {name}",)) for name in models if name is not None and left_out]
     return (*model, table(("node", *map(_COLUMNS.__getitem__, keys)), rows))
 
@@ -39,16 +38,12 @@ def passed(checks: Mapping[str, str], against: Collection[str] = ()) -> list[str
 def ruled_out(node: NodeRun) -> list[str]:
     """What is not the cause of a slow figure of a measured node, in sentences: only what a document of it says."""
     verdicts = [check.verdict for check in node.checks if check.verdict is not None]
-    documents, metrics = (
-        [verdict.document for verdict in verdicts],
-        [m for verdict in verdicts for m in verdict.metrics],
-    )
+    documents, metrics = [each.document for each in verdicts], [m for each in verdicts for m in each.metrics]
     loads = [load for document in documents for load in document.get("gpus_under_load") or ()]
     uses = [use for document in documents for use in machine_uses(document)]
     verified = [metric.verified for metric in metrics if metric.verified is not None]
-    counts = [counter.grown for use in uses for counter in use.counters] + [
-        load["replays"] for load in loads if load.get("replays") is not None
-    ]
+    counts = [counter.grown for use in uses for counter in use.counters]
+    counts += [load["replays"] for load in loads if load.get("replays") is not None]
     errors = [load["uncorrected_errors"] for load in loads if load.get("uncorrected_errors") is not None]
     found = {
         f"other load: none beside any of {plural(len(metrics), 'figure')}": bool(uses)

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from nearfar import question
 from nearfar.base import NOT_JUDGED, ORDER, Finding, of_several
 from nearfar.report.charts import cell_anchor
 from nearfar.report.explanations import Answer
-from nearfar.report.figures import (
-    coverage,
-    figures,
-    in_a_line,
-    link_words,
-    parsed,
-    plural,
-)
-from nearfar.report.sections import (
-    gaps,
-    nothing,
-)
+from nearfar.report.figures import coverage, figures, in_a_line, link_words, parsed, plural
+from nearfar.report.sections import gaps, nothing
+from nearfar.topology import Node
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory, disturbances
 
 from . import messages
@@ -27,7 +19,6 @@ from .causes import FIGURE, OTHER, SHARED, ReasonGroup, VerdictReason, grouped, 
 
 #: What a sweep judges of pairs of nodes stands among the checks of a node.
 _PAIRS = {"mpi_pairs": "MPI between nodes"}
-_CLASS_ORDER = ("near", "on_socket", "off_socket", "sole", "unknown", "local")
 
 
 def title(check: str) -> str:
@@ -64,14 +55,9 @@ def _parts(check: CheckRecord, node: NodeRun) -> str:
     findings = check.verdict.findings if check.verdict else ()
     words = []
     if machine is not None:
-        names = _present((gpu.name or "GPU" for gpu in machine.gpus), ())
-        words.append(
-            " + ".join(f"{sum((g.name or 'GPU') == n for g in machine.gpus)} × {n}" for n in names) or "no GPU"
-        )
-        words.append(plural(sum(n.kind == "host" for n in machine.numa_nodes), "NUMA node"))
-        links = _present((link_words(gpu.link, most=True) for gpu in machine.gpus), ())
-        if links:
-            words.append(" or ".join(links))
+        words += [models(machine), plural(len(machine.host_numa_nodes), "NUMA node")]
+        links = dict.fromkeys(link_words(gpu.link, most=True) for gpu in machine.gpus)
+        words += [" or ".join(links)] if links else []
     drift = [f for f in findings if f.verdict not in ("PASS", NOT_JUDGED)]
     notes = [f.reason for f in findings if f.verdict == NOT_JUDGED]
     compared = ["as expected"] if check.word == "PASS" else []
@@ -79,10 +65,10 @@ def _parts(check: CheckRecord, node: NodeRun) -> str:
     return ", ".join(words)
 
 
-def _present(words: Iterable[str], order: tuple[str, ...] = _CLASS_ORDER) -> list[str]:
-    """The words that occur, in a given order, others after them as they come."""
-    seen = list(dict.fromkeys(words))
-    return [w for w in order if w in seen] + [w for w in seen if w not in order]
+def models(machine: Node) -> str:
+    """``2 × NVIDIA A100 + 1 × NVIDIA H100``."""
+    names = Counter(gpu.name or "GPU" for gpu in machine.gpus)
+    return " + ".join(f"{count} × {name}" for name, count in names.items()) or "no GPU"
 
 
 def reasons(run: RunDirectory, answers: Mapping[str, Answer] | None = None) -> list[ReasonGroup]:
@@ -109,9 +95,8 @@ def not_asked(run: RunDirectory) -> list[str]:
     """A sentence for each thing that is missing: the checks that were not asked for it, and what brings it."""
     groups: dict[tuple[str, str], list[str]] = {}
     for entry in run.not_asked:
-        groups.setdefault((str(entry.get("reason")), str(entry.get("remedy") or "")), []).append(
-            str(entry.get("title"))
-        )
+        what = str(entry.get("reason")), str(entry.get("remedy") or "")
+        groups.setdefault(what, []).append(str(entry.get("title")))
     return [f"{', '.join(titles)}: {why}{f'; {remedy}' if remedy else ''}" for (why, remedy), titles in groups.items()]
 
 
@@ -162,10 +147,8 @@ def _alike(findings: Sequence[Finding]) -> Iterable[list[tuple[int, Finding]]]:
 
 def modelled_notice(run: RunDirectory) -> str | None:
     """The sentence that must not be missed where any part is modelled."""
-    modelled = [node for node in run.nodes if node.modelled]
-    names = ", ".join(dict.fromkeys(node.name for node in modelled)) or ", ".join(
-        map(str, run.raw.get("modelled") or [])
-    )
+    modelled = dict.fromkeys(node.name for node in run.nodes if node.modelled)
+    names = ", ".join(modelled or map(str, run.raw.get("modelled") or []))
     if not names:
         return None
     faults = ", ".join(map(str, run.raw.get("degraded") or []))
@@ -218,19 +201,15 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
     if run.raw.get("verdict") != "PASS":
         return "No reason was recorded; the raw documents below may say more."
     count, unjudged, unlimited = coverage.of_run(run)
-    aside = (
-        f" {plural(unjudged, 'figure has', 'figures have')} no reference and {'was' if unjudged == 1 else 'were'} not judged."
-        if unjudged
-        else ""
-    )
+    have, were = ("figure has", "was") if unjudged == 1 else ("figures have", "were")
+    aside = f" {unjudged} {have} no reference and {were} not judged." if unjudged else ""
     aside += f" {coverage.unlimited_words(unlimited)}." if unlimited else ""
-    if not count:
-        return f"Nothing is wrong with what was looked at.{aside}"
-    return (
-        f"All {count} judged figures are within their bounds."
-        if count > 1
-        else "The one judged figure is within its bounds."
-    ) + aside
+    well = [
+        "Nothing is wrong with what was looked at.",
+        "The one judged figure is within its bounds.",
+        f"All {count} judged figures are within their bounds.",
+    ][min(count, 2)]
+    return f"{well}{aside}"
 
 
 def where(run: RunDirectory, group: ReasonGroup) -> str:
@@ -248,9 +227,6 @@ def _modelled_lead(run: RunDirectory, found: list[ReasonGroup], slow: Answer | N
         return "Every check ran on the modelled node; nothing was measured, so nothing was judged."
     every = (f for node in run.nodes for check in node.checks for f in figures(check, ""))
     odd = sum(f.shown in ("FAIL", "DEGRADED") for f in every)
-    what = (
-        plural(odd, "modelled figure differs", "modelled figures differ") + " from what a healthy node has"
-        if odd
-        else "Some checks of the modelled node could not be judged"
-    )
+    what = f"{plural(odd, 'modelled figure differs', 'modelled figures differ')} from what a healthy node has"
+    what = what if odd else "Some checks of the modelled node could not be judged"
     return f"{what}; nothing was measured, so this does not affect the verdict."

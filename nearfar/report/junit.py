@@ -18,13 +18,8 @@ def document(run: RunDirectory) -> bytes:
     cases = [_case(node, check) for node in run.nodes for check in node.checks] + [
         _missing(case) for case in run.missing_cases
     ]
-    suite = element(
-        "testsuite",
-        *cases,
-        name=printable(f"nearfar {run.raw['system']}"),
-        tests=len(cases),
-        timestamp=printable(str(run.raw.get("started", ""))),
-    )
+    started, name = printable(str(run.raw.get("started", ""))), printable(f"nearfar {run.raw['system']}")
+    suite = element("testsuite", *cases, name=name, tests=len(cases), timestamp=started)
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
     suite.set("hostname", printable(str(run.raw.get("hostname", ""))))
@@ -40,31 +35,20 @@ def _case(node: NodeRun, check: CheckRecord) -> ET.Element:
     case = element("testcase", name=printable(check.name), classname=printable(f"nearfar.{node.system}.{node.name}"))
     if seconds is not None:
         case.set("time", str(seconds))
-    properties = element("properties")
-    for metric in verdict.metrics if verdict else ():
-        properties.append(
-            element(
-                "property",
-                name=printable(metric.name),
-                value=printable(f"{metric.value} {metric.unit}"),
-            )
-        )
-    if len(properties):
-        case.append(properties)
+    if verdict and verdict.metrics:
+        values = ((printable(metric.name), printable(f"{metric.value} {metric.unit}")) for metric in verdict.metrics)
+        case.append(element("properties", *(element("property", name=name, value=value) for name, value in values)))
     reasons = list(verdict.reasons if verdict else ()) or ([check.problem] if check.problem else [])
     words = "\n".join(reasons)
     message = printable(reasons[0] if reasons else check_line(check, node))
     if node.modelled:
         told = "" if check.word in ("PASS", NOT_JUDGED) else f", judged {check.word}"
-        case.append(
-            element("skipped", words, message=f"MODELLED ({printable(node.system)} node){told}: nothing was measured")
-        )
+        message = f"MODELLED ({printable(node.system)} node){told}: nothing was measured"
+        case.append(element("skipped", words, message=message))
     elif check.word == NOT_JUDGED:
         case.append(element("skipped", words, message=f"{NOT_JUDGED}: {printable(check_line(check, node))}"))
-    elif check.word == "FAIL":
-        case.append(element("failure", words, message=message, type="FAIL"))
-    elif check.word == "INDETERMINATE":
-        case.append(element("error", words, message=message, type="INDETERMINATE"))
+    elif tag := {"FAIL": "failure", "INDETERMINATE": "error"}.get(check.word):
+        case.append(element(tag, words, message=message, type=check.word))
     if check.word == "DEGRADED" and not node.modelled:
         case.append(element("system-out", f"DEGRADED\n{words}"))
     unjudged = coverage.of_checks([check]).unjudged

@@ -13,8 +13,8 @@ from nearfar.base import ORDER, Finding, shown_verdict
 from nearfar.report.blocks import Block
 from nearfar.report.charts import Matrix, evidence, load_place
 from nearfar.report.explanations import Explained
-from nearfar.report.figures import Figure, FigureRow, figure_rows, figures, parsed, wording
-from nearfar.report.node_drawing import Findings, LinkDirection, draw
+from nearfar.report.figures import Figure, FigureRow, figure_rows, figures, parsed, plural
+from nearfar.report.node_drawing import Findings, draw
 from nearfar.report.sections import (
     Gap,
     beside,
@@ -36,7 +36,7 @@ from nearfar.report.sections import (
 )
 from nearfar.verdict import CheckRecord, NodeRun
 
-from .headline import anchor_prefix, check_line, finding_anchor, title
+from .headline import anchor_prefix, check_line, finding_anchor, models, title
 
 
 @dataclass(frozen=True)
@@ -120,14 +120,9 @@ def _summary(node: NodeRun) -> str:
     machine = node.node
     if machine is None:
         return "what this node is was not recorded"
-    names = Counter(gpu.name or "GPU" for gpu in machine.gpus)
-    parts = [machine.product] if machine.product else []
-    parts.append(" + ".join(f"{count} × {name}" for name, count in names.items()) or "no GPU")
-    parts += [wording.plural(len(machine.packages), "package")] if machine.packages else []
-    parts.append(wording.plural(len([n for n in machine.numa_nodes if n.kind == "host"]), "NUMA node"))
-    if machine.nics:
-        parts.append(wording.plural(len(machine.nics), "NIC"))
-    return " · ".join(parts)
+    parts = {"package": machine.packages, "NUMA node": machine.host_numa_nodes, "NIC": machine.nics}
+    counts = [plural(len(found), what) for what, found in parts.items() if found or what == "NUMA node"]
+    return " · ".join([*([machine.product] if machine.product else []), models(machine), *counts])
 
 
 def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpus: list[int]) -> CheckView:
@@ -158,22 +153,19 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
 
 def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
     """What the drawing says beside the node itself."""
-    lanes: dict[int, dict[str, LinkDirection]] = {}
+    lanes: dict[int, dict[str, Figure]] = {}
     limits: Counter[str] = Counter()
     for figure in everything:
         place = load_place(figure.cell)
         if not figure.is_ratio and figure.flow is None:
             limits.update(figure.limited_by)
-        if (
-            place is None
-            or place[0] == "both"
-            or figure.is_ratio
-            or figure.path_class not in ("near", "sole", "unknown")
-        ):
+        near = not figure.is_ratio and figure.path_class in ("near", "sole", "unknown")
+        if place is None or place[0] == "both" or not near:
             continue
         ends = lanes.setdefault(place[1], {})
-        if place[0] not in ends or _worse(figure, ends[place[0]].figure):
-            ends[place[0]] = LinkDirection(figure)
+        if place[0] not in ends or _badness(figure) < _badness(ends[place[0]]):
+            ends[place[0]] = figure
+    nvlink = [gpu.index for gpu in node.node.gpus if gpu.link.kind != "pcie"] if node.node else []
     links: dict[int, str] = {}
     absent: dict[int, str] = {}
     faults: dict[int, Finding] = {}
@@ -184,7 +176,7 @@ def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
                 absent.setdefault(gpu, entry.reason)
         for state in check.document.get("gpus_under_load", []):
             link = state.get("link") or {}
-            if link.get("gen") and link.get("width") and not _is_nvlink(node, state.get("index")):
+            if link.get("gen") and link.get("width") and state.get("index") not in nvlink:
                 links[state["index"]] = f"PCIe {link['gen']} ×{link['width']}"
         for finding in check.verdict.findings if check.verdict else ():
             cell, own = parsed(finding.subject), re.match(r"g(\d+)(?:\.|$)", finding.subject)
@@ -195,12 +187,5 @@ def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
     return Findings(lanes, links, absent, faults, limits)
 
 
-def _is_nvlink(node: NodeRun, index: Any) -> bool:
-    return node.node is not None and any(g.index == index and g.link.kind != "pcie" for g in node.node.gpus)
-
-
-def _worse(figure: Figure, other: Figure | None) -> bool:
-    if other is None:
-        return True
-    ranks = ORDER.index(figure.verdict), ORDER.index(other.verdict)
-    return ranks[0] < ranks[1] or (ranks[0] == ranks[1] and (figure.value or 0) > (other.value or 0))
+def _badness(figure: Figure) -> tuple[int, float]:
+    return ORDER.index(figure.verdict), -(figure.value or 0)

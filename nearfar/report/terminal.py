@@ -69,10 +69,9 @@ def summarise(
     room = MOST_LINES - len(told) - len(tail)
     reasons_told = wrapped(more if every else _at_most(more, max(_LEAST_REASONS, min(_MOST_REASONS, room // 2))))
     # One line for the heading and one for the rows that there is no room for.
-    rows = table(checks, None if every else max(1, room - len(reasons_told) - 2), width, several, every)
-    lines = [paint(line, word) for line, word in zip(rows.lines, rows.words)]
-    if rows.hidden:
-        lines.append(f"… and {plural(rows.hidden, 'more kind')} of figures on the page, none worse")
+    rows, hidden = table(checks, None if every else max(1, room - len(reasons_told) - 2), width, several, every)
+    lines = [paint(line, word) for line, word in rows]
+    lines += [f"… and {plural(hidden, 'more kind')} of figures on the page, none worse"] if hidden else []
     return "\n".join([
         *(paint(line, shown) if line.startswith(shown) else line for line in told), *reasons_told, *lines,
         *(paint(line, next((word for word in _COLOURS if line.startswith(f"{word}  ")), "")) for line in tail),
@@ -105,13 +104,13 @@ def _wrapped(text: str, width: int | None) -> list[str]:
 def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, told: set[str]) -> list[str]:
     """A line for the first node with slow figures whose answer neither the reasons nor the first line have (``told``: folders): what
     explains them; of more nodes the page tells."""
-    lines = []
-    for node in run.nodes:
-        if node.folder.name in explained and node.folder.name not in told:
-            what = ", ".join([*([node.name] if several else []), *(["modelled"] if node.modelled else [])])
-            lines.append(f"  · {explained[node.folder.name].sentence}{f' ({what})' if what else ''}")
-    more = len(lines) - 1
-    return [lines[0] + (f"; {plural(more, 'more node')} on the page" if more else "")] if lines else []
+    nodes = [n for n in run.nodes if n.folder.name in explained and n.folder.name not in told]
+    if not nodes:
+        return []
+    first, more = nodes[0], len(nodes) - 1
+    what = ", ".join([*([first.name] if several else []), *(["modelled"] if first.modelled else [])])
+    others = f"; {plural(more, 'more node')} on the page" if more else ""
+    return [f"  · {explained[first.folder.name].sentence}{f' ({what})' if what else ''}{others}"]
 
 
 def _collectives(run: RunDirectory) -> list[str]:
@@ -129,11 +128,8 @@ def _foreign(run: RunDirectory) -> list[str]:
     if notice is None:
         return []
     verdicts = [check.verdict for node in run.nodes for check in node.checks if check.verdict]
-    lines = [
-        finding.reason for verdict in verdicts for finding in verdict.findings if finding.code.startswith("foreign.")
-    ]
-    more = [f"  · and {len(lines) - _MOST_REASONS} more on the page"] if len(lines) > _MOST_REASONS else []
-    return [notice, *(f"  · {line}" for line in lines[:_MOST_REASONS]), *more]
+    lines = [f"  · {each.reason}" for v in verdicts for each in v.findings if each.code.startswith("foreign.")]
+    return [notice, *_at_most(lines, _MOST_REASONS + 1)]
 
 
 def _siblings_only(run: RunDirectory) -> list[str]:
@@ -148,33 +144,27 @@ def _siblings_only(run: RunDirectory) -> list[str]:
     if not figures or not good(run.shown):
         return []
     named = ", ".join(dict.fromkeys(short_name(name) for _, name in figures))
-    said = SIBLINGS_ONLY.text(
-        named, {"figures": sum(figures.values()), "system": "" if run.raw.get("foreign") else run.raw.get("system")}
-    )
-    return [f"references  {named}: {said}"]
+    system = "" if run.raw.get("foreign") else run.raw.get("system")
+    return [f"references  {named}: {SIBLINGS_ONLY.text(named, {'figures': sum(figures.values()), 'system': system})}"]
 
 
 def _disturbed(run: RunDirectory) -> list[str]:
     """That other load disturbed figures, which a reader of figures and ``nearfar tune`` have to know."""
     count = coverage.disturbed(run)
-    return (
-        [f"disturbed  other load disturbed {plural(count, 'figure')}, which nearfar tune leaves out"] if count else []
-    )
+    said = f"disturbed  other load disturbed {plural(count, 'figure')}, which nearfar tune leaves out"
+    return [said] if count else []
 
 
 def _at_most(lines: list[str], room: int) -> list[str]:
-    if len(lines) <= room:
-        return lines
-    return [*lines[: room - 1], f"  · and {len(lines) - room + 1} more on the page"]
+    more = [f"  · and {len(lines) - room + 1} more on the page"]
+    return lines if len(lines) <= room else [*lines[: room - 1], *more]
 
 
 def _reason_lines(run: RunDirectory, found: list[ReasonGroup]) -> list[str]:
     """The reasons after the first, which the run's sentence has."""
     lines = []
     for group in found[1:]:
-        lines.append(
-            f"  · {group.cause.finding.reason}{where(run, group)}" + (f"; {group.words}" if group.words else "")
-        )
-        if group.worst is not None:
-            lines.append(f"    {group.worst.finding.reason}")
+        follows = f"; {group.words}" if group.words else ""
+        lines.append(f"  · {group.cause.finding.reason}{where(run, group)}{follows}")
+        lines += [f"    {group.worst.finding.reason}"] if group.worst is not None else []
     return lines

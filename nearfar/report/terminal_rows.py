@@ -7,8 +7,6 @@ different kinds never shares a range.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from nearfar.base import ORDER, columns, printable, shown_verdict
 from nearfar.report.figures import FigureKind, figure_kinds, figures
@@ -48,18 +46,11 @@ def _importance(row: FigureKind) -> tuple[int, bool, bool, bool, float]:
     return _rank(row.first.verdict), not any(f.reference for f in row.figures), not row.shares, made, worst
 
 
-@dataclass(frozen=True)
-class SummaryTable:
-    """``lines``, the heading first (none: no row); ``words``: the verdict that each line begins with (empty: none); ``hidden``: how many
-    kinds of figures there was no room for."""
-
-    lines: tuple[str, ...]
-    words: tuple[str, ...]
-    hidden: int
-
-
-def table(checks: Sequence[CheckRows], room: int | None, width: int | None, several: bool, every: bool) -> SummaryTable:
-    """The figures of a run's checks that did not pass; ``every``: all.
+def table(
+    checks: Sequence[CheckRows], room: int | None, width: int | None, several: bool, every: bool
+) -> tuple[list[tuple[str, str]], int]:
+    """Lines with the verdict that each begins with, the heading first (none: no row), of a run's figures that did not pass (``every``:
+    all), and how many kinds there was no room for.
 
     ``room``: rows at most, the worst (None: all); ``width``: columns (None: as many as it takes); ``several``: the node is one.
     """
@@ -67,21 +58,22 @@ def table(checks: Sequence[CheckRows], room: int | None, width: int | None, seve
     worst_first = sorted(range(len(found)), key=lambda i: _rank(found[i][2].first.shown))
     chosen = [found[i] for i in sorted(worst_first[:room])]
     if not chosen:
-        return SummaryTable((), (), 0)
-    rows: list[list[str]] = []
-    told: set[tuple[Path, str]] = set()
+        return [], 0
+    last: CheckRecord | None = None
+    rows = [[HEADING[0], *(["node"] if several else []), *HEADING[1:]]]
     for node, check, kind in chosen:
-        first, names = (node.folder, check.name) not in told, _names(node, check, several)
-        told.add((node.folder, check.name))
-        rows.append([*map(printable, [kind.first.shown, *(names if first else ("" for _ in names)), *kind.cells])])
-    heading = [HEADING[0], *(["node"] if several else []), *HEADING[1:]]
-    return SummaryTable(tuple(_set([heading, *rows], width)), ("", *(row[0] for row in rows)), len(found) - len(chosen))
+        names = _names(node, check, several)
+        rows.append(
+            [*map(printable, [kind.first.shown, *("" if check is last else name for name in names), *kind.cells])]
+        )
+        last = check
+    return list(zip(_set(rows, width), ["", *(row[0] for row in rows[1:])])), len(found) - len(chosen)
 
 
 def sentences(checks: Sequence[CheckRows], several: bool) -> list[str]:
     """The answer of each check without a figure that has a reference, a line each."""
     return columns([
-        [_word(node, check), *_names(node, check, several), printable(check_line(check, node))]
+        [shown_verdict(check.word, node.modelled), *_names(node, check, several), printable(check_line(check, node))]
         for node, check, rows in checks if not rows
     ])  # fmt: skip
 
@@ -101,7 +93,3 @@ def _set(rows: Sequence[list[str]], width: int | None) -> list[str]:
         if len(row[place]) > most:
             row[place] = f"{row[place][: most - 1].rstrip(' ,:')}…"
     return columns(rows, right)
-
-
-def _word(node: NodeRun, check: CheckRecord) -> str:
-    return shown_verdict(check.word, node.modelled)

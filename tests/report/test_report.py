@@ -184,7 +184,7 @@ def test_any_file_of_a_check_shows_that_it_began(tmp_path: Path, kept: str) -> N
 def test_a_drawn_link_has_its_worst_figure_else_its_fastest(order: int, verdict: str, shown: float) -> None:
     pairs = ((50.0, "PASS"), (55.0, "PASS"), (40.0, verdict))[::order]
     found = [Figure(**vars(judged_metric(value=value, verdict=word))) for value, word in pairs]
-    figure = page_contents._findings(NodeRun(Path("n"), "n", "s", False, None, ()), found).lanes[0]["h2d"].figure
+    figure = page_contents._findings(NodeRun(Path("n"), "n", "s", False, None, ()), found).lanes[0]["h2d"]
     assert figure is not None and figure.value == shown
 
 

@@ -38,7 +38,7 @@ class FigureRow:
 
     @property
     def each(self) -> str:
-        """Those that are alike with their values; flows of one cell with what else it has: ``at once: n0→g0 24.6, n0→g1 24.7 beside n0→g2``."""
+        """Those that are alike with their values; flows of one cell together: ``at once: n0→g0 24.6, n0→g1 24.7 beside n0→g2``."""
         groups: dict[Cell | None, list[Figure]] = {}
         for figure in self.alike:
             groups.setdefault(figure.cell if figure.flow is not None else None, []).append(figure)

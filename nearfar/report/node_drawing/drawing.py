@@ -13,11 +13,10 @@ from nearfar.topology import Gpu, Nic, Node, NumaNode, format_cpu_list
 from .arrangement import (
     BETWEEN_PACKAGES,
     GAP,
-    GPU_WIDTH,
-    NIC_WIDTH,
     PADDING,
     AbsentGpu,
     Column,
+    Device,
     PackageBlock,
     RowSide,
     key_of,
@@ -28,7 +27,7 @@ from .arrangement import (
 )
 from .arrangement import rows as rows_of
 from .fabric import FABRIC_HEIGHT, Places, draw_fabric
-from .findings import Findings, LinkDirection, marked
+from .findings import Findings, marked
 
 NUMA_HEIGHT, HEADER, DEVICE_HEIGHT = 52, 24, 62
 LINK_HEIGHT, SWITCH_DROP, SWITCH_HEIGHT = 74, 20, 16
@@ -42,7 +41,7 @@ def draw(node: Node, findings: Findings, name: str) -> Markup:
 
 class _Drawing:
     def __init__(self, node: Node, findings: Findings, name: str) -> None:
-        self.node, self.findings, self.name = node, findings, name
+        self.node, self.findings = node, findings
         self.switches = switches(node)
         self.levels = levels(self.switches)
         self.sides: list[RowSide] = []  # of each row
@@ -58,13 +57,8 @@ class _Drawing:
         # Two rows face each other, so that what joins their GPUs lies between them.
         facing = len(rows) == 2
         drop = LINK_HEIGHT + _depth(max(self.levels.values(), default=-1))
-        depths = [
-            HEADER
-            + NUMA_HEIGHT
-            + PADDING
-            + (drop + DEVICE_HEIGHT if any(c.devices for b in row for c in b.columns) else 0)
-            for row in rows
-        ]
+        package, below = HEADER + NUMA_HEIGHT + PADDING, drop + DEVICE_HEIGHT
+        depths = [package + below * any(c.devices for b in row for c in b.columns) for row in rows]
         fabric = FABRIC_HEIGHT if any(link.startswith("NV") for link in self.node.peers.values()) else 0
         margin = SIDE if facing else 4.0
         width = max(row_width(row) for row in rows) + margin + 4
@@ -96,17 +90,8 @@ class _Drawing:
         known = block.index is not None
         # The title stands at the package's outer edge; the NUMA nodes face the devices.
         top = self.side.top(0, height)
-        self.root.append(
-            element(
-                "rect",
-                x=x,
-                y=top,
-                width=block.width,
-                height=height,
-                rx=8,
-                class_="package" if known else "package unknown",
-            )
-        )
+        class_ = "package" if known else "package unknown"
+        self.root.append(element("rect", x=x, y=top, width=block.width, height=height, rx=8, class_=class_))
         self.root.append(text(x + PADDING, self.side.top(0, HEADER) + 17, block.title, "label"))
         if block.index is not None:
             self.left[block.index] = x
@@ -133,19 +118,13 @@ class _Drawing:
         group.append(element("title", words))
         group.append(element("rect", x=x, y=y, width=width, height=NUMA_HEIGHT, rx=5))
         group.append(text(x + 10, y + 20, marked(f"NUMA {numa.index}", mark), "strong"))
-        narrow = width < 120
         limited = self.findings.limits.get(f"n{numa.index}.memory", 0)
-        if narrow:
+        if width < 120:
             group.append(text(x + 10, y + 38, size, "small"))
         else:
             group.append(text(x + width - 10, y + 20, size, "small", "end"))
-            below = (
-                f"memory limits {plural(limited, 'cell')}"
-                if limited
-                else "not allowed here"
-                if restricted
-                else f"CPUs {cpus}"
-            )
+            below = "not allowed here" if restricted else f"CPUs {cpus}"
+            below = f"memory limits {plural(limited, 'cell')}" if limited else below
             group.append(text(x + 10, y + 39, _cut(below, (width - 16) / 6.2), "small limit" if limited else "small"))
         self.root.append(group)
 
@@ -161,17 +140,26 @@ class _Drawing:
             for bridge in (b for b, names in self.switches if key_of(device) in names):
                 bars.setdefault(bridge, []).append(middle)
                 above = self.side.at(package_end + _depth(self.levels[bridge]))
-            if isinstance(device, Nic):
-                self._nic(device, left, middle, above, far, box)
+            if isinstance(device, Gpu):
+                self._lanes(device.index, middle, above, far)
             else:
-                self._gpu(device, left, middle, above, far, box)
+                self._upright(middle, above, far, "wire" if isinstance(device, Nic) else "wire gone")
+            if not isinstance(device, Nic):
                 self.centre[device.index] = (middle, len(self.sides) - 1)
+            title, class_, lines = self._device(device)
+            group = element("g", element("title", title), class_=class_)
+            group.append(element("rect", x=left, y=box, width=width_of(device), height=DEVICE_HEIGHT, rx=5))
+            for offset, words, kind in zip((19, 36, 52), lines, ("strong", "small", "small")):
+                group.append(text(middle, box + offset, words, kind, "middle"))
+            self.root.append(group)
             left += width_of(device) + GAP
         for bridge, centres in bars.items():
             level = self.levels[bridge]
-            self._switch(
-                bridge, centres, package_end + _depth(level - 1) if level else start, package_end + _depth(level)
-            )
+            above = package_end + _depth(level - 1) if level else start
+            self._switch(bridge, centres, above, package_end + _depth(level))
+
+    def _upright(self, x: float, y1: float, y2: float, class_: str) -> None:
+        self.root.append(element("line", x1=x, x2=x, y1=y1, y2=y2, class_=class_))
 
     def _switch(self, bridge: str, centres: list[float], start: float, end: float) -> None:
         height = end - SWITCH_HEIGHT
@@ -180,14 +168,9 @@ class _Drawing:
         middle = (low + high) / 2
         limited = sum(self.findings.limits.get(f"switch:{bridge}.{way}", 0) for way in ("up", "down", "both"))
         rate = self.findings.uplinks.get(bridge)
-        words = (
-            f"PCI bridge {bridge}, shared by {', '.join(sorted(next(n for b, n in self.switches if b == bridge)))}"
-            + (f", {rate.sentence}" if rate else "")
-            + (f", limits {plural(limited, 'cell')}" if limited else "")
-        )
-        self.root.append(
-            element("line", x1=middle, x2=middle, y1=self.side.at(start), y2=self.side.at(height), class_="trunk")
-        )
+        words = f"PCI bridge {bridge}, shared by {', '.join(sorted(dict(self.switches)[bridge]))}"
+        words += (f", {rate.sentence}" if rate else "") + (f", limits {plural(limited, 'cell')}" if limited else "")
+        self._upright(middle, self.side.at(start), self.side.at(height), "trunk")
         mark = self.findings.mark(f"switch:{bridge}")
         group = element("g", element("title", words), class_=f"switch {mark or ('limited' if limited else '')}".strip())
         group.append(element("rect", x=low, y=y, width=high - low, height=SWITCH_HEIGHT, rx=3))
@@ -200,60 +183,48 @@ class _Drawing:
         group.append(text(middle, y + 12, marked(fitting, mark), "small", "middle"))
         self.root.append(group)
 
-    def _nic(self, nic: Nic, x: float, middle: float, above: float, far: float, top: float) -> None:
-        self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=far, class_="wire"))
-        group = element("g", element("title", f"NIC {nic.name} at {nic.pci}, {link_words(nic.link)}"), class_="nic")
-        group.append(element("rect", x=x, y=top, width=NIC_WIDTH, height=DEVICE_HEIGHT, rx=5))
-        group.append(text(middle, top + 19, "NIC", "strong", "middle"))
-        group.append(text(middle, top + 36, _cut(nic.name, 11), "small", "middle"))
-        group.append(text(middle, top + 52, _cut(link_words(nic.link), 11) if nic.link.gen else "", "small", "middle"))
-        self.root.append(group)
-
-    def _gpu(self, gpu: Gpu | AbsentGpu, x: float, middle: float, above: float, far: float, top: float) -> None:
-        if isinstance(gpu, AbsentGpu):
-            self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=far, class_="wire gone"))
-            group = element("g", element("title", gpu.reason), class_="gpu ghost")
-            lines = [f"GPU {gpu.index}", f"{SIGNS['FAIL']} absent", "expected here"]
-        else:
-            self._lanes(gpu.index, middle, above, far)
-            fault = self.findings.faults.get(gpu.index)
-            verdict = self.findings.mark(f"g{gpu.index}") if fault is None else fault.verdict
-            name = (gpu.name or "GPU").replace("NVIDIA ", "").replace("Tesla ", "")
-            link = self.findings.links.get(gpu.index) or link_words(gpu.link, most=True)
-            words = f"GPU {gpu.index}: {gpu.name or 'model unknown'} at {gpu.pci}, {link}"
-            sentence = words if fault is None else f"{words}. {fault.reason}"
-            group = element("g", element("title", sentence), class_=f"gpu {verdict}".strip())
-            lines = [
-                marked(f"GPU {gpu.index}", verdict),
-                _cut(name, 17),
-                "hidden from this process" if not gpu.visible else link,
-            ]
-        group.append(element("rect", x=x, y=top, width=GPU_WIDTH, height=DEVICE_HEIGHT, rx=5))
-        for offset, words, class_ in zip((19, 36, 52), lines, ("strong", "small", "small")):
-            group.append(text(middle, top + offset, words, class_, "middle"))
-        self.root.append(group)
+    def _device(self, device: Device) -> tuple[str, str, tuple[str, str, str]]:
+        """Tooltip, class and the three lines of a device's box."""
+        if isinstance(device, Nic):
+            link = link_words(device.link)
+            lines = "NIC", _cut(device.name, 11), _cut(link, 11) if device.link.gen else ""
+            return f"NIC {device.name} at {device.pci}, {link}", "nic", lines
+        if isinstance(device, AbsentGpu):
+            return device.reason, "gpu ghost", (f"GPU {device.index}", f"{SIGNS['FAIL']} absent", "expected here")
+        fault = self.findings.faults.get(device.index)
+        verdict = self.findings.mark(f"g{device.index}") if fault is None else fault.verdict
+        name = (device.name or "GPU").replace("NVIDIA ", "").replace("Tesla ", "")
+        link = self.findings.links.get(device.index) or link_words(device.link, most=True)
+        words = f"GPU {device.index}: {device.name or 'model unknown'} at {device.pci}, {link}"
+        words += "" if fault is None else f". {fault.reason}"
+        lines = (
+            marked(f"GPU {device.index}", verdict),
+            _cut(name, 17),
+            link if device.visible else "hidden from this process",
+        )
+        return words, f"gpu {verdict}".strip(), lines
 
     def _lanes(self, index: int, middle: float, above: float, far: float) -> None:
-        lanes = self.findings.lanes.get(index, {})
-        if not lanes:
-            self.root.append(element("line", x1=middle, x2=middle, y1=above, y2=far, class_="wire"))
+        lanes = self.findings.lanes.get(index)
+        if lanes is None:
+            self._upright(middle, above, far, "wire")
             return
         way = self.side.way
         label = far - way * LINK_HEIGHT * 0.42 + 4
         for direction, shift, anchor in (("h2d", -5.0, "end"), ("d2h", 5.0, "start")):
-            lane = lanes.get(direction, LinkDirection(reason="not measured"))
+            figure = lanes.get(direction)
             x = middle + shift
-            state = lane.figure.shown if lane.figure else "none"
+            state = figure.shown if figure else "none"
             if state not in ("FAIL", "DEGRADED"):
                 state = self.findings.mark(f"g{index}.link", f"g{index}.{direction}") or state
             group = element(
-                "g", element("title", lane.figure.sentence if lane.figure else lane.reason), class_=f"lane {state}"
+                "g", element("title", figure.sentence if figure else "not measured"), class_=f"lane {state}"
             )
             group.append(element("line", x1=x, x2=x, y1=above, y2=far))
             tip, back = (far - way, far - 9 * way) if direction == "h2d" else (above + way, above + 9 * way)
             group.append(element("path", d=f"M{x - 4:.1f} {back:.1f} L{x:.1f} {tip:.1f} L{x + 4:.1f} {back:.1f} z"))
             sign = SIGNS[state] + " " if state in ("FAIL", "DEGRADED", "INDETERMINATE") else ""
-            value = number(lane.figure.value, lane.figure.unit) if lane.figure else "none"
+            value = number(figure.value, figure.unit) if figure else "none"
             group.append(text(x + (-7 if anchor == "end" else 7), label, sign + value, "rate", anchor))
             self.root.append(group)
 
@@ -277,12 +248,11 @@ class _Drawing:
     def _link_group(self, a: int, b: int) -> tuple[ET.Element, int, str]:
         """The link between two packages, how many cells it limits, and its label."""
         limited = sum(self.findings.limits.get(way, 0) for way in (f"p{a}-p{b}", f"p{b}-p{a}"))
-        between = (
-            f"The link between packages {a} and {b}"
-            if len(self.node.packages) < 3
-            else "Links between packages; which are direct is not known"
+        two = len(self.node.packages) < 3
+        words = (
+            f"The link between packages {a} and {b}" if two else "Links between packages; which are direct is not known"
         )
-        words = between + (f" limits {plural(limited, 'cell')}" if limited else "")
+        words += f" limits {plural(limited, 'cell')}" if limited else ""
         mark = self.findings.mark(f"p{a}-p{b}", f"p{b}-p{a}")
         class_ = f"package-link {mark or ('limited' if limited else '')}".strip()
         return element("g", element("title", words), class_=class_), limited, marked("package link", mark)
@@ -302,14 +272,8 @@ class _Drawing:
 
     def _description(self) -> str:
         node = self.node
-        hosts = [n for n in node.numa_nodes if n.kind == "host"]
-        parts = [
-            plural(len(node.packages), "package"),
-            plural(len(hosts), "host NUMA node"),
-            plural(len(node.gpus), "GPU"),
-            plural(len(node.nics), "NIC"),
-        ]
-        words = ", ".join(parts) + "."
+        parts = {"package": node.packages, "host NUMA node": node.host_numa_nodes, "GPU": node.gpus, "NIC": node.nics}
+        words = ", ".join(plural(len(found), what) for what, found in parts.items()) + "."
         for index, why in sorted(self.findings.absent.items()):
             words += f" GPU {index} is absent: {why}."
         for index, fault in sorted(self.findings.faults.items()):

@@ -10,14 +10,6 @@ from nearfar.report.figures import SIGNS, Figure
 
 
 @dataclass(frozen=True)
-class LinkDirection:
-    """One direction of a GPU's link: its near figure, or the sentence that says why there is none."""
-
-    figure: Figure | None = None
-    reason: str = ""
-
-
-@dataclass(frozen=True)
 class UplinkRate:
     """What a shared uplink carries: ``words`` for its box (``↓ ≥ 24.6 ↑ ≥ 25.1``), ``slow`` where it is blamed (``↓ 12.6 ↑ 12.8``), which
     is no lower bound; ``sentence`` for its tooltip."""
@@ -29,11 +21,11 @@ class UplinkRate:
 
 @dataclass(frozen=True)
 class Findings:
-    """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has ``h2d`` and ``d2h`` for each,
+    """What is known beside the node itself. Keys are GPU numbers; ``lanes`` has the near figures of ``h2d`` and ``d2h`` for each,
     ``uplinks`` is by PCI bridge; ``blamed`` are the parts that explain what is slow (``g2.link``, ``n0.memory``), with their mark's
     verdict."""
 
-    lanes: dict[int, dict[str, LinkDirection]] = field(default_factory=dict)
+    lanes: dict[int, dict[str, Figure]] = field(default_factory=dict)
     links: dict[int, str] = field(default_factory=dict)
     absent: dict[int, str] = field(default_factory=dict)
     faults: dict[int, Finding] = field(default_factory=dict)

@@ -8,10 +8,10 @@ from typing import Any
 from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Exchange, bisection, exchange_of
 from nearfar.report.blocks import Block, Entry, Row, row
 from nearfar.report.charts import CellGaps
-from nearfar.report.figures import Figure, class_words, number, span
+from nearfar.report.figures import Figure, class_words
 from nearfar.topology import Node
 
-from .steps import NOT_RUN, alone_together, entry_of, flows_of, gap_entry, results_by_cell, steps, total_of
+from .steps import NOT_RUN, Flows, entry_of, fairness_words, flows_by_cell, gap_entry, part_of_alone, steps, total_of
 
 _CAPTION = "the total of all flows; what each flow has; the total beside what the flows carry alone, added up"
 
@@ -22,20 +22,15 @@ def exchange_tables(
     """The tables; none where no cell is an exchange between three GPUs or more."""
     asked = [f.cell for f in figures if f.cell is not None] + [*why.failed, *why.skipped, *why.missing]
     known = {cell: found for cell in dict.fromkeys(asked) if (found := exchange_of(cell)) is not None}
-    results = results_by_cell(document)
-    entries = {cell: _entry(cell, figures, results.get(cell), why) for cell in known}
+    flows = flows_by_cell(document)
+    entries = {cell: _entry(cell, figures, flows.get(cell, []), why) for cell in known}
     of_hubs = {cell: each for cell, each in known.items() if each.hub is not None}
     of_pairs = {cell: each for cell, each in known.items() if each.pairs}
-    hubs = [
-        _hub_row(hub, of_hubs, entries)
-        for hub in sorted({each.hub for each in of_hubs.values() if each.hub is not None})
-    ]
-    columns = ("To all, each reads", "From all, each writes")
+    hubs = [_hub_row(hub, of_hubs, entries) for hub in sorted({e.hub for e in of_hubs.values() if e.hub is not None})]
+    columns, pairs = ("To all, each reads", "From all, each writes"), _pairs(of_pairs, entries, node)
     return [
         *steps("One GPU with all others", _CAPTION, columns, hubs, list(of_hubs), why),
-        *steps(
-            "Disjoint pairs at once", _CAPTION, ("All at once",), _pairs(of_pairs, entries, node), list(of_pairs), why
-        ),
+        *steps("Disjoint pairs at once", _CAPTION, ("All at once",), pairs, list(of_pairs), why),
     ]
 
 
@@ -64,17 +59,12 @@ def _unordered(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     return tuple(sorted((min(pair), max(pair)) for pair in pairs))
 
 
-def _entry(cell: Cell, figures: list[Figure], result: Mapping[str, Any] | None, why: CellGaps) -> Entry:
+def _entry(cell: Cell, figures: list[Figure], flows: Flows, why: CellGaps) -> Entry:
     mine = [f for f in figures if f.cell == cell]
     total = total_of(cell, mine)
     if total is None:
         return gap_entry(why.place(cell))
     shares = [f.value for f in mine if f.flow is not None and f.value is not None]
-    words = [class_words(total.path_class)]
-    if shares and max(shares) > 0:
-        words.append(f"each {span(shares)}, fairness {number(min(shares) / max(shares), '1')}")
-    alone = alone_together(flows_of(result))
-    if alone and total.value:
-        words.append(f"{total.value / alone * 100:.0f} % of {number(alone)} alone")
+    words = [class_words(total.path_class), *fairness_words(shares), *part_of_alone(total, flows)]
     # How one to all divides has no reference, and is no reason to call the judged total unjudged.
     return entry_of(total, mine, words)

@@ -18,7 +18,7 @@ from nearfar.report.charts import CellGaps, curves
 from nearfar.report.figures import Figure, number, plural, span
 from nearfar.topology import Node
 
-from .steps import NOT_RUN, Flows, alone_together, entry_of, flows_of, gap_entry, results_by_cell, steps, total_of
+from .steps import NOT_RUN, Flows, entry_of, fairness_words, flows_by_cell, gap_entry, part_of_alone, steps, total_of
 
 _TITLES = {
     "spread": ("One GPU more at a time", "One GPU more at a time, spread over packages"),
@@ -49,8 +49,8 @@ def ramps(figures: list[Figure], document: Mapping[str, Any], why: CellGaps, nod
     loads = {cell: load for cell in dict.fromkeys(asked) if (load := load_of(node, cell)) is not None}
     if not any(len(load.gpus) > 1 or load.tasks > 1 for load in loads.values()):
         return []
-    results = results_by_cell(document)
-    found = [_step(cell, load, figures, results.get(cell), why) for cell, load in loads.items()]
+    flows = flows_by_cell(document)
+    found = [_step(cell, load, figures, flows.get(cell, []), why) for cell, load in loads.items()]
     if any(load.tasks > 1 for load in loads.values()):
         return _sharing(found, why)
     several = len({gpu.package for gpu in node.gpus}) > 1
@@ -78,7 +78,7 @@ def _saturation(name: str, found: list[_Step], node: Node, several: bool, why: C
         label = Entry(plural(len(gpus), "GPU"), (" ".join(f"g{gpu}" for gpu in gpus),), "label")
         rows.append(row(label, *(at.get(way, NOT_RUN) for way in WAYS)))
     least = min(order(step.load.gpus)[0] for step in mine)
-    growing = [step for step in mine if order(step.load.gpus)[0] == least] if name != "across" else []
+    growing = [step for step in mine if order(step.load.gpus)[0] == least and name != "across"]
     chart = _chart(curves.totals(_by_way(growing)), "the reference", WAYS)
     asked = [step.cell for step in mine]
     return steps(_TITLES[name][several], _CAPTION, list(_COLUMNS.values()), rows, asked, why, chart)
@@ -111,41 +111,37 @@ def _sharing(found: list[_Step], why: CellGaps) -> list[Block]:
     }
     drawing = curves.tasks({way: each for way, each in points.items() if each})
     chart = _chart(drawing, "1/k of one task's", ways)
-    columns = [_COLUMNS[way] for way in ways]
-    title = "Tasks that share every GPU, all GPUs at once"
+    columns, title = [_COLUMNS[way] for way in ways], "Tasks that share every GPU, all GPUs at once"
     return steps(title, _CAPTION_OF_TASKS, columns, rows, [s.cell for s in found], why, chart)
 
 
-def _step(cell: Cell, load: Load, figures: list[Figure], result: Mapping[str, Any] | None, why: CellGaps) -> _Step:
+def _step(cell: Cell, load: Load, figures: list[Figure], flows: Flows, why: CellGaps) -> _Step:
     mine = [f for f in figures if f.cell == cell]
     total = total_of(cell, mine)
     if total is None:
         return _Step(cell, load, gap_entry(why.place(cell)))
-    flows = flows_of(result)
-    shares, alone = _shares(flows), alone_together(flows)
+    rates = _shares(flows)
     words: list[str] = []
-    rates = list(shares.values())
     if load.tasks > 1:
         names = ("slowest_task", "mean_task", "fastest_task")
         rates = [f.value for f in mine if f.derived in names and f.value is not None]
         words += [f"each task {span(rates)}"] if rates else []
         fair = [f.value for f in mine if f.derived == "task_over_fair" and f.value is not None]
         words += [f"the slowest has {number(min(fair), '1')} of 1/{load.tasks}"] if fair else []
-    elif len(shares) > 1:
-        fairness = min(rates) / max(rates) if max(rates) else 0.0
-        words.append(f"each {span(rates)}, fairness {number(fairness, '1')}")
-    if alone and total.value and load.tasks == 1 and len(load.gpus) > 1:
-        words.append(f"{total.value / alone * 100:.0f} % of {number(alone)} alone")
+    elif len(rates) > 1:
+        words += fairness_words(rates)
+    if load.tasks == 1 and len(load.gpus) > 1:
+        words += part_of_alone(total, flows)
     mean = (total.value or 0.0) / (len(load.gpus) * load.tasks)
     known = (min(rates), mean, max(rates)) if rates and not total.best_case else None
     return _Step(cell, load, entry_of(total, mine, words), total, known)
 
 
-def _shares(flows: Flows) -> dict[int, float]:
+def _shares(flows: Flows) -> list[float]:
     """What each GPU had, of all its flows."""
     found: dict[int, float] = {}
     for flow, entry in flows:
         rate = (entry.get("rate") or {}).get("median")
         if isinstance(rate, (int, float)):
             found[flow.gpus[0]] = found.get(flow.gpus[0], 0.0) + rate
-    return found
+    return list(found.values())
