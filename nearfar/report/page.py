@@ -31,9 +31,8 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     drawn = [check for check in checks if not check.nothing]
     placed = {anchor for check in drawn for matrix in [*check.matrices, *check.ratios] for anchor in _anchors(matrix)}
     placed |= {anchor for check in drawn for anchor in anchors(check.blocks)}
-    rows = {row.figure.anchor for check in checks for row in check.rows if not row.alike} | {
-        anchor for check in checks for gap in check.gaps for _, anchor in gap.cells
-    }
+    rows = {row.figure.anchor for check in checks for row in check.rows if not row.alike}
+    rows |= {anchor for check in checks for gap in check.gaps for _, anchor in gap.cells}
 
     def href(reason: VerdictReason) -> str | None:
         anchor = reason.anchor
@@ -77,12 +76,10 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
 def _anchors(matrix: Matrix) -> list[str]:
     if matrix.all_skipped:
         return []
-    places = [place for _, _, place in matrix.sparse] or [p for row in matrix.places for p in row]
     # A map of many has places for what stands out alone.
-    if matrix.compact:
-        places = [place for place in places if place.stands_out]
-    parts = () if matrix.compact else [f for p in places for _, f in p.parts]
-    figures = [*(p.figure for p in places if p.figure is not None), *parts]
+    places = [place for row in matrix.places for place in row if place.stands_out or not matrix.compact]
+    figures = [p.figure for p in places if p.figure is not None]
+    figures += [] if matrix.compact else [figure for place in places for _, figure in place.parts]
     if matrix.all_at_once and matrix.all_at_once.figure:
         figures.append(matrix.all_at_once.figure)  # its parts stand in the table alone
     return [figure.anchor for figure in figures] + [place.anchor for place in places]

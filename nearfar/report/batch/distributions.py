@@ -13,6 +13,7 @@ from nearfar.verdict import JudgedMetric, Verdict
 
 #: The lowest and the highest good value, and those below and above which it is DEGRADED.
 _Bounds = tuple["float | None", "float | None", "float | None", "float | None"]
+LOWEST, HIGHEST, BELOW, ABOVE = range(4)
 
 
 @dataclass
@@ -30,14 +31,6 @@ class Distribution:
     bad: list[int] = field(default_factory=list)
     bounds: set[_Bounds] = field(default_factory=set)
 
-    def add(self, owner: int, value: float, verdict: str, bounds: _Bounds) -> None:
-        """Take over a figure of a verdict."""
-        if verdict not in ("PASS", NOT_JUDGED):
-            self.bad.append(len(self.values))
-        self.values.append(value)
-        self.owners.append(owner)
-        self.bounds.add(bounds)
-
     def join(self, other: Distribution) -> None:
         """Take over another's values."""
         self.bad += [len(self.values) + position for position in other.bad]
@@ -45,28 +38,9 @@ class Distribution:
         self.owners += other.owners
         self.bounds |= other.bounds
 
-    @property
-    def lowest(self) -> set[float]:
-        """The lower bounds."""
-        return self._bound(0)
-
-    @property
-    def highest(self) -> set[float]:
-        """The upper bounds."""
-        return self._bound(1)
-
-    @property
-    def below(self) -> set[float]:
-        """Below which it is DEGRADED."""
-        return self._bound(2)
-
-    @property
-    def above(self) -> set[float]:
-        """Above which it is DEGRADED."""
-        return self._bound(3)
-
-    def _bound(self, which: int) -> set[float]:
-        return {bound for bounds in self.bounds if (bound := bounds[which]) is not None}
+    def bound(self, which: int) -> list[float]:
+        """Those in force, the lowest first, by their place in ``bounds``."""
+        return sorted({bound for bounds in self.bounds if (bound := bounds[which]) is not None})
 
     @cached_property
     def middle(self) -> float:
@@ -92,7 +66,7 @@ class Distribution:
     def histogram(self, bins: int) -> tuple[list[int], list[int], float, float]:
         """Counts in ``bins`` equal steps, of all values and of those that did not pass, and the ends: the lowest and the
         highest of values and bounds."""
-        ends = [*self.values, *self.lowest, *self.highest]
+        ends = [*self.values, *self.bound(LOWEST), *self.bound(HIGHEST)]
         low, high = min(ends), max(ends)
         width = (high - low) / bins
 
@@ -131,10 +105,12 @@ class Distributions:
                 if found is None:
                     row = figure.rows[-1] if figure.rows else ""
                     found = mine[figure.name] = Distribution(check, figure.name, figure.unit, row)
-                bounds: _Bounds = (None, None, None, None)
-                if reference is not None:
-                    bounds = reference.lowest, reference.highest, figure.degraded_below, figure.degraded_above
-                found.add(owner, value, figure.verdict, bounds)
+                if figure.verdict not in ("PASS", NOT_JUDGED):
+                    found.bad.append(len(found.values))
+                found.values.append(value)
+                found.owners.append(owner)
+                least, most = (reference.lowest, reference.highest) if reference else (None, None)
+                found.bounds.add((least, most, figure.degraded_below, figure.degraded_above))
 
     def single(self, check: str) -> list[Distribution]:
         """A check's figures one by one: those that did not pass somewhere first, then as they were measured."""

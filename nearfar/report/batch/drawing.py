@@ -7,7 +7,7 @@ from markupsafe import Markup
 from nearfar.report.charts import element, markup
 from nearfar.report.figures import number, unit_words
 
-from .distributions import Distribution
+from .distributions import HIGHEST, LOWEST, Distribution
 
 WIDTH, HEIGHT, BINS = 200, 26, 40
 #: Bounds that lie closer together than this part of themselves are drawn; a spread of them would say nothing.
@@ -32,9 +32,9 @@ def histogram(one: Distribution) -> Markup:
     def at(value: float) -> float:
         return (value - low) / (high - low) * WIDTH if high > low else WIDTH / 2
 
-    for bounds in (one.lowest, one.highest):
-        if bounds and max(bounds) - min(bounds) <= _ONE_BOUND * abs(max(bounds)):
-            root.append(element("line", x1=at(min(bounds)), x2=at(min(bounds)), y1=0, y2=HEIGHT, class_="bound"))
+    for bounds in (one.bound(LOWEST), one.bound(HIGHEST)):
+        if bounds and bounds[-1] - bounds[0] <= _ONE_BOUND * abs(bounds[-1]):
+            root.append(element("line", x1=at(bounds[0]), x2=at(bounds[0]), y1=0, y2=HEIGHT, class_="bound"))
     root.append(element("circle", cx=at(one.middle), cy=HEIGHT + 1.5, r=2.2, class_="median"))
     return markup(root)
 

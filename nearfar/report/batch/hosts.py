@@ -79,12 +79,7 @@ def _read(path: Path) -> dict[str, Any]:
         names = [entry["host"] for entry in raw["hosts"]]
         bad = next((name for name in names if not (isinstance(name, str) and _NAME.fullmatch(name))), None)
         twice = next((name for name, count in Counter(names).items() if count > 1), None)
-        if (
-            bad is not None
-            or twice is not None
-            or not isinstance(raw["name"], str)
-            or not isinstance(raw["started"], str)
-        ):
+        if bad is not None or twice is not None or not all(isinstance(raw[key], str) for key in ("name", "started")):
             raise ValueError(f"{twice} is there twice" if bad is None and twice else f"not the name of a host: {bad!r}")
     except OSError as error:
         raise NearfarError(f"{path}: {error.strerror}; --together names a directory that has one") from None

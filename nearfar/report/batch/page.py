@@ -10,7 +10,7 @@ from nearfar.report.blocks import rendered
 from nearfar.report.figures import wording
 from nearfar.topology import spread_settings
 
-from .distributions import Distribution
+from .distributions import ABOVE, BELOW, HIGHEST, LOWEST, Distribution
 from .drawing import histogram
 from .nodes import Batch, shared
 
@@ -26,9 +26,11 @@ def render(batch: Batch, fold: Callable[[Iterable[str]], str]) -> str:
     checks = [check for check in batch.check_names if batch.distributions.single(check)]
 
     def limits(one: Distribution) -> str:
-        words = [_bound("≥", sorted(one.lowest), one.unit), _bound("≤", sorted(one.highest), one.unit)]
-        words += [_bound("DEGRADED <", sorted(one.below), one.unit), _bound("DEGRADED >", sorted(one.above), one.unit)]
-        return ", ".join(filter(None, words)) or "no bound"
+        signs = {LOWEST: "≥", HIGHEST: "≤", BELOW: "DEGRADED <", ABOVE: "DEGRADED >"}
+        words = [
+            f"{sign} {wording.span(bounds, one.unit)}" for which, sign in signs.items() if (bounds := one.bound(which))
+        ]
+        return ", ".join(words) or "no bound"
 
     def named(owners: list[int]) -> str:
         more = f" and {len(owners) - _NAMED} more" if len(owners) > _NAMED else ""
@@ -42,27 +44,18 @@ def render(batch: Batch, fold: Callable[[Iterable[str]], str]) -> str:
     })  # fmt: skip
 
 
-def _bound(sign: str, bounds: list[float], unit: str) -> str:
-    return f"{sign} {wording.span([bounds[0], bounds[-1]], unit)}" if bounds else ""
-
-
 def lead(batch: Batch) -> str:
     """The sweep in a sentence."""
     counts, all_of_them = batch.counts, len(batch.nodes)
     if not all_of_them:
         return "No node was asked for."
     if counts.get("PASS") == all_of_them:
-        return (
-            f"All {wording.plural(all_of_them, 'node')} are as they should be."
-            if all_of_them > 1
-            else "The node is as it should be."
-        )
+        every = f"All {wording.plural(all_of_them, 'node')} are" if all_of_them > 1 else "The node is"
+        return f"{every} as {'they' if all_of_them > 1 else 'it'} should be."
     told = {
         "FAIL": ("failed", "failed"), "INDETERMINATE": ("could not be judged", "could not be judged"),
         "DEGRADED": ("is good, but worse than it should be", "are good, but worse than they should be"),
     }  # fmt: skip
-    parts = [
-        f"{wording.plural(counts[word], 'node')} {told[word][counts[word] > 1]}" for word in told if word in counts
-    ]
+    some = [(wording.plural(counts[word], "node"), told[word][counts[word] > 1]) for word in told if word in counts]
     good = counts.get("PASS", 0)
-    return f"{'; '.join(parts)}. {good or 'None'} of {all_of_them} passed."
+    return f"{'; '.join(map(' '.join, some))}. {good or 'None'} of {all_of_them} passed."

@@ -64,18 +64,11 @@ def figure_rows(found: Sequence[Figure]) -> list[FigureRow]:
         plain = figure.shown not in _TROUBLE and figure.value is not None and not said
         own = () if plain and figure.converged and figure.verified is not False else (figure.anchor,)
         origin = figure.reference and (figure.reference.origin, figure.reference.note)
-        kind = (
-            figure.shown,
-            figure.class_in_name,
-            figure.question,
-            figure.quantity,
-            figure.unit,
-            figure.bytes,
-            figure.flow is None,
-        )
         # What limits like figures is alike, each its own part: g0.out, g1.in here and g2.out, g3.in there.
         limits = tuple(sorted({_NUMBERS.sub("", name) for name in figure.limited_by}))
-        kinds.setdefault((*kind, limits, figure.basis, origin, bool(figure.beside), *own), []).append(figure)
+        kind = figure.shown, figure.class_in_name, figure.question, figure.quantity, figure.unit, figure.bytes
+        kind = *kind, figure.flow is None, limits, figure.basis, origin, bool(figure.beside), *own
+        kinds.setdefault(kind, []).append(figure)
     rows: list[FigureRow] = []
     for members in kinds.values():
         middle = statistics.median([figure.value or 0.0 for figure in members])

@@ -56,12 +56,8 @@ class Figure(JudgedMetric):
     @property
     def published_beside(self) -> bool:
         """Whether this is modelled, with a published figure beside it: then the difference tells more than a bound."""
-        return (
-            self.modelled
-            and self.share is not None
-            and self.reference is not None
-            and self.reference.origin == "published"
-        )
+        reference = self.reference
+        return self.modelled and self.share is not None and reference is not None and reference.origin == "published"
 
     @property
     def against(self) -> str:
@@ -127,8 +123,8 @@ class Figure(JudgedMetric):
             return self.subject
         if self.flow is None or self.cell.lone:
             return cells.pretty(self.cell)
-        others = [flow for flow in self.cell.flows if flow != self.flow]
-        return f"{cells.pretty(cells.Cell((self.flow,)))} beside {cells.pretty(cells.Cell(tuple(others)))}"
+        others = " + ".join(cells.pretty(flow) for flow in self.cell.flows if flow != self.flow)
+        return f"{cells.pretty(self.flow)} beside {others}"
 
     @property
     def is_total(self) -> bool:
@@ -161,12 +157,10 @@ class Figure(JudgedMetric):
     @property
     def second_bound(self) -> str:
         """``DEGRADED below 54.3, FAIL below 44.1``; empty where beyond its one bound is FAIL."""
-        ends = self.reference and (
-            ("below", self.degraded_below, self.reference.lowest), ("above", self.degraded_above, self.reference.highest),
-        )  # fmt: skip
-        words = []
-        for side, degraded, failed in ends or ():
-            if degraded is not None:
+        known, words = self.reference, []
+        for side, degraded in (("below", self.degraded_below), ("above", self.degraded_above)):
+            if known is not None and degraded is not None:
+                failed = known.lowest if side == "below" else known.highest
                 words.append(f"DEGRADED {side} {number(degraded, self.unit)}")
                 words.append("never FAIL" if failed is None else f"FAIL {side} {number(failed, self.unit)}")
         return ", ".join(words)
@@ -193,16 +187,11 @@ class Figure(JudgedMetric):
     def sentence(self) -> str:
         """Value, expectation and reason, as a tooltip says them."""
         unit = unit_words(self.unit) if self.written != "unknown" else ""
-        parts = [f"{self.pretty}: {self.written} {unit}".rstrip()]
-        parts.append(f"expected {self.expectation}" if self.reference else "no reference applies")
-        if self.how:
-            parts.append(self.how)
-        if self.reason:
-            parts.append(self.reason)
-        if self.modelled:
-            basis = f" ({self.bound_words or self.basis})" if self.basis else ""
-            parts.append(f"MODELLED{basis}, not measured")
-        return "; ".join(parts)
+        value = f"{self.pretty}: {self.written} {unit}".rstrip()
+        expected = f"expected {self.expectation}" if self.reference else "no reference applies"
+        basis = f" ({self.bound_words or self.basis})" if self.basis else ""
+        modelled = f"MODELLED{basis}, not measured" if self.modelled else ""
+        return "; ".join(filter(None, [value, expected, self.how, self.reason, modelled]))
 
 
 def parsed(text: Any) -> cells.Cell | None:

@@ -43,12 +43,8 @@ def of_run(run: RunDirectory) -> JudgedCount:
 
 def disturbed(run: RunDirectory) -> int:
     """How many measured figures of a run others disturbed: no reference is made of them."""
-    return sum(
-        m.disturbance not in (None, disturbances.OWN_HOST)
-        for check in _measured(run)
-        if check.verdict
-        for m in check.verdict.metrics
-    )
+    metrics = (metric for check in _measured(run) if check.verdict for metric in check.verdict.metrics)
+    return sum(metric.disturbance not in (None, disturbances.OWN_HOST) for metric in metrics)
 
 
 def too_disturbed(run: RunDirectory) -> bool:
@@ -62,14 +58,10 @@ def nothing(run: RunDirectory) -> str | None:
     if run.shown != NOT_JUDGED:
         return None
     _, count, unlimited = of_run(run)
-    have = "figure has" if count == 1 else "figures have"
-    makes = (
-        "and none can be made from this run, which other load disturbed: run it again"
-        if too_disturbed(run)
-        else f"{remedy(run)} makes them"
-    )
-    makes = "" if run.raw.get("foreign") else f", {makes}"
-    why = [f"{count} {have} no reference{makes}"] if count else []
+    disturbed_ = "and none can be made from this run, which other load disturbed: run it again"
+    makes = f", {disturbed_ if too_disturbed(run) else f'{remedy(run)} makes them'}"
+    have = f"{plural(count, 'figure has', 'figures have')} no reference"
+    why = [f"{have}{'' if run.raw.get('foreign') else makes}"] if count else []
     why += [unlimited_words(unlimited)] if unlimited else []
     findings = [f for check in _measured(run) if check.verdict for f in check.verdict.findings]
     why += dict.fromkeys(f.reason for f in findings if f.subject == "topology" or f.code == "foreign.kept")
@@ -79,10 +71,8 @@ def nothing(run: RunDirectory) -> str | None:
 def _judging(run: RunDirectory) -> list[str]:
     """Which checks judge the figures that these checks measured, as sentences."""
     every = ((check.name, f) for check in _measured(run) for f in figures(check, "") if f.judged_elsewhere)
-    words = (
-        judged_elsewhere_by_parts(name, f.quantity, f.unit, f.derived, f.cell, f.flow is not None) for name, f in every
-    )
-    return list(dict.fromkeys(filter(None, words)))
+    parts = ((name, f.quantity, f.unit, f.derived, f.cell, f.flow is not None) for name, f in every)
+    return list(dict.fromkeys(filter(None, (judged_elsewhere_by_parts(*each) for each in parts))))
 
 
 def _measured(run: RunDirectory) -> list[CheckRecord]:
