@@ -88,12 +88,12 @@ def test_every_modelled_figure_with_a_published_counterpart_stands_beside_it(run
 
 def test_summits_published_tables(runs: dict[str, Path]) -> None:
     found = rows(runs["summit"])
-    assert found["near, host to device: n0→g0"] == ("45.93 GB/s", "45.93", "–", "input")
-    assert found["near, both directions, total: n0→g2 + g2→n0"] == ("77.36 GB/s", "77.36", "–", "input")
+    assert found["near H2D: n0→g0"] == ("45.93 GB/s", "45.93", "–", "input")
+    assert found["near both: n0→g2 + g2→n0"] == ("77.36 GB/s", "77.36", "–", "input")
     six = "g0→n0 + g3→n1 + g1→n0 + g4→n1 + g2→n0 + g5→n1"
-    assert found[f"near, device to host: {six}"] == ("268.05 GB/s", "274.60", "+2.4 %", "predicted")
+    assert found[f"near D2H, 6 GPUs: {six}"] == ("268.05 GB/s", "274.60", "+2.4 %", "predicted")
     # Package 1's pairs have their own mean.
-    assert found["NV2, peer access off: g3→g4 /staged, g4→g3 /staged and 4 more"][:2] == ("25.84 GB/s", "25.84")
+    assert found["NV2 staged: g3→g4 /staged, g4→g3 /staged and 4 more"][:2] == ("25.84 GB/s", "25.84")
     assert found["Peer access off, both directions, across (mean): g0→g3 /staged + g3→g0 /staged"][2:] == (
         "–",
         "input",
@@ -104,7 +104,7 @@ def test_summits_published_tables(runs: dict[str, Path]) -> None:
 def test_sierras_published_tables(runs: dict[str, Path]) -> None:
     found = rows(runs["sierra"])
     four = "n0→g0 + g0→n0 + n1→g2 + g2→n1 + n0→g1 + g1→n0 + n1→g3 + g3→n1"
-    assert found[f"near, both directions, total: {four}"] == ("283.08 GB/s", "278.30", "−1.7 %", "predicted")
+    assert found[f"near both, 4 GPUs: {four}"] == ("283.08 GB/s", "278.30", "−1.7 %", "predicted")
     shown = section(runs["sierra"])
     peers = next(check for check in shown.checks if check.name == "peer_check")
     # Who drives a copy was not published: reads (g0:g1@g1) are left out, as on Summit.
@@ -114,7 +114,7 @@ def test_sierras_published_tables(runs: dict[str, Path]) -> None:
 def test_all_gpus_of_keeneland_at_once(runs: dict[str, Path]) -> None:
     """What nobody knows bounds from above: 16.2 was published, 17.1 is the best case, and contradicts nothing."""
     found = rows(runs["keeneland"])
-    three = "near, host to device: n0→g0 + n1→g1 + n1→g2"
+    three = "near H2D, 3 GPUs: n0→g0 + n1→g1 + n1→g2"
     assert found[three] == ("16.2 GB/s", "17.10", "+5.6 %", "at best")
     ramp = next(check for check in section(runs["keeneland"]).checks if check.name == "saturation_check")
     bound = next(f for f in ramp.figures if f.pretty == "n0→g0 + n1→g1 + n1→g2")

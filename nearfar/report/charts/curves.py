@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -45,9 +44,8 @@ def totals(series: Mapping[str, Sequence[tuple[int, float, float | None]]]) -> M
     if not any(len(points) > 1 for points in series.values()):
         return Markup("")
     most = max(max(value, expected or 0.0) for _, value, expected in every)
-    plot = Plot(
-        "Total over the number of GPUs", ("GPUs at once", "GB/s of all together"), counted(max(x for x, *_ in every)), linear(0, most)
-    )  # fmt: skip
+    across = counted(max(x for x, *_ in every))
+    plot = Plot("Total over the number of GPUs", ("GPUs at once", "GB/s of all together"), across, linear(0, most))
     for way, points in series.items():
         style = STYLES.index(way)
         plot.line([(x, known) for x, _, known in points if known is not None], style, _expected, hollow=True)
@@ -70,9 +68,8 @@ def tasks(series: Mapping[str, Sequence[tuple[int, float, float, float]]]) -> Ma
         for x, low, _, high in points:
             plot.bar(x, low, high, style)
         plot.line([(x, mean) for x, _, mean, _ in points], style, _rate)
-    plot.ends(
-        {f"{_NAMES[way]} {number(points[-1][2])}": (points[-1][0], points[-1][2]) for way, points in series.items()}
-    )
+    lasts = {way: (points[-1][0], points[-1][2]) for way, points in series.items()}
+    plot.ends({f"{_NAMES[way]} {number(last[1])}": last for way, last in lasts.items()})
     return plot.markup()
 
 
@@ -80,9 +77,8 @@ def sizes(series: Mapping[str, Sequence[tuple[int, float]]]) -> Markup:
     """Rates over the size of a transfer."""
     every = [point for points in series.values() for point in points]
     across = bytes_(min(x for x, _ in every), max(x for x, _ in every))
-    plot = Plot(
-        "Rate over the size of a transfer", ("bytes of a transfer", "GB/s"), across, linear(0, max(y for _, y in every))
-    )
+    up = linear(0, max(y for _, y in every))
+    plot = Plot("Rate over the size of a transfer", ("bytes of a transfer", "GB/s"), across, up)
     for style, points in enumerate(series.values()):
         plot.line(points, style, lambda at: f"{number(at[1])} GB/s at {size(at[0])}")
     plot.ends({name: points[-1] for name, points in series.items()})
@@ -92,7 +88,7 @@ def sizes(series: Mapping[str, Sequence[tuple[int, float]]]) -> Markup:
 def messages(series: Sequence[CurveLine], unit: str, words: str) -> Markup:
     """A figure over the size of a message, both axes logarithmic: latencies and rates span five decades. Empty where no line has two
     points."""
-    known = [(each, [(count, value) for count, value in each.points if value > 0]) for each in series]
+    known = ((each, [point for point in each.points if point[1] > 0]) for each in series)
     drawn = [(each, points) for each, points in known if len(points) > 1]
     if not drawn:
         return Markup("")
@@ -101,7 +97,8 @@ def messages(series: Sequence[CurveLine], unit: str, words: str) -> Markup:
     up = decades(min(y for _, y in every), max(y for _, y in every))
     plot = Plot(words, ("bytes of a message", unit_words(unit)), across, up, 440, right=128)
     for each, points in drawn:
-        plot.line(points, each.style, functools.partial(_message, each.title, unit))
+        said = f"{each.title}: {{}} {unit_words(unit)} at {{}}"
+        plot.line(points, each.style, lambda at, said=said: said.format(number(at[1], unit), size(at[0])))  # type: ignore[misc]
     plot.ends({each.label: points[-1] for each, points in reversed(drawn) if each.label})
     return plot.markup()
 
@@ -118,19 +115,14 @@ def densities(points: Sequence[DensityPoint], words: str) -> Markup:
     taken: list[tuple[float, float]] = []
     for each in sorted(drawn, key=lambda point: -point.penalty):
         if each.link is not None:
-            plot.mark(
-                each.density, each.link, each.group, f"{each.title}: {percent(each.link)} by the links", hollow=True
-            )
+            words = f"{each.title}: {percent(each.link)} by the links"
+            plot.mark(each.density, each.link, each.group, words, hollow=True)
         plot.mark(each.density, each.penalty, each.group, f"{each.title}: {percent(each.penalty)}")
         place = plot.x(each.density), plot.y(each.penalty)
         if each.label and all(abs(place[0] - a) > 70 or abs(place[1] - b) > 11 for a, b in taken):
             taken.append(place)
             plot.label(each.density, each.penalty, each.label)
     return plot.markup()
-
-
-def _message(title: str, unit: str, at: Point) -> str:
-    return f"{title}: {number(at[1], unit)} {unit_words(unit)} at {size(at[0])}"
 
 
 def _rate(at: Point) -> str:

@@ -21,24 +21,20 @@ _WITHOUT_FIGURE = (FAILED, MISSING, SKIPPED, ABSENT)
 _SIGNS = {FAILED: SIGNS["FAIL"], MISSING: SIGNS["INDETERMINATE"], SKIPPED: "–", ABSENT: "·"}
 #: Of more places each shows its number alone.
 _MOST_PLACES = 16
+_LOADS = {"h2d": "Host to device", "d2h": "Device to host", "both": "Both directions at once"}
 
 
 @dataclass(frozen=True)
 class Place:
-    """One place of a matrix. ``parts`` are the figures of the cell's flows beside its total; ``away``: how far it is from its like, a
-    part of 1, below zero where it is worse (None: it has none)."""
+    """One place of a matrix. ``parts`` are the figures of the cell's flows beside its total; ``tint``: a class by how much worse it is
+    than its like."""
 
     state: str
     figure: Figure | None = None
     parts: tuple[tuple[str, Figure], ...] = ()
     reason: str = ""
-    away: float | None = None
+    tint: str = ""
     anchor: str = ""
-
-    @property
-    def tint(self) -> str:
-        """The class of its tint, by its distance from its like."""
-        return tint(self.away)
 
     @property
     def stands_out(self) -> bool:
@@ -49,11 +45,6 @@ class Place:
     def shown(self) -> str:
         """The worst verdict of the place's figures, as a page shows it; empty where there is no figure."""
         return shown_together(self.figure, (part for _, part in self.parts)) if self.figure else ""
-
-    @property
-    def without_anchor(self) -> Place:
-        """The same place, shown a second time."""
-        return replace(self, anchor="")
 
 
 @dataclass(frozen=True)
@@ -98,9 +89,8 @@ class Matrix:
     @property
     def gaps(self) -> list[str]:
         """Why places have no figure, each reason once with how many share it."""
-        every = Counter(
-            (place.state, place.reason) for row in self.places for place in row if place.state in _WITHOUT_FIGURE
-        )
+        places = (place for row in self.places for place in row if place.state in _WITHOUT_FIGURE)
+        every = Counter((place.state, place.reason) for place in places)
         words = {FAILED: "failed", SKIPPED: "skipped", MISSING: "missing", ABSENT: "not run"}
         return [
             f"{_SIGNS[state]} {words[state]} ({count})" + (f": {reason}" if state != ABSENT else "")
@@ -133,7 +123,7 @@ class CellGaps:
     def of_ratio(self, *parts: cells.Cell) -> Place:
         """What stands where a ratio of ``parts`` would: why the first of them that was asked for has no figure."""
         places = [self.place(cell) for cell in parts]
-        return next((place for place in places if place.state != ABSENT), places[0]).without_anchor
+        return replace(next((place for place in places if place.state != ABSENT), places[0]), anchor="")
 
 
 def evidence(verdict: Verdict | None, prefix: str = "") -> CellGaps:
@@ -175,19 +165,13 @@ def load_place(cell: cells.Cell | None) -> tuple[str, int, int] | None:
 def host_device_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:
     """H2D, D2H and both at once, as GPU × NUMA node. ``numa`` and ``gpus`` are those the node has; cells may add to them."""
     copies = [f for f in figures if f.quantity == "copy" and not f.is_ratio]
-    titles = {"h2d": "Host to device", "d2h": "Device to host", "both": "Both directions at once"}
-    return [m for m in (host_map(copies, why, numa, gpus, load, title) for load, title in titles.items()) if m]
+    return [m for m in (host_map(copies, why, numa, gpus, load, title) for load, title in _LOADS.items()) if m]
 
 
 def ratio_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:
     """Far over near for each GPU and far NUMA node: H2D, D2H, and both at once."""
     ratios = [f for f in figures if f.derived == "over_near"]
     near = {f.cell for f in figures if f.class_in_name == "near" and f.cell is not None}
-    titles = {
-        "h2d": "Host to device, far ÷ near",
-        "d2h": "Device to host, far ÷ near",
-        "both": "Both at once, far ÷ near",
-    }
 
     def nothing(cell: cells.Cell) -> Place:
         if cell in near:
@@ -196,10 +180,9 @@ def ratio_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus: 
         same = [c for c in asked if (load_place(c) or ())[:2] == (load_place(cell) or ())[:2]]
         return why.of_ratio(cell, *same)
 
-    known = CellGaps()
-    return [
-        m for m in (host_map(ratios, known, numa, gpus, load, title, nothing) for load, title in titles.items()) if m
-    ]
+    titles, known = {load: f"{title}, far ÷ near" for load, title in _LOADS.items()}, CellGaps()
+    made = (host_map(ratios, known, numa, gpus, load, title, nothing) for load, title in titles.items())
+    return [matrix for matrix in made if matrix]
 
 
 def host_map(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int], load: str, title: str,
@@ -294,13 +277,8 @@ def grid(key: str, title: str, rows: tuple[int, ...], columns: tuple[int, ...], 
     """A matrix of the figures at their places; ``nothing`` says what stands at the others."""
     leading = {key: _leading(group) for key, group in places.items()}
     away = distances(leading.values())
-    grid = tuple(
-        tuple(
-            _figure_place(places[r, c], away.get(leading[r, c].anchor)) if (r, c) in places else nothing(r, c)
-            for c in columns
-        )
-        for r in rows
-    )
+    made = {at: _figure_place(group, away.get(leading[at].anchor)) for at, group in places.items()}
+    grid = tuple(tuple(made.get((r, c)) or nothing(r, c) for c in columns) for r in rows)
     everything = tuple(f for group in places.values() for f in group)
     unit = everything[0].unit if everything else "GB/s"
     row_words = {"g": "GPU", "n": "NUMA node", "c": "cores of NUMA node"}[row_kind] if row_kind != column_kind else None
@@ -316,7 +294,7 @@ def _leading(group: list[Figure]) -> Figure:
 def _figure_place(group: list[Figure], away: float | None = None) -> Place:
     leading = _leading(group)
     parts = tuple((_way(f.flow), f) for f in group if f.flow is not None and f is not leading)
-    return Place(FIGURE, leading, parts, leading.reason or "", away)
+    return Place(FIGURE, leading, parts, leading.reason or "", tint(away))
 
 
 def _way(flow: cells.Flow) -> str:

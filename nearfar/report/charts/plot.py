@@ -66,21 +66,12 @@ def bytes_(low: float, high: float) -> Scale:
 class Plot:
     """A drawing: ``words`` say what it shows, ``axes`` are named across and up; ``right``: room for labels."""
 
-    def __init__(
-        self,
-        words: str,
-        axes: tuple[str, str],
-        x: Scale,
-        y: Scale,
-        width: int = 420,
-        height: int = 244,
-        right: int = 110,
-    ) -> None:
+    def __init__(self, words: str, axes: tuple[str, str], x: Scale, y: Scale, width: int = 420, height: int = 244,
+                 right: int = 110) -> None:  # fmt: skip
         self._x, self._y = x, y
         self._left, self._right, self._low = 52, width - right, height - _BOTTOM
-        self._root = element(
-            "svg", class_="curve", viewBox=f"0 0 {width} {height}", width=width, height=height, role="img"
-        )
+        box = f"0 0 {width} {height}"
+        self._root = element("svg", class_="curve", viewBox=box, width=width, height=height, role="img")
         self._root.append(element("title", words))
         for value, label in y.ticks:
             at = self.y(value)
@@ -103,26 +94,22 @@ class Plot:
         """A line through marks; ``hollow``: what is expected; ``tip``: the tooltip of a point."""
         if not points:
             return
-        group = element("g", class_=f"series{' expected' if hollow else ''} {STYLES[style % len(STYLES)]}")
+        group = self._series(style, " expected" if hollow else "")
         path = " L".join(f"{self.x(x):.1f} {self.y(y):.1f}" for x, y in points)
         group.append(element("path", d=f"M{path}", fill="none"))
         for x, y in points:
             group.append(self._mark(style, x, y, 4.6 if hollow else 3.0, tip((x, y))))
-        self._root.append(group)
 
     def mark(self, x: float, y: float, style: int, tip: str, hollow: bool = False) -> None:
         """A mark alone."""
-        group = element("g", class_=f"series{' expected' if hollow else ''} {STYLES[style % len(STYLES)]}")
-        group.append(self._mark(style, x, y, 4.0, tip))
-        self._root.append(group)
+        self._series(style, " expected" if hollow else "").append(self._mark(style, x, y, 4.0, tip))
 
     def bar(self, x: float, low: float, high: float, style: int) -> None:
         """From the least to the most."""
-        group = element("g", class_=f"series {STYLES[style % len(STYLES)]} range")
+        group = self._series(style, "", " range")
         group.append(element("line", x1=self.x(x), x2=self.x(x), y1=self.y(low), y2=self.y(high)))
         for end in (low, high):
             group.append(element("line", x1=self.x(x) - 4, x2=self.x(x) + 4, y1=self.y(end), y2=self.y(end)))
-        self._root.append(group)
 
     def label(self, x: float, y: float, words: str) -> None:
         """Words beside a place."""
@@ -139,6 +126,11 @@ class Plot:
     def markup(self) -> Markup:
         """The drawing."""
         return markup(self._root)
+
+    def _series(self, style: int, kind: str, more: str = "") -> ET.Element:
+        group = element("g", class_=f"series{kind} {STYLES[style % len(STYLES)]}{more}")
+        self._root.append(group)
+        return group
 
     def _mark(self, style: int, x: float, y: float, r: float, tip: str) -> ET.Element:
         at, up, title = self.x(x), self.y(y), element("title", tip)

@@ -10,14 +10,7 @@ from dataclasses import dataclass, field
 
 from nearfar.cells import Flow, pretty
 from nearfar.measurement import Document
-from nearfar.model.calibration import (
-    Calibration,
-    Comparison,
-    as_json,
-    calibrate,
-    measured_cells,
-    node_type_of,
-)
+from nearfar.model.calibration import Calibration, Comparison, as_json, calibrate, measured_cells, node_type_of
 from nearfar.report.figures import number, percent, plural, span
 from nearfar.verdict import NodeRun
 
@@ -64,18 +57,16 @@ def capacities(node: NodeRun, document: Callable[[], Document | None]) -> Capaci
         busy = check.document.get("aggressor")
         if busy and check.name in merged_document.explaining():
             return Capacities(note=f"{check.name} was measured while {', '.join(map(str, busy))} ran in the background")
-    return merged_document.or_note(
-        lambda: _found(node.name, document()), lambda words: Capacities(note=words), "the calibration"
-    )
+    found = lambda: _found(node.name, document())  # noqa: E731
+    return merged_document.or_note(found, lambda words: Capacities(note=words), "the calibration")
 
 
 def _found(name: str, document: Document | None) -> Capacities | None:
     if document is None:
         return None
     measured = measured_cells(document, alone=True)
-    if not any(
-        len({gpu for flow in one.cell.flows if flow.kind == "host" for gpu in flow.gpus}) > 1 for one in measured
-    ):
+    host = ([gpu for flow in one.cell.flows if flow.kind == "host" for gpu in flow.gpus] for one in measured)
+    if not any(len(set(gpus)) > 1 for gpus in host):
         return None
     calibration = calibrate(node_type_of(document.node, name), measured)
     several = [one for one in calibration.comparisons if not one.measured.cell.lone]
@@ -86,9 +77,8 @@ def _found(name: str, document: Document | None) -> Capacities | None:
         name: number(each.value) if each.value is not None and each.high is not None else f"≥ {number(each.low)}"
         for name, each in calibration.estimates.items()
     }
-    return Capacities(
-        None, known, predictions, _line(predictions), _left_over(predictions), as_json(calibration, document.kind, document.source)
-    )  # fmt: skip
+    found = as_json(calibration, document.kind, document.source)
+    return Capacities(None, known, predictions, _line(predictions), _left_over(predictions), found)
 
 
 def _row(one: Comparison, calibration: Calibration) -> CellRow:
@@ -101,9 +91,8 @@ def _row(one: Comparison, calibration: Calibration) -> CellRow:
     if one.predicted is None:
         words.append("nothing known bounds some flow")
     total = None if one.predicted is None else sum(one.predicted)
-    return CellRow(
-        pretty(one.measured.cell), one.measured.total, total, one.deviation, limits, tuple(words), bool(one.hangs_on)
-    )  # fmt: skip
+    cell, measured = pretty(one.measured.cell), one.measured.total
+    return CellRow(cell, measured, total, one.deviation, limits, tuple(words), bool(one.hangs_on))
 
 
 def _far_off(one: Comparison) -> list[str]:
@@ -115,10 +104,8 @@ def _far_off(one: Comparison) -> list[str]:
     found = []
     for way, flows in ways.items():
         if any(abs(predicted / rate - 1) > FAR_OFF for _, rate, predicted in flows):
-            words = _WAY_WORDS.get(way, way)
-            found.append(
-                f"{words} {span(r for _, r, _ in flows)} GB/s, where {span(p for _, _, p in flows)} is predicted"
-            )
+            has, should = span(r for _, r, _ in flows), span(p for _, _, p in flows)
+            found.append(f"{_WAY_WORDS.get(way, way)} {has} GB/s, where {should} is predicted")
     if abs(one.deviation or 0.0) > FAR_OFF:
         found.append("the total")
     return found
@@ -127,15 +114,13 @@ def _far_off(one: Comparison) -> list[str]:
 def _line(rows: Sequence[CellRow]) -> str:
     offs = [row.off for row in rows if row.off is not None and not row.at_best]
     best = sum(row.off is not None and row.at_best for row in rows)
-    if not offs:
-        if best:
-            return f"{plural(best, 'total')} predicted only at best: some capacity was never saturated."
+    if not offs and not best:
         return "No other cell of several flows was measured."
-    within = sum(abs(off) <= FAR_OFF for off in offs)
+    if not offs:
+        return f"{plural(best, 'total')} predicted only at best: some capacity was never saturated."
+    within = f"{sum(abs(off) <= FAR_OFF for off in offs)} of {len(offs)} totals are predicted within 10 %"
     more = f" {best} more only at best: some capacity was never saturated." if best else ""
-    return (
-        f"{within} of {len(offs)} totals are predicted within 10 %, the worst {percent(max(offs, key=abs))} off.{more}"
-    )
+    return f"{within}, the worst {percent(max(offs, key=abs))} off.{more}"
 
 
 def _left_over(rows: Sequence[CellRow]) -> str:

@@ -8,18 +8,9 @@ from dataclasses import dataclass
 from nearfar.base import NearfarError, site_directories
 from nearfar.cells import Cell, divided_by_the_fabric, pretty
 from nearfar.measurement import CELL_QUANTITIES, Document
+from nearfar.model import diagnosis as model
 from nearfar.model.calibration import MeasuredCell, measured_cells, node_type_of
-from nearfar.model.diagnosis import (
-    ORIGINS,
-    Diagnosis,
-    Healthy,
-    SlowCell,
-    as_json,
-    diagnose,
-    from_itself,
-    from_reference,
-    sentence,
-)
+from nearfar.model.diagnosis import Diagnosis, Healthy, SlowCell, diagnose, from_itself, from_reference, sentence
 from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.report.figures import plural
 from nearfar.verdict import JudgedMetric, NodeRun
@@ -65,11 +56,8 @@ def faults(node: NodeRun, document: Callable[[], Document | None], made_up: bool
     judged = _judged_slow(node)
     if not judged and not made_up:
         return None
-    return merged_document.or_note(
-        lambda: _found(node, document(), judged),
-        lambda words: Faults(f"{_named(judged) or 'the fault'}; not localised: {words}"),
-        "the localisation",
-    )
+    note = lambda words: Faults(f"{_named(judged) or 'the fault'}; not localised: {words}")  # noqa: E731
+    return merged_document.or_note(lambda: _found(node, document(), judged), note, "the localisation")
 
 
 def _judged_slow(node: NodeRun) -> list[JudgedMetric]:
@@ -88,15 +76,10 @@ def _found(node: NodeRun, document: Document | None, judged: list[JudgedMetric])
     by_cell = {one.cell: one for one in cells}
     healthy = {**from_itself(cells, node_type), **tuned} if diagnosis.bad else {}
     unseen = slow - {one.cell for one in diagnosis.bad} - set(diagnosis.left_out)
-    return Faults(
-        _answer(diagnosis, judged),
-        tuple(_details(diagnosis, slow, unseen)),
-        tuple(
-            SlowCellText(pretty(one.cell), _worst(one, by_cell[one.cell], healthy[one.cell]), one.explained)
-            for one in diagnosis.bad
-        ),
-        as_json(diagnosis, document.kind, node_type.name, document.source),
-    )
+    worst = [(one, _worst(one, by_cell[one.cell], healthy[one.cell])) for one in diagnosis.bad]
+    rows = tuple(SlowCellText(pretty(one.cell), words, one.explained) for one, words in worst)
+    found = model.as_json(diagnosis, document.kind, node_type.name, document.source)
+    return Faults(_answer(diagnosis, judged), tuple(_details(diagnosis, slow, unseen)), rows, found)
 
 
 def _worst(bad: SlowCell, measured: MeasuredCell, healthy: Healthy) -> str:
@@ -106,7 +89,7 @@ def _worst(bad: SlowCell, measured: MeasuredCell, healthy: Healthy) -> str:
         return percent
     ratios = {"total": sum(measured.rates) / sum(healthy.rates)}
     for flow, rate, well in zip(bad.cell.flows, measured.rates, healthy.rates):
-        ratios[pretty(Cell((flow,)))] = rate / well
+        ratios[pretty(flow)] = rate / well
     # Where all flows are as slow as the total, the total is named.
     name = min(ratios, key=lambda name: round(abs(ratios[name] - bad.ratio), 9))
     return f"{name} {percent}"
@@ -136,12 +119,8 @@ def _metrics(node: NodeRun) -> list[JudgedMetric]:
 
 def _concerned(cells: list[MeasuredCell], slow: set[Cell]) -> list[MeasuredCell]:
     """The cells that may say something: those between GPUs only where one of these is slow (they are many)."""
-    between = any(_between_gpus(cell) for cell in slow)
-    return [one for one in cells if between or not _between_gpus(one.cell)]
-
-
-def _between_gpus(cell: Cell) -> bool:
-    return any(flow.kind == "peer" for flow in cell.flows)
+    between = any(flow.kind == "peer" for cell in slow for flow in cell.flows)
+    return [one for one in cells if between or all(flow.kind != "peer" for flow in one.cell.flows)]
 
 
 def _node_type(document: Document, host: str) -> NodeType:
@@ -189,9 +168,8 @@ def _name(metric: JudgedMetric) -> str:
     assert metric.cell is not None, "a rate of a cell"
     if metric.cell.lone or metric.flow is None:
         return pretty(metric.cell) + ("" if metric.cell.lone else " together")
-    return (
-        f"{pretty(Cell((metric.flow,)))} beside {pretty(Cell(tuple(f for f in metric.cell.flows if f != metric.flow)))}"
-    )
+    others = " + ".join(pretty(flow) for flow in metric.cell.flows if flow != metric.flow)
+    return f"{pretty(metric.flow)} beside {others}"
 
 
 def _details(diagnosis: Diagnosis, slow: set[Cell], unseen: set[Cell]) -> list[str]:
@@ -200,17 +178,16 @@ def _details(diagnosis: Diagnosis, slow: set[Cell], unseen: set[Cell]) -> list[s
         for blame in blames:
             now = ", ".join(f"{name} {value:.1f} GB/s" for name, value in blame.now.items())
             found.append(f"{blame.part.name}: {blame.part.description}; now {now}.")
-    origins = "; ".join(
-        f"{plural(count, 'cell')} with {ORIGINS[origin]}" for origin, count in diagnosis.origins.items()
-    )
+    counts = diagnosis.origins.items()
+    origins = "; ".join(f"{plural(count, 'cell')} with {model.ORIGINS[origin]}" for origin, count in counts)
     found.append(f"{plural(diagnosis.compared, 'cell')} compared: {origins}.")
     if diagnosis.left_out:
         found.append(f"{plural(len(diagnosis.left_out), 'cell')} left out: nothing says what they carry when healthy.")
     if unseen:
         some = sorted(unseen, key=lambda cell: (len(cell.flows), str(cell)))
         names = ", ".join(map(pretty, some[:3])) + (f" and {len(some) - 3} more" if len(some) > 3 else "")
+        few = f"{len(some)} {'is' if len(some) == 1 else 'are'} as their siblings are: {names}"
         found.append(
-            f"Of {plural(len(slow), 'cell')} judged slow {len(unseen)} {'is' if len(unseen) == 1 else 'are'} as their siblings "
-            f"are: {names}. A good run of this node says more: nearfar diagnose … --healthy."
+            f"Of {plural(len(slow), 'cell')} judged slow {few}. A good run of this node says more: nearfar diagnose … --healthy."
         )
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeVar
 
 from nearfar.base import NearfarError
@@ -20,13 +20,10 @@ def explaining() -> list[str]:
     return [name for _, name in sorted(ranked)]
 
 
-def merged(node: NodeRun, names: Sequence[str] | None = None) -> Document | None:
-    """The documents of these checks (none named: of all that explain), merged in this order; None where there is none."""
-    names = explaining() if names is None else names
-    checks = {check.name: check for check in node.checks}
-    documents = [
-        from_raw(check.document, name) for name in names if (check := checks.get(name)) is not None and check.document
-    ]
+def merged(node: NodeRun) -> Document | None:
+    """The documents of all checks that explain, merged in their order; None where there is none."""
+    checks = {check.name: check.document for check in node.checks if check.document}
+    documents = [from_raw(checks[name], name) for name in explaining() if name in checks]
     return merge(documents) if documents else None
 
 

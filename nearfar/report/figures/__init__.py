@@ -8,7 +8,7 @@ from __future__ import annotations
 from . import coverage, wording
 from .alike_rows import FigureRow, figure_rows
 from .check_figures import Figure, figures, parsed, shown_together, slug, worst_first
-from .kinds import FigureKind, figure_kinds, in_a_line
+from .kinds import FigureKind, figure_kinds, in_a_line, kind_parts
 from .wording import (
     SIGNS,
     class_words,

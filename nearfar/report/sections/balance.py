@@ -22,11 +22,7 @@ PARTS = {
     "other": "else",
     "waiting": "waiting for the others",
 }
-_TITLES = {
-    "default": "As launched",
-    "gpu": "Bound beside the GPUs",
-    "wrong": "Bound to the farthest NUMA nodes",
-}
+_TITLES = {"default": "As launched", "gpu": "Bound beside the GPUs", "wrong": "Bound to the farthest NUMA nodes"}
 
 
 def balances(document: Mapping[str, Any]) -> list[Block]:
@@ -35,23 +31,17 @@ def balances(document: Mapping[str, Any]) -> list[Block]:
     ranks = {word: _ranks(word, known) for word in load_balance.BINDINGS if (word, "waiting") in known}
     most = max((sum(parts.values()) for each in ranks.values() for parts in each.values()), default=0.0)
     marks = [Markup('<i class="{}"></i> {}').format(part, words) for part, words in PARTS.items()]
-    found = []
+    found: list[Block] = []
     for word in ranks if most > 0 else ():
-        useful = known[word, "useful"]
+        useful, bars = known[word, "useful"], _bars(ranks[word], most)
         host = " (host memory in place of GPUs)" if str(useful["quantity"]).startswith(load_balance.FAMILIES[1]) else ""
-        chart = Chart(
-            _bars(ranks[word], most), f"{_TITLES[word]}{host}", _efficiencies(word, known), tuple(marks), _places(useful), "balance-legend"
-        )  # fmt: skip
-        found.append(chart)
-    return list(found)
+        words = _efficiencies(word, known)
+        found.append(Chart(bars, f"{_TITLES[word]}{host}", words, tuple(marks), _places(useful), "balance-legend"))
+    return found
 
 
 def _median(part: dict[str, Any]) -> float:
     return float(part["rate"]["median"])
-
-
-def _percent(result: dict[str, Any]) -> str:
-    return f"{100 * _median(result['flows'][0]):.0f} %"
 
 
 def _ranks(binding: str, known: dict[tuple[str, str], dict[str, Any]]) -> dict[str, dict[str, float]]:
@@ -68,7 +58,8 @@ def _ranks(binding: str, known: dict[tuple[str, str], dict[str, Any]]) -> dict[s
 
 def _efficiencies(binding: str, known: dict[tuple[str, str], dict[str, Any]]) -> str:
     names = ("load_balance", "communication_efficiency", "parallel_efficiency")
-    shown = [f"{name.replace('_', ' ')} {_percent(known[binding, name])}" for name in names if (binding, name) in known]
+    parts = [(name.replace("_", " "), known[binding, name]["flows"][0]) for name in names if (binding, name) in known]
+    shown = [f"{name} {100 * _median(part):.0f} %" for name, part in parts]
     time = known.get((binding, "run_time"))
     return ", ".join([*shown, f"{number(_median(time['flows'][0]))} ms an iteration"] if time else shown)
 

@@ -50,14 +50,12 @@ def ratio_maps(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list
 
 def latency_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:
     """Each latency as GPU × NUMA node and GPU × GPU; a launch is the same for all paths of a GPU, and has one map."""
-    found = []
+    found: list[Matrix | None] = []
     for what, title in _TITLES.items():
         mine = [f for f in figures if f.derived == what]
-        if mine:
-            found.append(host_map(mine, why, numa, gpus, "h2d", f"{title}: host memory"))
-            found.append(
-                pair_map(mine, why, gpus, "write", f"{title}: GPU to GPU") if what != "latency_launch" else None
-            )
+        found += [host_map(mine, why, numa, gpus, "h2d", f"{title}: host memory")] if mine else []
+        if mine and what != "latency_launch":
+            found.append(pair_map(mine, why, gpus, "write", f"{title}: GPU to GPU"))
     return [matrix for matrix in found if matrix is not None]
 
 

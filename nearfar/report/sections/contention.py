@@ -7,7 +7,7 @@ from typing import Any
 
 from nearfar.mpi import ContentionSubject, contention
 from nearfar.report.blocks import Block, Table, words_table
-from nearfar.report.figures import number, percent, plural
+from nearfar.report.figures import number, percent, plural, unit_words
 
 _ARRANGEMENTS = {
     "per_task": "a pair for each task",
@@ -78,10 +78,9 @@ def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any
         row = [f"{count} at once"]
         for traffic in traffics:
             found = [latencies.get((count, layout, traffic)) for layout in layouts]
-            row += [number(value, "us") if value is not None else "–" for value in found]
-            if len(layouts) == 2:
-                together, split = found
-                row.append(number(together - split, "us") if together is not None and split is not None else "–")
+            known = [value for value in found if value is not None]
+            gain = known[0] - known[-1] if len(known) == 2 else None
+            row += [number(value, "us") for value in [*found, *([gain] if len(layouts) == 2 else [])]]
         rows.append(tuple(row))
     caption = (
         "µs beside so many tasks; together: both threads of a rank beside its GPU, split: the MPI thread near the NIC "
@@ -112,20 +111,16 @@ def _median(rate: Mapping[str, Any]) -> float:
     return float(rate["median"])
 
 
-def _amount(rate: Mapping[str, Any]) -> str:
-    return _with_unit(_median(rate), str(rate["unit"]))
-
-
-def _with_unit(value: float, unit: str) -> str:
-    return f"{number(value, unit)} {'µs' if unit == 'us' else unit}"
+def _amount(rate: Mapping[str, Any], value: float | None = None) -> str:
+    unit = str(rate["unit"])
+    return f"{number(_median(rate) if value is None else value, unit)} {unit_words(unit)}"
 
 
 def _alone_of(result: Mapping[str, Any]) -> str:
     solos = [_median(flow["solo"]) for flow in result["flows"] if "solo" in flow]
-    unit = str(result["total"]["unit"])
     if not solos:
         return "–"
-    return _with_unit(sum(solos) / len(solos) if unit == "us" else sum(solos), unit)
+    return _amount(result["total"], sum(solos) / (len(solos) if result["total"]["unit"] == "us" else 1))
 
 
 def _penalty(result: Mapping[str, Any], key: str) -> str:

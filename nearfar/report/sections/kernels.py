@@ -47,11 +47,9 @@ def _times(runs: Sequence[KernelRun], document: Document) -> Table:
     """A row for each kernel, size and path."""
     rows = []
     for run in runs:
-        density = "–" if run.density is None else number(run.density, "1")
-        rate = run.rate("rate")
-        path = f"{run.about} {class_words(run.about.path_class(document.node))}"
-        label = f"{_sized(run)}: {path}"
-        rows.append((label, *(_time(run.rate(what)) for what in _TIMES), _amount(rate), density))
+        label = f"{_sized(run)}: {run.about} {class_words(run.about.path_class(document.node))}"
+        times = [_time(run.rate(what)) for what in _TIMES]
+        rows.append((label, *times, _amount(run.rate("rate")), number(run.density, "1")))
     caption = (
         "milliseconds of one call; in turn: in, kernel, out one after the other; overlapped: double buffered, per call"
     )
@@ -78,12 +76,9 @@ def _computed(runs: Sequence[KernelRun]) -> Table:
     rows = []
     for run in runs:
         state = run.state
-        clock, power, heat = (
-            "–" if value is None else f"{value:.0f} {unit}"
-            for value, unit in ((state.clock, "MHz"), (state.power, "W"), (state.temperature, "°C"))
-        )
+        values = (_both([state.clock], "MHz"), _both([state.power], "W"), _both([state.temperature], "°C"))
         label = f"g{run.about.gpu}: {_sized(run)}"
-        rows.append((label, _amount(run.rate("rate")), clock, power, heat, ", ".join(state.throttle) or "–"))
+        rows.append((label, _amount(run.rate("rate")), *values, ", ".join(state.throttle) or "–"))
     columns = ("rate", "clock", "power", "temperature", "clocks held down by")
     return words_table("Matrix products", "the kernel alone, and the GPU while it ran", columns, rows)
 
@@ -98,14 +93,8 @@ def _sustained(loaded: Sequence[SustainedRun]) -> Table:
             f"g{run.gpu}: {run.kernel}", _amount(run.rate), _both(clocks, "MHz"), _both([run.state.power], "W"), _both(heat, "°C"),
             ", ".join(run.state.throttle) or "–", f"{run.wrong_seconds} of {len(run.seconds)}",
         ))  # fmt: skip
-    columns = (
-        "rate",
-        "clock, median / least",
-        "power, most",
-        "GPU / memory, hottest",
-        "clocks held down by",
-        "seconds with a wrong result",
-    )
+    columns = ["rate", "clock, median / least", "power, most", "GPU / memory, hottest", "clocks held down by"]
+    columns += ["seconds with a wrong result"]
     return words_table("All GPUs at full load", "exact products, each of them checked", columns, rows)
 
 

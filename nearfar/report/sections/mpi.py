@@ -23,22 +23,19 @@ _MESSAGES = "mpi.message_rate"
 def mpi_tables(figures: list[Figure], document: Mapping[str, Any]) -> list[Block]:
     """The tables of an MPI check in the order of its benchmarks; none of any other."""
     cases = {f.subject: case for f in figures if (case := _case(f.subject)) is not None}
-    ratios = {(f.subject, _label(f), _is_messages(f)): f for f in figures if f.subject in cases and f.quantity == RATIO}
+    own = [f for f in figures if f.subject in cases]
+    rates = mpi_figures.is_message_rate
+    ratios = {(f.subject, _label(f), rates(f.question)): f for f in own if f.quantity == RATIO}
     groups: dict[tuple[str, tuple[str, str], int, str | None, str], list[Figure]] = {}
-    for figure in figures:
-        case = cases.get(figure.subject)
-        if case is not None and figure.quantity != RATIO:
+    for figure in own:
+        case = cases[figure.subject]
+        if figure.quantity != RATIO:
             groups.setdefault((case.benchmark, case.buffers, case.ranks, case.nic, figure.quantity), []).append(figure)
     return [block for key, mine in groups.items() for block in _table(key[-1], mine, cases, ratios, document)]
 
 
-def _table(
-    quantity: str,
-    mine: list[Figure],
-    cases: dict[str, MpiCase],
-    ratios: dict[tuple[str, str, bool], Figure],
-    document: Mapping[str, Any],
-) -> list[Block]:
+def _table(quantity: str, mine: list[Figure], cases: dict[str, MpiCase], ratios: dict[tuple[str, str, bool], Figure],
+           document: Mapping[str, Any]) -> list[Block]:  # fmt: skip
     columns = tuple(dict.fromkeys(_label(f) for f in mine))
     subjects = sorted(dict.fromkeys(f.subject for f in mine), key=lambda s: _PLACEMENTS.index(cases[s].placement))
     rows = []
@@ -67,13 +64,8 @@ def figure_entry(figure: Figure | None, ratio: Figure | None) -> Entry:
     shown = figure.shown
     below = [shown] if shown in ("FAIL", "DEGRADED", "INDETERMINATE") else []
     below += [f"× {number(ratio.value, '1')}"] if ratio else []
-    return Entry(
-        number(figure.value, figure.unit),
-        tuple(below),
-        "tight",
-        figure.sentence,
-        sign=SIGNS[shown] if shown != NOT_JUDGED else "",
-    )
+    sign = SIGNS[shown] if shown != NOT_JUDGED else ""
+    return Entry(number(figure.value, figure.unit), tuple(below), "tight", figure.sentence, sign=sign)
 
 
 def _curve(
@@ -114,7 +106,3 @@ def _case(subject: str) -> MpiCase | None:
 
 def _label(figure: Figure) -> str:
     return mpi_figures.size_label(figure.question)
-
-
-def _is_messages(figure: Figure) -> bool:
-    return mpi_figures.is_message_rate(figure.question)

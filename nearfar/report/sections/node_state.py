@@ -21,7 +21,7 @@ def state_line(node: NodeRun) -> str:
         return ""
     loads = [each for check in node.checks for each in check.document.get("gpus_under_load", [])]
     said = [words for words in (_clocks(loads), _ecc(node), _errors(loads)) if words]
-    who = who_else(node)
+    who = or_note(lambda: _who_else(node), lambda why: why, "Reading who else used the machine")
     looked = not who and any(machine_uses(check.document) for check in node.checks)
     said += ["nobody else was seen on the machine"] if looked else []
     line = f"{'; '.join(said)}." if said else ""
@@ -51,19 +51,14 @@ def _errors(loads: list[dict[str, Any]]) -> str:
     words = []
     for key, what in (("uncorrected_errors", "uncorrected memory errors"), ("replays", "PCIe replays")):
         counts = {each["index"]: each[key] for each in loads if each.get(key)}
-        words += (
-            [f"{what}: {', '.join(f'{count} on GPU {gpu}' for gpu, count in sorted(counts.items()))}"] if counts else []
-        )
+        each = ", ".join(f"{count} on GPU {gpu}" for gpu, count in sorted(counts.items()))
+        words += [f"{what}: {each}"] if counts else []
     return "; ".join(words)
 
 
-def who_else(node: NodeRun) -> str | None:
+def _who_else(node: NodeRun) -> str | None:
     """A sentence where others took more than one CPU on the average of a check's run, steal time was seen, or a process of
     others was on a GPU; None where nothing of it was seen, or nobody looked."""
-    return or_note(lambda: _who_else(node), lambda why: why, "Reading who else used the machine")
-
-
-def _who_else(node: NodeRun) -> str | None:
     uses = [use for check in node.checks for use in machine_uses(check.document)]
     said = [words for words in (_others_cpus(uses), _steal(uses), _others_gpus(uses)) if words]
     return f"While this node was measured, {'; '.join(said)}." if said else None

@@ -20,13 +20,8 @@ def _finding(check: str, anchor: str, finding: Finding) -> Row:
     note = finding.verdict == NOT_JUDGED
     word = "" if note else finding.verdict if finding.verdict in SIGNS else "INDETERMINATE"
     hard = " (hard evidence)" if finding.hard else ""
-    return row(
-        Entry("– note" if note else "", verdict=word),
-        check,
-        Entry(f"`{finding.subject}`"),
-        f"{finding.reason}{hard}",
-        anchor=anchor,
-    )
+    verdict = Entry("– note" if note else "", verdict=word)
+    return row(verdict, check, f"`{finding.subject}`", f"{finding.reason}{hard}", anchor=anchor)
 
 
 def gpu_table(node: NodeRun) -> list[Block]:

@@ -31,8 +31,7 @@ def pair_of(cell: cells.Cell | None) -> tuple[str, int, int] | None:
     if not cell.lone or (first.staged and first.driver):
         return None
     way = "write" if first.driver is None else "read"
-    kind = "staged" if first.staged else f"sm_{way}" if first.sm else way
-    return kind, first.gpus[0], first.gpus[1]
+    return "staged" if first.staged else f"sm_{way}" if first.sm else way, first.gpus[0], first.gpus[1]
 
 
 def peer_matrices(figures: list[Figure], why: CellGaps, gpus: list[int]) -> list[Matrix]:

@@ -52,15 +52,8 @@ def _methods(document: Mapping[str, Any]) -> list[str]:
     for key, what in (("beside", "beside other cells"), ("remeasured", "doubted and measured again alone")):
         count = sum(bool(result.get(key)) for result in document.get("results", []))
         words += [f"{what} ({wording.plural(count, 'cell')})"] if count else []
-    return words + (
-        [
-            f"{wording.gib(sizes[0])} a buffer"
-            if len(sizes) == 1
-            else f"{wording.gib(sizes[0])} to {wording.gib(sizes[-1])}"
-        ]
-        if sizes
-        else []
-    )
+    ends = dict.fromkeys(map(wording.size, [*sizes[:1], *sizes[-1:]]))
+    return [*words, *([" to ".join(ends) + (" a buffer" if len(sizes) == 1 else "")] if sizes else [])]
 
 
 def command(words: Any) -> str:

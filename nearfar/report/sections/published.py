@@ -9,7 +9,7 @@ from nearfar import cells
 from nearfar.base import NearfarError, site_directories
 from nearfar.model.prediction import Prediction, load_node_type, predict
 from nearfar.report.blocks import Block, Group, Table, Text, table
-from nearfar.report.figures import Figure, class_words, number, percent, plural, unit_words
+from nearfar.report.figures import Figure, kind_parts, number, percent, plural, unit_words
 
 #: Figures that the model was made from: beside what was published they agree with themselves.
 NO_AGREEMENT = ("input", "of inputs")
@@ -18,10 +18,14 @@ _WORDS = (
     "part of the same kind in this node, or a capacity of `kind: assumed` limits it; of inputs: a ratio of inputs; predicted: the model's "
     "own answer; at best: something that nobody knows may limit it more; nominal: at best, by links whose ceiling is itself not certain"
 )
-_WAYS = {"h2d": "host to device", "d2h": "device to host", "p2p": "written by the source"}
-
-
-_Rows = list[tuple[str, str, str, str, str]]
+_Row = tuple[str, str, str, str, str]
+#: Of figures of each kind, how many they are and how far from what was published.
+_SAID = {
+    "predicted": "{figures} predicted, which differ by {off} from what was published",
+    "assumed": "{count} assumed from like parts of the node",
+    "at best": "{count} at best, {off} from what was published",
+    "nominal": "{count} nominal, {off} from what was published",
+}
 
 
 def beside(node_type_name: str, checks: Sequence[tuple[str, Sequence[Figure]]], anchor: str) -> list[Block]:
@@ -53,7 +57,7 @@ def beside(node_type_name: str, checks: Sequence[tuple[str, Sequence[Figure]]], 
     return [Group("Beside the published figures", tuple(blocks), anchor=f"{anchor}.published", kind="explains")]
 
 
-def _table(title: str, rows: _Rows) -> Table:
+def _table(title: str, rows: Sequence[_Row]) -> Table:
     columns = ("figure", ">published", ">modelled, GB/s", ">difference", "in the model")
     return table(columns, rows, title=title, kind="explaining")
 
@@ -63,44 +67,28 @@ def _how(figure: Figure) -> str:
     return "of inputs" if figure.is_ratio and figure.basis == "input" else figure.basis or "predicted"
 
 
-def _rows(figures: Sequence[tuple[Figure, str]]) -> _Rows:
+def _rows(figures: Sequence[tuple[Figure, str]]) -> list[_Row]:
     groups: dict[tuple[str, float, str], list[Figure]] = {}
     for figure, how in figures:
-        groups.setdefault((_what(figure), figure.expected or 0.0, how), []).append(figure)
+        what = " ".join(filter(None, kind_parts(figure)))
+        groups.setdefault((what, figure.expected or 0.0, how), []).append(figure)
     kinds = list(dict.fromkeys(what for what, _, _ in groups))
     ordered = sorted(groups.items(), key=lambda item: kinds.index(item[0][0]))
     return [_row(what, value, how, members) for (what, value, how), members in ordered]
 
 
-def _row(what: str, published: float, how: str, members: Sequence[Figure]) -> tuple[str, str, str, str, str]:
+def _row(what: str, published: float, how: str, members: Sequence[Figure]) -> _Row:
     values = [figure.value for figure in members if figure.value is not None]
     unit = members[0].unit
     named = ", ".join(figure.pretty for figure in members[:2])
     more = f" and {len(members) - 2} more" if len(members) > 2 else ""
-    low, high = _digits(min(values), unit), _digits(max(values), unit)
-    modelled = low if low == high else f"{low}–{high}"
+    # A digit more than elsewhere: these are compared with what was printed.
+    modelled = "–".join(dict.fromkeys(f"{value:.{2 + (unit == '1')}f}" for value in (min(values), max(values))))
     difference = _agreement([value / published - 1 for value in values], how)
     return f"{what}: {named}{more}", f"{published:g} {unit_words(unit)}".rstrip(), modelled, difference, how
 
 
-def _what(figure: Figure) -> str:
-    kind = class_words(figure.path_class)
-    if figure.derived:
-        kind += f" {figure.derived.replace('_', ' ')}"
-    assert figure.cell is not None, "published figures are of cells"
-    flows = figure.cell.flows
-    ways = {flow.direction for flow in flows}
-    if flows[0].kind == "peer" and len(flows) > 1:
-        return f"{kind}, both directions"
-    if flows[0].staged:
-        return f"{kind}, peer access off"
-    if len(ways) > 1:
-        return f"{kind}, both directions" + (", total" if figure.is_total else "")
-    way = ways.pop()
-    return f"{kind}, {_WAYS.get(way, f'STREAM {way}')}"
-
-
-def _extra(entry: Mapping[str, Any], prediction: Prediction) -> tuple[str, str, str, str, str]:
+def _extra(entry: Mapping[str, Any], prediction: Prediction) -> _Row:
     """A published figure of a cell that the page predicts."""
     value, total = float(entry["value"]), prediction.total
     difference = "–" if total is None else _agreement([total / value - 1], prediction.basis)
@@ -128,18 +116,9 @@ def _told(prediction: Prediction) -> str:
     return f"{prediction.total:.2f}{each}{f', {prediction.basis}' if prediction.unknown else ''}"
 
 
-def _digits(value: float, unit: str) -> str:
-    return f"{value:.3f}" if unit == "1" else f"{value:.2f}"
-
-
 def _agreement(parts: Sequence[float], how: str) -> str:
     """The difference from what was published; none of an input, which is compared with itself."""
-    return "–" if how in NO_AGREEMENT else _differences(parts)
-
-
-def _differences(parts: Sequence[float]) -> str:
-    low, high = percent(min(parts)), percent(max(parts))
-    return low if low == high else f"{low} to {high}"
+    return "–" if how in NO_AGREEMENT else " to ".join(dict.fromkeys((percent(min(parts)), percent(max(parts)))))
 
 
 def _line(compared: Sequence[tuple[Figure, str]]) -> str:
@@ -150,18 +129,12 @@ def _line(compared: Sequence[tuple[Figure, str]]) -> str:
         if figure.share is not None:
             shares.setdefault(how, []).append(figure.share - 1)
     inputs = sum(len(found) for how, found in shares.items() if how in NO_AGREEMENT)
-    words = []
-    if predicted := shares.get("predicted"):
-        words.append(
-            f"{plural(len(predicted), 'figure')} predicted, which differ by {_differences(predicted)} from what was published"
-        )
-    if assumed := shares.get("assumed"):
-        words.append(f"{len(assumed)} assumed from like parts of the node")
-    for how in ("at best", "nominal"):
-        if best := shares.get(how):
-            words.append(f"{len(best)} {how}, {_differences(best)} from what was published")
-    if not predicted:
-        words.insert(0, "no figure predicted")
+    words = [] if "predicted" in shares else ["no figure predicted"]
+    for how, said in _SAID.items():
+        if found := shares.get(how):
+            words.append(
+                said.format(count=len(found), figures=plural(len(found), "figure"), off=_agreement(found, how))
+            )
     told = f"{'; '.join(words)}."
     left_out = f"{plural(inputs, 'input')} of the model left out: beside what was published they agree with themselves."
     return f"{told[0].upper()}{told[1:]} {left_out}"

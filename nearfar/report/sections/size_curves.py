@@ -32,9 +32,7 @@ def curves_over_size(figures: list[Figure], document: Mapping[str, Any]) -> list
         mine = {c: sorted(p) for c, p in points.items() if len(p) > 1 and c.flows[0].direction == direction}
         if mine:
             drawing = curves.sizes({cells.pretty(cell): found for cell, found in mine.items()})
-            made.append(
-                Chart(drawing, title, notes=tuple(_words(cell, found, figures) for cell, found in mine.items()))
-            )
+            made.append(Chart(drawing, title, notes=tuple(_words(cell, at, figures) for cell, at in mine.items())))
     return made
 
 

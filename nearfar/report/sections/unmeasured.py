@@ -28,15 +28,14 @@ def gaps(check: CheckRecord, prefix: str) -> list[Gap]:
     verdict = check.verdict
     if verdict is None:
         return []
-    entries = [("failed", e) for e in verdict.failed]
-    entries += [("skipped", e) for e in verdict.unmeasured]
     groups: dict[tuple[str, str], list[Unmeasured]] = {}
-    for state, entry in entries:
-        groups.setdefault((state, _kind(entry)), []).append(entry)
-    found = [
-        Gap(state, _why(members), tuple(_place(e.cell, prefix) for e in members))
-        for (state, _), members in groups.items()
-    ]
+    for state, entries in (("failed", verdict.failed), ("skipped", verdict.unmeasured)):
+        for entry in entries:
+            # What is not known differs from cell to cell by name alone.
+            why = "; ".join(dict.fromkeys(why for _, why in entry.unknown)) or entry.reason
+            groups.setdefault((state, why), []).append(entry)
+    placed = [(state, mine, tuple(_place(e.cell, prefix) for e in mine)) for (state, _), mine in groups.items()]
+    found = [Gap(state, _why(mine), places) for state, mine, places in placed]
     missing = tuple(_place(name, prefix) for name in verdict.missing)
     return found + ([Gap("missing", "asked for, and not reported", missing)] if missing else [])
 
@@ -56,25 +55,13 @@ def _place(what: str, prefix: str) -> tuple[str, str]:
     return what, cell_anchor(prefix, cell) if cell else ""
 
 
-def _kind(entry: Unmeasured) -> str:
-    """What entries share that have the same reason; what is not known differs from cell to cell by name alone."""
-    return "; ".join(dict.fromkeys(why for _, why in entry.unknown)) or entry.reason
-
-
 def _why(members: Sequence[Unmeasured]) -> str:
-    unknown: dict[str, list[str]] = {}
-    for entry in members:
-        for name, why in entry.unknown:
-            names = unknown.setdefault(why, [])
-            if name not in names:
-                names.append(name)
-    if not unknown:
-        return members[0].reason
-    return "; ".join(
-        f"{_some(names)} {'is' if len(names) == 1 else 'are'} not known: {why}" for why, names in unknown.items()
-    )
-
-
-def _some(names: Sequence[str]) -> str:
-    told = ", ".join(names[:_NAMED])
-    return told if len(names) <= _NAMED else f"{told} and {len(names) - _NAMED} more"
+    unknown: dict[str, dict[str, None]] = {}
+    for name, why in (each for entry in members for each in entry.unknown):
+        unknown.setdefault(why, {})[name] = None
+    words = []
+    for why, names in unknown.items():
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        are = "is" if len(names) == 1 else "are"
+        words.append(f"{', '.join(list(names)[:_NAMED])}{more} {are} not known: {why}")
+    return "; ".join(words) or members[0].reason

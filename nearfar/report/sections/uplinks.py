@@ -27,8 +27,7 @@ def uplink_rates(node: Node, found: Capacities | None) -> dict[str, UplinkRate]:
                 slow.append(f"{sign} {value.removeprefix('≥ ')}")
                 said.append(f"{value} GB/s {whither}")
         if words:
-            origin = (
-                "seen in this run" if any(f"switch:{bridge}.{way}" in seen for way, _, _ in _WAYS) else "by its links"
-            )
+            own = any(f"switch:{bridge}.{way}" in seen for way, _, _ in _WAYS)
+            origin = "seen in this run" if own else "by its links"
             rates[bridge] = UplinkRate(" ".join(words), " ".join(slow), f"{', '.join(said)} ({origin})")
     return rates
