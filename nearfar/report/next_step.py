@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nearfar.base import NOT_JUDGED, printable
 from nearfar.report.figures import coverage
-from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
+from nearfar.verdict import NodeRun, RunDirectory
 
 #: More checks than these are not listed: the whole run is measured again.
 _MOST_CHECKS = 3
@@ -44,43 +44,34 @@ def _next_command(run: RunDirectory) -> tuple[str, str]:
     way = _way(run)
     acceptance = run.raw.get("acceptance")
     accepts = acceptance is not None
+    site = ["detect", "--site", _site_name(run)]
     if shown == "INDETERMINATE" and accepts and coverage.of_run(run).unjudged:
         if system == "local":
-            return _line(
-                ["detect", "--site", _site_name(run)],
-                "describes this machine: an acceptance needs its files and references",
-            )
+            return _line(site, "describes this machine: an acceptance needs its files and references")
         return _line(["tune", *named], "references of its healthy runs, which an acceptance needs, as a diff")
     refused = shown == "DEGRADED" and acceptance is not None and not acceptance["accept_degraded"]
     if shown in ("FAIL", "INDETERMINATE") or refused:
         broken = [case for case in run.missing_cases if case.get("problem")]
-        names = [check.name.partition("@")[0] for check in _of_word(run, shown)]
+        every = (check for node in run.nodes if not node.modelled for check in node.checks)
+        names = [check.name.partition("@")[0] for check in every if check.word == shown]
         checks = list(dict.fromkeys([*names, *(str(case["check"]) for case in broken)]))
         whole = len(checks) > _MOST_CHECKS and not _chosen(run)
         again = ["--acceptance"] * accepts + ([] if whole else ["--check", *checks] if checks else [])
-        if shown == "FAIL" and whole:
-            why = "after the repair: measures the whole node again"
-        elif shown == "FAIL":
-            why = "after the repair: measures again what failed"
+        mended = f"after {Path(broken[0]['where']).name} is mended: " if broken else ""
+        why = f"{mended}measures again what could not be judged"
+        if shown == "FAIL":
+            why = f"after the repair: measures {'the whole node again' if whole else 'again what failed'}"
         elif refused:
             why = "measures again what is DEGRADED"
-        elif broken:
-            why = f"after {Path(broken[0]['where']).name} is mended: measures again what could not be judged"
-        else:
-            why = "measures again what could not be judged"
         return _line(["validate", *way, *named, *again], why)
     if shown == "DEGRADED":
         return _line(["history", "--system", system], "whether it has been so before")
     if system == "local":
-        return _line(
-            ["detect", "--site", _site_name(run)], "describes this machine; later runs are compared with that file"
-        )
+        return _line(site, "describes this machine; later runs are compared with that file")
     if shown == NOT_JUDGED or coverage.of_run(run).unjudged:
         if coverage.too_disturbed(run):
-            return _line(
-                ["validate", *way, *named],
-                "again on a quiet machine: other load disturbed this run, so nothing is tuned from it",
-            )
+            why = "again on a quiet machine: other load disturbed this run, so nothing is tuned from it"
+            return _line(["validate", *way, *named], why)
         return _line(["tune", *named], "references from this system's runs, as a diff")
     return _line(["history", *named], "these figures over time")
 
@@ -100,10 +91,6 @@ def _way(run: RunDirectory) -> list[str]:
         if word == "--with":
             return [*argv[position : position + 2], *kept]
     return kept
-
-
-def _of_word(run: RunDirectory, word: str) -> list[CheckRecord]:
-    return [check for node in run.nodes if not node.modelled for check in node.checks if check.word == word]
 
 
 def _site_name(run: RunDirectory) -> str:

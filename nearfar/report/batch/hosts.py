@@ -122,13 +122,11 @@ def _reason(verdict: str, measured: list[NodeRun], missing: list[dict[str, Any]]
         return None
     if verdict == NOT_JUDGED:
         return "none of its figures was judged: it has no reference; nearfar tune makes references of healthy runs"
-    for node in measured:
-        for check in node.checks:
-            if check.word == verdict and check.verdict is not None and check.verdict.reasons:
-                return str(check.verdict.reasons[0])
-    unfinished = (check.problem for node in measured for check in node.checks)
+    checks = [check for node in measured for check in node.checks]
+    reasons = (check.verdict.reasons[:1] for check in checks if check.word == verdict and check.verdict)
     cases = (f"{case.get('check', 'a case')}: {case['reason']}" for case in missing if case.get("reason"))
-    return next((words for words in (*unfinished, *cases) if words), "see its page")
+    every = (*(words for first in reasons for words in first), *(check.problem for check in checks), *cases)
+    return next((str(words) for words in every if words), "see its page")
 
 
 def _findings(verdict: str, measured: list[NodeRun]) -> Iterable[tuple[str, str]]:

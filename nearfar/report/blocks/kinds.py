@@ -113,15 +113,8 @@ def row(*entries: Entry | str, mark: str = "", anchor: str = "") -> Row:
     return Row(tuple(each if isinstance(each, Entry) else Entry(each) for each in entries), mark, anchor)
 
 
-def table(
-    columns: Sequence[str],
-    rows: Iterable[Row | Sequence[Entry | str]],
-    *,
-    title: str = "",
-    caption: str = "",
-    kind: str = "",
-    page_only: bool = False,
-) -> Table:
+def table(columns: Sequence[str], rows: Iterable[Row | Sequence[Entry | str]], *, title: str = "", caption: str = "",
+          kind: str = "", page_only: bool = False) -> Table:  # fmt: skip
     """A table; a column whose name begins with ``>`` holds numbers."""
     numbers = frozenset(place for place, name in enumerate(columns) if name.startswith(">"))
     found = tuple(each if isinstance(each, Row) else row(*each) for each in rows)

@@ -11,6 +11,5 @@ from .templates import rendered
 
 def shown_page(shown: Shown, style: str = "") -> str:
     """The page; ``style``: a template of CSS for what it alone has."""
-    return rendered(
-        "answer.html", {"shown": shown, "style": style, "version": nearfar.__version__, "made": second_text()}
-    )
+    values = {"shown": shown, "style": style, "version": nearfar.__version__, "made": second_text()}
+    return rendered("answer.html", values)

@@ -27,23 +27,9 @@ _LONG = 2000
 _NAME = "ReportLab"
 #: What its typeface lacks, in letters that it has.
 _LETTERS_FOR = {
-    "→": "->",
-    "←": "<-",
-    "↔": "<->",
-    "↓": "H2D",
-    "↑": "D2H",
-    "✓": "",
-    "✕": "",
-    "▼": "",
-    "◇": "",
-    "●": "*",
-    "⁹": "^9",
-    "Σ": "sum",
-    "■": "*",
-    "◆": "*",
-    "▲": "*",
-    "μ": "µ",
-}
+    "→": "->", "←": "<-", "↔": "<->", "↓": "H2D", "↑": "D2H", "⁹": "^9", "Σ": "sum", "μ": "µ", **dict.fromkeys("✓✕▼◇", ""),
+    **dict.fromkeys("●■◆▲", "*"),
+}  # fmt: skip
 #: A long list of nodes, which may be broken behind each.
 _NODES = re.compile(r"\[[\d,-]{20,}")
 _COLOURS = {"FAIL": "#a4231b", "DEGRADED": "#8a5a00", "INDETERMINATE": "#5b3f86", "PASS": "#10633e"}
@@ -68,9 +54,8 @@ def _made(shown: Shown, foot: str, rows: int, letters: int, pages: int) -> tuple
         from reportlab.pdfbase.ttfonts import TTFont
         from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate
     except ImportError as error:
-        raise CouldNotJudge(
-            f"a PDF needs {_NAME}, which is not installed: python3 -m pip install 'nearfar[record]' ({error})"
-        ) from None
+        how = "python3 -m pip install 'nearfar[record]'"
+        raise CouldNotJudge(f"a PDF needs {_NAME}, which is not installed: {how} ({error})") from None
     for name in ("Vera", "VeraBd"):
         pdfmetrics.registerFont(TTFont(name, f"{name}.ttf"))
     pdfmetrics.registerFontFamily("Vera", normal="Vera", bold="VeraBd", italic="Vera", boldItalic="VeraBd")
@@ -121,7 +106,7 @@ class _Page:
         from reportlab.lib.colors import HexColor
         from reportlab.lib.styles import ParagraphStyle
 
-        self._width, self._rows, self._letters = width, rows, letters
+        self._width, self._rows, self._letters, grey = width, rows, letters, HexColor(_GREY)
         body = ParagraphStyle("body", fontName="Vera", fontSize=8.5, leading=11.5, spaceAfter=3, splitLongWords=True)
         self._styles = {
             "body": body,
@@ -129,7 +114,7 @@ class _Page:
             "answer": ParagraphStyle("answer", body, fontName="VeraBd", fontSize=10.5, leading=14, spaceAfter=4),
             "heading": ParagraphStyle("heading", body, fontName="VeraBd", fontSize=11, leading=14, spaceBefore=10),
             "head": ParagraphStyle(
-                "head", body, fontName="VeraBd", fontSize=7.5, leading=9.5, textColor=HexColor(_GREY), spaceAfter=0
+                "head", body, fontName="VeraBd", fontSize=7.5, leading=9.5, textColor=grey, spaceAfter=0
             ),
             "cell": ParagraphStyle("cell", body, fontSize=7.5, leading=9.8, spaceAfter=0),
             "number": ParagraphStyle("number", body, fontSize=7.5, leading=9.8, spaceAfter=0, alignment=2),
@@ -138,11 +123,9 @@ class _Page:
     def story(self, shown: Shown) -> Iterator[Flowable]:
         """Everything, in order."""
         yield self._words(shown.title, "title")
-        for sentence in shown.answer:
-            yield self._words(sentence_text(self._cut(sentence)), "answer")
+        yield from (self._words(sentence_text(self._cut(sentence)), "answer") for sentence in shown.answer)
         yield from self._blocks(shown.blocks)
-        if shown.made:
-            yield self._words(sentence_text(shown.made), "body")
+        yield from [self._words(sentence_text(shown.made), "body")] if shown.made else []
 
     def _words(self, text: str, style: str) -> Flowable:
         from reportlab.platypus import Paragraph
@@ -196,9 +179,8 @@ class _Page:
         head = [[self._words(heading(name), "head") for name in block.columns]] if any(block.columns) else []
         if not count or not (head or shown):
             return Spacer(0, 0)
-        cells = [
-            [self._entry(entry, place in block.numbers) for place, entry in enumerate(each.entries)] for each in shown
-        ]
+        entries = [enumerate(each.entries) for each in shown]
+        cells = [[self._entry(entry, place in block.numbers) for place, entry in each] for each in entries]
         empty = [not any(entry.words or entry.verdict for entry in each.entries) for each in shown]
         style: list[tuple[Any, ...]] = [
             ("VALIGN", (0, 0), (-1, -1), "TOP"), ("LEFTPADDING", (0, 0), (-1, -1), 0), ("RIGHTPADDING", (0, 0), (-1, -1), 8),
@@ -206,16 +188,12 @@ class _Page:
             ("LINEBELOW", (0, 0), (-1, -1), 0.4, colors.HexColor("#c9ced3")),
         ]  # fmt: skip
         heights = [None] * len(head) + [34.0 if blank else None for blank in empty]  # an empty row is to be written in
+        lines = [[*line, *[""] * (count - len(line))] for line in [*head, *cells]]
+        split = int(any(len(entry.words) > _LONG for each in shown for entry in each.entries))
         return Grid(
-            [[*line, *[""] * (count - len(line))] for line in [*head, *cells]],
-            self._widths(block, shown, count),
-            heights,
-            repeatRows=len(head),
-            splitInRow=int(any(len(entry.words) > _LONG for each in shown for entry in each.entries)),
-            style=style,
-            hAlign="LEFT",
+            lines, self._widths(block, shown, count), heights, repeatRows=len(head), splitInRow=split, style=style, hAlign="LEFT",
             spaceAfter=4,
-        )
+        )  # fmt: skip
 
     def _entry(self, entry: Entry, number: bool) -> Flowable:
         from reportlab.platypus import Paragraph

@@ -62,9 +62,8 @@ def _table(block: Table, width: int | None) -> list[str]:
     for each in block.rows:
         if not any(entry.words or entry.verdict for entry in each.entries):
             continue
-        rows.append(
-            [_words(" ".join(filter(None, [entry.verdict, entry.sign, entry.words]))) for entry in each.entries]
-        )
+        said = (filter(None, [entry.verdict, entry.sign, entry.words]) for entry in each.entries)
+        rows.append([_words(" ".join(words)) for words in said])
         # Without a heading a row may have several lines.
         for line in range(0 if block.columns else max(len(entry.below) for entry in each.entries)):
             rows.append([_words("".join(entry.below[line : line + 1])) for entry in each.entries])

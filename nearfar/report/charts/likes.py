@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from nearfar.base import NOT_JUDGED, statistics
 from nearfar.report.figures import Figure, class_words, number, numbers, unit_words
@@ -51,15 +51,14 @@ def alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> lis
             continue
         middle = statistics.median([f.value for f in good if f.value is not None])
         carry = " ".join(filter(None, [number(middle, good[0].unit), unit_words(good[0].unit)]))
-        odd = [f for f in members if f not in good]
-        rows_of: Callable[[Sequence[Figure]], set[int]] = lambda some: {keys[f.anchor][0] for f in some}  # noqa: E731
-        whole, name = rows_of(good) - rows_of(odd), class_words(path_class)
+        odd = {keys[f.anchor][0] for f in members if f not in good}
+        whole, name = {keys[f.anchor][0] for f in good} - odd, class_words(path_class)
         if row_words is None or not whole:
             said.append(f"{name}: {carry}, {f'{len(good)} of {len(members)}' if odd else f'all {len(members)}'} alike")
         elif not odd:
             said.append(f"{row_words} {numbers(whole)} {name}: {carry}, all alike")
         else:
-            said.append(f"{row_words} {numbers(whole)} {name}: {carry}, alike; {numbers(rows_of(odd))} not")
+            said.append(f"{row_words} {numbers(whole)} {name}: {carry}, alike; {numbers(odd)} not")
     return said
 
 

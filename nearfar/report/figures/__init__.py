@@ -17,7 +17,6 @@ from .wording import (
     link_words,
     number,
     numbers,
-    origin,
     percent,
     percents,
     plural,

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nearfar.base import NOT_JUDGED
-from nearfar.cells import Cell
 from nearfar.measurement import RATIO
 
 from .check_figures import Figure
@@ -73,7 +72,7 @@ class FigureKind:
     @property
     def of_peak(self) -> str:
         """``, 78–80 % of the peak``, where each one's peak is known; else empty."""
-        parts = [figure.part_of_peak for figure in self.figures if figure.part_of_peak is not None]
+        parts = [part for figure in self.figures if (part := figure.part_of_peak) is not None]
         return f", {_percents(parts)} % of the peak" if len(parts) == len(self.figures) else ""
 
     @property
@@ -148,8 +147,8 @@ def _compared(found: Sequence[Figure]) -> str:
     if not shares:
         return "inputs of the model" if any(figure.published_beside for figure in known) else f"compared ({origins})"
     if all(figure.published_beside for figure in known):
-        least, most = percent(min(shares) - 1), percent(max(shares) - 1)
-        return f"{least if least == most else f'{least} to {most}'} from what was published"
+        ends = dict.fromkeys((percent(min(shares) - 1), percent(max(shares) - 1)))
+        return f"{' to '.join(ends)} from what was published"
     return f"{_percents(shares)} % of {plural(len(known), 'reference')} ({origins})"
 
 
@@ -178,7 +177,10 @@ def kind_parts(figure: Figure) -> tuple[str, str]:
     elif part:
         question = _WAYS.get(what, what) + ("" if pattern == "together" else f" of {pattern}")
     elif what == "total" and pattern != "both":
-        question = f"{_pattern_words(pattern, cell)}, {len(cell.gpus)} GPUs"
+        ways = {flow.direction for flow in cell.flows}
+        together = _WAYS.get(ways.pop(), pattern) if len(ways) == 1 else "both"
+        words = together if pattern == "together" else pattern.replace("_", " ")
+        question = f"{words}, {len(cell.gpus)} GPUs"
     question = re.sub(r"[._]", " ", question.removeprefix("together."))
     question = re.sub(r"^(h2d|d2h)\b", lambda way: way[0].upper(), question)
     question = _TASKS.sub(lambda tasks: f", {tasks[1]} tasks a GPU:", question)
@@ -186,11 +188,3 @@ def kind_parts(figure: Figure) -> tuple[str, str]:
         done = _DERIVED.get(figure.derived, figure.derived.replace("_", " "))
         question = done if figure.derived.startswith("latency_") else f"{question} {done}"
     return klass, question
-
-
-def _pattern_words(pattern: str, cell: Cell) -> str:
-    """``H2D``, ``both``, ``all to one`` of flows of several GPUs at once."""
-    if pattern != "together":
-        return pattern.replace("_", " ")
-    ways = {flow.direction for flow in cell.flows}
-    return _WAYS.get(ways.pop(), pattern) if len(ways) == 1 else "both"

@@ -66,19 +66,11 @@ def percents(low: float, high: float) -> str:
 def expectation(reference: JudgedReference, at_least: float | None, at_most: float | None) -> str:
     """What is expected in a few words: ``55.2 (≥ 54.1), tuned``; of a time ``6.00 (≤ 6.60), tuned``."""
     unit = reference.unit
-    bounds = number(reference.value, unit)
-    if at_least is not None and at_most is not None:
-        bounds += f" ({number(at_least, unit)} to {number(at_most, unit)})"
-    elif at_least is not None:
-        bounds += f" (≥ {number(at_least, unit)})"
-    elif at_most is not None:
-        bounds += f" (≤ {number(at_most, unit)})"
-    return ", ".join([bounds, *origin(reference)])
-
-
-def origin(reference: JudgedReference) -> list[str]:
-    """Where a reference comes from, and whether it is ``stale``."""
-    return [reference.origin, *(["stale"] if reference.stale else [])]
+    low, high = number(at_least, unit), number(at_most, unit)
+    sides = f" ({low} to {high})" if at_most is not None else f" (≥ {low})"
+    if at_least is None:
+        sides = "" if at_most is None else f" (≤ {high})"
+    return f"{number(reference.value, unit)}{sides}, {reference.origin}{', stale' if reference.stale else ''}"
 
 
 def seconds(value: Any) -> str:

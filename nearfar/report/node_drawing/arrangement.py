@@ -122,7 +122,8 @@ def _blocks(node: Node, absent: dict[int, str]) -> list[PackageBlock]:
         mine = [n for n in hosts if n.package == package or (sole_home and n.package is None)]
         below = {n.index: [d for d in devices if getattr(d, "numa_node", None) == n.index] for n in mine}
         known = {id(d) for each in below.values() for d in each}
-        loose = [d for d in devices if id(d) not in known and _belongs(d, package, sole_home)]
+        homes_of = (package, None) if sole_home else (package,)
+        loose = [d for d in devices if id(d) not in known and getattr(d, "package", None) in homes_of]
         if sole_home:
             loose += ghosts
             ghosts = []
@@ -143,22 +144,14 @@ def _blocks(node: Node, absent: dict[int, str]) -> list[PackageBlock]:
     return blocks
 
 
-def _belongs(device: Device, package: int, sole_home: bool) -> bool:
-    home = getattr(device, "package", None)
-    return home == package or (home is None and sole_home)
-
-
 def _ordered(bridges: list[tuple[str, frozenset[str]]], devices: list[Device]) -> list[Device]:
     """By PCI address, devices behind one switch side by side at every level, absent GPUs at their number."""
 
     def place(device: Device) -> tuple[tuple[int, int, str], ...]:
         above = [names for _, names in bridges if key_of(device) in names]
-        return (*(min(_key_order(d) for d in devices if key_of(d) in names) for names in above), _key_order(device))
+        return (*(min(own(d) for d in devices if key_of(d) in names) for names in above), own(device))
+
+    def own(device: Device) -> tuple[int, int, str]:
+        return (1, 0, device.pci) if isinstance(device, Nic) else (0, device.index, "")
 
     return sorted(devices, key=place)
-
-
-def _key_order(device: Device) -> tuple[int, int, str]:
-    if isinstance(device, Nic):
-        return 1, 0, device.pci
-    return 0, device.index, ""

@@ -31,18 +31,15 @@ class Places:
 
 def draw_fabric(root: ET.Element, node: Node, places: Places, facing: bool) -> None:
     """The links between GPUs below ``root``, those that are blamed marked. ``facing``: two rows of GPUs face each other."""
-    links = {
-        pair: link for pair, link in node.peers.items() if link.startswith("NV") and set(pair) <= set(places.centre)
-    }
+    drawn = set(places.centre)
+    links = {pair: link for pair, link in node.peers.items() if link.startswith("NV") and set(pair) <= drawn}
     for members in _components(links):
         mine = {pair: link for pair, link in links.items() if pair[0] in members}
         rows = {places.centre[g][1] for g in members}
         if len(rows) > 1 and not facing:
             continue
-        complete = (
-            len(members) > 2 and len(mine) == len(members) * (len(members) - 1) // 2 and len(set(mine.values())) == 1
-        )
-        if complete:
+        every_pair = len(mine) == len(members) * (len(members) - 1) // 2
+        if len(members) > 2 and every_pair and len(set(mine.values())) == 1:
             _bar(root, node, places, sorted(members), next(iter(mine.values())))
         elif len(mine) <= _MOST_ARCS and len(rows) == 1:
             _arcs(root, places, mine, rows.pop())
@@ -76,12 +73,10 @@ def _arcs(root: ET.Element, places: Places, links: dict[tuple[int, int], str], r
         depth = way * min(FABRIC_HEIGHT - 14, 14 + abs(xb - xa) / 14)
         mark = places.findings.mark(f"g{a}-g{b}")
         group = element("g", element("title", f"GPU {a} and GPU {b}: {link}"), class_=f"fabric arc {mark}".strip())
-        group.append(
-            element("path", d=f"M{xa:.1f} {y:.1f} C{xa:.1f} {y + depth:.1f} {xb:.1f} {y + depth:.1f} {xb:.1f} {y:.1f}")
-        )
-        group.append(
-            text((xa + xb) / 2, y + depth * 0.75 + (11 if way > 0 else -3), marked(link, mark), "small", "middle")
-        )
+        path = f"M{xa:.1f} {y:.1f} C{xa:.1f} {y + depth:.1f} {xb:.1f} {y + depth:.1f} {xb:.1f} {y:.1f}"
+        group.append(element("path", d=path))
+        below = y + depth * 0.75 + (11 if way > 0 else -3)
+        group.append(text((xa + xb) / 2, below, marked(link, mark), "small", "middle"))
         root.append(group)
 
 

@@ -47,10 +47,10 @@ def used_rows(node_type_name: str, figures: Iterable[Figure], faults: Sequence[s
     for capacity in crossed(cells, node_type):
         kind = _NUMBERS.sub("", capacity.name)
         groups.setdefault((kind, *_known(capacity)), []).append(capacity.name)
-    found = [
-        CapacityRow(_name(names), value, source, sum(not limits.isdisjoint(names) for limits in map(_limits, rows)))
-        for (_, value, source), names in groups.items()
-    ]
+    found = []
+    for (_, value, source), names in groups.items():
+        limited = sum(not set(names).isdisjoint(figure.limited_by) for figure in rows)
+        found.append(CapacityRow(_name(names), value, source, limited))
     return sorted(found, key=lambda row: -row.limits)
 
 
@@ -63,10 +63,6 @@ def used_capacities(node_type_name: str, figures: Iterable[Figure], faults: Sequ
     shown = table(("capacity", ">GB/s", "from where", ">limits, rows"), listed, kind="explaining")
     title = "Capacities that the prediction used"
     return [Group(title, (Text((_MEANING,)), shown), note, True, f"{anchor}.used")] if rows else []
-
-
-def _limits(figure: Figure) -> set[str]:
-    return set(figure.limited_by)
 
 
 def _known(capacity: Capacity) -> tuple[str, str]:
