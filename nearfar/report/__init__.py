@@ -20,8 +20,7 @@ from nearfar.verdict import run_directory as rundir
 
 from . import digest, junit, page, terminal
 from .acceptance import note as acceptance_note
-from .dossiers import dossier
-from .evidence import boards, passed, ruled_out
+from .dossiers import boards, dossier, passed, ruled_out
 from .headline import check_line, title
 
 _REPORT = "report.json"

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
 from nearfar.base import minute_text, utc_time
+from nearfar.measurement import machine_uses
 from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table
 from nearfar.report.explanations import explain
 from nearfar.report.figures import coverage, figure_kinds, figures, plural
 from nearfar.topology import written_settings
-from nearfar.verdict import NodeRun, RunDirectory
+from nearfar.verdict import NodeRun, RunDirectory, document_facts
 
 from .causes import ReasonGroup
-from .evidence import boards, passed, ruled_out
 from .headline import lead, missing_words, not_asked, reasons, short_name, title
 
 #: Of a cause so many reasons that follow from it are told.
 _FOLLOWS = 3
+#: Of a board: what is its own of ``topology.Gpu``, and what people call it.
+_COLUMNS = {"index": "GPU", "slot": "slot", "pci": "PCI", "name": "model", "serial": "serial", "uuid": "UUID"}
 
 
 def dossier(run: RunDirectory) -> Shown:
@@ -37,7 +42,7 @@ def dossier(run: RunDirectory) -> Shown:
         *_group("why", [each for group in found for each in _reason(group)]),
         *_group("figures that did not pass", _figures(nodes), ("check", "figure", "measured", "reference", "of it")),
         *_text("kernel log", [line for node in nodes for line in node.kernel_log]),
-        *_text("ruled out", [sentence for node in nodes for sentence in _ruled_out(node)]),
+        *_text("ruled out", [sentence for node in nodes for sentence in [*passed(_words(node)), *ruled_out(node)]]),
         *([Group("boards", boards(owned))] if owned else []),
         *_group("versions and settings", _settings(nodes)),
         *_text("not judged, and not run", [*unjudged, *map(missing_words, run.missing_cases), *not_asked(run)]),
@@ -47,8 +52,8 @@ def dossier(run: RunDirectory) -> Shown:
     return Shown(title_, (lead(run, found, answers),), tuple(blocks), made=made)
 
 
-def _ruled_out(node: NodeRun) -> list[str]:
-    return [*passed({check.name: check.word for check in node.checks}), *ruled_out(node)]
+def _words(node: NodeRun) -> dict[str, str]:
+    return {check.name: check.word for check in node.checks}
 
 
 def _when(run: RunDirectory) -> str:
@@ -84,3 +89,45 @@ def _settings(nodes: list[NodeRun]) -> list[Row]:
         known = {**node.software, **written_settings(node)}
         rows += [row(key.replace("_", " "), value) for key, value in sorted(known.items())]
     return list(dict.fromkeys(rows))
+
+
+def boards(nodes: Iterable[tuple[str, Iterable[Any]]]) -> tuple[Block, ...]:
+    """The GPUs of nodes (anything with the fields of ``topology.Gpu``), their model once where all have the same; what is known of none
+    is no column."""
+    found = [(name, gpu) for name, gpus in nodes for gpu in gpus]
+    models = {gpu.name for _, gpu in found}
+    left_out = {"name"} if len(models) == 1 else set()
+    keys = [key for key in _COLUMNS if key not in left_out and any(getattr(gpu, key) is not None for _, gpu in found)]
+    owned = [(name, [getattr(gpu, key) for key in keys]) for name, gpu in found]
+    rows = [(name, *("–" if value is None else str(value) for value in values)) for name, values in owned]
+    model = [Text((f"model: {name}",)) for name in models if name is not None and left_out]
+    return (*model, table(("node", *map(_COLUMNS.__getitem__, keys)), rows))
+
+
+def passed(checks: Mapping[str, str], against: Collection[str] = ()) -> list[str]:
+    """In a sentence the checks that passed, of verdicts by check; those are left out that something is held ``against``."""
+    names = [title(name) for name, word in checks.items() if word == "PASS" and name not in against]
+    return [f"checks that passed: {', '.join(names)}"] if names else []
+
+
+def ruled_out(node: NodeRun) -> list[str]:
+    """What is not the cause of a slow figure of a measured node, in sentences: only what a document of it says."""
+    verdicts = [check.verdict for check in node.checks if check.verdict is not None]
+    documents, metrics = [each.document for each in verdicts], [m for each in verdicts for m in each.metrics]
+    loads = [load for document in documents for load in document.get("gpus_under_load") or ()]
+    uses = [use for document in documents for use in machine_uses(document)]
+    verified = [metric.verified for metric in metrics if metric.verified is not None]
+    counts = [counter.grown for use in uses for counter in use.counters]
+    counts += [load["replays"] for load in loads if load.get("replays") is not None]
+    errors = [load["uncorrected_errors"] for load in loads if load.get("uncorrected_errors") is not None]
+    found = {
+        f"other load: none beside any of {plural(len(metrics), 'figure')}": bool(uses)
+        and not any(metric.disturbance is not None or metric.contended for metric in metrics),
+        "heat and power: the clocks of no GPU were held down under load": bool(loads)
+        and not any(map(document_facts.held_down, documents)),
+        f"data: all that was compared arrived intact ({plural(len(verified), 'figure')})": bool(verified)
+        and all(verified),
+        "errors of links: none was counted meanwhile": bool(counts) and not any(counts),
+        "memory of the GPUs: no uncorrected error meanwhile": bool(errors) and not any(errors),
+    }
+    return [sentence for sentence, holds in found.items() if holds]

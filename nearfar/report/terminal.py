@@ -8,18 +8,32 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from nearfar.base import ORDER, columns, good, printable, shown_verdict
 from nearfar.report.explanations import Answer
-from nearfar.report.figures import coverage, plural
-from nearfar.verdict import SIBLINGS_ONLY, RunDirectory
+from nearfar.report.figures import FigureKind, coverage, figure_kinds, figures, plural
+from nearfar.verdict import SIBLINGS_ONLY, CheckRecord, NodeRun, RunDirectory
 
 from . import acceptance
 from .causes import ReasonGroup, answered
-from .headline import foreign_notice, lead, modelled_notice, not_asked, reasons, short_name, slow_unjudged, where
+from .headline import (
+    check_line,
+    foreign_notice,
+    lead,
+    modelled_notice,
+    not_asked,
+    reasons,
+    short_name,
+    slow_unjudged,
+    where,
+)
 from .next_step import next_step
-from .terminal_rows import CheckRows, check_rows, sentences, table
 
 #: As many as a terminal has.
 MOST_LINES = 24
 _LEAST_REASONS, _MOST_REASONS = 2, 6
+_LEAST_WIDTH = 16
+HEADING = ("verdict", "question", "figure", "measured", "reference", "share")
+
+#: A check of a node, and its rows.
+CheckRows = tuple[NodeRun, CheckRecord, list[FigureKind]]
 _COLOURS = {"PASS": "32", "DEGRADED": "33", "FAIL": "31", "INDETERMINATE": "35", "MODELLED": "34"}
 
 
@@ -168,3 +182,77 @@ def _reason_lines(run: RunDirectory, found: list[ReasonGroup]) -> list[str]:
         lines.append(f"  · {group.cause.finding.reason}{where(run, group)}{follows}")
         lines += [f"    {group.worst.finding.reason}"] if group.worst is not None else []
     return lines
+
+
+def check_rows(check: CheckRecord) -> list[FigureKind]:
+    """The figures of a check by kind: those that did not pass first, then by the smallest share; none where no figure has a
+    reference."""
+    rows = figure_kinds(figures(check, ""))
+    if not any(f.reference for row in rows for f in row.figures):
+        return []
+    places = {id(row): place for place, row in enumerate(rows)}
+    rows.sort(key=_importance)
+    # What passes stands in the order of the run, as a reader expects it.
+    return sorted(rows, key=lambda row: (_rank(row.first.verdict), row.passes and places[id(row)]))
+
+
+def _rank(word: str) -> int:
+    return ORDER.index(word) if word in ORDER[: ORDER.index("PASS")] else ORDER.index("PASS")
+
+
+def _importance(row: FigureKind) -> tuple[int, bool, bool, bool, float]:
+    """What did not pass; what has a reference, and is no input of the model; rates and times before what is made of them; then the
+    farthest from its reference: the least share of a rate, the greatest of a time."""
+    times = row.first.unit in ("us", "ms", "s")
+    worst = min((1 / share if times else share for share in row.shares if share), default=1.0)
+    made = bool(row.first.derived) and not times
+    return _rank(row.first.verdict), not any(f.reference for f in row.figures), not row.shares, made, worst
+
+
+def table(
+    checks: Sequence[CheckRows], room: int | None, width: int | None, several: bool, every: bool
+) -> tuple[list[tuple[str, str]], int]:
+    """Lines with the verdict that each begins with, the heading first (none: no row), of a run's figures that did not pass (``every``:
+    all), and how many kinds there was no room for.
+
+    ``room``: rows at most, the worst (None: all); ``width``: columns (None: as many as it takes); ``several``: the node is one.
+    """
+    found = [(n, check, kind) for n, check, rows in checks for kind in rows if every or not kind.passes]
+    worst_first = sorted(range(len(found)), key=lambda i: _rank(found[i][2].first.shown))
+    chosen = [found[i] for i in sorted(worst_first[:room])]
+    if not chosen:
+        return [], 0
+    last: CheckRecord | None = None
+    rows = [[HEADING[0], *(["node"] if several else []), *HEADING[1:]]]
+    for node, check, kind in chosen:
+        names = _names(node, check, several)
+        rows.append(
+            [*map(printable, [kind.first.shown, *("" if check is last else name for name in names), *kind.cells])]
+        )
+        last = check
+    return list(zip(_set(rows, width), ["", *(row[0] for row in rows[1:])])), len(found) - len(chosen)
+
+
+def sentences(checks: Sequence[CheckRows], several: bool) -> list[str]:
+    """The answer of each check without a figure that has a reference, a line each."""
+    return columns([
+        [shown_verdict(check.word, node.modelled), *_names(node, check, several), printable(check_line(check, node))]
+        for node, check, rows in checks if not rows
+    ])  # fmt: skip
+
+
+def _names(node: NodeRun, check: CheckRecord, several: bool) -> list[str]:
+    return [*([node.name] if several else []), short_name(check.name)]
+
+
+def _set(rows: Sequence[list[str]], width: int | None) -> list[str]:
+    """The columns; names of figures are shortened where a line were wider than ``width``."""
+    place = len(rows[0]) - len(HEADING) + 2
+    right = range(place + 1, len(rows[0]))
+    over = 0 if width is None else max(map(len, columns(rows, right))) - width
+    longest = max(len(row[place]) for row in rows)
+    most = max(_LEAST_WIDTH, longest - max(0, over))
+    for row in rows:
+        if len(row[place]) > most:
+            row[place] = f"{row[place][: most - 1].rstrip(' ,:')}…"
+    return columns(rows, right)

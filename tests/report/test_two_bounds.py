@@ -41,7 +41,7 @@ def test_a_model_s_range_is_degraded_below_and_fail_far_below() -> None:
 
 def test_the_words_of_a_source_say_nothing_of_a_reference() -> None:
     report = replace(RATE, origin="published", note="As described in the provisional report")
-    assert wording.origin(report) == ["published"]
+    assert wording.expectation(report, None, None) == "55.4, published"
 
 
 def test_looks_stand_in_a_row() -> None:
@@ -61,4 +61,4 @@ def test_a_batch_keeps_both() -> None:
     for node in ("n1", "n2"):
         many.add(node, [judged("host_device_check", SLOW)])
     (one,) = many.single("host_device_check")
-    assert (one.lowest, one.below, one.highest, one.above) == ({44.1}, {54.3}, set(), set())
+    assert [one.bound(which) for which in range(4)] == [[44.1], [], [54.3], []]

@@ -12,8 +12,7 @@ from .exchanges import exchange_tables
 from .explaining import capacity_blocks, fault_blocks
 from .many_gpus import ramps
 from .modelled_capacities import used_capacities
-from .node_state import state_line
-from .node_tables import findings_table, gpu_table
+from .node_state import findings_table, gpu_table, state_line
 from .of_check import check_blocks
 from .published import beside
 from .size_curves import curves_over_size

@@ -1,4 +1,5 @@
-"""MPI on the page: a curve over message size for each benchmark with the placements beside each other, and their table."""
+"""MPI on the page: a curve over message size for each benchmark with the placements beside each other, and their table; tables of messages
+between NUMA nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +10,9 @@ from typing import Any
 from markupsafe import Markup
 
 from nearfar.base import NOT_JUDGED, NearfarError
+from nearfar.binding import RELATIONS
 from nearfar.measurement import RATIO
+from nearfar.mpi import numa_pairs
 from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN, MpiCase, mpi_figures, parse
 from nearfar.report.blocks import Block, Chart, Entry, Row, Table, row, table
 from nearfar.report.charts import curves
@@ -18,6 +21,11 @@ from nearfar.report.figures import SIGNS, Figure, class_words, number, unit_word
 _PLACEMENTS = (*WITHIN, *BESIDE)
 _BUFFERS = {"H": "host", "D": "device"}
 _MESSAGES = "mpi.message_rate"
+_PAIR_PLACEMENTS = (*RELATIONS, numa_pairs.UNKNOWN)
+_PAIR_TITLES = {
+    "us": "Ping-pong between two ranks, host memory",
+    "GB/s": "Stream of messages between two ranks, host memory",
+}
 
 
 def mpi_tables(figures: list[Figure], document: Mapping[str, Any]) -> list[Block]:
@@ -106,3 +114,27 @@ def _case(subject: str) -> MpiCase | None:
 
 def _label(figure: Figure) -> str:
     return mpi_figures.size_label(figure.question)
+
+
+def numa_pair_tables(figures: list[Figure]) -> list[Block]:
+    """A table for each unit; none of any other check."""
+    mine = [f for f in figures if numa_pairs.subject(f.subject) is not None]
+    over = {f.subject: f for f in mine if f.quantity == RATIO}
+    by_unit = {unit: [f for f in mine if f.quantity != RATIO and f.unit == unit] for unit in _PAIR_TITLES}
+    return [_pair_table(unit, found, over) for unit, found in by_unit.items() if found]
+
+
+def _pair_table(unit: str, mine: list[Figure], over: dict[str, Figure]) -> Table:
+    columns = tuple(dict.fromkeys(_size(f) for f in mine))
+    pairs = {f.subject.partition("/")[0]: f.path_class for f in reversed(mine)}
+    rows = []
+    for pair in sorted(pairs, key=lambda pair: _PAIR_PLACEMENTS.index(pairs[pair])):
+        by_size = {_size(f): f for f in mine if f.subject.partition("/")[0] == pair}
+        places = [figure_entry(f := by_size.get(c), over.get(f.subject) if f else None) for c in columns]
+        rows.append(row(Entry(class_words(pairs[pair]), (pair.replace("-", " ↔ "),), "label"), *places))
+    return figure_table(_PAIR_TITLES[unit], unit, columns, rows)
+
+
+def _size(figure: Figure) -> str:
+    about = numa_pairs.subject(figure.subject)
+    return "" if about is None else numa_pairs.spaced(about.traffic.partition("_")[2])

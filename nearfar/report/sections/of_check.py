@@ -12,8 +12,7 @@ from .balance import balances
 from .collectives import collective_blocks
 from .contention import contention_tables
 from .kernels import kernel_blocks
-from .mpi import mpi_tables
-from .numa_pairs import numa_pair_tables
+from .mpi import mpi_tables, numa_pair_tables
 from .size_curves import curves_over_size
 
 
