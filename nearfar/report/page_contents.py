@@ -10,30 +10,12 @@ from typing import Any
 
 from nearfar import question
 from nearfar.base import ORDER, Finding, shown_verdict
+from nearfar.report import sections
 from nearfar.report.blocks import Block
 from nearfar.report.charts import Matrix, evidence, load_place
 from nearfar.report.explanations import Explained
 from nearfar.report.figures import Figure, FigureRow, figure_rows, figures, parsed, plural
 from nearfar.report.node_drawing import Findings, draw
-from nearfar.report.sections import (
-    Gap,
-    beside,
-    capacity_blocks,
-    check_blocks,
-    exchange_tables,
-    fault_blocks,
-    findings_table,
-    gaps,
-    gpu_table,
-    maps,
-    nothing,
-    provenance,
-    ramps,
-    ratio_maps,
-    state_line,
-    uplink_rates,
-    used_capacities,
-)
 from nearfar.verdict import CheckRecord, NodeRun
 
 from .headline import anchor_prefix, check_line, finding_anchor, models, title
@@ -54,7 +36,7 @@ class CheckView:
     ratios: list[Matrix]
     blocks: list[Block]
     findings: list[tuple[str, Finding]]
-    gaps: list[Gap]
+    gaps: list[sections.Gap]
     nothing: str | None
     problem: str | None
     provenance: list[tuple[str, Any]]
@@ -96,22 +78,24 @@ def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[s
     if machine is not None:
         mark = node.word if node.word in ("FAIL", "DEGRADED") else "DEGRADED"
         shown = replace(
-            shown, uplinks=uplink_rates(machine, explained.capacities), blamed=dict.fromkeys(explained.blamed, mark)
+            shown,
+            uplinks=sections.uplink_rates(machine, explained.capacities),
+            blamed=dict.fromkeys(explained.blamed, mark),
         )
         drawing = draw(machine, shown, f"node-{number}")
     # The answer itself stands once, at the top of the page: here is what it rests on.
-    before = fault_blocks(explained.faults, anchor)
+    before = sections.fault_blocks(explained.faults, anchor)
     after = [
-        *capacity_blocks(explained.capacities, anchor),
-        *findings_table([(check.title, *each) for check in checks for each in check.findings]),
-        *gpu_table(node),
+        *sections.capacity_blocks(explained.capacities, anchor),
+        *sections.findings_table([(check.title, *each) for check in checks for each in check.findings]),
+        *sections.gpu_table(node),
     ]
     if node.modelled:
-        before = [*before, *beside(node.name, [(check.title, check.figures) for check in checks], anchor)]
-        after = [*used_capacities(node.name, everything, faults, anchor), *after]
+        before = [*before, *sections.beside(node.name, [(check.title, check.figures) for check in checks], anchor)]
+        after = [*sections.used_capacities(node.name, everything, faults, anchor), *after]
     return Section(
         id=anchor, run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing, checks=checks,
-        explained=explained, has_lanes=bool(shown.lanes), state=state_line(node), has_uplinks=bool(shown.uplinks),
+        explained=explained, has_lanes=bool(shown.lanes), state=sections.state_line(node), has_uplinks=bool(shown.uplinks),
         before=before, after=after,
     )  # fmt: skip
 
@@ -129,25 +113,25 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
     prefix = anchor_prefix(number, check)
     found = figures(check, prefix)
     why = evidence(check.verdict, prefix)
-    left_out = gaps(check, prefix)
+    left_out = sections.gaps(check, prefix)
     asked = question.find(check.name)
     mapped = asked is None or asked.maps
-    many = ramps(found, check.document, why, node.node) if found or mapped else []
+    many = sections.ramps(found, check.document, why, node.node) if found or mapped else []
     plain = mapped and not many and not any(figure.derived.startswith("latency_") for figure in found)
-    matrices = maps(found, why, hosts, gpus, plain)
-    exchanged = exchange_tables(found, check.document, why, node.node)
+    matrices = sections.maps(found, why, hosts, gpus, plain)
+    exchanged = sections.exchange_tables(found, check.document, why, node.node)
     return CheckView(
         name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled), line=check_line(check, node),
         anchor=prefix, figures=found, rows=figure_rows(found), matrices=matrices,
-        ratios=ratio_maps(found, why, hosts, gpus) if plain else [],
-        blocks=[*check_blocks(found, check.document), *many, *exchanged],
+        ratios=sections.ratio_maps(found, why, hosts, gpus) if plain else [],
+        blocks=[*sections.check_blocks(found, check.document), *many, *exchanged],
         findings=[
             (finding_anchor(prefix, i, f), f)
             for i, f in enumerate(check.verdict.findings if check.verdict else ())
             if parsed(f.subject) is None  # a cell without a figure stands in its matrix, and among the gaps
         ],
-        gaps=left_out, nothing=None if found else nothing(left_out), problem=check.problem, provenance=provenance.facts(check),
-        files=provenance.files(node, check), stderr=provenance.stderr(check),
+        gaps=left_out, nothing=None if found else sections.nothing(left_out), problem=check.problem,
+        provenance=sections.provenance.facts(check), files=sections.provenance.files(node, check), stderr=sections.provenance.stderr(check),
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from nearfar.cells import host_device_matrix, parse
 from nearfar.report import terminal
 from nearfar.report.charts import curves, matrices
 from nearfar.report.figures import check_figures
-from nearfar.report.sections import peers
+from nearfar.report.sections import cell_maps
 from nearfar.topology import node_from_document
 from nearfar.verdict.run_directory import CheckRecord
 from tests.data.runs import many_gpus
@@ -133,7 +133,7 @@ def test_figures_that_only_explain_are_not_counted_as_not_judged(runs: dict[str,
     ],
 )
 def test_which_pair_a_cell_is_of(cell: str, pair: tuple[str, int, int] | None) -> None:
-    assert peers.pair_of(parse(cell)) == pair
+    assert cell_maps.pair_of(parse(cell)) == pair
 
 
 def test_curves() -> None:

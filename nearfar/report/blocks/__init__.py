@@ -4,7 +4,6 @@ Needs: base, report.figures.
 """
 
 from .kinds import Block, Chart, Entry, Group, Labels, Row, Shown, Table, Text, anchors, row, table, words_table
-from .page import shown_page
 from .pdf import shown_pdf
-from .templates import prepare, rendered
+from .templates import prepare, rendered, shown_page
 from .terminal import block_lines, shown_lines

@@ -12,8 +12,11 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from nearfar.base import NearfarError, places, site_directories
+import nearfar
+from nearfar.base import NearfarError, places, second_text, site_directories
 from nearfar.report.figures import SIGNS
+
+from .kinds import Shown
 
 
 def rendered(name: str, values: dict[str, Any]) -> str:
@@ -32,6 +35,12 @@ def rendered(name: str, values: dict[str, Any]) -> str:
         part if part.startswith("<pre") else re.sub(r"\n\s+", "\n", part)
         for part in re.split(r"(?s)(<pre.*?</pre>)", page)
     )
+
+
+def shown_page(shown: Shown, style: str = "") -> str:
+    """What a command shows as one page that needs no other file; ``style``: a template of CSS for what it alone has."""
+    values = {"shown": shown, "style": style, "version": nearfar.__version__, "made": second_text()}
+    return rendered("answer.html", values)
 
 
 def prepare() -> None:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from . import provenance
 from .cell_maps import maps, ratio_maps
-from .exchanges import exchange_tables
 from .explaining import capacity_blocks, fault_blocks
-from .many_gpus import ramps
+from .many_gpus import exchange_tables, ramps
 from .modelled_capacities import used_capacities
 from .node_state import findings_table, gpu_table, state_line
 from .of_check import check_blocks

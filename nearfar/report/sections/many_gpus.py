@@ -1,4 +1,4 @@
-"""Many GPUs at once, and tasks that share them: a table of steps and a curve for each ramp.
+"""Many GPUs at once, and tasks that share them: a table of steps and a curve for each ramp, tables of GPUs that exchange data.
 
 A step's total and verdict come from the figures; what each GPU and each task had, and what the flows carry alone, from
 the document.
@@ -12,13 +12,23 @@ from typing import Any
 
 from markupsafe import Markup
 
-from nearfar.cells import WAYS, Cell, Load, load_of
-from nearfar.report.blocks import Block, Chart, Entry, row
-from nearfar.report.charts import CellGaps, curves
-from nearfar.report.figures import Figure, number, plural, span
+from nearfar.cells import (
+    ALL_TO_ONE,
+    ONE_TO_ALL,
+    ONE_WAY,
+    WAYS,
+    Cell,
+    Exchange,
+    Flow,
+    Load,
+    bisection,
+    exchange_of,
+    load_of,
+)
+from nearfar.report.blocks import Block, Chart, Entry, Group, Row, Text, row, table
+from nearfar.report.charts import ABSENT, SKIPPED, CellGaps, Place, curves
+from nearfar.report.figures import SIGNS, Figure, class_words, number, parsed, plural, shown_together, span
 from nearfar.topology import Node
-
-from .steps import NOT_RUN, Flows, entry_of, fairness_words, flows_by_cell, gap_entry, part_of_alone, steps, total_of
 
 _TITLES = {
     "spread": ("One GPU more at a time", "One GPU more at a time, spread over packages"),
@@ -26,8 +36,17 @@ _TITLES = {
     "across": ("Across the package link",) * 2,
 }
 _CAPTION = "the total of all GPUs; what each GPU has; the total beside what the flows carry alone, added up"
+_CAPTION_OF_FLOWS = "the total of all flows; what each flow has; the total beside what the flows carry alone, added up"
 _CAPTION_OF_TASKS = "the total of all GPUs; what each task has; the slowest beside its fair share"
 _COLUMNS = {"h2d": "Host to device", "d2h": "Device to host", "both": "Both at once"}
+#: What stands where a run did not ask.
+NOT_RUN = Entry("– not run", mark="self", tip="this run did not ask for it")
+_STATES = {"failed": f"{SIGNS['FAIL']} failed", SKIPPED: "– skipped", "missing": f"{SIGNS['INDETERMINATE']} missing"}
+_LONGEST_REASON = 64
+#: So many rows are open at first.
+_OPEN = 8
+
+Flows = list[tuple[Flow, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -145,3 +164,126 @@ def _shares(flows: Flows) -> list[float]:
         if isinstance(rate, (int, float)):
             found[flow.gpus[0]] = found.get(flow.gpus[0], 0.0) + rate
     return list(found.values())
+
+
+def exchange_tables(
+    figures: list[Figure], document: Mapping[str, Any], why: CellGaps, node: Node | None
+) -> list[Block]:
+    """The tables; none where no cell is an exchange between three GPUs or more."""
+    asked = [f.cell for f in figures if f.cell is not None] + [*why.failed, *why.skipped, *why.missing]
+    known = {cell: found for cell in dict.fromkeys(asked) if (found := exchange_of(cell)) is not None}
+    flows = flows_by_cell(document)
+    entries = {cell: _exchange_entry(cell, figures, flows.get(cell, []), why) for cell in known}
+    of_hubs = {cell: each for cell, each in known.items() if each.hub is not None}
+    of_pairs = {cell: each for cell, each in known.items() if each.pairs}
+    hubs = [_hub_row(hub, of_hubs, entries) for hub in sorted({e.hub for e in of_hubs.values() if e.hub is not None})]
+    columns, pairs = ("To all, each reads", "From all, each writes"), _pairs(of_pairs, entries, node)
+    return [
+        *steps("One GPU with all others", _CAPTION_OF_FLOWS, columns, hubs, list(of_hubs), why),
+        *steps("Disjoint pairs at once", _CAPTION_OF_FLOWS, ("All at once",), pairs, list(of_pairs), why),
+    ]
+
+
+def _hub_row(hub: int, known: Mapping[Cell, Exchange], entries: Mapping[Cell, Entry]) -> Row:
+    at = {exchange.pattern: entries[cell] for cell, exchange in known.items() if exchange.hub == hub}
+    cell = next(cell for cell, exchange in known.items() if exchange.hub == hub)
+    others = dict.fromkeys(gpu for flow in cell.flows for gpu in flow.gpus if gpu != hub)
+    label = Entry(f"GPU {hub}", (" ".join(f"g{gpu}" for gpu in others),), "label")
+    return row(label, *(at.get(pattern, NOT_RUN) for pattern in (ONE_TO_ALL, ALL_TO_ONE)))
+
+
+def _pairs(known: Mapping[Cell, Exchange], entries: Mapping[Cell, Entry], node: Node | None) -> list[Row]:
+    """A row for each set of pairs and direction; the halves of the node say that they are."""
+    halves = {_unordered(e.pairs) for cell in bisection(node) if (e := exchange_of(cell))} if node else set()
+    rows = []
+    for cell, exchange in known.items():
+        one_way = exchange.pattern == ONE_WAY
+        half = "Half to half" if one_way else "Half with half"
+        label = half if _unordered(exchange.pairs) in halves else "Round"
+        pairs = " ".join(f"g{a}{'→' if one_way else '↔'}g{b}" for a, b in exchange.pairs)
+        rows.append(row(Entry(label, (pairs,), "label"), entries[cell]))
+    return rows
+
+
+def _unordered(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted((min(pair), max(pair)) for pair in pairs))
+
+
+def _exchange_entry(cell: Cell, figures: list[Figure], flows: Flows, why: CellGaps) -> Entry:
+    mine = [f for f in figures if f.cell == cell]
+    total = total_of(cell, mine)
+    if total is None:
+        return gap_entry(why.place(cell))
+    shares = [f.value for f in mine if f.flow is not None and f.value is not None]
+    words = [class_words(total.path_class), *fairness_words(shares), *part_of_alone(total, flows)]
+    # How one to all divides has no reference, and is no reason to call the judged total unjudged.
+    return entry_of(total, mine, words)
+
+
+def flows_by_cell(document: Mapping[str, Any]) -> dict[Cell, Flows]:
+    """The flows of a document's results with their entries."""
+    results = {cell: each for each in document.get("results", []) if (cell := parsed(each.get("cell"))) is not None}
+    return {
+        cell: [(flow.flows[0], entry) for entry in each.get("flows") or [] if (flow := parsed(entry.get("flow")))]
+        for cell, each in results.items()
+    }
+
+
+def total_of(cell: Cell, figures: Sequence[Figure]) -> Figure | None:
+    """The figure of a cell's total, or of its only flow."""
+    return next((f for f in figures if f.cell == cell and f.flow is None and not f.is_ratio), None)
+
+
+def part_of_alone(total: Figure, flows: Flows) -> list[str]:
+    """``95 % of 54.1 alone``: a total beside what its flows carry one after the other; nothing where that is not known of each."""
+    solo = [(entry.get("solo") or {}).get("median") for _, entry in flows]
+    known = [value for value in solo if isinstance(value, (int, float))]
+    alone = sum(known) if len(known) == len(solo) else 0.0
+    return [f"{total.value / alone * 100:.0f} % of {number(alone)} alone"] if alone and total.value else []
+
+
+def fairness_words(rates: Sequence[float]) -> list[str]:
+    """``each 24.5–24.7, fairness 0.99``: what flows have, the least over the most."""
+    fair = min(rates) / max(rates) if rates and max(rates) else 0.0
+    return [f"each {span(rates)}, fairness {number(fair, '1')}"] if rates else []
+
+
+def entry_of(total: Figure, others: Sequence[Figure], said: Sequence[str]) -> Entry:
+    """A cell's total with the worst verdict of all its figures."""
+    mark = shown_together(total, others)
+    below = [mark] if mark in ("FAIL", "DEGRADED") else []
+    below += [] if total.best_case else said
+    if total.share is not None:
+        origin = f", {total.reference.origin}" if total.reference and not total.published_beside else ""
+        below.append(f"{total.against}{origin}")
+    elif total.best_case:
+        below.append(total.bound_words)
+    classes = f"{mark}{' bound' if total.best_case else ''}"
+    return Entry(total.written, tuple(below), classes, total.sentence, total.anchor, sign=SIGNS[mark])
+
+
+def gap_entry(place: Place) -> Entry:
+    """What stands where a figure is missing."""
+    if place.state == ABSENT:
+        return NOT_RUN
+    why = place.reason if len(place.reason) <= _LONGEST_REASON else f"{place.reason[: _LONGEST_REASON - 1]}…"
+    return Entry(_STATES[place.state], (why,), f"none {place.state}", place.reason, place.anchor)
+
+
+def steps(
+    title: str,
+    caption: str,
+    columns: Sequence[str],
+    rows: Sequence[Row],
+    asked: Sequence[Cell],
+    why: CellGaps,
+    chart: Sequence[Chart] = (),
+) -> list[Block]:
+    """A table of cells with its chart; a sentence where every one of them was skipped, nothing without rows."""
+    if not rows:
+        return []
+    if asked and all(cell in why.skipped for cell in asked):
+        reason = f"– No figure here: every cell was skipped. {why.skipped[asked[0]]}"
+        return [Group(title, (Text((reason,), "small nothing"),))]
+    listed = table(["", *columns], rows, caption=f"GB/s, {caption}", kind="heat steps")
+    return [Group(title, (listed, *chart), folded=True if len(rows) > _OPEN else None, kind="ramp-figure")]
