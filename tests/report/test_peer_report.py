@@ -92,7 +92,7 @@ def test_a_ratio_without_a_figure_says_why_its_parts_have_none(tmp_path: Path) -
     made = many_gpus.document(raw, asked, lambda c: None if str(c) in unmeasured else [50.0] * len(c.flows))
     given = many_gpus.judged(made, "host_device_check", node)
     found = check_figures.figures(CheckRecord("host_device_check", tmp_path, given), "")
-    maps = matrices.ratio_matrices(found, matrices.evidence(given), [0, 1], [0, 1, 2])
+    maps = cell_maps.ratio_maps(found, matrices.evidence(given), [0, 1], [0, 1, 2])
     shown = {m.key: [[(p.state, p.reason) for p in row] for row in m.places] for m in maps}
     near = ("near", "its own near path: 1 by definition")
     skipped = ("skipped", "peer access is refused")

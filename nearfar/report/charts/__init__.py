@@ -10,6 +10,7 @@ from .matrices import (
     ABSENT,
     FIGURE,
     MIRROR,
+    NEAR,
     SELF,
     SKIPPED,
     CellGaps,
@@ -17,13 +18,7 @@ from .matrices import (
     Place,
     cell_anchor,
     cell_map,
-    core_share_matrices,
     evidence,
-    host_device_matrices,
-    host_map,
     load_place,
-    ratio_matrices,
-    stream_matrices,
-    with_sum,
 )
 from .svg import element, markup, printable, text

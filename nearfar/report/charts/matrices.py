@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from nearfar import cells
@@ -21,7 +21,6 @@ _WITHOUT_FIGURE = (FAILED, MISSING, SKIPPED, ABSENT)
 _SIGNS = {FAILED: SIGNS["FAIL"], MISSING: SIGNS["INDETERMINATE"], SKIPPED: "–", ABSENT: "·"}
 #: Of more places each shows its number alone.
 _MOST_PLACES = 16
-_LOADS = {"h2d": "Host to device", "d2h": "Device to host", "both": "Both directions at once"}
 
 
 @dataclass(frozen=True)
@@ -138,19 +137,15 @@ def _reasons(entries: Iterable[Unmeasured]) -> dict[cells.Cell, str]:
     return {cell: entry.reason for entry in entries if (cell := parsed(entry.cell)) is not None}
 
 
-def plain_host_flow(flow: cells.Flow) -> bool:
-    """A host flow with nothing special about it: pinned memory, copy engine, driven from the memory's own node."""
-    return flow.kind == "host" and flow.driver is None and not flow.options
-
-
 def cell_anchor(prefix: str, cell: cells.Cell) -> str:
     """The anchor of a cell without a figure."""
     return slug(f"{prefix}.cell.{cells.encode_cell(cell)}")
 
 
 def load_place(cell: cells.Cell | None) -> tuple[str, int, int] | None:
-    """(``h2d``, ``d2h`` or ``both``; GPU; NUMA node) of a cell of the host-device matrix; None for any other cell."""
-    if cell is None or len(cell.flows) > 2 or not all(map(plain_host_flow, cell.flows)):
+    """(``h2d``, ``d2h`` or ``both``; GPU; NUMA node) of a cell of the host-device matrix: pinned memory, copy engine, driven from the
+    memory's own node; None for any other cell."""
+    if cell is None or len(cell.flows) > 2 or any(f.kind != "host" or f.driver or f.options for f in cell.flows):
         return None
     ends = {(flow.gpus[0], flow.numa_node) for flow in cell.flows}
     if len(ends) != 1:
@@ -162,136 +157,44 @@ def load_place(cell: cells.Cell | None) -> tuple[str, int, int] | None:
     return load, gpu, numa
 
 
-def host_device_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:
-    """H2D, D2H and both at once, as GPU × NUMA node. ``numa`` and ``gpus`` are those the node has; cells may add to them."""
-    copies = [f for f in figures if f.quantity == "copy" and not f.is_ratio]
-    return [m for m in (host_map(copies, why, numa, gpus, load, title) for load, title in _LOADS.items()) if m]
-
-
-def ratio_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:
-    """Far over near for each GPU and far NUMA node: H2D, D2H, and both at once."""
-    ratios = [f for f in figures if f.derived == "over_near"]
-    near = {f.cell for f in figures if f.class_in_name == "near" and f.cell is not None}
-
-    def nothing(cell: cells.Cell) -> Place:
-        if cell in near:
-            return Place(NEAR, reason="its own near path: 1 by definition")
-        asked = [*why.failed, *why.skipped, *why.missing]
-        same = [c for c in asked if (load_place(c) or ())[:2] == (load_place(cell) or ())[:2]]
-        return why.of_ratio(cell, *same)
-
-    titles, known = {load: f"{title}, far ÷ near" for load, title in _LOADS.items()}, CellGaps()
-    made = (host_map(ratios, known, numa, gpus, load, title, nothing) for load, title in titles.items())
-    return [matrix for matrix in made if matrix]
-
-
-def host_map(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int], load: str, title: str,
-             nothing: Callable[[cells.Cell], Place] | None = None) -> Matrix | None:  # fmt: skip
-    """GPU × NUMA node of one load (``h2d``, ``d2h``, ``both``); None where none of its cells was asked for. ``nothing``: as in
-    ``cell_map``."""
-
-    def ends(cell: cells.Cell) -> tuple[int, int] | None:
-        place = load_place(cell)
-        return (place[1], place[2]) if place is not None and place[0] == load else None
-
-    def cell(gpu: int, node: int) -> cells.Cell:
-        there, back = f"n{node}:g{gpu}", f"g{gpu}:n{node}"
-        return cells.parse({"h2d": there, "d2h": back, "both": f"{there}+{back}"}[load])
-
-    without = None if nothing is None else lambda gpu, node: nothing(cell(gpu, node))
-    return cell_map(load, title, figures, why, ends, cell, "gn", gpus, numa, without)
-
-
-def cell_map(key: str, title: str, figures: list[Figure], why: CellGaps, ends: Callable[[cells.Cell], tuple[int, int] | None],
+def cell_map(key: str, title: str, figures: Iterable[Figure], why: CellGaps, ends: Callable[[cells.Cell], tuple[int, int] | None],
              cell: Callable[[int, int], cells.Cell], kinds: str, rows: Iterable[int] = (), columns: Iterable[int] = (),
-             nothing: Callable[[int, int], Place] | None = None) -> Matrix | None:  # fmt: skip
-    """A map of the cells that have ``ends``, their row and column; None where none was asked for. ``cell``: that of a row and a column;
+             nothing: Callable[[int, int], Place] | None = None, together: Sequence[Figure] = (),
+             names: Sequence[str] = ()) -> list[Matrix]:  # fmt: skip
+    """A map of the cells that have ``ends``, their row and column; none where none was asked for. ``cell``: that of a row and a column;
     ``kinds``: the letters of rows and columns; ``rows`` and ``columns``: those that the node has, cells may add to them; ``nothing``: what
-    stands at a place without a figure (default: what ``why`` says of its cell)."""
+    stands at a place without a figure (default: what ``why`` says of its cell); ``together``: the figures of the cell of all rows at
+    once; ``names``: of the columns, by number."""
     places: dict[tuple[int, int], list[Figure]] = {}
     for figure in figures:
         if figure.cell is not None and (at := ends(figure.cell)) is not None:
             places.setdefault(at, []).append(figure)
     lost = [at for each in (*why.failed, *why.skipped, *why.missing) if (at := ends(each)) is not None]
     if not places and not lost:
-        return None
+        return []
     across = tuple(sorted({*rows, *(row for row, _ in (*places, *lost))}))
     down = tuple(sorted({*columns, *(column for _, column in (*places, *lost))}))
     if kinds[0] == kinds[1]:
         across = down = tuple(sorted({*across, *down}))
     without = nothing or (lambda row, column: why.place(cell(row, column)))
-    return grid(key, title, across, down, kinds[0], kinds[1], places, without)
-
-
-def stream_matrices(figures: list[Figure], why: CellGaps, numa: list[int]) -> list[Matrix]:
-    """All cores of NUMA node a × memory of NUMA node b, one matrix a kernel; the sum cell of all nodes stands beside it."""
-
-    def of_kernel(cell: cells.Cell, kernel: str) -> bool:
-        return all(f.kind == "stream" and f.cores is None and f.direction == kernel for f in cell.flows)
-
-    found = []
-    for kernel in cells.KERNELS:
-
-        def ends(cell: cells.Cell, kernel: str = kernel) -> tuple[int, int] | None:
-            first = cell.flows[0]
-            return (first.source.index, first.destination.index) if cell.lone and of_kernel(cell, kernel) else None
-
-        def cell(a: int, b: int, kernel: str = kernel) -> cells.Cell:
-            return cells.parse(f"c{a}:n{b}/{kernel}")
-
-        together = [f for f in figures if f.cell is not None and not f.cell.lone and of_kernel(f.cell, kernel)]
-        matrix = cell_map(kernel, f"STREAM {kernel}", figures, why, ends, cell, "cn", columns=numa)
-        found += [with_sum(matrix, together)] if matrix else []
-    return found
-
-
-def core_share_matrices(figures: list[Figure], why: CellGaps) -> list[Matrix]:
-    """NUMA node × number of its cores: triad on the node's own memory; none where no such cell was asked for."""
-
-    def cell(numa: int, share: int) -> cells.Cell:
-        return cells.parse(f"c{numa}:n{numa}/triad/{cells.CORE_SHARES[share]}")
-
-    matrix = cell_map("cores", "STREAM triad by number of cores", figures, why, _core_share, cell, "cs")
-    words = {"one": "one core", "half": "half of them", "butone": "all but one"}
-    names = [words[cells.CORE_SHARES[share]] for share in matrix.columns] if matrix else []
-    return [replace(matrix, column_names=tuple(names))] if matrix else []
-
-
-def _core_share(cell: cells.Cell) -> tuple[int, int] | None:
-    """NUMA node and share of its cores, of a lone flow by fewer than all; None for any other cell."""
-    flow = cell.flows[0] if cell.lone else None
-    if flow is None or flow.kind != "stream" or flow.cores is None:
-        return None
-    return flow.source.index, cells.CORE_SHARES.index(flow.cores)
-
-
-def with_sum(matrix: Matrix, together: list[Figure]) -> Matrix:
-    """A matrix with the figures of the cell of all its rows at once beside it, where there are any."""
-    if not together:
-        return matrix
-    return replace(matrix, all_at_once=_figure_place(together), figures=(*matrix.figures, *together))
-
-
-def grid(key: str, title: str, rows: tuple[int, ...], columns: tuple[int, ...], row_kind: str, column_kind: str,
-            places: dict[tuple[int, int], list[Figure]], nothing: Callable[[int, int], Place]) -> Matrix:  # fmt: skip
-    """A matrix of the figures at their places; ``nothing`` says what stands at the others."""
-    leading = {key: _leading(group) for key, group in places.items()}
+    leading = {at: _leading(group) for at, group in places.items()}
     away = distances(leading.values())
     made = {at: _figure_place(group, away.get(leading[at].anchor)) for at, group in places.items()}
-    grid = tuple(tuple(made.get((r, c)) or nothing(r, c) for c in columns) for r in rows)
-    everything = tuple(f for group in places.values() for f in group)
-    unit = everything[0].unit if everything else "GB/s"
-    row_words = {"g": "GPU", "n": "NUMA node", "c": "cores of NUMA node"}[row_kind] if row_kind != column_kind else None
-    said = tuple(alike(leading, row_words))
-    return Matrix(key, title, unit, rows, columns, row_kind, column_kind, grid, None, everything, alike=said)
+    grid = tuple(tuple(made.get((r, c)) or without(r, c) for c in down) for r in across)
+    every = (*(f for group in places.values() for f in group), *together)
+    row_words = {"g": "GPU", "n": "NUMA node", "c": "cores of NUMA node"}[kinds[0]] if kinds[0] != kinds[1] else None
+    return [Matrix(
+        key, title, every[0].unit if every else "GB/s", across, down, kinds[0], kinds[1], grid,
+        _figure_place(together) if together else None, every, tuple(names[c] for c in down if names), tuple(alike(leading, row_words)),
+    )]  # fmt: skip
 
 
-def _leading(group: list[Figure]) -> Figure:
+def _leading(group: Sequence[Figure]) -> Figure:
     """The figure that stands for a place: the lone one, or the total of several flows."""
     return next((f for f in group if f.flow is None), group[0])
 
 
-def _figure_place(group: list[Figure], away: float | None = None) -> Place:
+def _figure_place(group: Sequence[Figure], away: float | None = None) -> Place:
     leading = _leading(group)
     parts = tuple((_way(f.flow), f) for f in group if f.flow is not None and f is not leading)
     return Place(FIGURE, leading, parts, leading.reason or "", tint(away))

@@ -1,33 +1,20 @@
-"""Maps of a check's cells."""
+"""Maps of a check's cells: GPU × NUMA node, cores × memory, GPU × kernel, and GPU × GPU, from that of the row to that of the column."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 
 from nearfar import cells
-from nearfar.report.charts import (
-    MIRROR,
-    SELF,
-    CellGaps,
-    Matrix,
-    Place,
-    cell_map,
-    core_share_matrices,
-    host_device_matrices,
-    host_map,
-    ratio_matrices,
-    stream_matrices,
-    with_sum,
-)
+from nearfar.report.charts import MIRROR, NEAR, SELF, CellGaps, Matrix, Place, cell_map, load_place
 from nearfar.report.figures import Figure
 
-_TITLES = {
+_LOADS = {"h2d": "Host to device", "d2h": "Device to host", "both": "Both directions at once"}
+_LATENCIES = {
     "latency_copy": "Tiny copy, from its enqueueing to its completion",
     "latency_chase": "Load by a kernel, each address from the last",
     "latency_launch": "Launch of an empty kernel",
 }
-#: What is asked of a pair, and the title of its map.
+#: What is asked of a pair of GPUs, and the title of its map.
 _PAIRS = {
     "write": "GPU to GPU, written by the source",
     "read": "GPU to GPU, read by the destination",
@@ -36,63 +23,128 @@ _PAIRS = {
     "pair": "GPU to GPU, both directions at once",
     "staged": "GPU to GPU, peer access off",
 }
-_RATIO = "staged_over_direct"
-#: The columns of the map.
+#: The columns of two maps.
 _KERNELS = (*cells.KERNELS, *cells.GPU_KERNELS)
+_SHARES = {"one": "one core", "half": "half of them", "butone": "all but one"}
 
 
 def maps(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int], rates: bool) -> list[Matrix]:
-    """Maps of latencies; where there are none, of ``rates``. ``numa`` and ``gpus`` are those the node has."""
-    times = latency_matrices(figures, why, numa, gpus)
+    """Maps of latencies; where there are none, of ``rates``. ``numa`` and ``gpus`` are those the node has; cells may add to them."""
+    times = _latency_maps(figures, why, numa, gpus)
     if times or not rates:
         return times
+    own = [f for f in figures if not f.is_ratio]
+    copies = [f for f in own if f.quantity == "copy"]
     return [
-        *host_device_matrices(figures, why, numa, gpus),
-        *stream_matrices(figures, why, numa),
-        *core_share_matrices(figures, why),
-        *memory_matrices(figures, why, gpus),
-        *peer_matrices(figures, why, gpus),
+        *(m for load, title in _LOADS.items() for m in _host_map(copies, why, numa, gpus, load, title)),
+        *_stream_maps(figures, why, numa),
+        *_core_share_map(figures, why),
+        *memory_matrices(own, why, gpus),
+        *(m for kind, title in _PAIRS.items() for m in _pair_map(own, why, gpus, kind, title)),
     ]
 
 
 def ratio_maps(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:
-    """Maps of ratios: far over near, staged over direct."""
-    return [*ratio_matrices(figures, why, numa, gpus), *staged_ratios(figures, why, gpus)]
+    """Far over near for each GPU and far NUMA node: H2D, D2H, and both at once; staged over direct, where both were measured. Elsewhere
+    why one of the two was not."""
+    near = {f.cell for f in figures if f.class_in_name == "near" and f.cell is not None}
+
+    def beside_near(cell: cells.Cell) -> Place:
+        if cell in near:
+            return Place(NEAR, reason="its own near path: 1 by definition")
+        asked = [*why.failed, *why.skipped, *why.missing]
+        return why.of_ratio(cell, *(c for c in asked if (load_place(c) or ())[:2] == (load_place(cell) or ())[:2]))
+
+    def beside_direct(a: int, b: int) -> Place:
+        return why.of_ratio(_pair_cell("write", a, b), _pair_cell("staged", a, b))
+
+    far, known = [f for f in figures if f.derived == "over_near"], CellGaps()
+    titles = {load: f"{title}, far ÷ near" for load, title in _LOADS.items()}
+    staged = [f for f in figures if f.derived == "staged_over_direct"]
+    return [
+        *(m for load, title in titles.items() for m in _host_map(far, known, numa, gpus, load, title, beside_near)),
+        *_pair_map(staged, known, gpus, "staged", "Staged ÷ direct", beside_direct),
+    ]
 
 
-def latency_matrices(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:
-    """Each latency as GPU × NUMA node and GPU × GPU; a launch is the same for all paths of a GPU, and has one map."""
-    found: list[Matrix | None] = []
-    for what, title in _TITLES.items():
-        mine = [f for f in figures if f.derived == what]
-        found += [host_map(mine, why, numa, gpus, "h2d", f"{title}: host memory")] if mine else []
-        if mine and what != "latency_launch":
-            found.append(pair_map(mine, why, gpus, "write", f"{title}: GPU to GPU"))
-    return [matrix for matrix in found if matrix is not None]
-
-
-def memory_matrices(figures: list[Figure], why: CellGaps, gpus: list[int]) -> list[Matrix]:
-    """GPU × kernel on its own memory, and all GPUs at once beside it; none where no such cell was asked for. ``gpus`` are those the node
-    has; cells may add to them."""
+def _host_map(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int], load: str, title: str,
+              nothing: Callable[[cells.Cell], Place] | None = None) -> list[Matrix]:  # fmt: skip
+    """GPU × NUMA node of one load (``h2d``, ``d2h``, ``both``)."""
 
     def ends(cell: cells.Cell) -> tuple[int, int] | None:
-        own = cell.lone and _own(cell)
-        return (cell.flows[0].gpus[0], _KERNELS.index(cell.flows[0].direction)) if own else None
+        place = load_place(cell)
+        return (place[1], place[2]) if place is not None and place[0] == load else None
+
+    def cell(gpu: int, node: int) -> cells.Cell:
+        there, back = f"n{node}:g{gpu}", f"g{gpu}:n{node}"
+        return cells.parse({"h2d": there, "d2h": back, "both": f"{there}+{back}"}[load])
+
+    without = None if nothing is None else lambda gpu, node: nothing(cell(gpu, node))
+    return cell_map(load, title, figures, why, ends, cell, "gn", gpus, numa, without)
+
+
+def _latency_maps(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:
+    """Each latency as GPU × NUMA node and GPU × GPU; a launch is the same for all paths of a GPU, and has one map."""
+    found: list[Matrix] = []
+    for what, title in _LATENCIES.items():
+        if mine := [f for f in figures if f.derived == what]:
+            found += _host_map(mine, why, numa, gpus, "h2d", f"{title}: host memory")
+            found += _pair_map(mine, why, gpus, "write", f"{title}: GPU to GPU") if what != "latency_launch" else []
+    return found
+
+
+def _stream_maps(figures: list[Figure], why: CellGaps, numa: list[int]) -> list[Matrix]:
+    """All cores of NUMA node a × memory of NUMA node b, one map a kernel; the sum cell of all nodes stands beside it."""
+
+    def of_kernel(cell: cells.Cell, kernel: str) -> bool:
+        return all(f.kind == "stream" and f.cores is None and f.direction == kernel for f in cell.flows)
+
+    found: list[Matrix] = []
+    for kernel in cells.KERNELS:
+
+        def ends(cell: cells.Cell, kernel: str = kernel) -> tuple[int, int] | None:
+            first = cell.flows[0]
+            return (first.source.index, first.destination.index) if cell.lone and of_kernel(cell, kernel) else None
+
+        def cell(a: int, b: int, kernel: str = kernel) -> cells.Cell:
+            return cells.parse(f"c{a}:n{b}/{kernel}")
+
+        sums = [f for f in figures if f.cell is not None and not f.cell.lone and of_kernel(f.cell, kernel)]
+        found += cell_map(kernel, f"STREAM {kernel}", figures, why, ends, cell, "cn", columns=numa, together=sums)
+    return found
+
+
+def _core_share_map(figures: list[Figure], why: CellGaps) -> list[Matrix]:
+    """NUMA node × number of its cores: triad on the node's own memory."""
+
+    def ends(cell: cells.Cell) -> tuple[int, int] | None:
+        flow = cell.flows[0]
+        share = cell.lone and flow.kind == "stream" and flow.cores is not None
+        return (flow.source.index, cells.CORE_SHARES.index(str(flow.cores))) if share else None
+
+    def cell(numa: int, share: int) -> cells.Cell:
+        return cells.parse(f"c{numa}:n{numa}/triad/{cells.CORE_SHARES[share]}")
+
+    names = [_SHARES[share] for share in cells.CORE_SHARES]
+    return cell_map("cores", "STREAM triad by number of cores", figures, why, ends, cell, "cs", names=names)
+
+
+def memory_matrices(figures: Iterable[Figure], why: CellGaps, gpus: list[int]) -> list[Matrix]:
+    """GPU × kernel on its own memory, and all GPUs at once beside it."""
+
+    def own(cell: cells.Cell) -> bool:
+        return all(flow.kind == "gpu_stream" and flow.source == flow.destination for flow in cell.flows)
+
+    def ends(cell: cells.Cell) -> tuple[int, int] | None:
+        flow = cell.flows[0]
+        return (flow.gpus[0], _KERNELS.index(flow.direction)) if cell.lone and own(cell) else None
 
     def cell(gpu: int, kernel: int) -> cells.Cell:
         return cells.parse(f"g{gpu}:g{gpu}/{_KERNELS[kernel]}")
 
-    rates = [figure for figure in figures if not figure.is_ratio]
-    matrix = cell_map("memory", "Each GPU on its own memory", rates, why, ends, cell, "gk", gpus)
-    if matrix is None:
-        return []
-    names = tuple(_KERNELS[kernel] for kernel in matrix.columns)
-    together = [f for f in figures if f.is_total and f.cell is not None and _own(f.cell)]
-    return [replace(with_sum(matrix, together), column_names=names)]
-
-
-def _own(cell: cells.Cell) -> bool:
-    return all(flow.kind == "gpu_stream" and flow.source == flow.destination for flow in cell.flows)
+    sums = [f for f in figures if f.is_total and f.cell is not None and own(f.cell)]
+    title = "Each GPU on its own memory"
+    return cell_map("memory", title, figures, why, ends, cell, "gk", gpus, together=sums, names=_KERNELS)
 
 
 def pair_of(cell: cells.Cell | None) -> tuple[str, int, int] | None:
@@ -109,29 +161,9 @@ def pair_of(cell: cells.Cell | None) -> tuple[str, int, int] | None:
     return "staged" if first.staged else f"sm_{way}" if first.sm else way, first.gpus[0], first.gpus[1]
 
 
-def peer_matrices(figures: list[Figure], why: CellGaps, gpus: list[int]) -> list[Matrix]:
-    """One map for each kind that was measured or asked for. ``gpus`` are those the node has; cells may add to them."""
-    rates = [f for f in figures if not f.is_ratio]
-    return [m for m in (pair_map(rates, why, gpus, kind, title) for kind, title in _PAIRS.items()) if m]
-
-
-def staged_ratios(figures: list[Figure], why: CellGaps, gpus: list[int]) -> list[Matrix]:
-    """Staged over direct, where both were measured; elsewhere why one of the two was not."""
-    ratios = [f for f in figures if f.derived == _RATIO]
-
-    def nothing(a: int, b: int) -> Place:
-        return why.of_ratio(_pair_cell("write", a, b), _pair_cell("staged", a, b))
-
-    found = pair_map(ratios, CellGaps(), gpus, "staged", "Staged ÷ direct", nothing)
-    return [found] if found else []
-
-
-def pair_map(figures: list[Figure], why: CellGaps, gpus: list[int], kind: str, title: str,
-             without: Callable[[int, int], Place] | None = None) -> Matrix | None:  # fmt: skip
-    """GPU × GPU of one kind of cell; None where none was asked for.
-
-    ``without`` says what stands at a pair without a figure (default: what ``why`` says of its cell).
-    """
+def _pair_map(figures: list[Figure], why: CellGaps, gpus: list[int], kind: str, title: str,
+              without: Callable[[int, int], Place] | None = None) -> list[Matrix]:  # fmt: skip
+    """GPU × GPU of one kind of cell."""
 
     def ends(cell: cells.Cell) -> tuple[int, int] | None:
         place = pair_of(cell)
