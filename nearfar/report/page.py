@@ -63,6 +63,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "next": next_command(run),
         "command": provenance.command(run.raw.get("command")),
         "version": nearfar.__version__,
+        "provenance": provenance,
         "signs": wording.SIGNS,
         "words": wording,
         "title": title,

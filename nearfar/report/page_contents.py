@@ -25,6 +25,7 @@ from .headline import anchor_prefix, check_line, finding_anchor, models, title
 class CheckView:
     """One check of a section."""
 
+    record: CheckRecord
     name: str
     title: str
     shown: str
@@ -38,10 +39,6 @@ class CheckView:
     findings: list[tuple[str, Finding]]
     gaps: list[sections.Gap]
     nothing: str | None
-    problem: str | None
-    provenance: list[tuple[str, Any]]
-    files: list[tuple[str, str]]
-    stderr: str
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,7 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
     matrices = sections.maps(found, why, hosts, gpus, plain)
     exchanged = sections.exchange_tables(found, check.document, why, node.node)
     return CheckView(
-        name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled), line=check_line(check, node),
+        record=check, name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled), line=check_line(check, node),
         anchor=prefix, figures=found, rows=figure_rows(found), matrices=matrices,
         ratios=sections.ratio_maps(found, why, hosts, gpus) if plain else [],
         blocks=[*sections.check_blocks(found, check.document), *many, *exchanged],
@@ -130,8 +127,7 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
             for i, f in enumerate(check.verdict.findings if check.verdict else ())
             if parsed(f.subject) is None  # a cell without a figure stands in its matrix, and among the gaps
         ],
-        gaps=left_out, nothing=None if found else sections.nothing(left_out), problem=check.problem,
-        provenance=sections.provenance.facts(check), files=sections.provenance.files(node, check), stderr=sections.provenance.stderr(check),
+        gaps=left_out, nothing=None if found else sections.nothing(left_out),
     )  # fmt: skip
 
 

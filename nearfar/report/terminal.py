@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from nearfar.base import ORDER, columns, good, printable, shown_verdict
+from nearfar.report.blocks import narrowed
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import FigureKind, coverage, figure_kinds, figures, plural
 from nearfar.verdict import SIBLINGS_ONLY, CheckRecord, NodeRun, RunDirectory
@@ -29,7 +30,6 @@ from .next_step import next_step
 #: As many as a terminal has.
 MOST_LINES = 24
 _LEAST_REASONS, _MOST_REASONS = 2, 6
-_LEAST_WIDTH = 16
 HEADING = ("verdict", "question", "figure", "measured", "reference", "share")
 
 #: A check of a node, and its rows.
@@ -190,10 +190,8 @@ def check_rows(check: CheckRecord) -> list[FigureKind]:
     rows = figure_kinds(figures(check, ""))
     if not any(f.reference for row in rows for f in row.figures):
         return []
-    places = {id(row): place for place, row in enumerate(rows)}
-    rows.sort(key=_importance)
     # What passes stands in the order of the run, as a reader expects it.
-    return sorted(rows, key=lambda row: (_rank(row.first.verdict), row.passes and places[id(row)]))
+    return [*sorted((row for row in rows if not row.passes), key=_importance), *(row for row in rows if row.passes)]
 
 
 def _rank(word: str) -> int:
@@ -230,7 +228,10 @@ def table(
             [*map(printable, [kind.first.shown, *("" if check is last else name for name in names), *kind.cells])]
         )
         last = check
-    return list(zip(_set(rows, width), ["", *(row[0] for row in rows[1:])])), len(found) - len(chosen)
+    place = 3 if several else 2  # of the figure's name, before columns at the right edge
+    over = 0 if width is None else max(map(len, columns(rows, range(place + 1, place + 4)))) - width
+    lines = columns(narrowed(rows, over, place), range(place + 1, place + 4))
+    return list(zip(lines, ["", *(row[0] for row in rows[1:])])), len(found) - len(chosen)
 
 
 def sentences(checks: Sequence[CheckRows], several: bool) -> list[str]:
@@ -243,16 +244,3 @@ def sentences(checks: Sequence[CheckRows], several: bool) -> list[str]:
 
 def _names(node: NodeRun, check: CheckRecord, several: bool) -> list[str]:
     return [*([node.name] if several else []), short_name(check.name)]
-
-
-def _set(rows: Sequence[list[str]], width: int | None) -> list[str]:
-    """The columns; names of figures are shortened where a line were wider than ``width``."""
-    place = len(rows[0]) - len(HEADING) + 2
-    right = range(place + 1, len(rows[0]))
-    over = 0 if width is None else max(map(len, columns(rows, right))) - width
-    longest = max(len(row[place]) for row in rows)
-    most = max(_LEAST_WIDTH, longest - max(0, over))
-    for row in rows:
-        if len(row[place]) > most:
-            row[place] = f"{row[place][: most - 1].rstrip(' ,:')}…"
-    return columns(rows, right)

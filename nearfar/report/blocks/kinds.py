@@ -44,7 +44,6 @@ class Table:
     title: str = ""
     caption: str = ""
     kind: str = ""
-    page_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,6 @@ class Text:
     sentences: tuple[str, ...]
     kind: str = ""
     plain: bool = False
-    page_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,6 @@ class Labels:
     """Labels and what each stands for, a line each."""
 
     labels: tuple[tuple[str, str], ...]
-    page_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,6 @@ class Chart:
     legend: tuple[str | Markup, ...] = ()
     notes: tuple[str, ...] = ()
     kind: str = ""
-    page_only: bool = True
 
 
 @dataclass(frozen=True)
@@ -113,12 +109,18 @@ def row(*entries: Entry | str, mark: str = "", anchor: str = "") -> Row:
     return Row(tuple(each if isinstance(each, Entry) else Entry(each) for each in entries), mark, anchor)
 
 
-def table(columns: Sequence[str], rows: Iterable[Row | Sequence[Entry | str]], *, title: str = "", caption: str = "",
-          kind: str = "", page_only: bool = False) -> Table:  # fmt: skip
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Row | Sequence[Entry | str]],
+    *,
+    title: str = "",
+    caption: str = "",
+    kind: str = "",
+) -> Table:
     """A table; a column whose name begins with ``>`` holds numbers."""
     numbers = frozenset(place for place, name in enumerate(columns) if name.startswith(">"))
     found = tuple(each if isinstance(each, Row) else row(*each) for each in rows)
-    return Table(tuple(name.removeprefix(">") for name in columns), found, numbers, title, caption, kind, page_only)
+    return Table(tuple(name.removeprefix(">") for name in columns), found, numbers, title, caption, kind)
 
 
 def words_table(title: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:

@@ -27,14 +27,18 @@ def shown_lines(shown: Shown) -> list[str]:
     """The answer first, what to do next last; no wider than the terminal."""
     width = terminal_width()
     lines = [line for sentence in shown.answer for line in _wrapped(sentence, width)]
-    for block in (each for each in shown.blocks if not each.page_only):
+    for block in (each for each in shown.blocks if not _page_only(each)):
         lines += ["", *block_lines([block], width)]
     return [*lines, *(["", *_wrapped(f"next: {shown.next}", width)] if shown.next else [])]
 
 
 def block_lines(blocks: Iterable[Block], width: int | None = None) -> list[str]:
     """The lines of blocks. ``width``: no line is longer, names in tables are cut (None: nothing is broken or cut)."""
-    return [line for block in blocks if not block.page_only for line in _lines(block, width)]
+    return [line for block in blocks if not _page_only(block) for line in _lines(block, width)]
+
+
+def _page_only(block: Block) -> bool:
+    return isinstance(block, Chart) or (isinstance(block, Group) and block.page_only)
 
 
 def _lines(block: Block, width: int | None) -> Iterator[str]:
@@ -52,8 +56,6 @@ def _lines(block: Block, width: int | None) -> Iterator[str]:
         inner = None if width is None else width - len(_INDENT)
         yield from [block.title] if block.title else []
         yield from (f"{_INDENT}{line}" if line else "" for line in block_lines(block.blocks, inner))
-    else:
-        assert isinstance(block, Chart), f"{block!r} is no block"
 
 
 def _table(block: Table, width: int | None) -> list[str]:
@@ -77,7 +79,7 @@ def _table(block: Table, width: int | None) -> list[str]:
     if len(rows[0]) - 1 not in numbers:
         rows = _wrapped_last(rows, width)
         over = max(map(len, columns(rows, numbers))) - width
-    return columns(_narrowed(rows, over) if over > 0 else rows, numbers)
+    return columns(narrowed(rows, over), numbers)
 
 
 def _wrapped_last(rows: Sequence[list[str]], width: int) -> list[list[str]]:
@@ -90,10 +92,11 @@ def _wrapped_last(rows: Sequence[list[str]], width: int) -> list[list[str]]:
     return wrapped
 
 
-def _narrowed(rows: Sequence[list[str]], over: int) -> list[list[str]]:
-    """With the names in the first column cut by ``over``."""
-    most = max(_LEAST_NAME, max(len(each[0]) for each in rows) - over)
-    return [[each[0] if len(each[0]) <= most else f"{each[0][: most - 1].rstrip()}…", *each[1:]] for each in rows]
+def narrowed(rows: Sequence[list[str]], over: int, place: int = 0) -> list[list[str]]:
+    """With the names in one column cut by ``over``, where that is more than 0."""
+    most = max(_LEAST_NAME, max(len(each[place]) for each in rows) - max(0, over))
+    cut = [each[place] if len(each[place]) <= most else f"{each[place][: most - 1].rstrip(' ,:')}…" for each in rows]
+    return [[*each[:place], name, *each[place + 1 :]] for each, name in zip(rows, cut)]
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
