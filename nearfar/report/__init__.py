@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import sys
 from pathlib import Path
 
 from nearfar.base import write_atomically
-from nearfar.report.blocks import prepare
+from nearfar.report.blocks import prepare, terminal_width
 from nearfar.report.explanations import Answer, answers, explain
 from nearfar.verdict import run_directory as rundir
 
@@ -46,10 +44,9 @@ def summary(run_directory: Path, colour: bool | None = None, every: bool = False
     ``colour``: with ANSI codes; None: where standard output is a terminal and ``NO_COLOR`` is not set. It is as wide as the terminal;
     where standard output is none no line is broken.
     """
-    shown = sys.stdout.isatty()
+    width = terminal_width()
     if colour is None:
-        colour = shown and not os.environ.get("NO_COLOR")
-    width = shutil.get_terminal_size().columns if shown else None
+        colour = width is not None and not os.environ.get("NO_COLOR")
     return terminal.summarise(rundir.read(run_directory), colour, told_answers(run_directory), width, every)
 
 

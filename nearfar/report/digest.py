@@ -14,6 +14,7 @@ from nearfar.verdict import CheckRecord, JudgedMetric, NodeRun, RunDirectory
 from . import acceptance
 
 SCHEMA = "nearfar-report/1"
+_OF_RUN = ("system", "hostname", "started", "seconds", "verdict", "exit_code", "real", "modelled")
 
 
 def digest(run: RunDirectory, explained: Mapping[str, Explained]) -> dict[str, Any]:
@@ -24,10 +25,7 @@ def digest(run: RunDirectory, explained: Mapping[str, Explained]) -> dict[str, A
     raw = run.raw
     return {
         "schema": SCHEMA,
-        **{
-            key: raw.get(key)
-            for key in ("system", "hostname", "started", "seconds", "verdict", "exit_code", "real", "modelled")
-        },
+        **{key: raw.get(key) for key in _OF_RUN},
         "acceptance": raw.get("acceptance") and {**raw["acceptance"], "degraded": acceptance.degraded(run)},
         "figures": coverage.of_run(run)._asdict(),
         "nodes": [_node(node, explained[node.folder.name]) for node in run.nodes],

@@ -113,24 +113,23 @@ def finding_anchor(prefix: str, position: int, finding: Finding) -> str:
 
 def _check_reasons(node: NodeRun, check: CheckRecord, prefix: str) -> list[VerdictReason]:
     """What is held against a check, the worst first."""
-    lost = [
-        VerdictReason(messages.CASE_LOST.finding(check.name, problem=check.problem, node=node.name), node, check, prefix)
-    ] if check.problem else []  # fmt: skip
+    about = messages.CASE_LOST.finding(check.name, problem=check.problem, node=node.name)
+    lost = [VerdictReason(about, node, check, prefix)] if check.problem else []
     verdict = check.verdict
     if verdict is None:
         return lost
     found = []
     for members in _alike(verdict.findings):
         kinds, cells, devices = zip(*(of_finding(finding, verdict) for _, finding in members))
-        about = tuple(dict.fromkeys(cell for each in cells for cell in each))
+        every = tuple(dict.fromkeys(cell for each in cells for cell in each))
         finding, anchor = of_several([finding for _, finding in members]), finding_anchor(prefix, *members[0])
-        found.append(VerdictReason(finding, node, check, anchor, kinds[0], about, frozenset().union(*devices)))
+        found.append(VerdictReason(finding, node, check, anchor, kinds[0], every, frozenset().union(*devices)))
     shown = {figure.name: figure for figure in figures(check, prefix)}
     for finding in disturbances.reasons(verdict.metrics):
         figure = shown[finding.subject]
         slow = finding.verdict in ("FAIL", "DEGRADED") and not figure.intermittent
-        about = () if figure.cell is None else (str(figure.cell),)
-        found.append(VerdictReason(finding, node, check, figure.anchor, FIGURE if slow else OTHER, about))
+        own = () if figure.cell is None else (str(figure.cell),)
+        found.append(VerdictReason(finding, node, check, figure.anchor, FIGURE if slow else OTHER, own))
     held = [each for each in found if each.finding.verdict in ORDER[:3]]
     return [*sorted(held, key=lambda each: each.rank), *lost]
 

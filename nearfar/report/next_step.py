@@ -14,14 +14,9 @@ from nearfar.verdict import NodeRun, RunDirectory
 _MOST_CHECKS = 3
 
 
-def next_step(run: RunDirectory) -> str:
-    """A command that can be pasted where the summary stands, and behind ``#`` what it is for."""
-    command, why = next_command(run)
-    return f"{command}   # {why}"
-
-
 def next_command(run: RunDirectory) -> tuple[str, str]:
-    """The command, and what it is for; where ReFrame was started by hand, its command in the place of ``nearfar validate``."""
+    """A command that can be pasted, and what it is for; where ReFrame was started by hand, its command in the place of
+    ``nearfar validate``."""
     command, why = _next_command(run)
     argv = [str(word) for word in run.raw.get("command") or []]
     if argv[:1] == ["reframe"] and command.startswith("nearfar validate"):

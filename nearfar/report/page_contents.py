@@ -118,8 +118,8 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
     matrices = sections.maps(found, why, hosts, gpus, plain)
     exchanged = sections.exchange_tables(found, check.document, why, node.node)
     return CheckView(
-        record=check, name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled), line=check_line(check, node),
-        anchor=prefix, figures=found, rows=figure_rows(found), matrices=matrices,
+        record=check, name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled),
+        line=check_line(check, node), anchor=prefix, figures=found, rows=figure_rows(found), matrices=matrices,
         ratios=sections.ratio_maps(found, why, hosts, gpus) if plain else [],
         blocks=[*sections.check_blocks(found, check.document), *many, *exchanged],
         findings=[

@@ -25,7 +25,7 @@ from .headline import (
     slow_unjudged,
     where,
 )
-from .next_step import next_step
+from .next_step import next_command
 
 #: As many as a terminal has.
 MOST_LINES = 24
@@ -79,7 +79,7 @@ def summarise(
         *_collectives(run),
         *_foreign(run),
         *([accepts.reason] if accepts else []),
-    ]) + columns([["page", str(run.folder / "index.html")], ["next", next_step(run)]])  # fmt: skip
+    ]) + columns([["page", str(run.folder / "index.html")], ["next", "   # ".join(next_command(run))]])  # fmt: skip
     room = MOST_LINES - len(told) - len(tail)
     reasons_told = wrapped(more if every else _at_most(more, max(_LEAST_REASONS, min(_MOST_REASONS, room // 2))))
     # One line for the heading and one for the rows that there is no room for.

@@ -49,9 +49,7 @@ class Explained:
     @property
     def answer(self) -> Answer | None:
         """What explains the slow figures; None where none is slow."""
-        if self.faults is None:
-            return None
-        return _answer({**(self.faults.found or {}), "sentence": self.faults.sentence})
+        return _answer(self.as_json()["diagnosis"]) if self.faults else None
 
 
 def explain(run: RunDirectory) -> dict[str, Explained]:
@@ -66,11 +64,8 @@ def _explain(node: NodeRun, made_up: bool) -> Explained:
 
 def answers(report: Mapping[str, Any]) -> dict[str, Answer]:
     """The answer on each node that has slow figures, by its folder, out of what ``report.json`` says."""
-    found = {}
-    for node in report.get("nodes") or []:
-        if isinstance(node, dict) and "diagnosis" in node:
-            found[str(node["folder"])] = _answer(node["diagnosis"])
-    return found
+    nodes = (node for node in report.get("nodes") or [] if isinstance(node, dict) and "diagnosis" in node)
+    return {str(node["folder"]): _answer(node["diagnosis"]) for node in nodes}
 
 
 def _answer(said: Mapping[str, Any]) -> Answer:

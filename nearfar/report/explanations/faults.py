@@ -146,10 +146,8 @@ def _answer(diagnosis: Diagnosis, judged: list[JudgedMetric]) -> str:
 def _named(judged: list[JudgedMetric]) -> str:
     """The figures, lone flows and the worst first: ``n0→g0 is 8 % below its siblings in this run``."""
     ranked = sorted(judged, key=lambda m: (m.cell is None or not m.cell.lone, -abs(_off(m)[0])))
-    words = []
-    for metric in ranked[:_NAMED]:
-        off, what = _off(metric)
-        words.append(f"{_name(metric)} is {100 * abs(off):.2g} % {'below' if off < 0 else 'above'} {what}")
+    found = [(_name(metric), *_off(metric)) for metric in ranked[:_NAMED]]
+    words = [f"{name} is {100 * abs(off):.2g} % {'below' if off < 0 else 'above'} {what}" for name, off, what in found]
     more = f" and {plural(len(ranked) - _NAMED, 'more figure')}" if len(ranked) > _NAMED else ""
     return ", ".join(words) + more
 
@@ -167,17 +165,16 @@ def _off(metric: JudgedMetric) -> tuple[float, str]:
 def _name(metric: JudgedMetric) -> str:
     assert metric.cell is not None, "a rate of a cell"
     if metric.cell.lone or metric.flow is None:
-        return pretty(metric.cell) + ("" if metric.cell.lone else " together")
+        return f"{pretty(metric.cell)}{'' if metric.cell.lone else ' together'}"
     others = " + ".join(pretty(flow) for flow in metric.cell.flows if flow != metric.flow)
     return f"{pretty(metric.flow)} beside {others}"
 
 
 def _details(diagnosis: Diagnosis, slow: set[Cell], unseen: set[Cell]) -> list[str]:
     found = []
-    for blames in diagnosis.sets:
-        for blame in blames:
-            now = ", ".join(f"{name} {value:.1f} GB/s" for name, value in blame.now.items())
-            found.append(f"{blame.part.name}: {blame.part.description}; now {now}.")
+    for blame in (blame for blames in diagnosis.sets for blame in blames):
+        now = ", ".join(f"{name} {value:.1f} GB/s" for name, value in blame.now.items())
+        found.append(f"{blame.part.name}: {blame.part.description}; now {now}.")
     counts = diagnosis.origins.items()
     origins = "; ".join(f"{plural(count, 'cell')} with {model.ORIGINS[origin]}" for origin, count in counts)
     found.append(f"{plural(diagnosis.compared, 'cell')} compared: {origins}.")

@@ -100,8 +100,7 @@ def figure_kinds(found: Iterable[Figure], explaining: bool = False) -> list[Figu
         told = explaining or not (figure.explains or (part and figure.shown in ("PASS", "MODELLED", NOT_JUDGED)))
         if figure.value is None or not told:
             continue
-        kind = (kind_parts(figure), figure.unit, figure.shown, figure.best_case)
-        kinds.setdefault(kind, []).append(figure)
+        kinds.setdefault((kind_parts(figure), figure.unit, figure.shown, figure.best_case), []).append(figure)
     return [FigureKind(tuple(each)) for each in kinds.values()]
 
 

@@ -41,10 +41,7 @@ def contention_tables(document: Mapping[str, Any]) -> list[Block]:
 
 def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> Table | None:
     rows = []
-    for about, both in sides.items():
-        if "moved" not in both or "mpi" not in both:
-            continue
-        mpi, moved = both["mpi"], both["moved"]
+    for about, mpi, moved in ((about, each["mpi"], each["moved"]) for about, each in sides.items() if len(each) == 2):
         label = f"{_ARRANGEMENTS.get(about.word, about.word)}, {about.count} × {mpi['pairs']}: {_traffic(about)}"
         rows.append((
             label, _alone_of(mpi), _amount(mpi["total"]), _penalty(mpi, "penalty"), _penalty(mpi, "tail_penalty"),
