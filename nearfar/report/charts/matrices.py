@@ -1,17 +1,16 @@
-"""Heat maps: which figure, failure or skip stands at each place of a matrix. No place is ever blank."""
+"""Heat maps: which figure, failure or skip stands at each place of a matrix, and how far it is from its like. No place is ever blank."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from nearfar import cells
+from nearfar.base import NOT_JUDGED, statistics
 from nearfar.measurement import Unmeasured
-from nearfar.report.figures import SIGNS, Figure, parsed, shown_together, slug
+from nearfar.report.figures import SIGNS, Figure, class_words, number, numbers, parsed, shown_together, slug, unit_words
 from nearfar.verdict import Verdict
-
-from .likes import alike, distances, tint
 
 #: What a place shows: a figure, or why there is none.
 FIGURE, FAILED, SKIPPED, MISSING, NEAR, ABSENT = "figure", "failed", "skipped", "missing", "near", "absent"
@@ -21,6 +20,13 @@ _WITHOUT_FIGURE = (FAILED, MISSING, SKIPPED, ABSENT)
 _SIGNS = {FAILED: SIGNS["FAIL"], MISSING: SIGNS["INDETERMINATE"], SKIPPED: "–", ABSENT: "·"}
 #: Of more places each shows its number alone.
 _MOST_PLACES = 16
+#: As near to the median of its class, a part of 1, a figure is alike.
+_ALIKE = 0.02
+#: A tint has so many steps; each is so wide, a part of 1, and the first begins where a difference can be seen.
+_STEPS, _STEP, _FIRST = 5, 0.02, 0.01
+#: A class of fewer has no median to speak of.
+_LEAST = 3
+_WELL = ("PASS", "MODELLED", NOT_JUDGED)
 
 
 @dataclass(frozen=True)
@@ -178,14 +184,14 @@ def cell_map(key: str, title: str, figures: Iterable[Figure], why: CellGaps, end
         across = down = tuple(sorted({*across, *down}))
     without = nothing or (lambda row, column: why.place(cell(row, column)))
     leading = {at: _leading(group) for at, group in places.items()}
-    away = distances(leading.values())
+    away = _distances(leading.values())
     made = {at: _figure_place(group, away.get(leading[at].anchor)) for at, group in places.items()}
     grid = tuple(tuple(made.get((r, c)) or without(r, c) for c in down) for r in across)
     every = (*(f for group in places.values() for f in group), *together)
     row_words = {"g": "GPU", "n": "NUMA node", "c": "cores of NUMA node"}[kinds[0]] if kinds[0] != kinds[1] else None
     return [Matrix(
         key, title, every[0].unit if every else "GB/s", across, down, kinds[0], kinds[1], grid,
-        _figure_place(together) if together else None, every, tuple(names[c] for c in down if names), tuple(alike(leading, row_words)),
+        _figure_place(together) if together else None, every, tuple(names[c] for c in down if names), tuple(_alike(leading, row_words)),
     )]  # fmt: skip
 
 
@@ -197,7 +203,7 @@ def _leading(group: Sequence[Figure]) -> Figure:
 def _figure_place(group: Sequence[Figure], away: float | None = None) -> Place:
     leading = _leading(group)
     parts = tuple((_way(f.flow), f) for f in group if f.flow is not None and f is not leading)
-    return Place(FIGURE, leading, parts, leading.reason or "", tint(away))
+    return Place(FIGURE, leading, parts, leading.reason or "", _tint(away))
 
 
 def _way(flow: cells.Flow) -> str:
@@ -205,3 +211,57 @@ def _way(flow: cells.Flow) -> str:
     if flow.kind == "peer":
         return "→" if flow.source.index < flow.destination.index else "←"
     return {"h2d": "↓", "d2h": "↑"}.get(flow.direction, flow.direction)
+
+
+def _distances(found: Iterable[Figure]) -> dict[str, float]:
+    """How far each figure is from its like, a part of 1, by anchor; below zero is worse. Its like is the median of its class among
+    ``found``; in a class of fewer than three it is the figure's reference. Figures that have neither are left out, and upper bounds."""
+    away = {}
+    for members in _by_class(found).values():
+        values = [figure.value for figure in members if figure.value is not None]
+        middle = statistics.median(values) if len(values) >= _LEAST else None
+        for figure in members:
+            like = middle or figure.expected
+            if figure.value is not None and like:
+                away[figure.anchor] = (figure.value / like - 1) * (-1 if figure.unit in ("us", "s") else 1)
+    return away
+
+
+def _tint(away: float | None) -> str:
+    """The class of a place's tint: ``low3``; empty where a figure is not worse than its like, or has none."""
+    if away is None or away > -_FIRST:
+        return ""
+    return f"low{min(_STEPS, 1 + int((-away - _FIRST) / _STEP))}"
+
+
+def _alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> list[str]:
+    """A sentence for each class of at least three figures that are no upper bounds: what those carry that are alike, and how many they are.
+
+    ``found`` is by (row, column); ``row_words`` names a row (``GPU``), None: the rows alone say nothing (pairs).
+    """
+    keys = {figure.anchor: key for key, figure in found.items()}
+    said = []
+    for (path_class, _), members in _by_class(found.values()).items():
+        away = _distances(members)
+        good = [f for f in members if f.shown in _WELL and abs(away.get(f.anchor, 1.0)) <= _ALIKE]
+        if len(members) < _LEAST or len(good) < _LEAST:
+            continue
+        middle = statistics.median([f.value for f in good if f.value is not None])
+        carry = " ".join(filter(None, [number(middle, good[0].unit), unit_words(good[0].unit)]))
+        odd = {keys[f.anchor][0] for f in members if f not in good}
+        whole, name = {keys[f.anchor][0] for f in good} - odd, class_words(path_class)
+        if row_words is None or not whole:
+            said.append(f"{name}: {carry}, {f'{len(good)} of {len(members)}' if odd else f'all {len(members)}'} alike")
+        elif not odd:
+            said.append(f"{row_words} {numbers(whole)} {name}: {carry}, all alike")
+        else:
+            said.append(f"{row_words} {numbers(whole)} {name}: {carry}, alike; {numbers(odd)} not")
+    return said
+
+
+def _by_class(found: Iterable[Figure]) -> dict[tuple[str, str], list[Figure]]:
+    """By class of path and question: another kernel, or fewer cores, is not its like. Upper bounds are like nothing."""
+    classes: dict[tuple[str, str], list[Figure]] = {}
+    for figure in (each for each in found if not each.best_case):
+        classes.setdefault((figure.path_class, figure.question), []).append(figure)
+    return classes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from . import provenance
 from .cell_maps import maps, ratio_maps
-from .explaining import capacity_blocks, fault_blocks
+from .explaining import capacity_blocks, fault_blocks, uplink_rates
 from .many_gpus import exchange_tables, ramps
 from .modelled_capacities import used_capacities
 from .node_state import findings_table, gpu_table, state_line
@@ -16,4 +16,3 @@ from .of_check import check_blocks
 from .published import beside
 from .size_curves import curves_over_size
 from .unmeasured import Gap, gaps, nothing
-from .uplinks import uplink_rates

@@ -1,17 +1,21 @@
-"""What explains figures, as blocks: the parts that are to blame, the capacities that limit flows."""
+"""What explains figures, as blocks: the parts that are to blame, the capacities that limit flows; and what shared uplinks carry."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nearfar.model.prediction import implied_capacities
 from nearfar.report.blocks import Block, Group, Text, table
 from nearfar.report.explanations import Capacities, CellRow, Faults
 from nearfar.report.figures import SIGNS, number, percent, plural
+from nearfar.report.node_drawing import UplinkRate
+from nearfar.topology import Node, shared_uplinks
 
 #: So many rows are open at first.
 _OPEN = 8
 #: So many flows, and capacities, are named in a row.
 _NAMED = 3
+_WAYS = (("down", "↓", "to its devices"), ("up", "↑", "from its devices"))
 _JUDGES_NOTHING = (
     "capacities found in this run's single flows, STREAM and one saturating cell for each shared capacity; every other cell of several "
     "flows stands beside what they predict. This explains and does not judge: capacities calibrated from a run never judge that run"
@@ -71,3 +75,25 @@ def _some(words: str, between: str) -> str:
     names = words.split(between)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED + 1 else ""
     return between.join(names[:_NAMED]) + more if more else words
+
+
+def uplink_rates(node: Node, found: Capacities | None) -> dict[str, UplinkRate]:
+    """By PCI bridge, GB/s down and up; a bridge of which nothing is known is left out."""
+    seen = found.known if found else {}
+    implied = implied_capacities(node)
+    rates = {}
+    for bridge in shared_uplinks(node):
+        words, slow, said = [], [], []
+        for way, sign, whither in _WAYS:
+            name = f"switch:{bridge}.{way}"
+            best = implied[name].best if name in implied else None
+            value = seen.get(name) or (None if best is None else f"≤ {number(best)}")
+            if value is not None:
+                words.append(f"{sign} {value}")
+                slow.append(f"{sign} {value.removeprefix('≥ ')}")
+                said.append(f"{value} GB/s {whither}")
+        if words:
+            own = any(f"switch:{bridge}.{way}" in seen for way, _, _ in _WAYS)
+            origin = "seen in this run" if own else "by its links"
+            rates[bridge] = UplinkRate(" ".join(words), " ".join(slow), f"{', '.join(said)} ({origin})")
+    return rates

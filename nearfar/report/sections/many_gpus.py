@@ -93,14 +93,18 @@ def _saturation(name: str, found: list[_Step], node: Node, several: bool, why: C
 
     rows = []
     for gpus in sorted({step.load.gpus for step in mine}, key=order):
-        at = {step.load.ways: step.entry for step in mine if step.load.gpus == gpus}
         label = Entry(plural(len(gpus), "GPU"), (" ".join(f"g{gpu}" for gpu in gpus),), "label")
-        rows.append(row(label, *(at.get(way, NOT_RUN) for way in WAYS)))
+        rows.append(_row(label, [step for step in mine if step.load.gpus == gpus], WAYS))
     least = min(order(step.load.gpus)[0] for step in mine)
     growing = [step for step in mine if order(step.load.gpus)[0] == least and name != "across"]
     chart = _chart(curves.totals(_by_way(growing)), "the reference", WAYS)
     asked = [step.cell for step in mine]
     return steps(_TITLES[name][several], _CAPTION, list(_COLUMNS.values()), rows, asked, why, chart)
+
+
+def _row(label: Entry, found: Sequence[_Step], ways: Sequence[str]) -> Row:
+    at = {step.load.ways: step.entry for step in found}
+    return row(label, *(at.get(way, NOT_RUN) for way in ways))
 
 
 def _by_way(found: Iterable[_Step]) -> dict[str, list[tuple[int, float, float | None]]]:
@@ -122,9 +126,8 @@ def _sharing(found: list[_Step], why: CellGaps) -> list[Block]:
     ways = [way for way in WAYS if any(s.load.ways == way for s in found)]
     rows = []
     for tasks in sorted({s.load.tasks for s in found}):
-        at = {s.load.ways: s.entry for s in found if s.load.tasks == tasks}
         label = Entry(f"{plural(tasks, 'task')} a GPU", mark="label")
-        rows.append(row(label, *(at.get(way, NOT_RUN) for way in ways)))
+        rows.append(_row(label, [s for s in found if s.load.tasks == tasks], ways))
     points = {
         way: sorted((s.load.tasks, *s.span) for s in found if s.load.ways == way and s.span is not None) for way in ways
     }
