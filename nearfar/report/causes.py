@@ -91,7 +91,10 @@ def of_finding(finding: Finding, verdict: Verdict) -> tuple[str, tuple[str, ...]
     if finding.subject == "missing":
         return GAP, verdict.missing, frozenset()
     if finding.verdict == "FAIL" and finding.subject in absent:
-        named = _off_the_bus(verdict).union(*(names for names in map(_gpus, absent) if len(names) == 1))
+        # Those that the program looked for on the PCI bus, and did not find.
+        listed = (verdict.document.get("node") or {}).get("gpus") or ()
+        off = frozenset(f"g{gpu['index']}" for gpu in listed if gpu.get("on_bus") is False)
+        named = off.union(*(names for names in map(_gpus, absent) if len(names) == 1))
         gone = named or frozenset.intersection(*map(_gpus, absent))
         return ABSENT, (finding.subject,), gone & _gpus(finding.subject)
     if finding.verdict == "FAIL" and re.fullmatch(r"gpus(\.count)?|g\d+", finding.subject):
@@ -110,12 +113,6 @@ def of_finding(finding: Finding, verdict: Verdict) -> tuple[str, tuple[str, ...]
     if finding.verdict == "INDETERMINATE" and finding.code.startswith(("cell.", "cells.")):
         return GAP, cells, frozenset()
     return OTHER, cells, frozenset()
-
-
-def _off_the_bus(verdict: Verdict) -> frozenset[str]:
-    """The GPUs that the program looked for on the PCI bus, and did not find."""
-    listed = (verdict.document.get("node") or {}).get("gpus") or ()
-    return frozenset(f"g{gpu['index']}" for gpu in listed if gpu.get("on_bus") is False)
 
 
 def answered(groups: Sequence[ReasonGroup]) -> set[str]:
@@ -237,7 +234,9 @@ def _follows(reason: VerdictReason, cause: VerdictReason) -> bool:
     if reason.kind in (ABSENT, GAP) and reason.devices:
         return cause.kind == ABSENT and reason.devices <= cause.devices
     if cause.kind == ABSENT and (reason.kind == ABSENT or (reason.kind in (FIGURE, GAP) and not reason.finding.hard)):
-        return bool(reason.cells) and all(_parts(cell) & cause.devices for cell in reason.cells)
+        # The NUMA nodes whose cores work in a cell are parts of it.
+        cells = [re.sub(r"\bc(\d+)\b", r"n\1", cell) for cell in reason.cells]
+        return bool(cells) and all(_devices(cell) & cause.devices for cell in cells)
     if reason.finding.hard or not reason.cells or reason.kind != FIGURE:
         return False
     return all(_devices(cell) & cause.devices for cell in reason.cells)
@@ -249,8 +248,3 @@ def _gpus(cell: str) -> frozenset[str]:
 
 def _devices(cell: str) -> frozenset[str]:
     return frozenset(re.findall(r"\b[gn]\d+\b", cell))
-
-
-def _parts(cell: str) -> frozenset[str]:
-    """The devices of a cell, and the NUMA nodes whose cores work in it."""
-    return _devices(cell) | {f"n{number}" for number in re.findall(r"\bc(\d+)\b", cell)}

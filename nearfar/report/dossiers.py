@@ -29,8 +29,15 @@ def dossier(run: RunDirectory) -> Shown:
     found = [group for group in reasons(run, answers) if not (group.cause.node and group.cause.node.modelled)]
     nodes = [node for node in run.nodes if not node.modelled]
     owned = [(node.name, node.node.gpus) for node in nodes if node.node is not None and node.node.gpus]
+    kinds = [(check, kind) for node in nodes for check in node.checks for kind in figure_kinds(figures(check, ""))]
+    bad = [row(short_name(check.name), *kind.cells) for check, kind in kinds if not kind.passes]
+    innocent = []
+    for node in nodes:
+        innocent += [*passed({check.name: check.word for check in node.checks}), *ruled_out(node)]
+    started = run.raw.get("started")
+    when = f"{minute_text(utc_time(str(started)))} UTC" if started else "at a time that is not known"
     about = [
-        ("measured", f"{_when(run)}, by {plural(sum(len(node.checks) for node in nodes), 'check')}"),
+        ("measured", f"{when}, by {plural(sum(len(node.checks) for node in nodes), 'check')}"),
         ("node", ", ".join(dict.fromkeys(node.name for node in nodes))),
         ("machine", ", ".join(dict.fromkeys(node.node.product or "not known" for node in nodes if node.node))),
         ("verdict", run.shown),
@@ -40,9 +47,9 @@ def dossier(run: RunDirectory) -> Shown:
     blocks: list[Block] = [
         Labels(tuple((name, words) for name, words in about if words)),
         *_group("why", [each for group in found for each in _reason(group)]),
-        *_group("figures that did not pass", _figures(nodes), ("check", "figure", "measured", "reference", "of it")),
+        *_group("figures that did not pass", bad, ("check", "figure", "measured", "reference", "of it")),
         *_text("kernel log", [line for node in nodes for line in node.kernel_log]),
-        *_text("ruled out", [sentence for node in nodes for sentence in [*passed(_words(node)), *ruled_out(node)]]),
+        *_text("ruled out", innocent),
         *([Group("boards", boards(owned))] if owned else []),
         *_group("versions and settings", _settings(nodes)),
         *_text("not judged, and not run", [*unjudged, *map(missing_words, run.missing_cases), *not_asked(run)]),
@@ -50,15 +57,6 @@ def dossier(run: RunDirectory) -> Shown:
     made = "every figure, sample and document: the run's page and its `report.json`"
     title_ = f"{run.shown}: {nodes[0].name if nodes else run.folder.name}"
     return Shown(title_, (lead(run, found, answers),), tuple(blocks), made=made)
-
-
-def _words(node: NodeRun) -> dict[str, str]:
-    return {check.name: check.word for check in node.checks}
-
-
-def _when(run: RunDirectory) -> str:
-    started = run.raw.get("started")
-    return f"{minute_text(utc_time(str(started)))} UTC" if started else "at a time that is not known"
 
 
 def _group(name: str, rows: list[Row], columns: tuple[str, ...] = ()) -> list[Block]:
@@ -76,11 +74,6 @@ def _reason(group: ReasonGroup) -> list[Row]:
     rows = [row(Entry(verdict=each.shown), name, each.finding.reason) for each, name in named]
     more = len(group.follows) - _FOLLOWS
     return [*rows, row("", "", f"and {plural(more, 'more reason')} that follow from it")] if more > 0 else rows
-
-
-def _figures(nodes: list[NodeRun]) -> list[Row]:
-    kinds = [(check, kind) for node in nodes for check in node.checks for kind in figure_kinds(figures(check, ""))]
-    return [row(short_name(check.name), *kind.cells) for check, kind in kinds if not kind.passes]
 
 
 def _settings(nodes: list[NodeRun]) -> list[Row]:

@@ -50,7 +50,7 @@ def _next_command(run: RunDirectory) -> tuple[str, str]:
         every = (check for node in run.nodes if not node.modelled for check in node.checks)
         names = [check.name.partition("@")[0] for check in every if check.word == shown]
         checks = list(dict.fromkeys([*names, *(str(case["check"]) for case in broken)]))
-        whole = len(checks) > _MOST_CHECKS and not _chosen(run)
+        whole = len(checks) > _MOST_CHECKS and not any(word.startswith("--check") for word in words)
         again = ["--acceptance"] * accepts + ([] if whole else ["--check", *checks] if checks else [])
         mended = f"after {Path(broken[0]['where']).name} is mended: " if broken else ""
         why = f"{mended}measures again what could not be judged"
@@ -69,11 +69,6 @@ def _next_command(run: RunDirectory) -> tuple[str, str]:
             return _line(["validate", *way, *named], why)
         return _line(["tune", *named], "references from this system's runs, as a diff")
     return _line(["history", *named], "these figures over time")
-
-
-def _chosen(run: RunDirectory) -> bool:
-    """Whether the command named the checks to run."""
-    return any(str(word).startswith("--check") for word in run.raw.get("command") or [])
 
 
 def _way(run: RunDirectory) -> list[str]:

@@ -58,13 +58,16 @@ def summarise(
 
     checks = [(node, check, check_rows(check)) for node in run.nodes for check in node.checks]
     several = len({node.name for node, *_ in checks}) > 1
-    shown, every = run.shown, every or _asked_by_name(run)
+    # The figures of checks that its command names, or of the quick one, are wanted.
+    every = every or any(str(word).startswith(("--check", "--quick")) for word in run.raw.get("command") or ())
+    shown = run.shown
     found = reasons(run, explained)
     measured = [group for group in found if not (group.cause.node and group.cause.node.modelled)]
     told = wrapped([f"{shown}  {lead(run, found, explained)}{' (interrupted)' if run.raw.get('interrupted') else ''}"])
     more, unjudged = _reason_lines(run, measured), slow_unjudged(run, found, explained)
     told_of = answered(measured) | ({unjudged.folder.name} if unjudged else set())
     notice, accepts = modelled_notice(run), acceptance.of_run(run)
+    disturbed = plural(coverage.disturbed(run), "figure")
     # Where nothing is wrong the first line has the numbers.
     counted = coverage.line(run) if coverage.disturbed(run) or shown in ("FAIL", "DEGRADED", "INDETERMINATE") else None
     tail = wrapped([
@@ -73,7 +76,7 @@ def summarise(
         *([counted] if counted else []),
         *_answers(run, explained or {}, several, told_of),
         *_siblings_only(run),
-        *_disturbed(run),
+        *([f"disturbed  other load disturbed {disturbed}, which nearfar tune leaves out"] if coverage.disturbed(run) else []),
         *(f"not asked  {words}" for words in not_asked(run)),
         *([f"MODELLED  {notice}"] if notice else []),
         *_collectives(run),
@@ -90,11 +93,6 @@ def summarise(
         *(paint(line, shown) if line.startswith(shown) else line for line in told), *reasons_told, *lines,
         *(paint(line, next((word for word in _COLOURS if line.startswith(f"{word}  ")), "")) for line in tail),
     ])  # fmt: skip
-
-
-def _asked_by_name(run: RunDirectory) -> bool:
-    """Whether its command names checks, or the quick one, whose figures are then wanted."""
-    return any(str(word).startswith(("--check", "--quick")) for word in run.raw.get("command") or ())
 
 
 def _by_verdict(checks: Sequence[CheckRows], every: bool) -> list[str]:
@@ -160,13 +158,6 @@ def _siblings_only(run: RunDirectory) -> list[str]:
     named = ", ".join(dict.fromkeys(short_name(name) for _, name in figures))
     system = "" if run.raw.get("foreign") else run.raw.get("system")
     return [f"references  {named}: {SIBLINGS_ONLY.text(named, {'figures': sum(figures.values()), 'system': system})}"]
-
-
-def _disturbed(run: RunDirectory) -> list[str]:
-    """That other load disturbed figures, which a reader of figures and ``nearfar tune`` have to know."""
-    count = coverage.disturbed(run)
-    said = f"disturbed  other load disturbed {plural(count, 'figure')}, which nearfar tune leaves out"
-    return [said] if count else []
 
 
 def _at_most(lines: list[str], room: int) -> list[str]:

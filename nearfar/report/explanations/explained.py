@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
-from nearfar.verdict import NodeRun, RunDirectory
+from nearfar.verdict import RunDirectory
 
 from .capacities import Capacities, capacities
 from .faults import Faults, faults
@@ -54,12 +54,11 @@ class Explained:
 
 def explain(run: RunDirectory) -> dict[str, Explained]:
     """Each node's, by its folder."""
-    return {node.folder.name: _explain(node, bool(run.raw.get("degraded"))) for node in run.nodes}
-
-
-def _explain(node: NodeRun, made_up: bool) -> Explained:
-    document = cache(lambda: merged(node))
-    return Explained(capacities(node, document), faults(node, document, made_up and node.modelled))
+    found = {}
+    for node in run.nodes:
+        document, made_up = cache(partial(merged, node)), node.modelled and bool(run.raw.get("degraded"))
+        found[node.folder.name] = Explained(capacities(node, document), faults(node, document, made_up))
+    return found
 
 
 def answers(report: Mapping[str, Any]) -> dict[str, Answer]:

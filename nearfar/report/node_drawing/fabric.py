@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from nearfar.report.charts import element, text
+from nearfar.report.figures import numbers
 from nearfar.topology import Node
 
 from .arrangement import RowSide
@@ -51,7 +52,7 @@ def _bar(root: ET.Element, node: Node, places: Places, members: list[int], link:
     edge, way = places.edges[rows[0]], places.sides[rows[0]].way
     middle = (edge + places.edges[rows[1]]) / 2 if len(rows) == 2 else edge + way * 33
     generation = next((g.nvlink_generation for g in node.gpus if g.index in members and g.nvlink_generation), None)
-    words = f"NVLink{f' {generation}' if generation else ''}: {link} between every pair of {_gpu_list(members)}"
+    words = f"NVLink{f' {generation}' if generation else ''}: {link} between every pair of GPUs {numbers(members)}"
     blamed = [(f"GPU {a} ↔ GPU {b}", places.findings.mark(f"g{a}-g{b}")) for a, b in combinations(members, 2)]
     marks = [mark for _, mark in blamed if mark]
     told = "".join(f", {marked(pair, mark)}" for pair, mark in blamed if mark)
@@ -86,9 +87,3 @@ def _components(links: Iterable[tuple[int, int]]) -> list[set[int]]:
         touching = [group for group in found if group & set(pair)]
         found = [group for group in found if group not in touching] + [set(pair).union(*touching)]
     return found
-
-
-def _gpu_list(members: list[int]) -> str:
-    if len(members) > 2 and members == list(range(members[0], members[-1] + 1)):
-        return f"GPUs {members[0]} to {members[-1]}"
-    return "GPUs " + ", ".join(map(str, members))

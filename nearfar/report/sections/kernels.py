@@ -20,9 +20,9 @@ _SHOWN = ("in", "kernel", "out", "in turn", "overlapped")
 
 def kernel_blocks(document: Mapping[str, Any]) -> list[Block]:
     """Tables, chart and note; nothing of other documents."""
-    whole = _read(document)
-    if whole is None:
+    if not any(str(result.get("quantity")).startswith("kernel.") for result in document.get("results", [])):
         return []
+    whole = from_raw(document)
     if loaded := kernels.sustained.runs(whole):
         return [_sustained(loaded)]
     runs = kernels.runs(whole)
@@ -37,18 +37,12 @@ def kernel_blocks(document: Mapping[str, Any]) -> list[Block]:
     ]
 
 
-def _read(document: Mapping[str, Any]) -> Document | None:
-    if not any(str(result.get("quantity")).startswith("kernel.") for result in document.get("results", [])):
-        return None
-    return from_raw(document)
-
-
 def _times(runs: Sequence[KernelRun], document: Document) -> Table:
     """A row for each kernel, size and path."""
     rows = []
     for run in runs:
         label = f"{_sized(run)}: {run.about} {class_words(run.about.path_class(document.node))}"
-        times = [_time(run.rate(what)) for what in _TIMES]
+        times = [number(rate.value / 1e3 if rate else None, "ms") for rate in map(run.rate, _TIMES)]
         rows.append((label, *times, _amount(run.rate("rate")), number(run.density, "1")))
     caption = (
         "milliseconds of one call; in turn: in, kernel, out one after the other; overlapped: double buffered, per call"
@@ -122,10 +116,6 @@ def _chart(found: Sequence[KernelPenalty]) -> list[Block]:
 def _sized(run: KernelRun) -> str:
     by_cores = "host " if run.on_host else ""
     return f"{by_cores}{run.kernel}, {run.size}{' (smaller)' if run.smaller else ''}"
-
-
-def _time(rate: Rate | None) -> str:
-    return "–" if rate is None else number(rate.value / 1e3, "ms")
 
 
 def _amount(rate: Rate | None) -> str:

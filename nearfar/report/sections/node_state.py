@@ -63,7 +63,9 @@ def _who_else(node: NodeRun) -> str | None:
     """A sentence where others took more than one CPU on the average of a check's run, steal time was seen, or a process of
     others was on a GPU; None where nothing of it was seen, or nobody looked."""
     uses = [use for check in node.checks for use in machine_uses(check.document)]
-    said = [words for words in (_others_cpus(uses), _steal(uses), _others_gpus(uses)) if words]
+    most = max((use.steal or 0 for use in uses), default=0)
+    steal = f"its hypervisor withheld {most:.1f} CPUs (steal time)" if most > _STEAL else None
+    said = [words for words in (_others_cpus(uses), steal, _others_gpus(uses)) if words]
     return f"While this node was measured, {'; '.join(said)}." if said else None
 
 
@@ -74,11 +76,6 @@ def _others_cpus(uses: Sequence[MachineUse]) -> str | None:
     named = ", ".join(f"{each.command} of {each.user} {each.cpus:.1f}" for each in busy.busiest)
     most = f", up to {busy.most_others:.1f}" if busy.most_others is not None else ""
     return f"other processes used {busy.others:.1f} CPUs{most}" + (f" ({named})" if named else "")
-
-
-def _steal(uses: Sequence[MachineUse]) -> str | None:
-    most = max((use.steal or 0 for use in uses), default=0)
-    return f"its hypervisor withheld {most:.1f} CPUs (steal time)" if most > _STEAL else None
 
 
 def _others_gpus(uses: Sequence[MachineUse]) -> str | None:
@@ -111,18 +108,15 @@ def gpu_table(node: NodeRun) -> list[Block]:
     columns += ["link under load", "throttled", "replays"] if loads else []
     rows: list[Sequence[Entry | str]] = []
     for gpu in node.node.gpus:
+        generation = f", generation {gpu.nvlink_generation}" if gpu.nvlink_generation else ""
+        lanes = f"{gpu.nvlinks} lanes{generation}" if gpu.nvlinks else "none known"
         entries: list[Entry | str] = [
             str(gpu.index), Entry(gpu.name or "not stated", (gpu.uuid,) if gpu.uuid else ()), gpu.pci,
             "not stated" if gpu.numa_node is None else str(gpu.numa_node),
-            link_words(gpu.link, most=True), _lanes(gpu), _state(gpu),
+            link_words(gpu.link, most=True), lanes, _state(gpu),
         ]  # fmt: skip
         rows.append([*entries, *(_under_load(gpu, loads.get(gpu.index)) if loads else [])])
     return [Group("GPUs", (table(columns, rows),))]
-
-
-def _lanes(gpu: Gpu) -> str:
-    generation = f", generation {gpu.nvlink_generation}" if gpu.nvlink_generation else ""
-    return f"{gpu.nvlinks} lanes{generation}" if gpu.nvlinks else "none known"
 
 
 def _state(gpu: Gpu) -> str:
