@@ -22,24 +22,22 @@ def digest(run: RunDirectory, explained: Mapping[str, Explained]) -> dict[str, A
 
     ``explained``, by the nodes' folders, is for readers: nothing of it went into a verdict.
     """
-    raw = run.raw
+    raw, nodes = run.raw, []
+    for node in run.nodes:
+        kind = "modelled" if node.modelled else "foreign" if node.foreign else "measured"
+        nodes.append({"node": node.name, "folder": node.folder.name, "system": node.system, "kind": kind, "verdict": node.word,
+                      "shown": shown_verdict(node.word, node.modelled), "checks": [_check(node, check) for check in node.checks],
+                      **explained[node.folder.name].as_json()})  # fmt: skip
     return {
         "schema": SCHEMA,
         **{key: raw.get(key) for key in _OF_RUN},
         "acceptance": raw.get("acceptance") and {**raw["acceptance"], "degraded": acceptance.degraded(run)},
         "figures": coverage.of_run(run)._asdict(),
-        "nodes": [_node(node, explained[node.folder.name]) for node in run.nodes],
+        "nodes": nodes,
         "missing_cases": run.missing_cases,
         "not_asked": run.not_asked,
         "programs": list(run.programs),
     }
-
-
-def _node(node: NodeRun, explained: Explained) -> dict[str, Any]:
-    kind = "modelled" if node.modelled else "foreign" if node.foreign else "measured"
-    return {"node": node.name, "folder": node.folder.name, "system": node.system, "kind": kind, "verdict": node.word,
-            "shown": shown_verdict(node.word, node.modelled), "checks": [_check(node, check) for check in node.checks],
-            **explained.as_json()}  # fmt: skip
 
 
 def _check(node: NodeRun, check: CheckRecord) -> dict[str, Any]:

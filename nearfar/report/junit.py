@@ -15,13 +15,15 @@ from .headline import check_line, missing_words
 def document(run: RunDirectory) -> bytes:
     """FAIL is a failure, INDETERMINATE and a missing case an error, MODELLED and what was not judged skipped, DEGRADED passes
     with what it has to say, PASS with how many figures had no reference."""
-    cases = [_case(node, check) for node in run.nodes for check in node.checks] + [
-        _missing(case) for case in run.missing_cases
-    ]
+    cases = [_case(node, check) for node in run.nodes for check in node.checks]
+    for case in run.missing_cases:
+        place = f"nearfar.{case.get('system')}.{case.get('node') or 'unknown'}"
+        error = element("error", message=printable(missing_words(case)), type="INDETERMINATE")
+        cases.append(element("testcase", error, name=printable(str(case.get("check"))), classname=printable(place)))
     started, name = printable(str(run.raw.get("started", ""))), printable(f"nearfar {run.raw['system']}")
     suite = element("testsuite", *cases, name=name, tests=len(cases), timestamp=started)
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
+        suite.set(attribute, str(sum(each.find(tag) is not None for each in cases)))
     suite.set("hostname", printable(str(run.raw.get("hostname", ""))))
     suite.set("time", str(run.raw.get("seconds", 0)))
     root = element("testsuites", suite)
@@ -55,9 +57,3 @@ def _case(node: NodeRun, check: CheckRecord) -> ET.Element:
     if check.word == "PASS" and unjudged and not node.modelled:
         case.append(element("system-out", f"not judged, for want of a reference: {plural(unjudged, 'figure')}"))
     return case
-
-
-def _missing(case: dict[str, object]) -> ET.Element:
-    place = f"nearfar.{case.get('system')}.{case.get('node') or 'unknown'}"
-    error = element("error", message=printable(missing_words(case)), type="INDETERMINATE")
-    return element("testcase", error, name=printable(str(case.get("check"))), classname=printable(place))

@@ -203,8 +203,14 @@ def figures(check: CheckRecord, prefix: str) -> list[Figure]:
     """The figures of a check, in the verdict's order. ``prefix`` makes their anchors unique on a page."""
     if check.verdict is None:
         return []
-    modelled = check.verdict.kind == "modelled"
-    return [_figure(metric, modelled, prefix) for metric in check.verdict.metrics]
+    found, modelled = [], check.verdict.kind == "modelled"
+    for metric in check.verdict.metrics:
+        parts = {**vars(metric), "modelled": modelled, "anchor": slug(f"{prefix}.{metric.name}")}
+        if metric.cell is None or (metric.derived and not metric.quantity.startswith("latency.")):
+            # Samples, and whether they settled, stand beside the rates and times of cells alone.
+            parts.update(n=None, samples=(), converged=True, verified=True)
+        found.append(Figure(**parts))
+    return found
 
 
 def worst_first(found: Iterable[Figure]) -> list[Figure]:
@@ -216,11 +222,3 @@ def shown_together(leading: Figure, others: Iterable[Figure]) -> str:
     """The word of a place that shows ``leading`` and ``others`` beside it: the worst; never PASS where ``leading`` was not judged."""
     worst = worst_first([leading, *others])[0]
     return leading.shown if worst.verdict == "PASS" and leading.verdict == NOT_JUDGED else worst.shown
-
-
-def _figure(metric: JudgedMetric, modelled: bool, prefix: str) -> Figure:
-    parts = {**vars(metric), "modelled": modelled, "anchor": slug(f"{prefix}.{metric.name}")}
-    if metric.cell is None or (metric.derived and not metric.quantity.startswith("latency.")):
-        # Samples, and whether they settled, stand beside the rates and times of cells alone.
-        parts.update(n=None, samples=(), converged=True, verified=True)
-    return Figure(**parts)

@@ -65,14 +65,11 @@ def nothing(run: RunDirectory) -> str | None:
     why += [unlimited_words(unlimited)] if unlimited else []
     findings = [f for check in _measured(run) if check.verdict for f in check.verdict.findings]
     why += dict.fromkeys(f.reason for f in findings if f.subject == "topology" or f.code == "foreign.kept")
-    return "; ".join(why or _judging(run)) or "no check had anything to compare with"
-
-
-def _judging(run: RunDirectory) -> list[str]:
-    """Which checks judge the figures that these checks measured, as sentences."""
+    # Which checks judge the figures that these checks measured.
     every = ((check.name, f) for check in _measured(run) for f in figures(check, "") if f.judged_elsewhere)
     parts = ((name, f.quantity, f.unit, f.derived, f.cell, f.flow is not None) for name, f in every)
-    return list(dict.fromkeys(filter(None, (judged_elsewhere_by_parts(*each) for each in parts))))
+    judging = dict.fromkeys(filter(None, (judged_elsewhere_by_parts(*each) for each in parts)))
+    return "; ".join(why or judging) or "no check had anything to compare with"
 
 
 def _measured(run: RunDirectory) -> list[CheckRecord]:

@@ -179,20 +179,17 @@ def exchange_tables(
     entries = {cell: _exchange_entry(cell, figures, flows.get(cell, []), why) for cell in known}
     of_hubs = {cell: each for cell, each in known.items() if each.hub is not None}
     of_pairs = {cell: each for cell, each in known.items() if each.pairs}
-    hubs = [_hub_row(hub, of_hubs, entries) for hub in sorted({e.hub for e in of_hubs.values() if e.hub is not None})]
+    hubs = []
+    for hub in sorted({each.hub for each in of_hubs.values() if each.hub is not None}):
+        mine = {each.pattern: cell for cell, each in of_hubs.items() if each.hub == hub}
+        others = dict.fromkeys(gpu for flow in next(iter(mine.values())).flows for gpu in flow.gpus if gpu != hub)
+        label = Entry(f"GPU {hub}", (" ".join(f"g{gpu}" for gpu in others),), "label")
+        hubs.append(row(label, *(entries[mine[way]] if way in mine else NOT_RUN for way in (ONE_TO_ALL, ALL_TO_ONE))))
     columns, pairs = ("To all, each reads", "From all, each writes"), _pairs(of_pairs, entries, node)
     return [
         *steps("One GPU with all others", _CAPTION_OF_FLOWS, columns, hubs, list(of_hubs), why),
         *steps("Disjoint pairs at once", _CAPTION_OF_FLOWS, ("All at once",), pairs, list(of_pairs), why),
     ]
-
-
-def _hub_row(hub: int, known: Mapping[Cell, Exchange], entries: Mapping[Cell, Entry]) -> Row:
-    at = {exchange.pattern: entries[cell] for cell, exchange in known.items() if exchange.hub == hub}
-    cell = next(cell for cell, exchange in known.items() if exchange.hub == hub)
-    others = dict.fromkeys(gpu for flow in cell.flows for gpu in flow.gpus if gpu != hub)
-    label = Entry(f"GPU {hub}", (" ".join(f"g{gpu}" for gpu in others),), "label")
-    return row(label, *(at.get(pattern, NOT_RUN) for pattern in (ONE_TO_ALL, ALL_TO_ONE)))
 
 
 def _pairs(known: Mapping[Cell, Exchange], entries: Mapping[Cell, Entry], node: Node | None) -> list[Row]:

@@ -50,7 +50,12 @@ def used_rows(node_type_name: str, figures: Iterable[Figure], faults: Sequence[s
     found = []
     for (_, value, source), names in groups.items():
         limited = sum(not set(names).isdisjoint(figure.limited_by) for figure in rows)
-        found.append(CapacityRow(_name(names), value, source, limited))
+        parts = [part for name in names if (part := _OF_GPU.fullmatch(name))]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        name = f"{', '.join(names[:_NAMED])}{more}"
+        if len(parts) == len(names) > 1:
+            name = f"g{numbers(int(part[1]) for part in parts)}{parts[0][2]}"
+        found.append(CapacityRow(name, value, source, limited))
     return sorted(found, key=lambda row: -row.limits)
 
 
@@ -75,11 +80,3 @@ def _known(capacity: Capacity) -> tuple[str, str]:
         return "unknown", f"not known: {capacity.source}"
     how = "its peak" if capacity.peak is not None else f"nominal, {capacity.nominal_words}"
     return f"≤ {number(capacity.best)}", f"at best: {how}; {capacity.source}"
-
-
-def _name(names: Sequence[str]) -> str:
-    parts = [_OF_GPU.fullmatch(name) for name in names]
-    if len(names) > 1 and all(parts):
-        return f"g{numbers(int(part[1]) for part in parts if part)}{parts[0][2] if parts[0] else ''}"
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"

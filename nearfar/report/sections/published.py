@@ -42,7 +42,10 @@ def beside(node_type_name: str, checks: Sequence[tuple[str, Sequence[Figure]]], 
     if extra := [_extra(entry, found) for entry, found in entries if "value" in entry]:
         tables.append(_table("Cells that the checks do not show, predicted for this page", extra))
     said = [(_name(e), e["says"], _told(found), ", ".join(found.limited_by)) for e, found in entries if "says" in e]
-    others = [(e["what"], _figures(e), e["why"]) for e in listed.get("not_modelled", [])]
+    others = []
+    for each in listed.get("not_modelled", []):
+        cannot = f"; cannot be {each['impossible']}" if "impossible" in each else ""
+        others.append((each["what"], f"{each.get('figures', '')}{cannot}", each["why"]))
     if not tables and not said and not others:
         return []
     words = ("cell", "published", "modelled, GB/s", "limited by")
@@ -93,12 +96,6 @@ def _extra(entry: Mapping[str, Any], prediction: Prediction) -> _Row:
     value, total = float(entry["value"]), prediction.total
     difference = "–" if total is None else _agreement([total / value - 1], prediction.basis)
     return _name(entry), f"{value:g} GB/s", _told(prediction), difference, prediction.basis
-
-
-def _figures(entry: Mapping[str, Any]) -> str:
-    """The published figures, with why they cannot be, where they cannot."""
-    figures = str(entry.get("figures", ""))
-    return f"{figures}; cannot be {entry['impossible']}" if "impossible" in entry else figures
 
 
 def _name(entry: Mapping[str, Any]) -> str:
