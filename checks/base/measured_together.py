@@ -40,7 +40,8 @@ class measured_together(node_run):
         with contextlib.suppress(NearfarError):
             self.read_site()
             asking = [question.named(name) for name in os.environ.get("NEARFAR_CHECKS", "").split()]
-            asked = {each.name: lines_of(each, each.cells(self.expected)[0]) for each in asking if self.answers(each)}
+            asking = [each for each in asking if self.answers(each) and not each.unanswerable(self.expected)]
+            asked = {each.name: lines_of(each, each.cells(self.expected)[0]) for each in asking}
             if sum(map(bool, asked.values())) < 2:
                 return
             lines = tuple(dict.fromkeys(line for lines in asked.values() for line in lines))

@@ -85,6 +85,8 @@ class node_check(node_run):
 
     def cells(self, node):
         """The cells to ask for, and those that are left out with a reason (``cells.Skip``)."""
+        if not self.partition.modelled and (why := self.question.unanswerable(node)):
+            raise NearfarError(why)
         return self.question.cells(node)
 
     def program_options(self):

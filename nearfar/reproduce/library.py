@@ -13,7 +13,7 @@ from nearfar.model import CapturedFigure, PublishedNode
 from nearfar.model.prediction import predict
 from nearfar.model.typical import TypicalRate, healthy_shares, learnt, typical_rate
 from nearfar.report.blocks import Entry, Shown, Table, Text, row, table
-from nearfar.topology import Node
+from nearfar.topology import OWN_LINKS, Node
 
 #: A prediction so near is counted in the summary.
 WITHIN = 0.15
@@ -194,10 +194,18 @@ def _names(node: Node, figure: CapturedFigure) -> tuple[str, str]:
         kind = "several GPUs and host memory" if count else f"{kind}, {'both ways' if several else 'one way'}"
         return kind, f"{count}{path} {way}{behind}{one}"
     if kinds == {"peer"}:
-        lanes = path.startswith("NV")
+        lanes = path.startswith(OWN_LINKS)
         if len(cell.gpus) > 2:
             return "several GPUs with each other", _of_many(cell, path, way)
-        sort = "staged" if "staged" in options else "NVLink pairs" if lanes else "PCIe peers"
+        sort = (
+            "staged"
+            if "staged" in options
+            else "xGMI pairs"
+            if path == "XGMI"
+            else "NVLink pairs"
+            if lanes
+            else "PCIe peers"
+        )
         return f"{sort}, {'both ways' if several else 'one way'}", f"{path} {way}{behind}{one}"
     return "host memory by cores", f"{path} {way}{behind}{one}"
 

@@ -80,7 +80,7 @@ def main(arguments: Sequence[str]) -> None:
     write_atomically(stage / case_files.NODE, json.dumps(node_to_document(observed)))
     question, node = named(request.check), expectations.overlaid(observed, request.expect)
     asked, _ = question.cells(node)
-    if not asked:
+    if not asked or question.unanswerable(node):
         return
     cells = stage / CELLS
     write_atomically(cells, "".join(f"{cell}\n" for cell in asked))

@@ -305,11 +305,11 @@ def site() -> Site:
     if wanted == "local":
         from nearfar import nccl
         from nearfar.mpi.osu import installed
-        from nearfar.topology.inventory import gpu_pci_devices
+        from nearfar.topology.inventory import gpu_pci_devices, gpus_not_measured
 
         # Spack's environment brings OSU and an MPI, wherever the PATH leads.
         brought = os.environ.get("NEARFAR_WITH") == SPACK
-        gpus = len(gpu_pci_devices())
+        gpus = 0 if gpus_not_measured() else len(gpu_pci_devices())
         # A node with one GPU has no collective, whatever is installed.
         lacks = {**({} if brought else installed.lacking()), **(nccl.installed.lacking() if gpus > 1 else {})}
         systems["local"] = local_system(gpus > 0, systems, lacks)

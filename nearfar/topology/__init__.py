@@ -13,10 +13,11 @@ from .dimm_channels import UnknownPeakError, channels_in_words, memory_peaks, wi
 from .hwloc_xml import parse_hwloc_xml
 from .messages import GPU_MODEL
 from .node_json import node_from_document, node_to_document
-from .parts import Gpu, Link, Nic, Node, NumaNode, Package
+from .parts import NOT_MEASURED, Gpu, Link, Nic, Node, NumaNode, Package
 from .path_classes import (
     HOST_CLASSES,
     LOCAL_CLASS,
+    OWN_LINKS,
     PEER_CLASSES,
     behind_nvswitch,
     host_class,
@@ -24,7 +25,7 @@ from .path_classes import (
     peer_class,
     shared_uplinks,
 )
-from .pci import bus_order, generation, is_gpu, normal_bus_id
+from .pci import AMD, amd_name, bus_order, generation, is_gpu, measured_or_all, normal_bus_id
 from .settings import (
     SETTINGS,
     Setting,

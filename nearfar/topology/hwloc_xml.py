@@ -14,9 +14,9 @@ from nearfar.base import NearfarError
 
 from .bitmaps import format_cpu_list, parse_number
 from .hwloc_elements import bitmap, distances, infos, no_repeats, number, pci_link
-from .hwloc_nvlink import nvlinks_from_distances
+from .hwloc_gpu_links import nvlinks_from_distances, xgmi_from_distances
 from .parts import Gpu, Link, Nic, Node, NumaNode, Package
-from .pci import bus_order, is_gpu, normal_bus_id
+from .pci import AMD, amd_name, bus_order, is_gpu, measured_or_all, normal_bus_id
 
 #: A node whose XML names no host.
 UNNAMED = "unknown"
@@ -108,6 +108,7 @@ class _XmlReader:
         gpus = self._gpus()
         numa_nodes = self._own_gpu_memory(numa_nodes, gpus)
         gpus, peers = nvlinks_from_distances(self.root, gpus)
+        peers = {**xgmi_from_distances(self.root, gpus), **peers}
         gpus = self._coherent_links(gpus, numa_nodes)
         allowed_cpus, allowed_nodes = self._allowed("cpuset"), self._allowed("nodeset")
         return Node(
@@ -209,24 +210,29 @@ class _XmlReader:
         return (numa.index if numa else None), (numa.package if package is None and numa else package)
 
     def _gpus(self) -> tuple[Gpu, ...]:
-        devices = sorted((d for d in self.devices if d.is_gpu), key=lambda d: bus_order(d.pci))
+        devices = measured_or_all([d for d in self.devices if d.is_gpu], lambda d: d.vendor)
+        devices.sort(key=lambda d: bus_order(d.pci))
         gpus = []
         for index, device in enumerate(devices):
             numa_node, package = self._locality(device.place)
-            kilobytes = parse_number(device.infos.get("CUDAGlobalMemorySize", ""))
+            amd = device.vendor == AMD
+            kilobytes = parse_number(device.infos.get("RSMIVRAMSize" if amd else "CUDAGlobalMemorySize", ""))
+            unique = device.infos.get("AMDUUID")
             gpus.append(
                 Gpu(
                     index=index,
                     pci=device.pci,
-                    uuid=device.infos.get("NVIDIAUUID"),
+                    uuid=f"GPU-{unique}" if amd and unique else device.infos.get("NVIDIAUUID"),
                     # Only the driver's word: the PCI database has other names for the same models.
-                    name=device.infos.get("GPUModel"),
+                    name=(amd_name(device.device) if amd else None) or device.infos.get("GPUModel"),
                     numa_node=numa_node,
                     package=package,
                     link=pci_link(device.element),
                     uplinks=device.place.uplinks,
                     host_bridge=device.place.host_bridge,
                     memory=kilobytes * 1024 if kilobytes else None,
+                    serial=device.infos.get("AMDSerial"),
+                    vendor="amd" if amd else None,
                 )
             )
         return tuple(gpus)

@@ -68,7 +68,7 @@ def _package_to_document(package: Package) -> dict[str, Any]:
 
 def _device_to_document(device: Gpu | Nic) -> dict[str, Any]:
     whole = {**vars(device), "link": dict(vars(device.link)), "uplinks": list(device.uplinks)}
-    return {key: value for key, value in whole.items() if key not in ("settings", "slot", "paths") or value}
+    return {key: value for key, value in whole.items() if key not in ("settings", "slot", "vendor", "paths") or value}
 
 
 def _numa_node_to_document(numa: NumaNode) -> dict[str, Any]:
@@ -113,6 +113,7 @@ def _gpu(row: _NodeReader) -> Gpu:
         fault=row.text("fault"),
         settings=row.named_texts("settings"),
         slot=row.text("slot"),
+        vendor=row.text("vendor"),
     )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+#: What is true of every AMD GPU.
+NOT_MEASURED = "AMD GPUs are described, not measured, by this build"
+
 
 @dataclass(frozen=True)
 class Package:
@@ -58,7 +61,8 @@ class Gpu:
     uplink. ``host_bridge`` is the root bus above them (``0000:00``). ``nvlinks`` is the number of active NVLink lanes
     to other GPUs or switches, ``memory`` is in bytes. ``fault`` says in words why the driver could not answer for it
     ("GPU is lost"). ``settings``: see ``SETTINGS``. ``slot`` is the chassis' name of the place that it, or the board that it is
-    on, sits in. ``None``: not known.
+    on, sits in. ``vendor`` is ``amd`` where it is not NVIDIA's: a GPU that is described, not measured; its dies that share a package
+    have one ``serial``. ``None``: not known.
     """
 
     index: int
@@ -80,6 +84,7 @@ class Gpu:
     fault: str | None = None
     settings: dict[str, str] = field(default_factory=dict, hash=False)
     slot: str | None = None
+    vendor: str | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,11 @@ class Node:
     def host_numa_nodes(self) -> tuple[NumaNode, ...]:
         """The NUMA nodes that are host memory: not GPU memory, and not without memory."""
         return tuple(n for n in self.numa_nodes if n.kind == "host" and n.memory > 0)
+
+    @property
+    def not_measured(self) -> str | None:
+        """Why none of its GPUs can be measured; ``None`` where they can, or there are none."""
+        return NOT_MEASURED if self.gpus and all(gpu.vendor == "amd" for gpu in self.gpus) else None
 
     def numa_node(self, index: int) -> NumaNode | None:
         """The NUMA node with the operating system's number ``index``, or ``None``."""

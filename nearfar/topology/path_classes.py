@@ -8,9 +8,11 @@ from nearfar.base import NearfarError
 
 from .parts import Gpu, Nic, Node, NumaNode
 
-#: Classes of host flows, and of pairs of devices beside ``NV<lanes>``.
+#: Classes of host flows, and of pairs of devices beside ``NV<lanes>``; xGMI is AMD's link between GPUs.
 HOST_CLASSES = ("near", "on_socket", "off_socket", "sole", "unknown")
-PEER_CLASSES = ("PIX", "PXB", "PHB", "NODE", "SYS_on", "SYS_off", "unknown")
+PEER_CLASSES = ("XGMI", "PIX", "PXB", "PHB", "NODE", "SYS_on", "SYS_off", "unknown")
+#: What classes of pairs with a link of their own begin with; all others go through the host.
+OWN_LINKS = ("NV", "XGMI")
 #: The class of what stays within one GPU's memory.
 LOCAL_CLASS = "device_local"
 

@@ -25,7 +25,7 @@ def draw(node: Node) -> str:
         ("from device to device", _device_table(node)),
         ("devices behind one uplink", [f"{bridge}  {' '.join(d)}" for bridge, d in shared_uplinks(node).items()]),
         ("distances between NUMA nodes", _distance_table(node)),
-        ("notes", [*unlike_links(node), *node.notes]),
+        ("notes", [*unlike_links(node), *([node.not_measured] if node.not_measured else []), *node.notes]),
     ):
         if block:
             lines += ["", *([title] if title else []), *("  " + line for line in block)]
@@ -85,13 +85,14 @@ def _numa_line(node: Node, numa: NumaNode) -> str:
 
 
 def _devices(node: Node, numa: int | None, package: int | None) -> list[str]:
-    rows = [_gpu_row(gpu) for gpu in node.gpus if (gpu.numa_node, gpu.package) == (numa, package)]
+    rows = [_gpu_row(gpu, node) for gpu in node.gpus if (gpu.numa_node, gpu.package) == (numa, package)]
     nics = (nic for nic in node.nics if (nic.numa_node, nic.package) == (numa, package))
     rows += [[nic.name, nic.pci, "NIC", describe_link(nic.link), ""] for nic in nics]
     return columns(rows)
 
 
-def _gpu_row(gpu: Gpu) -> list[str]:
+def _gpu_row(gpu: Gpu, node: Node) -> list[str]:
+    siblings = [f"g{other.index}" for other in node.gpus if gpu.serial and other.serial == gpu.serial and other != gpu]
     lanes = f"NVLink {gpu.nvlink_generation or ''}".strip() + f" with {gpu.nvlinks} lanes" if gpu.nvlinks else ""
     remarks = [
         f"{gpu.memory / _GIB:.0f} GiB" if gpu.memory else "",
@@ -101,6 +102,7 @@ def _gpu_row(gpu: Gpu) -> list[str]:
         "" if gpu.visible else "not visible here",
         f"FAULT: {gpu.fault}" if gpu.fault else "",
         gpu.uuid or "",
+        f"one package with {' '.join(siblings)}" if siblings else "",
     ]
     shown = ", ".join(remark for remark in remarks if remark)
     return [f"g{gpu.index}", gpu.pci, gpu.name or "GPU", describe_link(gpu.link), shown]

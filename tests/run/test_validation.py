@@ -17,17 +17,18 @@ from typing import Any
 import polars as pl
 import pytest
 
+from nearfar.base import CouldNotJudge
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.question import ACCEPT, asked_at, named
 from nearfar.report.terminal import MOST_LINES
-from nearfar.run import expected_cases, run_file
+from nearfar.run import expected_cases, run_file, validation
 from nearfar.run.expected_cases import ExpectedCase
 from nearfar.site import systems
-from nearfar.topology import inventory
+from nearfar.topology import NOT_MEASURED, inventory
 from nearfar.verdict import Verdict
 from tests.checks.test_checks import programs
 from tests.conftest import CHECKOUT
-from tests.support import fake_program
+from tests.support import construct_topologies, fake_program
 from tests.support.verdicts import judged as judged_whole
 
 SITE = """\
@@ -375,6 +376,19 @@ def test_a_real_check_that_looks_at_nothing_is_never_green(checkout: Path) -> No
     assert "INDETERMINATE" in done.stdout
     if not inventory.gpu_pci_devices():
         assert "partition 'a' has GPUs" in done.stdout
+
+
+def test_amd_gpus_are_never_green(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(construct_topologies.CAPTURES / "constructed-mi250x.xml", checkout / "site/nodes/mi250x.xml")
+    text = "node_type: mi250x\ndescription: of AMD\nsource: a test\nxml: mi250x.xml\ncapacities: {}\n"
+    (checkout / "site/nodes/mi250x.yaml").write_text(text)
+    (checkout / "site/systems/fake.yaml").write_text(SITE.replace("keeneland", "mi250x"))
+    done = validate(checkout, "--system=fake", "--check", "host_device_check", "--check", "host_memory_check")
+    assert done.returncode == 3 and "AMD GPUs are described, not measured, by this build" in done.stdout, done
+    monkeypatch.setattr(inventory, "gpus_not_measured", lambda: NOT_MEASURED)
+    monkeypatch.setattr(validation, "_runs_here", lambda *_: {"default"})
+    with pytest.raises(CouldNotJudge, match=f"{NOT_MEASURED}; for checks of the host"):
+        validation.plan(validation.Request())
 
 
 def test_a_reference_above_the_line_rate_is_told_before_measuring(checkout: Path) -> None:

@@ -121,6 +121,7 @@ class _Writer:
         self.close()
         self.distances(nodes)
         self.nvlink()
+        self.xgmi()
         if m.version.startswith("3"):
             self.infos({k: v for k, v in infos.items() if k not in ("Constructed", "DMIProductName")})
         self.lines.append("</topology>")
@@ -196,6 +197,8 @@ class _Writer:
             for name, subtype, number in device.os:
                 more = {"subtype": subtype} if subtype else {}
                 self.open("OSDev", None, [], f"os {device.bus} {name}", name=name, **more, osdev_type=number)
+                if subtype == "RSMI":
+                    self.infos({"Backend": "RSMI", "GPUVendor": "AMD", **device.infos})
                 if subtype == "NVML":
                     self.infos({"Backend": "NVML", "GPUVendor": "NVIDIA Corporation", **device.infos})
                 self.close()
@@ -240,6 +243,19 @@ class _Writer:
         self.lines.append(f'<indexes length="{len(indexes)}">{indexes}</indexes>')
         self.lines.append(f'<u64values length="{len(matrix)}">{matrix}</u64values>')
         self.lines.append("</distances2hetero>")
+
+    def xgmi(self) -> None:
+        """The matrix as an hwloc built with RSMI writes it: the same rate for all pairs that xGMI joins."""
+        names = sorted((key.split()[2], number) for key, (_, number) in self.gp.items() if " rsmi" in key)
+        if names:
+            indexes = _words(number for _, number in names)
+            matrix = _words(1000000 if a == b else 100000 for a in names for b in names)
+            self.lines.append(
+                f'<distances2 type="OSDev" nbobjs="{len(names)}" kind="9" name="XGMIBandwidth" indexing="gp">'
+            )
+            self.lines.append(f'<indexes length="{len(indexes)}">{indexes}</indexes>')
+            self.lines.append(f'<u64values length="{len(matrix)}">{matrix}</u64values>')
+            self.lines.append("</distances2>")
 
 
 def _words(values: object) -> str:
@@ -564,6 +580,32 @@ def format_three() -> Machine:
     )  # fmt: skip
 
 
+def mi250x() -> Machine:
+    """Four MI250X, two dies each, at one package of four NUMA nodes, a NIC beside the second die of each; a management VGA.
+
+    Places, ids and xGMI are those of https://github.com/LLNL/mpibind, topo-xml/eas-tioga.xml; cores are fewer.
+    """
+    places = {0: (4, "d1", 5, "d6"), 1: (2, "c9", 3, "ce"), 2: (6, "d9", 7, "de"), 3: (0, "c1", 1, "c6")}
+    numa = []
+    for index, (first, bus, second, other) in places.items():
+
+        def die(number: int, at: str, board: int = index) -> Pci:
+            infos = {"GPUModel": "AMD INSTINCT MI200 (MCM) OAM LC MBA HPE C2", "AMDSerial": f"69213700000{board}"}
+            infos |= {"AMDUUID": f"{number:016x}", "RSMIVRAMSize": "67092480"}
+            return Pci(f"0000:{at}:00.0", "0380 [1002:7408]", 31.507692, [(f"rsmi{number}", "RSMI", 1)], infos)
+
+        beside = f"{int(other, 16) - 1:02x}"
+        nic = Pci(f"0000:{beside}:00.0", "0200 [17db:0501]", 31.507692, [(f"hsi{first // 2}", "", 2)])
+        root = Bridge(f"0000:00:{index + 1:02x}.3", [die(second, other)])
+        io = [alone(f"0000:[{bus}-{bus}]", f"0000:00:{index + 1:02x}.1", die(first, bus)),
+              Bridge(f"0000:[{beside}-{other}]", [Bridge(f"0000:00:{index + 1:02x}.2", [nic]), root])]  # fmt: skip
+        numa.append(Numa(index, f"{2 * index}-{2 * index + 1}", 125 * GiB, io))
+    vga = alone("0000:[01-02]", "0000:01:00.0", Pci("0000:02:00.0", "0300 [1a03:2000]", 0.0))
+    numa[0].io.append(vga)
+    far = [[10 if a == b else 12 for b in range(4)] for a in range(4)]
+    return Machine("constructed", "Constructed MI250X node", "for tests", [Package(0, numa)], distances=far)
+
+
 def files() -> dict[Path, str]:
     """Every file that this module writes."""
     types = (keeneland(), dl160(), summit(), sierra(), titan(), jaguarpf(), pop_four_gpus())
@@ -581,6 +623,7 @@ def files() -> dict[Path, str]:
         "restricted-cpuset": restricted(),
         "virtual-machine-4gpus": virtual_machine(),
         "hwloc-format-3": format_three(),
+        "mi250x": mi250x(),
     }
     written = {NODE_TYPES / f"{machine.name}.xml": machine.xml() for machine in types}
     written.update({CAPTURES / f"constructed-{name}.xml": machine.xml() for name, machine in captures.items()})

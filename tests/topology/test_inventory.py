@@ -243,6 +243,17 @@ def test_gpus_from_sysfs_alone(tmp_path: Path) -> None:
     assert inventory.gpu_pci_devices(tmp_path / "nothing") == ()
 
 
+def test_amd_gpus_from_sysfs_ask_no_driver(tmp_path: Path) -> None:
+    devices = machine(tmp_path) / "sys/bus/pci/devices"
+    for bus in ("0000:03:00.0", "0000:04:00.0"):
+        (devices / bus / "vendor").write_text("0x1002\n")
+        (devices / bus / "device").write_text("0x74a1\n")
+    gpus = inventory.gpu_pci_devices(tmp_path)
+    assert [(gpu.name, gpu.vendor) for gpu in gpus] == [("AMD Instinct MI300X", "amd")] * 2
+    assert str(inventory.gpus_not_measured(tmp_path)).startswith("AMD GPUs are described, not measured")
+    assert inventory.gpus_without_hwloc(None, tmp_path) == ()
+
+
 def test_the_kernel_fills_what_hwloc_left_open(tmp_path: Path) -> None:
     xml = (construct_topologies.CAPTURES / "constructed-unknown-locality.xml").read_text(encoding="utf-8")
     root = machine(tmp_path)

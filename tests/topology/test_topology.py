@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -125,6 +126,32 @@ def test_grace_hopper_memory_of_gpus_is_not_host_memory() -> None:
     assert [n.index for n in node.host_numa_nodes] == [0, 1]
     assert {n.index: n.gpu for n in node.numa_nodes if n.kind == "gpu"} == {2: 0, 10: 1}
     assert {gpu.link.kind for gpu in node.gpus} == {"c2c"}
+
+
+def test_amd_gpus_have_class_and_package_and_are_not_measured() -> None:
+    node = constructed("mi250x")  # its management VGA is no GPU
+    assert [gpu.pci[5:7] for gpu in node.gpus] == ["c1", "c6", "c9", "ce", "d1", "d6", "d9", "de"]
+    gpu = node.gpus[4]
+    assert (gpu.name, gpu.uuid, gpu.memory) == ("AMD Instinct MI250X", "GPU-0000000000000004", 67092480 << 10)
+    assert classes(node)[0] == ["on_socket"] * 4 + ["near"] * 2 + ["on_socket"] * 2
+    assert {peer_class(node, a, b) for a in range(8) for b in range(a)} == {"XGMI"}
+    assert [nic_class(node, g, "hsi2") for g in (4, 5, 0)] == ["NODE", "PHB", "SYS_on"]
+    assert "one package with g5" in draw(node) and node.not_measured and node.not_measured in draw(node)
+
+
+@pytest.mark.parametrize(
+    ("pci_type", "models"),
+    [
+        ("1200 [1002:74a1]", ["AMD Instinct MI300X"] * 2), ("0300 [1002:738c]", ["AMD Instinct MI100"] * 2),
+        ("0300 [1002:515e]", []), ("0300 [1002:164e]", []), ("0380 [1002:150e]", []),
+    ],
+)  # fmt: skip
+def test_graphics_of_processors_and_boards_are_no_gpus(pci_type: str, models: list[str]) -> None:
+    text = (construct_topologies.CAPTURES / "constructed-mixed-x8-x16.xml").read_text(encoding="utf-8")
+    nvidia = "0302 \\[10de:....\\]"
+    assert [gpu.name for gpu in parse_hwloc_xml(re.sub(nvidia, pci_type, text)).gpus] == models
+    beside = parse_hwloc_xml(re.sub(nvidia, pci_type, text, count=1))  # a display beside an NVIDIA GPU
+    assert [(gpu.index, gpu.vendor) for gpu in beside.gpus] == [(0, None)]
 
 
 @pytest.mark.parametrize(

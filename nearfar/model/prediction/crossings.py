@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from nearfar.base import NearfarError
 from nearfar.cells import Cell, Flow, flow_class
+from nearfar.topology import OWN_LINKS
 
 from . import gpu_memory, host_peers
 from .capacities import Capacity, switches
@@ -166,7 +167,7 @@ def _peer_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tup
         links = [node_type.capacities.get(name) for name in host_peers.ways_of(flow)]
         yield from ((link, 1.0) for link in links if link is not None)
     together = list(map(plain, cell.flows))
-    if not flow.staged and flow_class(node_type.node, flow).startswith("NV"):
+    if not flow.staged and flow_class(node_type.node, flow).startswith(OWN_LINKS):
         together = [other for other in together if frozenset(other.gpus) == frozenset(flow.gpus)]
     if not _described(together, node_type):
         source = "how flows between GPUs share their way is not described"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nearfar.cells import Flow, flow_class
-from nearfar.topology import Node
+from nearfar.topology import OWN_LINKS, Node
 
 from .capacities import Capacity
 from .node_types import NodeType
@@ -31,7 +31,7 @@ def ways_of(flow: Flow) -> tuple[str, str]:
 
 def through_the_host(flow: Flow, node: Node) -> bool:
     """Whether a copy between two GPUs goes directly from one to the other, and by their links to the host."""
-    return flow.kind == "peer" and not flow.staged and not flow_class(node, flow).startswith(("NV", "unknown"))
+    return flow.kind == "peer" and not flow.staged and not flow_class(node, flow).startswith((*OWN_LINKS, "unknown"))
 
 
 def capacities(node_type: NodeType) -> dict[str, Capacity]:

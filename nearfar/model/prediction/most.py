@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from nearfar.cells import Cell, Flow, flow_class
+from nearfar.topology import OWN_LINKS
 
 from .ceilings import line_rate
 from .node_types import NodeType
@@ -43,6 +44,6 @@ def _limits(flow: Flow, node_type: NodeType, memories: Mapping[str, float]) -> I
     elif flow.kind == "gpu_stream" and flow.destination.kind == "n":
         rate = line_rate(gpus[0].link)
         yield f"g{flow.gpus[0]}.both", None if rate is None else 2 * rate
-    elif flow.kind == "peer" and (flow.staged or not flow_class(node_type.node, flow).startswith("NV")):
+    elif flow.kind == "peer" and (flow.staged or not flow_class(node_type.node, flow).startswith(OWN_LINKS)):
         for gpu, way in zip(gpus, ("d2h", "h2d")):
             yield f"g{gpu.index}.{way}", line_rate(gpu.link)

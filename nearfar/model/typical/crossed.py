@@ -26,7 +26,7 @@ def limits_of(cell: Cell, node_type: NodeType) -> list[Limit]:
 def _kind(flow: Flow, node: Node) -> str:
     if flow.kind == "host" and not flow.pageable and not (flow.sm and flow.direction == "d2h"):
         return "host"
-    if flow.kind != "peer" or (path := flow_class(node, flow)) == "unknown":
+    if flow.kind != "peer" or (path := flow_class(node, flow)) in ("unknown", "XGMI"):
         raise NotDescribed
     if flow.staged or path.startswith("NV"):
         return "staged" if flow.staged else "nvlink"

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from nearfar.report.charts import element, markup, text
 from nearfar.report.figures import SIGNS, gib, link_words, number, plural
-from nearfar.topology import Gpu, Nic, Node, NumaNode, format_cpu_list
+from nearfar.topology import OWN_LINKS, Gpu, Nic, Node, NumaNode, format_cpu_list
 
 from .arrangement import (
     BETWEEN_PACKAGES,
@@ -59,7 +59,7 @@ class _Drawing:
         drop = LINK_HEIGHT + _depth(max(self.levels.values(), default=-1))
         package, below = HEADER + NUMA_HEIGHT + PADDING, drop + DEVICE_HEIGHT
         depths = [package + below * any(c.devices for b in row for c in b.columns) for row in rows]
-        fabric = FABRIC_HEIGHT if any(link.startswith("NV") for link in self.node.peers.values()) else 0
+        fabric = FABRIC_HEIGHT if any(link.startswith(OWN_LINKS) for link in self.node.peers.values()) else 0
         margin = SIDE if facing else 4.0
         width = max(row_width(row) for row in rows) + margin + 4
         y = 4.0
@@ -193,7 +193,7 @@ class _Drawing:
             return device.reason, "gpu ghost", (f"GPU {device.index}", f"{SIGNS['FAIL']} absent", "expected here")
         fault = self.findings.faults.get(device.index)
         verdict = self.findings.mark(f"g{device.index}") if fault is None else fault.verdict
-        name = (device.name or "GPU").replace("NVIDIA ", "").replace("Tesla ", "")
+        name = (device.name or "GPU").replace("NVIDIA ", "").replace("AMD Instinct ", "").replace("Tesla ", "")
         link = self.findings.links.get(device.index) or link_words(device.link, most=True)
         words = f"GPU {device.index}: {device.name or 'model unknown'} at {device.pci}, {link}"
         words += "" if fault is None else f". {fault.reason}"

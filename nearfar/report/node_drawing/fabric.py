@@ -9,7 +9,7 @@ from itertools import combinations
 
 from nearfar.report.charts import element, text
 from nearfar.report.figures import numbers
-from nearfar.topology import Node
+from nearfar.topology import OWN_LINKS, Node
 
 from .arrangement import RowSide
 from .findings import Findings, marked
@@ -33,7 +33,7 @@ class Places:
 def draw_fabric(root: ET.Element, node: Node, places: Places, facing: bool) -> None:
     """The links between GPUs below ``root``, those that are blamed marked. ``facing``: two rows of GPUs face each other."""
     drawn = set(places.centre)
-    links = {pair: link for pair, link in node.peers.items() if link.startswith("NV") and set(pair) <= drawn}
+    links = {pair: link for pair, link in node.peers.items() if link.startswith(OWN_LINKS) and set(pair) <= drawn}
     for members in _components(links):
         mine = {pair: link for pair, link in links.items() if pair[0] in members}
         rows = {places.centre[g][1] for g in members}
@@ -52,7 +52,8 @@ def _bar(root: ET.Element, node: Node, places: Places, members: list[int], link:
     edge, way = places.edges[rows[0]], places.sides[rows[0]].way
     middle = (edge + places.edges[rows[1]]) / 2 if len(rows) == 2 else edge + way * 33
     generation = next((g.nvlink_generation for g in node.gpus if g.index in members and g.nvlink_generation), None)
-    words = f"NVLink{f' {generation}' if generation else ''}: {link} between every pair of GPUs {numbers(members)}"
+    name = "xGMI" if link == "XGMI" else f"NVLink{f' {generation}' if generation else ''}"
+    words = f"{name}: {link} between every pair of GPUs {numbers(members)}"
     blamed = [(f"GPU {a} ↔ GPU {b}", places.findings.mark(f"g{a}-g{b}")) for a, b in combinations(members, 2)]
     marks = [mark for _, mark in blamed if mark]
     told = "".join(f", {marked(pair, mark)}" for pair, mark in blamed if mark)

@@ -10,7 +10,7 @@ from nearfar.measurement import MachineUse, machine_uses
 from nearfar.report.blocks import Block, Entry, Group, Row, row, table
 from nearfar.report.explanations import or_note
 from nearfar.report.figures import SIGNS, link_words, numbers, plural
-from nearfar.topology import Gpu
+from nearfar.topology import Gpu, Node
 from nearfar.verdict import NodeRun
 
 #: CPUs of others, and CPUs that a hypervisor kept, on the average of a run: what is less is on every machine.
@@ -104,19 +104,27 @@ def gpu_table(node: NodeRun) -> list[Block]:
     if node.node is None or not node.node.gpus:
         return []
     loads = {each.get("index"): each for check in node.checks for each in check.document.get("gpus_under_load", [])}
-    columns = ["GPU", "model", "PCI", "NUMA node", "link at most", "NVLink", "state"]
+    own_links = "NVLink" if all(gpu.vendor is None for gpu in node.node.gpus) else "xGMI"
+    columns = ["GPU", "model", "PCI", "NUMA node", "link at most", own_links, "state"]
     columns += ["link under load", "throttled", "replays"] if loads else []
     rows: list[Sequence[Entry | str]] = []
     for gpu in node.node.gpus:
-        generation = f", generation {gpu.nvlink_generation}" if gpu.nvlink_generation else ""
-        lanes = f"{gpu.nvlinks} lanes{generation}" if gpu.nvlinks else "none known"
         entries: list[Entry | str] = [
             str(gpu.index), Entry(gpu.name or "not stated", (gpu.uuid,) if gpu.uuid else ()), gpu.pci,
             "not stated" if gpu.numa_node is None else str(gpu.numa_node),
-            link_words(gpu.link, most=True), lanes, _state(gpu),
+            link_words(gpu.link, most=True), _lanes(gpu, node.node), _state(gpu),
         ]  # fmt: skip
         rows.append([*entries, *(_under_load(gpu, loads.get(gpu.index)) if loads else [])])
     return [Group("GPUs", (table(columns, rows),))]
+
+
+def _lanes(gpu: Gpu, node: Node) -> str:
+    joined = sum(gpu.index in pair for pair, link in node.peers.items() if link == "XGMI")
+    if joined:
+        package = [f"GPU {g.index}" for g in node.gpus if g != gpu and gpu.serial and g.serial == gpu.serial]
+        return f"xGMI to {joined} GPUs" + (f", one package with {', '.join(package)}" if package else "")
+    generation = f", generation {gpu.nvlink_generation}" if gpu.nvlink_generation else ""
+    return f"{gpu.nvlinks} lanes{generation}" if gpu.nvlinks else "none known"
 
 
 def _state(gpu: Gpu) -> str:

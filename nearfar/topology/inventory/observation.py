@@ -43,7 +43,7 @@ def observe(
         node = _with_kernel(node, root)
     if stored and nvml is None:
         return node
-    report = read_driver([gpu.pci for gpu in node.gpus], nvml)
+    report = DriverReport() if node.not_measured else read_driver([gpu.pci for gpu in node.gpus], nvml)
     node = _with_driver(node, report)
     stamp = _driver_stamp(report) if stored else _stamp(report, root, None)
     node = replace(node, software={**node.software, **stamp})
@@ -51,9 +51,9 @@ def observe(
 
 
 def gpus_without_hwloc(nvml: Any, root: Path = Path("/")) -> tuple[Gpu, ...]:
-    """The GPUs by sysfs, and where that shows none (a sandbox) by the driver: ``nvml`` is ``pynvml``, or None where it does not
+    """NVIDIA's GPUs by sysfs, and where that shows none (a sandbox) by the driver: ``nvml`` is ``pynvml``, or None where it does not
     answer."""
-    gpus = sysfs.gpu_pci_devices(root)
+    gpus = tuple(gpu for gpu in sysfs.gpu_pci_devices(root) if gpu.vendor is None)
     if gpus or nvml is None:
         return gpus
     report = read_driver(nvml=nvml)

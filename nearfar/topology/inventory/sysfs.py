@@ -7,7 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from nearfar.base import NearfarError
-from nearfar.topology import Gpu, Link, bus_order, generation, is_gpu, normal_bus_id, parse_cpu_list
+from nearfar.topology import (
+    AMD,
+    Gpu,
+    Link,
+    Node,
+    amd_name,
+    bus_order,
+    generation,
+    is_gpu,
+    measured_or_all,
+    normal_bus_id,
+    parse_cpu_list,
+)
 
 _DEVICES = "sys/bus/pci/devices"
 #: How the firmware that hypervisors show begins its vendor and product, as systemd-detect-virt reads them.
@@ -22,14 +34,18 @@ def gpu_pci_devices(root: Path = Path("/")) -> tuple[Gpu, ...]:
         present = sorted((root / _DEVICES).iterdir())
     except OSError:
         return ()
-    addresses = [directory.name.lower() for directory in present if _is_gpu(directory)]
+    there = measured_or_all([each for each in present if is_gpu(*_ids(each))], lambda each: _ids(each)[1])
+    addresses = [directory.name.lower() for directory in there]
     gpus = []
     for index, pci in enumerate(sorted(addresses, key=bus_order)):
         uplinks, host_bridge = bridges(root, pci)
+        _, vendor, device = _ids(root / _DEVICES / pci)
         gpus.append(
             Gpu(
                 index=index,
                 pci=pci,
+                name=amd_name(device) if vendor == AMD else None,
+                vendor="amd" if vendor == AMD else None,
                 numa_node=device_numa_node(root, pci),
                 link=pci_link(root, pci, uplinks),
                 uplinks=uplinks,
@@ -37,6 +53,11 @@ def gpu_pci_devices(root: Path = Path("/")) -> tuple[Gpu, ...]:
             )
         )
     return tuple(gpus)
+
+
+def gpus_not_measured(root: Path = Path("/")) -> str | None:
+    """Why none of the machine's GPUs can be measured; None where they can, or there are none."""
+    return Node("", (), (), gpu_pci_devices(root)).not_measured
 
 
 def bridges(root: Path, pci: str) -> tuple[tuple[str, ...], str | None]:
@@ -141,9 +162,10 @@ def driver_version(root: Path) -> str | None:
     return _read(root / "sys/module/nvidia/version") or None
 
 
-def _is_gpu(directory: Path) -> bool:
+def _ids(directory: Path) -> tuple[str, str, str]:
+    """A PCI function's four-digit class, vendor and device ids."""
     pci_class, vendor, device = (_read(directory / name).removeprefix("0x") for name in ("class", "vendor", "device"))
-    return is_gpu(pci_class[:4], vendor, device)
+    return pci_class[:4], vendor, device
 
 
 def _width(text: str) -> int | None:

@@ -16,7 +16,7 @@ from nearfar.measurement import COMPUTE_UNITS, MADE_OF_OTHERS, AnyMetric, Metric
 from nearfar.model import link_limits
 from nearfar.model.prediction import NodeType, predict
 from nearfar.question import judged_elsewhere
-from nearfar.topology import Node
+from nearfar.topology import OWN_LINKS, Node
 from nearfar.verdict import thresholds
 
 from . import model_ranges, published_rows, software_changes
@@ -298,7 +298,7 @@ def _stricter(reference: Reference | None, other: Reference | None) -> Reference
 def _crossings(metric: Metric, node: Node) -> frozenset[tuple[int, int]]:
     """The packages that a rate leads from and to over the link between them, which may be faster one way than the other."""
     flows = metric.cell.flows if metric.flow is None else (metric.flow,)
-    through_host = [flow for flow in flows if flow.staged or not metric.path_class.startswith("NV")]
+    through_host = [flow for flow in flows if flow.staged or not metric.path_class.startswith(OWN_LINKS)]
     ends = [(_package(flow.source, node), _package(flow.destination, node)) for flow in through_host]
     return frozenset((a, b) for a, b in ends if a is not None and b is not None and a != b)
 

@@ -1,4 +1,5 @@
-"""NVLink from hwloc's ``NVLinkBandwidth`` matrix, which an hwloc built with NVML writes into its XML (MB/s)."""
+"""Links between GPUs from the matrices ``NVLinkBandwidth`` and ``XGMIBandwidth`` (MB/s), which an hwloc built with NVML, or with ROCm's
+SMI, writes into its XML."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ def nvlinks_from_distances(root: ElementTree.Element, gpus: tuple[Gpu, ...]) -> 
 
     A GPU's lanes to NVSwitches lead to every other GPU on a switch. The rate tells only the first generation apart.
     """
-    bandwidth = _matrix(root)
+    bandwidth = _matrix(root, "NVLinkBandwidth")
     if not bandwidth:
         return gpus, {}
     ends = _ends(root, gpus)
@@ -59,20 +60,27 @@ def nvlinks_from_distances(root: ElementTree.Element, gpus: tuple[Gpu, ...]) -> 
     return tuple(linked), peers
 
 
+def xgmi_from_distances(root: ElementTree.Element, gpus: tuple[Gpu, ...]) -> Peers:
+    """The pairs of GPUs that xGMI joins. The rates do not tell its lanes: hwloc writes the same for all pairs."""
+    ends = _ends(root, gpus) if (bandwidth := _matrix(root, "XGMIBandwidth")) else {}
+    joined = [(ends.get(a), ends.get(b)) for (a, b), rate in bandwidth.items() if rate]
+    return {(a, b): "XGMI" for a, b in joined if isinstance(a, int) and isinstance(b, int) and a < b}
+
+
 def _lanes(rate: int) -> int:
     """Lanes of a rate in MB/s; one that both lane rates divide is a later generation's (the first has four lanes)."""
     return rate // _LATER_GENERATIONS if rate % _LATER_GENERATIONS == 0 else max(1, rate // _FIRST_GENERATION)
 
 
-def _matrix(root: ElementTree.Element) -> dict[tuple[str, str], int]:
+def _matrix(root: ElementTree.Element, name: str) -> dict[tuple[str, str], int]:
     for matrix in [*root.findall("distances2hetero"), *root.findall("distances2")]:
-        if matrix.get("name") != "NVLinkBandwidth":
+        if matrix.get("name") != name:
             continue
         # A list of one type has bare numbers, a mixed one has Type:number; both count in gp_index.
         names = [w.rpartition(":")[2] for e in matrix.findall("indexes") for w in (e.text or "").split()]
         rates = [parse_number(w) for e in matrix.findall("u64values") for w in (e.text or "").split()]
         if len(rates) != len(names) ** 2 or None in rates:
-            raise NearfarError(f"hwloc XML: the NVLinkBandwidth matrix of {len(names)} objects is not whole")
+            raise NearfarError(f"hwloc XML: the {name} matrix of {len(names)} objects is not whole")
         pairs = ((a, b) for a in names for b in names)
         return {pair: rate for pair, rate in zip(pairs, rates) if rate is not None}
     return {}
