@@ -142,7 +142,9 @@ def _listed(gpus: Sequence[SeenGpu], memories: int, gpu_links: Mapping[str, Mapp
         joined = f"NV{known['nvlinks']}"
         notes.append(f"eight GPUs of this model are taken to be joined by NVSwitch ({joined})")
     elif len(gpus) > 1:
-        notes.append("pairs of GPUs are of an unknown class: name nvidia-smi topo -m of the node, too")
+        notes.append(
+            "pairs of GPUs are of an unknown class: name nvidia-smi topo -m or rocm-smi --showtopo of the node, too"
+        )
     places = [_bus_id(gpu.pci) if gpu.pci else unknown_pci(index) for index, gpu in enumerate(gpus)]
     made = tuple(
         Gpu(index, place, name=gpu.name, numa_node=0 if one else gpu.numa)

@@ -20,6 +20,7 @@ from . import (
     osu_micro_benchmarks,
     p2p_bandwidth_latency_test,
     rocm_bandwidth_test,
+    rocm_smi_topo,
     transferbench,
 )
 from .output import ForeignOutput
@@ -27,7 +28,7 @@ from .output import ForeignOutput
 #: Each has ``TOOL`` (its name), ``SIGN`` (what its output has and no other's) and ``read``.
 TOOLS: Sequence[ModuleType] = (
     nvbandwidth, p2p_bandwidth_latency_test, bandwidth_test, nccl_tests, osu_micro_benchmarks, rocm_bandwidth_test, transferbench,
-    nvidia_smi_topo,
+    nvidia_smi_topo, rocm_smi_topo,
 )  # fmt: skip
 #: With what a tool's output begins, and the program that a prompt before it shows; where that line is missing, its ``SIGN`` still tells.
 _STARTS: Sequence[tuple[ModuleType, re.Pattern[str], str]] = tuple(

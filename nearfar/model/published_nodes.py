@@ -140,7 +140,10 @@ def _gpu(top: Mapping[str, Any], index: int, packages: Mapping[int, int]) -> Gpu
     switches = sorted((group for group in top.get("switches", ()) if index in group), key=len)
     bridges = [group for group in top.get("host_bridges", ()) if index in group]
     lanes = top.get("nvlinks") or sum(
-        int(name.removeprefix("NV")) for name, pairs in top.get("pairs", {}).items() for pair in pairs if index in pair
+        int(name[2:])
+        for name, pairs in top.get("pairs", {}).items()
+        for pair in pairs
+        if index in pair and name != "XGMI"
     )
     return Gpu(
         index,

@@ -20,6 +20,7 @@ from nearfar.run import validation
 from nearfar.slurm.results import RunInfo, publish_result
 from nearfar.topology import nic_class, node_from_document
 from tests.conftest import CHECKOUT
+from tests.support.construct_topologies import CAPTURES
 
 DATA = CHECKOUT / "tests" / "data" / "foreign"
 
@@ -195,6 +196,25 @@ def test_nics_of_a_topology_have_their_classes(tmp_path: Path) -> None:
     assert nic_class(kept, 1, "mlx5_0") == "PXB"
 
 
+def metric_names(run: Path) -> set[str]:
+    return {m["name"] for p in run.glob("*/*/verdict.json") for m in json.loads(p.read_text())["metrics"]}
+
+
+def test_xgmi_of_amds_tools_gives_classes_beside_xml_too(tmp_path: Path) -> None:
+    assert "XGMI.g0_g1" in metric_names(imported("TransferBench.txt", "showtopo.txt"))
+    xml = (CAPTURES / "constructed-mixed-x8-x16.xml").read_text(encoding="utf-8")
+    buses = re.findall(r'pci_busid="(\S+)" pci_type="0302', xml)
+    xml = re.sub(r"0302 \[10de:....\]", "1200 [1002:74a1]", xml)
+    table = f"LINK TYPE TABLE:\n             {' '.join(buses)}\n{buses[0]} SELF XGMI\n{buses[1]} XGMI SELF\n"
+    copies = (
+        (DATA / "TransferBench.txt").read_text().replace("0000:0c:00.0", buses[0]).replace("0000:9f:00.0", buses[1])
+    )
+    for name, text in {"node.xml": xml, "amd-smi.txt": table, "copies.txt": copies}.items():
+        (tmp_path / name).write_text(text)
+    (run,) = foreign.import_outputs([tmp_path / name for name in ("copies.txt", "amd-smi.txt", "node.xml")])
+    assert {"XGMI.g0_g1", "near.g0_n0"} <= metric_names(run.folder)
+
+
 def wrapped(text: str) -> dict[str, bytes]:
     """The same output as launchers, terminals and other systems leave it."""
     lines = text.split("\n")
@@ -225,7 +245,7 @@ def test_what_stands_around_an_output_does_no_harm() -> None:
         ], name
 
 
-@pytest.mark.parametrize("name", [*SAMPLES, "nvbandwidth.txt", "topo.txt"])
+@pytest.mark.parametrize("name", [*SAMPLES, "nvbandwidth.txt", "topo.txt", "showtopo.txt"])
 def test_a_cut_output_has_no_wrong_figure(name: str) -> None:
     data = (DATA / name).read_bytes()
     whole = {(f.rates, f.total, f.bytes) for each in reading.outputs(name, data) for f in each.figures}
