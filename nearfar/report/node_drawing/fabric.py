@@ -52,8 +52,8 @@ def _bar(root: ET.Element, node: Node, places: Places, members: list[int], link:
     edge, way = places.edges[rows[0]], places.sides[rows[0]].way
     middle = (edge + places.edges[rows[1]]) / 2 if len(rows) == 2 else edge + way * 33
     generation = next((g.nvlink_generation for g in node.gpus if g.index in members and g.nvlink_generation), None)
-    name = "xGMI" if link == "XGMI" else f"NVLink{f' {generation}' if generation else ''}"
-    words = f"{name}: {link} between every pair of GPUs {numbers(members)}"
+    name = "xGMI" if link == "XGMI" else f"NVLink{f' {generation}' if generation else ''}: {link}"
+    words = f"{name} between every pair of GPUs {numbers(members)}"
     blamed = [(f"GPU {a} ↔ GPU {b}", places.findings.mark(f"g{a}-g{b}")) for a, b in combinations(members, 2)]
     marks = [mark for _, mark in blamed if mark]
     told = "".join(f", {marked(pair, mark)}" for pair, mark in blamed if mark)
