@@ -81,6 +81,7 @@ def _values(
         "ranks": len(placements),
         "rows": [_row(node, placement) for placement in placements],
         "with_gpus": bool(gpus),
+        "visible_devices": "ROCR_VISIBLE_DEVICES" if node.not_measured else "CUDA_VISIBLE_DEVICES",
         "by_uuid": named_by_uuid(node, placements),
         "with_nics": any(_network(p) for p in placements),
         "split": any(p.mpi_cpus != p.gpu_cpus for p in placements),

@@ -28,7 +28,9 @@ def not_known(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[st
         yield f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not known: {reason}"
     for why, names in limits.items():
         yield f"{', '.join(names)} GB/s {why}"
-    if unknown:
+    if unknown and node_type.node.not_measured:
+        yield node_type.node.not_measured
+    elif unknown:
         yield f"to give their values, add to {node_type.where}:"
         yield from missing_keys(unknown, node_type)
 
