@@ -165,9 +165,9 @@ class Question:
 
     def unanswerable(self, node: Node) -> str | None:
         """Why it cannot be answered on a node, whatever the node has; None where it can: it is of GPUs that no program measures."""
-        of_gpus = any("+gpu" in spec.split() for spec in self.systems)
-        asks = of_gpus or any(isinstance(cell, Cell) and cell.gpus for cell in self.cells(node)[0])
-        return node.not_measured if asks else None
+        if node.not_measured is None or any("+gpu" in spec.split() for spec in self.systems):
+            return node.not_measured
+        return node.not_measured if any(isinstance(cell, Cell) and cell.gpus for cell in self.cells(node)[0]) else None
 
     def known_figures(self, node: Node, features: Collection[str] = ()) -> Sequence[AnyMetric]:
         """Every figure that it can have on a node, without measuring."""
