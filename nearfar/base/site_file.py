@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import os
 import traceback
 from collections.abc import Mapping
@@ -107,7 +108,9 @@ class SiteFile:
             message = f"not YAML: {error.problem or error.context}"
             raise self._refusal(line, message) from None
         except yaml.YAMLError as error:
-            raise SiteFileError(path, None, f"not YAML: {error}") from None
+            character = yaml.reader.Reader.NON_PRINTABLE.search(text)  # the error's position is in bytes
+            line = 1 if character is None else text.count("\n", 0, character.start()) + 1
+            raise self._refusal(line, f"not YAML: {str(error).splitlines()[0]}") from None
         finally:
             loader.dispose()
 
@@ -168,6 +171,19 @@ class SiteFile:
         if not errors:
             self._sound.add(schema_name)
         return list(errors.values())
+
+    def check_finite(self) -> None:
+        """Refuse ``.nan`` and ``.inf`` anywhere in ``data``: no bound of a schema holds for them."""
+
+        def check(data: Any, steps: tuple[Step, ...]) -> None:
+            if isinstance(data, float) and not math.isfinite(data):
+                raise self.error(f"{'.'.join(map(str, steps))}: {data} is no finite number", *steps)
+            for step, value in (
+                data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+            ):
+                check(value, (*steps, step))
+
+        check(self.data, ())
 
     def take_out(self, *steps: Step) -> bool:
         """Remove from ``data`` the last key on the way of ``steps``: never an item of a list, whose others keep their
@@ -265,7 +281,7 @@ def _explain(problem: Any) -> list[tuple[str, list[Step]]]:
         return [(f"expected {' or '.join(_TYPES[name] for name in wanted)}, found {_shown(problem.instance)}", [])]
     if problem.validator == "enum":
         return [(f"{_shown(problem.instance)} is not one of {', '.join(map(str, problem.validator_value))}"
-                 f"{did_you_mean(str(problem.instance), [str(v) for v in problem.validator_value])}", [])]  # fmt: skip
+                 f"{did_you_mean(str(problem.instance), [str(v) for v in problem.validator_value], else_all=False)}", [])]  # fmt: skip
     expected = problem.schema.get("errorMessage")
     if problem.validator in ("pattern", "propertyNames", "anyOf", "oneOf", "minItems", "maxItems", "not"):
         expected = expected or problem.schema.get("description")

@@ -15,5 +15,6 @@ from .captures import (
     errors,
     published_collectives,
     size_in_bytes,
+    size_in_words,
 )
-from .expectation import CAUSES, COLLECTIVES, NETWORKS, ExpectedBandwidth, Fabric, expected
+from .expectation import CAUSES, COLLECTIVES, NETWORKS, TRANSPORT_WORDS, TRANSPORTS, ExpectedBandwidth, Fabric, expected

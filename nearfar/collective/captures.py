@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from nearfar.base import NearfarError, SiteFile, site_files
+from nearfar.base import NearfarError, SiteFile, plural, site_files
 from nearfar.model import published_nodes
 from nearfar.model.prediction import NodeType, implied_capacities
 
@@ -19,7 +19,7 @@ FOLDER = "published-collectives"
 LARGE, LONG = 256 << 20, 5e-3
 #: A prediction so near is counted in the summary.
 WITHIN = 0.15
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_UNITS = {"G": 1 << 30, "M": 1 << 20, "K": 1 << 10, "": 1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +75,22 @@ class CollectiveBeside:
 
 def size_in_bytes(text: str) -> int:
     """The bytes of a size as nccl-tests takes it: ``8``, ``32K``, ``1G``. Raises ``NearfarError``."""
-    match = re.fullmatch(r"(\d+)([KMG]?)B?", text.strip().upper())
+    match = re.fullmatch(r"([0-9]{1,15})([KMG]?)B?", text.strip().upper())
     if match is None or int(match[1]) == 0:
         raise NearfarError(f"'{text}' is no size: write it as 1048576, 32K, 256M or 1G")
     return int(match[1]) * _UNITS[match[2]]
 
 
+def size_in_words(size: int) -> str:
+    """``1 GiB``, ``1536 MiB``, ``1000 bytes``: in the largest unit that divides it."""
+    unit = next(unit for unit, bytes in _UNITS.items() if size % bytes == 0)
+    return f"{size // _UNITS[unit]} {unit}iB" if unit else plural(size, "byte")
+
+
 def from_file(file: SiteFile) -> PublishedCollectives:
     """What a file says. Raises ``SiteFileError``."""
     file.check("published-collective-1")
+    file.check_finite()
     data, name = file.data, file.path.stem
     if data["collectives"] != name:
         raise file.error(
@@ -116,7 +123,7 @@ def from_file(file: SiteFile) -> PublishedCollectives:
 def _capture(file: SiteFile, place: int) -> CollectiveCapture:
     entry = file.data["captures"][place]
     try:
-        busbw = {size_in_bytes(size): float(value) for size, value in entry["busbw"].items()}
+        busbw = {size_in_bytes(str(size)): float(value) for size, value in entry["busbw"].items()}
     except NearfarError as error:
         raise file.error(str(error), "captures", place, "busbw") from None
     problem = entry.get("problem", {})

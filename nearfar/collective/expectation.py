@@ -35,6 +35,12 @@ OWN_PART = 1100.0
 #: Bytes of payload in a packet of 4096 of an InfiniBand or RoCE NIC with its headers, and what EFA and sockets reach of the line rate.
 NETWORK_EFFICIENCY = {"infiniband": 0.984, "roce": 0.984, "efa": 0.95, "socket": 0.8}
 NETWORKS = tuple(NETWORK_EFFICIENCY)
+#: What NCCL uses within a node.
+TRANSPORTS = ("nvlink", "pcie", "shm")
+TRANSPORT_WORDS = {
+    "nvlink": "NVLink", "pcie": "PCIe peers", "shm": "host memory",
+    "ib_gdr": "NICs with GPUDirect", "ib": "NICs through host memory", "socket": "sockets",
+}  # fmt: skip
 #: Seconds: of a launch; of a step between GPUs of a node by transport; of a step between nodes; of a whole in-switch reduction; what
 #: the first packet through a network takes more.
 LAUNCH, NETWORK_STEP, NVLS_STEPS = 10e-6, 2e-6, 4.5e-6
@@ -122,7 +128,8 @@ def expected(
     start = LAUNCH + (NETWORK_LAUNCH[fabric.kind] if fabric is not None and nodes > 1 else 0.0)
     rates = {way: _at_size(way, bytes, _factor(collective, len(chosen) * nodes), start) for way in wanted}
     best = max(wanted, key=lambda way: rates[way])
-    name = links.NETWORK if nodes > 1 else inside.transport
+    of_network = nodes > 1 and (best.limit.part == "nic" or inside.transport == "nvlink")
+    name = links.NETWORK if of_network else inside.transport
     low, high = _range(name, bytes, pair=len(chosen) * nodes == 2 or collective == "sendrecv")
     return ExpectedBandwidth(
         collective=collective,
@@ -166,7 +173,7 @@ def _checked(
         raise NearfarError(f"{bytes} bytes: give a size above 0")
     if nodes > 1 and fabric is None:
         raise NearfarError(f"{nodes} nodes: the network between them is not known; give its NICs")
-    if transport not in (None, "nvlink", "pcie", "shm"):
+    if transport not in (None, *TRANSPORTS):
         raise NearfarError(f"transport '{transport}': it is nvlink, pcie or shm")
     if fabric is not None and fabric.kind not in NETWORKS:
         raise NearfarError(f"network '{fabric.kind}': it is {', '.join(NETWORKS)}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 
 from nearfar.base import NearfarError, site_directories
 from nearfar.cells import parse
-from nearfar.model.prediction import NodeType, line_rate, link_ceiling, predict
+from nearfar.model.prediction import NodeType, implied_capacities, line_rate, link_ceiling, predict
 from nearfar.model.typical import load_experience, typical_rate
 from nearfar.topology import Gpu, Link, behind_nvswitch, peer_class, shared_uplinks
 
@@ -62,7 +62,7 @@ def within(node_type: NodeType, gpus: Sequence[int], transport: str | None) -> I
     if transport == "shm":
         ring, peers = host, False
     elif transport == "pcie":
-        ring, peers = _over_pcie(node_type, gpus, lambda a, b: True), True
+        ring, peers = _over_pcie(_without_nvlink(node_type), gpus, lambda a, b: True), True
     else:
         ring = None if transport else _over_pcie(node_type, gpus, lambda a, b: _uses_peers(node_type, a, b))
         peers = all(_uses_peers(node_type, a, b) for a, b in _hops(node_type, gpus))
@@ -70,6 +70,15 @@ def within(node_type: NodeType, gpus: Sequence[int], transport: str | None) -> I
         lacking = f"no {transport} between" if transport else "nothing is known of the links between"
         raise NearfarError(f"{node_type.name}: {lacking} {', '.join(f'g{gpu}' for gpu in gpus)}")
     return Inside("pcie" if peers else "shm", ring, host, None if peers else _one_way(node_type, gpus), None)
+
+
+def _without_nvlink(node_type: NodeType) -> NodeType:
+    """The node type as if its GPUs had no NVLink lanes: copies between them say nothing of PCIe where they have some."""
+    node = node_type.node
+    if not any(gpu.nvlinks for gpu in node.gpus) and not any(link.startswith("NV") for link in node.peers.values()):
+        return node_type
+    bare = replace(node, gpus=tuple(replace(gpu, nvlinks=None) for gpu in node.gpus), peers={})
+    return replace(node_type, node=bare, capacities=implied_capacities(bare))
 
 
 def _uses_peers(node_type: NodeType, a: int, b: int) -> bool:

@@ -11,7 +11,16 @@ from dataclasses import asdict
 
 from nearfar.base import EXIT_GOOD, NearfarError, columns, plural, site_directories
 from nearfar.cells import Cell, Flow, Skip, host_device_matrix, parse, parse_lines
-from nearfar.collective import COLLECTIVES, NETWORKS, Fabric, expected, size_in_bytes
+from nearfar.collective import (
+    COLLECTIVES,
+    NETWORKS,
+    TRANSPORT_WORDS,
+    TRANSPORTS,
+    Fabric,
+    expected,
+    size_in_bytes,
+    size_in_words,
+)
 from nearfar.measurement import dump
 from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import (
@@ -26,6 +35,9 @@ from nearfar.model.prediction import (
 )
 from nearfar.model.typical import Experience, TypicalRate, load_experience, typical_rate
 
+#: The largest number of nodes that a collective is asked of.
+_MOST_NODES = 100_000
+
 _EPILOG = """\
 examples:
   nearfar predict --node summit n0:g0+n0:g1+n0:g2+n1:g3+n1:g4+n1:g5
@@ -36,6 +48,7 @@ examples:
   nearfar predict --node summit --cells cells.txt --json --noise 0.005 --seed 1
   nearfar predict --node h200-x4-vm --collective all_reduce --bytes 1G   bus bandwidth that nccl-tests should print
   nearfar predict --node h200-x4-vm --collective all_reduce --nodes 2 --nics 8x400
+  nearfar predict --node h200-x4-vm --collective all_reduce --transport shm   if NCCL falls back to host memory
 
 Rates are GB/s (1e9 bytes per second), those of large transfers: nothing is predicted by size. A rate that depends on a capacity
 nobody knows is marked "at best", or "nominal" where the ceiling of a link that limits it is itself not certain; "input" marks the
@@ -78,6 +91,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     of.add_argument("--gpus", metavar="LIST", help="the GPUs of each node that take part, e.g. 0,1,2,3 (default: all)")
     of.add_argument("--bytes", metavar="SIZE", help="the size of the data, e.g. 1G or 256M (default: any large one)")
+    of.add_argument(
+        "--transport",
+        choices=TRANSPORTS,
+        help="what NCCL uses within a node: NVLink, PCIe peers or host memory (default: as it chooses on a healthy node)",
+    )
     of.add_argument("--nodes", type=int, metavar="N", help="how many such nodes take part (default: 1)")
     of.add_argument("--nics", metavar="NxGBITS", help="with --nodes: the NICs of each node with their rate, e.g. 8x400")
     of.add_argument("--network", choices=NETWORKS, help="with --nics: their kind (default: infiniband)")
@@ -151,6 +169,7 @@ def _refuse(args: argparse.Namespace) -> None:
     options = {
         "--gpus": args.gpus,
         "--bytes": args.bytes,
+        "--transport": args.transport,
         "--nodes": args.nodes,
         "--nics": args.nics,
         "--network": args.network,
@@ -160,14 +179,20 @@ def _refuse(args: argparse.Namespace) -> None:
             raise NearfarError(f"{option} goes with --collective")
     elif args.cell or args.cells or args.noise:
         raise NearfarError("--collective is predicted alone: leave out cells and --noise")
+    elif args.nodes is not None and not 1 <= args.nodes <= _MOST_NODES:
+        raise NearfarError(f"--nodes {args.nodes}: give a number from 1 to {_MOST_NODES}")
+    elif (args.nodes or 1) == 1:
+        for option in ("--nics", "--network"):
+            if options[option] is not None:
+                raise NearfarError(f"{option} goes with --nodes: give two or more")
 
 
 def _collective(args: argparse.Namespace) -> int:
     """Print the bus bandwidth of a collective, and what limits it."""
     node_type = load_node_type(args.node, site_directories())
-    if re.fullmatch(r"\d+(,\d+)*", args.gpus or "0") is None:
+    if args.gpus is not None and re.fullmatch(r"[0-9]{1,4}(,[0-9]{1,4})*", args.gpus) is None:
         raise NearfarError(f"--gpus {args.gpus}: give numbers of GPUs, e.g. 0,1,2,3")
-    nics = re.fullmatch(r"(\d+)x(\d+(?:\.\d+)?)", args.nics or "1x1")
+    nics = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,6}(?:\.[0-9]{1,6})?)", "1x1" if args.nics is None else args.nics)
     if nics is None or not int(nics[1]) or not float(nics[2]):
         raise NearfarError(f"--nics {args.nics}: give their number and Gbit/s of each, e.g. 8x400")
     if (args.nodes or 1) > 1 and args.nics is None:
@@ -178,7 +203,8 @@ def _collective(args: argparse.Namespace) -> int:
         None if args.gpus is None else [int(gpu) for gpu in args.gpus.split(",")],
         None if args.bytes is None else size_in_bytes(args.bytes),
         1 if args.nodes is None else args.nodes,
-        fabric=Fabric(int(nics[1]), float(nics[2]) / 8, args.network or "infiniband") if args.nics else None,
+        fabric=None if args.nics is None else Fabric(int(nics[1]), float(nics[2]) / 8, args.network or "infiniband"),
+        transport=args.transport,
     )
     if args.json:
         print(
@@ -186,9 +212,11 @@ def _collective(args: argparse.Namespace) -> int:
         )
         return EXIT_GOOD
     ranks = f"{plural(len(found.gpus), 'GPU')}{'' if found.nodes == 1 else f' of each of {found.nodes} nodes'}"
+    size = "any large size" if found.bytes is None else size_in_words(found.bytes)
+    over = dict.fromkeys(TRANSPORT_WORDS[way] for way in (args.transport, found.transport) if way is not None)
     print(f"{node_type.name} (modelled): {node_type.description}")
-    print(f"{found.collective}, {ranks}, {args.bytes or 'any large size'}: {found.typical:.4g} GB/s bus bandwidth")
+    print(f"{found.collective}, {ranks}, {size}: {found.typical:.4g} GB/s bus bandwidth")
     print(
-        f"healthy: {found.low:.4g} to {found.high:.4g} GB/s; {found.algorithm} over {found.transport}, limited by {found.limit}"
+        f"range: {found.low:.4g} to {found.high:.4g} GB/s; {found.algorithm} over {' and '.join(over)}, limited by {found.limit}"
     )
     return EXIT_GOOD

@@ -79,6 +79,7 @@ def published_nodes(directories: Sequence[Path]) -> list[PublishedNode]:
 def from_file(file: SiteFile, directories: Sequence[Path]) -> PublishedNode:
     """The node that a file describes; ``directories`` know its GPU's model. Raises ``SiteFileError``."""
     file.check("published-node-1")
+    file.check_finite()
     data, name = file.data, file.path.parent.name
     if data["node"] != name:
         raise file.error(f"node: '{data['node']}' in a folder called {name}: use one name for both", "node")
@@ -118,6 +119,14 @@ def topology_node(file: SiteFile, name: str) -> Node:
     for group in [*groups, *(pair for listed in pairs.values() for pair in listed)]:
         if max(group) >= count:
             raise file.error(f"g{max(group)}: this node's GPUs are g0 to g{count - 1}", "topology", "gpus")
+    for name in top.get("links", {}):
+        if name not in {f"g{gpu}" for gpu in range(count)}:
+            raise file.error(f"links: {name}: this node's GPUs are g0 to g{count - 1}", "topology", "links", name)
+    for link, listed in pairs.items():
+        if not re.fullmatch(r"NV[1-9][0-9]?", link) or any(len(set(pair)) != 2 for pair in listed):
+            raise file.error(
+                f"pairs: {link}: give pairs by lanes, such as {{NV2: [[0, 3]]}}", "topology", "pairs", link
+            )
     peers = {(min(pair), max(pair)): link for link, listed in pairs.items() for pair in listed}
     if "nvlinks" in top:
         peers = {(a, b): f"NV{top['nvlinks']}" for a in range(count) for b in range(a + 1, count)}
@@ -163,14 +172,14 @@ def _figures(file: SiteFile, node: Node, capture: int) -> Iterator[CapturedFigur
     for pattern, values in file.data["captures"][capture]["figures"].items():
         steps = ("captures", capture, "figures", pattern)
         try:
-            for cell, flow, (least, greatest) in _expanded(pattern, values, node):
+            for cell, flow, (least, greatest) in _expanded(str(pattern), values, node):
                 check_endpoints(node, cell, "the topology")
                 if flow is not None and flow not in cell.flows:
                     raise NearfarError(f"{flow} is no flow of {cell}")
                 yield CapturedFigure(
                     cell, flow, least, greatest, capture, file.data["captures"][capture].get("until_last", False)
                 )
-        except (NearfarError, KeyError) as error:
+        except NearfarError as error:
             raise file.error(f"{pattern}: {error}", *steps) from None
 
 
@@ -214,6 +223,9 @@ def _filled(text: str, node: Node, a: int | None, b: int | None) -> str:
     if "{near}" in text and near is None:
         raise NearfarError(f"the NUMA node of g{a} is not published")
     known = {"a": a, "b": b, "near": near}
+    for name in re.findall(r"\{(\w+)\}", text):
+        if name not in known:
+            raise NearfarError(f"{{{name}}}: a pattern has {{a}}, {{b}} and {{near}}")
     return re.sub(r"\{(\w+)\}", lambda match: str(known[match[1]]), text)
 
 

@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from nearfar.base import plural
-from nearfar.collective import CollectiveBeside, PublishedCollectives, all_beside, captures, errors
+from nearfar.collective import (
+    TRANSPORT_WORDS,
+    CollectiveBeside,
+    PublishedCollectives,
+    all_beside,
+    captures,
+    errors,
+    size_in_words,
+)
 from nearfar.report.blocks import Entry, Shown, Table, Text, row, table
-
-_UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 def shown(every: Sequence[PublishedCollectives], command: str) -> Shown:
@@ -44,12 +50,12 @@ def _table(figures: Sequence[CollectiveBeside]) -> Table:
     for each in figures:
         name, found = each.published.name, each.expected
         run = f"{each.capture.collective}{_gpus(each)}{f', {found.nodes} nodes' if found.nodes > 1 else ''}"
-        way = f"{found.algorithm} over {found.transport}"
+        way = f"{found.algorithm} over {TRANSPORT_WORDS[found.transport]}"
         cause = each.capture.cause or ""
         lines.append(
             row(
                 Entry("" if name == last else name, tip=each.published.source),
-                f"{run} {_size(each.bytes)}",
+                f"{run} {size_in_words(each.bytes)}",
                 f"{found.typical:.1f}",
                 f"{found.low:.1f} to {found.high:.1f}",
                 f"{each.captured:.1f}",
@@ -63,11 +69,6 @@ def _table(figures: Sequence[CollectiveBeside]) -> Table:
 
 def _gpus(each: CollectiveBeside) -> str:
     return "" if each.capture.gpus is None else f" of {', '.join(f'g{gpu}' for gpu in each.capture.gpus)}"
-
-
-def _size(size: int) -> str:
-    power = min((size.bit_length() - 1) // 10, len(_UNITS) - 1)
-    return f"{size >> 10 * power} {_UNITS[power]}"
 
 
 def as_json(every: Sequence[PublishedCollectives]) -> dict[str, Any]:

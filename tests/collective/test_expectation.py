@@ -9,7 +9,7 @@ import pytest
 
 from nearfar import cli
 from nearfar.base import NearfarError
-from nearfar.collective import COLLECTIVES, ExpectedBandwidth, Fabric, expected
+from nearfar.collective import COLLECTIVES, ExpectedBandwidth, Fabric, expected, size_in_words
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package
 
 NDR = Fabric(8, 50.0)
@@ -130,6 +130,23 @@ def test_what_makes_no_sense_is_refused(changes: dict[str, object], says: str) -
         expected(**{"node": H100, "collective": "all_reduce", **changes})  # type: ignore[arg-type]
 
 
+def test_peers_over_pcie_ignore_nvlink() -> None:
+    assert expected(H100, "all_reduce", transport="pcie").typical < 32
+
+
+def test_of_a_slow_way_between_nodes_its_own_range_holds() -> None:
+    one = expected(H100, "all_reduce", transport="shm")
+    two = expected(H100, "all_reduce", transport="shm", nodes=2, fabric=NDR)
+    assert two.limit == one.limit and two.low / two.typical == one.low / one.typical
+
+
+@pytest.mark.parametrize(
+    ("size", "words"), [(1, "1 byte"), (3 << 19, "1536 KiB"), (1 << 30, "1 GiB"), (10**9, "1000000000 bytes")]
+)
+def test_sizes_in_words_are_exact(size: int, words: str) -> None:
+    assert size_in_words(size) == words
+
+
 def test_lanes_that_a_node_lacks_are_refused() -> None:
     with pytest.raises(NearfarError, match="no nvlink between g0, g1"):
         expected(node("NVIDIA GeForce RTX 4090", 2), "all_reduce", transport="nvlink")
@@ -139,7 +156,9 @@ def test_the_command_says_bandwidth_range_and_limit(capsys: pytest.CaptureFixtur
     ask = ["predict", "--node", "h200-x4-vm", "--collective", "all_reduce"]
     assert cli.main([*ask, "--gpus", "0,1,2", "--bytes", "1G"]) == 0
     printed = capsys.readouterr().out
-    assert "all_reduce, 3 GPUs, 1G: " in printed and "limited by g" in printed
+    assert "all_reduce, 3 GPUs, 1 GiB: " in printed and "ring over NVLink, limited by g" in printed
+    assert cli.main([*ask, "--transport", "shm", "--nodes", "2", "--nics", "8x400"]) == 0
+    assert "ring over host memory and NICs with GPUDirect" in capsys.readouterr().out
     assert cli.main([*ask, "--nodes", "2", "--nics", "2x400", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["limit"], document["nodes"]) == ("nic", 2)
@@ -153,6 +172,12 @@ def test_the_command_says_bandwidth_range_and_limit(capsys: pytest.CaptureFixtur
         (["--collective", "all_gather", "--nodes", "2"], "say with --nics"),
         (["--collective", "all_gather", "--nodes", "2", "--nics", "0x400"], "give their number and Gbit/s"),
         (["--collective", "all_gather", "g0:g1"], "leave out cells"),
+        (["--collective", "all_gather", "--gpus", ""], "give numbers of GPUs"),
+        (["--collective", "all_gather", "--bytes", "9" * 400], "is no size"),
+        (["--collective", "all_gather", "--nodes", "-2", "--nics", "8x400"], "--nodes -2: give a number from 1"),
+        (["--collective", "all_gather", "--nodes", "1" * 400, "--nics", "8x400"], "give a number from 1"),
+        (["--collective", "all_gather", "--nics", "8x400"], "--nics goes with --nodes"),
+        (["--collective", "all_gather", "--network", "efa"], "--network goes with --nodes"),
         (["--bytes", "1G"], "--bytes goes with --collective"),
     ],
 )

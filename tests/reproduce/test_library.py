@@ -81,6 +81,11 @@ def test_patterns_become_cells_with_their_values(tmp_path: Path) -> None:
         ("[12.0, 12.2]", "[12.0, 17.0]", "n1:g1: 17 GB/s is above the line rate of PCIe 3.0 x16"),
         ("gpus: [0, 1]", "gpus: [0, 2]", "no package has NUMA node 2"),
         ("n1:g0", "n2:g0", "the topology has no n2"),
+        ('"n1:g0"', "5", "5: cell '5', column 1"),
+        ('"n1:g0": 9.5', '"n1:g0": .inf', "inf is no finite number"),
+        ("n{near}", "n{far}", "{far}: a pattern has {a}, {b} and {near}"),
+        ("  nvlinks: 6", "  links: {g9: {kind: pcie, gen: 3, width: 8}}", "links: g9: this node's GPUs are g0 to g1"),
+        ("  nvlinks: 6", "  pairs: {NV2: [[0, 0]]}", "pairs: NV2: give pairs by lanes"),
     ],
 )
 def test_lint_names_what_is_wrong_with_a_node(tmp_path: Path, old: str, new: str, says: str) -> None:

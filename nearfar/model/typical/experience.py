@@ -78,6 +78,7 @@ def load_experience(directories: tuple[Path, ...]) -> Experience:
         if (path := directory / FILE).is_file():
             file = SiteFile(path)
             file.check("typical-1")
+            file.check_finite()
             return {name: Share(**entry) for name, entry in file.data["shares"].items()}
     return {}
 
