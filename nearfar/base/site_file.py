@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import math
 import os
 import traceback
 from collections.abc import Mapping
@@ -176,8 +175,8 @@ class SiteFile:
         """Refuse ``.nan`` and ``.inf`` anywhere in ``data``: no bound of a schema holds for them."""
 
         def check(data: Any, steps: tuple[Step, ...]) -> None:
-            if isinstance(data, float) and not math.isfinite(data):
-                raise self.error(f"{'.'.join(map(str, steps))}: {data} is no finite number", *steps)
+            if isinstance(data, int | float) and not abs(data) < 1e100:
+                raise self.error(f"{'.'.join(map(str, steps))}: expected a finite number, found {_shown(data)}", *steps)
             for step, value in (
                 data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
             ):

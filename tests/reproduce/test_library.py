@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from statistics import median
 
@@ -11,6 +12,7 @@ import pytest
 from nearfar import cli
 from nearfar.base import NearfarError
 from nearfar.model.published_nodes import published_nodes
+from nearfar.model.typical import load_experience
 from nearfar.reproduce.library import comparisons
 from nearfar.site.lint import lint
 from tests.conftest import CHECKOUT
@@ -82,7 +84,7 @@ def test_patterns_become_cells_with_their_values(tmp_path: Path) -> None:
         ("gpus: [0, 1]", "gpus: [0, 2]", "no package has NUMA node 2"),
         ("n1:g0", "n2:g0", "the topology has no n2"),
         ('"n1:g0"', "5", "5: cell '5', column 1"),
-        ('"n1:g0": 9.5', '"n1:g0": .inf', "inf is no finite number"),
+        ('"n1:g0": 9.5', '"n1:g0": .inf', "expected a finite number, found Infinity"),
         ("n{near}", "n{far}", "{far}: a pattern has {a}, {b} and {near}"),
         ("  nvlinks: 6", "  links: {g9: {kind: pcie, gen: 3, width: 8}}", "links: g9: this node's GPUs are g0 to g1"),
         ("  nvlinks: 6", "  pairs: {NV2: [[0, 0]]}", "pairs: NV2: give pairs by lanes"),
@@ -125,3 +127,20 @@ def test_the_shares_are_those_of_the_published_nodes() -> None:
 def test_a_node_of_another_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NearfarError, match="use one name for both"):
         published_nodes(made(tmp_path, NODE.replace("node: small", "node: other")))
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        (
+            "{typical: 0.9, least: .nan, greatest: 1, nodes: 1}",
+            ":3: shares.far.least: expected a finite number, found NaN",
+        ),
+        (f"{{typical: {'9' * 400}, least: 1, greatest: 2, nodes: 1}}", "expected a finite number"),
+        ("{typical: 0.9, least: 1, greatest: 2, nodes: 1}", ":3: shares: far: typical lies outside least to greatest"),
+    ],
+)
+def test_typical_shares_without_sense_are_refused(tmp_path: Path, entry: str, says: str) -> None:
+    (tmp_path / "typical.yaml").write_text(f"# ours\nshares:\n  far: {entry}\n")
+    with pytest.raises(NearfarError, match=re.escape(says)):
+        load_experience((tmp_path,))

@@ -79,6 +79,9 @@ def load_experience(directories: tuple[Path, ...]) -> Experience:
             file = SiteFile(path)
             file.check("typical-1")
             file.check_finite()
+            for name, entry in file.data["shares"].items():
+                if not entry["least"] <= entry["typical"] <= entry["greatest"]:
+                    raise file.error(f"shares: {name}: typical lies outside least to greatest", "shares", name)
             return {name: Share(**entry) for name, entry in file.data["shares"].items()}
     return {}
 
