@@ -136,6 +136,10 @@ def _listed(gpus: Sequence[SeenGpu], memories: int, gpu_links: Mapping[str, Mapp
         else "its topology was not given: host memory is shown as one NUMA node"
     ]
     models = {gpu.name for gpu in gpus}
+    if None in models:
+        notes.append(
+            "the model of its GPUs was not given: what is usual for it judges nothing; give --node TYPE, or its XML"
+        )
     known = gpu_links.get(models.pop() or "", {}) if len(models) == 1 else {}
     joined = "unknown"
     if len(gpus) == _SWITCHED and known.get("nvlinks") and known.get("nvlink_generation", 0) >= 3:

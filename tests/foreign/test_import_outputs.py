@@ -422,6 +422,7 @@ def test_paths_of_unknown_classes_are_compared_where_nearly_all_are_alike(tmp_pa
         (file,) = done.folder.glob("*/peer_check/verdict.json")
         words[path.name] = {metric["name"]: metric["verdict"] for metric in json.loads(file.read_text())["metrics"]}
     assert set(words["kinds"].values()) == {"not judged"}, "of two kinds of paths none is slow"
+    assert "the model of its GPUs was not given" in reasons(done.folder) and "--node TYPE" in reasons(done.folder)
     assert [name for name, word in words["fabric"].items() if word != "PASS"] == ["unknown.g5_g1"]
 
 
