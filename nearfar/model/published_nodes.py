@@ -123,9 +123,12 @@ def topology_node(file: SiteFile, name: str) -> Node:
         if name not in {f"g{gpu}" for gpu in range(count)}:
             raise file.error(f"links: {name}: this node's GPUs are g0 to g{count - 1}", "topology", "links", name)
     for link, listed in pairs.items():
-        if not re.fullmatch(r"NV[1-9][0-9]?", link) or any(len(set(pair)) != 2 for pair in listed):
+        if not re.fullmatch(r"NV[1-9][0-9]?|XGMI", link) or any(len(set(pair)) != 2 for pair in listed):
             raise file.error(
-                f"pairs: {link}: give pairs by lanes, such as {{NV2: [[0, 3]]}}", "topology", "pairs", link
+                f"pairs: {link}: give pairs by NVLink lanes or as XGMI, such as {{NV2: [[0, 3]]}}",
+                "topology",
+                "pairs",
+                link,
             )
     peers = {(min(pair), max(pair)): link for link, listed in pairs.items() for pair in listed}
     if "nvlinks" in top:

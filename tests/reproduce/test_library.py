@@ -87,7 +87,7 @@ def test_patterns_become_cells_with_their_values(tmp_path: Path) -> None:
         ('"n1:g0": 9.5', '"n1:g0": .inf', "expected a finite number, found Infinity"),
         ("n{near}", "n{far}", "{far}: a pattern has {a}, {b} and {near}"),
         ("  nvlinks: 6", "  links: {g9: {kind: pcie, gen: 3, width: 8}}", "links: g9: this node's GPUs are g0 to g1"),
-        ("  nvlinks: 6", "  pairs: {NV2: [[0, 0]]}", "pairs: NV2: give pairs by lanes"),
+        ("  nvlinks: 6", "  pairs: {NV2: [[0, 0]]}", "pairs: NV2: give pairs by NVLink lanes"),
     ],
 )
 def test_lint_names_what_is_wrong_with_a_node(tmp_path: Path, old: str, new: str, says: str) -> None:

@@ -47,7 +47,7 @@ def main(topologies: list[str]) -> None:
     checks = [check for check in loader.load_all() if not check.is_fixture()]
     nodes = {path: parse_hwloc_xml(Path(path).read_text()) for path in topologies}
     for check in checks:
-        type(check).partition = SimpleNamespace(features=FEATURES, programs=())
+        type(check).partition = SimpleNamespace(features=FEATURES, programs=(), modelled=False)
     print(json.dumps({check.name: {path: rows(check, node) for path, node in nodes.items()} for check in checks}))
 
 
