@@ -1,6 +1,6 @@
 """A check's figures as pages and terminals show them: with words, signs, bounds and how much of a run was judged.
 
-Needs: base, topology, cells, measurement, question, verdict, verdict.thresholds.
+Needs: base, topology, cells, measurement, nccl, question, verdict, verdict.thresholds.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from nearfar import nccl
 from nearfar.base import NOT_JUDGED
 from nearfar.measurement import RATIO
 
@@ -24,7 +25,7 @@ _DERIVED = {
     "task_over_fair": "task over its fair share", "smaller_size": "over smaller arrays",
 }  # fmt: skip
 #: The class that all host paths of a node have, which says nothing more.
-_ONLY_CLASS = "sole"
+_ONLY_CLASSES = ("sole", "one_node")
 _ENDS = re.compile(r"[cgn]\d+_[cgn]\d+")
 _TASKS = re.compile(r" x(\d+)\b")
 
@@ -159,7 +160,9 @@ def kind_parts(figure: Figure) -> tuple[str, str]:
     """The class of path, empty where it says nothing, and the question: (``near``, ``H2D``), (``NV18``, ``both``), (``near``, ``H2D, 4
     GPUs``), (``NV18``, ``tiny copy``)."""
     cell = figure.cell
-    klass = "" if figure.path_class == _ONLY_CLASS else class_words(figure.path_class)
+    klass = "" if figure.path_class in _ONLY_CLASSES else class_words(figure.path_class)
+    if cell is None and figure.quantity == nccl.BUSBW:
+        return klass, figure.question.replace(".", " ")
     if cell is None:
         asked = " ".join(part for part in figure.question.split(".") if not _ENDS.fullmatch(part))
         asked = f"{asked.replace('_', ' ')}{' ratio' if figure.quantity == RATIO else ''}"
