@@ -20,6 +20,7 @@ _SAID, _SHOWN, _USUAL = 3, 2, 1
 #: Variables that decide each thing, and the values with which they do (a regular expression).
 _DECIDES = {
     "p2p_off_shm": {"NCCL_P2P_DISABLE": "1", "NCCL_P2P_LEVEL": r"LOC|0|NVL|1|PIX|2|PXB"},
+    "network_within_node": {"NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1"},
     "socket_instead_of_ib": {"NCCL_IB_DISABLE": "1", "NCCL_NET": "(?i)socket", "NCCL_NET_PLUGIN": "none", "NCCL_IB_HCA": ".*"},
     "no_gdr": {"NCCL_NET_GDR_LEVEL": r"LOC|0|PIX|1|PXB|2", "NCCL_NET_GDR_READ": "0", "NCCL_DMABUF_ENABLE": "0"},
     "nvls_off": {"NCCL_NVLS_ENABLE": "0", "NCCL_ALGO": r"(?i)(?!.*nvls).*", "NCCL_CUMEM_ENABLE": "0"},
@@ -82,6 +83,10 @@ class NcclEvidence:
     def _fallbacks(self) -> Iterator[_Cause]:
         """What NCCL uses in place of what is faster."""
         log, like, signs = self.log, self.like, set(self.log.signs)
+        between = [transport for transport in log.transports.values() if transport.startswith("NET/")]
+        if self.nodes == 1 and between:
+            yield _Cause("network_within_node", _SAID, ", ".join(sorted(set(between))))
+            return
         through_host = [pair for pair, transport in log.transports.items() if transport == "SHM" and self._direct(pair)]
         if through_host or signs & {"p2p_disabled", "nvlink_p2p_disabled", "shm_failed"}:
             yield _Cause("p2p_off_shm", _SAID, _listed(through_host, "ranks "))
@@ -89,7 +94,6 @@ class NcclEvidence:
             yield _Cause("p2p_off_shm", _SHOWN)
         if self._joined and like == "pcie":
             yield _Cause("pcie_instead_of_nvlink", _SHOWN, ", ".join(self._joined))
-        between = [transport for transport in log.transports.values() if transport.startswith("NET/")]
         if self.nodes > 1 or between:
             host_memory = any(not transport.endswith("/GDRDMA") for transport in between)
             not_loaded = not between and self.node.settings.get("peermem") == "not loaded"
@@ -120,6 +124,8 @@ class NcclEvidence:
         signs, facts = self.log.signs, self.facts
         if set_by := self._decided(code):
             yield _Cause("env", _SAID, set_by)
+            if code in ("p2p_off_shm", "network_within_node"):
+                return
         if code == "p2p_off_shm":
             if "shm_failed" in signs:
                 yield _Cause("container_limits", _SAID, _size("/dev/shm", facts.get("shm_bytes")))

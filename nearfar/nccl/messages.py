@@ -38,6 +38,8 @@ CAUSES = {
     for code, sentence, step in (
         ("p2p_off_shm", "GPUs send to each other through host memory (SHM) and not directly[: {shown}]",
          "nvidia-smi topo -p2p r says whether the driver lets them"),
+        ("network_within_node", "GPUs of one node send to each other over the network, not through host memory or directly[: {shown}]",
+         "run without NCCL_P2P_DISABLE and NCCL_SHM_DISABLE"),
         ("pcie_instead_of_nvlink", "no faster than over PCIe, though NVLink joins the GPUs[: {shown}]", "check nvidia-smi nvlink --status"),
         ("socket_instead_of_ib", "data between the nodes takes TCP sockets and not InfiniBand or RoCE[: {shown}]",
          "check ibv_devinfo within the job, and NCCL_IB_HCA"),

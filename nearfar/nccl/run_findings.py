@@ -72,13 +72,18 @@ def _versions(headers: str, library: str, log: NcclLog) -> list[Finding]:
 def _used(log: NcclLog) -> Finding:
     kinds = Counter(log.transports.values())
     parts = [f"{kind} ({count} pairs)" if len(kinds) > 1 else kind for kind, count in sorted(kinds.items())]
-    least: dict[str, int] = {}
+    least: dict[tuple[str, str], int] = {}
     for key, choice in log.choices.items():
         name, _, size = key.rpartition(" ")
         if int(size) >= SIZES[1]:
-            words = f"{f'{name}: ' if name else ''}{' with '.join(choice)}"
-            least[words] = min(int(size), least.get(words, int(size)))
-    choices = [f"{words} from {size_label(size)} on" for words, size in least.items()]
+            one = name, " with ".join(choice)
+            least[one] = min(int(size), least.get(one, int(size)))
+    alike: dict[str, list[str]] = {}
+    for (name, words), first in least.items():
+        alike.setdefault(f"{words} from {size_label(first)} on", []).append(name)
+    choices = list(alike)
+    if len(alike) > 1:
+        choices = [f"{words} ({', '.join(filter(None, names))})" for words, names in alike.items()]
     return messages.USED.finding(
         "nccl",
         version=next(iter(log.versions), ""),

@@ -55,7 +55,7 @@ def test_figures_and_how_nccl_ran(run: Any) -> None:
     ]  # fmt: skip
     assert found.raw["node"]["software"]["nccl"] == "2.28.9" and found.raw["results"][0]["flows"][0]["rate"]["n"] == 2
     said = [finding.reason for finding in findings(found)]
-    assert said[0] == "NCCL 2.28.9 sent over P2P/direct, 16 channels; all_reduce: ring with Simple from 1GiB on"
+    assert said[0] == "NCCL 2.28.9 sent over P2P/direct, 16 channels; ring with Simple from 1GiB on"
     assert (
         said[1].startswith("NVLink's multicast was off (NCCL_NVLS_ENABLE=0, set for this check alone)")
         and len(said) == 2
