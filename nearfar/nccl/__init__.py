@@ -12,6 +12,7 @@ from .comparison import as_slow_as, expected_of, has_multicast
 from .host_limits import host_facts
 from .installed import INSTALL
 from .log import NcclLog, read_log
+from .messages import CAUSE_CODES
 from .run_findings import findings, nccl_block, ring_of
 from .subjects import BUSBW, WITH_MULTICAST, NcclCase, cases, parse_case
 from .table import SIGN, NcclTable, TableRow, TestedRank, nccl_version, read_tables

@@ -61,3 +61,5 @@ CAUSES = {
         ("narrow_link", "a link has fewer lanes than it can have[: {shown}]", "seat the board again, and check nvidia-smi -q -d PCIE"),
     )
 }  # fmt: skip
+#: The codes of their findings.
+CAUSE_CODES = frozenset(cause.code for cause in CAUSES.values())

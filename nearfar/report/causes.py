@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from nearfar import nccl
 from nearfar.base import ORDER, Finding, shown_verdict
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import plural
@@ -154,6 +155,9 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
             about = messages.PART_EXPLAINS.finding("", verdict=worst.finding.verdict, cause=answer.sentence)
             cause = replace(worst, finding=about, check=None, anchor=None, kind=PART)
             groups.append(ReasonGroup(cause, tuple(explained), worst, explained=True))
+    collectives = _of_collectives(left)
+    groups += collectives
+    left = [r for r in left if not any(r in group.follows for group in collectives)]
     shared = _sharing_a_gpu(left)
     groups += shared
     left = [r for r in left if not any(r in group.follows for group in shared)]
@@ -174,6 +178,26 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
     grouped_ones = {id(reason) for group in groups for reason in group.follows}
     groups += [ReasonGroup(reason) for reason in left if id(reason) not in grouped_ones]
     return sorted(groups, key=_rank)
+
+
+def _of_collectives(left: Sequence[VerdictReason]) -> list[ReasonGroup]:
+    """The slow collectives of a check below what its log, or the node, shows to be the cause; what others had is none."""
+    by_check: dict[int, list[VerdictReason]] = {}
+    for reason in left:
+        if reason.kind == FIGURE and reason.check is not None and reason.check.verdict is not None:
+            by_check.setdefault(id(reason.check), []).append(reason)
+    found = []
+    for members in by_check.values():
+        verdict = members[0].check.verdict if members[0].check else None
+        findings = () if verdict is None else verdict.findings
+        causes = [f.reason for f in findings if f.code in nccl.CAUSE_CODES and not f.fields.get("how")][:2]
+        if causes:
+            worst = min(members, key=lambda r: r.rank)
+            about = messages.COLLECTIVES.finding(
+                "", verdict=worst.finding.verdict, count=len(members), causes="; ".join(causes)
+            )
+            found.append(ReasonGroup(replace(worst, finding=about, anchor=None, kind=SHARED), tuple(members), worst))
+    return found
 
 
 def _alike(left: Sequence[VerdictReason], what: Callable[[VerdictReason], object]) -> list[tuple[VerdictReason, ...]]:

@@ -8,6 +8,7 @@ from nearfar.base import Message
 CASE_MISSING = Message("case.missing", "INDETERMINATE", "{subject}[ on {node}] should have run and did not[: {cause}][ ({case})]")
 CASE_LOST = Message("case.no_verdict", "INDETERMINATE", "{problem} ({node})")
 PART_EXPLAINS = Message("figures.part_explains", "FAIL", "{cause}")
+COLLECTIVES = Message("figures.collectives", "FAIL", "{count:#collective figure} out of bounds: {causes}")
 GPU_SHARED = Message("figures.gpu_shared", "FAIL", "{share} figures out of bounds go through GPU {gpu}")
 SAME_GAP = Message("checks.same_gap", "INDETERMINATE",
                    "{cause}; {checks:#check} could not measure all that was asked for, no evidence against the node")

@@ -29,6 +29,7 @@ PARTITIONS = {
     "cut": ("h200-x4-vm", "cut", "INDETERMINATE", "its output ends behind 536870912 bytes"),
     "hang": ("h200-x4-vm", "hang", "INDETERMINATE", "rank 3 of 4 did not become ready"),
     "versions": ("h200-x4-vm", "versions", "INDETERMINATE", "ran with the older 2.27.3"),
+    "shm": ("h200-x4-vm", "shm, FAKE_BUSBW: '24'", "FAIL", "GPUs send to each other through host memory (SHM)"),
     "one": ("h200-x1-vm", "good", NOT_JUDGED, "the node has one GPU, and this check compares several"),
 }
 REFERENCES = """provenance: {published: {source: a stand-in, system: fake}}
@@ -82,3 +83,4 @@ def test_the_page_has_the_collectives(run: Path) -> None:
     report.build(run)
     page = (run / "index.html").read_text()
     assert "Collectives (NCCL)" in page and "P2P/direct" in page
+    assert "2 collective figures out of bounds: GPUs send to each other through host memory" in page, "the cause leads"
