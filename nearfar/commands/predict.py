@@ -117,11 +117,13 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(dump(modelled_document(node_type, cells, factors, args.noise, args.seed, skips)))
     else:
-        _print_table(cells, degraded(node_type, factors), load_experience(tuple(site_directories())))
+        known = load_experience(tuple(site_directories()))
+        _print_table(cells, degraded(node_type, factors), known, whole=not args.cell and not args.cells)
     return EXIT_GOOD
 
 
-def _print_table(cells: Sequence[Cell], node_type: NodeType, known: Experience) -> None:
+def _print_table(cells: Sequence[Cell], node_type: NodeType, known: Experience, whole: bool) -> None:
+    """``whole``: nobody named cells."""
     rows: list[tuple[str, str, str, str]] = []
     unknown: dict[str, Capacity] = {}
     for cell in dict.fromkeys(cells):
@@ -137,7 +139,7 @@ def _print_table(cells: Sequence[Cell], node_type: NodeType, known: Experience) 
     table = [("flow", "GB/s", "typical", "limited by"), *rows]
     shown = [0, 1, 2, 3] if any(row[2] for row in rows) else [0, 1, 3]
     print("\n".join(columns([tuple(row[place] for place in shown) for row in table], right=[1])))
-    for line in not_known(unknown.values(), node_type):
+    for line in not_known(unknown.values(), node_type, whole):
         print(line)
 
 

@@ -52,6 +52,7 @@ def test_what_nobody_measured_is_expected_from_published_nodes(tmp_path, monkeyp
         "its own figure is unknown, others' are not"
     )
     assert " to " not in rows["n0:g0/pageable"], "no published node says what pageable memory carries"
+    assert "g0.d2h: {value: null" in out and "g5." not in out, "the keys are those of what was asked"
 
 
 def test_without_cells_the_whole_matrix(capsys):

@@ -11,9 +11,9 @@ from .capacities import Capacity, switches
 from .node_types import NodeType
 
 
-def not_known(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[str]:
+def not_known(unknown: Collection[Capacity], node_type: NodeType, whole: bool = False) -> Iterator[str]:
     """A line for each reason why capacities are not known, one for each limit that stands for some, and the keys of the node type's
-    file that would tell."""
+    file that would tell; ``whole``: all keys of a node of which no capacity is given."""
     reasons: dict[str, list[str]] = {}
     limits: dict[str, list[str]] = {}
     for capacity in unknown:
@@ -32,15 +32,16 @@ def not_known(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[st
         yield node_type.node.not_measured
     elif unknown:
         yield f"to give their values, add to {node_type.where}:"
-        yield from missing_keys(unknown, node_type)
+        yield from missing_keys(unknown, node_type, whole)
 
 
-def missing_keys(unknown: Collection[Capacity], node_type: NodeType) -> Iterator[str]:
+def missing_keys(unknown: Collection[Capacity], node_type: NodeType, whole: bool = False) -> Iterator[str]:
     """The sections of a node type's file that would say what is not known, as YAML to paste: links whose generation or width is not known,
-    capacities and caps, each with its unit and what measures it. Where no capacity is given at all: all of the node."""
-    node, given = node_type.node, [c for c in node_type.capacities.values() if c.value is not None]
+    capacities and caps, each with its unit and what measures it. ``whole``: all of the node, where no capacity is given at all."""
+    node = node_type.node
+    whole = whole and all(c.value is None for c in node_type.capacities.values())
     names = list(
-        dict.fromkeys(c.told_by or c.name for c in (*unknown, *(() if given else node_type.capacities.values())))
+        dict.fromkeys(c.told_by or c.name for c in (*unknown, *(node_type.capacities.values() if whole else ())))
     )
     caps = [name for name in names if _is_cell(name)]
     crossed = {name.partition(".")[0] for name in names}
