@@ -238,7 +238,7 @@ def test_the_gpu_by_number_or_by_uuid(tmp_path: Path) -> None:
     assert seen() == "GPU-1", "CUDA does not count GPUs that the driver hides"
     node = replace(node, gpus=tuple(replace(gpu, vendor="amd", visible=True) for gpu in node.gpus))
     done = run(["bash", write(tmp_path, "taskset", node, ranks), "env"], SLURM_LOCALID="1", ROCR_VISIBLE_DEVICES="0,1")
-    assert "ROCR_VISIBLE_DEVICES=1" in done.stdout.split("\n") and "CUDA_" not in done.stdout
+    assert "ROCR_VISIBLE_DEVICES=1" in done.stdout.split("\n") and "\nCUDA_VISIBLE_DEVICES=" not in done.stdout
 
 
 def test_the_nic_is_told_to_ucx_unless_the_user_has_a_word_of_his_own(tmp_path: Path) -> None:
