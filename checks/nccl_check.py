@@ -5,14 +5,13 @@ import sys
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.backends import getlauncher
-from reframe.core.builtins import run_after, run_before, variable
+from reframe.core.builtins import variable
 
-from .base import named, node_check
+from .base import named, own_ranks_check
 
 
 @rfm.simple_test
-class nccl_check(node_check):
+class nccl_check(own_ranks_check):
     """Every collective among all GPUs of the node, or of two nodes."""
 
     question = named("nccl_check")
@@ -42,24 +41,6 @@ class nccl_check(node_check):
     run_limit = variable(float, value=120.0, loggable=True)
 
     cell_limit = 120.0
-    # It takes minutes, and has its own runs of each test.
-    looks_again = False
-    needs_known_node = True
-
-    @property
-    def two_nodes(self):
-        return "two_nodes" in self.partition.features
-
-    @run_after("setup")
-    def take_a_second_node(self):
-        if self.two_nodes:
-            self.num_tasks = 2
-            self.num_tasks_per_node = 1
-
-    @run_before("run")
-    def start_ranks_itself(self):
-        """One process starts the tests, through the MPI's own launcher where there are two nodes."""
-        self.job.launcher = getlauncher("local")()
 
     def cells(self, node):
         return self.question.cells(node, 2 if self.two_nodes else 1, tuple(self.tests), self.nvls)

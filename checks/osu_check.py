@@ -4,19 +4,18 @@ import sys
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.backends import getlauncher
-from reframe.core.builtins import run_after, run_before, variable
+from reframe.core.builtins import variable
 
 from nearfar.base import NearfarError
 from nearfar.mpi import as_root
 from nearfar.mpi.osu import bindings, disturbances
 from nearfar.question import messages
 
-from .base import named, node_check
+from .base import named, own_ranks_check
 
 
 @rfm.simple_test
-class osu_check(node_check):
+class osu_check(own_ranks_check):
     """Host buffers within the node, device buffers of every GPU, and between two nodes through every NIC."""
 
     question = named("osu_check")
@@ -59,24 +58,6 @@ class osu_check(node_check):
     run_limit = variable(float, value=120.0, loggable=True)
 
     cell_limit = 90.0
-    # It takes minutes, and has its own runs of each benchmark.
-    looks_again = False
-    needs_known_node = True
-
-    @property
-    def two_nodes(self):
-        return "two_nodes" in self.partition.features
-
-    @run_after("setup")
-    def take_a_second_node(self):
-        if self.two_nodes:
-            self.num_tasks = 2
-            self.num_tasks_per_node = 1
-
-    @run_before("run")
-    def start_ranks_itself(self):
-        """One process asks the MPI's own launcher, run for run, with the ranks elsewhere each time."""
-        self.job.launcher = getlauncher("local")()
 
     def cells(self, node):
         nodes = 2 if self.two_nodes else 1
