@@ -164,7 +164,9 @@ def test_a_file_of_yesterday_does_not_outlive_a_killed_run(emulated: Emulated, t
     file.write_text("yesterday")
     command = [str(emulated.programs / "emulated-copy"), f"--json={file}", "n0:g0"]
     child = subprocess.Popen(command, env=emulated.environment(1, "fault=latch:1:hang"), stderr=subprocess.DEVNULL)
-    time.sleep(1)
+    deadline = time.monotonic() + 20
+    while file.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
     for pid in reversed(tree_of(child.pid)):
         os.kill(pid, signal.SIGKILL)
     child.wait()
