@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nearfar.base import NearfarError
+from nearfar.collective import size_in_words
 from nearfar.measurement import Conditions, Document, Result, SampleStatistics, SubjectMetric, shared
 
 from .subjects import BUSBW, NcclCase, parse_case
@@ -59,11 +60,6 @@ def _figure(case: NcclCase, size: int, result: Result) -> SubjectMetric:
     parts = [case.collective, f"x{case.ranks}", *nvls, size_label(size)]
     return SubjectMetric(
         **shared(SampleStatistics, rate), **shared(Conditions, result), name=".".join([path_class, *parts]), subject=str(case),
-        words=f"bus bandwidth of {case.words}, {_spaced(size)}", path_class=path_class, value=rate.median, interval=rate.ci,
+        words=f"bus bandwidth of {case.words}, {size_in_words(size)}", path_class=path_class, value=rate.median, interval=rate.ci,
         quantity=BUSBW, question=".".join(parts),
     )  # fmt: skip
-
-
-def _spaced(size: int) -> str:
-    label = size_label(size)
-    return f"{label.rstrip('KMGiB')} {label.lstrip('0123456789')}"

@@ -94,7 +94,7 @@ class NcclEvidence:
             yield _Cause("p2p_off_shm", _SHOWN)
         if self._joined and like == "pcie":
             yield _Cause("pcie_instead_of_nvlink", _SHOWN, ", ".join(self._joined))
-        if self.nodes > 1 or between:
+        if self.nodes > 1:
             host_memory = any(not transport.endswith("/GDRDMA") for transport in between)
             not_loaded = not between and self.node.settings.get("peermem") == "not loaded"
             if "NET/Socket" in between or (not between and "network_socket" in signs):

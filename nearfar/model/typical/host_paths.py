@@ -44,9 +44,10 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         flows = weights(f for f in cell.flows for gpu in gpus if gpu.index in f.gpus)
         if len(gpus) > 1 and {f.gpus[0] for f in flows} == {gpu.index for gpu in gpus}:
             ways = sorted({f.direction for f in flows})
-            base = sum(link_ceiling(gpu.link, way) or 0.0 for gpu in gpus for way in ways)
+            known = [rate for gpu in gpus for way in ways if (rate := link_ceiling(gpu.link, way)) is not None]
             what = ways[0] if len(ways) == 1 else "both"
-            yield Limit(f"p{package.index}.{what}", steps(f"package.{what}", gpus[0].link, base), flows)
+            if len(known) == len(gpus) * len(ways):
+                yield Limit(f"p{package.index}.{what}", steps(f"package.{what}", gpus[0].link, sum(known)), flows)
 
 
 def of_staged(cell: Cell, node_type: NodeType) -> Iterator[Limit]:

@@ -73,4 +73,4 @@ def _value(base: float, share: float) -> float:
 
 def _room(known: _Known, rates: Mapping[Flow, float]) -> float:
     limit, _, base, share = known
-    return 1 - sum(weight * rates[flow] for flow, weight in limit.flows.items()) / (base * share.typical)
+    return 1 - sum(weight * rates[flow] for flow, weight in limit.flows.items()) / _value(base, share.typical)
