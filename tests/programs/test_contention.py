@@ -46,7 +46,9 @@ def test_communicators_alone_have_figures_of_their_own_name(program: Path, tmp_p
     measurement.document.from_raw(document, "nearfar-contention")
     small = by_subject(document, "mpi.pingpong.latency")["within.mpi_only.1.pingpong_8B"]
     large = by_subject(document, "mpi.pingpong.latency")["within.mpi_only.1.pingpong_1MiB"]
-    assert 0 < small["total"]["median"] < large["total"]["median"]
+    # Two ranks on one busy core wait for the scheduler: 8 bytes may then take longer than 1 MiB.
+    assert small["total"]["median"] > 0
+    assert large["total"]["median"] > 0
     assert by_subject(document, "mpi.stream.bandwidth")["within.mpi_only.1.stream_1MiB"]["total"]["median"] > 0
     (pair,) = small["flows"]
     assert (
