@@ -52,7 +52,7 @@ GROUPS = {
         "calibrate": "a node's capacities from measured cells",
         "metrics": "what a run measured, as text for Prometheus",
         "schema": "the JSON schemas of nearfar's files, for editors",
-        "spack": "tell Spack which packages this system has",
+        "spack": "register this system's packages with Spack",
     },
 }
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}

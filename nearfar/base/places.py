@@ -51,7 +51,7 @@ def state_directory() -> Path:
         return Path.home() / ".local" / "state" / "nearfar"
     except RuntimeError:
         raise NearfarError(
-            f"user {os.getuid()} has no home directory: NEARFAR_STATE=/a/folder says where to write"
+            f"user {os.getuid()} has no home directory: NEARFAR_STATE=/a/folder sets where to write"
         ) from None
 
 

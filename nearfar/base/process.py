@@ -90,7 +90,7 @@ def run(
             encoding="utf-8", errors="replace", env=None if env is None else dict(env), cwd=cwd, start_new_session=True,
         )  # fmt: skip
     except FileNotFoundError:
-        raise CouldNotJudge(f"{command[0]}: not found; ./validate says which package brings it") from None
+        raise CouldNotJudge(f"{command[0]}: not found; ./validate lists the package that brings it") from None
     except OSError as error:
         raise CouldNotJudge(f"{command[0]}: cannot be started: {error.strerror}") from None
     out: list[str] = []

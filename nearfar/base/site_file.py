@@ -62,7 +62,7 @@ def own_site_directory() -> Path:
     first = site_directories()[0]
     if first == places.SITE and places.CHECKOUT is None:
         raise NearfarError(
-            f"{first} belongs to an installed package: NEARFAR_SITE=/a/folder says where this site's files go"
+            f"{first} belongs to an installed package: NEARFAR_SITE=/a/folder sets where this site's files go"
         )
     return first
 

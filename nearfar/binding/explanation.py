@@ -123,7 +123,7 @@ def _unproven(node: Node, placements: Sequence[Placement]) -> list[str]:
         return []
     where = "the cores of its package" if all(g.package is not None for g in node.gpus) else "all cores"
     return [
-        f"UNPROVEN: the system does not say which NUMA node {_and(unknown)} is attached to, and nothing is guessed: its ranks "
+        f"UNPROVEN: the system does not report which NUMA node {_and(unknown)} is attached to, and nothing is guessed: its ranks "
         f"share {where} evenly. Measure it: nearfar-copy gives every pair of NUMA node and GPU."
     ]
 

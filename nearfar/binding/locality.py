@@ -78,7 +78,7 @@ def nic_home(node: Node, nic: Nic) -> tuple[int, ...]:
     if len(node.host_numa_nodes) == 1:
         return cpu_nodes(node, node.host_numa_nodes[0].index)
     raise NearfarError(
-        f"{node.hostname} does not say which NUMA node {nic.name} is attached to: place ranks near the GPU"
+        f"{node.hostname} does not report which NUMA node {nic.name} is attached to: place ranks near the GPU"
     )
 
 

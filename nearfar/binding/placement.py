@@ -165,7 +165,7 @@ def _wishes(node: Node, layout: Layout, rank: _Rank) -> list[CoreRequest]:
     if layout.near == "gpu":
         return [beside_gpu]
     if rank.nic is None:
-        why = "the system does not say which is near" if fabric_nics(node) else "it shows no NIC"
+        why = "the system does not report which is near" if fabric_nics(node) else "it shows no NIC"
         raise NearfarError(
             f"{node.hostname}: g{rank.gpu.index} has no NIC to be near to, {why}: place ranks near the GPU"
         )

@@ -93,7 +93,7 @@ def note_left_out(document: Document) -> None:
     """Say on standard error which figures do not count, so that the output stays as it is."""
     damaged = dict.fromkeys(str(r.cell) for r in document.results if r.cell is not None and r.verified is False)
     for cells, why in (
-        ([str(cell) for cell in beside_others(document)], "measured beside others, in a quick look"),
+        ([str(cell) for cell in beside_others(document)], "measured beside other flows, in a quick run"),
         (list(damaged), "the data did not arrive intact"),
     ):
         if cells:
@@ -154,7 +154,7 @@ def _agreement(predictions: Sequence[Comparison]) -> Iterator[str]:
         within = sum(abs(deviation) <= 0.10 for deviation in firm)
         yield f"{within} of {len(firm)} totals within 10 %, the worst {max(firm, key=abs):+.1%}"
     if best:
-        yield f"{len(best)} {'more only' if firm else 'totals, all'} at best: some capacity was never saturated"
+        yield f"{len(best)} {'more only' if firm else 'totals, all'} as upper bounds: some capacity was never saturated"
 
 
 def _row(row: Comparison) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ def _row(row: Comparison) -> tuple[str, ...]:
         return cell, f"{row.measured.total:.2f}", "unknown", "", "", ""
     limits = ", ".join(row.limited_by)
     if row.hangs_on:
-        limits += f" at best: {', '.join(row.hangs_on)} never saturated"
+        limits += f" upper bound: {', '.join(row.hangs_on)} never saturated"
     low, high = row.shares
     shares = f"{low:.2f} to {high:.2f}" if len(row.predicted) > 1 else ""
     return cell, f"{row.measured.total:.2f}", f"{sum(row.predicted):.2f}", f"{row.deviation:+.1%}", shares, limits

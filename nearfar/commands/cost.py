@@ -63,7 +63,7 @@ _SECONDS = {None: 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Run a program under binding schemes, in blocks of one run each in random order, and say what each scheme costs:\n"
+        "Run a program under binding schemes, in blocks of one run each in random order, and print what each scheme costs:\n"
         "medians of paired runs with intervals, every rank's binding read back. docs/guide/cost.md shows it."
     )
     parser.epilog = _EPILOG.format(
@@ -73,13 +73,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what is compared")
     what.add_argument(
         "--application", action=_Application, metavar="NAME",
-        help="a file of site/applications/ says command, figure, schemes, ranks; other options and a PROGRAM replace what it says",
+        help="a file of site/applications/ sets command, figure, schemes, ranks; other options and a PROGRAM replace what it sets",
     )  # fmt: skip
     what.add_argument(
         "--schemes", default=",".join(scheme_names.STANDARD), metavar="LIST", help="default: default,right,wrong"
     )
     what.add_argument(
-        "--against", metavar="SCHEME", help="what the others are compared with (default: right, else the first)"
+        "--against", metavar="SCHEME", help="what the other schemes are compared with (default: right, else the first)"
     )
     what.add_argument("--ranks", type=positive, metavar="N", help="default: as many as a scheme's list has, else 1")
     what.add_argument(

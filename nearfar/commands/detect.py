@@ -20,7 +20,7 @@ _EPILOG = """examples:
   nearfar detect --site mycluster                        a first site/systems/mycluster.yaml and node type, to review
 
 HWLOC_XMLFILE is honoured as by every hwloc tool. GPUs count in PCI bus order over all the node's GPUs, whatever
-CUDA_VISIBLE_DEVICES says.
+CUDA_VISIBLE_DEVICES is.
 """
 
 

@@ -100,7 +100,7 @@ def _refuse_unlike(healthy: Document, document: Document) -> None:
     if document.kind == "measured" and healthy.kind == "modelled":
         raise NearfarError(f"{healthy.source}: is modelled: a measured run is compared with a measured one")
     if not measured_cells(healthy):
-        raise CouldNotJudge(f"{healthy.source}: holds no figure of a cell: it says nothing about a healthy node")
+        raise CouldNotJudge(f"{healthy.source}: holds no figure of a cell: it cannot describe a healthy node")
     for gpu in healthy.node.gpus:
         own = document.node.gpu(gpu.index)
         if own is not None and own.name and gpu.name and own.name != gpu.name:
@@ -134,7 +134,7 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
     yield f"{document.source}{about}: {cells_text(diagnosis.compared)} compared{origins.replace(';', ':', 1)}"
     yield from gaps.lines
     if diagnosis.left_out:
-        yield f"{cells_text(len(diagnosis.left_out))} left out: nothing says what they carry on a healthy node"
+        yield f"{cells_text(len(diagnosis.left_out))} left out: what they carry on a healthy node is unknown"
     yield from (finding.reason for finding in diagnosis.common)
     explained = len(diagnosis.bad) - len(diagnosis.unexplained)
     if not diagnosis.degraded:
@@ -151,7 +151,7 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
         slow = len(diagnosis.bad)
         yield f"  explains {explained} of {cells_text(slow)} that {'is' if slow == 1 else 'are'} slow"
         for rival in diagnosis.sets[1:]:
-            yield "or, as likely (these cells do not tell them apart):"
+            yield "or, as likely (these cells cannot distinguish them):"
             yield from _set(rival)
     for unexplained in diagnosis.unexplained[:_LISTED]:
         yield f"not explained: {unexplained.cell} at {unexplained.ratio:.0%} of healthy"

@@ -41,7 +41,7 @@ examples:
   nearfar history --node gpu001 --anew                    its history begins anew (it was repaired, or is meant to be so)
   nearfar history --compact                               merge the small files of many nights
 
-A metric is named as verdicts name it (near.n0_g0), or by the row of references that speaks of it (near.h2d). Every run of
+A metric is named as verdicts name it (near.n0_g0), or by the reference entry that judges it (near.h2d). Every run of
 nearfar validate is kept in NEARFAR_HISTORY, else in reports/history; docs/reference/history.md has the columns.
 
 exit codes: 0 shown, 2 wrong use (a name that nothing has) or no polars, 3 no history of what is asked, it cannot be read, or a
@@ -61,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("--system", metavar="NAME", help="the system (default: the only one that has runs)")
     parser.add_argument("--node", metavar="NAME", help="one node")
-    parser.add_argument("--metric", metavar="NAME", help="a metric, or a row of references that stands for several")
+    parser.add_argument("--metric", metavar="NAME", help="a metric, or a reference entry that stands for several")
     parser.add_argument("--check", metavar="NAME", help="figures of this check alone")
     parser.add_argument(
         "--since", metavar="DATE", help="runs from this day on (2026-11-01), or of the last 24h, 30d, 12w"
@@ -166,7 +166,7 @@ def _shifts(args: argparse.Namespace, store: History, question: RowFilter) -> in
 
 def _begin_anew(args: argparse.Namespace, store: History, question: RowFilter) -> int:
     if question.system is None or question.nodes is None:
-        raise NearfarError("--anew: of which node? --node NAME says it")
+        raise NearfarError("--anew: name the node: --node NAME")
     history.begin_anew(store, question.system, question.nodes[0])
     print(f"{question.nodes[0]}: what it measures from now on is compared with nothing that it measured before")
     return EXIT_GOOD

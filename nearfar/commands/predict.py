@@ -53,7 +53,7 @@ examples:
 Rates are GB/s (1e9 bytes per second), those of large transfers: nothing is predicted by size. A rate that depends on a capacity
 nobody knows is marked "at best", or "nominal" where the ceiling of a link that limits it is itself not certain; "input" marks the
 node type's own figures, "assumed" what is taken from a part of the same kind in the node, or limited by a capacity of kind: assumed. A
-modelled document says the same as "basis". Where capacities are unknown, "typical" is what healthy nodes of site/published-nodes/ let
+modelled document has the same as "basis". Where capacities are unknown, "typical" is what healthy nodes of site/published-nodes/ let
 expect, with its range. Node types are the files of site/nodes/;
 docs/method/prediction.md states the rules.
 """
@@ -62,7 +62,7 @@ docs/method/prediction.md states the rules.
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Say what cells should carry on a node type, flow by flow, and what limits them. Nothing is measured."
+        "Print what cells should carry on a node type, flow by flow, and what limits them. Nothing is measured."
     )
     parser.epilog = _EPILOG
     parser.add_argument("--node", required=True, metavar="TYPE", help="the node type, a file of site/nodes/")
@@ -198,7 +198,7 @@ def _collective(args: argparse.Namespace) -> int:
     if nics is None or not int(nics[1]) or not float(nics[2]):
         raise NearfarError(f"--nics {args.nics}: give their number and Gbit/s of each, e.g. 8x400")
     if (args.nodes or 1) > 1 and args.nics is None:
-        raise NearfarError(f"--nodes {args.nodes}: say with --nics what is between them, e.g. --nics 8x400")
+        raise NearfarError(f"--nodes {args.nodes}: describe the NICs between them with --nics, e.g. --nics 8x400")
     found = expected(
         degraded(node_type, degraded_by(args.degrade, node_type)),
         args.collective,

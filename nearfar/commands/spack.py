@@ -24,7 +24,7 @@ into ~/.spack; Spack itself keeps its caches there (SPACK_USER_CACHE_PATH moves 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their arguments."""
-    parser.description = "Tell Spack which packages this system has."
+    parser.description = "Register this system's packages with Spack."
     parser.epilog = _EPILOG
     actions: Any = parser.add_subparsers(title="actions", dest="action", metavar="ACTION", required=True)
     does = "write what the system has as a packages.yaml"

@@ -265,7 +265,7 @@ def _nothing(
     if chosen is None:
         names = ", ".join(partition.name for partition in partitions)
         message += (
-            f": the runs chosen have none of its partitions ({names}); choose others, or run nearfar validate there"
+            f": the runs chosen have none of its partitions ({names}); choose other runs, or run nearfar validate there"
         )
     else:
         runs = shown.counted(len(chosen.runs), "run")

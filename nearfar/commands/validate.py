@@ -22,7 +22,7 @@ _EPILOG = """examples:
   nearfar validate --check burn_check             all GPUs at full load for a minute, every result checked
   nearfar validate --quick                        every path one way, in seconds
   nearfar validate --system keeneland             the modelled node of a published system
-  nearfar validate --system summit --degrade g2.d2h=0.5    and with a fault, to see what the page says of it
+  nearfar validate --system summit --degrade g2.d2h=0.5    and with a fault, to see what the page reports
   nearfar validate --with spack                   programs, OSU and their MPI by the checkout's spack.yaml
   nearfar validate --list                         what would run
 
@@ -52,8 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--with", dest="way", choices=environments.WAYS, metavar="spack|system",
-        help="how the programs are built: by Spack, or by CMake with what the system offers (default: as the system "
-        "file's environments say)",
+        help="how the programs are built: by Spack, or by CMake with what the system offers (default: from the "
+        "system file's environments)",
     )  # fmt: skip
     parser.add_argument("--yes", action="store_true", help=argparse.SUPPRESS)  # nothing asks
     parser.add_argument(
@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accept-degraded",
         action="store_true",
-        help="with --acceptance: DEGRADED ends with exit code 0, and the page says so",
+        help="with --acceptance: DEGRADED ends with exit code 0, and the page names the figures",
     )
     parser.add_argument(
         "--report-dir", metavar="DIR", type=Path, help="the run directory (default: reports/SYSTEM/TIME)"

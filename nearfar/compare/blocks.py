@@ -44,7 +44,7 @@ def shown(comparison: RunComparison, everything: bool = False, at_most: float | 
 
 def _settings(comparison: RunComparison) -> Block:
     if not comparison.settings:
-        return Text(("nothing that the runs' files say",))
+        return Text(("nothing that the runs' files record",))
     named = []
     for setting, nodes in words.by_nodes(comparison, comparison.settings):
         of = "" if setting.of in ("software", "node") else f"{setting.of} "
@@ -112,7 +112,7 @@ def _counts(comparison: RunComparison) -> list[str]:
         f"{len(tested) - len(significant)} within chance (Holm, {BUDGET * 100:.0f} % for all together)"
     ]
     if comparison.doubtful:
-        said.append(f"{plural(len(comparison.doubtful), 'more figure')} cannot tell: {words.doubts(comparison)}")
+        said.append(f"{plural(len(comparison.doubtful), 'more figure')} undecided: {words.doubts(comparison)}")
     if uncounted := sum(not change.counted for change in comparison.changes):
         said.append(
             f"{plural(uncounted, 'ratio or share', 'ratios and shares')} derived from other figures: not counted"
@@ -141,16 +141,18 @@ def _stamps(comparison: RunComparison) -> Table:
             for side in (comparison.before.node(before), comparison.after.node(after))
         )  # fmt: skip
         for part, what in {**first, **second}:
-            earlier, later = (", then ".join(stamps.get((part, what), ())) or "not said" for stamps in (first, second))
+            earlier, later = (
+                ", then ".join(stamps.get((part, what), ())) or "not recorded" for stamps in (first, second)
+            )
             rows.append(row(after, part, what, earlier, later, mark="differs" if earlier != later else ""))
     return table(("node", "part", "", "before", "after"), rows, kind="stamps")
 
 
 def _method(comparison: RunComparison, sides: Sequence[tuple[str, Side]]) -> Group:
     said = (
-        "nearfar goes over all paths of a node in rounds of short visits and verifies what it moved; a rate is the 90th percentile of "
-        "the samples of all visits (of a time the 10th), with an interval over the visits",
-        "a change is the ratio of the geometric means of both sides' runs, with an interval from the visits, the spread between the runs "
+        "nearfar goes over all paths of a node in rounds of short samples and verifies what it moved; a rate is the 90th percentile of "
+        "the samples of all rounds (of a time the 10th), with an interval over the rounds",
+        "a change is the ratio of the geometric means of both sides' runs, with an interval from the rounds, the spread between the runs "
         "of each side, and an assumed spread; it is called significant by Holm's procedure, so that the chance of a single false one "
         f"among all {len(comparison.tested)} figures tested is at most {BUDGET * 100:g} %",
         "intervals in the tables are of each figure by itself; over so many figures some leave out zero by chance, and only what is "

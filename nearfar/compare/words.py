@@ -105,7 +105,7 @@ def against(comparison: RunComparison, at_most: float) -> str:
     slower = f"{plural(len(beyond), 'figure')} slower" if beyond else "nothing is slower"
     slower += f" by more than {at_most * 100:g} %"
     unsure = [f"{plural(blind, 'figure')} would show only greater changes"] if blind else []
-    unsure += [f"{plural(len(comparison.doubtful), 'figure')} cannot tell"] if comparison.doubtful else []
+    unsure += [f"{plural(len(comparison.doubtful), 'figure')} undecided"] if comparison.doubtful else []
     return f"{slower}; {', '.join(unsure)}" if unsure else slower
 
 

@@ -56,7 +56,7 @@ def _row(measured: Measured, scheme: SchemeRuns) -> Row:
     values = list(scheme.values.values())
     middle = words.number(statistics.median(values)) if values else "–"
     if scheme is measured.reference:
-        return row(scheme.name, middle, "", "", str(len(values)), "the others are compared with it")
+        return row(scheme.name, middle, "", "", str(len(values)), "the other schemes are compared with it")
     penalty = measured.penalty(scheme)
     if penalty is None:
         why = "left out" if scheme.left_out else "not run"
@@ -100,7 +100,7 @@ def _method(measured: Measured) -> Group:
         f"(seed {measured.plan.seed}), so that what the machine does to all falls on all; "
         f"{plural(measured.plan.warm_up, 'run')} of each before did not count. Two runs of a block are a pair, and a cost is the "
         "median of the pairs' ratios. Its interval is made of order statistics and supposes nothing of how the runs vary. It is "
-        f"looked at after every block, and holds with 95 % at all looks together; it takes {LEAST_PAIRS} pairs"
+        f"looked at after every block, and holds with 95 % at all of these checks together; it takes {LEAST_PAIRS} pairs"
     )
     every = table((">began, s", "scheme", "block", ">time, s", "figure"), rows)
     listed = Group(f"all {len(rows)} runs", (every,), folded=True)

@@ -62,7 +62,7 @@ class FigureOfMerit:
             several = ", ".join(str(text) for text in texts[:4])
             return Reading(
                 None,
-                f"{len(matches)} figures in its output ({several}{', …' if len(matches) > 4 else ''}): say which, --take last",
+                f"{len(matches)} figures in its output ({several}{', …' if len(matches) > 4 else ''}): choose one, --take last",
             )
         values = []
         for text, match in zip(texts, matches):
@@ -84,7 +84,7 @@ def figure_of_merit(expression: str | None, take: str | None, less_is_better: bo
     pattern = compiled(expression, "--fom")
     if pattern.groups > 1:
         raise NearfarError(
-            f"--fom: '{expression}' has {pattern.groups} groups: put one pair of ( ) around the number, others as (?: )"
+            f"--fom: '{expression}' has {pattern.groups} groups: put one pair of ( ) around the number, all other groups as (?: )"
         )
     return FigureOfMerit(pattern, _speaks_of_time(expression) if less_is_better is None else less_is_better, take)
 

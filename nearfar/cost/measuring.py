@@ -60,7 +60,7 @@ def probe(measured: Measured, runner: Runner) -> None:
         hosts = {binding.host for binding in done.bindings}
         if hosts != {_host()}:
             raise CouldNotJudge(
-                f"the ranks run on {', '.join(sorted(hosts)) or 'no host that they say'}, and this is {_host()}: start nearfar cost on "
+                f"the ranks run on {', '.join(sorted(hosts)) or 'no host that they report'}, and this is {_host()}: start nearfar cost on "
                 f"the node itself, as in a batch job"
             )
         # The reference gives its name to those that are the same.
@@ -146,7 +146,7 @@ class _Blocks:
             if stop is not None:
                 return stop
         if not reference.active:
-            return f"{reference.name}, which the others are compared with, {reference.left_out}"
+            return f"{reference.name}, which the other schemes are compared with, {reference.left_out}"
         return None if any(scheme.active for scheme in open_ones) else "no scheme is left to be compared"
 
     @property

@@ -226,7 +226,7 @@ def _nothing_measured(measured: Measured, subject: Subject) -> str:
         return f"these schemes are all one here: {', or '.join(ways)}"
     if measured.ended.startswith(OVER):
         return f"more time (--budget {2 * measured.plan.budget:.0f}s), or less for the program to do"
-    return "fix what is said above, and try the program by itself under the launcher first"
+    return "fix the problem above, and try the program by itself under the launcher first"
 
 
 def launch_line(measured: Measured, subject: Subject) -> str:

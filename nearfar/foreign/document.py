@@ -21,8 +21,8 @@ from .output import NEAR, SOME_HOST, ForeignFigure, ForeignOutput, LeftOut
 #: The kind of the document, and the basis of its figures.
 KIND = measurement.OF_ANOTHER_TOOL
 _UNPLACED = {
-    SOME_HOST: "it does not say which NUMA node it ran on: import it with --numa N",
-    NEAR: "the topology does not say which NUMA node is near each GPU",
+    SOME_HOST: "it does not record which NUMA node it ran on: import it with --numa N",
+    NEAR: "the topology does not record which NUMA node is near each GPU",
 }
 
 

@@ -69,7 +69,7 @@ def read(text: str) -> ForeignOutput:
         own = int(told[name]) if told[name].isdecimal() else near.pop() if len(near) == 1 else None
         nic = legend.get(name, name)
         beside.append(Nic(nic, unknown_pci(nic), own if own in memories else None, paths=paths))
-    notes = (f"{TOOL} does not say which package a NUMA node is of",) if len(memories) > 1 else ()
+    notes = (f"{TOOL} does not record which package a NUMA node is of",) if len(memories) > 1 else ()
     node = Node(
         hostname="", packages=(), gpus=tuple(gpus), nics=tuple(beside), peers=peers, notes=notes,
         numa_nodes=tuple(NumaNode(number, None, each, SOME_MEMORY) for number, each in sorted(memories.items())),

@@ -12,7 +12,7 @@ from .output import ForeignFigure, ForeignOutput, LeftOut, Truncated, command_li
 
 TOOL = "OSU Micro-Benchmarks"
 SIGN = re.compile(r"^# OSU MPI", re.MULTILINE)
-_WHY = "it does not say where its ranks ran; nearfar osu measures each placement"
+_WHY = "it does not record where its ranks ran; nearfar osu measures each placement"
 
 
 def read(text: str) -> ForeignOutput:

@@ -29,7 +29,7 @@ _LATENCY = LeftOut(
 _DIAGONAL = LeftOut(
     "the diagonal of its bidirectional matrices", "two copies at once within one GPU", of_other_tools.GPU_MEMORY
 )
-_OLD = "this version does not say whether its copies read or write"
+_OLD = "this version does not print whether its copies read or write"
 
 
 def read(text: str) -> ForeignOutput:

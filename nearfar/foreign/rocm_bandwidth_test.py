@@ -58,7 +58,7 @@ def read(text: str) -> ForeignOutput:
                 figures.append(ForeignFigure(((f"{one}:{other}", None), (f"{other}:{one}", None)), title, rate))
     if not figures and not left_out:
         why = (
-            "the lines of its devices do not say which are GPUs"
+            "the lines of its devices do not show which are GPUs"
             if starts and not gpus
             else "only the tables of all pairs (-a, -A) are read"
         )

@@ -32,7 +32,7 @@ def read(text: str) -> ForeignOutput:
     )
     pairs = {(a, b): table[one][b] for a, one in enumerate(names) for b in range(a + 1, len(names))}
     memories = tuple(NumaNode(index, None, (), SOME_MEMORY) for index in sorted(set(numa.values()) or {0}))
-    notes = (f"{TOOL} does not say which package a NUMA node is of",) if len(memories) > 1 else ()
+    notes = (f"{TOOL} does not record which package a NUMA node is of",) if len(memories) > 1 else ()
     peers = {pair: "XGMI" if word == "XGMI" else "unknown" for pair, word in pairs.items()}
     node = Node(hostname="", packages=(), numa_nodes=memories, gpus=gpus, peers=peers, notes=notes)
     return ForeignOutput(TOOL, command=command_line(text.split("\n"), "rocm-smi"), node=node)

@@ -29,7 +29,7 @@ def of_check(folder: Path, observed: Mapping[str, Any], run: str) -> list[dict[s
     if verdict is None or verdict.kind != "measured" or not verdict.metrics:
         return []
     if verdict.measurement is None:
-        raise CouldNotJudge(f"{path}: has figures, and says nothing of the document that they come from")
+        raise CouldNotJudge(f"{path}: has figures, and does not name the document that they come from")
     if verdict.measurement.kind != "measured":
         raise CouldNotJudge(f"{path}: is measured, and its document {verdict.measurement.kind}")
     _refuse_another_node(folder, verdict)

@@ -73,7 +73,7 @@ def unsound() -> pl.Expr:
     return (
         pl.when(pl.col("throttled")).then(pl.lit("with clocks held down"))
         .when(pl.col("disturbance") == disturbances.MEMORY_ERRORS).then(pl.lit("while memory erred"))
-        .when(pl.col("disturbance") != disturbances.OWN_HOST).then(pl.lit("disturbed by others"))
+        .when(pl.col("disturbance") != disturbances.OWN_HOST).then(pl.lit("disturbed by other load"))
         .when(pl.col("verified").eq(False)).then(pl.lit("not verified"))
         .when(~pl.col("value").is_finite() | (pl.col("value") <= 0)).then(pl.lit("no figure"))
     )  # fmt: skip

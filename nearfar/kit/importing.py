@@ -138,7 +138,7 @@ def _site(result: KitResult, wanted: str | None, name: str) -> _Site:
         others.append(f"{partition.name}: {_counted(theirs)}")
     description = "; ".join(others) or "none of its partitions is measured"
     raise NearfarError(
-        f"the node has {_counted(own)}, and the system '{system.name}' has others ({description}): --system {SYSTEM} judges it by "
+        f"the node has {_counted(own)}, and the system '{system.name}' has other ones ({description}): --system {SYSTEM} judges it by "
         f"no site's references"
     )
 

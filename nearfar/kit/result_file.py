@@ -235,9 +235,9 @@ def _check_case(path: Path, case: KitCase, raw: Mapping[str, Any], started: date
     try:
         begun = utc_time(str(document.raw.get("started")))
     except ValueError:
-        raise _refused(path, f"{place} does not say when it was measured") from None
+        raise _refused(path, f"{place} does not record when it was measured") from None
     if not started - _CLOCKS <= begun <= started + timedelta(seconds=raw["seconds"]) + _CLOCKS:
-        raise _refused(path, f"{place} was measured at another time than the file says")
+        raise _refused(path, f"{place} was measured at another time than the file records")
     answered = {str(result.cell) for result in document.results if result.cell is not None}
     if strange := sorted(answered - set(case.asked)):
         raise _refused(path, f"{place} has cells that the kit did not ask, such as {strange[0][:60]}")

@@ -37,7 +37,7 @@ CAUSES = {
     code: _cause(code, sentence, step)
     for code, sentence, step in (
         ("p2p_off_shm", "GPUs send to each other through host memory (SHM) and not directly[: {shown}]",
-         "nvidia-smi topo -p2p r says whether the driver lets them"),
+         "nvidia-smi topo -p2p r prints whether the driver lets them"),
         ("network_within_node", "GPUs of one node send to each other over the network, not through host memory or directly[: {shown}]",
          "run without NCCL_P2P_DISABLE and NCCL_SHM_DISABLE"),
         ("pcie_instead_of_nvlink", "no faster than over PCIe, though NVLink joins the GPUs[: {shown}]", "check nvidia-smi nvlink --status"),
@@ -56,7 +56,7 @@ CAUSES = {
         ("container_limits", "the container or the job limits what NCCL needs[: {shown}]",
          "start it with --shm-size=1g or --ipc=host, --ulimit memlock=-1 and --device /dev/infiniband"),
         ("nic_far", "GPUs use a NIC that is not near them[: {shown}]", "check nvidia-smi topo -m, and NCCL_IB_HCA"),
-        ("env", "the environment tells NCCL how to send[: {shown}]", "run once without it"),
+        ("env", "the environment sets how NCCL sends[: {shown}]", "run once without it"),
         ("few_channels", "NCCL uses {channels:#channel} only[: {shown}]", "check what its search finds: NCCL_DEBUG_SUBSYS=GRAPH"),
         ("narrow_link", "a link has fewer lanes than it can have[: {shown}]", "seat the board again, and check nvidia-smi -q -d PCIE"),
     )

@@ -115,7 +115,7 @@ def _fleet() -> Iterator[PrometheusMetric]:
     yield row("drains_held", "Nodes whose drain is held, by what holds it.", "by")
     yield row("fleet_last_result_timestamp_seconds", "When the newest result of a node came, in seconds since 1970.")
     yield row("fleet_last_look_timestamp_seconds", "When the newest look at a node came, in seconds since 1970.")
-    yield row("events_waiting", "Events that the on_event program has not been told yet.")
+    yield row("events_waiting", "Events that the on_event program has not received yet.")
 
 
 #: By name, in the order of the files.

@@ -157,7 +157,7 @@ def modelled_notice(run: RunDirectory) -> str | None:
         return f"Everything here is MODELLED ({names}): nothing was measured."
     if not any(node.node is not None and node.node.gpus for node in real):
         return f"No GPU on this machine: the GPU figures below are MODELLED ({names}). None of them was measured."
-    return f"Part of this is MODELLED ({names}): those figures were not measured and count for nothing in the verdict."
+    return f"Part of this is MODELLED ({names}): those figures were not measured and do not affect the verdict."
 
 
 def foreign_notice(run: RunDirectory) -> str | None:
@@ -198,7 +198,7 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
         but = f", but what is slow is {slow.sentence}" if slow else ""
         return f"Nothing was judged{but}: {nothing}."
     if run.raw.get("verdict") != "PASS":
-        return "No reason was recorded; the raw documents below may say more."
+        return "No reason was recorded; the raw documents below may show more."
     count, unjudged, unlimited = coverage.of_run(run)
     have, were = ("figure has", "was") if unjudged == 1 else ("figures have", "were")
     aside = f" {unjudged} {have} no reference and {were} not judged." if unjudged else ""

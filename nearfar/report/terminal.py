@@ -77,7 +77,7 @@ def summarise(
         *_answers(run, explained or {}, several, told_of),
         *_siblings_only(run),
         *([f"disturbed  other load disturbed {disturbed}, which nearfar tune leaves out"] if coverage.disturbed(run) else []),
-        *(f"not asked  {words}" for words in not_asked(run)),
+        *(f"not run    {words}" for words in not_asked(run)),
         *([f"MODELLED  {notice}"] if notice else []),
         *_collectives(run),
         *_foreign(run),

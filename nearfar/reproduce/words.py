@@ -26,7 +26,7 @@ OF_THE_MODEL = {
     "of inputs": "derived from inputs, as a loss in percent",
     "assumed": "taken from a part of the same kind in the node, or limited by a capacity of kind: assumed",
     "at best": "something that nobody published may limit it more",
-    "nominal": "at best, by the nominal rate of a link or a memory",
+    "nominal": "an upper bound, by the nominal rate of a link or a memory",
 }
 _OF_STATES = {"runs": "asked", "in part": "asked in part", "not asked": "not asked"}
 

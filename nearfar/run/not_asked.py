@@ -20,7 +20,7 @@ def brought(system: str, partition: str, features: Sequence[str]) -> list[str]:
         names = [check.name for check in asked_at(ACCEPT) if check.lacks(system, partition, having, (feature,))]
         having.append(feature)
         if names:
-            lines.append(f"not asked: {', '.join(names)}; where the nodes have {requirement}, this line of the partition '{partition}' "
+            lines.append(f"not run: {', '.join(names)}; where the nodes have {requirement}, this line of the partition '{partition}' "
                          f"brings {'it' if len(names) == 1 else 'them'}: features: [{', '.join(having)}]")  # fmt: skip
     return lines
 

@@ -40,7 +40,7 @@ def run(
     asked = tuple(name for name in checks if name not in left_out)
     for why in dict.fromkeys(left_out.values()):
         names = ", ".join(name for name, reason in left_out.items() if reason == why)
-        say(f"not asked: {names}: {why}")
+        say(f"not run: {names}: {why}")
     if not asked:
         raise CouldNotJudge(
             f"nothing of what is asked for can be measured here: {'; '.join(dict.fromkeys(left_out.values()))}"
@@ -65,6 +65,6 @@ def _time(checks: Sequence[str], system: System) -> str:
     took = {check: seconds for (check, _, _), seconds in earlier_seconds(system.name).items()}
     known = [took[name] for name in checks if name in took]
     if not known:
-        return "no earlier run here says how long they take"
+        return "no earlier run here shows how long they take"
     rest = f"; of {plural(len(checks) - len(known), 'check')} it is not known" if len(known) < len(checks) else ""
     return f"about {max(1, round(sum(known)))} s, as when they last ran here{rest}"

@@ -113,7 +113,7 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
         if request.checks and not any(case.check == check.name for case in cases):
             raise CouldNotJudge(f"--check {check.name}: {_no_partition(check, system)}")
     if request.quick and chosen and not cases:
-        raise CouldNotJudge(f"--quick looks at GPUs alone, and no partition of '{system.name}' has any: leave it out")
+        raise CouldNotJudge(f"--quick measures GPUs alone, and no partition of '{system.name}' has any: leave it out")
     if not request.checks and _runs_here(system, cases) and (why := inventory.gpus_not_measured()):
         raise CouldNotJudge(f"{why}; for checks of the host alone name them: --check host_memory_check")
     if not ready and any(system.environments[case.environ].built_here and not case.modelled for case in cases):

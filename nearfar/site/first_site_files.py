@@ -81,10 +81,10 @@ description: {_text(f"{product or host}, {len(node.gpus)} GPUs")}
 source: {_text(f"observed on {host}, {day_text()}")}
 
 # Which hosts are this system's: all that have the firmware's product name, or by name (hosts: ["node[001-120]"]), which
-# comes first. A virtual machine's product name is shared by many others: name the hosts.
+# comes first. A virtual machine's product name is shared by many other machines: name the hosts.
 {claim}
 
-# Whether its nodes have their hosts alone (own), or others use them too (shared; the default under a hypervisor).
+# Whether its nodes have their hosts alone (own), or other users share them (shared; the default under a hypervisor).
 # host: {"shared" if node.virtual_machine else "own"}
 
 # What each node should be. Every difference from it is a finding with its own sentence.

@@ -70,7 +70,9 @@ def links(
             paths[pair] = KnownPath(f"{where} gives each GPU {lanes} NVLink lanes", evidence)
         elif modelled:
             source = f"site/gpus gives each {_model(node, a)} {modelled} NVLink lanes"
-            paths[pair] = KnownPath(f"{source}; `expect: {{nvlinks: 0}}` in the system's file says that there are none")
+            paths[pair] = KnownPath(
+                f"{source}; `expect: {{nvlinks: 0}}` in the system's file declares that there are none"
+            )
         elif pair in seen:
             paths[pair] = KnownPath(f"the driver shows {seen[pair]} between GPUs")
     return paths

@@ -41,7 +41,7 @@ def program_problem(program: str, users: Collection[int]) -> ProgramProblem | No
             return ProgramProblem(str(place), flaw, f"chown root {place}")
         sticky = stat.S_ISDIR(owner.st_mode) and owner.st_mode & stat.S_ISVTX
         if owner.st_mode & 0o022 and not sticky and not stat.S_ISLNK(owner.st_mode):
-            flaw = f"others can write to it (mode {stat.S_IMODE(owner.st_mode):04o})"
+            flaw = f"other users can write to it (mode {stat.S_IMODE(owner.st_mode):04o})"
             return ProgramProblem(str(place), flaw, f"chmod go-w {place}")
     if not os.access(real, os.X_OK):
         return ProgramProblem(program, "this user may not execute it", f"chmod 0755 {program}")

@@ -27,7 +27,7 @@ def not_compared(system: System, partition: Partition, node_type: NodeType | Non
         names = " and ".join(map(str, unreviewed))
         return f"unreviewed: {names}; compare with the machine, then remove that line"
     if node_type is None and not partition.expect:
-        return f"{system.file} does not say what '{partition.name}' should have: give it a node_type, or `expect`"
+        return f"{system.file} does not describe what '{partition.name}' should have: give it a node_type, or `expect`"
     return None
 
 

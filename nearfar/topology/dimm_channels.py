@@ -49,7 +49,7 @@ def memory_peaks(node: Node, devices: Sequence[MemoryDevice]) -> dict[int, float
     by_package = _by_package(node, devices, present)
     numa = [memory for memory in node.host_numa_nodes if memory.cpus]
     if len(numa) != len(node.host_numa_nodes):
-        raise UnknownPeakError("some host memory has no CPUs of its own, and what kind it is nobody says")
+        raise UnknownPeakError("some host memory has no CPUs of its own, and its kind is not reported")
     if len(numa) == 1:
         return {numa[0].index: sum(map(sum, by_package.values()))}
     peaks: dict[int, float] = {}
@@ -80,13 +80,13 @@ def _check(node: Node, present: Sequence[MemoryDevice]) -> None:
     if not present:
         raise UnknownPeakError("the firmware lists no DIMM")
     if any(device.size is None for device in present):
-        raise UnknownPeakError("the firmware does not say how large each DIMM is")
+        raise UnknownPeakError("the firmware does not report how large each DIMM is")
     for device in present:
         name = device.locator or device.bank or "a DIMM"
         if device.kind not in _SPEEDS:
             raise UnknownPeakError(f"{name} is memory of kind {device.kind or 'unknown'}, whose channels are not known")
         if device.speed is None:
-            raise UnknownPeakError(f"the firmware does not say what speed {name} is set to")
+            raise UnknownPeakError(f"the firmware does not report what speed {name} is set to")
         least, most = _SPEEDS[device.kind]
         if not least <= device.speed <= most:
             raise UnknownPeakError(f"{name} is set to {device.speed} MT/s, which no {device.kind} is")
@@ -109,7 +109,7 @@ def _by_package(
     places = _places(present)
     if places is None:
         named = present[0].locator or present[0].bank
-        raise UnknownPeakError(f"the DIMMs' places ('{named}') do not say which channel each is on")
+        raise UnknownPeakError(f"the DIMMs' places ('{named}') do not show which channel each is on")
     numbers = _numbers(node, devices, [package for package, _ in places])
     channels: dict[tuple[int | None, str], list[float]] = {}
     for device, (package, channel) in zip(present, places, strict=True):
@@ -161,7 +161,7 @@ def _package(numa: NumaNode) -> int:
 def _shared(channels: Sequence[float], nodes: Sequence[NumaNode]) -> dict[int, float]:
     """A package's channels among its NUMA nodes."""
     if nodes[0].package is None:
-        raise UnknownPeakError("the system does not say which package each NUMA node is of")
+        raise UnknownPeakError("the system does not report which package each NUMA node is of")
     if not channels:
         raise UnknownPeakError(f"the firmware lists no DIMM of package {nodes[0].package}")
     memories = [numa.memory for numa in nodes]

@@ -123,7 +123,7 @@ class JudgedMetric(BaseMetric):
 
     @property
     def looks_words(self) -> str:
-        """``3 looks: 31.2, 31.0, 31.1 GB/s, all beyond 50.0 GB/s``."""
+        """``3 measurements: 31.2, 31.0, 31.1 GB/s, all beyond 50.0 GB/s``."""
         values = [look.value for look in self.looks if look.value is not None]
         unit = "" if self.unit == "1" else f" {self.unit}"
         beyond = sum(look.beyond is True for look in self.looks)
@@ -135,7 +135,7 @@ class JudgedMetric(BaseMetric):
         more = more_digits(values, [bound], self.unit)
         shown = ", ".join(figure(value, self.unit, more=more) for value in values)
         where = "its bound" if bound is None else with_unit(bound, self.unit, more=more)
-        return f"{len(self.looks)} looks: {shown}{unit}, {how} beyond {where}"
+        return f"{len(self.looks)} measurements: {shown}{unit}, {how} beyond {where}"
 
     @property
     def finding(self) -> Finding:

@@ -108,7 +108,9 @@ def test_from_bare_machines_to_a_page_in_one_play(site: Site) -> None:
     hosts = {host["host"]: host for host in report["hosts"]}
     assert report["verdict"] == "INDETERMINATE" and sorted(hosts) == ["away", "n1", "n3"]
     assert hosts["n1"]["checks"] == {"topology_check": "INDETERMINATE"}, hosts["n1"]
-    assert "/etc/nearfar/site/systems/mine.yaml does not say what" in hosts["n1"]["reason"], "judged by the site's file"
+    assert "/etc/nearfar/site/systems/mine.yaml does not describe what" in hosts["n1"]["reason"], (
+        "judged by the site's file"
+    )
     assert (newest / "nodes/n1/index.html").exists()
     assert yaml.safe_load(site.hosts.on("n1", "cat /etc/nearfar/site/systems/mine.yaml").stdout) == _SYSTEM
     assert site.hosts.on("n1", "ls /opt/nearfar/reports/gathered").stdout == "", "nothing is left on the host"

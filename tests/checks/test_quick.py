@@ -83,7 +83,7 @@ def test_quick_without_gpus_says_so(tmp_path: Path) -> None:
     }
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (
-        3, "nearfar: --quick looks at GPUs alone, and no partition of 'mine' has any: leave it out\n"
+        3, "nearfar: --quick measures GPUs alone, and no partition of 'mine' has any: leave it out\n"
     )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def test_the_verdict_and_the_page_say_what_ran_beside(runs: dict[str, Any]) -> N
     for words in ("A quick look", "beside g1→g3", "measured again alone", "beside other cells (23 cells)",
                   "doubted and measured again alone (1 cell)", "GPU to GPU, written by the source"):  # fmt: skip
         assert words in page.text, words
-    assert "not asked" not in page.text
+    assert "Not run" not in page.text
 
 
 def test_a_slow_pair_fails_and_is_named(runs: dict[str, Any]) -> None:
@@ -257,7 +257,7 @@ def test_the_commands_say_what_they_left_out_and_refuse_a_loaded_node(
     file, loaded = tmp_path / "quick.json", tmp_path / "loaded.json"
     file.write_text(json.dumps(quick().raw))
     loaded.write_text(json.dumps({**quick().raw, "aggressor": ["n0:g2"]}))
-    told = "nearfar: left out: g0:g1, g1:g0, g0:g1@g1 and 20 more: measured beside others, in a quick look\n"
+    told = "nearfar: left out: g0:g1, g1:g0, g0:g1@g1 and 20 more: measured beside other flows, in a quick run\n"
     assert main(["calibrate", str(file), "--json"]) == 0
     printed = capsys.readouterr()
     assert printed.err == told and "g0:g1" not in printed.out

@@ -50,7 +50,7 @@ def test_checks_that_the_first_file_does_not_ask_are_said_with_the_line_that_bri
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["detect", "--xml", KEENELAND, "--site", "mine", "--site-dir", str(tmp_path)]) == 0
-    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("not asked: ")]
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("not run: ")]
     assert [re.findall(r"\w+_check", line) for line in said] == [
         ["load_balance_check", "mpi_check"],
         ["osu_check"],

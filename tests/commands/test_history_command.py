@@ -225,6 +225,6 @@ def test_a_persons_word_begins_a_past_anew(ask: Any, kept: Path) -> None:
     )
     assert (kept / "rows-1/system=redwood/baselines/gpu003.anew").read_text() == "7\n"
     code, _, said = ask("--anew")
-    assert code == 2 and "--anew: of which node? --node NAME says it" in said
+    assert code == 2 and "--anew: name the node: --node NAME" in said
     code, _, said = ask("--node", "gpu004", "--anew")
     assert code == 2 and "no history of it" in said

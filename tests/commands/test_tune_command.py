@@ -185,7 +185,7 @@ def newer_driver(raw: dict[str, Any]) -> None:
         (unverified, "not verified", 1 * 2),
         (quick, "of a quick look", 20 * 2),
         (disturbed, "beside other traffic", 20 * 2),
-        (busy, "disturbed by others", 20 * 2),
+        (busy, "disturbed by other load", 20 * 2),
     ],
 )
 def test_what_never_enters(world: World, change: Callable[[dict[str, Any]], None], reason: str, count: int) -> None:
@@ -206,7 +206,7 @@ def test_disturbed_runs_are_named_where_they_stop_a_row(
     world.nights({f"gpu05{n}": 0.5 for n in range(7)}, days=1, change=change)
     found = world.proposal()["refused"][row("sole.h2d")]
     assert re.search(r"\d+ of its \d+ figures were disturbed, not verified, or had clocks held down \(", found), found
-    named = re.search(r"\((\S+ of gpu05\d: .*); and 2 more\); the others are the best of them$", found)
+    named = re.search(r"\((\S+ of gpu05\d: .*); and 2 more\); the remaining ones are the best of them$", found)
     assert named, found
     each = named[1].split("; ")
     assert len(each) == 5 and all(re.fullmatch(rf"2026\S+ of gpu05\d: {why}", one) for one in each), each

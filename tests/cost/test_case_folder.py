@@ -76,7 +76,7 @@ def test_what_the_command_line_says_counts_before_and_behind(ask: Any, there: Pa
 
 def test_a_program_behind_it_takes_the_place_of_its_command(ask: Any, there: Path) -> None:
     _, out, _ = ask("--application", "appends", program=["appends", "broken"])
-    assert "right, which the others are compared with, '^PASSED' is not in its output (--expect)" in out
+    assert "right, which the other schemes are compared with, '^PASSED' is not in its output (--expect)" in out
 
 
 def test_it_is_said_how_a_program_that_is_not_there_is_got(ask: Any, there: Path, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_which_of_several(take: str, value: float) -> None:
 
 def test_several_without_a_word_are_a_problem_that_names_them() -> None:
     found = figure_of_merit(r"([\d.]+) GB/s", None, None).read(OUTPUT, 0)
-    assert found.value is None and "3 figures in its output (3.0, 4.0, 3.5): say which, --take last" in str(
+    assert found.value is None and "3 figures in its output (3.0, 4.0, 3.5): choose one, --take last" in str(
         found.problem
     )
     assert figure_of_merit(r"x=(\d)", None, None).read("x=3\nx=3\n", 0).value == 3.0

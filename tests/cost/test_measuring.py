@@ -101,7 +101,7 @@ def test_a_program_that_fails_under_one_scheme_is_left_out_there(tmp_path: Path)
 def test_one_that_fails_under_the_reference_ends_it(tmp_path: Path) -> None:
     found = measured(tmp_path, "right=fail")
     assert (
-        "right, which the others are compared with, ended with exit code 1" in found.ended
+        "right, which the other schemes are compared with, ended with exit code 1" in found.ended
         and verdict.good(found) is None
     )
 

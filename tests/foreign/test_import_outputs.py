@@ -126,7 +126,7 @@ SAMPLES: dict[str, tuple[dict[str, float], str]] = {
         {"n0:g2": 19.1, "g2:n0": 17.4, "n1:g2": 25.2, "g2:n1": 26.0, "g2:g2": 830.5, "g0:g0": 829.9}, "import it with --numa N"
     ),
     "nccl-tests.txt": ({"all_reduce/x4": 10.2}, "pairs of GPUs are of an unknown class"),
-    "osu_bw.txt": ({"osu_bw/CUDA/table1": 22.90451}, "it does not say where its ranks ran"),
+    "osu_bw.txt": ({"osu_bw/CUDA/table1": 22.90451}, "it does not record where its ranks ran"),
     "rocm-bandwidth-test.txt": ({"n0:g0": 28.211, "g1:n0": 28.015, "g0:g0": 590.2, "n0:g1+g1:n0": 39.8, "g0:g1+g1:g0": 33.3}, ""),
     "TransferBench.txt": (
         {"g0:n1": 54.1, "g0:g1": 48.3, "g0:g1+g1:g0": 92.6, "g0:g0": 2011, "g0:g1@g1/sm": 47.11}, "what CPU cores copy"
@@ -284,7 +284,7 @@ def test_what_an_output_lacks_is_said(tmp_path: Path) -> None:
         ('{"nvbandwidth": {"error": "No devices found", "testcases": []}}', "nvbandwidth reported: No devices found"),
         (THREE + "nvbandwidth Version: v0.9\n", "there are none: the output ends"),
         ("RocmBandwidthTest Version: 2.6.0\nDevice: 1,  AMD Radeon RX 9070 XT\nUnidirectional copy peak bandwidth GB/s\n"
-         "D/D       1\n1         540.849\n", "the lines of its devices do not say which are GPUs"),
+         "D/D       1\n1         540.849\n", "the lines of its devices do not show which are GPUs"),
     ):  # fmt: skip
         text.write_text(content)
         (done,) = foreign.import_outputs([text])

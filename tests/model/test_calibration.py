@@ -193,14 +193,14 @@ def test_the_best_case_stays_below_what_links_can_carry():
 
 def test_the_best_case_is_no_prediction_that_agrees(capsys, tmp_path):
     _, out, _ = run(capsys, H200 / "saturation.json")
-    assert "7 totals, all at best: some capacity was never saturated" in out
+    assert "7 totals, all as upper bounds: some capacity was never saturated" in out
     assert "within 10 %" not in out
     document = json.loads((H200 / "host_device_check.json").read_text())
     document["results"] = [r for r in document["results"] if r["cell"] not in ("g1:n0", "n0:g1+g1:n0")]
     (tmp_path / "some.json").write_text(json.dumps(document))
     _, out, _ = run(capsys, tmp_path / "some.json", H200 / "stream.json", H200 / "saturation.json")
     assert re.search(r"^2 of 2 totals within 10 %", out, re.MULTILINE), out
-    assert "5 more only at best: some capacity was never saturated" in out
+    assert "5 more only as upper bounds: some capacity was never saturated" in out
 
 
 def test_gpus_behind_one_uplink():

@@ -192,7 +192,7 @@ def test_the_page_shows_bars_and_places_of_each_binding(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps(run))
     page = report.build(tmp_path).read_text()
     assert page.count('<svg class="balance"') == 2
-    for words in ("Load balance", "As launched", "rank 1: CPUs 4-7, memory of NUMA node 1", "waiting for the others",
+    for words in ("Load balance", "As launched", "rank 1: CPUs 4-7, memory of NUMA node 1", "waiting for the other ranks",
                   "the ranks run 1.250 times as fast"):  # fmt: skip
         assert words in page, words
     assert "gpu over default speedup ratio 1.25" in report.summary(tmp_path, every=True)

@@ -102,7 +102,7 @@ def test_a_rank_that_dies_takes_the_others_along(
     # MPICH ends the other rank with the same signal: which of them was seen to end first is a matter of microseconds.
     who = "rank [01]" if mpi[0] == "mpich" else "rank 1"
     assert re.match(f"{who} on ", failed["reason"]), failed["reason"]
-    assert "was ended by signal 9; the others ended within" in failed["reason"]
+    assert "was ended by signal 9; the other ranks ended within" in failed["reason"]
 
 
 #: Stands in for ssh: the command runs on this machine, under the other host's name.

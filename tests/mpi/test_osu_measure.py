@@ -100,12 +100,12 @@ def test_bandwidth_has_a_peak_and_devices_share_rows(run: Any) -> None:
         ("half_table", "error", "half a table: 2097152 B, 4194304 B missing"),
         ("other_benchmark", "error", "osu_latency was asked for, and 'OSU MPI Broadcast Latency Test' answered"),
         ("wrong_data", "wrong_data", "OSU's validation failed at 1024 B"),
-        ("dies", "error", "rank 1 on here was ended by signal 9; the others ended within"),
+        ("dies", "error", "rank 1 on here was ended by signal 9; the other ranks ended within"),
         ("hang", "error", "did not end within 3 s, and was ended with all its ranks"),
         ("moves_ranks", "placement", "rank 1 was on CPUs 0-3, bound to 2, while it ran: the MPI or its launcher moved it"),
         ("shares_a_core", "placement", "rank 1 was on CPUs 0, bound to 2"),
         ("alone", "error", "requires exactly two processes; srun and this MPI speak of different process managers"),
-        ("no_wrapper", "placement", "rank 1 did not say where it was bound"),
+        ("no_wrapper", "placement", "rank 1 did not report where it was bound"),
     ],
 )  # fmt: skip
 def test_what_goes_wrong_in_a_run(run: Any, fake: str, code: str, words: str) -> None:

@@ -55,7 +55,7 @@ def test_four_gpus_of_a_virtual_machine(pages: dict[str, Page], runs: dict[str, 
     assert any(place.startswith("▼") and "88 % of 400.0" in place for place in page.places)
     assert re.search(r"← 340\.\d", " ".join("".join(page.text.split("\n")).replace("\u202f", " ").split()))
     # Many at once: one GPU sends too little to all others; how it divides is no reason to call a total unjudged.
-    for words in ("One GPU with all others", "Disjoint pairs at once", "Half with half"):
+    for words in ("One GPU with all other GPUs", "Disjoint pairs at once", "Half with half"):
         assert words in page.text
     assert any(
         re.search(r"^▼.*310\.2.*DEGRADED.*each .*fairness 0\.95.*78 % of 397\.0", place) for place in page.places

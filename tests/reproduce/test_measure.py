@@ -41,8 +41,8 @@ def test_a_paper_is_measured_stored_and_shown(tmp_path: Path) -> None:
     done = subprocess.run(words, env={**os.environ, **given}, cwd=tmp_path, capture_output=True, text=True, timeout=600)
     (run,) = (tmp_path / "state/reports/fake").glob("2*")
     assert done.returncode == json.loads((run / "run.json").read_text())["exit_code"], done.stderr
-    assert "not asked: contention_check: this machine has no MPI" in done.stderr
-    assert "1 check: host_device_check; no earlier run here says how long they take" in done.stderr
+    assert "not run: contention_check: this machine has no MPI" in done.stderr
+    assert "1 check: host_device_check; no earlier run here shows how long they take" in done.stderr
     found = json.loads(done.stdout)
     assert found["run"] == str(run) and found["rows"][0]["checks"][0]["check"] == "host_device_check"
     assert (run / "index.html").exists() and "Mine" in (run / "reproduce-mine.html").read_text()

@@ -84,9 +84,9 @@ def test_terminal_page_and_json_name_it(run: Path) -> None:
     (osu,) = [
         line
         for line in lines
-        if line.startswith("not asked  MPI (OSU): there is no osu_latency on the PATH; ./validate")
+        if line.startswith("not run    MPI (OSU): there is no osu_latency on the PATH; ./validate")
     ]
-    (mpi,) = [line for line in lines if line.startswith("not asked  Load balance, MPI by binding: there is no mpicxx")]
+    (mpi,) = [line for line in lines if line.startswith("not run    Load balance, MPI by binding: there is no mpicxx")]
     page = (run / "index.html").read_text()
     for line in (osu, mpi):
         assert line.partition("  ")[2] in page

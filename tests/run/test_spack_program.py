@@ -84,7 +84,7 @@ _BARRED = """==> Error: failed to concretize `hwloc@2:`, `mpi` for the following
         (f"==> Error: nearfar-main-{'a' * 32}: ProcessError: Command\n", "nearfar-main does not build", CouldNotJudge),
         (_BARRED.replace("Cannot build", "Cannot select"), "be solved: Cannot select openmpi", CouldNotJudge),
         ("==> Error: something new\n==> Error: and more\n", "Error: something new", CouldNotJudge),
-        ("", "it said nothing", CouldNotJudge),
+        ("", "it printed nothing", CouldNotJudge),
     ],
 )
 def test_what_spack_says_becomes_one_line(output: str, words: str, kind: type[NearfarError]) -> None:

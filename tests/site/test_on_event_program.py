@@ -63,7 +63,7 @@ def test_lint_warns_of_a_program_that_would_not_be_run(
 
 
 @pytest.mark.parametrize(
-    ("mode", "words"), [(0o644, "not executable"), (0o775, "others can write to it"), (0o757, "others can")]
+    ("mode", "words"), [(0o644, "not executable"), (0o775, "other users can write to it"), (0o757, "others can")]
 )
 def test_a_file_that_may_not_be_run(tmp_path: Path, mode: int, words: str) -> None:
     problem = program_problem(str(program(tmp_path / "hook", mode)), {0, os.geteuid()})
@@ -76,14 +76,14 @@ def test_a_file_whose_place_another_can_take(tmp_path: Path) -> None:
     folder.mkdir()
     hook = str(program(folder / "hook"))
     folder.chmod(0o777)
-    assert "others can write to it (mode 0777)" in str(program_problem(hook, users))
+    assert "other users can write to it (mode 0777)" in str(program_problem(hook, users))
     folder.chmod(0o1777)
     assert program_problem(hook, users) is None, "a sticky directory keeps others from it"
     link = tmp_path / "link"
     link.symlink_to(hook)
     assert program_problem(str(link), users) is None
     folder.chmod(0o777)
-    assert "open: others can write to it" in str(program_problem(str(link), users))
+    assert "open: other users can write to it" in str(program_problem(str(link), users))
     if os.geteuid() == 0:
         folder.chmod(0o755)
         os.chown(hook, 1234, -1)

@@ -52,7 +52,7 @@ def test_a_partition_that_says_nothing_of_its_nodes_is_compared_with_nothing() -
     silent, telling = Partition("gpu", features=("gpu",)), Partition("gpu", expect={"gpus": 3})
     (note,) = topology_diff.findings(REVIEWED, silent, None, NODE, NODE, None, False)
     assert (note.subject, note.verdict) == ("topology", NOT_JUDGED)
-    assert note.reason.endswith("does not say what 'gpu' should have: give it a node_type, or `expect`")
+    assert note.reason.endswith("does not describe what 'gpu' should have: give it a node_type, or `expect`")
     words = [f.verdict for f in topology_diff.findings(REVIEWED, telling, None, NODE, NODE, None, False)]
     assert words == ["PASS", NOT_JUDGED], "compared as far as the file says, with a note"
 

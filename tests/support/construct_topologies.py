@@ -541,7 +541,7 @@ def cpuless_memory() -> Machine:
 
 
 def unknown_locality() -> Machine:
-    """Two NUMA nodes, and a GPU of which the firmware does not say where it hangs."""
+    """Two NUMA nodes, and a GPU of which the firmware does not report where it hangs."""
     io = [alone("0000:[00-01]", "0000:00:01.0", gpu("0000:01:00.0", "2331", "NVIDIA H100 PCIe", 63.0, 0))]
     return Machine(
         "constructed", "Constructed node of unknown locality", "for tests",

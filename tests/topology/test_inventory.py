@@ -104,7 +104,7 @@ def test_a_gpu_that_only_the_driver_lists_takes_its_place_in_pci_order() -> None
 
 def test_no_driver_is_a_note() -> None:
     report = read_driver(nvml=FakeNvml(init_error="Driver Not Loaded"))
-    assert report.note == "NVML was not asked: Driver Not Loaded"
+    assert report.note == "NVML was not read: Driver Not Loaded"
     node = observed(FakeNvml(init_error="Driver Not Loaded"))
     assert len(node.gpus) == 4
     assert all(gpu.visible for gpu in node.gpus)

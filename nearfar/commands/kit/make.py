@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--with-pack", action="store_true", help=f"another archive: the sources and wheels for Python {', '.join(offline_pack.PYTHONS)}, "
         "with which ./validate --offline sets nearfar up without a network",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="say in JSON what was written")
+    parser.add_argument("--json", action="store_true", help="print in JSON what was written")
 
 
 def run(args: argparse.Namespace) -> int:

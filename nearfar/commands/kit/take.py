@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--numa",
         metavar="N",
         type=int,
-        help="of bandwidthTest: the NUMA node that it ran on (default: as its command says)",
+        help="of bandwidthTest: the NUMA node that it ran on (default: from its command line)",
     )
     parser.add_argument(
         "--json", action="store_true", help="print report.json on standard output, in place of the summary"
@@ -62,9 +62,11 @@ def run(args: argparse.Namespace) -> int:
         raise NearfarError(f"--name {args.name}: a name has letters, digits, '.', '_' and '-'; choose another")
     if any(_is_kit_s(file) for file in args.files):
         if len(args.files) > 1:
-            raise NearfarError(f"{args.files[1]}: a kit's file is imported by itself; import the others afterwards")
+            raise NearfarError(
+                f"{args.files[1]}: a kit's file is imported by itself; import the other files afterwards"
+            )
         if args.node is not None or args.numa is not None:
-            raise NearfarError(f"{args.files[0]}: a kit's file says what the node is; leave out --node and --numa")
+            raise NearfarError(f"{args.files[0]}: a kit's file describes its node; leave out --node and --numa")
         done = import_file(result_file.read(args.files[0]), args.system, args.name)
         _show(done.folder, args.json)
         return done.exit_code

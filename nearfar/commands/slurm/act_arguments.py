@@ -46,7 +46,7 @@ def because(args: argparse.Namespace) -> str:
     """The words, in one line. Raises ``NearfarError`` where there is none."""
     words = printable(" ".join((args.because or "").split()))
     if not words:
-        raise NearfarError("say why, for the ledger: --because WORDS")
+        raise NearfarError("give the reason, for the ledger: --because WORDS")
     return words
 
 

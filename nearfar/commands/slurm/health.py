@@ -11,12 +11,12 @@ from nearfar.slurm.health import LIMIT, OUTPUT, QUICK_LIMIT, HealthOptions, prog
 
 _EPILOG = """examples:
   nearfar slurm health --drain                              what slurmd runs: the finding goes to /var/lib/nearfar/health
-  nearfar slurm health --output /tmp/mine --json            by hand, with what every source said and how long it took
+  nearfar slurm health --output /tmp/mine --json            by hand, with the result and time of every source
   nearfar slurm health --quick --output /tmp/mine           what a prolog runs (an epilog: with --drain)
 
 With --drain, hard evidence drains the node at once where the site's file allows it (act: checks: health: drain), within its
 caps and as long as the partition's floor is kept. A new FAIL is kept below DIR/kept as well, until `nearfar slurm act` has read it.
-exit codes: 0 a finding was written, whatever it says, or another check was under way; 2 refused: nothing was written;
+exit codes: 0 a finding was written, whatever its verdict, or another check was under way; 2 refused: nothing was written;
 3 it could not be written. slurmd logs 2 and 3 and does nothing else. With --quick, 9: hard evidence that may drain.
 """
 
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--drain", action="store_true", help="drain this node on hard evidence, where the site allows it"
     )
     metrics_option.add(parser)
-    parser.add_argument("--json", action="store_true", help="print the whole finding, with what every source said")
+    parser.add_argument("--json", action="store_true", help="print the whole finding, with the result of every source")
 
 
 def run(args: argparse.Namespace) -> int:

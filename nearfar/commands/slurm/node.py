@@ -29,7 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--node", metavar="NODE", required=True, help="Slurm's name of this node; of a pair n1+n2")
     parser.add_argument("--attempt", metavar="N", type=int, default=1, help="which attempt of the sweep at this node")
     parser.add_argument(
-        "--gpus", metavar="N", type=int, help="how many GPUs Slurm has on this node (default: as the job was told)"
+        "--gpus",
+        metavar="N",
+        type=int,
+        help="how many GPUs Slurm has on this node (default: from the job's environment)",
     )
     parser.add_argument("--level", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
     parser.add_argument(

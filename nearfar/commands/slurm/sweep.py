@@ -78,7 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "accept, where the site's partition has the features mpi and two_nodes; never with --idle)")  # fmt: skip
     add("--level", choices=CHOICES, help=f"what is measured: {levels} (default: {_LEVEL}; with --idle: {_LEVEL_IDLE})")
     add("--accept-degraded", action="store_true",
-        help="with the level accept: DEGRADED ends with exit code 0, and the page says so")  # fmt: skip
+        help="with the level accept: DEGRADED ends with exit code 0, and the page names the figures")  # fmt: skip
     add("--max-jobs", metavar="N", type=positive,
         help=f"jobs that run at once (default: {_MAX_JOBS}; with --idle: {_MAX_JOBS_IDLE})")  # fmt: skip
     add("--results", metavar="DIR", type=Path,
@@ -92,7 +92,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--result-wait", metavar="SECONDS", type=float, default=Pace.result_wait,
         help="how long a result may take to be seen here after its job has ended (default: 75; NFS may take a minute)")  # fmt: skip
     add("--no-wait", action="store_true", help="submit the jobs and end; the sweep goes on in Slurm")
-    add("--dry-run", action="store_true", help="say what would be submitted, and submit nothing")
+    add("--dry-run", action="store_true", help="print what would be submitted, and submit nothinghing")
     add("--json", action="store_true", help="print sweep-report.json on standard output")
 
 
@@ -111,11 +111,11 @@ def _refuse_misuse(args: argparse.Namespace) -> None:
         )
     if args.idle and args.mpi_pairs:
         raise NearfarError(
-            "--mpi-pairs: not with --idle: a pair would keep two nodes from others; leave one of them out"
+            "--mpi-pairs: not with --idle: a pair would keep two nodes from other jobs; leave one of them out"
         )
     if args.idle and args.no_wait:
         raise NearfarError(
-            "--no-wait: not with --idle: only a sweep that watches takes back the jobs of nodes that others want; leave one of them out"
+            "--no-wait: not with --idle: only a sweep that watches takes back the jobs of nodes that other jobs want; leave one of them out"
         )
     level = args.level or (_LEVEL_IDLE if args.idle else _LEVEL)
     if args.accept_degraded and not LEVELS[level].acceptance:

@@ -62,9 +62,9 @@ def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
         runs = "" if pool.disturbed is None else f" ({pool.disturbed})"
         if pool.beyond is not None:
             reason = f"cannot be ({pool.beyond}){f' or are unreliable{runs}' if runs else ''}"
-            return Refusal(f"{count} {reason}; nobody knows what the others are worth")
+            return Refusal(f"{count} {reason}; what the other nodes should reach is unknown")
         reason = "were disturbed, not verified, or had clocks held down"
-        return Refusal(f"{count} {reason}{runs}; the others are the best of them")
+        return Refusal(f"{count} {reason}{runs}; the remaining ones are the best of them")
     hosts, kind, sign = pool.nodes, pool.kind, 1 if pool.less_is_better else -1
     value, n = float(f"{statistics.median(hosts.values()):.4g}"), len(hosts)
     deviation = _deviation(pool, value, n)
@@ -89,7 +89,7 @@ def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
         figures = _listed(sorted({f.metric for f in outside}))
         middle = with_unit(statistics.median(f.median for f in outside), pool.unit)
         return Refusal(
-            f"two groups of figures: {figures} at {middle} on {len(aside)} of {n} nodes, the others at {value:g}"
+            f"two groups of figures: {figures} at {middle} on {len(aside)} of {n} nodes, the remaining ones at {value:g}"
         )
     return TunedLimit(
         value, value * (1 + sign * fail), None if inner is None else value * (1 + sign * inner), deviation, n, pool.unit,

@@ -101,7 +101,7 @@ def check(text: str, today: CurrentFile, new: Mapping[RowPlace, ReferenceRow]) -
     again = {row.place: row for row in file.rows()}
     if again != rows or not all(same(_known(again[at], file.tuned), _known(rows[at], today.tuned)) for at in rows):
         raise NearfarError(
-            f"{today.path}: tune cannot edit it (the new file would say something else); please report it with the file"
+            f"{today.path}: tune cannot edit it (the new file would have another meaning); please report it with the file"
         )
     return file
 

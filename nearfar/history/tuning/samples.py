@@ -214,7 +214,7 @@ def _beyond(cannot: Sequence[Mapping[str, Any]]) -> str:
 
 
 #: Reasons that speak of how the measurement went: where many have them, the rest are the best of them.
-_UNRELIABLE = ("with clocks held down", "while memory erred", "disturbed by others", "not verified")
+_UNRELIABLE = ("with clocks held down", "while memory erred", "disturbed by other load", "not verified")
 
 
 def _reason() -> pl.Expr:

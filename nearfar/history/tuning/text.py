@@ -24,7 +24,7 @@ def left_out(counts: Mapping[str, int]) -> str:
 def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[str], None]) -> None:
     """The diff on standard output, and through ``say`` all that is to be said about it."""
     path = made.today.into if made.diff else made.today.path
-    stamp = ", ".join(f"{key} {value}" for key, value in chosen.stamp.items()) or "no software stamp"
+    stamp = ", ".join(f"{key} {value}" for key, value in chosen.stamp.items()) or "no software versions"
     hosts = {host for pool in chosen.pools for host in pool.nodes}
     say(f"{chosen.figures:,} figures of {counted(len(hosts), 'host')} and {counted(len(chosen.runs), 'run')}, "
          f"{day_text(chosen.first)} to {day_text(chosen.last)}, {stamp}")  # fmt: skip
@@ -66,7 +66,7 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
 def _looser(made: Proposal) -> list[str]:
     """Which limits are looser because the software changed, and which values are accepted though worse, and by how much."""
     lines = [f"{counted(len(rows), 'limit')} looser than today's, by {_parts(rows)}, because the software changed ({change}): "
-             f"{_places(rows)}; is that what its release notes say?" for change, rows in made.looser.items()]  # fmt: skip
+             f"{_places(rows)}; do its release notes mention it?" for change, rows in made.looser.items()]  # fmt: skip
     by_leave = (("value", "worse", made.accepted), ("FAIL bound", "looser", made.bounds_accepted))
     lines += [f"{counted(len(rows), what)} {worse} than accepted last, by {_parts(rows)}, accepted by --allow-looser: "
               f"{_places(rows)}" for what, worse, rows in by_leave if rows]  # fmt: skip

@@ -80,7 +80,9 @@ def which(text: str, before: Mapping[str, int], after: Mapping[str, int]) -> tup
 def not_forced(nic: str, nics: tuple[str, ...]) -> str | None:
     """Why the figures may not be that NIC's, in a sentence; None where it alone was used."""
     if not nics:
-        unknown = "the MPI did not say which NIC it used (no endpoint of UCX in its output), and no NIC's counter moved"
+        unknown = (
+            "the MPI did not report which NIC it used (no endpoint of UCX in its output), and no NIC's counter moved"
+        )
         return f"{unknown}: that it was {nic} is not proven"
     if nics != (nic,):
         return f"{nic} was forced, and the MPI used {', '.join(nics)}"

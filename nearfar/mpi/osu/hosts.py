@@ -20,7 +20,7 @@ def of_job(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
             done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
         except (OSError, subprocess.SubprocessError) as error:
             raise CouldNotJudge(
-                f"scontrol does not say which nodes this job has: {error}; name them with --hosts"
+                f"scontrol does not list which nodes this job has: {error}; name them with --hosts"
             ) from None
         return tuple(done.stdout.split())
     if env.get("PBS_NODEFILE"):

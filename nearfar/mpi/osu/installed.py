@@ -19,7 +19,7 @@ from nearfar.binding import LAUNCHERS, MPIS, Mpi, launchers
 #: How a site gets what is missing.
 INSTALL = "spack install osu-micro-benchmarks (then spack load it, or set NEARFAR_OSU to its prefix)"
 #: How a machine comes by an MPI.
-INSTALL_MPI = "install an MPI (Debian: openmpi-bin libopenmpi-dev; others: openmpi-devel), or load its module"
+INSTALL_MPI = "install an MPI (Debian: openmpi-bin libopenmpi-dev; other systems: openmpi-devel), or load its module"
 INSTALL_CUDA = "spack install osu-micro-benchmarks+cuda ^openmpi+cuda fabrics=ucx ^ucx+cuda"
 _LIBEXEC = Path("libexec", "osu-micro-benchmarks", "mpi")
 #: Folders of one kind of benchmark, over the versions of OSU.

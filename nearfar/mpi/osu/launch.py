@@ -56,7 +56,7 @@ class LauncherRun:
         ended = sorted((rank.ended, rank.rank) for rank in self.ranks if rank.ended is not None)
         if len(ended) < 2 or ended[1][0] - ended[0][0] < _LONG_BEFORE:
             return ""
-        return f"; rank {ended[0][1]} had ended {ended[1][0] - ended[0][0]:.0f} s before the others"
+        return f"; rank {ended[0][1]} had ended {ended[1][0] - ended[0][0]:.0f} s before the other ranks"
 
     @property
     def _others(self) -> str:
@@ -64,7 +64,7 @@ class LauncherRun:
         ends = sorted(rank.ended for rank in self.ranks if rank.ended is not None)
         if len(ends) < len(self.ranks) or len(ends) < 2:
             return ""
-        return f"; the others ended within {max(0.1, ends[-1] - ends[0]):.1f} s"
+        return f"; the other ranks ended within {max(0.1, ends[-1] - ends[0]):.1f} s"
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def misplaced(ranks: Sequence[Rank], accounts: Sequence[RankAccount]) -> str | N
 
 def _misplaced(rank: Rank, account: RankAccount) -> str | None:
     if not account.cpus:
-        return f"rank {rank.rank} did not say where it was bound: the launcher did not start it through the wrapper"
+        return f"rank {rank.rank} did not report where it was bound: the launcher did not start it through the wrapper"
     for seen in filter(None, (account.cpus, account.running)):
         if seen != rank.cpus:
             moved = "" if seen is account.cpus else ", while it ran: the MPI or its launcher moved it"

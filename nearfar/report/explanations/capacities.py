@@ -84,7 +84,7 @@ def _found(name: str, document: Document | None) -> Capacities | None:
 def _row(one: Comparison, calibration: Calibration) -> CellRow:
     limits = ", ".join(one.limited_by)
     if one.hangs_on:
-        limits += f"{'; ' if limits else ''}at best: {', '.join(one.hangs_on)} never saturated"
+        limits += f"{'; ' if limits else ''}upper bound: {', '.join(one.hangs_on)} never saturated"
     words = [] if one.predicted is None else _far_off(one)
     if one.measured.cell in calibration.unexplained:
         words.append("some flow is held back by nothing known on its way")
@@ -117,9 +117,9 @@ def _line(rows: Sequence[CellRow]) -> str:
     if not offs and not best:
         return "No other cell of several flows was measured."
     if not offs:
-        return f"{plural(best, 'total')} predicted only at best: some capacity was never saturated."
+        return f"{plural(best, 'total')} predicted as upper bounds only: some capacity was never saturated."
     within = f"{sum(abs(off) <= FAR_OFF for off in offs)} of {len(offs)} totals are predicted within 10 %"
-    more = f" {best} more only at best: some capacity was never saturated." if best else ""
+    more = f" {best} more as upper bounds only: some capacity was never saturated." if best else ""
     return f"{within}, the worst {percent(max(offs, key=abs))} off.{more}"
 
 

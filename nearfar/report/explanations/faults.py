@@ -179,12 +179,12 @@ def _details(diagnosis: Diagnosis, slow: set[Cell], unseen: set[Cell]) -> list[s
     origins = "; ".join(f"{plural(count, 'cell')} with {model.ORIGINS[origin]}" for origin, count in counts)
     found.append(f"{plural(diagnosis.compared, 'cell')} compared: {origins}.")
     if diagnosis.left_out:
-        found.append(f"{plural(len(diagnosis.left_out), 'cell')} left out: nothing says what they carry when healthy.")
+        found.append(f"{plural(len(diagnosis.left_out), 'cell')} left out: what they carry when healthy is unknown.")
     if unseen:
         some = sorted(unseen, key=lambda cell: (len(cell.flows), str(cell)))
         names = ", ".join(map(pretty, some[:3])) + (f" and {len(some) - 3} more" if len(some) > 3 else "")
         few = f"{len(some)} {'is' if len(some) == 1 else 'are'} as their siblings are: {names}"
         found.append(
-            f"Of {plural(len(slow), 'cell')} judged slow {few}. A good run of this node says more: nearfar diagnose … --healthy."
+            f"Of {plural(len(slow), 'cell')} judged slow {few}. A good run of this node would show more: nearfar diagnose … --healthy."
         )
     return found

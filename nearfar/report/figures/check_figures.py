@@ -179,9 +179,9 @@ class Figure(JudgedMetric):
 
     @property
     def look_words(self) -> str:
-        """``looks 31.2 · 31.0 · 31.1``, the first first; empty where it was not looked at again."""
+        """``measured again: 31.2 · 31.0 · 31.1``, oldest first; empty where it was measured once."""
         values = (number(look.value, self.unit) for look in self.looks)
-        return f"looks {' · '.join(values)}" if self.looks else ""
+        return f"measured again: {' · '.join(values)}" if self.looks else ""
 
     @property
     def sentence(self) -> str:

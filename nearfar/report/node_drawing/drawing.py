@@ -100,7 +100,7 @@ class _Drawing:
             if column.numa is not None:
                 self._numa(column.numa, left, self.side.top(HEADER, NUMA_HEIGHT), column.width)
             elif not known:
-                self.root.append(text(left, top + height / 2 + 10, "the system does not say where", "small"))
+                self.root.append(text(left, top + height / 2 + 10, "the system does not report where", "small"))
             start = HEADER + NUMA_HEIGHT if column.numa is not None else height
             self._devices(column, left, start, height, drop)
             left += column.width + GAP

@@ -20,7 +20,7 @@ PARTS = {
     "compute": "kernel",
     "to_host": "to the host",
     "other": "else",
-    "waiting": "waiting for the others",
+    "waiting": "waiting for the other ranks",
 }
 _TITLES = {"default": "As launched", "gpu": "Bound beside the GPUs", "wrong": "Bound to the farthest NUMA nodes"}
 
@@ -67,8 +67,8 @@ def _efficiencies(binding: str, known: dict[tuple[str, str], dict[str, Any]]) ->
 def _places(result: dict[str, Any]) -> tuple[str, ...]:
     """``rank 0: CPUs 0-31, memory of NUMA node 0``: the bindings in effect."""
     return tuple(
-        f"{str(part['flow']).replace('rank', 'rank ')}: CPUs {part.get('cpus', 'not told')}, memory of NUMA node "
-        f"{', '.join(map(str, part.get('memory_nodes') or ['not told']))}"
+        f"{str(part['flow']).replace('rank', 'rank ')}: CPUs {part.get('cpus', 'not reported')}, memory of NUMA node "
+        f"{', '.join(map(str, part.get('memory_nodes') or ['not reported']))}"
         for part in result["flows"]
     )
 

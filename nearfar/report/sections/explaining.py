@@ -26,7 +26,7 @@ def fault_blocks(faults: Faults | None, anchor: str) -> list[Block]:
     """What the answer at the top of the page rests on; nothing where that is the answer alone."""
     if faults is None or not faults.details:
         return []
-    aside = "beside the verdicts, not instead of them: this says what would explain the slow cells together, and judges nothing"
+    aside = "beside the verdicts, not instead of them: this is what would explain the slow cells together, and judges nothing"
     rows = [(each.cell, each.worst, f"{SIGNS['PASS']} yes" if each.explained else "– no") for each in faults.slow]
     slow = table(("cell", ">worst figure, of healthy", "explained"), rows, kind="explaining")
     blocks: list[Block] = [

@@ -187,7 +187,7 @@ def exchange_tables(
         hubs.append(row(label, *(entries[mine[way]] if way in mine else NOT_RUN for way in (ONE_TO_ALL, ALL_TO_ONE))))
     columns, pairs = ("To all, each reads", "From all, each writes"), _pairs(of_pairs, entries, node)
     return [
-        *steps("One GPU with all others", _CAPTION_OF_FLOWS, columns, hubs, list(of_hubs), why),
+        *steps("One GPU with all other GPUs", _CAPTION_OF_FLOWS, columns, hubs, list(of_hubs), why),
         *steps("Disjoint pairs at once", _CAPTION_OF_FLOWS, ("All at once",), pairs, list(of_pairs), why),
     ]
 

@@ -16,7 +16,7 @@ _OF_GPU = re.compile(r"g(\d+)(\.\w+)")
 _NUMBERS = re.compile(r"\d+")
 _MEANING = (
     "what flows share, by the file of the node type. ≤: nobody knows the value, and it is counted as this, the most that the hardware can; "
-    "unknown: nor is any limit known, and nothing is limited by it. What crosses either is at best so fast"
+    "unknown: nor is any limit known, and nothing is limited by it. What crosses either has an upper bound only"
 )
 #: Of like capacities without a common name so many are named.
 _NAMED = 2
@@ -79,4 +79,4 @@ def _known(capacity: Capacity) -> tuple[str, str]:
     if capacity.best is None:
         return "unknown", f"not known: {capacity.source}"
     how = "its peak" if capacity.peak is not None else f"nominal, {capacity.nominal_words}"
-    return f"≤ {number(capacity.best)}", f"at best: {how}; {capacity.source}"
+    return f"≤ {number(capacity.best)}", f"upper bound: {how}; {capacity.source}"

@@ -14,16 +14,16 @@ from nearfar.report.figures import Figure, kind_parts, number, percent, plural, 
 #: Figures that the model was made from: beside what was published they agree with themselves.
 NO_AGREEMENT = ("input", "of inputs")
 _WORDS = (
-    "input: the model was made from this figure, which then agrees with itself and counts for nothing; assumed: the model takes it from a "
+    "input: the model was made from this figure, which then agrees with itself and proves nothing; assumed: the model takes it from a "
     "part of the same kind in this node, or a capacity of `kind: assumed` limits it; of inputs: a ratio of inputs; predicted: the model's "
-    "own answer; at best: something that nobody knows may limit it more; nominal: at best, by links whose ceiling is itself not certain"
+    "own answer; upper bound: an unknown capacity may limit it more; nominal: an upper bound by links whose ceiling is itself not certain"
 )
 _Row = tuple[str, str, str, str, str]
 #: Of figures of each kind, how many they are and how far from what was published.
 _SAID = {
     "predicted": "{figures} predicted, which differ by {off} from what was published",
     "assumed": "{count} assumed from like parts of the node",
-    "at best": "{count} at best, {off} from what was published",
+    "at best": "{count} as upper bounds, {off} from what was published",
     "nominal": "{count} nominal, {off} from what was published",
 }
 

@@ -57,5 +57,5 @@ def failed(what: str, output: str, log: Path | None = None) -> NearfarError:
             if match:
                 return error_type(f"{what}: {message.replace('{}', match[match.lastindex or 0])}{kept}")
     errors = [line.removeprefix("==> ").strip() for line in output.splitlines() if line.startswith("==> Error")]
-    last = errors[0] if errors else (output.strip().splitlines() or ["it said nothing"])[-1]
+    last = errors[0] if errors else (output.strip().splitlines() or ["it printed nothing"])[-1]
     return CouldNotJudge(f"{what}: {last}{kept}")

@@ -87,7 +87,7 @@ def _of_uplinks(node_type: NodeType, links: Mapping[str, Any]) -> Iterator[tuple
         why = (
             ""
             if named
-            else f"; if the uplink is wider, say so: links: {{switch:{pci}: {{kind: pcie, gen: …, width: …}}}}"
+            else f"; if the uplink is wider, add it: links: {{switch:{pci}: {{kind: pcie, gen: …, width: …}}}}"
         )
         for way, times in (("up", 1), ("down", 1), ("both", 2)):
             capacity = node_type.capacities[f"switch:{pci}.{way}"]
@@ -117,7 +117,7 @@ def _of_memory_peaks(node_type: NodeType) -> Iterator[tuple[str, str]]:
                 f"{peak} is less than one channel has; typed in TB/s? that is {numa.peak * 1000:g} GB/s",
             )
         elif packages[numa.package] > MOST_PACKAGE:
-            others = "" if packages[numa.package] == numa.peak else " with the others of its package"
+            others = "" if packages[numa.package] == numa.peak else " with the other GPUs of its package"
             yield (
                 capacity.name,
                 f"{peak}{others} is more than any package's memory has, {MOST_PACKAGE:g} GB/s; in MB/s, or Gbit/s?",
@@ -200,14 +200,16 @@ def _of_latencies(file: SiteFile) -> Iterator[Complaint]:
     for place, entry in enumerate(file.data.get("published", {}).get("not_modelled", [])):
         for latency, rate in implied_rates(entry.get("figures", "")):
             if rate > MOST_FABRIC and "impossible" not in entry:
-                message = f"{latency} is {rate:,.0f} GB/s, more than any fabric carries: say that it cannot be (impossible: …), or fix it"
+                message = (
+                    f"{latency} is {rate:,.0f} GB/s, more than any fabric carries: mark it (impossible: …), or fix it"
+                )
                 yield at(file, ERROR, "impossible", message, "published", "not_modelled", place)
                 break
 
 
 def _of_what_is_not_published(file: SiteFile) -> Iterator[Complaint]:
     """Words that something was not published, where nothing says what was read."""
-    ask = 'say where it was looked for: looked_in: ["paper, what of it"]'
+    ask = 'list where you searched: looked_in: ["paper, what of it"]'
     for section in ("capacities", "caps"):
         for name, entry in file.data.get(section, {}).items():
             if entry["value"] is None and _NOT_PUBLISHED.search(entry["reason"]) and not entry.get("looked_in"):

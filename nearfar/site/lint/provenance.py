@@ -24,7 +24,7 @@ def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Comp
 
     published, tuned = provenance.get("published"), provenance.get("tuned")
     if published is not None and not published["source"].strip():
-        yield complaint(ERROR, "empty; say where the values stand", "published", "source")
+        yield complaint(ERROR, "empty; name the source of the values", "published", "source")
     if published is not None and tuned is not None:
         yield complaint(WARNING, "both tuned and published: every value counts as tuned; use two files")
     if tuned is None:

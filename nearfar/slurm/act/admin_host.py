@@ -52,7 +52,9 @@ def prepare(state: Path) -> Path:
         words = str(error).removesuffix("; not counted")
         raise NearfarError(f"{words}; the ledger decides over nodes: name another --state DIR") from None
     if place.stat().st_mode & 0o022:
-        raise NearfarError(f"{place}: others can write to it; the ledger decides over nodes: name another --state DIR")
+        raise NearfarError(
+            f"{place}: other users can write to it; the ledger decides over nodes: name another --state DIR"
+        )
     if not os.access(place, os.W_OK):
         raise NearfarError(f"{place}: this user cannot write there, or nobody can; name another --state DIR")
     kind = _file_system(place)
@@ -89,7 +91,7 @@ def _refuse_foreign_file(path: Path) -> None:
     if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
         whose = f"user {status.st_uid}'s, mode {stat.S_IMODE(status.st_mode):04o}"
         raise NearfarError(
-            f"{path}: {whose}: others can write to it; if nobody has: chown {os.geteuid()} {path} && chmod 644 {path}"
+            f"{path}: {whose}: other users can write to it; if nobody has: chown {os.geteuid()} {path} && chmod 644 {path}"
         )
 
 

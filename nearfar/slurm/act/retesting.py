@@ -161,7 +161,7 @@ def _suspect(
     more = "" if delivered is None else f", not '{delivered}'"
     reason = " ".join(state.reason.split())
     raise NearfarError(
-        f"{name}: drained by others with '{reason}'{more}; theirs to resume, or --accept-delivered REASON"
+        f"{name}: drained by somebody else with '{reason}'{more}; theirs to resume, or --accept-delivered REASON"
     )
 
 

@@ -122,7 +122,7 @@ class Slurm:
             text = self.call("scontrol", "--version")
             self._version = versions.parse(text)
             if self._version is None:
-                raise CouldNotJudge(f"scontrol --version says '{text.strip()[:60]}', not a version")
+                raise CouldNotJudge(f"scontrol --version prints '{text.strip()[:60]}', not a version")
         if self._version < versions.OLDEST:
             oldest = versions.words(versions.OLDEST)
             raise NearfarError(f"Slurm {versions.words(self._version)} is too old: {oldest} or later is needed")

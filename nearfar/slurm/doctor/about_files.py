@@ -48,7 +48,7 @@ def site_files(site: Installation) -> str:
         raise Problem(
             f"{having[0].path}: results of {site.options.user} are not trusted", f"there: act: {{trusted: {trusted}}}"
         )
-    return f"{len(checked.files)} files without an error; act does as system {policy.system} says"
+    return f"{len(checked.files)} files without an error; act follows system {policy.system}"
 
 
 def scripts(site: Installation) -> str:
@@ -86,7 +86,7 @@ def results(site: Installation) -> str:
     if status.st_mode & 0o022:
         mode = stat.S_IMODE(status.st_mode)
         raise Problem(
-            f"{path}: others can write to it (mode {mode:04o}); its results are refused", f"chmod go-w {quoted}"
+            f"{path}: other users can write to it (mode {mode:04o}); its results are refused", f"chmod go-w {quoted}"
         )
     Trust(path, {0, uid}).check_parents()
     return f"{path}: {user}'s, and writable by nobody else"

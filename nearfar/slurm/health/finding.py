@@ -58,7 +58,7 @@ def all_of(folder: Path, trust: Trust) -> tuple[list[tuple[Path, HealthFinding]]
             continue
         there, same = found.setdefault((one.node, one.run), (path, one))
         if same != one:
-            refused.append(f"{path}: run {one.run} says something else in {there}; not counted")
+            refused.append(f"{path}: run {one.run} has something else in {there}; not counted")
     return list(found.values()), refused
 
 

@@ -173,7 +173,7 @@ def read(folder: Path, trust: Trust) -> NodeResult:
     nodes = parted(raw["node"])
     verdict = verdict_of(nodes, (check.verdict for check in checks), bool(raw["missing"]))
     if verdict != raw["verdict"]:
-        raise CouldNotJudge(f"{path}: says {raw['verdict']} where its checks say {verdict}; not counted")
+        raise CouldNotJudge(f"{path}: has verdict {raw['verdict']} where its checks have {verdict}; not counted")
     return NodeResult(
         folder=folder, nodes=nodes, level=raw["pack"], checks=checks, missing=tuple(raw["missing"]), blamed=tuple(raw["blamed"]),
         files=tuple(raw["files"]),
@@ -230,7 +230,7 @@ def _refuse_odds(path: Path, result: dict[str, Any], entry: dict[str, Any], verd
     """Raise ``CouldNotJudge`` where a verdict file is not measured, or does not agree with ``result.json``."""
     if (verdict.check, verdict.verdict) != (entry["check"], entry["verdict"]):
         raise CouldNotJudge(
-            f"{path}: says {verdict.check} {verdict.verdict}, result.json {entry['check']} {entry['verdict']}; not counted"
+            f"{path}: has {verdict.check} {verdict.verdict}, result.json {entry['check']} {entry['verdict']}; not counted"
         )
     if short_host_name(verdict.node) != short_host_name(result["hostname"]):
         raise CouldNotJudge(f"{path}: of {verdict.node}, in a result of {result['hostname']}; not counted")

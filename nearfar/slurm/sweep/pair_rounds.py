@@ -42,7 +42,7 @@ class PairRounds:
         own = {check.check for each in read for check in each.checks} & set(LEVELS[PAIR].instead)
         return [
             *(f"MPI between nodes was measured by {name}, because there is no OSU; {INSTALL}" for name in sorted(own)),
-            *(f"MPI between {pair.one} and {pair.other} alone is too slow or wrong, and both are well with others: check "
+            *(f"MPI between {pair.one} and {pair.other} alone is too slow or wrong, and both are well with other partners: check "
               "the cable and the switch between them" for pair in pairing.together_alone(self.judged, _verdicts(self.rounds))),
         ]  # fmt: skip
 

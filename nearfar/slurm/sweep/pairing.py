@@ -65,7 +65,7 @@ def judge(nodes: Sequence[str], rounds: Sequence[Mapping[Pair, str]]) -> dict[st
 
 
 def slow_with(node: str, rounds: Sequence[Mapping[Pair, str]]) -> list[Pair]:
-    """The failed pairs of a node that is to blame, in their order, last one with a partner that is well with others; none of
+    """The failed pairs of a node that is to blame, in their order, last one with a partner that is well with other partners; none of
     any other node. Both are needed: a second partner, and one that is proven."""
     mine = _mine(node, rounds)
     proven = _members(pair for pair, verdict in _all(rounds) if good(verdict))
@@ -108,7 +108,7 @@ def _judge(node: str, rounds: Sequence[Mapping[Pair, str]]) -> NodeVerdict:
     if blamed:
         return NodeVerdict(
             "FAIL",
-            f"MPI between nodes is too slow or wrong with {' and '.join(blamed)}, and {blamed[-1]} is well with others",
+            f"MPI between nodes is too slow or wrong with {' and '.join(blamed)}, and {blamed[-1]} is well with other partners",
         )
     if failed:
         words = "no second node that passed was there to confirm it: neither is blamed"

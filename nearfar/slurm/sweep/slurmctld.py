@@ -105,7 +105,7 @@ def submit(slurm: Slurm, words: Sequence[str]) -> int:
     answer = slurm.call("sbatch", "--parsable", *words)
     match = re.match(r"(\d+)(?:;|$)", answer.strip().splitlines()[-1] if answer.strip() else "")
     if match is None:
-        raise CouldNotJudge(f"sbatch: said '{answer.strip()[:80]}', not a job's number")
+        raise CouldNotJudge(f"sbatch printed '{answer.strip()[:80]}', not a job's number")
     return int(match[1])
 
 

@@ -95,7 +95,7 @@ def _tell(ledger: Ledger, options: ActOptions, program: str) -> list[str]:
             row["seq"],
         )
         return [
-            f"on_event: {row['kind']} of {row['node']}: {program}: {problem}; {'given up' if over else 'told again by the next act'}"
+            f"on_event: {row['kind']} of {row['node']}: {program}: {problem}; {'given up' if over else 'sent again by the next act'}"
         ]
     return []
 

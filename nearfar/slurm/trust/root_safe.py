@@ -50,7 +50,7 @@ def _refuse_writable(path: Path, users: frozenset[int], what: str) -> None:
     if status.st_uid not in users:
         raise _refusal(f"{path}: belongs to user {status.st_uid}", what)
     if status.st_mode & 0o022 and not path.is_symlink():
-        raise _refusal(f"{path}: others can write to it (mode {status.st_mode & 0o7777:04o})", what)
+        raise _refusal(f"{path}: other users can write to it (mode {status.st_mode & 0o7777:04o})", what)
 
 
 def _refusal(words: str, what: str) -> NearfarError:

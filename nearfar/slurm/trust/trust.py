@@ -157,7 +157,7 @@ def _open(status: os.stat_result, sticky: bool) -> str:
     """Why others can change it; empty where they cannot. ``sticky``: where others may write, a sticky directory still keeps
     them from what is not theirs."""
     if status.st_mode & 0o022 and not (sticky and status.st_mode & stat.S_ISVTX):
-        return f"others can write to it (mode {stat.S_IMODE(status.st_mode):04o})"
+        return f"other users can write to it (mode {stat.S_IMODE(status.st_mode):04o})"
     return ""
 
 

@@ -31,7 +31,7 @@ def hwloc_version() -> str:
     match = re.search(r"(\d+)\.\d\S*", answer.stdout)
     if not match:
         raise CouldNotJudge(
-            f"lstopo --version says '{answer.stdout.strip()[:60]}', not a version; reinstall: {_INSTALL}"
+            f"lstopo --version prints '{answer.stdout.strip()[:60]}', not a version; reinstall: {_INSTALL}"
         )
     if int(match[1]) < 2:
         raise NearfarError(f"hwloc {match[0]} is too old: version 2 or later is needed; install it: {_INSTALL}")

@@ -64,11 +64,11 @@ def read_driver(known: Iterable[str] = (), nvml: Any = None) -> DriverReport:
         try:
             nvml = importlib.import_module("pynvml")
         except ImportError:
-            return DriverReport(note="NVML was not asked: the Python package nvidia-ml-py is not installed")
+            return DriverReport(note="NVML was not read: the Python package nvidia-ml-py is not installed")
     try:
         nvml.nvmlInit()
     except nvml.NVMLError as error:
-        return DriverReport(note=f"NVML was not asked: {error}")
+        return DriverReport(note=f"NVML was not read: {error}")
     try:
         return _DriverReader(nvml).report(known)
     finally:

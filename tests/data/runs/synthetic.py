@@ -391,7 +391,7 @@ def h200_rate(direction: str, numa: int, gpu: int, both: bool) -> float:
 
 
 def healthy(directory: Path, hostname: str = "h200-01") -> Path:
-    """Four H200s on one NUMA node (a virtual machine: the system does not say where the GPUs are), all as expected."""
+    """Four H200s on one NUMA node (a virtual machine: the system does not report where the GPUs are), all as expected."""
     node = make_node(hostname, gpus=[None] * 4, nvlink="NV18", cores=64)
     run = Run(directory, "local", ["local"], hostname=hostname)
     run.node(hostname, node)

@@ -93,7 +93,7 @@ def test_where_nothing_is_installed(place: Path, monkeypatch: pytest.MonkeyPatch
         looked()
     for file in (place / "site" / "systems").iterdir():
         file.unlink()
-    with pytest.raises(NearfarError, match="no file of site/systems/ says what `act` may do: write its section"):
+    with pytest.raises(NearfarError, match="no file of site/systems/ allows `act` anything: write its section"):
         looked()
 
 

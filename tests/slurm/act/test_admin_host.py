@@ -247,14 +247,14 @@ def test_whose_directory_and_ledger_it_is(fleet: PlayedFleet) -> None:
         os.chown(file, owner, 0)
         os.chmod(file, mode)
         with pytest.raises(
-            NearfarError, match=r"ledger\.db: .*others can write to it.* chown 0 .*chmod 644"
+            NearfarError, match=r"ledger\.db: .*other users can write to it.* chown 0 .*chmod 644"
         ) as refused:
             prepare(state)
         assert refused.value.exit_code == 2
         os.chown(file, 0, 0)
     os.chmod(file, 0o644)
     os.chmod(state, 0o777)
-    with pytest.raises(NearfarError, match="others can write to it"):
+    with pytest.raises(NearfarError, match="other users can write to it"):
         prepare(state)
     os.chmod(state, 0o755)
     os.chown(state, 1234, 0)

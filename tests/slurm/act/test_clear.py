@@ -59,7 +59,9 @@ def test_a_list_is_looked_at_before_anything_is_done(site: Site, capsys: pytest.
     ):  # fmt: skip
         assert site.run("clear", nodes, "--because", "x") == 2
         assert said in capsys.readouterr().err
-    assert site.run("clear", "n2") == 2 and "say why, for the ledger: --because WORDS" in capsys.readouterr().err
+    assert (
+        site.run("clear", "n2") == 2 and "give the reason, for the ledger: --because WORDS" in capsys.readouterr().err
+    )
     assert site.run("clear", "n2", "--because", " ") == 2
     assert site.log() == before and site.node("n2").drain
 

@@ -214,7 +214,7 @@ def test_delivered_nodes_are_accepted_alike(
     measuring(site, monkeypatch, measured)
     assert site.run("retest", "n[1-4]", "--accept-delivered", "new") == 2
     assert site.run("retest", "n[1-4]") == 2
-    assert "n1: drained by others with 'new, not accepted'; theirs to resume" in capsys.readouterr().err
+    assert "n1: drained by somebody else with 'new, not accepted'; theirs to resume" in capsys.readouterr().err
     assert site.run("retest", "n[1-4]", "--accept-delivered", "new, not accepted") == 1
     assert {name: node.why_out for name, node in site.slurm.nodes().items()} == {
         "n1": None, "n2": "nearfar: FAIL host_device g2:n0 cell.wrong_data run=00000012", "n3": "new, not accepted",
@@ -270,7 +270,7 @@ def test_nodes_that_are_not_resumed(
     refused("jobs still run on it")
     site.private.run(["scancel", "--me", "--partition=all"])
     site.slurm.wait("n2", lambda node: node.free_of_jobs, 20)
-    refused("n2: drained by others with 'by hand'")
+    refused("n2: drained by somebody else with 'by hand'")
 
 
 def test_who_measures_has_to_be_trusted(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

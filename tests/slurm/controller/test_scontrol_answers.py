@@ -152,7 +152,8 @@ def test_an_order_that_was_taken_and_not_done(tmp_path: Path) -> None:
     (tmp_path / "scontrol").chmod(0o755)
     slurm = Slurm({"PATH": f"{tmp_path}:/bin"})
     with pytest.raises(
-        CouldNotJudge, match=r"^n1: still IDLE after 0 s, though scontrol update ended with 0: slurmctld's log says why"
+        CouldNotJudge,
+        match=r"^n1: still IDLE after 0 s, though scontrol update ended with 0: slurmctld's log has the reason",
     ):
         slurm.wait("n1", lambda node: node.drain, 0.0)
 

@@ -167,10 +167,10 @@ Break = Callable[[Site], object]
     (lambda site: age(site.results / "night", 40), "nightly timer", "ran 40 hours ago → to see why: systemctl start"),
     (lambda site: (site.results / "night").rmdir(), "nightly timer", "has not run yet"),
     (lambda site: age(site.state / "ledger.db", 1), "act timer", "ran 60 minutes ago"),
-    (lambda site: site.results.chmod(0o777), "results", "others can write to it (mode 0777); its results are refused → chmod go-w"),
+    (lambda site: site.results.chmod(0o777), "results", "other users can write to it (mode 0777); its results are refused → chmod go-w"),
     (lambda site: os.chown(site.results, 12345, 0), "results", "12345, not to nobody → chown nobody"),
     (lambda site: shutil.rmtree(site.results), "results", "No such file or directory → install -d -o nobody"),
-    (lambda site: site.folder.chmod(0o777), "results", "others can write to it (mode 0777)"),
+    (lambda site: site.folder.chmod(0o777), "results", "other users can write to it (mode 0777)"),
     (lambda site: age(site.findings / "n2.json", 24), "health findings", "none from n2 in"),
     (lambda site: shutil.rmtree(site.findings), "health findings", "No such file or directory → install -d -o root"),
     (lambda site: site.install("--act-user=nobody"), "two users", "nobody both measures and drains: who can write results can drain"),
@@ -237,7 +237,7 @@ def test_code_that_others_can_change(site: Site, tmp_path: Path, monkeypatch: py
     raw["options"]["checkout"] = str(tmp_path / "other")
     (site.root / "etc/nearfar/installed.json").write_text(json.dumps(raw))
     monkeypatch.setattr("nearfar.slurm.doctor.about_files.install.changes", lambda *words: [])
-    assert "cli.py: others can write to it (mode 0666)" in site.doctor()[1]["scripts"]
+    assert "cli.py: other users can write to it (mode 0666)" in site.doctor()[1]["scripts"]
 
 
 def test_nothing_is_installed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

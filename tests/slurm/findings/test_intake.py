@@ -391,8 +391,8 @@ def refusal(folder: Path) -> str:
     ("spoil", "why"),
     [
         (lambda place: os.chown(place, 65534, 65534), "belongs to user 65534"),
-        (lambda place: place.chmod(0o777), "others can write to it (mode 0777)"),
-        (lambda place: place.chmod(0o775), "others can write to it (mode 0775)"),
+        (lambda place: place.chmod(0o777), "other users can write to it (mode 0777)"),
+        (lambda place: place.chmod(0o775), "other users can write to it (mode 0775)"),
     ],
 )
 def test_a_directory_that_somebody_can_put_another_in_the_place_of(

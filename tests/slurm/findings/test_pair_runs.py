@@ -141,7 +141,7 @@ def _given_away(place: Path) -> None:
     [
         (_half, "half a result is not counted"),
         (_another, "of node n5+n6, in the place of n2+n4"),
-        (_open, "others can write to it"),
+        (_open, "other users can write to it"),
         (_gone, "the result of n2+n4 is gone"),
         (_rewritten, "not a whole JSON document"),
         (_later, "which is not yet"),

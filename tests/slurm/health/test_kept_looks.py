@@ -143,7 +143,7 @@ def test_what_is_not_believed_is_a_line_each(health: Path) -> None:
     found = gathered(health)
     assert sorted(run.run for run in found.runs) == ["00000001", "00000017"]
     words = {str(foreign): "belongs to user 65534", str(torn): "not a whole JSON document",
-             str(open_): "others can write to it", str(other): "of node n2", "00000009.json": "of run 00000006",
+             str(open_): "other users can write to it", str(other): "of node n2", "00000009.json": "of run 00000006",
              str(link): "cannot be read", str(health / "kept" / "n3"): "belongs to user 65534"}  # fmt: skip
     assert len(found.refused) == len(words), "\n".join(found.refused)
     for file, why in words.items():

@@ -223,7 +223,7 @@ def test_files_that_are_not_believed(fleet: PlayedFleet, run: Run, capsys: pytes
     for path in fleet.results.glob("*/nodes/n5/1/result.json"):
         path.chmod(0o666)
     assert run("act") == COULD_NOT_JUDGE
-    assert "others can write to it" in capsys.readouterr().err
+    assert "other users can write to it" in capsys.readouterr().err
 
 
 def test_a_long_list_is_cut_and_can_be_pasted(tmp_path: Path) -> None:

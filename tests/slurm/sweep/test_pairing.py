@@ -1,4 +1,4 @@
-"""Who is blamed for a slow pair of nodes: only who is slow with a node that is well with others."""
+"""Who is blamed for a slow pair of nodes: only who is slow with a node that is well with other partners."""
 
 from __future__ import annotations
 

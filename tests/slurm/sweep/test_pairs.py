@@ -70,13 +70,13 @@ def test_only_who_is_slow_with_a_good_partner_is_blamed(slurm: PrivateSlurm, tmp
     assert {name: node["verdict"] for name, node in nodes.items()} == {
         "n4": "FAIL", **dict.fromkeys(("n1", "n2", "n3", "n5", "n6"), "PASS"),
     }, said  # fmt: skip
-    words = "MPI between nodes is too slow or wrong with n3 and n2, and n2 is well with others"
+    words = "MPI between nodes is too slow or wrong with n3 and n2, and n2 is well with other partners"
     assert nodes["n4"]["reason"] == f"{words}: latency between nodes: 9.0 us, expected at most 2.0"
     assert sorted((pair["round"], *pair["nodes"], pair["verdict"]) for pair in found["pairs"]) == [
         (1, "n1", "n2", "PASS"), (1, "n3", "n4", "FAIL"), (1, "n5", "n6", "FAIL"), (2, "n1", "n3", "PASS"),
         (2, "n1", "n5", "PASS"), (2, "n2", "n4", "FAIL"), (2, "n2", "n6", "PASS"),
     ]  # fmt: skip
-    assert "MPI between n5 and n6 alone is too slow or wrong, and both are well with others" in said
+    assert "MPI between n5 and n6 alone is too slow or wrong, and both are well with other partners" in said
     assert all((tmp_path / "results/s" / pair["result"]).is_dir() for pair in found["pairs"])
     page = (tmp_path / "results/s/index.html").read_text()
     assert "MPI between nodes" in page and 'href="pairs-2/nodes/n2+n4/1/index.html"' in page

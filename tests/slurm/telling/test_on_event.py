@@ -64,7 +64,7 @@ def test_a_program_that_fails_is_told_again_with_the_same_id(fleet: PlayedFleet)
     fleet.change(on_event=program(fleet, "echo no >&2; exit 3"))
     fleet.wrong("n1")
     [problem] = act(fleet)
-    assert problem.endswith("exit code 3: no; told again by the next act") and fleet.drained() == ["n1"]
+    assert problem.endswith("exit code 3: no; sent again by the next act") and fleet.drained() == ["n1"]
     program(fleet, 'cat >> "$0.told"')
     act(fleet)
     assert [(each["event"], each["attempt"]) for each in told(fleet)] == [("drain", 1), ("finding", 2)]
@@ -92,7 +92,7 @@ def test_a_program_that_hangs_is_ended_with_its_children(fleet: PlayedFleet, mon
     assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
-@pytest.mark.parametrize(("mode", "words"), [(0o777, "others can write to it"), (0o644, "not executable")])
+@pytest.mark.parametrize(("mode", "words"), [(0o777, "other users can write to it"), (0o644, "not executable")])
 def test_a_program_that_others_can_change_is_not_called(fleet: PlayedFleet, mode: int, words: str) -> None:
     fleet.change(on_event=program(fleet, 'cat >> "$0.told"', mode))
     fleet.wrong("n1")
