@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="runs from elsewhere too, found below these directories (by itself: the order's system in reports/, and its sweeps)",
     )  # fmt: skip
     parser.add_argument(
-        "--accept-degraded", nargs="+", default=[], metavar="NODE", help="accept these nodes though they are DEGRADED; the record lists them"
+        "--accept-degraded", nargs="+", default=[], metavar="NODE", help="accept these nodes though they are DEGRADED; the record has them"
     )  # fmt: skip
     parser.add_argument(
         "--record", type=Path, metavar="FILE.zip", help="write the record, and FILE.pdf to sign beside it"

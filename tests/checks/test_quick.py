@@ -161,7 +161,7 @@ def test_a_slow_pair_fails_and_is_named(runs: dict[str, Any]) -> None:
     (reason,) = judged(folder)["reasons"]
     assert reason.startswith("GPU 2 to GPU 3, measured again alone: 352.0 GB/s, expected ")
     assert "at least 376.2 GB/s (tuned: " in reason, "the tuned reference of peer_check has the last word"
-    assert reason.endswith("; 3 looks: 352.0, 352.0, 352.0 GB/s, all beyond 376.2 GB/s")
+    assert reason.endswith("; 3 measurements: 352.0, 352.0, 352.0 GB/s, all beyond 376.2 GB/s")
 
 
 # As a document

@@ -63,7 +63,7 @@ def test_lint_warns_of_a_program_that_would_not_be_run(
 
 
 @pytest.mark.parametrize(
-    ("mode", "words"), [(0o644, "not executable"), (0o775, "other users can write to it"), (0o757, "others can")]
+    ("mode", "words"), [(0o644, "not executable"), (0o775, "other users can write to it"), (0o757, "other users can")]
 )
 def test_a_file_that_may_not_be_run(tmp_path: Path, mode: int, words: str) -> None:
     problem = program_problem(str(program(tmp_path / "hook", mode)), {0, os.geteuid()})

@@ -218,7 +218,7 @@ class Slurm:
                 if time.monotonic() >= end:
                     raise NotSeen(
                         f"{name}: still {present.words} after {limit:.0f} s, though scontrol update ended with 0: slurmctld's log "
-                        "says why, or scontrol is a wrapper that hides errors"
+                        "has the reason, or scontrol is a wrapper that hides errors"
                     )
             time.sleep(0.5)
 
