@@ -13,6 +13,7 @@ from .host_limits import host_facts
 from .installed import INSTALL
 from .log import NcclLog, read_log
 from .messages import CAUSE_CODES
-from .run_findings import findings, nccl_block, ring_of
+from .ring import RingHop, ring_hops
+from .run_findings import findings, nccl_block
 from .subjects import BUSBW, WITH_MULTICAST, NcclCase, cases, parse_case
 from .table import SIGN, NcclTable, TableRow, TestedRank, nccl_version, read_tables

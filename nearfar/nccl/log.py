@@ -74,7 +74,7 @@ def read_log(text: str) -> NcclLog:
     transports: dict[str, str] = {}
     for source, sink, via in _CHANNEL.findall(text):
         pair, transport = f"{source} → {sink}", _transport(via)
-        transports[pair] = max(transports.get(pair, transport), transport, key=_slowness)
+        transports[pair] = max(transports.get(pair, transport), transport, key=slowness)
     told, rings, ready = _CHANNELS.findall(text), _RINGS.findall(text), _INITIALISED.findall(text)
     multicast_channels = [int(count) for _, count in told if count]
     multicast = {not absent for absent in _NVLS.findall(text)}
@@ -105,7 +105,8 @@ def _transport(via: str) -> str:
     return f"NET/{network}" + ("/GDRDMA" if "GDRDMA" in via else "")
 
 
-def _slowness(transport: str) -> int:
+def slowness(transport: str) -> int:
+    """Slower transports are greater."""
     kinds = ("P2P", "SHM", "NET")
     place = next((at for at, kind in enumerate(kinds) if transport.startswith(kind)), len(kinds))
     return 2 * place + (not transport.endswith("GDRDMA")) + 2 * transport.endswith("Socket")

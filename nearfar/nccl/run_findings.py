@@ -45,11 +45,6 @@ def findings(document: Document | None) -> list[Finding]:
     return found + evidence.causes()
 
 
-def ring_of(document: Mapping[str, Any]) -> list[int]:
-    """The ranks in the order of NCCL's first ring, of a document; empty where it does not say."""
-    return list(((document.get("nccl") or {}).get("log") or {}).get("ring") or [])
-
-
 def nccl_block(
     log: NcclLog, table: NcclTable | None, facts: Mapping[str, Any] | None = None, set_here: Mapping[str, str] | None = None
 ) -> dict[str, Any]:  # fmt: skip

@@ -40,6 +40,7 @@ QUESTION = Question(
     program="nccl-tests",
     cells=cases,
     levels=(ACCEPT,),
+    acceptance_only=True,
     # A site asks for it with the feature `nccl`; a machine that no file describes has it where nccl-tests are found.
     systems=("+gpu +nccl -modelled",),
     features=("two_nodes",),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nearfar import question
+from nearfar import nccl, question
 from nearfar.base import ORDER, Finding, shown_verdict
 from nearfar.report import sections
 from nearfar.report.blocks import Block
@@ -121,7 +121,7 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
         record=check, name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled),
         line=check_line(check, node), anchor=prefix, figures=found, rows=figure_rows(found), matrices=matrices,
         ratios=sections.ratio_maps(found, why, hosts, gpus) if plain else [],
-        blocks=[*sections.check_blocks(found, check.document), *many, *exchanged],
+        blocks=[*sections.check_blocks(found, check.document, node.node), *many, *exchanged],
         findings=[
             (finding_anchor(prefix, i, f), f)
             for i, f in enumerate(check.verdict.findings if check.verdict else ())
@@ -164,7 +164,8 @@ def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
             gpus = {int(own[1])} if own else set(cell.gpus) if cell is not None and failed else set()
             for gpu in gpus if finding.verdict in ORDER[:3] else ():
                 faults.setdefault(gpu, finding)
-    return Findings(lanes, links, absent, faults, limits)
+    rings = (nccl.ring_hops(check.document, node.node) for check in node.checks)
+    return Findings(lanes, links, absent, faults, limits, ring=next(filter(None, rings), []))
 
 
 def _badness(figure: Figure) -> tuple[int, float]:

@@ -26,7 +26,7 @@ from .arrangement import (
     width_of,
 )
 from .arrangement import rows as rows_of
-from .fabric import FABRIC_HEIGHT, Places, draw_fabric
+from .fabric import FABRIC_HEIGHT, Places, draw_fabric, draw_ring
 from .findings import Findings, marked
 
 NUMA_HEIGHT, HEADER, DEVICE_HEIGHT = 52, 24, 62
@@ -75,7 +75,9 @@ class _Drawing:
             y += depth + (max(fabric, 24) if not facing or position == 0 else 0)
         if facing:
             self._side_link(rows[0][0], rows[1][0])
-        draw_fabric(self.root, self.node, Places(self.centre, self.edges, self.sides, self.findings), facing)
+        places = Places(self.centre, self.edges, self.sides, self.findings)
+        draw_ring(self.root, places)
+        draw_fabric(self.root, self.node, places, facing)
         self.root.set("viewBox", f"0 0 {width:.0f} {y + 6:.0f}")
         self.root.set("style", f"max-width:{width:.0f}px;min-width:{0.72 * width:.0f}px")
         return markup(self.root)

@@ -17,6 +17,7 @@ from .findings import Findings, marked
 #: Where the links of fabrics stand: their height below or above a row of GPUs.
 FABRIC_HEIGHT = 54
 _MOST_ARCS = 16
+_RING_DEPTH = 18
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,24 @@ def draw_fabric(root: ET.Element, node: Node, places: Places, facing: bool) -> N
             _bar(root, node, places, sorted(members), next(iter(mine.values())))
         elif len(mine) <= _MOST_ARCS and len(rows) == 1:
             _arcs(root, places, mine, rows.pop())
+
+
+def draw_ring(root: ET.Element, places: Places) -> None:
+    """NCCL's ring through the GPUs, the hops that limit it with how they are sent."""
+    for hop in places.findings.ring:
+        if not {hop.source, hop.sink} <= set(places.centre):
+            continue
+        (xa, row_a), (xb, row_b) = places.centre[hop.source], places.centre[hop.sink]
+        ya, yb = places.edges[row_a], places.edges[row_b]
+        group = element(
+            "g", element("title", f"NCCL's ring, {hop.words}"), class_="ring limit" if hop.limiting else "ring"
+        )
+        bent = f"C{xa:.1f} {ya + places.sides[row_a].way * _RING_DEPTH:.1f} {xb:.1f} {yb + places.sides[row_b].way * _RING_DEPTH:.1f}"
+        group.append(element("path", d=f"M{xa:.1f} {ya:.1f} {bent} {xb:.1f} {yb:.1f}"))
+        if hop.limiting:
+            below = (ya + yb) / 2 + (places.sides[row_a].way * (_RING_DEPTH + 6) if row_a == row_b else 0)
+            group.append(text((xa + xb) / 2, below, hop.transport or hop.link, "small limit", "middle"))
+        root.append(group)
 
 
 def _bar(root: ET.Element, node: Node, places: Places, members: list[int], link: str) -> None:

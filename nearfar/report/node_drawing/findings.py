@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from nearfar.base import Finding
+from nearfar.nccl import RingHop
 from nearfar.report.figures import SIGNS, Figure
 
 
@@ -32,6 +33,8 @@ class Findings:
     limits: Counter[str] = field(default_factory=Counter)
     uplinks: dict[str, UplinkRate] = field(default_factory=dict)
     blamed: dict[str, str] = field(default_factory=dict)
+    #: NCCL's ring through the GPUs.
+    ring: list[RingHop] = field(default_factory=list)
 
     def mark(self, *parts: str) -> str:
         """The verdict that a part which stands in the drawing is marked with; empty where none of its names (a name, or its beginning up

@@ -9,9 +9,10 @@ from nearfar import nccl
 from nearfar.base import NOT_JUDGED
 from nearfar.report.blocks import Block, Entry, Text, row, table
 from nearfar.report.figures import SIGNS, Figure, expectation, number
+from nearfar.topology import Node
 
 
-def collective_blocks(figures: list[Figure], document: Mapping[str, Any]) -> list[Block]:
+def collective_blocks(figures: list[Figure], document: Mapping[str, Any], node: Node | None) -> list[Block]:
     """The table of a check of collectives; none of any other."""
     mine = {(figure.subject, _label(figure)): figure for figure in figures if figure.quantity == nccl.BUSBW}
     if not mine:
@@ -26,9 +27,11 @@ def collective_blocks(figures: list[Figure], document: Mapping[str, Any]) -> lis
     ]
     caption = "bus bandwidth, GB/s, and what is expected"
     shown = table(["", *(f">{label}" for label in labels)], rows, title="Collectives", caption=caption, kind="mpi")
-    ring = nccl.ring_of(document)
-    words = f"NCCL's first ring: GPU {' → '.join(map(str, [*ring, ring[0]]))}" if ring else ""
-    return [shown, *([Text((words,), kind="muted")] if words else [])]
+    hops = nccl.ring_hops(document, node)
+    words = f"NCCL's first ring: GPU {' → '.join(map(str, [hop.source for hop in [*hops, *hops[:1]]]))}"
+    limiting = [hop.words for hop in hops if hop.limiting]
+    words += f"; limited by {'; '.join(limiting)}" if limiting else ""
+    return [shown, *([Text((words,), kind="muted")] if hops else [])]
 
 
 def _label(figure: Figure) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from nearfar.report.blocks import Block
 from nearfar.report.figures import Figure
+from nearfar.topology import Node
 
 from .balance import balances
 from .collectives import collective_blocks
@@ -16,12 +17,12 @@ from .mpi import mpi_tables, numa_pair_tables
 from .size_curves import curves_over_size
 
 
-def check_blocks(figures: list[Figure], document: Mapping[str, Any]) -> list[Block]:
+def check_blocks(figures: list[Figure], document: Mapping[str, Any], node: Node | None) -> list[Block]:
     """Tables and curves of figures that are not of cells alone."""
     return [
         *curves_over_size(figures, document),
         *mpi_tables(figures, document),
-        *collective_blocks(figures, document),
+        *collective_blocks(figures, document, node),
         *numa_pair_tables(figures),
         *balances(document),
         *contention_tables(document),
