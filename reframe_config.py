@@ -1,7 +1,7 @@
 """ReFrame's configuration for this checkout and site: ``reframe -C reframe_config.py -c checks -r``.
 
 One ReFrame system for each file of ``site/systems/``; ``local`` where no file claims the host.
-docs/guide/describe-your-system.md says how to describe a system.
+docs/describe.md says how to describe a system.
 """
 
 import os

@@ -22,15 +22,15 @@ from nearfar.topology import SETTINGS  # noqa: E402
 
 Node = Mapping[str, Any]
 
-GUIDE = "[describe your system](../guide/describe-your-system.md"
+GUIDE = "[describe a node](../describe.md)"
 #: The page's name, with its schema, what it is of, and the pages that show whole files.
 PAGES = {
-    "system-file": ("system-1", "system", f"{GUIDE}#a-system-file), [`act`](../guide/slurm-act.md)"),
-    "node-file": ("node-type-1", "node", f"{GUIDE}), [prediction](../method/prediction.md)"),
-    "gpu-file": ("gpu-1", "GPU", f"{GUIDE}#gpu-models)"),
+    "system-file": ("system-1", "system", f"{GUIDE}, [`act`](../guide/slurm-act.md)"),
+    "node-file": ("node-type-1", "node", f"{GUIDE}, [prediction](../method/prediction.md)"),
+    "gpu-file": ("gpu-1", "GPU", GUIDE),
     "reference-file": ("references-1", "reference",
-                       f"{GUIDE}#references), [tuning](../guide/tuning.md)"),
-    "order-file": ("order-1", "order", f"{GUIDE}#orders)"),
+                       f"{GUIDE}, [tuning](../guide/tuning.md)"),
+    "order-file": ("order-1", "order", GUIDE),
     "published-node-file": ("published-node-1", "published-node", "[reproduce](../guide/reproduce.md#real-nodes)"),
     "published-collective-file": ("published-collective-1", "published-collective", "[reproduce](../guide/reproduce.md#collectives)"),
     "application-file": ("application-1", "application",

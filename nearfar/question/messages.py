@@ -41,7 +41,7 @@ ONE_CORE = Message("cells.one_core", NOT_JUDGED, "fewer than two cores: a second
 NO_NIC = Message(
     "nodes.no_nic", "INDETERMINATE",
     "the site's file lists no NIC for this partition's nodes, so nothing was measured between nodes",
-    "add the NICs to the node type", page="guide/describe-your-system.md",
+    "add the NICs to the node type", page="describe.md",
 )  # fmt: skip
 ONE_NODE = Message(
     "nodes.one",

@@ -14,6 +14,6 @@ SAME_GAP = Message("checks.same_gap", "INDETERMINATE",
                    "{cause}; {checks:#check} could not measure all that was asked for, no evidence against the node")
 NICS_MISSING = Message("nics.missing", "FAIL", "{count} NICs are missing: {nics}", "check their driver, then reseat them")
 DEGRADED_REFUSED = Message("acceptance.degraded", "DEGRADED", "not accepted, since DEGRADED: {degraded}",
-                           "measure again, or accept it with --accept-degraded", page="guide/reading-a-report.md#acceptance")
+                           "measure again, or accept it with --accept-degraded", page="read-a-page.md")
 DEGRADED_ACCEPTED = Message("acceptance.degraded_accepted", "DEGRADED", "accepted though DEGRADED (--accept-degraded): {degraded}",
-                            page="guide/reading-a-report.md#acceptance")
+                            page="read-a-page.md")

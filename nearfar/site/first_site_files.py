@@ -96,7 +96,7 @@ partitions:
     scheduler: local          # slurm, pbs … as ReFrame names them, then with access: ["-p gpu"]
     launcher: local           # srun, mpirun …
     node_type: {name}
-    features: {features}    # and ranks, where the nodes have an MPI (mpi_check): docs/guide/describe-your-system.md
+    features: {features}    # and ranks, where the nodes have an MPI (mpi_check): docs/describe.md
     environs: [system]
 """
 

@@ -14,19 +14,19 @@ GPUS_BELOW_GRES = Message(
 GPUS_NONE = Message(
     "gpu.none", "INDETERMINATE",
     "partition '{partition}' has GPUs in the site's file (feature gpu), but none answers",
-    _XID, page="guide/describe-your-system.md",
+    _XID, page="describe.md",
 )  # fmt: skip
 AS_EXPECTED = Message("topology.as_expected", "PASS", "matches {file}")
 NOT_DESCRIBED = Message(
     "topology.not_described", "INDETERMINATE", "topology not compared: the job left no description of its node"
 )  # fmt: skip
 NOT_COMPARED = Message(
-    "topology.not_compared", NOT_JUDGED, "topology not compared: {cause}", page="guide/describe-your-system.md"
+    "topology.not_compared", NOT_JUDGED, "topology not compared: {cause}", page="describe.md"
 )  # fmt: skip
 PARTLY_COMPARED = Message(
     "topology.partly_compared", NOT_JUDGED,
     "only `expect` of {file} is compared: partition '{partition}' has no node_type", "add a node_type to the partition",
-    page="guide/describe-your-system.md",
+    page="describe.md",
 )  # fmt: skip
 LINKS_NOT_SEEN = Message(
     "topology.links_not_seen", NOT_JUDGED,

@@ -6,7 +6,7 @@ from functools import partial
 
 from nearfar.base import Message
 
-_PAGE = "guide/describe-your-system.md"
+_PAGE = "describe.md"
 _differs = partial(Message, verdict="FAIL", hard=True, page=_PAGE)
 _FIRMWARE = "check the firmware's NUMA settings (nodes per socket, sub-NUMA clustering)"
 _RESEAT = "reseat it, and check slot, riser and cable"

@@ -8,7 +8,7 @@ _XID, _RESET, _COOLING = "check the kernel log for Xid messages", "reset the GPU
 _TUNE, _STEADINESS, _READING = (
     "run nearfar tune --system {system} to make references from healthy runs",
     "method/judging.md#steadiness",
-    "guide/reading-a-report.md",
+    "read-a-page.md",
 )
 
 # The program.
@@ -58,7 +58,7 @@ NO_REFERENCES = Message(
 )  # fmt: skip
 NO_RATIOS = Message(
     "check.no_ratios", "INDETERMINATE", "none of its figures was judged: {figures:#figure} without a reference",
-    "write references of ratios by hand", page="guide/describe-your-system.md#references",
+    "write references of ratios by hand", page="reference/reference-file.md",
 )  # fmt: skip
 JUDGED_BY_OTHERS = Message(
     "check.judged_elsewhere", "INDETERMINATE", "none of its figures was judged: {judges}", "run the check that judges them with it"
@@ -76,7 +76,7 @@ REFERENCES_UNUSED = Message(
     "references.unused", "INDETERMINATE",
     "{file}:{line}: no reference of {check} matches a figure (it lists {rows}[; this node's GPUs are {models}])",
     "correct the names of the references, or tune again",
-    page="guide/describe-your-system.md#references",
+    page="reference/reference-file.md",
 )  # fmt: skip
 
 # The document.

@@ -1,4 +1,4 @@
-"""What README, the tutorial and the guide tell to type works, and prints what they show; or a comment says why it is not run."""
+"""The commands in README and the manual's chapters work and print what is shown; or a comment says why they are not run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import CHECKOUT
 from tests.support.console_blocks import Block, blocks, fits, run_page
 
-PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs/guide").glob("*.md"))]
+PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
 RUN = [page for page in PAGES if any(not block.not_run for block in blocks(page))]
 
 
@@ -31,8 +31,8 @@ def test_what_a_page_tells_to_type(page: Path, tmp_path: Path) -> None:
     assert content(CHECKOUT / "site") == before, "a page writes into the checkout's site/"
 
 
-def test_most_of_the_tutorial_and_readme_is_run() -> None:
-    for name, least in (("README.md", 3), ("docs/guide/tutorial.md", 8)):
+def test_readme_and_the_worked_examples_are_run() -> None:
+    for name, least in (("README.md", 3), ("docs/start.md", 2), ("docs/describe.md", 9)):
         assert len([block for block in blocks(CHECKOUT / name) if not block.not_run]) >= least, name
 
 

@@ -34,6 +34,6 @@ def test_it_is_one_screen_with_every_verdict() -> None:
 
 
 def test_pages_and_help_lead_to_it() -> None:
-    for name in ("README.md", "docs/README.md", "docs/guide/reading-a-report.md", "docs/guide/tutorial.md"):
+    for name in ("README.md", "docs/README.md", "docs/read-a-page.md", "docs/start.md"):
         assert "glossary.md)" in (CHECKOUT / name).read_text(encoding="utf-8"), name
     assert "docs/glossary.md" in Path(CHECKOUT / "nearfar/commands/validate.py").read_text(encoding="utf-8")
