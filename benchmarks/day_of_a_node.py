@@ -4,7 +4,7 @@ reboots it, it is retested.
 
     python -m benchmarks.day_of_a_node [--every 300]
 
-Prints the transcript of docs/guide/day-of-a-node.md. Real are Slurm, `nearfar slurm install`, the epilog, act, the reboot and the
+Prints the transcript of docs/drains.md. Real are Slurm, `nearfar slurm install`, the epilog, act, the reboot and the
 retest with its reservation and job; made up are the node's hardware (a file that hwloc reads) and what the retest's job measures.
 What starts act every ``--every`` seconds is this program, in place of the timer. Needs root and Slurm, and changes nothing
 on the machine: /etc and /srv are its own while it runs.

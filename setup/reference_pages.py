@@ -25,7 +25,7 @@ Node = Mapping[str, Any]
 GUIDE = "[describe a node](../describe.md)"
 #: The page's name, with its schema, what it is of, and the pages that show whole files.
 PAGES = {
-    "system-file": ("system-1", "system", f"{GUIDE}, [`act`](../guide/slurm-act.md)"),
+    "system-file": ("system-1", "system", f"{GUIDE}, [`act`](../drains.md)"),
     "node-file": ("node-type-1", "node", f"{GUIDE}, [prediction](../method/prediction.md)"),
     "gpu-file": ("gpu-1", "GPU", GUIDE),
     "reference-file": ("references-1", "reference",

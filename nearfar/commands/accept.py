@@ -41,7 +41,7 @@ _EPILOG = """examples:
   nearfar accept rack-7 --record rack-7.zip                with the record: a PDF to sign, pages, verdicts, checksums
   nearfar accept rack-7 --record vendor.zip --anonymous    without host names, serial numbers and addresses
 
-Typed again it goes on: what was measured counts, what is left is measured. docs/guide/accepting.md leads from the order to the record.
+Typed again it goes on: what was measured counts, what is left is measured. docs/accept.md leads from the order to the record.
 
 exit codes: 0 every node is accepted, 1 a node is refused, or the delivery as a whole is, 2 wrong use, 3 a node has to be measured again
 """

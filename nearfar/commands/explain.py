@@ -100,7 +100,7 @@ def page() -> str:
     text = """# Messages
 
 The codes of findings in `verdict.json`, of drains and of the health check; `nearfar explain CODE` prints one. `{…}` is a field of the
-finding; a part in `[ ]` is left out if its field is unknown. *hard* is [hard evidence](../guide/slurm-act.md#what-counts); a message
+finding; a part in `[ ]` is left out if its field is unknown. *hard* is [hard evidence](../drains.md); a message
 without a verdict is a note. *GPU …* stands for its number and PCI address. A message about a line of the kernel log also has the line,
 how often it came and when.
 """

@@ -48,7 +48,7 @@ CHECK_MISSING = _again("delivery.check_missing", sentence="not measured here: {c
 NO_VERDICT = _again("delivery.no_verdict", sentence="{subject} left no verdict: it did not finish", next="run it again")
 NOT_DESCRIBED = _again("delivery.not_described", sentence="no run describes the node's parts", next="measure it again")
 UNJUDGED = _again(
-    "delivery.unjudged", sentence="{figures:#figure} with nothing to compare with ({checks})", page="guide/accepting.md",
+    "delivery.unjudged", sentence="{figures:#figure} with nothing to compare with ({checks})", page="accept.md",
     next="measure three nodes or more beside each other, tune references, or promise these figures in the order")
 PROMISE_UNMEASURED = _again(
     "delivery.promise_unmeasured", sentence="promised and not measured: {figures}", next="run their checks again")

@@ -9,7 +9,7 @@ _XID = "check lspci, and the kernel log for Xid messages"
 GPUS_BELOW_GRES = Message(
     "gpu.below_gres", "INDETERMINATE",
     "Slurm lists {expected:#GPU} on this node (Gres), but {seen} of them answer",
-    f"{_XID}; if the GPUs are well, correct Gres", page="guide/slurm.md",
+    f"{_XID}; if the GPUs are well, correct Gres", page="slurm.md",
 )  # fmt: skip
 GPUS_NONE = Message(
     "gpu.none", "INDETERMINATE",

@@ -36,7 +36,7 @@ _EPILOG = """examples:
   nearfar slurm status --since 7d
   nearfar slurm retest n2
 
-docs/guide/day-one.md: from nothing to a nightly sweep, and to drains.
+docs/slurm.md: from nothing to a nightly sweep. docs/drains.md: drains and repairs.
 """
 
 

@@ -21,7 +21,7 @@ _EPILOG = """examples:
   nearfar slurm act                                              and do it; `nearfar slurm install` writes the timer
   nearfar slurm act --take-over old.json                         this host goes on where another has stopped
 
-Only the system file's `act` allows more than observing: docs/guide/slurm-act.md.
+Only the system file's `act` allows more than observing: docs/drains.md.
 For you: nearfar slurm status | retest | clear.
 exit codes: 0 all that was decided is done; 2 wrong use or no rights; 3 something could not be read or done, or you have to decide first
 (a faulty node in use, a result not believed, a clock that is off). 1 is not used: a node that failed is act's daily work.

@@ -27,7 +27,7 @@ _EPILOG = """examples:
 From site/templates/slurm/; templates of the same name in a site's own directory (NEARFAR_SITE) come first. Options that are not named
 stay as they were installed (/etc/nearfar/installed.json); --metrics '' or NEARFAR_SITE='' takes one away. The scripts set the NEARFAR_…
 and SLURM_CONF variables of this shell, never its PYTHONPATH. --apply replaces files that were edited since: the diff shows them.
-Directories, slurm.conf, timers and rights are left to you: what is missing is printed. docs/guide/day-one.md
+Directories, slurm.conf, timers and rights are left to you: what is missing is printed. docs/slurm.md
 exit codes: 0 done, or shown; 2 wrong use; 3 a file could not be read or written
 """
 #: Seconds that Slurm has for an answer.

@@ -44,7 +44,7 @@ def read_policy(name: str | None) -> Policy:
         if not opened:
             raise NearfarError(
                 "no file of site/systems/ allows `act` anything: write its section `act:` into your system's file, as "
-                "docs/guide/slurm-act.md shows it (NEARFAR_SITE names your own directory), or name a file: --system NAME"
+                "docs/drains.md shows it (NEARFAR_SITE names your own directory), or name a file: --system NAME"
             )
         raise NearfarError(f"which system's `act`? {', '.join(opened)} have one; name the system: --system NAME")
     file = next(iter(opened.values()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nearfar.base import NOT_JUDGED, Message
 
-_PAGE = "guide/slurm-act.md"
+_PAGE = "drains.md"
 
 # fmt: off
 FLOOR = Message(

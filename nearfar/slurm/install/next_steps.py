@@ -29,7 +29,7 @@ def left_to_do(options: InstallOptions, settings: Mapping[str, str] | None) -> I
     if "act" in options.what and options.act_user != "root":
         yield f"sacctmgr modify user {options.act_user} set adminlevel=operator    # act drains and resumes nodes"
     if "act" in options.what:
-        yield f"the system's file, unless it has an act section: act: {{trusted: [root, {options.user}]}}    # docs/guide/day-one.md"
+        yield f"the system's file, unless it has an act section: act: {{trusted: [root, {options.user}]}}    # docs/slurm.md"
     timers = [f"nearfar-{part}.timer" for part in ("nightly", "act") if part in options.what]
     if timers and options.timer == "systemd":
         yield f"systemctl daemon-reload && systemctl enable --now {' '.join(timers)}"

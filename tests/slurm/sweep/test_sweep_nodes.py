@@ -14,7 +14,7 @@ from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.sweep import begin_or_resume, node_selection, slurmctld
 from tests.conftest import CHECKOUT
 
-GUIDE = CHECKOUT / "docs/guide/slurm.md"
+GUIDE = CHECKOUT / "docs/slurm.md"
 
 #: Each state as scontrol shows it: why a plain sweep leaves it out, why one of idle nodes does (None: it gets a job).
 STATES: dict[str, tuple[str | None, str | None]] = {
