@@ -31,7 +31,7 @@ from nearfar.verdict import JudgedMetric  # noqa: E402
 
 #: How many figures of each kind a run has: those of two H200s that are counted, without GPUs sharing a link.
 FIGURES = {"lone": 18, "together": 8, "shared": 6, "stream": 1, "loads": 4, "latency": 8, "program": 8}
-#: Standard deviation of a figure from run to run by host and kind, as a part (docs/method/comparing.md has where they are from).
+#: Standard deviation of a figure from run to run by host and kind, as a part (benchmarks/studies/compare.md has where they are from).
 HOSTS = {
     "quiet": {"lone": 0.0005, "together": 0.002, "shared": 0.004, "stream": 0.015, "loads": 0.001, "latency": 0.015, "program": 0.004},
     "noisy": {"lone": 0.0025, "together": 0.015, "shared": 0.02, "stream": 0.04, "loads": 0.006, "latency": 0.05, "program": 0.02},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What each term of the limits buys: the fleet study's worlds and faults with one number of ``thresholds`` changed at a time. Needs numpy.
 
-benchmarks/limit_ablation.py        the table of docs/method/judging.md, two minutes of one core
+benchmarks/limit_ablation.py        the table of benchmarks/studies/limits.md, two minutes of one core
 """
 
 from __future__ import annotations

@@ -26,10 +26,10 @@ GUIDE = "[describe a node](../describe.md)"
 #: The page's name, with its schema, what it is of, and the pages that show whole files.
 PAGES = {
     "system-file": ("system-1", "system", f"{GUIDE}, [`act`](../drains.md)"),
-    "node-file": ("node-type-1", "node", f"{GUIDE}, [prediction](../method/prediction.md)"),
+    "node-file": ("node-type-1", "node", f"{GUIDE}, [prediction](../studies/prediction.md)"),
     "gpu-file": ("gpu-1", "GPU", GUIDE),
     "reference-file": ("references-1", "reference",
-                       f"{GUIDE}, [tuning](../guide/tuning.md)"),
+                       f"{GUIDE}, [references](../references.md)"),
     "order-file": ("order-1", "order", GUIDE),
     "published-node-file": ("published-node-1", "published-node", "[reproduce](../guide/reproduce.md#real-nodes)"),
     "published-collective-file": ("published-collective-1", "published-collective", "[reproduce](../guide/reproduce.md#collectives)"),

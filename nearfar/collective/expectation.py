@@ -1,7 +1,7 @@
 """The bus bandwidth that nccl-tests should print for a collective, from the node's capacities and two fitted factors.
 
 Bus bandwidth is what the limiting link carries: a ring takes every byte of it over each GPU's link once. NVLS (in-switch reduction),
-trees and pairwise exchange move other amounts of data over the same links. ``docs/method/collectives.md`` states the rules.
+trees and pairwise exchange move other amounts of data over the same links. ``benchmarks/studies/collectives.md`` states the rules.
 """
 
 from __future__ import annotations

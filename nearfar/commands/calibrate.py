@@ -31,7 +31,7 @@ examples:
 
 Single flows, STREAM, both directions of a pair and one saturating cell for each shared capacity are the input; all other cells
 are compared with what these predict. Documents of one node are merged. Contradictory figures are refused. Rates are GB/s (1e9
-bytes per second). docs/method/calibration.md states the rules.
+bytes per second). benchmarks/studies/calibration.md states the rules.
 
 exit codes: 0 calibrated, 2 wrong use or no such file, 3 the documents cannot be read, contradict themselves or hold no single flow
 """

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Compare two runs, or two sets of runs: before and after a driver, a setting, a repair. Figures pair\n"
         "by node, check and name; a change is significant where it is more than chance, with one false-alarm\n"
-        "budget of 5 % over all of them (docs/method/comparing.md). Nothing is measured or judged again."
+        "budget of 5 % over all of them (benchmarks/studies/compare.md). Nothing is measured or judged again."
     )
     parser.epilog = _EPILOG
     parser.add_argument(

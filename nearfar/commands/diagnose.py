@@ -40,7 +40,7 @@ examples:
 
 A part is what breaks as one: g2.link (both directions of a GPU's link), g2.h2d or g2.d2h (one direction), n0.memory,
 p0-p1.link (between packages), a PCI bridge's uplink, g0-g1.link or g0.nvlink (between GPUs). What all GPUs' paths of a direction
-lost alike, up to 10 %, blames no part: it is reported by itself. docs/method/diagnosis.md has more.
+lost alike, up to 10 %, blames no part: it is reported by itself. benchmarks/studies/diagnosis.md has more.
 
 exit codes: 0 nothing is slow but what all GPUs lost alike, 1 something is slow, failed (a lost GPU) or arrived damaged, 2 wrong use,
 3 it could not be judged (short of its siblings alone, with no part that explains it), a cell could not be measured, or a document

@@ -55,7 +55,7 @@ nobody knows is marked "at best", or "nominal" where the ceiling of a link that 
 node type's own figures, "assumed" what is taken from a part of the same kind in the node, or limited by a capacity of kind: assumed. A
 modelled document has the same as "basis". Where capacities are unknown, "typical" is what healthy nodes of site/published-nodes/ let
 expect, with its range. Node types are the files of site/nodes/;
-docs/method/prediction.md states the rules.
+benchmarks/studies/prediction.md states the rules.
 """
 
 

@@ -1,6 +1,6 @@
 """The change of a figure from one side to the other, its interval, and which changes are more than chance. Pure.
 
-A change is a ratio, so all is done on logarithms; the estimate and its test are in docs/method/comparing.md.
+A change is a ratio, so all is done on logarithms; the estimate and its test are in benchmarks/studies/compare.md.
 """
 
 from __future__ import annotations

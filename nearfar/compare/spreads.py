@@ -1,4 +1,4 @@
-"""How much a figure differs from run to run where nothing changed, assumed by its kind (docs/method/comparing.md)."""
+"""How much a figure differs from run to run where nothing changed, assumed by its kind (benchmarks/studies/compare.md)."""
 
 from __future__ import annotations
 

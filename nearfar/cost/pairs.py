@@ -3,7 +3,7 @@
 A pair is two runs of one block, which follow each other in random order. Were both schemes alike, each pair's ratio would be as often
 above 1 as below, whatever the machine does and however the times are distributed. So the interval is made of order statistics, and
 because it is looked at after every block, the chance of being wrong at any of these looks is bounded, not that of one.
-docs/method/cost.md has the derivation and what it costs.
+benchmarks/studies/cost.md has the derivation and what it costs.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ NOT_READ = _notes("delivery.not_read", sentence="ordered, and not read on any no
 SETTINGS_NOT_READ = _notes("delivery.settings_not_read", sentence="not read on {nodes}: {settings}")
 NOT_ASKED = _notes("delivery.not_asked", sentence="{subject} was not run[: {cause}]")
 NO_REFERENCES = _notes(
-    "delivery.no_references", sentence="the site has no references for these nodes", page="guide/tuning.md")
+    "delivery.no_references", sentence="the site has no references for these nodes", page="references.md")
 
 # Of a node: refused.
 NOT_ORDERED = _refuses("delivery.not_ordered", sentence="{subject} is not among the {count} ordered nodes")

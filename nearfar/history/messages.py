@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from nearfar.base import NOT_JUDGED, Message
 
-_UPDATE = "guide/driver-update.md"
+_UPDATE = "references.md#the-day-of-a-driver-update"
 _STALE = "; {nodes} of {of:#node} run it; these references are stale and follow the fleet's level"
 _TUNE = "run nearfar tune --system {system} to propose new references, and with --apply to accept them"
 
 HOST_SLOW = Message(
     "host.slow", "DEGRADED",
     "the host was slow on {slow_days} of the last {days} days with runs (paths that share only its memory slowed down together)",
-    "find out who else uses it, and check its memory modules", page="method/judging.md#the-history-of-a-node",
+    "find out who else uses it, and check its memory modules", page="references.md#paths-that-fall-together",
 )  # fmt: skip
 HOST_STAYS_SLOW = Message(
     "host.stays_slow", "FAIL",
     "the host was slow on each of the last {days} days with runs (paths that share only its memory slowed down together)",
-    "check its firmware settings (NPS, IOMMU, memory speed), memory modules and binding", page="method/judging.md#the-history-of-a-node",
+    "check its firmware settings (NPS, IOMMU, memory speed), memory modules and binding", page="references.md#paths-that-fall-together",
 )  # fmt: skip
 UNREADABLE = Message("history.unreadable", NOT_JUDGED, "not compared with the node's history: {error}")
 LEFT_OUT = Message("history.left_out", NOT_JUDGED, "part of the node's history was not read: {error}")

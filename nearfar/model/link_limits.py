@@ -16,7 +16,7 @@ from nearfar.model.prediction import link_ceiling, peer_link
 from nearfar.topology import Gpu, Link, Node, behind_nvswitch
 
 #: Below this part of its payload ceiling a lone path is broken: that is what half of the lanes, or one generation less,
-#: carry. The slowest healthy one that is published has 0.66 (a V100 in a cloud's virtual machine; docs/method/priors.md).
+#: carry. The slowest healthy one that is published has 0.66 (a V100 in a cloud's virtual machine; benchmarks/studies/prediction.md).
 BROKEN = 0.5
 #: The classes of paths to the host that lead through the GPU's own link alone.
 OWN_LINK_CLASSES = ("near", "sole")

@@ -1,6 +1,6 @@
 """NVIDIA's nccl-tests: run, and read with NCCL's own log; why a collective is slower than its node allows.
 
-See docs/method/nccl.md.
+See docs/use.md.
 
 Needs: base, topology, topology.inventory, measurement, model.prediction, collective, binding, mpi, mpi.osu.
 """

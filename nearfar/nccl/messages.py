@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nearfar.base import NOT_JUDGED, Message
 
-_PAGE = "method/nccl.md"
+_PAGE = "use.md"
 
 
 def _cause(code: str, sentence: str, step: str) -> Message:

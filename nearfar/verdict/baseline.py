@@ -1,5 +1,5 @@
 """A figure beside the node's history: a night that is clearly worse than it was, a step, a slow drift. Pure; where the past comes from
-is not known here. The rule and its figures: docs/method/judging.md."""
+is not known here. The rule and its figures: docs/references.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What alike figures of a node lost together, taken out before each is compared with its history. Pure (docs/method/judging.md).
+"""What alike figures of a node lost together, taken out before each is compared with its history. Pure (docs/references.md).
 
 A season, a boot, a driver or a neighbour slows all paths of a direction by the same part. No part of the node is to blame for that.
 """

@@ -1,4 +1,4 @@
-"""Who disturbed a measurement: slow figures that others explain are INDETERMINATE, and name them. Pure (docs/method/judging.md)."""
+"""Who disturbed a measurement: slow figures that others explain are INDETERMINATE, and name them. Pure (docs/references.md)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from nearfar.base import NOT_JUDGED, Message
 _XID, _RESET, _COOLING = "check the kernel log for Xid messages", "reset the GPU, or reboot", "check cooling and power"
 _TUNE, _STEADINESS, _READING = (
     "run nearfar tune --system {system} to make references from healthy runs",
-    "method/judging.md#steadiness",
+    "references.md#steadiness",
     "read-a-page.md",
 )
 
@@ -54,7 +54,7 @@ NO_LIMITS = Message(
 )  # fmt: skip
 NO_REFERENCES = Message(
     "check.no_references", "INDETERMINATE", "none of its figures was judged: {figures:#figure} without a reference",
-    _TUNE, page="guide/tuning.md",
+    _TUNE, page="references.md",
 )  # fmt: skip
 NO_RATIOS = Message(
     "check.no_ratios", "INDETERMINATE", "none of its figures was judged: {figures:#figure} without a reference",
@@ -65,12 +65,12 @@ JUDGED_BY_OTHERS = Message(
 )  # fmt: skip
 NOT_ACCEPTED = Message(
     "check.not_accepted", "INDETERMINATE", "{figures:#figure} without a reference that can accept a node",
-    _TUNE, page="guide/tuning.md",
+    _TUNE, page="references.md",
 )  # fmt: skip
 SIBLINGS_ONLY = Message(
     "references.siblings_only", NOT_JUDGED,
     "{figures:#figure} passed by comparison with like parts or half of a link alone; the right value is not known",
-    "[run nearfar tune --system {system}, or ]add figures of the GPU model to site/gpus/", page="method/priors.md",
+    "[run nearfar tune --system {system}, or ]add figures of the GPU model to site/gpus/", page="references.md",
 )  # fmt: skip
 REFERENCES_UNUSED = Message(
     "references.unused", "INDETERMINATE",
@@ -159,13 +159,13 @@ INTERMITTENT = Message("figure.intermittent", "DEGRADED", "{figure}: intermitten
 UNCONFIRMED = Message("figure.unconfirmed", "INDETERMINATE", "{figure}; {problem}")
 DISTURBED = Message(
     "figure.disturbed", "INDETERMINATE", "{figure}; {cause}; no evidence against the node", "run again {until}",
-    page="method/judging.md#other-load",
+    page="references.md#other-load",
 )  # fmt: skip
 FELL_TOGETHER = Message(
     "figure.fell_together", "FAIL",
     "{figure}; {cause}: the host's memory or a setting, or load from outside; no grounds for a drain until it has lasted {days} days",
     "run again when the host is idle; check memory modules, firmware settings (NPS, IOMMU, memory speed) and all GPUs' PCIe link states",
-    page="method/judging.md#other-load",
+    page="references.md#other-load",
 )  # fmt: skip
 FIGURES_FELL = Message("figures.fell_together", "FAIL", "{cause} (and {more:#more figure})")
 FIGURES_DISTURBED = Message("figures.disturbed", "INDETERMINATE", "{cause} (and {more:#more figure})")

@@ -1,6 +1,6 @@
 // What of a link's line rate can be payload in one direction, in GB/s. The same rules as in nearfar/model/prediction/ceilings.py,
-// against the same vectors (tests/vectors/ceilings.txt); sources in docs/method/prediction.md, "Ceilings". And what a GPU's memory can
-// carry of copies.
+// against the same vectors (tests/vectors/ceilings.txt); sources in benchmarks/studies/prediction.md, "Ceilings of links". And what a
+// GPU's memory can carry of copies.
 #pragma once
 
 #include <optional>

@@ -264,8 +264,8 @@ _ANSWER = re.compile(r"(\S+) is degraded to ([\d.]+) \(([\d.]+) to ([\d.]+)\) of
 
 
 def test_the_documented_example(capsys, tmp_path, monkeypatch):
-    page = (CHECKOUT / "docs/method/diagnosis.md").read_text()
-    lines = [line[4:] for line in page.split("\n\n")[2].splitlines()]
+    page = (CHECKOUT / "benchmarks/studies/diagnosis.md").read_text()
+    lines = [line[4:] for line in page.split("\n\n")[4].splitlines()]
     commands = [shlex.split(line)[2:] for line in lines if line.startswith("$ nearfar ")]
     written = _ANSWER.search("\n".join(lines))
     assert len(commands) == 3

@@ -54,7 +54,7 @@ def test_the_slowest_transfers_are_tuned(
 def test_a_high_percentile_may_double(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On shared hosts it comes and goes by half (docs/method/judging.md); several times as much is a fault."""
+    """On shared hosts it comes and goes by half (docs/references.md); several times as much is a fault."""
     chance = random.Random(1)
     rows = {
         row.name: row

@@ -287,8 +287,8 @@ def test_what_it_stops_on_is_one_line(capsys, words, code, says):
 
 
 def test_the_table_of_the_docs_is_what_the_command_prints(capsys):
-    """Measured, predicted, deviation and shares of each row of docs/method/calibration.md."""
-    page = (CHECKOUT / "docs/method/calibration.md").read_text(encoding="utf-8")
+    """Measured, predicted, deviation and shares of each row of benchmarks/studies/calibration.md."""
+    page = (CHECKOUT / "benchmarks/studies/calibration.md").read_text(encoding="utf-8")
     table = re.findall(r"^\| (?:\d|both,).* \|$", page.partition("## Four H200s")[2], re.MULTILINE)
     _, out, _ = run(capsys, *DOCUMENTS)
     predictions = out.partition("all other cells: predictions")[2].splitlines()[1:]
@@ -302,7 +302,7 @@ def test_the_table_of_the_docs_is_what_the_command_prints(capsys):
     "folder, words", [("h200-x4", "17 of 17"), ("h200-x4-earlier/744da397", "12 of 12"), ("h200-x2", "6 of 7")]
 )
 def test_the_counts_of_the_docs_are_what_the_command_prints(capsys, folder, words):
-    page = " ".join((CHECKOUT / "docs/method/calibration.md").read_text(encoding="utf-8").split())
+    page = " ".join((CHECKOUT / "benchmarks/studies/calibration.md").read_text(encoding="utf-8").split())
     _, out, _ = run(capsys, *sorted((H200.parent / folder).glob("*_check.json")))
     within, worst = re.search(r"(\d+ of \d+) totals within 10 %, the worst ([+-][\d.]+)%", out).groups()
     assert within == words

@@ -107,7 +107,7 @@ def test_the_command_prints_classes_and_every_figure(capsys: pytest.CaptureFixtu
 
 
 def test_nodes_are_predicted_from_the_others_as_well_as_the_manual_says() -> None:
-    """The error of a figure of a node that nothing was learnt from; docs/method/prediction.md has what is outside and why."""
+    """The error of a figure of a node that nothing was learnt from; benchmarks/studies/prediction.md has what is outside and why."""
     counted = [each for each in comparisons(published_nodes(SITE)) if each.node.state != "fault"]
     errors = [abs(1 - each.ratio) for each in counted if each.ratio is not None]
     assert median(errors) <= 0.053, f"{median(errors):.3f}"

@@ -1,5 +1,5 @@
 """The limits of a pool: how far below the middle (of times above) a healthy host's next figure lies only as often as the budget of
-false alarms allows; or why there are none. docs/method/judging.md says what each term buys."""
+false alarms allows; or why there are none. benchmarks/studies/limits.md says what each term buys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node's capacities from measured cells (docs/method/calibration.md).
+"""A node's capacities from measured cells (benchmarks/studies/calibration.md).
 
 Needs: base, topology, cells, measurement, model.prediction.
 """

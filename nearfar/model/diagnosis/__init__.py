@@ -1,4 +1,4 @@
-"""Which degraded parts explain a node's slow figures (docs/method/diagnosis.md).
+"""Which degraded parts explain a node's slow figures (benchmarks/studies/diagnosis.md).
 
 Needs: base, topology, cells, measurement, model.calibration, model.prediction.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nearfar.base import NOT_JUDGED, Message
 
-_PAGE = "method/diagnosis.md#a-whole-direction"
+_PAGE = "references.md#a-whole-direction"
 
 #: By direction: what all paths of it lost alike.
 COMMON = {

@@ -1,6 +1,6 @@
 """What a node's paths should carry: capacities, max-min shares and what limits them; physical ceilings of links.
 
-``docs/method/prediction.md`` states the rules; ``site/nodes/`` holds the node types.
+``benchmarks/studies/prediction.md`` states the rules; ``site/nodes/`` holds the node types.
 
 Needs: base, topology, cells.
 """

@@ -25,7 +25,7 @@ _PCIE = {
 _PCIE_OVERHEAD = {"d2h": 24, "h2d": 20}
 _PCIE_OVERHEAD_IN_FLITS = {"d2h": 16, "h2d": 12}
 _FIRST_GENERATION_WITH_FLITS = 6
-#: NVLink: GB/s of a lane ("brick") in one direction, by generation (docs/method/prediction.md has the sources). Of generation 2 it is what
+#: NVLink: GB/s of a lane ("brick") in one direction, by generation (sources: benchmarks/studies/prediction.md). Of generation 2 it is what
 #: the lanes signal, 8 pairs × 25.78125 Gbit/s: its payload is above 16/17 of the 25 GB/s that it is named for.
 _NVLINK = {1: 20.0, 2: 25.78125, 3: 25.0, 4: 25.0, 5: 50.0}
 

@@ -85,7 +85,7 @@ def _shared(fault: SharedFault, system: str) -> Iterator[str]:
         yield f"  it was not the nodes:  nearfar slurm clear {names} --because WORDS"
         yield f"  it is the nodes:       scontrol update nodename={names} state=drain reason=WORDS"
     else:
-        yield f"  its reference is old:  nearfar tune --system {system}   (docs/guide/driver-update.md)"
+        yield f"  its reference is old:  nearfar tune --system {system}   (docs/references.md)"
         yield f"  its cause is fixed:    nearfar slurm clear {names} --because WORDS"
 
 

@@ -1,4 +1,4 @@
-"""Tuned rows have two bounds: beyond the one is FAIL, between it and the other DEGRADED (docs/method/judging.md)."""
+"""Tuned rows have two bounds: beyond the one is FAIL, between it and the other DEGRADED (docs/references.md)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What differs between the software that a reference was tuned with and that of now, and what it did to the fleet. Pure.
 
 A reference of other software moves to where its fleet is, by the median of the nodes; where that is not known its bounds are wider by
-an allowance (docs/guide/driver-update.md).
+an allowance (docs/references.md).
 """
 
 from __future__ import annotations

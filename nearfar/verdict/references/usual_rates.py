@@ -80,7 +80,7 @@ def usual(query: str, way: str, directories: Sequence[Path]) -> UsualRate:
         ceiling = file.data["memory"]["bandwidth"]
     if not rows and ceiling is None:
         raise NearfarError(
-            f"{file.path}: has nothing about {WAYS[way]} for {model}: add figures of healthy ones (docs/method/priors.md)"
+            f"{file.path}: has nothing about {WAYS[way]} for {model}: add figures of healthy ones (docs/references.md)"
         )
     return UsualRate(
         way, model, tuple(others), tuple(each for ranges in rows.values() for each in ranges), link, ceiling

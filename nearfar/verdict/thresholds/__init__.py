@@ -11,7 +11,7 @@ from __future__ import annotations
 #: Part of the value · Standard deviation from host to host by kind of figure, before any host is measured: the spread of a GPU model
 #: carries over between sites, its mean does not. `spread` of a file of site/gpus/ overrides it by model.
 #: Lone copies of H100s and H200s differ by 0.2 to 0.5 % between machines, GPU memory kernels by 0.1 to 2 %, host STREAM by up to 9 %
-#: on shared hosts; copies of pageable memory by 16 to 26 % from run to run, as a CPU drives them (docs/method/judging.md).
+#: on shared hosts; copies of pageable memory by 16 to 26 % from run to run, as a CPU drives them (docs/references.md).
 SPREAD = {
     "lone": 0.006, "gpu": 0.006, "windowed": 0.012, "pageable": 0.05, "stream": 0.012, "latency": 0.03, "percentile": 0.2,
     "worst": 0.3,
@@ -156,7 +156,7 @@ LEAST_SIBLINGS = 3
 #: Part of the siblings' median · How far below it a figure may lie, alone and in windows; three deviations, if more.
 SIBLING_SLACK = {True: 0.05, False: 0.10}
 #: Part of the least healthy figure of a GPU's model · DEGRADED lies so far below it: lone copies of one model differ by up to 3 % between
-#: machines, a plateau by 1 % from run to run (docs/method/priors.md).
+#: machines, a plateau by 1 % from run to run (benchmarks/studies/prediction.md).
 MODEL_MARGIN = 0.05
 #: The same · Where `near` paths were seen and a `sole` one is judged, or the other way round: no machine of that kind was seen.
 OTHER_KIND_MARGIN = 0.10
