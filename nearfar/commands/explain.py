@@ -15,9 +15,9 @@ from nearfar.verdict.references import usual_rates
 #: The packages with a table of messages (``messages.py``), and the headings of these in the manual.
 TABLES = {
     "verdict": "Figures and documents", "topology": "Parts of a node", "site": "A node beside its site's files",
-    "question": "Questions", "model.diagnosis": "What diagnose finds", "kernels": "Kernels", "mpi": "MPI", "history": "History",
-    "delivery": "Deliveries", "kit": "Kits", "foreign": "Output of other tools",
-    "slurm.health": "The health check", "slurm.act": "Drains", "report": "Runs",
+    "question": "Questions", "model.diagnosis": "What diagnose finds", "kernels": "Kernels", "mpi": "MPI", "nccl": "NCCL",
+    "history": "History", "delivery": "Deliveries", "kit": "Kits", "foreign": "Output of other tools",
+    "slurm.health": "The health check", "slurm.act": "Drains", "slurm.drains": "Limits of drains", "report": "Runs",
 }  # fmt: skip
 
 _EPILOG = """examples:
