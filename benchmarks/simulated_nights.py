@@ -32,7 +32,7 @@ class Noise:
     sample: float
 
 
-#: By kind of host and of figure. Own: the quiet machines of docs/method/estimator.md. Shared: its traces of H100s (``x1``, ``x2``)
+#: By kind of host and of figure. Own: the quiet machines of benchmarks/studies/estimator.md. Shared: its traces of H100s (``x1``, ``x2``)
 #: and the noisy H200. STREAM: five runs on two H200s.
 NOISE: dict[str, dict[str, Noise]] = {
     "own": {

@@ -26,7 +26,7 @@ GUIDE = "[describe a node](../describe.md)"
 #: The page's name, with its schema, what it is of, and the pages that show whole files.
 PAGES = {
     "system-file": ("system-1", "system", f"{GUIDE}, [`act`](../drains.md)"),
-    "node-file": ("node-type-1", "node", f"{GUIDE}, [prediction](../studies/prediction.md)"),
+    "node-file": ("node-type-1", "node", f"{GUIDE}, [prediction](../../benchmarks/studies/prediction.md)"),
     "gpu-file": ("gpu-1", "GPU", GUIDE),
     "reference-file": ("references-1", "reference",
                        f"{GUIDE}, [references](../references.md)"),

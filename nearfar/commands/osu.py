@@ -35,9 +35,11 @@ examples:
   nearfar osu osu_bw/H-H/across_packages --json        one case, as a measurement document
   nearfar osu --list
 
+A case is BENCHMARK/BUFFERS/PLACEMENT[/xRANKS][/DEVICE]: buffers in host (H) or device (D) memory, such as D-H; a placement such as
+same_numa_node, across_packages or near; a number of ranks; a GPU, two GPUs or a NIC. --list prints the cases of this node.
+
 OSU comes from NEARFAR_OSU=/its/prefix, or from the PATH (a module, a Spack environment); its MPI's mpirun is found beside the
-library, NEARFAR_MPIRUN names another. docs/method/mpi.md says what a case is. Another run that measures on this node is waited for,
-NEARFAR_WAIT seconds (60).
+library, NEARFAR_MPIRUN names another. If another run measures on this node, this one waits NEARFAR_WAIT seconds (60).
 """
 
 #: Seconds that a run of a benchmark may take at most.

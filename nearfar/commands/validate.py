@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="measure every path once, in seconds, instead of running the checks: docs/method/many-gpus.md",
+        help="measure every path once, in seconds, instead of running the checks: docs/how-it-measures.md",
     )
     parser.add_argument(
         "--with", dest="way", choices=environments.WAYS, metavar="spack|system",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nearfar.base import NOT_JUDGED, Message
 
-_PAGE = "method/kernels.md"
+_PAGE = "how-it-measures.md"
 _NO_REFERENCE = "no reference is made from it"
 
 # How the kernels ran.

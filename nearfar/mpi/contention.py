@@ -1,4 +1,4 @@
-"""What ``nearfar-contention`` measured, as figures with names. ``docs/method/contention.md`` defines quantities and subjects."""
+"""What ``nearfar-contention`` measured, as figures with names. ``docs/reference/document.md`` defines quantities and subjects."""
 
 from __future__ import annotations
 

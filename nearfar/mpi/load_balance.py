@@ -1,6 +1,6 @@
 """What ``nearfar-kernels saxpy`` measured, as figures with names, and whether the GPUs' binding is as good as the launcher's.
 
-``docs/method/load-balance.md`` defines the document's quantities and subjects. Efficiencies are POP's.
+``docs/reference/document.md`` defines the document's quantities and subjects. Efficiencies are POP's.
 """
 
 from __future__ import annotations

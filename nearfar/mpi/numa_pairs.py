@@ -1,6 +1,6 @@
 """Messages between two ranks on cores of chosen NUMA nodes, by ``nearfar-contention --between``: what is asked, and its figures.
 
-A subject is ``n0-n1/pingpong_8B``: the NUMA nodes of the two ranks, and their messages. docs/method/mpi.md has the rest.
+A subject is ``n0-n1/pingpong_8B``: the NUMA nodes of the two ranks, and their messages. docs/reference/document.md has the rest.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ QUESTION = Question(
     description="STREAM by the cores of each NUMA node and copies of its GPUs at once",
     program="nearfar-copy",
     cells=cells.beside_stream,
-    # The prediction gives cores and GPUs equal shares of a memory: docs/method/kernels.md has what was measured.
+    # The prediction gives cores and GPUs equal shares of a memory: benchmarks/studies/kernels.md has what was measured.
     systems=("+gpu -modelled",),
     nothing_to_ask="no GPU, or no NUMA node with cores and memory, on this node",
 )

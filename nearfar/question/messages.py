@@ -12,13 +12,13 @@ SMALLER_SIZE = Message(
     "size.smaller",
     NOT_JUDGED,
     "{subject}: {line}; not compared with figures of the usual size",
-    page="method/measuring.md",
+    page="how-it-measures.md",
 )
-ALL_ARRIVED = Message("transfer.all_arrived", "PASS", "all {transfers:,} transfers arrived", page="method/measuring.md")
+ALL_ARRIVED = Message("transfer.all_arrived", "PASS", "all {transfers:,} transfers arrived", page="how-it-measures.md")
 SLOWEST_TRANSFER = Message(
     "transfer.slowest", NOT_JUDGED,
     "{path}: the slowest of {transfers:,} transfers took {ratio:.1f} times the median, at {seconds:.1f} s (sample {sample})",
-    page="method/measuring.md",
+    page="how-it-measures.md",
 )  # fmt: skip
 BINDING_COST = Message("binding.cost", NOT_JUDGED, f"{_COSTS}[; {{error}}]", page=_COST_PAGE)
 BINDING_WITHIN = Message("binding.within", "PASS", f"{_COSTS}{_BOUND}", page=_COST_PAGE)
@@ -47,7 +47,7 @@ ONE_NODE = Message(
     "nodes.one",
     NOT_JUDGED,
     "nothing was measured between nodes: the partition's jobs have one node each",
-    page="method/mpi.md",
+    page="how-it-measures.md",
 )
 
 # What ended a check.

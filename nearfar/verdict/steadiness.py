@@ -1,6 +1,6 @@
 """Paths that reach what they should, and not always: on an own host below a limit, on a shared one beside alike paths. Pure.
 
-The limits and where they come from: docs/references.md#other-load; of single transfers docs/method/measuring.md, Tails.
+The limits and where they come from: docs/references.md#other-load; of single transfers benchmarks/studies/copies.md.
 """
 
 from __future__ import annotations

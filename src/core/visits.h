@@ -26,7 +26,7 @@ Summary summarise(std::vector<double> samples, const std::vector<Visit>& visits)
 // The samples of a figure so far and of one visit more as one, which `visits` counts already.
 Summary joined(const Summary& known, const Summary& more, const std::vector<Visit>& visits);
 
-// What the path can do, of two visits or more: docs/method/estimator.md says why so.
+// What the path can do, of two visits or more: benchmarks/studies/estimator.md says why so.
 std::optional<Plateau> plateau_of(const Summary& rate, const std::vector<Visit>& visits, Best best = Best::highest);
 
 // Whether the best visit was matched by two others within `within`, relative.

@@ -19,5 +19,5 @@ def test_the_links_alone_take_about_what_was_published(capsys: pytest.CaptureFix
     assert "the transfers alone take longer" in lines["sfft"], (
         "a published call that is shorter than its transfers counts something else"
     )
-    manual = Path(CHECKOUT / "docs/method/kernels.md").read_text(encoding="utf-8")
-    assert all(line in manual for line in lines.values()), "the manual shows what it prints"
+    study = Path(CHECKOUT / "benchmarks/studies/kernels.md").read_text(encoding="utf-8")
+    assert all(line in study for line in lines.values()), "the study shows what it prints"

@@ -12,7 +12,8 @@ import pytest
 from tests.conftest import CHECKOUT
 
 PAGES = sorted([
-    *CHECKOUT.glob("*.md"), *(CHECKOUT / "docs").rglob("*.md"), CHECKOUT / "src/README.md", CHECKOUT / "nearfar/README.md",
+    *CHECKOUT.glob("*.md"), *(CHECKOUT / "docs").rglob("*.md"), *(CHECKOUT / "benchmarks/studies").glob("*.md"),
+    CHECKOUT / "src/README.md", CHECKOUT / "nearfar/README.md",
 ])  # fmt: skip
 _CODE = re.compile(r"^```.*?^```|^(?: {4}[^\n]*\n)+|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")

@@ -9,7 +9,7 @@ import pytest
 from nearfar import measurement
 from nearfar.verdict.words import describe
 
-#: One run on one H200 of a virtual machine (docs/method/kernels.md).
+#: One run on one H200 of a virtual machine (benchmarks/studies/kernels.md).
 RUN = Path(__file__).parents[1] / "data" / "h200-x1-beside" / "beside.json"
 
 

@@ -51,6 +51,7 @@ def test_the_site_is_built_and_every_link_leads_somewhere(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     pages = [path.relative_to(CHECKOUT / "docs").with_suffix(".html") for path in (CHECKOUT / "docs").rglob("*.md")]
     assert len(pages) > 30
+    pages += [Path("studies") / f"{path.stem}.html" for path in (CHECKOUT / "benchmarks/studies").glob("*.md")]
     assert [str(page) for page in pages if page.name != "README.html" and not (tmp_path / "site" / page).exists()] == []
 
 
@@ -59,6 +60,8 @@ def test_a_link_that_leads_nowhere_is_an_error(link: str, tmp_path: Path) -> Non
     pytest.importorskip("mkdocs")
     shutil.copytree(CHECKOUT / "docs", tmp_path / "docs")
     shutil.copy(CHECKOUT / "mkdocs.yml", tmp_path)
+    for needed in ("benchmarks/studies", "setup"):
+        shutil.copytree(CHECKOUT / needed, tmp_path / needed)
     with (tmp_path / "docs" / "README.md").open("a") as page:
         page.write(f"\n[further]({link})\n")
     done = build_site(tmp_path, tmp_path / "site")

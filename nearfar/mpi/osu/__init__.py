@@ -1,7 +1,5 @@
 """OSU Micro-Benchmarks: what they print, where the ranks sit, and the measurement document that comes of it.
 
-See docs/method/mpi.md.
-
 Needs: base, topology, cells, measurement, binding, mpi.
 """
 

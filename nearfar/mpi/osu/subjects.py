@@ -2,7 +2,7 @@
 
 ``osu_latency/H-H/same_numa_node`` · ``osu_allreduce/H-H/across_packages/x8`` (8 ranks) · ``osu_bw/D-D/near/g0-g1`` (the ranks
 sit on their GPUs' own NUMA nodes) · ``osu_latency/H-H/off_socket/mlx5_0`` (between two nodes, through that NIC, the ranks
-on a NUMA node of another package than the NIC's). docs/method/mpi.md has them all.
+on a NUMA node of another package than the NIC's). docs/reference/document.md has them all.
 """
 
 from __future__ import annotations

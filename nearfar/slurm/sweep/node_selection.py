@@ -182,7 +182,5 @@ def reason_against_pairs(
         return f"system '{system.name}' has no partition '{name}'"
     lacking = [feature for feature in _FOR_PAIRS if feature not in system.partitions[name].features]
     many = "s" if len(lacking) > 1 else ""
-    words = (
-        f"{system.name}:{name} lacks the feature{many} {' and '.join(lacking)} in the site's file (docs/method/mpi.md)"
-    )
+    words = f"{system.name}:{name} lacks the feature{many} {' and '.join(lacking)} in the site's file (docs/reference/system-file.md)"
     return words if lacking else None

@@ -14,7 +14,7 @@ constexpr std::size_t tile = static_cast<std::size_t>(threads_per_block) * in_fl
 static_assert(tile * sizeof(double2) == gpu_stream_grain);
 
 // Where reads and writes mix, many small blocks with one load of each array a thread keep the memory busiest: on an H200 triad has
-// 4,412 GB/s so, 4,350 with four loads a thread and 256 threads, 4,150 with blocks that stay; copy 4,286, 4,080 (docs/method/gpu-memory.md).
+// 4,412 GB/s so, 4,350 with four loads a thread and 256 threads, 4,150 with blocks that stay; copy 4,286, 4,080 (benchmarks/studies/gpu-memory.md).
 constexpr int mixed_threads = 128;
 
 template <Kernel kernel>

@@ -1,4 +1,4 @@
-// A contention run as entries of the measurement document, and as a table. docs/method/contention.md defines both.
+// A contention run as entries of the measurement document, and as a table. docs/reference/document.md defines both.
 #pragma once
 
 #include "mpi/contention/contention.h"

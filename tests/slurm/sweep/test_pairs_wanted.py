@@ -41,7 +41,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (True, "quick", NODES, "old", None, None),
         (None, "accept", ["n1"], "all", None, "one node alone"),
         (True, "accept", ["n1"], "all", None, "one node alone"),
-        (None, "accept", NODES, "old", None, "mine:old lacks the feature two_nodes in the site's file (docs/method/mpi.md)"),
+        (None, "accept", NODES, "old", None, "mine:old lacks the feature two_nodes in the site's file (docs/reference/system-file.md)"),
         (None, "accept", NODES, "old", "gpu", None),
         (None, "accept", NODES, "all", "gpus", "system 'mine' has no partition 'gpus'"),
         (None, "accept", ["z1", "z2"], "all", None,
