@@ -70,7 +70,7 @@ def _environment(folders: tuple[Path, ...]) -> Any:
 def _values(
     form: str, node: Node, placements: Sequence[Placement], explanation: Sequence[str], program: Sequence[str]
 ) -> dict[str, Any]:
-    """What the templates know; docs/guide/bind.md lists it."""
+    """The names that a template of site/templates/bind can use, with their values."""
     gpus = [p.gpu for p in placements if p.gpu is not None]
     every_gpu_once = gpus == [gpu.index for gpu in node.gpus]
     slots, logical_slots = open_mpi_slots(node, placements)

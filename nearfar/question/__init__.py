@@ -1,7 +1,7 @@
 """What each check asks of a node, one file per check: title, program, cells, figures, levels, and how pages and lint show them.
 
 ``catalogue.NAMES`` lists them, ``questions()`` reads them; ReFrame's classes (``checks/``), pages, lint, levels and the expected
-cases follow from it. To add a check, write its file and its class and add its name: docs/guide/add-a-check.md.
+cases follow from it. To add a check, write its file and its class and add its name: docs/extend.md.
 ReFrame is never imported.
 
 Needs: base, topology, cells, measurement, kernels, model, model.prediction, mpi, mpi.osu, nccl.

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -16,15 +15,14 @@ from tests.checks.test_checks import programs
 from tests.conftest import CHECKOUT
 from tests.run.test_validation import command, run_json, validate
 
-GUIDE = CHECKOUT / "docs/guide/add-a-check.md"
+GUIDE = CHECKOUT / "docs/extend.md"
 NAME = "one_way_check"
 
 
 def guides_files() -> list[str]:
     """The question and the class that the guide shows."""
-    blocks = re.split(r"\n(?! {8}|\n)", GUIDE.read_text(encoding="utf-8"))
-    files = (textwrap.dedent(block.partition("\n")[2]).strip() + "\n" for block in blocks if f'"{NAME}"' in block)
-    return [file for file in files if file.startswith('"""')]
+    blocks = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [block for block in blocks if f'"{NAME}"' in block]
 
 
 @pytest.fixture
