@@ -17,7 +17,7 @@ examples:
   nearfar spack externals --into /etc/spack --mpi mpich           for any other use of Spack
 
 The programs, OSU and their MPI come by `./validate --with spack` (--setup-only: without measuring), or by plain `spack` commands:
-docs/guide/spack.md. Spack is that of SPACK_ROOT or of the PATH (1.0 or newer). Nothing is written into the checkout, and no configuration
+docs/deploy.md. Spack is that of SPACK_ROOT or of the PATH (1.0 or newer). Nothing is written into the checkout, and no configuration
 into ~/.spack; Spack itself keeps its caches there (SPACK_USER_CACHE_PATH moves them).
 """
 

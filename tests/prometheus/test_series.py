@@ -1,4 +1,4 @@
-"""How many series a site gets: what docs/guide/monitoring.md says of a real run, and of a thousand bad nodes."""
+"""How many series a site gets: what docs/deploy.md says of a real run, and of a thousand bad nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conftest import CHECKOUT
 from tests.data.runs import h200
 from tests.support.played_fleet import PlayedFleet
 
-PAGE = " ".join((CHECKOUT / "docs" / "guide" / "monitoring.md").read_text().split())
+PAGE = " ".join((CHECKOUT / "docs" / "deploy.md").read_text().split())
 
 
 def said(pattern: str) -> int:
@@ -26,7 +26,7 @@ def said(pattern: str) -> int:
 
 def test_of_a_run_on_four_gpus(tmp_path: Path) -> None:
     folder = h200._run("h200-vm", h200.DATA / "h200-x4", tmp_path)
-    for whole, pattern in ((False, r"direction: (\d+) of the four H200s"), (True, r"makes (\d+) of the same run")):
+    for whole, pattern in ((False, r"a run has (\d+) series"), (True, r"has (\d+) of the same run")):
         assert abs(run_metrics.page(folder, whole).series / said(pattern) - 1) < 0.1
 
 
@@ -42,4 +42,4 @@ def test_of_a_thousand_bad_nodes(tmp_path: Path) -> None:
     with fleet.ledger() as ledger:
         page = fleet_metrics.page(ActResult(view), ledger, 1.0)
     assert page.series == len(page.text().splitlines()) - page.text().count("# ")
-    assert abs(page.series / said(r"about ([\d,]+) where all of 1,000 nodes") - 1) < 0.1
+    assert abs(page.series / said(r"about ([\d,]+) series when all of 1,000 nodes") - 1) < 0.1

@@ -16,7 +16,7 @@ _EPILOG = """examples:
   nearfar kit --output kit.tar.gz --programs /scratch/kit/programs
   nearfar kit --with-pack --output pack.tar.gz    nearfar itself, for ./validate --offline and Ansible
 
-There: tar -xzf FILE && ./kit/run, which leaves one file; here: nearfar import THAT-FILE. docs/guide/kit.md
+There: tar -xzf FILE && ./kit/run, which leaves one file; here: nearfar import THAT-FILE. docs/deploy.md
 
 exit codes: 0 written, 2 wrong use or something is missing
 """

@@ -141,7 +141,7 @@ def _look(spack: Spack, into: Path, cuda: bool) -> None:
     mpi = os.environ.get("NEARFAR_SPACK_MPI") or "openmpi"
     missing = externals.write(spack, into, mpi, replace=True).missing
     if mpi in missing:
-        remedy = "install one or load its module; NEARFAR_SPACK_MPI=mpich names another (docs/guide/spack.md)"
+        remedy = "install one or load its module; NEARFAR_SPACK_MPI=mpich names another (docs/deploy.md)"
         raise NearfarError(f"Spack finds no {mpi} on this machine: {remedy}")
     if cuda and "cuda" in missing:
         remedy = "load its module or set CUDA_HOME; NEARFAR_CUDA=none leaves the GPUs out"

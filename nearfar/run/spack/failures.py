@@ -25,11 +25,11 @@ _MISSING = (
     ),
     (
         r"ChecksumError[^\n]*?for (\S+)",
-        "the source {} differs from the recipe's checksum; make the mirror again (docs/guide/spack.md)",
+        "the source {} differs from the recipe's checksum; make the mirror again (docs/deploy.md)",
     ),
     (
         r"All fetchers failed for (?:spack-stage-)?(\S+?)(?:-[a-z0-9]{32})?(?:\s|$)",
-        "Spack cannot fetch {}: without a network it needs a source mirror (docs/guide/spack.md)",
+        "Spack cannot fetch {}: without a network it needs a source mirror (docs/deploy.md)",
     ),
     (
         r"(No locks available|Errno 37)",

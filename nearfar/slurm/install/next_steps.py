@@ -42,7 +42,7 @@ def left_to_do(options: InstallOptions, settings: Mapping[str, str] | None) -> I
     if options.metrics is not None:
         yield (
             f"node_exporter --collector.textfile.directory={options.metrics} on every machine, writable by {options.user}, "
-            f"{options.act_user} and root: docs/guide/monitoring.md"
+            f"{options.act_user} and root: docs/deploy.md"
         )
     yield "nearfar slurm doctor"
 

@@ -10,7 +10,7 @@ class Nearfar(CMakePackage, CudaPackage):
     """The programs of nearfar, a ReFrame test pack: the rate of every path between host memory and the GPUs of a node, between
     GPUs, and of MPI beside them. The pack itself (checks, site files, reports) runs from a checkout."""
 
-    # Sources come from a checkout or an unpacked release, by `develop:` or `spack develop --path` (docs/guide/spack.md):
+    # Sources come from a checkout or an unpacked release, by `develop:` or `spack develop --path` (docs/deploy.md):
     # the project has no public address yet. `setup/release --home` writes this recipe with address and checksum.
     license("Apache-2.0")
 
