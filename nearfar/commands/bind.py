@@ -43,7 +43,7 @@ examples:
   nearfar bind --numa-nodes 0-1-free --gpus 0-2 --for openmpi ./xhpl >run.sh
 
 Every form is a bash script. Each rank checks its binding before it starts the program, and refuses to run
-(exit code 2) where it differs from the one that was planned here. docs/guide/bind.md describes the forms.
+(exit code 2) where it differs from the one that was planned here. docs/use.md describes the forms.
 """
 
 

@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
         "Run a program under binding schemes, in blocks of one run each in random order, and print what each scheme costs:\n"
-        "medians of paired runs with intervals, every rank's binding read back. docs/guide/cost.md shows it."
+        "medians of paired runs with intervals, every rank's binding read back. docs/use.md shows it."
     )
     parser.epilog = _EPILOG.format(
         schemes="\n".join(f"  {name:<18} {meaning}" for name, meaning in scheme_names.SCHEMES.items())

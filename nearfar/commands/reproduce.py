@@ -31,7 +31,7 @@ _EPILOG = """examples:
   nearfar reproduce spafford2011 --page paper.html   one file to show around
   nearfar reproduce spafford2011 --json           one JSON object (nearfar-reproduce/1)
 
-Papers are the files of site/published/. docs/guide/reproduce.md has the words of the columns.
+Papers are the files of site/published/.
 
 exit codes: 0 shown, 2 wrong use; with --measure those of nearfar validate
 """

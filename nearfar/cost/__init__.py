@@ -1,7 +1,7 @@
 """What a wrong binding costs a program: it is run under binding schemes in alternation, and compared in pairs of runs.
 
 Gives schemes on a node (``schemes_on``), runs under them with every rank's binding read back (``Runner``, ``measure``), and what was
-measured as text, document and page. docs/guide/cost.md shows it, benchmarks/studies/cost.md says why the intervals hold.
+measured as text, document and page. docs/use.md shows it, benchmarks/studies/cost.md says why the intervals hold.
 
 Needs: base, topology, measurement, binding, mpi, mpi.osu, report.blocks, report.charts, report.figures.
 """

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from nearfar.base import NOT_JUDGED, Message
 
-LEFT_OUT = Message("foreign.left_out", NOT_JUDGED, "{tool}: {what}: left out ({why})", page="guide/import.md")
-KEPT = Message("foreign.kept", NOT_JUDGED, "{tool}: {what}: kept, not judged ({why})", page="guide/import.md")
-ASSUMED = Message("foreign.assumed", NOT_JUDGED, "{subject}: {what}", page="guide/import.md")
+LEFT_OUT = Message("foreign.left_out", NOT_JUDGED, "{tool}: {what}: left out ({why})", page="use.md")
+KEPT = Message("foreign.kept", NOT_JUDGED, "{tool}: {what}: kept, not judged ({why})", page="use.md")
+ASSUMED = Message("foreign.assumed", NOT_JUDGED, "{subject}: {what}", page="use.md")

@@ -6,7 +6,7 @@ from nearfar.base import NOT_JUDGED, Message
 
 _COSTS = "{program}[: {costs}] against {reference}"
 _BOUND = "; at most {bound:g} % is allowed[ for {judged}]"
-_COST_PAGE = "guide/cost.md"
+_COST_PAGE = "use.md"
 
 SMALLER_SIZE = Message(
     "size.smaller",

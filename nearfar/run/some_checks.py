@@ -17,7 +17,7 @@ from .earlier_seconds import earlier_seconds
 _LACKS = {
     "gpu": "this machine has no GPU",
     "ranks": "this machine has no MPI",
-    "programs": "the system's file names no programs of the site (docs/guide/applications.md)",
+    "programs": "the system's file names no programs of the site (docs/use.md)",
     "mpi": "this machine has no OSU benchmarks with an MPI",
 }
 
