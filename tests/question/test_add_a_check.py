@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,8 @@ NAME = "one_way_check"
 
 def guides_files() -> list[str]:
     """The question and the class that the guide shows."""
-    blocks = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    return [block for block in blocks if f'"{NAME}"' in block]
+    blocks = re.findall(r"(?:^(?: {4}.*)?\n)+", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
+    return [textwrap.dedent(block).strip() + "\n" for block in blocks if f'"{NAME}"' in block]
 
 
 @pytest.fixture
