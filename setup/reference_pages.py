@@ -31,10 +31,10 @@ PAGES = {
     "reference-file": ("references-1", "reference",
                        f"{GUIDE}, [references](../references.md)"),
     "order-file": ("order-1", "order", GUIDE),
-    "published-node-file": ("published-node-1", "published-node", "[reproduce](../guide/reproduce.md#real-nodes)"),
-    "published-collective-file": ("published-collective-1", "published-collective", "[reproduce](../guide/reproduce.md#collectives)"),
+    "published-node-file": ("published-node-1", "published-node", "[published experiments](../use.md)"),
+    "published-collective-file": ("published-collective-1", "published-collective", "[published experiments](../use.md)"),
     "application-file": ("application-1", "application",
-                         "[applications](../guide/applications.md), [what a binding costs](../guide/cost.md)"),
+                         "[what a binding costs](../use.md)"),
 }  # fmt: skip
 HEAD = """# The {of} file: site/{folder}/{file}.yaml
 
