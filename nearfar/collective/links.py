@@ -193,7 +193,7 @@ def _peer_hop(node_type: NodeType, a: int, b: int) -> LinkRate | None:
     """Half of what copies both ways carry between two GPUs: of this node type where known, else as healthy machines typically do."""
     cell = parse(f"g{a}:g{b}+g{b}:g{a}")
     predicted = predict(cell, node_type)
-    if predicted.total is not None and predicted.basis not in ("at best", "nominal"):
+    if predicted.total is not None and predicted.basis not in ("upper bound", "nominal"):
         return LinkRate(f"g{a}-g{b}", predicted.total / 2, "measured")
     typical = typical_rate(cell, node_type, load_experience(tuple(site_directories())))
     return None if typical is None else LinkRate(f"g{a}-g{b}", typical.typical / 2, "typical")

@@ -50,12 +50,11 @@ examples:
   nearfar predict --node h200-x4-vm --collective all_reduce --nodes 2 --nics 8x400
   nearfar predict --node h200-x4-vm --collective all_reduce --transport shm   if NCCL falls back to host memory
 
-Rates are GB/s (1e9 bytes per second), those of large transfers: nothing is predicted by size. A rate that depends on a capacity
-nobody knows is marked "at best", or "nominal" where the ceiling of a link that limits it is itself not certain; "input" marks the
-node type's own figures, "assumed" what is taken from a part of the same kind in the node, or limited by a capacity of kind: assumed. A
-modelled document has the same as "basis". Where capacities are unknown, "typical" is what healthy nodes of site/published-nodes/ let
-expect, with its range. Node types are the files of site/nodes/;
-benchmarks/studies/prediction.md states the rules.
+Rates are GB/s (1e9 bytes per second), those of large transfers: nothing is predicted by size. ≤ marks an upper
+bound: an unknown capacity may lower it. "nominal": the ceiling of the link that limits it is not certain either. "input": a figure of
+the node type itself. "assumed": taken from a like part of the node, or limited by a capacity of kind: assumed. A modelled document has
+the same as "basis". "typical", with its range, is what healthy nodes of site/published-nodes/ reach. Node types are the files of
+site/nodes/; benchmarks/studies/prediction.md states the rules.
 """
 
 
@@ -149,10 +148,11 @@ def _typical(typical: TypicalRate | None) -> str:
 
 
 def _rows(cell: Cell, prediction: Prediction) -> list[tuple[str, str, str]]:
-    best = f" {prediction.basis}" if prediction.basis in ("at best", "nominal", "input", "assumed") else ""
+    best = f" {prediction.basis}" if prediction.basis in ("nominal", "input", "assumed") else ""
+    most = "≤ " if prediction.basis in ("upper bound", "nominal") else ""
 
     def row(label: str, rate: float | None, limits: Sequence[str], known: str = best) -> tuple[str, str, str]:
-        return label, "unknown" if rate is None else f"{rate:.2f}{known}", ", ".join(limits)
+        return label, "unknown" if rate is None else f"{most}{rate:.2f}{known}", ", ".join(limits)
 
     def entry(flow: Flow, indent: str) -> tuple[str, str, str]:
         rate = prediction.flows[flow]

@@ -177,7 +177,7 @@ def quotient(above: tuple[float, float] | None, below: tuple[float, float] | Non
 
 def _weaker(one: str | None, other: str | None) -> str | None:
     """Of a modelled ratio: ``input`` where both are the model's own, else what is known least well."""
-    order = ("input", "assumed", "predicted", "at best", "nominal", OF_ANOTHER_TOOL)
+    order = ("input", "assumed", "predicted", "upper bound", "nominal", OF_ANOTHER_TOOL)
     return None if one is None or other is None else max(one, other, key=order.index)
 
 

@@ -18,7 +18,7 @@ from .this_site import SiteFigure, ThisSite
 from .unmeasured_answers import by_model, here
 
 #: Bases of predictions from the most to the least certain; a figure made of several has the least certain of them.
-_BASES = ("input", "assumed", "predicted", "at best", "nominal")
+_BASES = ("input", "assumed", "predicted", "upper bound", "nominal")
 #: The basis of a figure of the node type's own that stands elsewhere in the publications, with another value.
 ANOTHER_INPUT = "another input"
 #: A model's figure that differs by less, as a part, from the published one was made from it.

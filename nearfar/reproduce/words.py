@@ -25,7 +25,7 @@ OF_THE_MODEL = {
     "another input": "the model's own figure of this cell, published elsewhere with another value",
     "of inputs": "derived from inputs, as a loss in percent",
     "assumed": "taken from a part of the same kind in the node, or limited by a capacity of kind: assumed",
-    "at best": "something that nobody published may limit it more",
+    "upper bound": "something that nobody published may limit it more",
     "nominal": "an upper bound, by the nominal rate of a link or a memory",
 }
 _OF_STATES = {"runs": "asked", "in part": "asked in part", "not asked": "not asked"}
@@ -99,7 +99,7 @@ def _times(ratio: float) -> str:
 
 
 def model(figure: FigureBeside, of: str) -> str:
-    """The model's figure beside the published one, both in the unit ``of``: ``input``, ``as published``, ``+5.6 %, at best``,
+    """The model's figure beside the published one, both in the unit ``of``: ``input``, ``as published``, ``+5.6 %, upper bound``,
     ``1.1 points less``."""
     value = figure.published.value
     if figure.modelled is None:
@@ -107,8 +107,8 @@ def model(figure: FigureBeside, of: str) -> str:
     if figure.basis in ("input", "of inputs") or value is None or figure.published.tolerance is None:
         return figure.basis
     certain = "" if figure.basis == "predicted" else f", {figure.basis}"
-    # What is only at best so much agrees with nothing.
-    if figure.basis not in ("at best", "nominal") and abs(figure.modelled - value) <= figure.published.tolerance:
+    # An upper bound agrees with nothing.
+    if figure.basis not in ("upper bound", "nominal") and abs(figure.modelled - value) <= figure.published.tolerance:
         return f"as published{certain}"
     apart = _in_points(value, figure.modelled, False) if of == "percent" else percent(figure.modelled / value - 1)
     return f"{apart}{certain}"

@@ -131,7 +131,7 @@ def test_what_an_xml_does_not_say_is_taken_from_the_gpus_model(tmp_path: Path) -
     node_type = load_node_type("mine", [tmp_path])
     known = {name: predict(parse(name), node_type) for name in ("n0:g0", "g0:g1")}
     assert {name: (round(each.total or 0), each.basis) for name, each in known.items()} == {
-        "n0:g0": (58, "at best"), "g0:g1": (400, "at best")
+        "n0:g0": (58, "upper bound"), "g0:g1": (400, "upper bound")
     }  # fmt: skip
 
 

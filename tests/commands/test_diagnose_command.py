@@ -62,7 +62,7 @@ def lost(results, gpu, code="lost", reason="has fallen off the bus"):
 
 
 def at_best(found):
-    return {one["cell"] for one in found if one.get("basis") in ("at best", "nominal")}
+    return {one["cell"] for one in found if one.get("basis") in ("upper bound", "nominal")}
 
 
 def test_a_lost_gpu_is_no_healthy_node(capsys, write):

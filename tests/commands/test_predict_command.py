@@ -63,7 +63,7 @@ def test_without_cells_the_whole_matrix(capsys):
     assert len(document.results) == 18
     # Both directions at once were not published: what each carries alone bounds them.
     bases = [result.basis for result in document.results]
-    assert (bases.count("input"), bases.count("at best"), document.skipped) == (12, 6, ())
+    assert (bases.count("input"), bases.count("upper bound"), document.skipped) == (12, 6, ())
 
 
 def test_cells_from_a_file_and_from_standard_input(capsys, tmp_path, monkeypatch):
@@ -106,7 +106,7 @@ def test_what_an_assumed_capacity_limits_is_assumed(capsys, tmp_path, monkeypatc
 
 def test_unknown_capacities_are_told(capsys):
     _, out, _ = predict(capsys, "--node", "keeneland", "n0:g0+g0:n0")
-    assert "12.00 at best" in out
+    assert "≤ 12.00" in out
     assert "g0.both is not known: no figure of both directions at once is published" in out
     _, out, _ = predict(capsys, "--node", "keeneland", "g0:g2")
     assert "unknown" in out

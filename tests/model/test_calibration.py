@@ -326,7 +326,7 @@ def test_both_directions_of_a_shared_uplink():
     found = calibrate(node_type, [*cells, measured(every, *[1.125] * 8)])
     assert predict(parse("n0:g0+g0:n0"), found.node_type).total == pytest.approx(9.0)
     four = predict(parse(every), found.node_type)
-    assert four.total == pytest.approx(9.0) or four.basis == "at best"
+    assert four.total == pytest.approx(9.0) or four.basis == "upper bound"
 
 
 def test_one_core_is_not_what_all_of_them_carry():

@@ -58,7 +58,7 @@ def test_of_some_cores_alone_nothing_is_known() -> None:
     assert predict(parse("c0:n0/triad"), summit).basis == "input"
     for cores in ("one", "half", "butone"):
         found = predict(parse(f"c0:n0/triad/{cores}"), summit)
-        assert (found.basis, [each.name for each in found.unknown]) == ("at best", [f"c0:n0/triad/{cores}"])
+        assert (found.basis, [each.name for each in found.unknown]) == ("upper bound", [f"c0:n0/triad/{cores}"])
 
 
 def test_two_kernels_on_one_memory_are_no_input() -> None:

@@ -392,17 +392,17 @@ def test_what_is_known_at_best_is_in_the_document_as_in_the_text(types, capsys):
     document = modelled_document(types["keeneland"], [parse(cell) for cell in cells])
     assert not document["skipped"]
     found = {result["cell"]: result for result in document["results"]}
-    assert {cell: found[cell]["basis"] for cell in cells} == dict.fromkeys(cells, "at best") | {"n0:g0": "input"}
+    assert {cell: found[cell]["basis"] for cell in cells} == dict.fromkeys(cells, "upper bound") | {"n0:g0": "input"}
     three = found["n0:g0+n1:g1+n1:g2"]
     assert three["total"]["median"] == pytest.approx(17.1)
     assert [one["capacity"] for one in three["unknown"]] == ["n1.memory"]
     assert cli.main(["predict", "--node", "keeneland", *cells]) == 0
     out = capsys.readouterr().out
-    assert "17.10 at best" in out and "5.70 input" in out and "12.00 at best" in out
+    assert "≤ 17.10" in out and "5.70 input" in out and "≤ 12.00" in out
     assert (
         "\ncapacities:\n  n1.memory: {value: null, reason: not measured}  # GB/s: nearfar-stream c1:n1/triad\n" in out
     )
-    # What is known at best calibrates nothing.
+    # An upper bound calibrates nothing.
     with pytest.raises(NearfarError, match="nothing to calibrate from"):
         calibrate(types["keeneland"], measured_cells(from_raw(modelled_document(types["dl160"], [parse("n0:g0")]))))
 
@@ -416,8 +416,8 @@ def test_what_is_known_at_best_is_in_the_document_as_in_the_text(types, capsys):
         ("summit", "n0:g0+n1:g3", "predicted"),
         ("summit", "g0:g1", "input"),
         ("summit", "c0:n0/copy+c1:n1/copy", "input"),
-        ("summit", "n0:g3+n0:g4", "at best"),
-        ("dl160", "n0:g0", "at best"),
+        ("summit", "n0:g3+n0:g4", "upper bound"),
+        ("dl160", "n0:g0", "upper bound"),
     ],
 )
 def test_how_a_figure_is_known(types, name, cell, basis):
@@ -467,7 +467,7 @@ def test_a_node_described_afresh_predicts_from_its_links(tmp_path):
     uplink = "  switch:0000:02:00.0: {kind: pcie, gen: 2, width: 8}\n"
     named = described_afresh(tmp_path, f"links:\n{links}{uplink}")
     alone = predict(parse("n0:g0"), named)
-    assert (alone.basis, alone.total) == ("at best", pytest.approx(3.459, abs=0.001))
+    assert (alone.basis, alone.total) == ("upper bound", pytest.approx(3.459, abs=0.001))
     assert alone.limited_by == ("switch:0000:02:00.0.down",)
     with pytest.raises(NearfarError, match="no bridge that several GPUs share"):
         described_afresh(tmp_path, "links:\n  switch:0000:09:00.0: {kind: pcie, gen: 2, width: 8}\n")
@@ -487,7 +487,7 @@ def test_a_shared_uplink_carries_both_directions_together_as_a_link_does(types):
     assert (one.total, one.unknown) == (23.0, ())
     four = parse("+".join(f"n0:g{g}+g{g}:n0" for g in range(4)))
     # Known to carry 23.0 both ways; that it carries 25.3 nobody has seen.
-    assert predict(four, known).basis == "at best"
+    assert predict(four, known).basis == "upper bound"
     assert [capacity.name for capacity in predict(four, known).unknown] == [f"{uplink}.both"]
     capacities[f"{uplink}.both"] = replace(capacities[f"{uplink}.both"], value=23.5)
     limited = predict(four, replace(known, capacities=capacities))

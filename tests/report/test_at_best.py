@@ -1,4 +1,4 @@
-"""What is known only "at best", since nobody knows a capacity that it crosses, says so wherever it stands."""
+"""What is known only "upper bound", since nobody knows a capacity that it crosses, says so wherever it stands."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def page(run: Path) -> Page:
 def test_far_over_near_is_at_best_where_the_far_path_is(section: page_contents.Section, page: Page) -> None:
     check = next(check for check in section.checks if check.name == "host_device_check")
     ratio = next(figure for figure in check.figures if figure.name == "off_socket_over_near.n1_g0")
-    assert (ratio.value, ratio.best_case) == (1.0, "at best")
+    assert (ratio.value, ratio.best_case) == (1.0, "upper bound")
     assert next(figure for figure in check.figures if figure.name == "near.n0_g0").best_case == ""
     head, _, place = page.source.partition(f'id="{ratio.anchor}"')[2].partition("</td>")[0].partition(">")
     assert "<b>unknown</b>" in place and "1.00" not in place and "bound" in head, (
@@ -89,7 +89,7 @@ def test_an_upper_bound_is_compared_with_nothing(section: page_contents.Section,
         if "upper bound" in place or "unknown" in place:
             assert not re.search(r">[↓↑]?\s*[0-9.]+<", place.partition(">")[2]), place
             assert "of the peak" not in place and " alone" not in place, place
-    assert "at best" not in "".join(place for place in page.source.split("<td")[1:] if 'class="MODELLED' in place)
+    assert "upper bound" not in "".join(place for place in page.source.split("<td")[1:] if 'class="MODELLED' in place)
 
 
 def test_a_line_marks_each_figure_that_is_at_best_and_no_other(section: page_contents.Section) -> None:
@@ -101,7 +101,7 @@ def test_a_line_marks_each_figure_that_is_at_best_and_no_other(section: page_con
 def test_totals_of_several_gpus_and_maps_of_many_pairs_say_it(section: page_contents.Section, page: Page) -> None:
     many = next(check for check in section.checks if check.name == "saturation_check")
     totals = [f for f in many.figures if f.is_total and f.path_class == "off_socket" and not f.derived]
-    assert totals and {f.best_case for f in totals} == {"at best"}
+    assert totals and {f.best_case for f in totals} == {"upper bound"}
     for total in totals:
         place = page.source.partition(f'id="{total.anchor}"')[2].partition("</td>")[0]
         assert "<small>upper bound</small>" in place and "<b>≤ " in place, total.name

@@ -33,7 +33,7 @@ def test_each_capacity_with_its_value_its_source_and_what_it_limits(run: run_dir
     assert found["g0–7.h2d"].value == "55.3" and found["g0–7.h2d"].source == "measured: a log"
     assert found["n0.memory, n1.memory"].source == "assumed"
     both = found["g0–7.both"]
-    assert (both.value, both.source) == ("≤ 116.1", "at best: its peak; the node type does not give it")
+    assert (both.value, both.source) == ("≤ 116.1", "upper bound: its peak; the node type does not give it")
     assert found["p1-p0, p0-p1"].value == "unknown" and found["p1-p0, p0-p1"].limits == 0
     every = [f for check in page_contents.section(0, run.nodes[0], Explained()).checks for f in check.figures]
     limited = [f for f in every if not f.derived and f.flow is None and {"n0.memory", "n1.memory"} & {*f.limited_by}]

@@ -115,7 +115,7 @@ def test_all_gpus_of_keeneland_at_once(runs: dict[str, Path]) -> None:
     """What nobody knows bounds from above: 16.2 was published, 17.1 is the best case, and contradicts nothing."""
     found = rows(runs["keeneland"])
     three = "near H2D, 3 GPUs: n0→g0 + n1→g1 + n1→g2"
-    assert found[three] == ("16.2 GB/s", "17.10", "+5.6 %", "at best")
+    assert found[three] == ("16.2 GB/s", "17.10", "+5.6 %", "upper bound")
     ramp = next(check for check in section(runs["keeneland"]).checks if check.name == "saturation_check")
     bound = next(f for f in ramp.figures if f.pretty == "n0→g0 + n1→g1 + n1→g2")
     assert (bound.written, bound.against) == ("≤ 17.1", "published 16.2")
@@ -128,7 +128,7 @@ def test_all_gpus_of_keeneland_at_once(runs: dict[str, Path]) -> None:
 
 def test_nothing_predicted_is_not_praised(pages: dict[str, Page]) -> None:
     assert (
-        "No figure predicted; 1 at best, +5.6 % from what was published. 28 inputs of the model left out"
+        "No figure predicted; 1 as upper bounds, +5.6 % from what was published. 28 inputs of the model left out"
         in pages["keeneland"].text
     )
 
@@ -137,9 +137,9 @@ def test_what_has_no_counterpart_says_why(pages: dict[str, Page]) -> None:
     text = " ".join(pages["keeneland"].text.split())
     assert "cannot be as it is printed: 16 MB in 13.955 µs would be 1147 GB/s" in text
     assert "figures 3 and 4" in text and "not how it grows with the size" in text
-    assert "about a third of the bandwidth each17.10, 1.90 a task, at best" in text
+    assert "about a third of the bandwidth each17.10, 1.90 a task, upper bound" in text
     text = " ".join(pages["dl160"].text.split())
-    assert "all GPUs share the one uplink; simultaneous transfers divide it8.00, 2.00 a flow, at best" in text
+    assert "all GPUs share the one uplink; simultaneous transfers divide it8.00, 2.00 a flow, upper bound" in text
     assert "switch:0000:02:00.0.down" in text
 
 
@@ -206,7 +206,7 @@ def test_skips_of_a_modelled_document_name_each_capacity(runs: dict[str, Path]) 
 def test_a_best_case_says_what_it_hangs_on(runs: dict[str, Path]) -> None:
     document = json.loads((runs["dl160"] / "dl160-modelled" / "host_device_check" / "document.json").read_text())
     result = next(entry for entry in document["results"] if entry["cell"] == "n0:g0")
-    assert result["basis"] == "at best"
+    assert result["basis"] == "upper bound"
     names = ["g0.h2d", "n0.memory", "switch:0000:02:00.0.down"]
     assert [entry["capacity"] for entry in result["unknown"]] == names
 

@@ -218,13 +218,14 @@ def test_the_model_beside_what_was_published(capsys: pytest.CaptureFixture[str])
     assert cli.main(["reproduce", "spafford2011"]) == 0
     out = capsys.readouterr().out
     assert (
-        "at best" in out
+        "upper bound" in out
         and "cannot be as printed: 16 MB in 13.955 µs" in out
         and "(not: several nodes, and NVIDIA's HPL 9, which was never free" in out
     )
     # The words of the model that stand in its column are explained below, and no others.
     assert (
-        re.search(r"^  at best +something that nobody published may limit it more$", out, re.M) and "nominal" not in out
+        re.search(r"^  upper bound +something that nobody published may limit it more$", out, re.M)
+        and "nominal" not in out
     )
 
 

@@ -85,7 +85,7 @@ def test_rows_without_figures_say_what_their_checks_found(four_h200s: Path, caps
     assert found[2]["site_says"].startswith("1 package, 1 NUMA node; 4 × NVIDIA H200, PCIe 5 ×16")
     assert [check["check"] for check in found[20]["checks"]] == ["sharing_check"]
     assert found[12]["because"] == "this run did not ask contention_check"
-    assert found[19]["model_says"].startswith("dl160, n0→g0 + n0→g1: 8.00 GB/s, at best")
+    assert found[19]["model_says"].startswith("dl160, n0→g0 + n0→g1: 8.00 GB/s, upper bound")
     assert found[22]["site_says"].startswith("g0: CPUs 0-15, memory n0; g1: CPUs 16-31")
     assert found[10]["because"] == "this run did not ask binding_check"
 

@@ -62,7 +62,7 @@ def _chosen(document: Document) -> dict[Cell, Result]:
 
 def best_case(result: Result) -> bool:
     """Whether something that nobody knows may hold the cell of a modelled document further back."""
-    return result.basis in ("at best", "nominal")
+    return result.basis in ("upper bound", "nominal")
 
 
 def _measured(cell: Cell, result: Result) -> MeasuredCell | None:

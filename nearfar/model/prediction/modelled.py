@@ -30,7 +30,7 @@ def modelled_document(
 
     ``degrade`` multiplies capacities by factors. ``noise`` is the standard deviation of the rates' logarithm; it
     depends on ``seed``, cell and flow alone, not on what else is asked. Each result has the prediction's ``basis``; where that is
-    ``at best`` or ``nominal``, ``unknown`` has the capacities that nobody knows. A cell in which nothing bounds some flow is skipped as
+    ``upper bound`` or ``nominal``, ``unknown`` has the capacities that nobody knows. A cell in which nothing bounds some flow is skipped as
     ``unsupported`` with their names. ``skips`` are listed as given.
     """
     if not 0 <= noise <= 1:

@@ -32,7 +32,7 @@ class Prediction:
     are the best case: each of these at its peak, at what is nominal where no peak is known, or without limit; a rate is
     ``None`` where nothing bounds it. ``basis`` says how the rates are known: ``input`` (the figure is one of the node type's own),
     ``assumed`` (its own, taken from a like part, or limited by a capacity of ``kind: assumed``), ``predicted``,
-    ``at best``, or ``nominal`` (a link whose nominal ceiling is not
+    ``upper bound``, or ``nominal`` (a link whose nominal ceiling is not
     certain limits: it may carry more).
     """
 
@@ -82,7 +82,7 @@ def predict(cell: Cell, node_type: NodeType) -> Prediction:
 
 def _best_basis(unknown: Sequence[CapacityShare], full: Sequence[Constraint]) -> str:
     guessed = {share.capacity.name for share in unknown if share.capacity.peak is None}
-    return "nominal" if any(constraint.name in guessed for constraint in full) else "at best"
+    return "nominal" if any(constraint.name in guessed for constraint in full) else "upper bound"
 
 
 def _basis(

@@ -88,13 +88,13 @@ class Figure(JudgedMetric):
 
     @property
     def best_case(self) -> str:
-        """``at best`` or ``nominal`` of a modelled figure that something unknown may limit more; else empty."""
-        return self.basis if self.basis in ("at best", "nominal") else ""
+        """``upper bound`` or ``nominal`` of a modelled figure that something unknown may limit more; else empty."""
+        return self.basis if self.basis in ("upper bound", "nominal") else ""
 
     @property
     def bound_words(self) -> str:
         """The same as pages say it: ``upper bound``, ``nominal upper bound``."""
-        return {"at best": "upper bound", "nominal": "nominal upper bound"}.get(self.best_case, "")
+        return {"upper bound": "upper bound", "nominal": "nominal upper bound"}.get(self.best_case, "")
 
     @property
     def written(self) -> str:

@@ -23,7 +23,7 @@ _Row = tuple[str, str, str, str, str]
 _SAID = {
     "predicted": "{figures} predicted, which differ by {off} from what was published",
     "assumed": "{count} assumed from like parts of the node",
-    "at best": "{count} as upper bounds, {off} from what was published",
+    "upper bound": "{count} as upper bounds, {off} from what was published",
     "nominal": "{count} nominal, {off} from what was published",
 }
 
@@ -66,7 +66,7 @@ def _table(title: str, rows: Sequence[_Row]) -> Table:
 
 
 def _how(figure: Figure) -> str:
-    """What the model knows of the figure: ``input``, ``assumed``, ``predicted``, ``at best`` …"""
+    """What the model knows of the figure: ``input``, ``assumed``, ``predicted``, ``upper bound`` …"""
     return "of inputs" if figure.is_ratio and figure.basis == "input" else figure.basis or "predicted"
 
 

@@ -63,9 +63,9 @@ def strict(complaints: Iterable[Complaint]) -> list[Complaint]:
 
 
 def summary(complaints: Iterable[Complaint], files: int) -> str:
-    """``2 errors, 1 warning in 14 files``."""
+    """``14 files checked: 2 errors, 1 warning``."""
     counts = dict.fromkeys(LEVELS, 0)
     for complaint in complaints:
         counts[complaint.level] += 1
     counted = [f"{n} {level}{'s' if n != 1 and level != INFO else ''}" for level, n in counts.items() if n]
-    return f"{', '.join(counted) or 'nothing to complain of'} in {files} file{'s' if files != 1 else ''}"
+    return f"{files} file{'s' if files != 1 else ''} checked: {', '.join(counted) or 'no problems'}"

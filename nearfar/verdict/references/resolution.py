@@ -29,7 +29,7 @@ from .reference_row import ReferenceRow
 from .software_changes import KnownLevel
 
 #: Of a modelled figure: something that nobody knows may limit it more.
-BEST_CASES = ("at best", "nominal")
+BEST_CASES = ("upper bound", "nominal")
 
 
 def row_keys(metric: AnyMetric) -> list[str]:
