@@ -77,7 +77,10 @@ _EPILOG = """examples:
   nearfar predict --node summit n0:g0+n0:g1
   nearfar validate --system keeneland
 
-exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not be judged
+completion in bash and zsh:
+  eval "$(register-python-argcomplete nearfar)"
+
+exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not be judged, 130 interrupted
 """
 
 
@@ -109,8 +112,8 @@ def _show_groups(top: Parser, commands: Any) -> None:
 
 
 def _complete() -> None:
-    """Tell the shell what may follow the words in ``COMP_LINE``, and exit; docs/reference/command-line.md says how that is switched
-    on. Without argcomplete nothing is said."""
+    """Tell the shell what may follow the words in ``COMP_LINE``, and exit; the epilog says how that is switched on. Without argcomplete
+    nothing is said."""
     try:
         import argcomplete
     except ImportError:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -21,6 +22,15 @@ from nearfar import __version__, cli
 
 #: What a help text calls a section, where man has another word for it.
 SECTIONS = {"exit codes": "EXIT STATUS", "positional arguments": "ARGUMENTS"}
+
+
+class HelpText(NamedTuple):
+    """What ``--help`` of a command or program prints. ``summary``: the line of NAME; empty: it stands in the text."""
+
+    name: str
+    text: str
+    summary: str = ""
+    see_also: str = "nearfar(1)"
 
 
 def page(name: str, help_text: str, summary: str = "", see_also: str = "") -> str:
@@ -47,8 +57,13 @@ def page(name: str, help_text: str, summary: str = "", see_also: str = "") -> st
     return head.replace("\\\\-", "\\-") + f".SH SYNOPSIS\n.nf\n{text}.fi\n"
 
 
-def of_parser(name: str, parser: argparse.ArgumentParser, summary: str, above: str) -> Iterator[tuple[str, str]]:
-    """Name and roff of a command's page and those of its own commands."""
+def of_commands() -> Iterator[HelpText]:
+    """Of ``nearfar`` and all its commands."""
+    return _of_parser("nearfar", cli.parser(None), cli.SUMMARY, "")
+
+
+def _of_parser(name: str, parser: argparse.ArgumentParser, summary: str, above: str) -> Iterator[HelpText]:
+    """Of a command and its own commands."""
     below = [(choice.dest, action.choices[choice.dest], str(choice.help)) for action in parser._actions
              if isinstance(action, argparse._SubParsersAction) for choice in action._choices_actions]  # fmt: skip
     if not above:  # nearfar's own: a command's parser knows its options once that is the chosen one
@@ -57,25 +72,22 @@ def of_parser(name: str, parser: argparse.ArgumentParser, summary: str, above: s
     with contextlib.redirect_stdout(io.StringIO()) as written, contextlib.suppress(SystemExit):
         parser.parse_args(["--help"])  # some take their arguments only when they are called
     others = [*filter(None, [above]), *(f"{name}-{command}(1)" for command, _, _ in below)]
-    yield name, page(name, written.getvalue(), summary, ", ".join(others))
+    yield HelpText(name, written.getvalue(), summary, ", ".join(others))
     for command, one, words in below:
-        yield from of_parser(f"{name}-{command}", one, words, f"{name}(1)")
+        yield from _of_parser(f"{name}-{command}", one, words, f"{name}(1)")
 
 
-def of_programs(folder: Path) -> Iterator[tuple[str, str]]:
-    """Name and roff of the page of each program in this folder."""
+def of_programs(folder: Path) -> Iterator[HelpText]:
+    """Of each program in this folder."""
     for program in sorted(folder.glob("nearfar-*")):
         done = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=30)
         if done.returncode == 0:
-            yield program.name, page(program.name, done.stdout, see_also="nearfar(1)")
+            yield HelpText(program.name, done.stdout)
 
 
 if __name__ == "__main__":
     os.environ["COLUMNS"] = "80"
     target, *programs = map(Path, sys.argv[1:])
     target.mkdir(parents=True, exist_ok=True)
-    for title, roff in [
-        *of_parser("nearfar", cli.parser(None), cli.SUMMARY, ""),
-        *(one for each in programs for one in of_programs(each)),
-    ]:
-        (target / f"{title}.1").write_text(roff, encoding="utf-8")
+    for each in [*of_commands(), *(text for folder in programs for text in of_programs(folder))]:
+        (target / f"{each.name}.1").write_text(page(*each), encoding="utf-8")

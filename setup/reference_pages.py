@@ -1,178 +1,298 @@
-"""Write docs/reference/*-file.md from the JSON schemas of a site's files (every key with type, unit, default, meaning and example), and
-messages.md from the tables of messages, thresholds.md from the module of the judge's numbers, and settings.md from the settings' table."""
+"""Write every page of docs/reference: what each says stands beside the key, column or rule that it says it of, in the code or a schema.
+
+usage: python setup/reference_pages.py
+"""
 
 from __future__ import annotations
 
 import ast
 import itertools
+import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-import yaml
+import man_pages
+from schema_tables import SchemaTables, key_table, table
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
-from nearfar.base.schema_check import schema  # noqa: E402
+from nearfar import cells  # noqa: E402
+from nearfar.base.environment import VARIABLES  # noqa: E402
 from nearfar.commands import explain  # noqa: E402
-from nearfar.topology import SETTINGS  # noqa: E402
+from nearfar.history.schema import COLUMNS  # noqa: E402
+from nearfar.prometheus import catalogue  # noqa: E402
+from nearfar.site.lint.complaints import RULES  # noqa: E402
+from nearfar.slurm.act import node_states  # noqa: E402
+from nearfar.slurm.controller import NodeState, versions  # noqa: E402
+from nearfar.slurm.drains.objections import objection_to_drain, objection_to_resume  # noqa: E402
+from nearfar.slurm.health import xids  # noqa: E402
+from nearfar.slurm.health.look import SOURCES  # noqa: E402
+from nearfar.slurm.ledger.tables import TABLES  # noqa: E402
+from nearfar.slurm.telling import on_event  # noqa: E402
+from nearfar.topology import HOST_CLASSES, LOCAL_CLASS, PEER_CLASSES, SETTINGS  # noqa: E402
 
-Node = Mapping[str, Any]
+FOLDER = CHECKOUT / "docs" / "reference"
+#: The columns that --help is wrapped to.
+WIDTH = "100"
 
-GUIDE = "[describe a node](../describe.md)"
-#: The page's name, with its schema, what it is of, and the pages that show whole files.
-PAGES = {
-    "system-file": ("system-1", "system", f"{GUIDE}, [`act`](../drains.md)"),
-    "node-file": ("node-type-1", "node", f"{GUIDE}, [prediction](../../benchmarks/studies/prediction.md)"),
-    "gpu-file": ("gpu-1", "GPU", GUIDE),
-    "reference-file": ("references-1", "reference",
-                       f"{GUIDE}, [references](../references.md)"),
-    "order-file": ("order-1", "order", GUIDE),
-    "published-node-file": ("published-node-1", "published-node", "[published experiments](../use.md)"),
-    "published-collective-file": ("published-collective-1", "published-collective", "[published experiments](../use.md)"),
-    "application-file": ("application-1", "application",
-                         "[what a binding costs](../use.md)"),
-}  # fmt: skip
-HEAD = """# The {of} file: site/{folder}/{file}.yaml
-
-{description}
-
-Whole files with explanations: {guides}. `nearfar schema {name}` prints the JSON schema that this page is made from, for editors; \
-`nearfar lint` names a wrong key with file and line.
-
-A key in bold is required. `[]` stands for each entry of a list, NAME for a key that the file chooses.
-
-"""
-TABLE = "| key | type | default | meaning | example |\n|---|---|---|---|---|\n"
-#: What stands beside ``provenance`` in a reference file: the schema says it by conditions, so that this says it in words.
-CHECKS = f"""## A check and its rows
-
-{TABLE}| `CHECK` | mapping |  | The rows of one check, by its name. | `host_memory_check:` |
-| `CHECK.$index` | list of `$dev.gpu.model` | none | %s. | `[$dev.gpu.model]` |
-| `CHECK.MODEL` | mapping |  | With `$index`: the rows of a GPU model, by its name or a regular expression. | `NVIDIA H200:` |
-| `CHECK.ROW`, `CHECK.MODEL.ROW` | list of number > 0, number from −1 to 0 or null, number ≥ 0 or null, text |  | \
-Value, lower and upper bound as fractions of the value (null: no bound), unit. | `near.h2d: [55.5, -0.02, null, GB/s]` |
-"""
-TYPES = {
-    "object": "mapping",
-    "array": "list",
-    "string": "text",
-    "integer": "whole number",
-    "boolean": "true or false",
-    "null": "null",
+DESCRIBE, DRAINS = "[describe a node](../describe.md)", "[drains and repairs](../drains.md)"
+REFERENCES, USE = "[references and thresholds](../references.md)", "[use](../use.md)"
+#: A page of a site's file: its schema, what it is of, and the chapters that explain it.
+FILES = {
+    "system-file": ("system-1", "system", f"{DESCRIBE} and {DRAINS}"),
+    "node-file": ("node-type-1", "node", DESCRIBE),
+    "gpu-file": ("gpu-1", "GPU", DESCRIBE),
+    "reference-file": ("references-1", "reference", REFERENCES),
+    "order-file": ("order-1", "order", "[accept a delivery](../accept.md)"),
+    "published-node-file": ("published-node-1", "published-node", USE),
+    "published-collective-file": ("published-collective-1", "published-collective", USE),
+    "application-file": ("application-1", "application", USE),
 }
-LIMITS = {"exclusiveMinimum": ">", "minimum": "≥", "maximum": "≤"}
+#: What stands beside ``provenance`` in a reference file: the schema says it by conditions, so that this says it in words.
+CHECK_ROWS = [
+    ("`CHECK`", "mapping", "", "The entries of one check, by its name.", "`host_memory_check:`"),
+    ("`CHECK.$index`", "list of `$dev.gpu.model`", "none", "", "`[$dev.gpu.model]`"),
+    ("`CHECK.MODEL`", "mapping", "", "With `$index`: the entries of a GPU model, by its name or a regular expression.", "`NVIDIA H200:`"),
+    ("`CHECK.ROW`, `CHECK.MODEL.ROW`", "list of number > 0, number from −1 to 0 or null, number ≥ 0 or null, text", "",
+     "Value, lower and upper bound as fractions of the value (null: no bound), unit.", "`near.h2d: [55.5, -0.02, null, GB/s]`"),
+]  # fmt: skip
+#: States of Slurm whose handling is shown, of which a node may have several flags.
+SLURM_STATES = [
+    "IDLE", "MIXED+PLANNED", "ALLOCATED", "IDLE+COMPLETING", "IDLE+PLANNED", "IDLE+RESERVED", "IDLE+MAINTENANCE", "IDLE+BLOCKED",
+    "IDLE+DYNAMIC_NORM", "IDLE+CLOUD", "IDLE+POWERED_DOWN", "IDLE+POWERING_UP", "IDLE+POWERING_DOWN", "IDLE+CLOUD+POWERED_DOWN",
+    "IDLE+CLOUD+POWERING_DOWN", "IDLE+REBOOT_REQUESTED", "IDLE+REBOOT_ISSUED", "IDLE+NOT_RESPONDING", "IDLE+INVALID_REG",
+    "IDLE+INVAL", "DOWN", "DOWN+NOT_RESPONDING", "DOWN+REBOOT_ISSUED", "DOWN+POWERED_DOWN", "ERROR", "IDLE+FAIL", "DOWN+FAIL",
+    "UNKNOWN", "FUTURE",
+]  # fmt: skip
+POLARS_TYPES = {
+    "String": "text", "Datetime": "time", "Int64": "whole number", "Int32": "whole number", "Float64": "number",
+    "Boolean": "true or false", "List": "list of text",
+}  # fmt: skip
 
 
-def page(name: str) -> str:
-    """The text of one page."""
-    file, of, guides = PAGES[name]
-    whole = schema(file)
-    definitions = whole.get("definitions", {})
+def site_file(name: str) -> str:
+    """The page of a site's file."""
+    file, of, guides = FILES[name]
+    tables = SchemaTables(file)
     named = "NAME/node" if of == "published-node" else "NAME"
-    text = HEAD.format(
-        of=of, folder=f"{of.lower()}s", file=named, description=whole["description"], guides=guides, name=of.lower()
+    text = f"# The {of} file: site/{of.lower()}s/{named}.yaml\n\n{tables.whole['description']}\n\n"
+    text += f"Explained in {guides}; `nearfar schema {of.lower()}` prints the JSON schema.\n"
+    text += "A key in bold is required, `[]` stands for each entry of a list, NAME for a key that you choose.\n\n"
+    text += tables.text()
+    if of == "reference":
+        index = tables.whole["definitions"]["check"]["properties"]["$index"]["description"]
+        rows = [
+            (key, kind, default, meaning or f"{index}.", example) for key, kind, default, meaning, example in CHECK_ROWS
+        ]
+        text += f"## A check and its entries\n\n{key_table(rows)}"
+    return text
+
+
+def document(name: str, title: str, *sections: str) -> str:
+    """The page of a document that nearfar writes, from its schema."""
+    tables = SchemaTables(name, sections)
+    return f"# {title}\n\n{tables.whole['description']}\n\nA key in bold is always there.\n\n{tables.text()}"
+
+
+def hooks() -> str:
+    """The page of the on-event program."""
+    limits = f"it has {on_event.LIMIT:g} s, all calls of one `act` {on_event.TOGETHER:g} s"
+    tries = f"after {on_event.TRIES} attempts and {on_event.PATIENCE / 3600:g} h the event is given up"
+    intro = f"`nearfar slurm act` calls it with one JSON object on standard input for each event; {limits}.\n"
+    intro += f"Unless it exits with 0 the next `act` calls it again with the same `id`; {tries} ({DRAINS}).\n\n"
+    return f"# The on-event program\n\n{intro}{SchemaTables('hook-1').text()}"
+
+
+def commands() -> str:
+    """The page of commands and programs. A program that is not built here keeps the text that the page has."""
+    os.environ["COLUMNS"], os.environ["NO_COLOR"] = WIDTH, "1"
+    page = FOLDER / "commands.md"
+    kept = re.findall(
+        r"^## (nearfar-\S+)\n\n```text\n(.*?)```", page.read_text("utf-8") if page.exists() else "", re.M | re.S
     )
-    own = [row(key, node, definitions, key in whole["required"]) for key, node in whole["properties"].items()]
-    below = {f"`{key}`": list(rows_below(key, node, definitions)) for key, node in whole["properties"].items()}
-    for heading, rows in {"Keys of the file": own, **below}.items():
-        text += f"## {heading}\n\n{TABLE}{''.join(rows)}\n" if rows else ""
-    return (
-        text.rstrip("\n")
-        + "\n"
-        + ("\n" + CHECKS % definitions["check"]["properties"]["$index"]["description"] if of == "reference" else "")
+    programs = dict(kept) | {each.name: each.text for each in man_pages.of_programs(CHECKOUT / "build" / "bin")}
+    texts = [(each.name.replace("-", " "), each.text) for each in man_pages.of_commands()]
+    text = "# Commands, programs and environment variables\n\n"
+    text += "What `--help` prints, which is also in `man nearfar`, `man nearfar-bind` and so on.\n\n"
+    for name, help_text in [*texts, *sorted(programs.items())]:
+        text += f"## {name}\n\n```text\n{help_text.rstrip()}\n```\n\n"
+    rows = [(f"`{name}`", meaning, default) for name, (meaning, default) in VARIABLES.items()]
+    return f"{text}## Environment variables\n\n{table(('variable', 'meaning', 'default'), rows)}"
+
+
+def notation() -> str:
+    """The page of the notation; its examples and refusals are test vectors."""
+    vectors = [line.split("\t") for line in (CHECKOUT / "tests/vectors/cells.txt").read_text("utf-8").splitlines()]
+    good = [cells.parse(line[2]) for line in vectors if line[0] == "ok"]
+    lone = [cell.flows[0] for cell in good if cell.lone]
+    grammar = re.search(r"^ +cell = .*$", str(cells.notation.__doc__), re.M)
+    text = "# The notation of cells\n\nA cell is a set of flows that run at the same time, written without white space.\n\n"
+    text += f"```text\n{grammar[0].strip() if grammar else ''}\n```\n\n## Endpoints\n\n"
+    text += table(("endpoint", "meaning"), [(f"`{kind}0`", meaning) for kind, meaning in cells.ENDPOINTS.items()])
+    rows = [(f"`{_first(lone, kind)}`", meaning) for kind, meaning in cells.FLOWS.items()]
+    text += f"## Flows\n\n{table(('example', 'flow'), rows)}## Options\n\nIn the order of the canonical form.\n\n"
+    options = []
+    for option in cells.OPTIONS:
+        words = " ".join(f"`/{word}`" for word in option.words)
+        written = "x4" if option.words == ("xK",) else option.words[0]
+        options.append((words, _first_with(lone, written), ", ".join(option.flows), option.meaning))
+    text += table(("option", "example", "flows", "meaning"), options)
+    text += "## Names of metrics\n\nPath class and cell, with `_`, `__`, `_at_` and `.` for `:`, `+`, `@` and `/`.\n\n"
+    shortest = [min((cell for cell in good if mark in str(cell)), key=lambda cell: len(str(cell))) for mark in ":@/+"]
+    named = [(f"`{cell}`", f"`CLASS.{cells.encode_cell(cell)}`") for cell in shortest]
+    text += table(("cell", "name"), named) + "A flow of several ends in `.of.FLOW`, their sum in `.total`.\n\n"
+    classes = {**HOST_CLASSES, "NV18": "two GPUs joined by 18 NVLink lanes", **PEER_CLASSES, LOCAL_CLASS: "within a GPU's memory",
+               "local": "STREAM by cores on the memory of their own NUMA node", "mixed": "flows of several classes"}  # fmt: skip
+    classes["unknown"] = HOST_CLASSES["unknown"]
+    text += table(("path class", "meaning"), [(f"`{name}`", meaning) for name, meaning in classes.items()])
+    text += "Behind the path class, after `_`, stands what a figure is if it is no rate:\n\n"
+    text += table(("suffix", "meaning"), [(f"`{word}`", meaning) for word, meaning in cells.DERIVED.items()])
+    return f"{text}## What is refused\n\n{table(('message',), _refusals([line[1] for line in vectors if line[0] == 'bad']))}"
+
+
+def _first(flows: list[cells.Flow], kind: str) -> cells.Flow:
+    return next(flow for flow in flows if flow.kind == kind)
+
+
+def _first_with(flows: list[cells.Flow], option: str) -> str:
+    return f"`{next(flow for flow in flows if option in flow.options)}`"
+
+
+def _refusals(bad: list[str]) -> list[tuple[str]]:
+    """What is said of the first vector of each kind."""
+    told: dict[str, str] = {}
+    for text in bad:
+        try:
+            cells.parse("" if text == "<empty>" else text)
+        except cells.CellError as error:
+            told.setdefault(re.sub(r"\d|'.*?'|/\w+", "", error.what), str(error))
+    return [(message,) for message in told.values()]
+
+
+def history() -> str:
+    """The page of the history's columns."""
+    text = "# The history: columns\n\nEach figure of a run is a row in Parquet files below `NEARFAR_HISTORY/rows-1/system=NAME/`.\n"
+    text += "Any tool reads them: `polars.scan_parquet('…/rows-1/**/*.parquet')`.\n\n"
+    rows = [(f"`{name}`", POLARS_TYPES[kind], meaning) for name, (kind, meaning) in COLUMNS.items()]
+    return text + table(("column", "type", "meaning"), rows)
+
+
+def ledger() -> str:
+    """The page of the ledger's tables, from the comments of its SQL."""
+    text = "# The ledger\n\n`ledger.db` in the state directory of `nearfar slurm act` is an SQLite file that others may read and must not "
+    text += "change.\nTimes are seconds since 1970; the order of actions and events is that of `seq`.\n\n"
+    for about, name, columns in re.findall(r"^-- ([^\n]+)\nCREATE TABLE (\w+) \(\n(.*?)^\)", TABLES, re.M | re.S):
+        rows = re.findall(r"^ {4}([a-z_]+) ([A-Z]+)[^\n]*? +-- (.+)$", columns, re.M)
+        text += f"## {name}\n\n{about}.\n\n"
+        text += table(("column", "type", "meaning"), [(f"`{column}`", kind, meaning) for column, kind, meaning in rows])
+    return text
+
+
+def health() -> str:
+    """The page of what the health check reads."""
+    text = "# The health check: sources and Xids\n\nWhat `nearfar slurm health` reads; its findings are [messages](messages.md).\n\n"
+    text += "## Sources\n\n"
+    rows = [(f"`{name}`", reads, finds) for name, (reads, finds) in SOURCES.items()]
+    text += table(("source", "reads", "finds"), rows) + "## Xids\n\n"
+    text += (
+        f"Immediate actions are [NVIDIA's]({xids.CATALOGUE}), the class is nearfar's; an unknown Xid is DEGRADED.\n\n"
+    )
+    text += table(("class", "verdict"), [(f"`{kind}`", meaning) for kind, meaning in xids.KINDS.items()])
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for xid in xids.XIDS.values():
+        alike.setdefault((xid.words, f"`{xid.kind}`", f"`{xid.bucket}`", xid.remedy), []).append(xid.number)
+    numbered = [(", ".join(map(str, numbers)), *cells_) for cells_, numbers in alike.items()]
+    return text + table(("Xid", "meaning", "class", "immediate action", "next"), numbered)
+
+
+def states() -> str:
+    """The page of a node's states, and what follows from Slurm's."""
+    text = f"# States of a node\n\nThe states that `nearfar slurm status` shows, and what `nearfar slurm act` does in each ({DRAINS}).\n\n"
+    rows = [(f"`{state}`", meaning, node_states.ACT_DOES[state]) for state, meaning in node_states.STATES.items()]
+    text += table(("state", "meaning", "what `act` does"), rows) + "## From state to state\n\n"
+    changes = [(_state(each.before), each.event, _state(each.after), each.who) for each in node_states.TRANSITIONS]
+    text += table(("from", "when", "to", "by"), changes) + "## What nearfar never does\n\n"
+    text += "".join(f"- {each}\n" for each in node_states.NEVER) + "\n## Slurm's states\n\n"
+    text += "Whether a node is drained for what was found, resumed by `clear` or `retest`, and counted as usable by the floor.\n\n"
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for words in SLURM_STATES:
+        alike.setdefault(_in_slurm(words), []).append(f"`{words}`")
+    return text + table(
+        ("state", "drained", "resumed", "usable"), [(" ".join(names), *row) for row, names in alike.items()]
     )
 
 
-def rows_below(path: str, node: Node, definitions: Node) -> Iterator[str]:
-    """Rows of all keys below a node, depth first."""
-    node = resolved(node, definitions)
-    if isinstance(node.get("items"), Mapping):
-        yield from rows_below(f"{path}[]", node["items"], definitions)
-    for branch in node.get("oneOf", ()):
-        yield from rows_below(path, branch, definitions)
-    if isinstance(node.get("additionalProperties"), Mapping):
-        yield from rows_below(f"{path}.NAME", node["additionalProperties"], definitions)
-    for key, below in node.get("properties", {}).items():
-        yield row(f"{path}.{key}", below, definitions, key in node.get("required", ()))
-        yield from rows_below(f"{path}.{key}", below, definitions)
+def _state(name: str) -> str:
+    return f"`{name}`" if name in node_states.STATES else name
 
 
-def row(path: str, node: Node, definitions: Node, required: bool) -> str:
-    """The line of one key: itself, type with unit, default, meaning, example."""
-    node = resolved(node, definitions)
-    unit = node.get("unit", "")
-    kind = type_of(node, definitions) + (f", {'as a' if unit.startswith('fraction') else 'in'} {unit}" if unit else "")
-    meaning = node["description"] + ("" if node["description"].endswith((".", "…")) else ".")
-    cells = [
-        f"**`{path}`**" if required else f"`{path}`",
-        kind,
-        node.get("defaultText", ""),
-        meaning,
-        f"`{shown(node['examples'][0])}`",
-    ]
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
+def _in_slurm(words: str) -> tuple[str, str, str]:
+    reason = "nearfar: FAIL host_device d2h g2 27.1<52.6 GB/s run=8f3a51c0"
+    base, *flags = words.split("+")
+    node = NodeState("n1", base, frozenset(flags))
+    drained = NodeState("n1", base, frozenset([*flags, "DRAIN"]), reason)
+    objections = objection_to_drain(node), objection_to_resume(drained, reason)
+    first, second = (
+        "yes" if each is None else f"no: {each.partition(': ')[2]}".removesuffix(": ") for each in objections
+    )
+    return first, second, "yes" if node.usable else "no"
 
 
-def resolved(node: Node, definitions: Node) -> Node:
-    """A node with what it refers to; what stands beside the reference comes first."""
-    while "$ref" in node:
-        rest = {key: value for key, value in node.items() if key != "$ref"}
-        node = {**definitions[node["$ref"].rpartition("/")[2]], **rest}
-    return node
+def slurm_versions() -> str:
+    """The page of what differs between versions of Slurm."""
+    text = f"# Versions of Slurm\n\nnearfar needs Slurm {versions.words(versions.OLDEST)} or later. It reads both forms of all below, "
+    text += "whatever `scontrol --version` prints.\n\n"
+    text += table(("tested", "from"), list(versions.TESTED.items())) + "## Differences\n\n"
+    rows = [(versions.words(each.since), each.what, f"`{each.source}`") for each in versions.DIFFERENCES]
+    return text + table(("from", "what", "in Slurm's source"), rows)
 
 
-def type_of(node: Node, definitions: Node) -> str:
-    """A node's type in words, with the limits of numbers."""
-    node = resolved(node, definitions)
-    if "enum" in node:
-        return ", ".join(f"`{shown(word)}`" for word in node["enum"])
-    if "oneOf" in node and "type" not in node:
-        return " or ".join(type_of(one, definitions) for one in node["oneOf"])
-    names = node.get("type", "date")  # a key without a type is a date, which YAML reads as a text or a date of its own
-    words = " or ".join(TYPES.get(one, one) for one in ([names] if isinstance(names, str) else names))
-    if names == "array":
-        words = f"list of {type_of(node['items'], definitions)}"
-    if names == "object" and "properties" not in node and isinstance(node.get("additionalProperties"), Mapping):
-        words = f"mapping of NAME to {type_of(node['additionalProperties'], definitions)}"
-    return f"{words} {', '.join(f'{sign} {node[key]}' for key, sign in LIMITS.items() if key in node)}".strip()
+def metrics() -> str:
+    """The page of Prometheus' metrics."""
+    text = "# Metrics\n\nGauges in base units, for node_exporter's textfile collector ([deploy](../deploy.md)).\n"
+    text += "A time is `…_timestamp_seconds`, so `time() - …` is an age.\n\n"
+    for file, about in catalogue.FILES.items():
+        rows = [(f"`{each.name}`", ", ".join(f"`{label}`" for label in each.labels), each.help)
+                for each in catalogue.METRICS.values() if each.file == file]  # fmt: skip
+        text += f"## `{file}`\n\n{about}\n\n{table(('metric', 'labels', 'meaning'), rows)}"
+    rows = [(f"`{name}`", "", meaning) for name, meaning in catalogue.LABELS.items()]
+    return f"{text}## Labels\n\n{table(('label', '', 'meaning'), rows)}"
 
 
-def shown(value: Any) -> str:
-    """A value as YAML's flow style has it, in one line."""
-    return yaml.safe_dump(value, default_flow_style=True, width=10_000, sort_keys=False, allow_unicode=True).split(
-        "\n"
-    )[0]
+def lint() -> str:
+    """The page of lint's rules."""
+    text = "# Lint: rules\n\n`nearfar lint` checks a site's files; `./validate` checks those that it uses before it measures.\n"
+    text += "An error ends both with exit code 2, a warning only `nearfar lint --strict`.\n\n"
+    return text + table(
+        ("rule", "level", "finds"), [(f"`{name}`", ", ".join(each.levels), each.finds) for name, each in RULES.items()]
+    )
 
 
 def thresholds() -> str:
-    """The text of ``docs/reference/thresholds.md``: the sections, names, values and comments of both modules of numbers."""
+    """The page of the numbers: sections, names, values and comments of both modules of numbers."""
     modules = ("nearfar/verdict/thresholds/__init__.py", "nearfar/model/diagnosis/thresholds.py")
-    made = " and ".join(f"`{module}`" for module in modules)
-    return f"# Thresholds\n\nEvery number that a verdict or a diagnosis rests on, made from {made}.\n" + "".join(
-        _numbers((CHECKOUT / module).read_text(encoding="utf-8")) for module in modules
-    )
+    text = "# Thresholds\n\nEvery number that a verdict or a diagnosis rests on.\n\n"
+    return text + "".join(_numbers((CHECKOUT / module).read_text(encoding="utf-8")) for module in modules)
 
 
 def _numbers(source: str) -> str:
-    text = ""
-    comment: list[str] = []
+    sections: dict[str, list[tuple[str, ...]]] = {}
+    heading = ""
     for node in ast.parse(source).body:
         if not isinstance(node, ast.Assign):
             continue
         lines = source.splitlines()[: node.lineno - 1]
         comment = list(itertools.takewhile(lambda line: line.startswith("#"), reversed(lines)))[::-1]
-        before = lines[: len(lines) - len(comment)]
-        heading = next((line for line in reversed(before) if line), "")
-        if heading.startswith("# ---"):
-            text += f"\n## {heading.strip('# -')}\n\n| name | value | unit | why |\n|---|---|---|---|\n"
+        above = next((line for line in reversed(lines[: len(lines) - len(comment)]) if line), "")
+        heading = above.strip("# -") if above.startswith("# ---") else heading
         unit, _, why = " ".join(line.removeprefix("#:").strip() for line in comment).partition(" · ")
         name = ast.unparse(node.targets[0]).strip("()").replace(", ", "<br>")
-        text += f"| {name} | {_value(ast.unparse(node.value))} | {unit} | {why} |\n"
-    return text
+        sections.setdefault(heading, []).append((name, _value(ast.unparse(node.value)), unit, why))
+    return "".join(f"## {head}\n\n{table(('name', 'value', 'unit', 'why'), rows)}" for head, rows in sections.items())
 
 
 def _value(written: str) -> str:
@@ -181,23 +301,34 @@ def _value(written: str) -> str:
 
 
 def settings() -> str:
-    """The text of ``docs/reference/settings.md``."""
-    rows = [f"| {each.title} | `{each.key}` | {each.source} | {', '.join(each.explains)} |" for each in SETTINGS]
-    return f"""# Settings that cost speed
+    """The page of settings that cost speed."""
+    text = "# Settings that cost speed\n\nEach run reads them once per node and keeps them in `node.json`; what cannot be read is absent.\n"
+    text += "`nearfar compare --settings RUN…` prints what differs between nodes.\n\n"
+    rows = [(each.title, f"`{each.key}`", each.source, ", ".join(each.explains)) for each in SETTINGS]
+    return text + table(("setting", "key", "read from", "figures that it can explain"), rows)
 
-Each run reads them once per node, without root where the table does not say otherwise, and keeps them in the node's `node.json`:
-`settings` of the node, and of each GPU and NIC; `driver`, `kernel` and `vbios` in `software`. What cannot be read is absent.
-`nearfar compare --settings RUN…` prints what differs between nodes; it needs no figure.
 
-| setting | key | read from | figures that it can explain |
-|---|---|---|---|
-{chr(10).join(rows)}
-"""
+#: The schema of each page that is made from one.
+SCHEMA_OF = {
+    **{name: file for name, (file, _, _) in FILES.items()}, "document": "measurement-2", "verdict": "verdict-2", "hooks": "hook-1",
+}  # fmt: skip
+#: Every page by its name.
+PAGES: dict[str, Callable[[], str]] = {
+    "commands": commands, "notation": notation, "messages": explain.page, "thresholds": thresholds, "metrics": metrics, "lint": lint,
+    "settings": settings, "history": history, "ledger": ledger, "health": health, "states": states, "hooks": hooks,
+    "slurm-versions": slurm_versions,
+    "document": partial(document, "measurement-2", "The measurement document", "result", "flow", "rate", "penalty", "machine", "link"),
+    "verdict": partial(document, "verdict-2", "The verdict file", "metric", "finding", "unmeasured"),
+    **{name: partial(site_file, name) for name in FILES},
+}  # fmt: skip
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Every page's file and text."""
+    for name, text in PAGES.items():
+        yield FOLDER / f"{name}.md", text().rstrip("\n") + "\n"
 
 
 if __name__ == "__main__":
-    (CHECKOUT / "docs" / "reference" / "settings.md").write_text(settings(), encoding="utf-8")
-    (CHECKOUT / "docs" / "reference" / "thresholds.md").write_text(thresholds(), encoding="utf-8")
-    (CHECKOUT / "docs" / "reference" / "messages.md").write_text(explain.page(), encoding="utf-8")
-    for name in PAGES:
-        (CHECKOUT / "docs" / "reference" / f"{name}.md").write_text(page(name), encoding="utf-8")
+    for path, text in pages():
+        path.write_text(text, encoding="utf-8")

@@ -31,7 +31,20 @@ from .names import (
     parse_metric_name,
     split_class,
 )
-from .notation import COMPUTE_KERNELS, CORE_SHARES, GPU_KERNELS, KERNELS, Cell, CellError, Endpoint, Flow, pretty
+from .notation import (
+    COMPUTE_KERNELS,
+    CORE_SHARES,
+    ENDPOINTS,
+    FLOWS,
+    GPU_KERNELS,
+    KERNELS,
+    OPTIONS,
+    Cell,
+    CellError,
+    Endpoint,
+    Flow,
+    pretty,
+)
 from .parsing import parse, parse_lines
 from .peers import peer_matrix
 from .ramps import WAYS, Load, load_of, saturation_ramps, sharing_ramps, whole_loads

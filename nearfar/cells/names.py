@@ -15,11 +15,26 @@ from .parsing import parse
 
 _OF = ".of."
 _TOTAL = ".total"
-#: What may follow a path class, after ``_``, where a figure is something else than a rate: see ``docs/reference/notation.md``.
-DERIVED = (
-    "over_near", "over_same_numa_node", "staged_over_direct", "fairness", "slowest_task", "mean_task", "fastest_task", "task_over_fair",
-    "half_bandwidth", "latency_copy", "latency_chase", "latency_launch", "smaller_size", "tail_p99", "tail_worst", "penalty", "over_alone",
-)  # fmt: skip
+#: What may follow a path class, after ``_``, where a figure is something else than a rate.
+DERIVED = {
+    "over_near": "ratio to the near path",
+    "over_same_numa_node": "ratio to ranks on one NUMA node",
+    "staged_over_direct": "ratio of the staged to the direct path",
+    "fairness": "ratio of the smallest to the largest share",
+    "slowest_task": "the slowest task",
+    "mean_task": "the mean task",
+    "fastest_task": "the fastest task",
+    "task_over_fair": "ratio of the slowest task to its fair share",
+    "half_bandwidth": "the size with half of the largest rate",
+    "latency_copy": "latency of a tiny copy",
+    "latency_chase": "latency of a load",
+    "latency_launch": "latency of a launch",
+    "smaller_size": "with smaller arrays than usual",
+    "tail_p99": "time of the slowest in a hundred transfers",
+    "tail_worst": "ratio of the slowest to the median transfer",
+    "penalty": "the part that is lost beside other traffic",
+    "over_alone": "ratio to what it does alone",
+}
 _CLASS = re.compile(r"[A-Za-z0-9_]+")
 
 

@@ -2,12 +2,14 @@
 
     cell = flow {'+' flow}      flow = endpoint ':' endpoint ['@' endpoint] {'/' option}
 
-``docs/reference/notation.md`` explains it; ``tests/vectors/cells.txt`` pins it down for this parser and the one in C++.
+``docs/reference/notation.md`` is made from the tables here and from ``tests/vectors/cells.txt``, which pins the notation down for this
+parser and the one in C++.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nearfar.base import NearfarError
 
@@ -22,6 +24,52 @@ COMPUTE_KERNELS = ("gemm",)
 
 #: How many of a NUMA node's cores run a STREAM flow, where not all of them.
 CORE_SHARES = ("one", "half", "butone")
+
+#: What may stand at either end of a flow.
+ENDPOINTS = {
+    "n": "host memory of a NUMA node, by the operating system's number",
+    "g": "memory of a GPU, in PCI bus order over all the node's GPUs, visible or not",
+    "c": "the cores of a NUMA node",
+}
+#: The kinds of flow, and who drives one without an ``@``.
+FLOWS = {
+    "host": "between host memory and a GPU; driven by a thread on the memory's own NUMA node, `@n1` names another",
+    "peer": "between two GPUs; written by the source, or read by the destination if `@` names it",
+    "local": "within a GPU's memory; driven by that GPU",
+    "stream": "STREAM by the cores of a NUMA node on the memory of another or the same; takes no `@`",
+    "gpu_stream": "STREAM by a GPU on the memory of its destination; takes no `@`",
+    "compute": "matrix products by a GPU beside the copies of the same cell, in GFLOP/s; in no sum",
+}
+
+
+class CellOption(NamedTuple):
+    """An option of a flow."""
+
+    #: As written, without the slash: alternatives, of which a flow takes one.
+    words: tuple[str, ...]
+    #: The kinds of flow that take it.
+    flows: tuple[str, ...]
+    meaning: str
+
+
+_COPIES = ("host", "peer", "local")
+#: Every option, in the order of the canonical form.
+OPTIONS = (
+    CellOption(KERNELS, ("stream", "gpu_stream"), "the kernel, exactly one"),
+    CellOption(
+        GPU_KERNELS, ("gpu_stream",), "the kernel: two arrays read, one read, one written, one set by the runtime"
+    ),
+    CellOption(COMPUTE_KERNELS, ("compute",), "matrix products"),
+    CellOption(
+        CORE_SHARES, ("stream",), "one core of the NUMA node, every second one, all but the first (default: all)"
+    ),
+    CellOption(("sm",), _COPIES, "moved by a kernel instead of a copy engine"),
+    CellOption(("staged",), ("peer",), "through host memory, with peer access off; not with `/sm`"),
+    CellOption(("pageable",), ("host",), "host memory that is not page-locked; not with `/sm`"),
+    CellOption(("huge",), ("host",), "host memory in huge pages; not with `/pageable`"),
+    CellOption(("xK",), _COPIES, "divided among K processes, K from 2 to 64"),
+    CellOption(("threads",), _COPIES, "with `/xK`: among threads of one process"),
+)
 
 
 class CellError(NearfarError):

@@ -99,10 +99,9 @@ def page() -> str:
     """The text of ``docs/reference/messages.md``."""
     text = """# Messages
 
-The codes of findings in `verdict.json`, of drains and of the health check; `nearfar explain CODE` prints one. `{…}` is a field of the
-finding; a part in `[ ]` is left out if its field is unknown. *hard* is [hard evidence](../drains.md); a message
-without a verdict is a note. *GPU …* stands for its number and PCI address. A message about a line of the kernel log also has the line,
-how often it came and when.
+The codes of findings, of drains and of the health check; `nearfar explain CODE` prints one. `{…}` is a field of the finding, a part in
+`[ ]` is left out if its field is unknown, *hard* is [hard evidence](../drains.md), and *GPU …* stands for its number and PCI
+address.
 """
     for package, heading in TABLES.items():
         table = _table(package)

@@ -8,9 +8,24 @@ from nearfar.base import NearfarError
 
 from .parts import Gpu, Nic, Node, NumaNode
 
-#: Classes of host flows, and of pairs of devices beside ``NV<lanes>``; xGMI is AMD's link between GPUs.
-HOST_CLASSES = ("near", "on_socket", "off_socket", "sole", "unknown")
-PEER_CLASSES = ("XGMI", "PIX", "PXB", "PHB", "NODE", "SYS_on", "SYS_off", "unknown")
+#: Classes of host flows, and of pairs of devices beside ``NV<lanes>``.
+HOST_CLASSES = {
+    "near": "host memory of the GPU's own NUMA node",
+    "on_socket": "host memory of another NUMA node of the GPU's package",
+    "off_socket": "host memory of another package",
+    "sole": "host memory of a node with a single NUMA node",
+    "unknown": "the system does not say where the GPU or the memory is",
+}
+PEER_CLASSES = {
+    "XGMI": "two GPUs joined by AMD's xGMI",
+    "PIX": "behind one PCIe switch",
+    "PXB": "behind several PCIe switches",
+    "PHB": "behind one PCIe host bridge",
+    "NODE": "behind different host bridges of a NUMA node",
+    "SYS_on": "on different NUMA nodes of a package",
+    "SYS_off": "on different packages",
+    "unknown": "the system does not say how they are joined",
+}
 #: What classes of pairs with a link of their own begin with; all others go through the host.
 OWN_LINKS = ("NV", "XGMI")
 #: The class of what stays within one GPU's memory.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nearfar.cells import ALL_TO_ONE, ONE_TO_ALL, ONE_WAY, Cell, Endpoint, Flow, exchange_of, pretty
+from nearfar.cells import ALL_TO_ONE, DERIVED, ONE_TO_ALL, ONE_WAY, Cell, Endpoint, Flow, exchange_of, pretty
 from nearfar.measurement import AnyMetric, SubjectMetric
 from nearfar.verdict.references import Reference, figure, more_digits, with_unit
 
@@ -20,28 +20,11 @@ def describe(metric: AnyMetric) -> str:
         words += ", measured again alone"
     if metric.derived == "over_near":
         return f"{words}: ratio of the {metric.path_class} to the near path"
-    return f"{words}: {_DERIVED_WORDS[metric.derived]}" if metric.derived else words
+    return f"{words}: {DERIVED[metric.derived]}" if metric.derived else words
 
 
 #: A median that differs from the plateau by more than this part is said beside it.
 _APART = 0.01
-#: What a derived figure says of its cell.
-_DERIVED_WORDS = {
-    "staged_over_direct": "ratio of the staged to the direct path",
-    "fairness": "ratio of the smallest to the largest share",
-    "over_alone": "ratio to what it does alone",
-    "slowest_task": "the slowest task",
-    "mean_task": "the mean task",
-    "fastest_task": "the fastest task",
-    "task_over_fair": "ratio of the slowest task to its fair share",
-    "half_bandwidth": "the size with half of the largest rate",
-    "latency_copy": "latency of a tiny copy",
-    "latency_chase": "latency of a load",
-    "latency_launch": "latency of a launch",
-    "tail_p99": "time of the slowest in a hundred transfers",
-    "tail_worst": "ratio of the slowest to the median transfer",
-    "smaller_size": "with smaller arrays than usual",
-}
 
 
 def _load_words(cell: Cell, flow: Flow | None, total: bool) -> str:

@@ -112,8 +112,8 @@ def test_the_documented_line_switches_completion_on_in_bash(tmp_path: Path) -> N
     command = tmp_path / "nearfar"
     command.write_text(f'#!/bin/sh\nPYTHONPATH={CHECKOUT} exec {sys.executable} -m nearfar "$@"\n')
     command.chmod(0o755)
-    page = (CHECKOUT / "docs" / "reference" / "command-line.md").read_text()
-    (line,) = re.findall(r'^eval "\$\(register-python-argcomplete nearfar\)"', page, flags=re.M)
+    page = (CHECKOUT / "docs" / "reference" / "commands.md").read_text()
+    (line,) = re.findall(r'^ *(eval "\$\(register-python-argcomplete nearfar\)")', page, flags=re.M)
     script = (
         f"{line}\nCOMP_WORDS=(nearfar bind --node kee) COMP_CWORD=3 COMP_LINE='nearfar bind --node kee' COMP_POINT=23 COMP_TYPE=9\n"
         "$(complete -p nearfar | sed 's/.*-F \\([^ ]*\\).*/\\1/') nearfar kee --node\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n"

@@ -54,12 +54,6 @@ def test_every_message_renders_its_fields(code: str) -> None:
     assert all(f"<{name}>" in text for name, spec in places.items() if not spec and name != "subject")
 
 
-def test_the_page_is_made_of_the_tables() -> None:
-    page = CHECKOUT / "docs/reference/messages.md"
-    again = "the page is older than the tables: .venv/bin/python setup/reference_pages.py"
-    assert page.read_text(encoding="utf-8") == explain.page(), again
-
-
 X900 = """gpu_models: [NVIDIA X900 80GB]
 source: "data sheet: PCIe Gen5"
 expect:

@@ -5,17 +5,69 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nearfar.base import SiteFile, SiteFileError, Step, place_in
 
-#: From the worst on. An error is wrong; a warning deserves a look; an info is as it is meant to be, where that is known.
+#: From the worst on. An error is wrong; a warning may be meant; an info is as it is meant to be.
 ERROR, WARNING, INFO = LEVELS = ("error", "warning", "info")
+
+
+class Rule(NamedTuple):
+    """A kind of complaint: the levels that it has, and what it finds."""
+
+    levels: tuple[str, ...]
+    finds: str
+
+
+#: Every rule by its name in ``--json``; docs/reference/lint.md is made from this table.
+RULES = {
+    "yaml": Rule((ERROR,), "A file that is no YAML, a key that occurs twice, a template without its variable."),
+    "schema": Rule(
+        (ERROR,), "What the JSON schema of the file refuses: unknown keys, wrong types, values out of range."
+    ),
+    "names": Rule(
+        (ERROR, WARNING),
+        "A name of something that does not exist: GPU model, node type, application, capacity, reference file.",
+    ),
+    "unknown-row": Rule((ERROR,), "A reference, or a promised figure of an order, that no check gives."),
+    "unit": Rule((ERROR,), "A reference in another unit than its figure."),
+    "line-rate": Rule(
+        (ERROR, WARNING),
+        "A rate above what its link carries; a warning if PCIe packets larger than 256 B could explain it.",
+    ),
+    "magnitude": Rule((ERROR, WARNING), "A value that looks like another unit or a lost digit."),
+    "low": Rule((WARNING,), "A value that only a broken path has."),
+    "loose": Rule((WARNING,), "A lower bound that a broken path passes."),
+    "impossible": Rule(
+        (ERROR, WARNING), "Links, memory or rates that no hardware has, or that contradict the GPU model."
+    ),
+    "bounds": Rule((WARNING,), "Bounds that judge nothing: none, or none on the side where it gets worse."),
+    "contradiction": Rule(
+        (WARNING,), "Values that contradict each other: far above near, a sum above its parts, an order and its system."
+    ),
+    "dead": Rule((WARNING,), "References, node types, GPU models and templates that nothing uses."),
+    "provenance": Rule((ERROR, WARNING), "A source, date or version that is missing or cannot be right."),
+    "expectation": Rule(
+        (WARNING,), "An `expect` that asks for less than the GPU model has, or contradicts the node type."
+    ),
+    "feature": Rule((WARNING,), "A feature that no check requires; GPUs without the feature `gpu`."),
+    "act": Rule(
+        (ERROR, WARNING),
+        "An `act` that `nearfar slurm act` refuses, steps and caps that never apply, an `on_event` program it would not call.",
+    ),
+    "overlap": Rule((ERROR,), "Hosts or a product that two systems claim."),
+    "template": Rule((ERROR,), "A template of launch lines or pages that cannot be rendered."),
+    "stray": Rule((WARNING,), "Files and directories that are not read."),
+    "unreviewed": Rule((INFO,), "A file that `nearfar detect` wrote and nobody reviewed."),
+    "shadow": Rule((INFO,), "A file that takes precedence over another of its name."),
+    "not-judged": Rule((INFO,), "A tuned reference of a path that another figure judges: it may be removed."),
+}
 
 
 @dataclass(frozen=True)
 class Complaint:
-    """One complaint. ``where`` is set where ``line`` is one of the rendered text; ``rule`` is one of docs/reference/lint.md's."""
+    """One complaint. ``where`` is set where ``line`` is one of the rendered text; ``rule`` is one of ``RULES``."""
 
     file: Path
     line: int

@@ -1,7 +1,7 @@
 """The states of a node, what each is called, and the one table of how a node comes from one to another.
 
 The state follows from what the ledger and Slurm say at the moment; ``judge_nodes.judge`` computes it, and nothing keeps it.
-docs/reference/slurm-act.md shows the table.
+docs/reference/states.md is made from the tables here.
 """
 
 from __future__ import annotations
@@ -33,6 +33,34 @@ STATES = {
     NOT_MEASURED: "not measured lately",
     GOOD: "good",
 }
+#: What ``act`` does with a node in each state.
+ACT_DOES = {
+    HELD: "nothing until the drain is allowed; a comment, if the site's file says so",
+    DRAINED: "nothing",
+    RETEST: "drains it again if the retest is interrupted",
+    TO_DRAIN: "drains it",
+    SUSPECT: "a comment, if the site's file says so",
+    OTHERS: "nothing",
+    UNCLEAR: "nothing",
+    UNJUDGED: "nothing",
+    CLEARED: "nothing",
+    NOT_MEASURED: "nothing",
+    GOOD: "takes back its own comment",
+}
+#: What ``act`` and the other commands never do.
+NEVER = (
+    "Change a drain, a reason or a comment that somebody else has written.",
+    "Drain more nodes than the caps allow, even if `act` is killed in the middle.",
+    "Leave a partition with fewer usable nodes than the floor, whoever took the others out of use.",
+    "Resume a node, unless a retest passed the check that drained it or an administrator typed `clear`.",
+    "Close hard evidence because of a passing run, a reboot, or a drain and resume by others.",
+    "Act on a file that others than root and the users of `trusted` could have written, that is cut short, or that is of another node "
+    "or cluster.",
+    "Drain a node for what could not be judged, for one slow run, or for a check that the site's file only lets nearfar observe.",
+    "Drain a node for a fault that many nodes have at once, except for wrong data.",
+    "Act on a node whose state is not known, or if Slurm's answer cannot be read.",
+    "Act on what could not be written into the ledger first, or from two hosts on one cluster's ledger.",
+)
 #: Those that wait for an administrator.
 WAITING = (HELD, DRAINED)
 
@@ -66,12 +94,12 @@ TRANSITIONS = (
     Transition(RETEST, "one does not, or the retest is interrupted", DRAINED, "retest, act"),
     Transition(
         DRAINED,
-        "`nearfar slurm clear`, or `scontrol update state=resume` while the drain carries our reason",
+        "`nearfar slurm clear`, or `scontrol update state=resume` while the drain has nearfar's reason",
         CLEARED,
         "administrator",
     ),
     Transition(HELD, "`nearfar slurm clear`", CLEARED, "administrator"),
-    Transition(DRAINED, "another reason is written over ours", OTHERS, "administrator, or a program"),
+    Transition(DRAINED, "another reason replaces nearfar's", OTHERS, "administrator, or a program"),
     Transition(ANY, "drained or down, not by nearfar", OTHERS, "Slurm, administrator"),
     Transition(OTHERS, "resumed, and hard evidence is open", TO_DRAIN, "administrator, or a program"),
     Transition(CLEARED, "a run passes", GOOD, "sweep"),

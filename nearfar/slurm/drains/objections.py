@@ -79,7 +79,7 @@ def objection_to_drain_again(state: NodeState) -> str | None:
     if state.drain:
         return "it is drained already"
     if state.base == "DOWN":
-        return f"it is {state.words}: it runs no jobs, and ask Slurm for the reason"
+        return f"it is {state.words}: it runs no jobs"
     return None
 
 

@@ -1,16 +1,7 @@
 """A table of the Xids of NVIDIA's driver.
 
-Source of every entry: NVIDIA's Xid catalogue (https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html, read
-2026-11-22), whose "resolution bucket (immediate action)" stands beside it. ``kind`` is this pack's reading of it:
-
-* ``HARD``: the hardware failed, or the GPU is unusable until it is reset: hard evidence.
-* ``RESET``: it may work, but needs a reset or a reboot.
-* ``LOOK``: worth an inspection; nothing was lost.
-* ``APPLICATION``: caused by a program, or by another Xid.
-* ``NVLINK5``: ``HARD`` where the driver's own line says "Fatal", else ``LOOK``.
-* ``ACTION``: the line itself names the recovery action.
-
-An Xid that is not in the table, or that the catalogue calls unused, is reported as unknown and drains nothing.
+Source of every entry: NVIDIA's Xid catalogue (``CATALOGUE``, read 2026-11-22), whose "resolution bucket (immediate action)" stands
+beside it. An Xid that is not in the table, or that the catalogue calls unused, is reported as unknown and drains nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +11,17 @@ from dataclasses import dataclass
 
 from nearfar.base import NOT_JUDGED
 
+CATALOGUE = "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"
 HARD, RESET, LOOK, APPLICATION, NVLINK5, ACTION = "hard", "reset", "look", "application", "nvlink5", "action"
+#: What nearfar makes of a kind of Xid.
+KINDS = {
+    HARD: "FAIL, hard evidence: the hardware failed, or the GPU is unusable until it is reset",
+    RESET: "DEGRADED: it may work, but needs a reset or a reboot",
+    LOOK: "DEGRADED: worth an inspection; nothing was lost",
+    NVLINK5: 'FAIL, hard evidence, if the driver writes "Fatal", else DEGRADED',
+    ACTION: "as the recovery action that the driver names",
+    APPLICATION: "a note: caused by a program, or by another Xid",
+}
 
 #: Xids that are judged more strictly than the catalogue's immediate action, and why.
 STRICTER = {94: "the memory stays bad until a reset replaces its row"}

@@ -1,4 +1,4 @@
-"""The tables of the ledger. docs/reference/ledger.md describes them for who queries them with ``sqlite3``.
+"""The tables of the ledger; docs/reference/ledger.md is made from their comments, for who queries them with ``sqlite3``.
 
 Times are seconds since 1970, by the admin host's clock unless a column says otherwise. The order is that of ``seq``, never of times.
 """
@@ -8,57 +8,121 @@ from __future__ import annotations
 #: Raised by whatever changes a table.
 VERSION = "1"
 
+#: A comment before a table says what a row is, one behind a column what that holds.
 TABLES = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+-- What the file is
+CREATE TABLE meta (
+    name TEXT PRIMARY KEY,                           -- version, cluster or host
+    value TEXT NOT NULL                              -- its value
+);
 
--- One check of one run on one node. A result enters once.
+-- One check of one run on one node. A result enters once
 CREATE TABLE check_run (
-    id INTEGER PRIMARY KEY,
-    node TEXT NOT NULL, check_name TEXT NOT NULL, run TEXT NOT NULL,
-    system TEXT NOT NULL, sweep TEXT NOT NULL, level TEXT NOT NULL, job INTEGER NOT NULL,
-    started REAL NOT NULL, ended REAL NOT NULL,      -- by the node's clock
-    came REAL,                                       -- by the file system's
-    known REAL NOT NULL, began REAL NOT NULL,        -- start and end by the file system's clock
-    verdict TEXT NOT NULL, words TEXT NOT NULL, parts TEXT NOT NULL, confirmed TEXT NOT NULL, source TEXT NOT NULL,
-    UNIQUE (node, check_name, run));
+    id INTEGER PRIMARY KEY,                          -- number of the row
+    node TEXT NOT NULL,                              -- Slurm's name of the node
+    check_name TEXT NOT NULL,                        -- the check, or health
+    run TEXT NOT NULL,                               -- the run in result.json
+    system TEXT NOT NULL,                            -- the system file's name
+    sweep TEXT NOT NULL,                             -- the sweep's name
+    level TEXT NOT NULL,                             -- the sweep's level
+    job INTEGER NOT NULL,                            -- 1: it ran as a job of Slurm
+    started REAL NOT NULL,                           -- by the node's clock
+    ended REAL NOT NULL,                             -- by the node's clock
+    came REAL,                                       -- when its file came, by the file system's clock
+    known REAL NOT NULL,                             -- end by the file system's clock
+    began REAL NOT NULL,                             -- start by the file system's clock
+    verdict TEXT NOT NULL,                           -- PASS, DEGRADED, INDETERMINATE or FAIL
+    words TEXT NOT NULL,                             -- why, unless PASS or FAIL
+    parts TEXT NOT NULL,                             -- JSON list of the parts that the diagnosis blames
+    confirmed TEXT NOT NULL,                         -- what confirmed its FAILs within the run
+    source TEXT NOT NULL,                            -- the file that it was read from
+    UNIQUE (node, check_name, run)
+);
 CREATE INDEX check_run_known ON check_run (known);
 
--- Every judged figure of a check_run: PASS, INTERMITTENT (inside its bounds in most measurements) or the verdict of its finding.
-CREATE TABLE figure_name (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE figure (
-    check_run INTEGER NOT NULL REFERENCES check_run ON DELETE CASCADE, name INTEGER NOT NULL REFERENCES figure_name,
-    verdict TEXT NOT NULL, value REAL, lowest REAL, highest REAL, unit TEXT NOT NULL,
-    PRIMARY KEY (check_run, name)) WITHOUT ROWID;
+-- Names of figures
+CREATE TABLE figure_name (
+    id INTEGER PRIMARY KEY,                          -- number of the row
+    name TEXT NOT NULL UNIQUE                        -- the figure, as in verdict.json
+);
 
--- Every FAIL. Hard evidence is open until an action closes it.
+-- A judged figure of a check run. Those of passing runs are kept for ten days
+CREATE TABLE figure (
+    check_run INTEGER NOT NULL REFERENCES check_run ON DELETE CASCADE,  -- the check run
+    name INTEGER NOT NULL REFERENCES figure_name,    -- its name
+    verdict TEXT NOT NULL,                           -- PASS, INTERMITTENT (within its bounds in most measurements) or its finding's
+    value REAL,                                      -- the figure
+    lowest REAL,                                     -- lower bound
+    highest REAL,                                    -- upper bound
+    unit TEXT NOT NULL,                              -- of all three
+    PRIMARY KEY (check_run, name)
+) WITHOUT ROWID;
+
+-- A FAIL. Hard evidence is open until an action closes it
 CREATE TABLE finding (
     id INTEGER PRIMARY KEY AUTOINCREMENT,            -- never given twice: events are known by it
-    check_run INTEGER NOT NULL REFERENCES check_run ON DELETE CASCADE,
-    node TEXT NOT NULL, check_name TEXT NOT NULL, subject TEXT NOT NULL, code TEXT NOT NULL, hard INTEGER NOT NULL,
-    document TEXT NOT NULL,                          -- as verdict.json has it
-    last_seen REAL NOT NULL,                         -- by the last health check that found the same
-    closed_by INTEGER REFERENCES action, closed_at REAL);
+    check_run INTEGER NOT NULL REFERENCES check_run ON DELETE CASCADE,  -- the check run that found it
+    node TEXT NOT NULL,                              -- Slurm's name of the node
+    check_name TEXT NOT NULL,                        -- the check
+    subject TEXT NOT NULL,                           -- what it is about
+    code TEXT NOT NULL,                              -- its message
+    hard INTEGER NOT NULL,                           -- 1: hard evidence
+    document TEXT NOT NULL,                          -- the finding as verdict.json has it
+    last_seen REAL NOT NULL,                         -- when a health check last found the same
+    closed_by INTEGER REFERENCES action,             -- the action that closed it, NULL: open
+    closed_at REAL                                   -- when it was closed
+);
 CREATE INDEX finding_of_run ON finding (check_run);
 CREATE INDEX finding_open ON finding (node) WHERE hard AND closed_by IS NULL;
 
--- What was done about a node. outcome: begun, done, refused (nothing was written), unclear (Slurm did not answer),
--- void (Slurm does not show it: as if it had not been).
+-- What was done about a node
 CREATE TABLE action (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, kind TEXT NOT NULL, node TEXT, outcome TEXT NOT NULL,
-    reason TEXT, why TEXT, check_name TEXT, run TEXT, finding TEXT, reservation TEXT, error TEXT,
-    seen REAL,                                       -- when Slurm last showed it; of a return: until when jobs' findings are answered
-    user TEXT NOT NULL, host TEXT NOT NULL, system TEXT);
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,           -- the order of actions
+    at REAL NOT NULL,                                -- when
+    kind TEXT NOT NULL,                              -- drain, adopted, drain_again, clear, retest, release, resumed, lapsed, comment ...
+    node TEXT,                                       -- Slurm's name of the node
+    outcome TEXT NOT NULL,                           -- begun, done, refused, unclear (Slurm did not answer), void (Slurm does not show it)
+    reason TEXT,                                     -- the node's reason or comment in Slurm
+    why TEXT,                                        -- what confirmed it, or the administrator's words
+    check_name TEXT,                                 -- the check
+    run TEXT,                                        -- the run
+    finding TEXT,                                    -- the finding as verdict.json has it
+    reservation TEXT,                                -- of a retest: its reservation
+    error TEXT,                                      -- why it was refused
+    seen REAL,                                       -- when Slurm last showed it, of a return: until when jobs' findings are answered
+    user TEXT NOT NULL,                              -- who did it
+    host TEXT NOT NULL,                              -- where
+    system TEXT                                      -- the system file's name
+);
 CREATE INDEX action_of_node ON action (node, kind);
 
--- Nodes being retested: what each is drained with again if the retest does not end.
-CREATE TABLE retest (reservation TEXT PRIMARY KEY, begun REAL NOT NULL, ended REAL, nodes TEXT NOT NULL);
+-- A retest: what each node is drained with again if it does not end
+CREATE TABLE retest (
+    reservation TEXT PRIMARY KEY,                    -- its reservation in Slurm
+    begun REAL NOT NULL,                             -- when it began
+    ended REAL,                                      -- when it ended, NULL: it measures now
+    nodes TEXT NOT NULL                              -- JSON: the reason of each node
+);
 
--- What was read: results, health findings, and sweeps of which all results were taken in.
-CREATE TABLE taken (place TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
+-- A result, health finding or finished sweep that was read, so that it is not read again
+CREATE TABLE taken (
+    place TEXT PRIMARY KEY,                          -- its file or directory
+    stamp TEXT NOT NULL                              -- what it looked like
+) WITHOUT ROWID;
 
--- What the on-event program is told, and when it was.
+-- What the on-event program is sent
 CREATE TABLE event (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, at REAL NOT NULL, kind TEXT NOT NULL, node TEXT NOT NULL,
-    system TEXT NOT NULL,                            -- whose program is told
-    document TEXT NOT NULL, tries INTEGER NOT NULL DEFAULT 0, told REAL, given_up REAL, problem TEXT, over INTEGER NOT NULL DEFAULT 0);
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,           -- the order of events
+    id TEXT NOT NULL UNIQUE,                         -- the event's name
+    at REAL NOT NULL,                                -- when it was known or done
+    kind TEXT NOT NULL,                              -- finding, drain or release
+    node TEXT NOT NULL,                              -- Slurm's name of the node
+    system TEXT NOT NULL,                            -- whose program is called
+    document TEXT NOT NULL,                          -- what is sent, as JSON
+    tries INTEGER NOT NULL DEFAULT 0,                -- failed attempts
+    told REAL,                                       -- when it was delivered
+    given_up REAL,                                   -- when it was given up
+    problem TEXT,                                    -- why the last attempt failed
+    over INTEGER NOT NULL DEFAULT 0                  -- 1: a slow figure that no longer stands
+);
 """
