@@ -1,4 +1,4 @@
-"""How often ``act`` drains by k of m nights: a fault that comes and goes, and a healthy node (docs/reference/slurm-act.md).
+"""How often ``act`` drains by k of m nights: a fault that comes and goes, and a healthy node.
 
 A night is FAIL, or DEGRADED intermittent, or neither, of one figure; nights are independent. Drained is when a night is FAIL and at
 least k of the last m nights, this one among them, were either. Exact, by the chain of the last m nights; no random numbers.

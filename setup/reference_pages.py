@@ -204,7 +204,8 @@ def health() -> str:
     text += table(("class", "verdict"), [(f"`{kind}`", meaning) for kind, meaning in xids.KINDS.items()])
     alike: dict[tuple[str, ...], list[int]] = {}
     for xid in xids.XIDS.values():
-        alike.setdefault((xid.words, f"`{xid.kind}`", f"`{xid.bucket}`", xid.remedy), []).append(xid.number)
+        words = "; ".join(filter(None, (xid.words, xids.STRICTER.get(xid.number))))
+        alike.setdefault((words, f"`{xid.kind}`", f"`{xid.bucket}`", xid.remedy), []).append(xid.number)
     numbered = [(", ".join(map(str, numbers)), *cells_) for cells_, numbers in alike.items()]
     return text + table(("Xid", "meaning", "class", "immediate action", "next"), numbered)
 

@@ -69,7 +69,7 @@ class DrainSteps:
 
 @dataclass(frozen=True)
 class NightRule:
-    """A figure that was slow on ``nights`` of the last ``of`` nights needs no confirming run (docs/reference/slurm-act.md)."""
+    """A figure that was slow on ``nights`` of the last ``of`` nights needs no confirming run (docs/reference/system-file.md)."""
 
     nights: int = 3
     of: int = 30

@@ -1,5 +1,5 @@
-// Which cells stand for others on a node with many NUMA nodes: docs/reference/notation.md, "Representatives". The same rule as in
-// nearfar/cells/matrices.py, against the same vectors.
+// Which cells stand for others on a node with many NUMA nodes: the same rule as in nearfar/cells/matrices.py,
+// against the same vectors (tests/vectors/representatives.txt).
 #pragma once
 
 #include <map>

@@ -335,10 +335,7 @@ def test_the_ring_of_this_machine() -> None:
 
 def test_the_table() -> None:
     assert len(xids.XIDS) == len(xids._TABLE), "a number twice"
-    page = (CHECKOUT / "docs" / "reference" / "health.md").read_text()
-    for kind, row in ((xids.HARD, "hard evidence"), (xids.RESET, "needs a reset"), (xids.LOOK, "worth an inspection")):
-        numbers = [xid.number for xid in xids.XIDS.values() if xid.kind == kind]
-        assert f"| {row} | {', '.join(map(str, numbers))} |" in page
+    assert {xid.kind for xid in xids.XIDS.values()} == set(xids.KINDS)
 
 
 def test_hard_xids_that_the_catalogue_takes_lightly_have_a_reason() -> None:
@@ -346,6 +343,4 @@ def test_hard_xids_that_the_catalogue_takes_lightly_have_a_reason() -> None:
         xid.number for xid in xids.XIDS.values() if xid.kind == xids.HARD and xid.bucket in ("RESTART_APP", "IGNORE")
     }
     assert light == set(xids.STRICTER)
-    page = (CHECKOUT / "docs" / "reference" / "health.md").read_text()
-    for number, why in xids.STRICTER.items():
-        assert f"**{number}**" in page and why in page and "reset the GPU" in xids.XIDS[number].remedy
+    assert all("reset the GPU" in xids.XIDS[number].remedy for number in xids.STRICTER)
