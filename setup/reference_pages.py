@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import man_pages
 from schema_tables import SchemaTables, key_table, table
@@ -109,13 +110,13 @@ def hooks() -> str:
 
 def commands() -> str:
     """The page of commands and programs. A program that is not built here keeps the text that the page has."""
-    os.environ["COLUMNS"], os.environ["NO_COLOR"] = WIDTH, "1"
     page = FOLDER / "commands.md"
     kept = re.findall(
         r"^## (nearfar-\S+)\n\n```text\n(.*?)```", page.read_text("utf-8") if page.exists() else "", re.M | re.S
     )
     programs = dict(kept) | {each.name: each.text for each in man_pages.of_programs(CHECKOUT / "build" / "bin")}
-    texts = [(each.name.replace("-", " "), each.text) for each in man_pages.of_commands()]
+    with patch.dict(os.environ, COLUMNS=WIDTH, NO_COLOR="1"):
+        texts = [(each.name.replace("-", " "), each.text) for each in man_pages.of_commands()]
     text = "# Commands, programs and environment variables\n\n"
     text += "What `--help` prints, which is also in `man nearfar`, `man nearfar-bind` and so on.\n\n"
     for name, help_text in [*texts, *sorted(programs.items())]:
