@@ -19,8 +19,10 @@ VARIABLES = {
     "NEARFAR_CUDA_ARCH": ("compute capabilities to build for, such as `90`", "Volta to Blackwell"),
     "NEARFAR_MPI": ("`none`: build without MPI", "`auto`"),
     "MPICXX": ("the MPI compiler", "`mpicxx` on PATH"),
-    "NEARFAR_MPIRUN": ("the `mpirun` that starts ranks", "found on PATH"),
+    "NEARFAR_MPIRUN": ("the `mpirun` that starts ranks", "the one beside the MPI library, else on PATH"),
     "NEARFAR_OSU": ("prefix of an installation of OSU's benchmarks", "found on PATH"),
+    "NEARFAR_NCCL_TESTS": ("directory of nccl-tests", "found on PATH"),
     "NEARFAR_SPACK_SITE": ("directory of the site's Spack configuration", "`site/systems/SYSTEM/`"),
     "NEARFAR_SPACK_MPI": ("Spack's name of the MPI", "`openmpi`"),
+    "NEARFAR_SPACK_TREE": ("where Spack installs packages", "`build/spack/tree`"),
 }

@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from nearfar.base.environment import VARIABLES
 from nearfar.base.schema_check import schema
 from nearfar.cells import COMPUTE_KERNELS, CORE_SHARES, GPU_KERNELS, KERNELS, OPTIONS
 from nearfar.prometheus.catalogue import FILES, LABELS, METRICS
@@ -119,6 +120,13 @@ def test_every_rule_of_lint_is_in_the_table() -> None:
     found += [("ERROR", rule) for rule in re.findall(r"refused\(\w+, \"([a-z-]+)\"\)", code)]
     assert {rule for _, rule in found} == set(RULES)
     assert [each for each in found if each[0] != "level" and each[0].lower() not in RULES[each[1]].levels] == []
+
+
+def test_every_variable_of_the_environment_is_read() -> None:
+    files = {*(CHECKOUT / "nearfar").rglob("*.py"), *(CHECKOUT / "setup").glob("*"), CHECKOUT / "validate"}
+    files -= {CHECKOUT / "nearfar/base/environment.py"}
+    code = "".join(path.read_text(encoding="utf-8") for path in files if path.is_file())
+    assert [name for name in VARIABLES if name not in code] == []
 
 
 def test_every_state_of_a_node_says_what_act_does() -> None:

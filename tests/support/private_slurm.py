@@ -6,7 +6,8 @@ and a directory of its own under a path that all share (``node``): there a test 
 hardware. Nodes and slurmctld can be ended and started again.
 
 ``NEARFAR_TEST_SLURM`` names another installation of Slurm than the one on the PATH: its bin/ and sbin/ come first. munged is
-taken from the PATH all the same where the installation has none.
+taken from the PATH all the same where the installation has none. Such a Slurm needs ``./configure --enable-multiple-slurmd``: all
+nodes share one munged, and without it the second node of a job refuses the job's credential as replayed.
 """
 
 from __future__ import annotations
