@@ -50,5 +50,5 @@ def ring_hops(document: Mapping[str, Any], node: Node | None) -> list[RingHop]:
 def _rank(hop: RingHop) -> tuple[int, float]:
     """Slower hops are greater."""
     lanes = re.fullmatch(r"NV(\d+)", hop.link)
-    place = -int(lanes[1]) if lanes else PEER_CLASSES.index(hop.link) if hop.link in PEER_CLASSES else 0
+    place = -int(lanes[1]) if lanes else list(PEER_CLASSES).index(hop.link) if hop.link in PEER_CLASSES else 0
     return slowness(hop.transport) if hop.transport else 0, place

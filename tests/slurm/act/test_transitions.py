@@ -26,6 +26,7 @@ from nearfar.slurm.act.node_states import (
     UNJUDGED,
 )
 from nearfar.slurm.controller import reservations
+from tests.conftest import CHECKOUT
 from tests.support.played_fleet import PlayedFleet
 
 Step = Callable[[PlayedFleet], None]
