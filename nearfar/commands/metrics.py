@@ -16,7 +16,7 @@ _EPILOG = """examples:
   nearfar metrics latest --all                                             every figure, each a series or four
   nearfar metrics /shared/nearfar/20261120T023000/nodes/n1/1               a node of a sweep
 
-docs/deploy.md says how to switch it on for good, docs/reference/metrics.md what each metric is.
+docs/deploy.md shows how to switch it on for good, docs/reference/metrics.md what each metric is.
 exit codes: 0 it was written, whatever the verdict; 2 wrong use; 3 nothing was measured, or it cannot be written
 """
 

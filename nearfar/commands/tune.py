@@ -40,7 +40,7 @@ examples:
 
 The figures come from the history (nearfar history), pooled by GPU model, node type, path class and software. Each row has a
 FAIL and a DEGRADED limit, beyond which a healthy node lies as seldom as the budget of false alarms for all its figures allows.
-The limits depend on the spread of hosts, boards and runs, and on how many hosts it was estimated from. docs/references.md says
+The limits depend on the spread of hosts, boards and runs, and on how many hosts it was estimated from. docs/references.md explains
 what is used, what is refused and how limits are made. The diff goes to standard output, messages to
 standard error.
 

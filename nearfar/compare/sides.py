@@ -27,7 +27,7 @@ class RunFigure:
         """What makes it no evidence of the machine's own speed; empty where there is nothing."""
         metric = self.metric
         known = (
-            ("quick look", self.quick or bool(metric.beside)), ("beside traffic", metric.contended and not metric.beside),
+            ("--quick", self.quick or bool(metric.beside)), ("beside traffic", metric.contended and not metric.beside),
             ("throttled", metric.throttled), (DISTURBED, metric.disturbance is not None),
             ("not verified", metric.verified is False),
         )  # fmt: skip

@@ -33,7 +33,7 @@ def write(folder: Path, result: KitResult, node: str) -> Path | None:
     }  # fmt: skip
     text = yaml.safe_dump([entry], sort_keys=False, allow_unicode=True, default_flow_style=None, width=1000)
     path = folder / NAME
-    lines = f"# An entry for `healthy` of the file of site/gpus/ about {models[0]}, from {node}: docs/extend.md says when to add it.\n"
+    lines = f"# An entry for `healthy` of the file of site/gpus/ about {models[0]}, from {node}: docs/extend.md explains when to add it.\n"
     path.write_text(lines + text, encoding="utf-8")
     return path
 

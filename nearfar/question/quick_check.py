@@ -16,8 +16,8 @@ def judged_as(metric: AnyMetric) -> str:
 
 QUESTION = Question(
     name="quick_check",
-    title="A quick look",
-    description="a quick look at every path",
+    title="Every path once",
+    description="every path once, in seconds",
     program="nearfar-copy",
     cells=cells.single_paths,
     levels=(QUICK,),

@@ -25,14 +25,14 @@ std::string row(const std::string& name, const Summary& rate, std::size_t visits
 }
 
 std::string tail_line(const TailFigures& tail) {
-    return formatted("  worst of %zu: %.1f times the median, at %.1f s (visit %zu); p99 %.1f, p99.9 %.1f us\n", tail.count,
+    return formatted("  worst of %zu: %.1f times the median, at %.1f s (round %zu); p99 %.1f, p99.9 %.1f us\n", tail.count,
                      tail.worst / tail.p50, tail.worst_at, tail.worst_visit, tail.p99, tail.p99_9);
 }
 
 }  // namespace
 
 std::string table_heading() {
-    return padded("cell") + formatted("%9s %9s %7s %7s %8s\n", "GB/s", "median", "steady", "visits", "ceiling");
+    return padded("cell") + formatted("%9s %9s %7s %7s %8s\n", "GB/s", "median", "steady", "rounds", "ceiling");
 }
 
 std::string table_rows(const CellResult& result, double began) {

@@ -149,7 +149,7 @@ def test_the_verdict_and_the_page_say_what_ran_beside(runs: dict[str, Any]) -> N
     assert by_name["NV18.g2_g3"]["beside"] == [] and by_name["NV18.g2_g3"]["remeasured"]
     assert by_name["sole.n0_g0"]["beside"] == []
     page = Page(folder / "index.html")
-    for words in ("A quick look", "beside g1→g3", "measured again alone", "beside other cells (23 cells)",
+    for words in ("Every path once", "beside g1→g3", "measured again alone", "beside other cells (23 cells)",
                   "doubted and measured again alone (1 cell)", "GPU to GPU, written by the source"):  # fmt: skip
         assert words in page.text, words
     assert "Not run" not in page.text

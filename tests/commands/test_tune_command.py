@@ -183,7 +183,7 @@ def newer_driver(raw: dict[str, Any]) -> None:
     [
         (held_down, "with clocks held down", 5 * 2),
         (unverified, "not verified", 1 * 2),
-        (quick, "of a quick look", 20 * 2),
+        (quick, "of --quick", 20 * 2),
         (disturbed, "beside other traffic", 20 * 2),
         (busy, "disturbed by other load", 20 * 2),
     ],
@@ -603,7 +603,7 @@ def test_runs_of_which_nothing_may_enter_are_counted(world: World) -> None:
     code, out, said = world.tune()
     assert (code, out, len(said.splitlines())) == (3, "", 1), said
     assert (
-        "redwood.yaml could be tuned from: 1 run, none usable, because all was left out: 20 of a quick look; choose other"
+        "redwood.yaml could be tuned from: 1 run, none usable, because all was left out: 20 of --quick; choose other"
         in said
     )
 

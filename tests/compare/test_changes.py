@@ -71,7 +71,7 @@ def test_a_size_that_a_program_fits_is_the_same() -> None:
 
 def test_a_quick_look_is_doubtful() -> None:
     quick = runs(copy("near.n0_g0", 25.0), quick=True)
-    assert changes.of_figure(NODES, "c", runs(copy("near.n0_g0", 50.0)), quick).doubts == ("quick look",)
+    assert changes.of_figure(NODES, "c", runs(copy("near.n0_g0", 50.0)), quick).doubts == ("--quick",)
 
 
 def test_runs_without_doubt_are_used_alone() -> None:

@@ -54,7 +54,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_links_are_found() -> None:
     assert len(_LINK.findall(prose(CHECKOUT / "docs/README.md"))) > 30
-    assert "whats-in-a-name" not in anchors(CHECKOUT / "README.md") and "three-next-steps" in anchors(
+    assert "whats-in-a-name" not in anchors(CHECKOUT / "README.md") and "two-commands" in anchors(
         CHECKOUT / "README.md"
     )
 

@@ -225,7 +225,7 @@ def _reason() -> pl.Expr:
     """
     failed = (pl.col("verdict") == "FAIL") & (pl.col("origin") != "tuned").fill_null(True)
     return (
-        pl.when(pl.col("quick")).then(pl.lit("of a quick look"))
+        pl.when(pl.col("quick")).then(pl.lit("of --quick"))
         .when(pl.col("contended")).then(pl.lit("beside other traffic"))
         .when(unsound().is_not_null()).then(unsound())
         .when(failed).then(pl.lit("that failed"))

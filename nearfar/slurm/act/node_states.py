@@ -35,11 +35,11 @@ STATES = {
 }
 #: What ``act`` does with a node in each state.
 ACT_DOES = {
-    HELD: "nothing until the drain is allowed; a comment, if the site's file says so",
+    HELD: "nothing until the drain is allowed; a comment, if the site's file allows it",
     DRAINED: "nothing",
     RETEST: "drains it again if the retest is interrupted",
     TO_DRAIN: "drains it",
-    SUSPECT: "a comment, if the site's file says so",
+    SUSPECT: "a comment, if the site's file allows it",
     OTHERS: "nothing",
     UNCLEAR: "nothing",
     UNJUDGED: "nothing",

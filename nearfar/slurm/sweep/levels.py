@@ -43,7 +43,7 @@ LEVELS = {
         "topology, host memory, every path between memory and GPUs and between GPUs", minutes=20, hours=6,
         asks=NIGHTLY,
     ),
-    "quick": Level("a quick look at every path", minutes=10, hours=2, quick=True),
+    "quick": Level("every path once, in seconds", minutes=10, hours=2, quick=True),
     PAIR: Level(
         "MPI between two nodes, through every NIC; without OSU a ping-pong of our own", minutes=60, hours=24,
         between_nodes=True,

@@ -28,7 +28,7 @@ CellResult visited(const char* cell, double rate, std::size_t visits) {
 }
 
 TEST(Table, APlateauStandsBeforeItsMedianAndIsWhatTheCeilingIsHeldAgainst) {
-    EXPECT_EQ(table_heading(), "cell                              GB/s    median  steady  visits  ceiling\n");
+    EXPECT_EQ(table_heading(), "cell                              GB/s    median  steady  rounds  ceiling\n");
     EXPECT_EQ(table_rows(visited("n0:g0", 80, 3)),
               "n0:g0                            80.00     76.00   95.0%       3    100.0  80%\n");
 }
