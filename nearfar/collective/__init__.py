@@ -17,4 +17,14 @@ from .captures import (
     size_in_bytes,
     size_in_words,
 )
-from .expectation import CAUSES, COLLECTIVES, NETWORKS, TRANSPORT_WORDS, TRANSPORTS, ExpectedBandwidth, Fabric, expected
+from .expectation import (
+    CAUSES,
+    COLLECTIVES,
+    NETWORKS,
+    TRANSPORT_WORDS,
+    TRANSPORTS,
+    ExpectedBandwidth,
+    Fabric,
+    expected,
+    parse_nics,
+)

@@ -7,6 +7,7 @@ trees and pairwise exchange move other amounts of data over the same links. ``be
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -64,6 +65,14 @@ class Fabric:
     kind: str = "infiniband"
     #: Whether the NICs read and write the GPUs' memory; otherwise all goes through host memory.
     gpudirect: bool = True
+
+
+def parse_nics(text: str) -> tuple[int, float]:
+    """Number of NICs and Gbit/s of each, of ``8x400``. Raises ``NearfarError`` for anything else."""
+    nics = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,6}(?:\.[0-9]{1,6})?)", text)
+    if nics is None or not int(nics[1]) or not float(nics[2]):
+        raise NearfarError(f"--nics {text}: give their number and Gbit/s of each, e.g. 8x400")
+    return int(nics[1]), float(nics[2])
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from nearfar.collective import (
     TRANSPORTS,
     Fabric,
     expected,
+    parse_nics,
     size_in_bytes,
     size_in_words,
 )
@@ -194,9 +195,7 @@ def _collective(args: argparse.Namespace) -> int:
     node_type = load_node_type(args.node, site_directories())
     if args.gpus is not None and re.fullmatch(r"[0-9]{1,4}(,[0-9]{1,4})*", args.gpus) is None:
         raise NearfarError(f"--gpus {args.gpus}: give numbers of GPUs, e.g. 0,1,2,3")
-    nics = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,6}(?:\.[0-9]{1,6})?)", "1x1" if args.nics is None else args.nics)
-    if nics is None or not int(nics[1]) or not float(nics[2]):
-        raise NearfarError(f"--nics {args.nics}: give their number and Gbit/s of each, e.g. 8x400")
+    nics, gbits = (0, 0.0) if args.nics is None else parse_nics(args.nics)
     if (args.nodes or 1) > 1 and args.nics is None:
         raise NearfarError(f"--nodes {args.nodes}: describe the NICs between them with --nics, e.g. --nics 8x400")
     found = expected(
@@ -205,7 +204,7 @@ def _collective(args: argparse.Namespace) -> int:
         None if args.gpus is None else [int(gpu) for gpu in args.gpus.split(",")],
         None if args.bytes is None else size_in_bytes(args.bytes),
         1 if args.nodes is None else args.nodes,
-        fabric=None if args.nics is None else Fabric(int(nics[1]), float(nics[2]) / 8, args.network or "infiniband"),
+        fabric=Fabric(nics, gbits / 8, args.network or "infiniband") if nics else None,
         transport=args.transport,
     )
     if args.json:

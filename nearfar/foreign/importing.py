@@ -25,12 +25,13 @@ from nearfar.base import (
     utc_text,
     write_atomically,
 )
+from nearfar.collective import parse_nics
 from nearfar.measurement import Document, Metric, dump
 from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.question import of_other_tools
 from nearfar.run import expected_cases, run_file
 from nearfar.site import environments, expectations
-from nearfar.topology import Node
+from nearfar.topology import Nic, Node
 from nearfar.verdict import CaseInfo, case_files, references
 
 from . import document, messages, node, reading
@@ -66,20 +67,26 @@ class _Options:
     node_type: str | None = None
     name: str | None = None
     numa: int | None = None
+    nics: str | None = None
 
 
 def import_outputs(
-    paths: Sequence[Path], node_type: str | None = None, name: str | None = None, numa: int | None = None
+    paths: Sequence[Path],
+    node_type: str | None = None,
+    name: str | None = None,
+    numa: int | None = None,
+    nics: str | None = None,
 ) -> Iterator[ImportedOutput]:
     """Judge the files and keep them as a run for each node that they name; a topology that names none is of each.
 
     ``node_type``: what the node is, a file of ``site/nodes/``; ``name``: the node's (None: as the files say, else made of their checksum);
-    ``numa``: the NUMA node whose memory those tools used that do not say. Raises ``NearfarError`` where the files are of different nodes
-    and do not all name theirs, and at the end where one could not be judged.
+    ``numa``: the NUMA node whose memory those tools used that do not say; ``nics``: the NICs of each node between which collectives ran,
+    as ``8x400`` (None: as the topology has them). Raises ``NearfarError`` where the files are of different nodes and do not all name
+    theirs, and at the end where one could not be judged.
     """
     contents = {str(path): reading.content(path) for path in paths}
     outputs = {file: reading.outputs(file, data) for file, data in contents.items()}
-    options = _Options(node_type, name, numa)
+    options = _Options(node_type, name, numa, nics)
     every = [each for found in outputs.values() for each in found]
     hosts = list(dict.fromkeys(short_host_name(each.hostname) for each in every if each.hostname))
     if len(hosts) < 2 or any(each.node is None and not each.hostname for each in every):
@@ -120,6 +127,9 @@ def _import_node(
         raise NearfarError(
             f"--numa {numa}: the node has {has}; name its topology too (nvidia-smi topo -m, lstopo --of xml)"
         )
+    if options.nics is not None:
+        made = replace(made, nics=_nics(made.nics, *parse_nics(options.nics)))
+        known = known and replace(known, node=replace(known.node, nics=made.nics))
     digest = sha256(b"".join(sorted(contents.values()))).hexdigest()[:8]
     made = replace(made, hostname=options.name or made.hostname or f"unnamed-{digest}")
     whole, unplaced, repeated = document.make(every, made, numbers, numa)
@@ -134,6 +144,12 @@ def _import_node(
     left_out += [(each.title, LeftOut("its figures", "there are none: the output ends before them")) for each in empty]
     notes = _notes(left_out, made, repeated)
     return _keep(contents, whole, tools, _verdicts(whole, notes, known, directories))
+
+
+def _nics(known: tuple[Nic, ...], count: int, gbits: float) -> tuple[Nic, ...]:
+    """So many NICs of such a rate: those of the topology where it has as many, else made-up ones."""
+    nics = known if len(known) == count else tuple(Nic(f"nic{index}", "") for index in range(count))
+    return tuple(replace(nic, settings={**nic.settings, "rate": f"{gbits:g} Gb/sec"}) for nic in nics)
 
 
 def _node(

@@ -74,3 +74,20 @@ def test_what_is_below_the_range_says_what_nccl_did_and_why(tmp_path: Path, caps
 def test_a_failed_run_and_a_cut_one(tmp_path: Path) -> None:
     failed = verdict(tmp_path, 300.0, "node7: Test CUDA failure common.cu:941 'system not yet initialized'\n")
     assert failed["verdict"] in ("FAIL", "INDETERMINATE") and "fabric manager" in said(failed), said(failed)
+
+
+def test_two_nodes_are_judged_by_their_nics(tmp_path: Path) -> None:
+    ranks = "\n".join(
+        f"#  Rank {rank} Group 0 Pid 1 on node{7 + rank // 4} device {rank % 4} [0x{rank % 4 + 10:02x}] NVIDIA H200"
+        for rank in range(8)
+    )
+    file = tmp_path / "log.txt"
+    file.write_text(
+        "$ ./build/all_reduce_perf -b 256M -e 1G -f 2 -g 1\n" + HEAD.format(gpus=1, ranks=ranks, a=20.0, b=21.0)
+    )
+    verdicts = []
+    for nics in (None, "4x400"):
+        (run, *_) = foreign.import_outputs([file], "h200-x4-vm", nics=nics)
+        verdicts.append(json.loads((run.folder / f"{run.node}/nccl_check/verdict.json").read_text()))
+    assert [judged["verdict"] for judged in verdicts] == ["not judged", "FAIL"], [said(judged) for judged in verdicts]
+    assert cli.main(["import", str(file), "--node", "h200-x4-vm", "--nics", "four"]) == 2

@@ -52,6 +52,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="of bandwidthTest: the NUMA node that it ran on (default: from its command line)",
     )
     parser.add_argument(
+        "--nics",
+        metavar="NxGBITS",
+        help="of nccl-tests between nodes: the NICs of each node with their rate, e.g. 8x400 (default: from the topology)",
+    )
+    parser.add_argument(
         "--json", action="store_true", help="print report.json on standard output, in place of the summary"
     )
 
@@ -65,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
             raise NearfarError(
                 f"{args.files[1]}: a kit's file is imported by itself; import the other files afterwards"
             )
-        if args.node is not None or args.numa is not None:
-            raise NearfarError(f"{args.files[0]}: a kit's file describes its node; leave out --node and --numa")
+        if args.node is not None or args.numa is not None or args.nics is not None:
+            raise NearfarError(f"{args.files[0]}: a kit's file describes its node; leave out --node, --numa and --nics")
         done = import_file(result_file.read(args.files[0]), args.system, args.name)
         _show(done.folder, args.json)
         return done.exit_code
@@ -76,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
             "(--node TYPE names the kind of node)"
         )
     codes: list[int] = []
-    for made in foreign.import_outputs(args.files, args.node, args.name, args.numa):
+    for made in foreign.import_outputs(args.files, args.node, args.name, args.numa, args.nics):
         if made.of_several and not args.json:
             print(f"{made.node}:")
         _show(made.folder, args.json)
