@@ -118,7 +118,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         key=lambda item: (
             not any(
                 item.get_closest_marker(slow)
-                for slow in ("ansible", "gpu", "guest", "install", "sanitizer", "slurm", "spack")
+                for slow in ("ansible", "gpu", "guest", "hip", "install", "sanitizer", "slurm", "spack")
             )
         )
     )

@@ -5,6 +5,7 @@
 
 #include "cell/representatives.h"
 #include "core/error.h"
+#include "node/gpu_vendor.h"
 
 namespace nearfar {
 namespace {
@@ -34,7 +35,7 @@ Matrix every_gpu_and_memory(const Node& node, bool all, const std::function<std:
 }
 
 std::string known_gpus(const Node& node) {
-    if (node.gpus.empty()) return "this node has no NVIDIA GPU on its PCI bus";
+    if (node.gpus.empty()) return std::string("this node has no ") + gpu_vendor.name + " GPU on its PCI bus";
     return "this node has " + std::to_string(node.gpus.size()) + " GPU(s), g0 to g" + std::to_string(node.gpus.size() - 1);
 }
 

@@ -9,7 +9,7 @@ target_link_libraries(nearfar_gpu_code PUBLIC nearfar)
 
 # Matrix products: cuBLAS, opened at run time, for nearfar-kernels and for copies beside them.
 add_library(gemm_gpu_code OBJECT ${CMAKE_SOURCE_DIR}/kernels/gpu_compute/cublas_gemm.cpp) # in tests another one
-add_library(cuda_library_code OBJECT ${CMAKE_SOURCE_DIR}/kernels/gpu_compute/cuda_library.cpp)
+add_library(cuda_library_code OBJECT ${CMAKE_SOURCE_DIR}/kernels/gpu_compute/$<$<BOOL:${NEARFAR_HIP}>:no_>cuda_library.cpp)
 target_compile_definitions(cuda_library_code PRIVATE NEARFAR_CUDA_LIBRARIES="${CUDAToolkit_LIBRARY_DIR}")
 foreach(code gemm_gpu_code cuda_library_code)
   target_compile_options(${code} PRIVATE -Wall -Wextra)
@@ -17,9 +17,13 @@ foreach(code gemm_gpu_code cuda_library_code)
   target_link_libraries(${code} PUBLIC nearfar)
 endforeach()
 
+if(NEARFAR_HIP)
+  return()
+endif()
+
 # The rest of nearfar-kernels, which alone uses CUDA's other libraries.
 file(GLOB NEARFAR_KERNEL_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/gpu_compute/*.cpp)
-list(FILTER NEARFAR_KERNEL_SOURCES EXCLUDE REGEX "/(cublas_gemm|cuda_library).cpp$")
+list(FILTER NEARFAR_KERNEL_SOURCES EXCLUDE REGEX "/(cublas_gemm|(no_)?cuda_library).cpp$")
 add_library(level_one_gpu_code OBJECT ${NEARFAR_KERNEL_SOURCES} ${CMAKE_SOURCE_DIR}/kernels/level_one/gpu_places.cpp
   ${CMAKE_SOURCE_DIR}/kernels/level_one/gpu_sets.cpp ${CMAKE_SOURCE_DIR}/kernels/level_one/sustained_load.cpp
   ${CMAKE_SOURCE_DIR}/kernels/level_one/sustained_run.cpp)

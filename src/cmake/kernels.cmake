@@ -18,7 +18,7 @@ target_compile_options(kernel_ranks PRIVATE -Wall -Wextra)
 
 add_executable(nearfar-kernels programs/nearfar_kernels.cpp)
 target_link_libraries(nearfar-kernels PRIVATE kernel_ranks)
-if(TARGET nearfar_gpu)
+if(TARGET nearfar_gpu AND NOT NEARFAR_HIP)
   add_library(level_one_gpu STATIC kernels/gpu_compute/own_kernels.cu kernels/gpu_compute/cub_kernels.cu)
   target_link_libraries(level_one_gpu PUBLIC level_one_gpu_code nearfar_gpu)
   target_link_libraries(nearfar-kernels PRIVATE level_one_gpu)

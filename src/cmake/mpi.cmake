@@ -6,7 +6,7 @@ target_compile_options(nearfar_mpi PRIVATE -Wall -Wextra)
 target_link_libraries(nearfar_mpi PUBLIC nearfar MPI::MPI_CXX)
 
 # What moves data beside MPI: GPUs where there is a CUDA compiler.
-if(TARGET nearfar_gpu)
+if(TARGET nearfar_gpu AND NOT NEARFAR_HIP)
   add_library(nearfar_mover STATIC mpi/contention/copy_mover.cpp)
   target_link_libraries(nearfar_mover PUBLIC nearfar_gpu)
 else()

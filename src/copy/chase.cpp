@@ -1,12 +1,11 @@
 #include "copy/chase.h"
 
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 
 #include "copy/latency.h"
 #include "gpu/event_time.h"
 #include "gpu/gpu_kernels.h"
+#include "gpu/gpu_runtime.h"
 #include "gpu/host_registration.h"
 
 namespace nearfar {

@@ -19,6 +19,7 @@
 #include "engine/background.h"
 #include "gpu/lost_gpu.h"
 #include "gpu/route_plan.h"
+#include "node/gpu_vendor.h"
 
 namespace nearfar {
 namespace {
@@ -163,8 +164,8 @@ std::vector<SetOutcome> CopyBench::measure_together(const std::vector<Cell>& cel
     if (lost_.end_of_process().empty() || troubled < 2) return outcomes;
     // Which of them it was shows when each is measured alone; that it happened stands for itself.
     session.failed.push_back({"", "lost",
-                              "a GPU was lost while " + step_of(0, 0, cells).words +
-                                  " were measured together, and CUDA of the process with it: each was measured again alone"});
+                              "a GPU was lost while " + step_of(0, 0, cells).words + " were measured together, and " +
+                                  gpu_vendor.runtime + " of the process with it: each was measured again alone"});
     std::replace_if(outcomes.begin(), outcomes.end(), has_trouble, spent());
     return outcomes;
 }

@@ -10,6 +10,7 @@
 #include "gpu/route_plan.h"
 #include "gpu/windowed.h"
 #include "node/cpus.h"
+#include "node/gpu_vendor.h"
 
 extern char** environ;
 
@@ -17,8 +18,6 @@ namespace nearfar {
 namespace {
 
 constexpr double warm_up_seconds = 0.02;
-const char* const visible_devices = "CUDA_VISIBLE_DEVICES=";
-const char* const connections = "CUDA_DEVICE_MAX_CONNECTIONS=";
 
 bool begins_with(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
 
@@ -72,6 +71,8 @@ TaskCommand gpu_task_command(const GpuSet& wanted, const Node& node, const std::
         if (!uuid.empty()) uuids.push_back(uuid);
     }
     const bool known = uuids.size() == wanted.size();
+    const std::string visible_devices = std::string(gpu_vendor.visible_devices) + "=";
+    const std::string connections = std::string(gpu_vendor.hardware_queues) + "=";
     bool connected = false;
     TaskCommand command;
     command.program = "/proc/self/exe";
@@ -84,7 +85,7 @@ TaskCommand gpu_task_command(const GpuSet& wanted, const Node& node, const std::
     }
     if (known) command.environment.push_back(visible_devices + joined_list(uuids));
     // A task keeps one stream busy, and the driver makes connections one after the other.
-    if (!connected) command.environment.push_back(connections + std::string("1"));
+    if (!connected) command.environment.push_back(connections + "1");
     return command;
 }
 

@@ -1,9 +1,8 @@
 // The time between two events of a GPU.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include "gpu/gpu_call.h"
+#include "gpu/gpu_runtime.h"
 
 namespace nearfar {
 

@@ -3,20 +3,21 @@
 #include <string>
 
 #include "core/trouble.h"
+#include "node/gpu_vendor.h"
 
 namespace nearfar {
 
 constexpr auto contained = static_cast<cudaError_t>(226);  // cudaErrorContained, which not every 12.x names
 
 std::string help_of_installation(cudaError_t result) {
-    const std::string own = "this build is for CUDA " + compiled_cuda_version();
+    const std::string own = std::string("this build is for ") + gpu_vendor.runtime + " " + compiled_cuda_version();
     switch (result) {
         case cudaErrorInsufficientDriver:
             return own + ", which the driver is too old for: update it, or build with an older toolkit";
         case cudaErrorNoKernelImageForDevice:
         case cudaErrorInvalidPtx:
-            return "the programs were built without code for this GPU: build them again with its compute capability in "
-                   "NEARFAR_CUDA_ARCH";
+            return std::string("the programs were built without code for this GPU: build them again with ") +
+                   gpu_vendor.architecture_option;
         case cudaErrorJitCompilerNotFound:
             return "the driver's libnvidia-ptxjitcompiler.so.1 is missing: install the driver whole, or build for this GPU with "
                    "NEARFAR_CUDA_ARCH";

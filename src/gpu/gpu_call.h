@@ -1,11 +1,10 @@
 // The answer of a CUDA call, turned into what the caller has to report.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <string>
 
 #include "core/error.h"
+#include "gpu/gpu_runtime.h"
 
 namespace nearfar {
 

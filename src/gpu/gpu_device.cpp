@@ -10,6 +10,7 @@
 #include "gpu/cuda_environment.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
+#include "node/gpu_vendor.h"
 #include "node/link_ceiling.h"
 #include "node/process_owner.h"
 
@@ -62,7 +63,7 @@ std::string named(const std::vector<GpuProcess>& processes) {
 
 // Why a GPU on the node's list cannot be measured, the worst first.
 void classify(GpuDevice& gpu, bool by_nvml, const std::string& trouble, bool even_if_busy, bool all_hidden) {
-    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    const char* visible = std::getenv(gpu_vendor.visible_devices);
     if (!gpu.on_bus.on_bus) return refuse(gpu, "absent", "is not on the PCI bus", true);
     if (gpu.management.lost) return refuse(gpu, "lost", "is lost: NVML says that it has fallen off the bus", true);
     if (by_nvml && !gpu.management.found)
@@ -71,7 +72,7 @@ void classify(GpuDevice& gpu, bool by_nvml, const std::string& trouble, bool eve
         return refuse(gpu, "mig", "is in MIG mode; whole-GPU paths are measured with MIG off");
     if (gpu.ordinal < 0 && !trouble.empty()) return refuse(gpu, "missing_library", "cannot be used: " + trouble);
     if (gpu.ordinal < 0 && visible != nullptr)
-        return refuse(gpu, "denied", std::string("is hidden by CUDA_VISIBLE_DEVICES=") + visible);
+        return refuse(gpu, "denied", std::string("is hidden by ") + gpu_vendor.visible_devices + "=" + visible);
     if (gpu.ordinal < 0 && gpu.management.found && all_hidden)
         return refuse(gpu, "denied",
                       "is listed by NVML, but CUDA shows this process no GPU at all: a container needs "

@@ -1,12 +1,11 @@
 // The GPUs of a node as CUDA sees them: which can be measured, and why the others cannot.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "gpu/gpu_runtime.h"
 #include "node/node.h"
 #include "node/nvml.h"
 

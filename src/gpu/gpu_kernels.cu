@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "gpu/device_code.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
 #include "memory/copy_series.h"
@@ -10,12 +11,9 @@ namespace {
 constexpr int threads_per_block = 512;
 
 __global__ void latch_kernel(LatchFlag* flag, unsigned long long nanoseconds) {
-    unsigned long long start = 0;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+    const unsigned long long start = nanoseconds_now();
     while (flag->open == 0) {
-        unsigned long long time = 0;
-        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
-        if (time - start > nanoseconds) {
+        if (nanoseconds_now() - start > nanoseconds) {
             flag->timed_out = 1;
             return;
         }

@@ -1,11 +1,10 @@
 // The kernels that measuring needs; each is queued on a stream of the current device.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstddef>
 #include <cstdint>
 
+#include "gpu/gpu_runtime.h"
 #include "memory/copy_series.h"
 
 namespace nearfar {

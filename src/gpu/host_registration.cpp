@@ -1,9 +1,9 @@
 #include "gpu/host_registration.h"
 
-#include <cuda_runtime_api.h>
 #include <sys/resource.h>
 
 #include "gpu/gpu_call.h"
+#include "gpu/gpu_runtime.h"
 
 namespace nearfar {
 namespace {

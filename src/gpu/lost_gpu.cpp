@@ -4,6 +4,8 @@
 #include <set>
 #include <thread>
 
+#include "node/gpu_vendor.h"
+
 namespace nearfar {
 namespace {
 
@@ -51,7 +53,7 @@ Failure LostGpus::blame(const Cell& cell, const Failure& why) {
     }
     leave_lost();
     if (others_too && end_of_process_.empty())
-        end_of_process_ = "CUDA came to its end in this process when " + cell.text() + " failed";
+        end_of_process_ = std::string(gpu_vendor.runtime) + " came to its end in this process when " + cell.text() + " failed";
     return names.empty() ? why : Failure(code, names + words);
 }
 

@@ -1,9 +1,9 @@
 // What is queued on a GPU's stream again and again: copies of a route, passes of a kernel.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <string>
+
+#include "gpu/gpu_runtime.h"
 
 namespace nearfar {
 

@@ -1,8 +1,6 @@
 // A flow made ready: its buffers, its GPU's stream, the thread that drives it, and how one copy of it is queued.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstddef>
 #include <vector>
 
@@ -10,6 +8,7 @@
 #include "cell/results.h"
 #include "gpu/buffers.h"
 #include "gpu/gpu_device.h"
+#include "gpu/gpu_runtime.h"
 #include "gpu/queued_series.h"
 #include "memory/copy_series.h"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(__HIP__)
 #define NEARFAR_BOTH __host__ __device__
 #else
 #define NEARFAR_BOTH

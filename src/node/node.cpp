@@ -12,12 +12,11 @@
 
 #include "core/error.h"
 #include "node/cpus.h"
+#include "node/gpu_vendor.h"
 #include "node/hwloc_machine.h"
 
 namespace nearfar {
 namespace {
-
-constexpr unsigned nvidia = 0x10de;
 
 std::string first_line(const std::string& path) {
     std::ifstream file(path);
@@ -68,8 +67,14 @@ void read_distances(hwloc_topology_t topology, Node& node) {
 }
 
 bool is_gpu(hwloc_obj_t device) {
-    const unsigned base = device->attr->pcidev.class_id;
-    return device->attr->pcidev.vendor_id == nvidia && (base == 0x0300 || base == 0x0302);
+    const auto& pci = device->attr->pcidev;
+    if (pci.vendor_id != gpu_vendor.pci_id) return false;
+    const bool is_display = pci.class_id == 0x0300 || pci.class_id == 0x0302;
+    if (gpu_vendor.is_nvidia) return is_display;
+    // The cards' ids, as in nearfar/topology/pci.py: graphics inside AMD's processors and on mainboards have others.
+    const unsigned family = pci.device_id >> 4;
+    const bool is_card = family == 0x686 || family == 0x66a || (family >= 0x730 && family < 0x780);
+    return is_card && (is_display || pci.class_id == 0x0380 || pci.class_id == 0x1200);
 }
 
 std::string pci_name(hwloc_obj_t device) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "node/gpu_vendor.h"
 #include "node/node.h"
 
 namespace nearfar {
@@ -89,7 +90,7 @@ std::optional<int> Nvml::number_of(void* device, const char* name) const {
     return static_cast<int>(number);
 }
 
-Nvml::Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
+Nvml::Nvml() : library_(gpu_vendor.is_nvidia ? dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL) : nullptr) {
     if (library_ == nullptr) {
         trouble_ = "libnvidia-ml.so.1 is not on this machine: no NVIDIA driver";
         return;

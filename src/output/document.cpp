@@ -8,6 +8,7 @@
 
 #include "cell/tail_figures.h"
 #include "node/cpus.h"
+#include "node/gpu_vendor.h"
 
 namespace nearfar {
 namespace {
@@ -58,7 +59,8 @@ void write_software(Json& json, const ProgramRun& run) {
     utsname system{};
     if (uname(&system) == 0) json.field("kernel", system.release);
     if (!run.driver.empty()) json.field("driver", run.driver);
-    if (!run.cuda.empty()) json.field("cuda", run.cuda).field("mps", mps_is_running() ? "running" : "off");
+    if (!run.cuda.empty()) json.field(gpu_vendor.runtime_key, run.cuda);
+    if (!run.cuda.empty() && gpu_vendor.is_nvidia) json.field("mps", mps_is_running() ? "running" : "off");
     if (!run.mpi.empty()) json.field("mpi", run.mpi);
     for (const auto& [name, version] : run.libraries) json.field(name, version);
     std::string modes;

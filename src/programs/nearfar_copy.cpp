@@ -13,6 +13,7 @@
 #include "gpu/gpu_call.h"
 #include "kernels/beside/kernels_beside_copies.h"
 #include "kernels/gpu_compute/cuda_library.h"
+#include "node/gpu_vendor.h"
 #include "supervisor/program.h"
 #include "supervisor/supervisor.h"
 
@@ -47,7 +48,8 @@ void measure(const CommandLine& line, const Node& node, const std::vector<Cell>&
     measurement.gpus = gpus_for_document(bench.gpus());
     if (cells.empty() && measurement.session.failed.empty())
         measurement.session.skipped.push_back(
-            {"", "missing_library", "this node has no NVIDIA GPU on its PCI bus: nothing was measured"});
+            {"", "missing_library",
+             std::string("this node has no ") + gpu_vendor.name + " GPU on its PCI bus: nothing was measured"});
     KernelsBesideCopies beside(node, bench.gpus());
     bench.measure(measurement.session, measurement.progress, beside, [&] {
         measurement.run.libraries = opened_libraries();

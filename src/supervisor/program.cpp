@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/interrupt.h"
+#include "node/gpu_vendor.h"
 #include "supervisor/supervisor.h"
 
 namespace nearfar {
@@ -27,7 +28,7 @@ int list(const Program& program, const CommandLine& line) {
     set_absent_aside(cells, node, line.absent_fails, session);
     for (const Cell& cell : cells) std::printf("%s\n", cell.text().c_str());
     if (cells.empty() && node.gpus.empty())
-        std::fprintf(stderr, "%s: this node has no NVIDIA GPU on its PCI bus: no cell to list\n", program.name);
+        std::fprintf(stderr, "%s: this node has no %s GPU on its PCI bus: no cell to list\n", program.name, gpu_vendor.name);
     return 0;
 }
 
@@ -95,7 +96,7 @@ int run(const Program& program, const CommandLine& line) {
     }
     if (line.version) {
         std::printf("%s %s%s\n", program.name, NEARFAR_VERSION,
-                    program.cuda.empty() ? "" : (" (CUDA " + program.cuda + ")").c_str());
+                    program.cuda.empty() ? "" : (std::string(" (") + gpu_vendor.runtime + " " + program.cuda + ")").c_str());
         return 0;
     }
     for (const Cell& cell : line.cells) program.require(cell);

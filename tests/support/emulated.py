@@ -18,9 +18,11 @@ from tests.support.launchers import launcher
 
 #: As in the emulation: the first GPU's PCI bus.
 FIRST_BUS = 0x10
+#: PCI class and ids of an H100, as hwloc writes them.
+H100 = "0302 [10de:2330] [10de:16c1] a1"
 
 
-def write_topology(path: Path, gpus: int) -> Path:
+def write_topology(path: Path, gpus: int, pci_type: str = H100) -> Path:
     """This machine's topology with so many GPUs on its PCI bus, spread over its packages."""
     seen = subprocess.run(["lstopo-no-graphics", "--of", "xml"], capture_output=True, text=True, check=True)
     machine = ET.fromstring(seen.stdout).find("object")
@@ -46,7 +48,7 @@ def write_topology(path: Path, gpus: int) -> Path:
         )
         kind = {
             "pci_busid": f"0000:{bus}:00.0",
-            "pci_type": "0302 [10de:2330] [10de:16c1] a1",
+            "pci_type": pci_type,
             "pci_link_speed": "63.015385",
         }
         ET.SubElement(bridge, "object", {"type": "PCIDev", "gp_index": f"{number + 1}", **kind})

@@ -1,13 +1,12 @@
 // Matrix products in single precision that a GPU computes in its own memory, one after the other.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "gpu/gpu_device.h"
+#include "gpu/gpu_runtime.h"
 #include "gpu/queued_series.h"
 #include "kernels/gpu_compute/gpu_compute.h"
 #include "kernels/problems/problem.h"

@@ -1,7 +1,7 @@
 // Products of matrices by cuBLAS.
 #include "kernels/gpu_compute/gpu_compute.h"
 
-#if __has_include(<cublas_v2.h>)
+#if __has_include(<cublas_v2.h>) && !defined(NEARFAR_HIP)
 
 #include <cublas_v2.h>
 

@@ -1,11 +1,10 @@
 // What a GPU does for one call of a kernel, between its operands' arrival and its results' departure.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstddef>
 #include <memory>
 
+#include "gpu/gpu_runtime.h"
 #include "kernels/problems/problem.h"
 
 namespace nearfar {

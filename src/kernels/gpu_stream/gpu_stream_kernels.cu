@@ -1,3 +1,4 @@
+#include "gpu/device_code.h"
 #include "gpu/gpu_call.h"
 #include "kernels/gpu_stream/gpu_stream_kernels.h"
 #include "kernels/stream/stream_values.h"
@@ -6,7 +7,6 @@ namespace nearfar {
 namespace {
 
 constexpr int threads_per_block = 256;
-constexpr int warp = 32;
 // Independent loads of 16 bytes that each thread has in flight from each array: with some thousand threads a multiprocessor more than
 // the memory's latency times its rate.
 constexpr int in_flight = 4;
@@ -21,15 +21,15 @@ template <Kernel kernel>
 __global__ void __launch_bounds__(mixed_threads) stream_kernel(double2* c, const double2* a, const double2* b) {
     constexpr bool two = kernel == Kernel::add || kernel == Kernel::triad;
     const std::size_t at = static_cast<std::size_t>(blockIdx.x) * mixed_threads + threadIdx.x;
-    const double2 x = __ldcs(a + at);  // nothing is read twice, so nothing need stay in a cache
+    const double2 x = load_once(a + at);
     double2 answer = x;
     if (kernel == Kernel::scale) answer = {gpu_stream_scalar * x.x, gpu_stream_scalar * x.y};
     if (two) {
-        const double2 y = __ldcs(b + at);
+        const double2 y = load_once(b + at);
         const double times = kernel == Kernel::triad ? gpu_stream_scalar : 1.0;
         answer = {x.x + times * y.x, x.y + times * y.y};
     }
-    __stcs(c + at, answer);
+    store_once(c + at, answer);
 }
 
 __global__ void __launch_bounds__(threads_per_block) write_kernel(uint4* c, std::size_t first_word) {
@@ -39,8 +39,8 @@ __global__ void __launch_bounds__(threads_per_block) write_kernel(uint4* c, std:
         const std::size_t at = first + i * threads_per_block;
         const std::uint64_t low = written_word(first_word + 2 * at);
         const std::uint64_t high = written_word(first_word + 2 * at + 1);
-        __stcs(c + at, make_uint4(static_cast<unsigned>(low), static_cast<unsigned>(low >> 32), static_cast<unsigned>(high),
-                                  static_cast<unsigned>(high >> 32)));
+        store_once(c + at, make_uint4(static_cast<unsigned>(low), static_cast<unsigned>(low >> 32), static_cast<unsigned>(high),
+                                      static_cast<unsigned>(high >> 32)));
     }
 }
 
@@ -55,13 +55,13 @@ __global__ void __launch_bounds__(threads_per_block)
         double2 y[in_flight];
 #pragma unroll
         for (int i = 0; i < in_flight; ++i) {
-            x[i] = __ldcs(a + first + i * threads_per_block);
-            if (is_dot) y[i] = __ldcs(b + first + i * threads_per_block);
+            x[i] = load_once(a + first + i * threads_per_block);
+            if (is_dot) y[i] = load_once(b + first + i * threads_per_block);
         }
 #pragma unroll
         for (int i = 0; i < in_flight; ++i) mine += is_dot ? x[i].x * y[i].x + x[i].y * y[i].y : x[i].x + x[i].y;
     }
-    for (int offset = warp / 2; offset > 0; offset /= 2) mine += __shfl_down_sync(0xffffffffU, mine, offset);
+    for (int offset = warp / 2; offset > 0; offset /= 2) mine += shuffle_down(mine, offset);
     __shared__ double of_warp[threads_per_block / warp];
     if (threadIdx.x % warp == 0) of_warp[threadIdx.x / warp] = mine;
     __syncthreads();

@@ -2,11 +2,10 @@
 // a multiple of 16 bytes and have a multiple of gpu_stream_grain bytes.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstddef>
 
 #include "cell/cell.h"
+#include "gpu/gpu_runtime.h"
 #include "memory/copy_series.h"
 
 namespace nearfar {

@@ -1,14 +1,13 @@
 // Passes of one STREAM kernel by a GPU over one set of arrays, and whether what they left is right.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstddef>
 #include <string>
 #include <vector>
 
 #include "cell/results.h"
 #include "gpu/gpu_device.h"
+#include "gpu/gpu_runtime.h"
 #include "gpu/queued_series.h"
 #include "kernels/gpu_stream/gpu_stream_arrays.h"
 #include "memory/copy_series.h"

@@ -1,7 +1,7 @@
 // Every call of the emulated runtime is counted here, and goes wrong here where it is to.
 #pragma once
 
-#include <cuda_runtime_api.h>
+#include "gpu/gpu_runtime.h"
 
 namespace emulated_cuda {
 

@@ -1,13 +1,12 @@
 // The state of the emulated runtime, for its functions and its kernels.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <utility>
 
+#include "gpu/gpu_runtime.h"
 #include "tests/emulated_cuda/calls.h"
 #include "tests/emulated_cuda/stream.h"
 

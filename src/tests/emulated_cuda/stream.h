@@ -1,13 +1,13 @@
 // An emulated stream: a thread that does what is queued on it, in order, each at its time.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+
+#include "gpu/gpu_runtime.h"
 
 namespace emulated_cuda {
 
@@ -65,6 +65,11 @@ private:
 };
 
 }  // namespace emulated_cuda
+
+#ifdef NEARFAR_HIP
+#define CUevent_st ihipEvent_t
+#define CUstream_st ihipStream_t
+#endif
 
 struct CUevent_st {
     std::shared_ptr<emulated_cuda::EventState> state = std::make_shared<emulated_cuda::EventState>();
