@@ -11,9 +11,12 @@ namespace nearfar {
 
 #ifdef NEARFAR_HIP
 
-constexpr int warp = 64;  // a wavefront of gfx90a and gfx942
+#if defined(__HIP_DEVICE_COMPILE__) && !defined(__GFX9__)
+#error "only GPUs of the gfx9 family (MI100 to MI300) have the wavefronts of 64 that the kernels are written for"
+#endif
+constexpr int warp = 64;
 
-// The clock ticks at 100 MHz on gfx90a and gfx942. HIP 5.2 does not report its rate.
+// The clock ticks at 100 MHz on gfx90a and gfx942; HIP 5.2 does not report its rate. It times only how long the latch waits.
 __device__ inline unsigned long long nanoseconds_now() {
 #ifdef __HIP_DEVICE_COMPILE__
     constexpr unsigned long long nanoseconds_per_tick = 10;
@@ -24,15 +27,17 @@ __device__ inline unsigned long long nanoseconds_now() {
 }
 
 // Loads and stores of data that is used once and need not stay in a cache.
+using Pair = double __attribute__((ext_vector_type(2)));
+using Four = unsigned __attribute__((ext_vector_type(4)));
 __device__ inline double2 load_once(const double2* from) {
-    const double2::Native_vec_ value = __builtin_nontemporal_load(reinterpret_cast<const double2::Native_vec_*>(from));
+    const Pair value = __builtin_nontemporal_load(reinterpret_cast<const Pair*>(from));
     return {value.x, value.y};
 }
 __device__ inline void store_once(double2* to, const double2& value) {
-    __builtin_nontemporal_store(value.data, reinterpret_cast<double2::Native_vec_*>(to));
+    __builtin_nontemporal_store(Pair{value.x, value.y}, reinterpret_cast<Pair*>(to));
 }
 __device__ inline void store_once(uint4* to, const uint4& value) {
-    __builtin_nontemporal_store(value.data, reinterpret_cast<uint4::Native_vec_*>(to));
+    __builtin_nontemporal_store(Four{value.x, value.y, value.z, value.w}, reinterpret_cast<Four*>(to));
 }
 
 __device__ inline double shuffle_down(double value, int offset) {
