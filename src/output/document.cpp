@@ -24,6 +24,7 @@ bool mps_is_running() {
 
 void write_gpu(Json& json, const DocumentGpu& gpu) {
     json.field("pci", gpu.on_bus.pci).field("visible", gpu.visible).field("on_bus", gpu.on_bus.on_bus);
+    if (!gpu_vendor.is_nvidia) json.field("vendor", "amd");
     json.field("uuid", unless_empty(gpu.management.uuid)).field("name", unless_empty(gpu.management.name));
     json.field("numa_node", gpu.on_bus.numa_node).field("package", gpu.on_bus.package).field("uplinks", gpu.on_bus.uplinks);
     const PcieLink link = max_link_of(gpu.on_bus, gpu.management);

@@ -53,6 +53,7 @@ def test_amd_gpus_are_measured_by_emulation(built: Path, tmp_path: Path) -> None
         assert ended.code == 0, ended.errors
         assert {result["cell"] for result in document["results"] if result["verified"]} == set(cells)
         assert "hip" in document["node"]["software"] and "cuda" not in document["node"]["software"]
+        assert [gpu["vendor"] for gpu in document["node"]["gpus"]] == ["amd", "amd"]
 
 
 def test_nvidia_gpus_are_not_counted(built: Path, tmp_path: Path) -> None:
