@@ -14,7 +14,7 @@ from tests.support.emulated import Emulated, write_topology
 
 pytestmark = pytest.mark.hip
 
-MI250X = "0380 [1002:7408] [1002:0b0c]"
+MI250X = "0380 [1002:7408] [1002:0b0c] 01"  # PCI class and ids, as hwloc writes them
 
 
 def ran(*command: str | Path) -> str:
@@ -48,7 +48,7 @@ def test_amd_gpus_are_measured_by_emulation(built: Path, tmp_path: Path) -> None
     write_topology(tmp_path / "gpus-2.xml", 2, MI250X)
     emulated = Emulated(built / "bin", tmp_path)
     for program, cells in (("copy", ["n0:g0", "g0:g1", "g1:n0/sm"]), ("stream", ["g0:g0/triad", "g1:g1/dot"])):
-        ended = emulated.start([str(built / "bin" / f"emulated-{program}"), "--quick", "--json", *cells], 2, "")
+        ended = emulated.start([str(built / "bin" / f"emulated-{program}"), "--json", "--budget=5", *cells], 2, "")
         document = ended.document()
         assert ended.code == 0, ended.errors
         assert {result["cell"] for result in document["results"] if result["verified"]} == set(cells)
