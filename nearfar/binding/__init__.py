@@ -26,7 +26,7 @@ Needs: base, topology, cells, model.prediction.
 from . import launchers, scheme_names
 from .cost import wrong_side
 from .explanation import explain
-from .launch_scripts import FORMS, render
+from .launch_scripts import FORMS, SNIPPETS, render
 from .launchers import LAUNCHERS, MPIS, Mpi
 from .layout import SIDES, Layout
 from .locality import cores_of, cpu_nodes, fabric_nics, gpu_home, memory_of, nearest

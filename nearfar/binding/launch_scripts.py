@@ -19,6 +19,8 @@ from .placement import Placement
 
 #: What a launch line can be made for.
 FORMS = (*launchers.forms(), "numactl", "taskset", "openmp")
+#: What binds itself: a function in a program's own language, by the form's template.
+SNIPPETS = {"c": "c.c.j2", "python": "python.py.j2"}
 #: The templates' folder in a site directory.
 TEMPLATES = "templates/bind"
 
@@ -31,25 +33,27 @@ def render(
     program: Sequence[str] = (),
     directories: Sequence[Path] | None = None,
 ) -> str:
-    """The bash script that starts ``program`` (or its own arguments) at these places, or refuses with exit code 2.
+    """The bash script that starts ``program`` (or its own arguments) at these places, or refuses with exit code 2; of ``SNIPPETS`` the
+    function that binds the program that calls it.
 
     ``explanation`` are sentences for its comment, ``directories`` the site directories (default: the user's, then the
-    checkout's). Raises ``NearfarError`` for a form that is not one of ``FORMS`` and for a template that is wrong.
+    checkout's). Raises ``NearfarError`` for a form that is none of these and for a template that is wrong.
     """
     import jinja2
 
-    if form not in FORMS:
-        raise NearfarError(f"'{form}': expected one of {', '.join(FORMS)}")
+    if form not in (*FORMS, *SNIPPETS):
+        raise NearfarError(f"'{form}': expected one of {', '.join((*FORMS, *SNIPPETS))}")
+    file = SNIPPETS.get(form, f"{form}.sh.j2")
     folders = tuple(folder / TEMPLATES for folder in (site_directories() if directories is None else directories))
     values = _values(form, node, placements, explanation, program)
     try:
-        return str(_environment(folders).get_template(f"{form}.sh.j2").render(values))
+        return str(_environment(folders).get_template(file).render(values))
     except jinja2.TemplateSyntaxError as error:
         raise NearfarError(f"{error.filename}:{error.lineno}: template: {error.message}") from None
     except jinja2.TemplateNotFound as error:
         raise NearfarError(f"template {error.name} is in none of {', '.join(map(str, folders))}") from None
     except Exception as error:  # whatever a site's template does
-        raise NearfarError(f"template {form}.sh.j2: {error}") from None
+        raise NearfarError(f"template {file}: {error}") from None
 
 
 @lru_cache(maxsize=4)
@@ -78,8 +82,10 @@ def _values(
     return {
         "bound_by": form,
         "local_rank": reduce(lambda rest, name: f"${{{name}-{rest}}}", reversed(launchers.local_rank_variables()), ""),
+        "rank_variables": launchers.local_rank_variables(),
         "ranks": len(placements),
         "rows": [_row(node, placement) for placement in placements],
+        "widest": max(1, *(len(p.cpus) for p in placements)),
         "with_gpus": bool(gpus),
         "visible_devices": "ROCR_VISIBLE_DEVICES" if node.not_measured else "CUDA_VISIBLE_DEVICES",
         "by_uuid": named_by_uuid(node, placements),
@@ -109,6 +115,8 @@ def _row(node: Node, placement: Placement) -> dict[str, str | int]:
         "cpus": format_cpu_list(placement.cpus),
         "each_cpu": " ".join(map(str, placement.cpus)),
         "memories": format_cpu_list(placement.memory_nodes),
+        "memory_list": ", ".join(map(str, placement.memory_nodes)),
+        "memory_mask": mask(placement.memory_nodes),
         "places": "" if placement.free else ",".join(f"{{{cpu}}}" for cpu in threads),
         "threads": placement.threads or len(threads),
         "gpu": "" if gpu is None else gpu.index,

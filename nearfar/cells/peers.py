@@ -18,7 +18,7 @@ MAX_STAGED = 4
 
 def peer_matrix(node: Node) -> tuple[list[Cell], list[Skip]]:
     """Each ordered pair driven by its source (a write), by its destination (a read) and with peer access off; each
-    pair once in both directions at once, written.
+    pair once in both directions at once, written, and with peer access off.
 
     A pair with a hidden GPU is skipped as ``denied``. With more than ``MAX_GPUS`` GPUs each is measured with the next
     one of each path class, so that every GPU sends and receives; the other pairs are ``representative``. So are staged
@@ -58,7 +58,8 @@ def _both(a: int, b: int) -> list[Cell]:
 
 
 def _staged(a: int, b: int) -> list[Cell]:
-    return [Cell((Flow(*ends, staged=True),)) for ends in _ways(a, b)]
+    flows = [Flow(*ends, staged=True) for ends in _ways(a, b)]
+    return [*(Cell((flow,)) for flow in flows), Cell(tuple(flows))]
 
 
 def _ways(a: int, b: int) -> tuple[tuple[Endpoint, Endpoint], tuple[Endpoint, Endpoint]]:

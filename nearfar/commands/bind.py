@@ -12,6 +12,7 @@ from nearfar.base import EXIT_GOOD, NearfarError, columns, say, site_directories
 from nearfar.binding import (
     FORMS,
     SIDES,
+    SNIPPETS,
     Layout,
     Placement,
     evidence,
@@ -42,7 +43,9 @@ examples:
   nearfar bind --numa-nodes 0,1 --threads-per-rank 1 --for mpich ./osu_latency >run.sh
   nearfar bind --numa-nodes 0-1-free --gpus 0-2 --for openmpi ./xhpl >run.sh
 
-Every form is a bash script. Each rank checks its binding before it starts the program, and refuses to run
+  nearfar bind --node keeneland --for c >bind.c       nearfar_bind(local rank), for a program that binds itself
+
+Every form but c and python is a bash script. Each rank checks its binding before it starts the program, and refuses to run
 (exit code 2) where it differs from the one that was planned here. docs/use.md describes the forms.
 """
 
@@ -52,7 +55,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Place the ranks of a node beside their GPUs or NICs, and print what starts them there."
     parser.epilog = _EPILOG
     parser.add_argument(
-        "--for", dest="form", choices=[*FORMS, "all"], help="the kind of launch line (default: a table with reasons)"
+        "--for", dest="form", choices=[*FORMS, "all", *SNIPPETS],
+        help="the kind of launch line, or a function for a program that binds itself (default: a table with reasons)",
     )
     node = parser.add_mutually_exclusive_group()
     node.add_argument("--node", metavar="TYPE", help="a node type of site/nodes/ (default: this node)")
@@ -96,6 +100,8 @@ def run(args: argparse.Namespace) -> int:
     program = args.program[1:] if args.program[:1] == ["--"] else args.program
     if program and args.form is None:
         raise NearfarError(f"{program[0]}: a program belongs to a launch line; put --for FORM before it")
+    if program and args.form in SNIPPETS:
+        raise NearfarError(f"{program[0]}: --for {args.form} starts nothing: put what it prints into the program")
     forms = list(FORMS) if args.form == "all" else [args.form] if args.form else []
     scripts = {form: render(form, node, placements, sentences, program) for form in forms}
     if args.json:

@@ -17,7 +17,7 @@ from nearfar.model import published_nodes
 from nearfar.report.blocks import shown_lines, shown_page
 from nearfar.reproduce import Paper, ThisSite, load_paper, papers
 from nearfar.run import some_checks
-from nearfar.verdict import run_directory
+from nearfar.verdict import NodeRun, run_directory
 
 from .command_line import refuse_outside, run_directories
 
@@ -28,6 +28,7 @@ _EPILOG = """examples:
   nearfar reproduce joubert2019                   every row: published, modelled, and what asks it
   nearfar reproduce joubert2019 --run latest      this site's column from a run
   nearfar reproduce joubert2019 --measure         this site's column measured now; the page stands in the run
+  nearfar reproduce meredith2012 --document cost.json   this site's column from what nearfar cost --json printed
   nearfar reproduce spafford2011 --page paper.html   one file to show around
   nearfar reproduce spafford2011 --json           one JSON object (nearfar-reproduce/1)
 
@@ -58,6 +59,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run", dest="folder", metavar="RUN", help="a run directory, or latest, for this site's column"
     )
+    parser.add_argument(
+        "--document", nargs="+", type=Path, default=[], metavar="FILE",
+        help="what nearfar cost, nearfar osu, nearfar-copy, nearfar-stream … printed with --json, for this site's column",
+    )  # fmt: skip
     parser.add_argument(
         "--measure",
         action="store_true",
@@ -92,10 +97,12 @@ def run(args: argparse.Namespace) -> int:
     code, folder = (
         _measure(args, paper) if args.measure else (EXIT_GOOD, None if args.folder is None else _folder(args.folder))
     )
-    site = None if folder is None else _site(folder)
+    printed = [reproduce.documents.load(path) for path in args.document]
+    site = ThisSite(None if folder is None else _measured(folder), printed) if folder is not None or printed else None
     rows = reproduce.beside(paper, site_directories(), site)
     page = args.page or (folder / f"reproduce-{paper.name}.html" if args.measure and folder is not None else None)
     ran = [] if folder is None else ["--run", str(folder)]
+    ran += ["--document", *map(str, args.document)] if args.document else []
     again = ["nearfar", "reproduce", paper.name, *ran, *([] if page is None else ["--page", str(page)])]
     found = reproduce.shown(paper, rows, site, site_directories(), shlex.join(again))
     if page is not None:
@@ -130,7 +137,7 @@ def _refuse(args: argparse.Namespace) -> None:
         raise NearfarError("name one paper, or --list them all, or --nodes or --collectives for captures of real nodes")
     if args.folder is not None and args.measure:
         raise NearfarError("--run takes a run that is there, --measure makes one: name one of the two")
-    given = {"--run": args.folder, "--measure": args.measure, **({"--page": args.page} if args.list else {})}
+    given = {"--run": args.folder, "--document": args.document, "--measure": args.measure, **({"--page": args.page} if args.list else {})}
     shown = "--list" if args.list else "--nodes" if args.nodes else "--collectives"
     for option in (option for option, value in given.items() if value and not args.paper):
         raise NearfarError(f"{option} goes with a paper: {shown} measures and shows nothing of it")
@@ -153,7 +160,7 @@ def _folder(word: str) -> Path:
     return folders[0]
 
 
-def _site(folder: Path) -> ThisSite:
+def _measured(folder: Path) -> NodeRun:
     """The measured node of a run."""
     measured = [node for node in run_directory.read(folder).nodes if not node.modelled]
     if not measured:
@@ -161,4 +168,4 @@ def _site(folder: Path) -> ThisSite:
     if len(measured) > 1:
         names = ", ".join(node.name for node in measured[:3]) + (" …" if len(measured) > 3 else "")
         raise NearfarError(f"{folder}: has {len(measured)} nodes ({names}); name the run of one")
-    return ThisSite(measured[0])
+    return measured[0]

@@ -9,7 +9,7 @@ report.charts, report.figures, report.node_drawing, report.sections.
 
 from __future__ import annotations
 
-from . import collectives, document, library, listing
+from . import collectives, document, documents, library, listing
 from .blocks import shown
 from .paper_files import STATES, Paper, PaperRow, load_paper, papers
 from .rows_beside import FigureBeside, RowBeside, beside

@@ -68,7 +68,6 @@ def _nodes(paper: Paper, site: ThisSite | None, directories: Sequence[Path]) -> 
 
 def _row(one: RowBeside, site: ThisSite | None) -> Group:
     paper_row = one.row
-    end = scale_end(one.figures)
     spread = (
         f"{words.tolerance(paper_row.figures[0], paper_row)}: {paper_row.tolerance_source}"
         if paper_row.tolerance_source
@@ -79,6 +78,7 @@ def _row(one: RowBeside, site: ThisSite | None) -> Group:
         f"cannot be as printed: {paper_row.impossible}" if paper_row.impossible else "",
         f"note: {paper_row.remark}" if paper_row.remark else "",
         f"the model: {one.model_says}" if one.model_says else "",
+        f"not predicted, because {paper_row.unmodelled}" if paper_row.unmodelled else "",
         f"{'this site' if site is None else site.name}: {one.site_says}" if one.site_says else "",
         f"not asked here, because {one.site_because}" if one.site_because and paper_row.command else "",
         _asked(paper_row),
@@ -87,7 +87,7 @@ def _row(one: RowBeside, site: ThisSite | None) -> Group:
     blocks: list[Block] = [
         Text((paper_row.what,), "what", plain=True),
         *(Chart(each.drawing, caption=each.caption) for each in (curves(one, site) if one.figures else ())),
-        *([_figures(one, end)] if one.figures else []),
+        *(_figures(one, unit) for unit in dict.fromkeys(figure.published.unit for figure in one.figures)),
         *([table((), said)] if said else []),
         Text(tuple(filter(None, notes))),
     ]
@@ -96,16 +96,18 @@ def _row(one: RowBeside, site: ThisSite | None) -> Group:
     )
 
 
-def _figures(one: RowBeside, end: float) -> Table:
-    unit = words.unit(one.row.unit)
+def _figures(one: RowBeside, of: str) -> Table:
+    """The figures in the unit ``of``."""
+    figures = [figure for figure in one.figures if figure.published.unit == of]
+    end, unit = scale_end(figures), words.unit(of)
     columns = [unit or "figure", "", ">published", ">model", "the model"]
     columns += [">this site", "this site beside it"] if one.measured else []
     rows = [[Entry(), Entry(drawing=axis(end, unit))] + [Entry()] * (len(columns) - 2)] if end else []
-    return table(columns, [*rows, *(_figure(figure, one, end) for figure in one.figures)], kind="beside")
+    return table(columns, [*rows, *(_figure(figure, one, end) for figure in figures)], kind="beside")
 
 
 def _figure(figure: FigureBeside, one: RowBeside, end: float) -> list[Entry]:
-    name, unit = figure.published.name, one.row.unit
+    name, unit = figure.published.name, figure.published.unit
     entries = [
         Entry(name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…", tip=name),
         Entry(drawing=strip(figure, end) if end else None),

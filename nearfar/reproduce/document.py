@@ -26,6 +26,7 @@ _OPTIONAL = (
     "command",
     "lacks",
     "not_asked",
+    "unmodelled",
 )
 
 
@@ -38,7 +39,7 @@ def as_json(paper: Paper, rows: Sequence[RowBeside], site: ThisSite | None) -> d
         "paper": paper.name,
         "title": paper.title,
         "node": None if site is None else site.name,
-        "run": None if site is None else str(site.run.folder.parent),
+        "run": None if site is None or site.run is None else str(site.run.folder.parent),
         "rows": [_row(row) for row in rows],
     }
 
@@ -62,7 +63,7 @@ def _row(beside: RowBeside) -> dict[str, Any]:
 def _figure(figure: FigureBeside, row: PaperRow) -> dict[str, Any]:
     source = figure.published
     return {
-        "name": source.name, "cell": str(source.asked) if source.asked.cells else None,
+        "name": source.name, "unit": source.unit or None, "node_type": source.node_type or None, "cell": str(source.asked) if source.asked.cells else None,
         "metric": str(source.asked) if source.asked.metric else None, "against": str(source.against) if source.against else None,
         "published": source.value, "tolerance": source.tolerance, "modelled": figure.modelled, "basis": figure.basis or None,
         "measured": figure.measured, "of": figure.site.what or None, "compared": figure.compared and figure.measured is not None,

@@ -13,12 +13,12 @@ from nearfar.base import NearfarError, SiteFile, did_you_mean, site_files
 from nearfar.cells import Cell, CellError, parse
 from nearfar.question import questions
 
-from .published_figures import GREATEST, LEAST, LOSS, OF_VALUES, SHARE, PublishedFigure, figures
+from .published_figures import GREATEST, LEAST, LOSS, MEAN, OF_VALUES, PEAK, SHARE, PublishedFigure, figures
 
 #: How much of a row a command asks.
 STATES = ("runs", "in part", "not asked")
 #: What may stand before a pattern of figures' names.
-CHOOSING = (LEAST, GREATEST, LOSS, SHARE)
+CHOOSING = (LEAST, GREATEST, LOSS, SHARE, MEAN, PEAK)
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class PaperRow:
 
     ``figures`` are the published figures in ``unit``, with what measures each. ``command`` asks the row, ``lacks`` says what of it
     that leaves out; without a command ``not_asked`` says why. ``tolerance``, in percent, is what the source says of its own spread;
-    ``remark`` what a reader of the source has to know.
+    ``remark`` what a reader of the source has to know, ``unmodelled`` why the model answers none, or not all, of its figures.
     """
 
     id: int
@@ -47,6 +47,7 @@ class PaperRow:
     command: str = ""
     lacks: str = ""
     not_asked: str = ""
+    unmodelled: str = ""
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -150,7 +151,7 @@ def _fault(entry: Mapping[str, Any], titles: Mapping[str, str]) -> str | None:
         return "both a command and not_asked: keep one (lacks: … says what a command leaves out)"
     if "lacks" in entry and "command" not in entry:
         return "lacks: … speaks of a command, and there is none"
-    numbers = [*entry.get("values", ()), entry.get("tolerance")]
+    numbers = [*(entry.get("values") or ()), entry.get("tolerance")]
     if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
         return "values and tolerance are finite numbers"
     try:
@@ -165,22 +166,24 @@ def _fault(entry: Mapping[str, Any], titles: Mapping[str, str]) -> str | None:
 
 def _fault_of_figures(entry: Mapping[str, Any]) -> str | None:
     """What is wrong with what measures a row's figures."""
-    if "cells" in entry and "metrics" in entry:
-        return "both cells and metrics: keep the one that measures it"
+    pairs = zip(entry.get("cells", ()), entry.get("metrics", ()))
+    if any(cell is not None and metric is not None for cell, metric in pairs):
+        return "both cells and metrics of one value: keep the one that measures it"
     if "against" in entry and "cells" not in entry and "metrics" not in entry:
         return "against: … speaks of cells or metrics, and there are none"
-    count = len(entry.get("values") or entry.get("cells") or ())
+    count = len(entry.get("values") or entry.get("cells") or entry.get("metrics") or ())
     for key in OF_VALUES:
         if key in entry and len(entry[key]) != count:
-            many = "values" if "values" in entry else "cells"
+            many = next(name for name in ("values", "cells", "metrics") if name in entry)
             return f"{key}: {len(entry[key])} entries for {count} {many}; give one each (null: nothing measures it)"
-    if "against" in entry and entry.get("unit") != "percent":
+    if "against" in entry and "cells" in entry and entry.get("unit") != "percent":
         return f"against: … makes percent of the figures, and their unit is '{entry.get('unit', '')}'"
     for text in entry.get("metrics", ()):
         which = str(text).rpartition(" ")[0]
         if text is not None and which not in ("", *CHOOSING):
             return f"metrics: '{text}': a pattern of names, after nothing or one of {', '.join(CHOOSING)}"
-    cells = [*entry.get("cells", ()), *(entry.get("against", ()) if "cells" in entry else ())]
+    measured = entry.get("cells", ())
+    cells = [*measured, *(against for cell, against in zip(measured, entry.get("against", ())) if cell is not None)]
     for text in (text for cell in cells if cell is not None for text in ([cell] if isinstance(cell, str) else cell)):
         try:
             parse(text)

@@ -14,14 +14,17 @@ LEAST, GREATEST = "least", "greatest"
 #: In the same place: what is lost of a rate where the times that it matches are so many times the better one's (by the median of
 #: these ratios), and the median of the parts that rates have of what their memory carries at most.
 LOSS, SHARE = "loss", "share"
+#: In the same place: the mean of another row's figures, and what a part of the node carries at most, by the node type.
+MEAN, PEAK = "mean row", "peak"
 #: Keys of a row that have an entry for each of its values.
-OF_VALUES = ("names", "cells", "metrics", "against")
+OF_VALUES = ("names", "cells", "metrics", "against", "units", "node_types")
 
 
 @dataclass(frozen=True)
 class MetricPattern:
     """Figures of a check by a pattern of their names: the median of all that match, or the ``least`` or ``greatest`` of them,
-    or the ``loss`` of rate that a ratio of times means, or the ``share`` of what a memory carries at most."""
+    or the ``loss`` of rate that a ratio of times means, or the ``share`` of what a memory carries at most; of results at one size by
+    ``quantity:subject@bytes``. ``mean row``: the pattern is a row's number; ``peak``: a capacity's name."""
 
     pattern: str
     which: str = ""
@@ -49,8 +52,9 @@ class Asked:
 
 @dataclass(frozen=True)
 class PublishedFigure:
-    """One figure of a row; ``value`` None: the source has a curve or words. With ``against`` the figure is the percentage that
-    ``asked`` is below it. ``tolerance``: how far one may be from the value, in its unit, by its source; ``decimals`` as printed."""
+    """One figure of a row; ``value`` None: the source has a curve or words. With ``against`` the figure is what ``asked`` is below
+    it, in percent or in another ``unit``. ``tolerance``: how far one may be from the value, in its unit, by its source; ``decimals``
+    as printed; ``node_type``: the node that it is of."""
 
     name: str
     value: float | None
@@ -58,22 +62,26 @@ class PublishedFigure:
     against: Asked = Asked()
     tolerance: float | None = None
     decimals: int = 0
+    unit: str = ""
+    node_type: str = ""
 
 
 def figures(entry: Mapping[str, Any]) -> tuple[PublishedFigure, ...]:
-    """The figures of a row of ``site/published/``; one for each value, or where there are none for each cell."""
-    values: Sequence[float | None] = entry.get("values") or [None] * len(entry.get("cells", ()))
+    """The figures of a row of ``site/published/``; one for each value, or where there are none for each cell or pattern."""
+    values: Sequence[float | None] = entry.get("values") or [None] * len(entry.get("cells", entry.get("metrics", ())))
     # A table whose source names a spread is printed with as many decimals throughout.
     most = max((_decimals(value) for value in values if value is not None), default=0)
     listed = []
     for place, value in enumerate(values):
         own = {key: entry[key][place] for key in OF_VALUES if key in entry}
-        by_name = "metrics" in entry
-        asked = _asked(own.get("metrics" if by_name else "cells"), by_name)
+        by_name = own.get("metrics") is not None
+        asked = _asked(own["metrics"] if by_name else own.get("cells"), by_name)
         name = own.get("names") or ", ".join(map(pretty, asked.cells)) or str(asked)
         against = _asked(own.get("against"), by_name)
         decimals = 0 if value is None else most if "tolerance" in entry else _decimals(value)
-        listed.append(PublishedFigure(name, value, asked, against, _tolerance(value, entry.get("tolerance")), decimals))
+        unit, node_type = own.get("units") or entry.get("unit", ""), own.get("node_types") or entry.get("node_type", "")
+        tolerance = _tolerance(value, entry.get("tolerance"))
+        listed.append(PublishedFigure(name, value, asked, against, tolerance, decimals, unit, node_type))
     return tuple(listed)
 
 

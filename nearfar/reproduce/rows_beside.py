@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from nearfar.model.prediction import NodeType, Prediction, check_endpoints, load
 from nearfar.report import check_line
 
 from .paper_files import Paper, PaperRow
-from .published_figures import Asked, PublishedFigure
+from .published_figures import PEAK, Asked, PublishedFigure
 from .this_site import SiteFigure, ThisSite
 from .unmeasured_answers import by_model, here
 
@@ -73,24 +73,31 @@ class RowBeside:
 
 def beside(paper: Paper, directories: Sequence[Path], site: ThisSite | None = None) -> list[RowBeside]:
     """Every row of a paper with what the model says, and what a node of a run measured."""
-    names = dict.fromkeys(row.node_type for row in paper.rows if row.node_type)
+    rows = {row.id: row for row in paper.rows}
+    names = dict.fromkeys(figure.node_type for row in paper.rows for figure in row.figures if figure.node_type)
     types = {name: load_node_type(name, directories) for name in names}
     for row in paper.rows:
-        for cell in row.cells if row.node_type else ():
-            check_endpoints(types[row.node_type].node, cell, f"{row.paper}: row {row.id}: node type {row.node_type}")
-    return [_row(row, types.get(row.node_type), site, by_model(row, directories)) for row in paper.rows]
+        for figure in row.figures if row.node_type else ():
+            for cell in (*figure.asked.cells, *figure.against.cells):
+                where = f"{row.paper}: row {row.id}: node type {figure.node_type}"
+                check_endpoints(types[figure.node_type].node, cell, where)
+    return [_row(row, rows, types, site, by_model(row, directories)) for row in paper.rows]
 
 
-def _row(row: PaperRow, node_type: NodeType | None, site: ThisSite | None, model_says: str) -> RowBeside:
-    alike = site is not None and site.is_of_kind(node_type)
+def _row(
+    row: PaperRow, rows: Mapping[int, PaperRow], types: Mapping[str, NodeType], site: ThisSite | None, model_says: str
+) -> RowBeside:
     figures = []
     for figure in row.figures:
+        node_type = types.get(figure.node_type)
         modelled, basis = (None, "") if node_type is None else _modelled(figure, node_type)
-        answer = SiteFigure() if site is None else site.answer(figure, row, node_type)
+        answer = SiteFigure() if site is None else site.answer(figure, row, node_type, rows)
+        alike = site is not None and site.is_of_kind(node_type)
         figures.append(FigureBeside(figure, modelled, basis, answer, alike))
     if site is None:
         return RowBeside(row, tuple(figures), model_says)
-    check_lines = tuple((record.name, record.word, check_line(record, site.run)) for record in site.records(row))
+    run = site.run
+    check_lines = tuple((r.name, r.word, check_line(r, run)) for r in site.records(row)) if run is not None else ()
     site_says = here(row, site.node)
     because = _because(row, figures, check_lines)
     if not (because or check_lines or site_says or model_says):
@@ -114,6 +121,10 @@ def _because(row: PaperRow, figures: Sequence[FigureBeside], check_lines: Sequen
 
 def _modelled(figure: PublishedFigure, node_type: NodeType) -> tuple[float | None, str]:
     """The model's value in the figure's unit, and how certain it is."""
+    metric = figure.asked.metric
+    if metric is not None and metric.which == PEAK:
+        capacity = node_type.capacities.get(metric.pattern)
+        return (None, "") if capacity is None or capacity.best is None else (capacity.best, "input")
     if not figure.asked.cells:
         return None, ""
     total = _total(figure.asked, node_type)

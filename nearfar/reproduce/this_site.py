@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from nearfar.base import plural
 from nearfar.cells import Cell, Flow, flow_class, pretty
+from nearfar.measurement import AnyMetric, Document
 from nearfar.model.prediction import NodeType
 from nearfar.question import questions
 from nearfar.topology import Node
 from nearfar.verdict import CheckRecord, JudgedMetric, NodeRun
 
 from .paper_files import PaperRow
-from .published_figures import GREATEST, LEAST, LOSS, SHARE, Asked, MetricPattern, PublishedFigure
+from .documents import figures_of, named_results
+from .published_figures import GREATEST, LEAST, LOSS, MEAN, PEAK, SHARE, Asked, MetricPattern, PublishedFigure
 
 #: Cells by what they do, whatever their GPUs and NUMA nodes are numbered.
 _Sort = tuple[Any, ...]
@@ -27,6 +29,9 @@ _CHOSEN: dict[str, Callable[[Sequence[float]], float]] = {
     LEAST: min, GREATEST: max, LOSS: lambda ratios: 1 - 1 / median(ratios),
 }  # fmt: skip
 _NO_PEAK = "what this node's memory carries at most is not known (its DIMMs)"
+_NO_PEAK_OF_LINKS = "no tool reads the peak of a link between packages; the node type's file has it"
+#: How many of a figure's unit a GB/s is, where a source has another.
+_OF_GBS = {"MiB/s": 1e9 / 2**20}
 _NOTHING_FAR = "this node has one NUMA node: nothing is off-socket"
 #: Names of paths that a figure lists before it counts them.
 _NAMED = 2
@@ -42,17 +47,16 @@ class SiteFigure:
 
 
 class ThisSite:
-    """The measured node of a run, asked for figures of rows."""
+    """The measured node of a run, of documents that programs printed, or of both, asked for figures of rows."""
 
-    def __init__(self, run: NodeRun) -> None:
+    def __init__(self, run: NodeRun | None, documents: Sequence[Document] = ()) -> None:
         self.run = run
-        self.node = run.node
-        self._records = {record.name: record for record in run.checks}
-
-    @property
-    def name(self) -> str:
-        """The node's name."""
-        return self.run.name
+        self.documents = tuple(documents)
+        nodes = {document.node.hostname: document.node for document in documents}
+        self.node = run.node if run is not None else next((node for node in nodes.values() if node.numa_nodes), None)
+        #: The node's name.
+        self.name = run.name if run is not None else ", ".join(nodes)
+        self._records = {record.name: record for record in run.checks} if run is not None else {}
 
     def is_of_kind(self, node_type: NodeType | None) -> bool:
         """Whether it has the GPUs of a node type, by model and number; without GPUs in either, as many NUMA nodes and packages."""
@@ -67,20 +71,41 @@ class ThisSite:
         """What the run has of the checks that measure a row."""
         return [self._records[name] for name in row.checks if name in self._records]
 
-    def answer(self, figure: PublishedFigure, row: PaperRow, node_type: NodeType | None) -> SiteFigure:
-        """This site's counterpart of a figure."""
+    def _figures(self, row: PaperRow) -> list[JudgedMetric | AnyMetric]:
+        """The figures of the checks that measure a row, then those of the documents."""
+        judged = [metric for record in self.records(row) for metric in _metrics(record)]
+        return [*judged, *(metric for document in self.documents for metric in figures_of(document))]
+
+    def _results(self, row: PaperRow) -> Iterator[tuple[str, float]]:
+        """The results of the same, each by quantity, subject and bytes."""
+        for record in self.records(row):
+            yield from named_results(record.document)
+        for document in self.documents:
+            yield from named_results(document.raw)
+
+    def answer(self, figure: PublishedFigure, row: PaperRow, node_type: NodeType | None, rows: Mapping[int, PaperRow]) -> SiteFigure:
+        """This site's counterpart of a figure; ``rows``: those of its paper, by number."""
+        if figure.asked.metric is not None and figure.asked.metric.which == MEAN:
+            other = rows[int(figure.asked.metric.pattern)]
+            parts = [self.answer(each, other, node_type, rows) for each in other.figures if each.asked]
+            lacking = next((part for part in parts if part.value is None), None)
+            mean = fmean(part.value or 0.0 for part in parts)
+            return lacking or SiteFigure(mean, f"mean of the {plural(len(parts), 'figure')} of row {other.id}")
         if not figure.asked:
             return SiteFigure(because="")
         alike = self.is_of_kind(node_type)
         theirs = None if alike or node_type is None else node_type.node
         asked = self._asked(figure.asked, row, theirs)
         if asked.value is None or not figure.against:
-            percent = row.unit == "percent" and figure.asked.metric is not None and asked.value is not None
-            return SiteFigure(asked.value * 100, asked.what) if percent and asked.value is not None else asked
-        other = self._asked(figure.against, row, theirs)
-        if not other.value:
-            return SiteFigure(because=other.because or f"{other.what} is nothing")
-        return SiteFigure((1 - asked.value / other.value) * 100, f"{asked.what} below {other.what}")
+            percent = figure.unit == "percent" and figure.asked.metric is not None
+            factor = 100 if percent else _OF_GBS.get(figure.unit, 1)
+            return asked if asked.value is None else SiteFigure(asked.value * factor, asked.what)
+        against = self._asked(figure.against, row, theirs)
+        if not against.value:
+            return SiteFigure(because=against.because or f"{against.what} is nothing")
+        below = against.value - asked.value
+        what = f"{asked.what} below {against.what}"
+        return SiteFigure(100 * below / against.value if figure.unit == "percent" else below, what)
 
     def _asked(self, asked: Asked, row: PaperRow, theirs: Node | None) -> SiteFigure:
         if asked.metric is not None:
@@ -94,18 +119,21 @@ class ThisSite:
         return SiteFigure(sum(part.value or 0.0 for part in parts), what)
 
     def _by_name(self, wanted: MetricPattern, row: PaperRow) -> SiteFigure:
-        named = [
-            m for record in self.records(row) for m in _metrics(record) if fnmatch.fnmatchcase(m.name, wanted.pattern)
-        ]
-        values = [metric.value for metric in named if metric.value is not None]
+        if wanted.which == PEAK:
+            return SiteFigure(because=_NO_PEAK_OF_LINKS)
+        matching = [m for m in self._figures(row) if fnmatch.fnmatchcase(m.name, wanted.pattern)]
+        named = [(m.name, m.value) for m in matching if m.value is not None]
+        if "@" in wanted.pattern:
+            named = [(name, value) for name, value in self._results(row) if fnmatch.fnmatchcase(name, wanted.pattern)]
+        values = [value for _, value in named]
         if wanted.which == SHARE and values:
-            values = [metric.value / metric.ceiling for metric in named if metric.value is not None and metric.ceiling]
+            values = [metric.value / metric.ceiling for metric in matching if metric.value is not None and metric.ceiling]
             if not values:
                 return SiteFigure(because=_NO_PEAK)
         if not values:
             return SiteFigure(because=self._one_numa_node(wanted.pattern) or self._why(row, None))
         chosen = _CHOSEN.get(wanted.which, median)(values)
-        of = named[0].name if len(values) == 1 else f"{wanted.which or 'median'} of {plural(len(values), 'figure')}"
+        of = named[0][0] if len(values) == 1 else f"{wanted.which or 'median'} of {plural(len(values), 'figure')}"
         return SiteFigure(chosen, of)
 
     def _one_numa_node(self, pattern: str) -> str:
@@ -118,8 +146,7 @@ class ThisSite:
         """Of the cell itself, or where the node is another than the paper's of all cells of its sort: their median."""
         whole = [
             (own, metric.value)
-            for record in self.records(row)
-            for metric in _metrics(record)
+            for metric in self._figures(row)
             if not metric.derived and metric.flow is None and metric.unit == "GB/s"
             if metric.value is not None and (own := metric.cell) is not None
         ]

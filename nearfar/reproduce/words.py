@@ -28,7 +28,8 @@ OF_THE_MODEL = {
     "upper bound": "something that nobody published may limit it more",
     "nominal": "an upper bound, by the nominal rate of a link or a memory",
 }
-_OF_STATES = {"runs": "asked", "in part": "asked in part", "not asked": "not asked"}
+#: The states of rows as texts have them.
+OF_STATES = {"runs": "done", "in part": "in part", "not asked": "not asked"}
 
 
 def unit(text: str) -> str:
@@ -73,7 +74,7 @@ def difference(figure: FigureBeside, row: PaperRow) -> str:
         return "no number is published"
     if abs(here - value) <= figure.published.tolerance:
         return "as published" if figure.compared else "as much as the paper's"
-    if row.unit == "percent":
+    if figure.published.unit == "percent":
         return _in_points(value, here, bool(figure.published.against))
     if here <= 0 or value <= 0:
         return ""
@@ -114,15 +115,10 @@ def model(figure: FigureBeside, of: str) -> str:
     return f"{apart}{certain}"
 
 
-def state(row: PaperRow) -> str:
-    """``asked``, ``asked in part``, ``not asked``."""
-    return _OF_STATES[row.state]
-
-
 def counts(rows: list[RowBeside]) -> str:
-    """``22 rows: 13 asked, 4 asked in part, 5 not asked``."""
+    """``22 rows: 13 done, 4 in part, 5 not asked``."""
     by_state = [(name, sum(row.row.state == name for row in rows)) for name in STATES]
-    return f"{plural(len(rows), 'row')}: " + ", ".join(f"{count} {_OF_STATES[name]}" for name, count in by_state)
+    return f"{plural(len(rows), 'row')}: " + ", ".join(f"{count} {OF_STATES[name]}" for name, count in by_state)
 
 
 def site_counts(rows: list[RowBeside]) -> str:
@@ -152,12 +148,13 @@ def stands_out(rows: list[RowBeside], most: int = 8) -> list[str]:
             value, here = figure.published.value, figure.measured
             if value is None or here is None or _within(figure):
                 continue
-            if beside.row.unit == "percent" or (figure.compared and abs(here / value - 1) >= _SLIGHT):
-                of = unit(beside.row.unit)
-                values = f"{amount(here, beside.row.unit)} {of} here, {published(figure.published)} {of} published"
+            own = figure.published.unit
+            if own == "percent" or (figure.compared and abs(here / value - 1) >= _SLIGHT):
+                of = unit(own)
+                values = f"{amount(here, own)} {of} here, {published(figure.published)} {of} published"
                 sentences.append(
                     (
-                        beside.row.unit != "percent",
+                        own != "percent",
                         f"{beside.row.place}, {figure.published.name}: {values}: {difference(figure, beside.row)}",
                     )
                 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nearfar.binding import Layout, Placement, place
+from nearfar.binding import Layout, Placement, place, render
 from nearfar.topology import Gpu, Node
 from tests.support.launching import (
     ROOT,
@@ -55,6 +56,21 @@ def test_mpich_follows_the_user_binding(tmp_path: Path) -> None:
     rows = told(run(["bash", write(tmp_path, "mpich", node, ranks), *tell(tmp_path)]))
     assert [row["cpus"] for row in rows] == [one_cpu(p.cpus[0]) for p in ranks]
     assert [row["CUDA_VISIBLE_DEVICES"] for row in rows] == ["0", "1"]
+
+
+def test_programs_bind_themselves(tmp_path: Path) -> None:
+    node, ranks = crossed()
+    script = tmp_path / "bound.py"
+    last = "print(bind(1), sorted(os.sched_getaffinity(0)), os.environ['CUDA_VISIBLE_DEVICES'])"
+    script.write_text(f"{render('python', node, ranks)}\n{last}\n")
+    done = run([sys.executable, str(script)])
+    assert done.stdout.split("\n")[0] == f"{ranks[1].gpu} {sorted(ranks[1].cpus)} {ranks[1].gpu}", done.stderr
+    source = tmp_path / "bound.c"
+    main = "#include <stdio.h>\nint main(void) { const int gpu = nearfar_bind(1); printf(\"%d %d\\n\", gpu, sched_getcpu()); return nearfar_bind(9) != -2; }"
+    source.write_text(f"{render('c', node, ranks)}\n{main}\n")
+    subprocess.run([needs("cc"), "-Wall", "-Werror", "-o", str(tmp_path / "bound"), str(source)], check=True)
+    done = run([str(tmp_path / "bound")])
+    assert done.stdout == f"{ranks[1].gpu} {ranks[1].cpus[0]}\n", done.stderr
 
 
 def free_beside(which: int) -> tuple[Node, list[Placement]]:

@@ -48,17 +48,18 @@ def test_every_pair_is_written_read_both_and_staged() -> None:
     cells, skips = peer_matrix(node(1, 2))
     assert words(cells) == [
         "g0:g1", "g1:g0", "g0:g1@g1", "g1:g0@g0", "g0:g1+g1:g0", "g0:g1/staged", "g1:g0/staged",
+        "g0:g1/staged+g1:g0/staged",
     ]  # fmt: skip
     assert skips == []
-    assert len(peer_matrix(node(1, 4))[0]) == 6 * 7
+    assert len(peer_matrix(node(1, 4))[0]) == 6 * 8
 
 
 def test_of_six_gpus_each_is_staged_with_the_next_one_of_each_path_class() -> None:
     cells, skips = peer_matrix(node(1, 6))
     staged = [cell.flows[0] for cell in cells if cell.flows[0].staged]
-    assert len(cells) == 15 * 5 + 12
+    assert len(cells) == 15 * 5 + 18
     assert {flow.source.index for flow in staged} == {flow.destination.index for flow in staged} == set(range(6))
-    assert {skip.code for skip in skips} == {"representative"} and len(skips) == 18
+    assert {skip.code for skip in skips} == {"representative"} and len(skips) == 27
     assert all(skip.cell.flows[0].staged for skip in skips)
 
 
@@ -70,8 +71,8 @@ def test_a_hidden_gpu_is_denied() -> None:
     known = node(1, 3)
     known = replace(known, gpus=(*known.gpus[:2], replace(known.gpus[2], visible=False)))
     cells, skips = peer_matrix(known)
-    assert len(cells) == 7
-    assert {skip.code for skip in skips} == {"denied"} and len(skips) == 14
+    assert len(cells) == 8
+    assert {skip.code for skip in skips} == {"denied"} and len(skips) == 16
     for ramps in (saturation_ramps, sharing_ramps):
         cells, skips = ramps(known)
         assert all(2 not in flow.gpus for cell in cells for flow in cell.flows)
@@ -83,8 +84,8 @@ def test_many_gpus_have_representatives_and_every_gpu_takes_part(link: str | Non
     many = node(2, 8, link)
     cells, skips = peer_matrix(many)
     assert {skip.code for skip in skips} == {"representative"}
-    assert len(cells) + len(skips) == 120 * 7
-    assert len(cells) <= 16 * 7 * (1 if link else 3)
+    assert len(cells) + len(skips) == 120 * 8
+    assert len(cells) <= 16 * 8 * (1 if link else 3)
     writers = {cell.flows[0].source.index for cell in cells}
     assert writers == set(range(16))
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nearfar.base.errors import NearfarError
 from nearfar.model.prediction import load_node_type
+from nearfar.mpi.osu import fabric
 from nearfar.mpi.osu.benchmarks import BENCHMARKS
 from nearfar.mpi.osu.rank_places import layout
 from nearfar.mpi.osu.subjects import BESIDE, BUFFERS, MOST_RANKS, WITHIN, MpiCase, cases, parse
@@ -66,8 +67,19 @@ def test_every_gpu_has_its_turn_near_and_far() -> None:
 def test_between_nodes_through_every_nic() -> None:
     found = [str(c) for c in cases(KEENELAND, nodes=2, benchmarks=["osu_latency"]) if c.nic]
     name = KEENELAND.nics[0].name
-    assert found == [f"osu_latency/H-H/near/{name}", f"osu_latency/H-H/off_socket/{name}"]
+    assert found[:2] == [f"osu_latency/H-H/near/{name}", f"osu_latency/H-H/off_socket/{name}"]
+    # The memory of a GPU beside the NIC, and of one of the other package; its rank beside the GPU.
+    assert found[2:] == [f"osu_latency/D-D/near/g0-{name}", f"osu_latency/D-D/near/g1-{name}"]
+    assert [(case.gpus, case.nic) for case in map(parse, found[2:])] == [((0,), name), ((1,), name)]
     assert not [c for c in cases(KEENELAND, benchmarks=["osu_latency"]) if c.nic]
+
+
+def test_all_nics_at_once() -> None:
+    (rails,) = (case for case in cases(node("summit"), nodes=2, benchmarks=["osu_bw"]) if (case.nic or "").count("-") > 1)
+    assert str(rails) == "osu_bw/H-H/near/mlx5_0-mlx5_1-mlx5_2-mlx5_3"
+    assert fabric.forcing(rails.nic or "")["UCX_NET_DEVICES"] == "mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1"
+    assert fabric.not_forced(rails.nic or "", ("mlx5_3", "mlx5_0", "mlx5_1", "mlx5_2")) is None
+    assert "and the MPI used mlx5_0" in (fabric.not_forced(rails.nic or "", ("mlx5_0",)) or "")
 
 
 @pytest.mark.parametrize("name", ["keeneland", "summit", "sierra", "titan", "h200-x4-vm", "pop-four-gpus", "jaguarpf"])

@@ -68,7 +68,10 @@ def predict(cell: Cell, node_type: NodeType) -> Prediction:
     speeds = read_speeds(cell.flows, (share.capacity for share in shares if _is_full(share, rates)))
     if speeds:
         rates = max_min(cell.flows, known, speeds)
-    full = [c for c in known if c.used(rates) >= (1 - FULL_WITHIN) * c.capacity]
+    for flow in (flow for flow in cell.flows if flow.pageable and Cell((plain(flow),)) not in node_type.caps):
+        # The driver's own staging decides, of which the link's and the memory's figures say nothing.
+        rates[flow] = math.inf
+    full = [c for c in known if c.used(rates) >= (1 - FULL_WITHIN) * c.capacity and math.isfinite(c.used(rates))]
     total = sum(rates.values())
     return Prediction(
         flows={flow: rate if math.isfinite(rate) else None for flow, rate in rates.items()},

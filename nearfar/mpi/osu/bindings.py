@@ -55,10 +55,10 @@ def _not_within(item: str, case: MpiCase, homes: Sequence[NumaNode]) -> Finding 
 def _not_beside(
     item: str, case: MpiCase, ranks: Sequence[Mapping[str, Any]], homes: Sequence[NumaNode], node: Node
 ) -> Finding | None:
-    nic = next((other for other in node.nics if other.name == case.nic), None)
+    nic = next((other for other in node.nics if other.name == (case.nic or "").partition("-")[0]), None)
     for rank, home in zip(ranks, homes):
         gpu = node.gpu(int(rank["gpu"])) if rank.get("gpu") is not None else None
-        device = nic or gpu
+        device = gpu or nic
         if device is None:
             return messages.UNKNOWN_DEVICE.finding(item, rank=rank.get("rank"))
         placement = relation(node, home, device.numa_node)

@@ -27,14 +27,19 @@ _WORD = 4
 
 
 def forcing(nic: str) -> dict[str, str]:
-    """The environment that lets MPIs use a NIC alone: an interface by its name, a fabric's device on its first port."""
-    if _INTERFACE.fullmatch(nic):
-        own = {"UCX_NET_DEVICES": nic, "FI_TCP_IFACE": nic, "OMPI_MCA_btl_tcp_if_include": nic}
+    """The environment that lets MPIs use a NIC alone, or several (``mlx5_0-mlx5_1``): an interface by its name, a fabric's device on its
+    first port."""
+    names = nic.split("-")
+    if all(map(_INTERFACE.fullmatch, names)):
+        listed = ",".join(names)
+        own = {"UCX_NET_DEVICES": listed, "FI_TCP_IFACE": names[0], "OMPI_MCA_btl_tcp_if_include": listed}
     else:
         own = {
-            "UCX_NET_DEVICES": f"{nic}:1", "FI_VERBS_DEVICE_NAME": nic, "FI_CXI_DEVICE_NAME": nic, "PSM3_NIC": nic,
+            "UCX_NET_DEVICES": ",".join(f"{name}:1" for name in names), "FI_VERBS_DEVICE_NAME": names[0],
+            "FI_CXI_DEVICE_NAME": names[0], "PSM3_NIC": names[0],
         }  # fmt: skip
-    return {**own, "UCX_LOG_LEVEL": "info"}
+    rails = {"UCX_MAX_RNDV_RAILS": str(len(names)), "UCX_MAX_EAGER_RAILS": str(len(names))} if len(names) > 1 else {}
+    return {**own, **rails, "UCX_LOG_LEVEL": "info"}
 
 
 def used(text: str) -> tuple[str, ...]:
@@ -84,6 +89,6 @@ def not_forced(nic: str, nics: tuple[str, ...]) -> str | None:
             "the MPI did not report which NIC it used (no endpoint of UCX in its output), and no NIC's counter moved"
         )
         return f"{unknown}: that it was {nic} is not proven"
-    if nics != (nic,):
+    if set(nics) != set(nic.split("-")):
         return f"{nic} was forced, and the MPI used {', '.join(nics)}"
     return None

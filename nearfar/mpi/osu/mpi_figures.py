@@ -137,12 +137,7 @@ def _ratios(metrics: Mapping[tuple[MpiCase, str, str], SubjectMetric], mpi: tupl
 def _words(case: MpiCase, quantity: str) -> str:
     buffers = "host buffers" if not case.on_devices else f"{_BUFFERS[case.buffers[0]]} to {_BUFFERS[case.buffers[1]]}"
     ranks = "" if BENCHMARKS[case.benchmark].pair else f", {case.ranks} ranks"
-    device = (
-        f", between nodes through {case.nic}"
-        if case.nic
-        else f", GPU {' and '.join(map(str, case.gpus))}"
-        if case.gpus
-        else ""
-    )
+    device = f", GPU {' and '.join(map(str, case.gpus))}" if case.gpus else ""
+    device += f", between nodes through {case.nic.replace('-', ' and ')}" if case.nic else ""
     rate = " message rate" if quantity == "mpi.message_rate" else ""
     return f"{case.benchmark}{rate}, {buffers}{ranks}{device}, {_PLACES[case.placement]}"

@@ -74,7 +74,7 @@ def _numa_nodes(node: Node, case: MpiCase, gpus: list[Gpu]) -> list[int]:
             raise NearfarError(f"{case.ranks} ranks and {len(gpus)} GPUs: one GPU a rank is needed")
         return [_beside(node, gpu.numa_node, case.placement, f"GPU {gpu.index}") for gpu in gpus]
     if case.nic is not None:
-        nic = next((other for other in node.nics if other.name == case.nic), None)
+        nic = next((other for other in node.nics if other.name == case.nic.partition("-")[0]), None)
         if nic is None:
             raise NearfarError(f"NIC {case.nic} is absent")
         return [_beside(node, nic.numa_node, case.placement, case.nic)] * case.ranks

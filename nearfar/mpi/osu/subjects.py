@@ -2,7 +2,8 @@
 
 ``osu_latency/H-H/same_numa_node`` · ``osu_allreduce/H-H/across_packages/x8`` (8 ranks) · ``osu_bw/D-D/near/g0-g1`` (the ranks
 sit on their GPUs' own NUMA nodes) · ``osu_latency/H-H/off_socket/mlx5_0`` (between two nodes, through that NIC, the ranks
-on a NUMA node of another package than the NIC's). docs/reference/document.md has them all.
+on a NUMA node of another package than the NIC's) · ``osu_bw/H-H/near/mlx5_0-mlx5_1`` (through both at once) ·
+``osu_bw/D-D/near/g0-mlx5_0`` (GPU memory of two nodes). docs/reference/document.md has them all.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from nearfar.base import NearfarError
 from nearfar.binding import RELATIONS, cores_of, fabric_nics, pairs
-from nearfar.topology import Node, NumaNode
+from nearfar.topology import Gpu, Nic, Node, NumaNode, nic_class
 
 from .benchmarks import BENCHMARKS
 
@@ -31,13 +32,14 @@ MOST_RANKS = 16
 _SUBJECT = re.compile(
     r"(?P<benchmark>osu_\w+)/(?P<source>[DH])-(?P<sink>[DH])/(?P<placement>[a-z_]+)(?:/x(?P<ranks>\d+))?(?:/(?P<device>[\w-]+))?"
 )
-_GPUS = re.compile(r"g(\d+)(?:-g(\d+))?")
+_GPU = re.compile(r"g\d+")
 
 
 @dataclass(frozen=True)
 class MpiCase:
     """One benchmark in one placement. ``ranks`` is 2 of a pair's benchmark. ``device``: ``g0-g1`` (the ranks' GPUs), ``g0``
-    (the one rank's that has one), a NIC's name, or empty; device buffers without a device use every GPU, one a rank."""
+    (the one rank's that has one), a NIC's name or those of several, ``g0-mlx5_0``, or empty; device buffers without a device use every
+    GPU, one a rank."""
 
     benchmark: str
     buffers: tuple[str, str]
@@ -59,13 +61,15 @@ class MpiCase:
     @property
     def gpus(self) -> tuple[int, ...]:
         """The GPUs that it names, in the order of the ranks that have one."""
-        match = _GPUS.fullmatch(self.device)
-        return tuple(int(n) for n in match.groups() if n is not None) if match and self.on_devices else ()
+        return tuple(int(name[1:]) for name in self._devices() if _GPU.fullmatch(name)) if self.on_devices else ()
 
     @property
     def nic(self) -> str | None:
-        """The NIC between the two nodes, or None within a node."""
-        return self.device if self.device and not self.on_devices else None
+        """The NIC between the two nodes, or several (``mlx5_0-mlx5_1``); None within a node."""
+        return "-".join(name for name in self._devices() if not (self.on_devices and _GPU.fullmatch(name))) or None
+
+    def _devices(self) -> list[str]:
+        return [name for name in self.device.split("-") if name]
 
     @property
     def right(self) -> MpiCase | None:
@@ -94,7 +98,7 @@ def parse(text: str) -> MpiCase:
 
 def cases(node: Node, *, nodes: int = 1, benchmarks: Sequence[str] = (), ranks: int | None = None) -> list[MpiCase]:
     """What to ask of a node of this kind: host buffers in every placement that it has, device buffers of every GPU, and
-    with ``nodes`` of 2 every NIC. ``ranks``: of the benchmarks of many (None: as the node has cores)."""
+    with ``nodes`` of 2 every NIC, all at once, and the memory of a GPU through a NIC of each path class. ``ranks``: of the benchmarks of many (None: as the node has cores)."""
     names = list(benchmarks) or list(BENCHMARKS)
     for name in names:
         if name not in BENCHMARKS:
@@ -175,3 +179,21 @@ def _between(node: Node, names: Sequence[str], ranks: int | None) -> Iterator[Mp
             for placement in BESIDE:
                 if beside(node, nic.numa_node, placement) is not None:
                     yield MpiCase(name, HOST, placement, many, nic.name)
+        if BENCHMARKS[name].pair:
+            yield from _rails(node, name)
+
+
+def _rails(node: Node, name: str) -> Iterator[MpiCase]:
+    """A pair's benchmark through all NICs at once, and from a GPU's memory through a NIC: the first GPU and NIC of each path class."""
+    nics = fabric_nics(node)
+    near = [placement for placement in BESIDE[:2] if nics and beside(node, nics[0].numa_node, placement)]
+    if len(nics) > 1 and name == "osu_bw":
+        yield from (MpiCase(name, HOST, placement, 2, "-".join(nic.name for nic in nics)) for placement in near)
+    first: dict[str, tuple[Gpu, Nic]] = {}
+    for nic in nics:
+        for gpu in node.gpus:
+            first.setdefault(nic_class(node, gpu.index, nic.name), (gpu, nic))
+    for gpu, nic in first.values():
+        for placement in BESIDE[:2]:
+            if beside(node, gpu.numa_node, placement):
+                yield MpiCase(name, ("D", "D"), placement, 2, f"g{gpu.index}-{nic.name}")

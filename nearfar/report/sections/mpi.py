@@ -50,7 +50,7 @@ def _table(quantity: str, mine: list[Figure], cases: dict[str, MpiCase], ratios:
     for subject in subjects:
         by_label = {_label(f): f for f in mine if f.subject == subject}
         case = cases[subject]
-        device = "" if case.nic else case.device.replace("-", " → ")
+        device = " → ".join(f"g{gpu}" for gpu in case.gpus)
         places = [figure_entry(by_label.get(c), ratios.get((subject, c, quantity == _MESSAGES))) for c in columns]
         rows.append(row(Entry(class_words(case.placement), (device,) if device else (), "label"), *places))
     heads = [re.sub(r"^(\d+)", r"\1 ", column) for column in columns]
