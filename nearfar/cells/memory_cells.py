@@ -20,7 +20,8 @@ def gpu_memory(node: Node) -> tuple[list[Cell], list[Skip]]:
 
 def memory_kernels(node: Node) -> tuple[list[Cell], list[Skip]]:
     """What the triad of all cores and all GPUs leaves open: the other kernels on each memory of its own and on all NUMA nodes' at once,
-    triad by one core, half and all but one of each NUMA node with several (each number of cores once), and triad of the first GPU on
+    triad by one core, half and all but one of each NUMA node with several (each number of cores once), every kernel by all but one and two
+    of each at once, and triad of the first GPU on
     each host memory and on the next GPU's."""
     numa = [n for n in node.host_numa_nodes if memory_allowed(node, n) and n.cpus]
     gpus = [gpu for gpu in node.gpus if gpu.visible]
@@ -31,6 +32,10 @@ def memory_kernels(node: Node) -> tuple[list[Cell], list[Skip]]:
     if len(numa) > 1:
         cells += [
             Cell(tuple(_by_cores(n.index, kernel).flows[0] for n in numa)) for kernel in KERNELS if kernel != "triad"
+        ]
+        few = [share for share, least in (("butone", 2), ("buttwo", 3)) if all(_cores(node, n) >= least for n in numa)]
+        cells += [
+            Cell(tuple(_by_cores(n.index, kernel, share).flows[0] for n in numa)) for share in few for kernel in KERNELS
         ]
     for gpu in gpus:
         cells += [Cell((on_own_memory(gpu.index, kernel),)) for kernel in (*KERNELS, *GPU_KERNELS) if kernel != "triad"]
@@ -65,7 +70,7 @@ def _shares(cores: int) -> list[str]:
     """The parts of so many cores: of two each part is one core, and of three half of them are."""
     if cores < 2:
         return []
-    running = dict(zip((1, cores // 2, cores - 1)[::-1], CORE_SHARES[::-1]))
+    running = dict(zip((1, cores // 2, cores - 1)[::-1], ("one", "half", "butone")[::-1]))
     return [share for share in CORE_SHARES if share in running.values()]
 
 

@@ -23,7 +23,7 @@ GPU_KERNELS = ("dot", "read", "write", "fill")
 COMPUTE_KERNELS = ("gemm",)
 
 #: How many of a NUMA node's cores run a STREAM flow, where not all of them.
-CORE_SHARES = ("one", "half", "butone")
+CORE_SHARES = ("one", "half", "buttwo", "butone")
 
 #: What may stand at either end of a flow.
 ENDPOINTS = {

@@ -55,7 +55,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Place the ranks of a node beside their GPUs or NICs, and print what starts them there."
     parser.epilog = _EPILOG
     parser.add_argument(
-        "--for", dest="form", choices=[*FORMS, "all", *SNIPPETS],
+        "--for",
+        dest="form",
+        choices=[*FORMS, "all", *SNIPPETS],
         help="the kind of launch line, or a function for a program that binds itself (default: a table with reasons)",
     )
     node = parser.add_mutually_exclusive_group()

@@ -137,7 +137,12 @@ def _refuse(args: argparse.Namespace) -> None:
         raise NearfarError("name one paper, or --list them all, or --nodes or --collectives for captures of real nodes")
     if args.folder is not None and args.measure:
         raise NearfarError("--run takes a run that is there, --measure makes one: name one of the two")
-    given = {"--run": args.folder, "--document": args.document, "--measure": args.measure, **({"--page": args.page} if args.list else {})}
+    given = {
+        "--run": args.folder,
+        "--document": args.document,
+        "--measure": args.measure,
+        **({"--page": args.page} if args.list else {}),
+    }
     shown = "--list" if args.list else "--nodes" if args.nodes else "--collectives"
     for option in (option for option, value in given.items() if value and not args.paper):
         raise NearfarError(f"{option} goes with a paper: {shown} measures and shows nothing of it")

@@ -1,4 +1,4 @@
-"""How fast is every path between host memory and the GPUs: host to device, device to host, both at once; one unlocked, one from a far core."""
+"""How fast is every path between host memory and the GPUs: each direction, both at once; one unlocked, one from a far core."""
 
 from nearfar import cells
 from nearfar.cells import Cell, Skip

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from nearfar.cells import Cell
 from nearfar.report.charts import curves as drawn
 from nearfar.report.figures import figures
-from nearfar.report.sections import curves_over_size
+from nearfar.report.sections import balances, curves_over_size
 
 from .rows_beside import FigureBeside, RowBeside
 from .this_site import ThisSite
@@ -33,6 +33,8 @@ def curves(beside: RowBeside, site: ThisSite | None) -> Iterator[Curve]:
     if site is None:
         return
     for record in site.records(beside.row):
+        for each in balances(record.document):
+            yield Curve(f"{site.name}: {each.title}; {each.caption}", each.drawing)
         for titled in curves_over_size(figures(record, ""), record.document):
             if "GPU" not in titled.title:  # the papers' curves are of host memory and a GPU
                 yield Curve(f"{site.name}, over the size of a transfer: {titled.title}", titled.drawing)

@@ -63,7 +63,8 @@ def _row(beside: RowBeside) -> dict[str, Any]:
 def _figure(figure: FigureBeside, row: PaperRow) -> dict[str, Any]:
     source = figure.published
     return {
-        "name": source.name, "unit": source.unit or None, "node_type": source.node_type or None, "cell": str(source.asked) if source.asked.cells else None,
+        "name": source.name, "unit": source.unit or None, "node_type": source.node_type or None,
+        "cell": str(source.asked) if source.asked.cells else None,
         "metric": str(source.asked) if source.asked.metric else None, "against": str(source.against) if source.against else None,
         "published": source.value, "tolerance": source.tolerance, "modelled": figure.modelled, "basis": figure.basis or None,
         "measured": figure.measured, "of": figure.site.what or None, "compared": figure.compared and figure.measured is not None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,13 @@ def load(path: Path) -> Document:
 
 
 def figures_of(read: Document) -> list[AnyMetric]:
-    """The figures of every check that the document's program answers, each once."""
-    asked = [question for question in questions() if question.program == read.raw["program"]["name"]]
-    return list({metric.name: metric for each in asked for metric in each.figures(read, read.node)}.values())
+    """The figures of every check that the document's program answers, each once; after idling their names begin with ``idle.``."""
+    program = read.raw["program"]
+    before = "idle." if "--idle" in program.get("command", ()) else ""
+    figures = {
+        m.name: m for each in questions() if each.program == program["name"] for m in each.figures(read, read.node)
+    }
+    return [replace(metric, name=f"{before}{name}") for name, metric in figures.items()]
 
 
 def named_results(raw: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -51,7 +56,13 @@ def _of_cost(raw: Mapping[str, Any], source: str) -> Document:
         if scheme["penalty"] is not None
     ]  # fmt: skip
     name = Path(raw["command"][0]).name
-    result = {"quantity": PROGRAM, "cell": program_subject(name), "flows": flows, "converged": True, "reference": raw["plan"]["reference"]}
+    result = {
+        "quantity": PROGRAM,
+        "cell": program_subject(name),
+        "flows": flows,
+        "converged": True,
+        "reference": raw["plan"]["reference"],
+    }
     node = Node(hostname=raw["node"]["hostname"], packages=(), numa_nodes=())
     whole = {"kind": "measured", "program": {"name": "nearfar cost"}, "results": [result]}
     return Document(whole, source, node, (), (), ())

@@ -13,12 +13,12 @@ from nearfar.base import NearfarError, SiteFile, did_you_mean, site_files
 from nearfar.cells import Cell, CellError, parse
 from nearfar.question import questions
 
-from .published_figures import GREATEST, LEAST, LOSS, MEAN, OF_VALUES, PEAK, SHARE, PublishedFigure, figures
+from .published_figures import GREATEST, LEAST, LOSS, MEAN, OF_VALUES, PEAK, SHARE, SPREAD, PublishedFigure, figures
 
 #: How much of a row a command asks.
 STATES = ("runs", "in part", "not asked")
 #: What may stand before a pattern of figures' names.
-CHOOSING = (LEAST, GREATEST, LOSS, SHARE, MEAN, PEAK)
+CHOOSING = (LEAST, GREATEST, LOSS, SHARE, SPREAD, MEAN, PEAK)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ LEAST, GREATEST = "least", "greatest"
 LOSS, SHARE = "loss", "share"
 #: In the same place: the mean of another row's figures, and what a part of the node carries at most, by the node type.
 MEAN, PEAK = "mean row", "peak"
+#: In the same place: how far the least of a figure's samples is below the greatest, as a part; the median of all that match.
+SPREAD = "spread"
 #: Keys of a row that have an entry for each of its values.
 OF_VALUES = ("names", "cells", "metrics", "against", "units", "node_types")
 

@@ -124,7 +124,8 @@ def _modelled(figure: PublishedFigure, node_type: NodeType) -> tuple[float | Non
     metric = figure.asked.metric
     if metric is not None and metric.which == PEAK:
         capacity = node_type.capacities.get(metric.pattern)
-        return (None, "") if capacity is None or capacity.best is None else (capacity.best, "input")
+        best = None if capacity is None else capacity.best
+        return best, "input" if best == figure.value else "nominal"
     if not figure.asked.cells:
         return None, ""
     total = _total(figure.asked, node_type)

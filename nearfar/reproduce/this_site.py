@@ -10,15 +10,15 @@ from typing import Any
 
 from nearfar.base import plural
 from nearfar.cells import Cell, Flow, flow_class, pretty
-from nearfar.measurement import AnyMetric, Document
-from nearfar.model.prediction import NodeType
+from nearfar.measurement import AnyMetric, Document, SubjectMetric
+from nearfar.model.prediction import NodeType, implied_capacities
 from nearfar.question import questions
 from nearfar.topology import Node
 from nearfar.verdict import CheckRecord, JudgedMetric, NodeRun
 
-from .paper_files import PaperRow
 from .documents import figures_of, named_results
-from .published_figures import GREATEST, LEAST, LOSS, MEAN, PEAK, SHARE, Asked, MetricPattern, PublishedFigure
+from .paper_files import PaperRow
+from .published_figures import GREATEST, LEAST, LOSS, MEAN, PEAK, SHARE, SPREAD, Asked, MetricPattern, PublishedFigure
 
 #: Cells by what they do, whatever their GPUs and NUMA nodes are numbered.
 _Sort = tuple[Any, ...]
@@ -83,7 +83,9 @@ class ThisSite:
         for document in self.documents:
             yield from named_results(document.raw)
 
-    def answer(self, figure: PublishedFigure, row: PaperRow, node_type: NodeType | None, rows: Mapping[int, PaperRow]) -> SiteFigure:
+    def answer(
+        self, figure: PublishedFigure, row: PaperRow, node_type: NodeType | None, rows: Mapping[int, PaperRow]
+    ) -> SiteFigure:
         """This site's counterpart of a figure; ``rows``: those of its paper, by number."""
         if figure.asked.metric is not None and figure.asked.metric.which == MEAN:
             other = rows[int(figure.asked.metric.pattern)]
@@ -120,16 +122,22 @@ class ThisSite:
 
     def _by_name(self, wanted: MetricPattern, row: PaperRow) -> SiteFigure:
         if wanted.which == PEAK:
-            return SiteFigure(because=_NO_PEAK_OF_LINKS)
+            implied = implied_capacities(self.node).get(wanted.pattern) if self.node is not None else None
+            best = None if implied is None else implied.best
+            return SiteFigure(best, f"nominal, {wanted.pattern}", "" if best else _NO_PEAK_OF_LINKS)
         matching = [m for m in self._figures(row) if fnmatch.fnmatchcase(m.name, wanted.pattern)]
         named = [(m.name, m.value) for m in matching if m.value is not None]
         if "@" in wanted.pattern:
             named = [(name, value) for name, value in self._results(row) if fnmatch.fnmatchcase(name, wanted.pattern)]
         values = [value for _, value in named]
         if wanted.which == SHARE and values:
-            values = [metric.value / metric.ceiling for metric in matching if metric.value is not None and metric.ceiling]
+            values = [
+                metric.value / metric.ceiling for metric in matching if metric.value is not None and metric.ceiling
+            ]
             if not values:
                 return SiteFigure(because=_NO_PEAK)
+        if wanted.which == SPREAD:
+            values = [1 - m.least / m.most for m in matching if m.least is not None and m.most]
         if not values:
             return SiteFigure(because=self._one_numa_node(wanted.pattern) or self._why(row, None))
         chosen = _CHOSEN.get(wanted.which, median)(values)
@@ -147,7 +155,10 @@ class ThisSite:
         whole = [
             (own, metric.value)
             for metric in self._figures(row)
-            if not metric.derived and metric.flow is None and metric.unit == "GB/s"
+            if not isinstance(metric, SubjectMetric)
+            and not metric.derived
+            and metric.flow is None
+            and metric.unit == "GB/s"
             if metric.value is not None and (own := metric.cell) is not None
         ]
         if theirs is None:

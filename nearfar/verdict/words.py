@@ -112,7 +112,13 @@ _WAYS = {"h2d": "host to device", "d2h": "device to host"}
 
 
 #: How many of a NUMA node's cores a STREAM flow has.
-_CORES = {None: "cores", "one": "first core", "half": "cores, every second", "butone": "cores but one"}
+_CORES = {
+    None: "cores",
+    "one": "first core",
+    "half": "cores, every second",
+    "buttwo": "cores but two",
+    "butone": "cores but one",
+}
 
 
 def _one_path(cell: Cell) -> bool:

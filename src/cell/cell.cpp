@@ -20,8 +20,8 @@ const std::array<std::pair<const char*, Kernel>, 9> kernels{{{"copy", Kernel::co
                                                              {"fill", Kernel::fill},
                                                              {"gemm", Kernel::gemm}}};
 
-const std::array<std::pair<const char*, CoreShare>, 3> core_shares{
-    {{"one", CoreShare::one}, {"half", CoreShare::half}, {"butone", CoreShare::all_but_one}}};
+const std::array<std::pair<const char*, CoreShare>, 4> core_shares{
+    {{"one", CoreShare::one}, {"half", CoreShare::half}, {"buttwo", CoreShare::all_but_two}, {"butone", CoreShare::all_but_one}}};
 
 const std::array<std::pair<const char*, Aspect>, 3> aspects{
     {{"latency", Aspect::latency}, {"tail", Aspect::tail}, {"sizes", Aspect::sizes}}};

@@ -24,7 +24,7 @@ struct Endpoint {
 enum class Kernel { none, copy, scale, add, triad, dot, read, write, fill, gemm };
 
 // How many of a NUMA node's cores run a STREAM flow.
-enum class CoreShare { all, one, half, all_but_one };
+enum class CoreShare { all, one, half, all_but_two, all_but_one };
 
 // One stream of bytes. `driver` is set only where it differs from the default.
 struct Flow {

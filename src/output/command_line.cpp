@@ -92,7 +92,8 @@ Options with_cell_options(Options own, CommandLine& line) {
                       line.absent_fails),
         count_option("--visits", "measure each cell N times (default: until its best rate was reached again, at most 8 times)",
                      line.policy.visits, most_visits),
-        seconds_option("--budget", "divide this time among all cells", line.policy.budget)};
+        seconds_option("--budget", "divide this time among all cells", line.policy.budget),
+        seconds_option("--idle", "wait so long before the first measurement, with no GPU opened", line.idle)};
     own.insert(own.end(), shared.begin(), shared.end());
     return with_common(std::move(own), line);
 }

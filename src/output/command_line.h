@@ -13,6 +13,7 @@ struct CommandLine : CommonOptions {
     std::vector<Cell> cells;  // none: the program's own matrix
     bool list = false;
     bool absent_fails = false;  // a cell with an absent endpoint fails, and the rest is measured
+    double idle = 0;            // seconds before anything is measured, in which this process leaves the machine alone
     Policy policy;
     std::vector<int> as_task;  // internal: be a task of another such process, on these GPUs
 };

@@ -19,7 +19,7 @@ const HelpText text{
     "Without cells: triad of every NUMA node's cores on every NUMA node's memory, and all NUMA nodes at once.\n\n"
     "cells:\n"
     "  c0:n1/triad       the cores of NUMA node 0 on the memory of NUMA node 1; also copy, scale, add\n"
-    "  c0:n1/triad/half  with half of the cores; also /one, and /butone (all but one)\n"
+    "  c0:n1/triad/half  with half of the cores; also /one, /butone and /buttwo (all but one, two)\n"
     "  g0:g0/triad       GPU 0 on its own memory; also dot, read, write, fill\n"
     "  g0:g1/triad       GPU 0 on the memory of GPU 1; g0:n1/triad on the host's\n"
     "  A+B               several at once\n\n"

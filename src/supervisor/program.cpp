@@ -1,8 +1,10 @@
 #include "supervisor/program.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <numeric>
+#include <thread>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -101,6 +103,7 @@ int run(const Program& program, const CommandLine& line) {
     }
     for (const Cell& cell : line.cells) program.require(cell);
     if (line.list) return list(program, line);
+    std::this_thread::sleep_for(std::chrono::duration<double>(line.idle));
     Supervised how = supervised({program.name, line.words, utc_now(), "", program.cuda, line.policy.quick, {}}, line);
     for (const Cell& cell : line.policy.aggressors) how.run.aggressors.push_back(cell.text());
     how.trial = program.trial;

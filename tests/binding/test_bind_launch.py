@@ -66,7 +66,8 @@ def test_programs_bind_themselves(tmp_path: Path) -> None:
     done = run([sys.executable, str(script)])
     assert done.stdout.split("\n")[0] == f"{ranks[1].gpu} {sorted(ranks[1].cpus)} {ranks[1].gpu}", done.stderr
     source = tmp_path / "bound.c"
-    main = "#include <stdio.h>\nint main(void) { const int gpu = nearfar_bind(1); printf(\"%d %d\\n\", gpu, sched_getcpu()); return nearfar_bind(9) != -2; }"
+    main = 'int main(void) { const int gpu = nearfar_bind(1); printf("%d %d\\n", gpu, sched_getcpu()); return nearfar_bind(9) != -2; }'
+    main = f"#include <stdio.h>\n{main}"
     source.write_text(f"{render('c', node, ranks)}\n{main}\n")
     subprocess.run([needs("cc"), "-Wall", "-Werror", "-o", str(tmp_path / "bound"), str(source)], check=True)
     done = run([str(tmp_path / "bound")])

@@ -52,7 +52,7 @@ def test_both_directions_at_once_of_each_gpu_with_its_own_memory(node: Node) -> 
 
 
 def test_every_pair_is_in_a_round_of_both_directions(node: Node) -> None:
-    assert [str(cell) for cell in peer_matrix(node)[0] if not cell.lone][0] == "g0:g1+g1:g0"
+    assert next(str(cell) for cell in peer_matrix(node)[0] if not cell.lone) == "g0:g1+g1:g0"
     assert all(cell.lone or cell.gpus == (0, 1) for cell in peer_matrix(node)[0])
     rounds = [cell for cell in exchanges(node)[0] if len(cell.flows) == 8]
     assert {frozenset(flow.gpus) for cell in rounds for flow in cell.flows} == {

@@ -75,7 +75,9 @@ def test_between_nodes_through_every_nic() -> None:
 
 
 def test_all_nics_at_once() -> None:
-    (rails,) = (case for case in cases(node("summit"), nodes=2, benchmarks=["osu_bw"]) if (case.nic or "").count("-") > 1)
+    (rails,) = (
+        case for case in cases(node("summit"), nodes=2, benchmarks=["osu_bw"]) if (case.nic or "").count("-") > 1
+    )
     assert str(rails) == "osu_bw/H-H/near/mlx5_0-mlx5_1-mlx5_2-mlx5_3"
     assert fabric.forcing(rails.nic or "")["UCX_NET_DEVICES"] == "mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1"
     assert fabric.not_forced(rails.nic or "", ("mlx5_3", "mlx5_0", "mlx5_1", "mlx5_2")) is None

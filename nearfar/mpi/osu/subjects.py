@@ -98,7 +98,9 @@ def parse(text: str) -> MpiCase:
 
 def cases(node: Node, *, nodes: int = 1, benchmarks: Sequence[str] = (), ranks: int | None = None) -> list[MpiCase]:
     """What to ask of a node of this kind: host buffers in every placement that it has, device buffers of every GPU, and
-    with ``nodes`` of 2 every NIC, all at once, and the memory of a GPU through a NIC of each path class. ``ranks``: of the benchmarks of many (None: as the node has cores)."""
+    with ``nodes`` of 2 every NIC, all at once, and the memory of a GPU through a NIC of each path class.
+
+    ``ranks``: of the benchmarks of many (None: as the node has cores)."""
     names = list(benchmarks) or list(BENCHMARKS)
     for name in names:
         if name not in BENCHMARKS:

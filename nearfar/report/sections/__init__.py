@@ -7,6 +7,7 @@ report.charts, report.explanations, report.figures, report.node_drawing.
 from __future__ import annotations
 
 from . import provenance
+from .balance import balances
 from .cell_maps import maps, ratio_maps
 from .explaining import capacity_blocks, fault_blocks, uplink_rates
 from .many_gpus import exchange_tables, ramps

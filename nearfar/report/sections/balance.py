@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from nearfar.mpi import load_balance
-from nearfar.report.blocks import Block, Chart
+from nearfar.report.blocks import Chart
 from nearfar.report.charts import element, markup, text
 from nearfar.report.figures import number
 
@@ -25,13 +25,13 @@ PARTS = {
 _TITLES = {"default": "As launched", "gpu": "Bound beside the GPUs", "wrong": "Bound to the farthest NUMA nodes"}
 
 
-def balances(document: Mapping[str, Any]) -> list[Block]:
+def balances(document: Mapping[str, Any]) -> list[Chart]:
     """A drawing for each binding that was measured; all bars on the scale of the longest iteration."""
     known = load_balance.results(document)
     ranks = {word: _ranks(word, known) for word in load_balance.BINDINGS if (word, "waiting") in known}
     most = max((sum(parts.values()) for each in ranks.values() for parts in each.values()), default=0.0)
     marks = [Markup('<i class="{}"></i> {}').format(part, words) for part, words in PARTS.items()]
-    found: list[Block] = []
+    found: list[Chart] = []
     for word in ranks if most > 0 else ():
         useful, bars = known[word, "useful"], _bars(ranks[word], most)
         host = " (host memory in place of GPUs)" if str(useful["quantity"]).startswith(load_balance.FAMILIES[1]) else ""

@@ -119,13 +119,13 @@ def _core_share_map(figures: list[Figure], why: CellGaps) -> list[Matrix]:
 
     def ends(cell: cells.Cell) -> tuple[int, int] | None:
         flow = cell.flows[0]
-        share = cell.lone and flow.kind == "stream" and flow.cores is not None
-        return (flow.source.index, cells.CORE_SHARES.index(str(flow.cores))) if share else None
+        share = cell.lone and flow.kind == "stream" and flow.cores in shares
+        return (flow.source.index, shares.index(str(flow.cores))) if share else None
 
     def cell(numa: int, share: int) -> cells.Cell:
-        return cells.parse(f"c{numa}:n{numa}/triad/{cells.CORE_SHARES[share]}")
+        return cells.parse(f"c{numa}:n{numa}/triad/{shares[share]}")
 
-    names = [_SHARES[share] for share in cells.CORE_SHARES]
+    shares, names = list(_SHARES), list(_SHARES.values())
     return cell_map("cores", "STREAM triad by number of cores", figures, why, ends, cell, "cs", names=names)
 
 

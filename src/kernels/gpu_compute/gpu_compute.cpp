@@ -56,12 +56,13 @@ private:
     DeviceScratch between_;
 };
 
+template <typename Real>
 class Md : public GpuCompute {
 public:
     Md(const ProblemShape& shape, cudaStream_t stream) : n_(shape.n), box_(md_sides(shape.size).box()), stream_(stream) {}
     void queue(const void* in, void* out) override {
-        const auto* const atoms = static_cast<const MdAtom*>(in);
-        queue_lennard_jones(atoms, reinterpret_cast<const int*>(atoms + n_), static_cast<MdAtom*>(out), n_, box_, stream_);
+        const auto* const atoms = static_cast<const MdAtom<Real>*>(in);
+        queue_lennard_jones(atoms, reinterpret_cast<const int*>(atoms + n_), static_cast<MdAtom<Real>*>(out), n_, box_, stream_);
     }
 
 private:
@@ -98,7 +99,8 @@ std::unique_ptr<GpuCompute> make_gpu_compute(const ProblemShape& shape, cudaStre
     if (kernel == "triad") return std::make_unique<Triad>(shape, stream);
     if (kernel == "saxpy") return std::make_unique<Saxpy>(shape, stream);
     if (kernel == "stencil") return std::make_unique<Stencil>(shape, stream);
-    if (kernel == "md") return std::make_unique<Md>(shape, stream);
+    if (kernel == "md") return std::make_unique<Md<float>>(shape, stream);
+    if (kernel == "dmd") return std::make_unique<Md<double>>(shape, stream);
     if (kernel == "reduction") return std::make_unique<Cub>(shape, reduction_scratch(shape.n), queue_reduction, stream);
     if (kernel == "scan") return std::make_unique<Cub>(shape, scan_scratch(shape.n), queue_scan, stream);
     if (kernel == "sort") return std::make_unique<Cub>(shape, sort_scratch(shape.n), queue_sort, stream);

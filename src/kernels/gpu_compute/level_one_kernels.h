@@ -16,7 +16,9 @@ void queue_saxpy(const float* x, float* y, std::size_t n, cudaStream_t stream);
 void queue_triad(const float* a, const float* b, float* c, std::size_t n, cudaStream_t stream);
 // One pass over an n × n field.
 void queue_nine_points(const float* from, float* to, std::size_t n, cudaStream_t stream);
-void queue_lennard_jones(const MdAtom* atoms, const int* list, MdAtom* forces, std::size_t n, MdBox box, cudaStream_t stream);
+template <typename Real>
+void queue_lennard_jones(const MdAtom<Real>* atoms, const int* list, MdAtom<Real>* forces, std::size_t n, MdBox box,
+                         cudaStream_t stream);
 
 // n elements of matrices: of float, double and Bf16.
 template <typename T>

@@ -34,11 +34,12 @@ __global__ void nine_points_kernel(const float* __restrict__ from, float* __rest
     if (row < n && column < n) to[row * n + column] = nine_points(from, n, row, column);
 }
 
-__global__ void lennard_jones_kernel(const MdAtom* __restrict__ atoms, const int* __restrict__ list, MdAtom* __restrict__ forces,
-                                     std::size_t n, MdBox box) {
+template <typename Real>
+__global__ void lennard_jones_kernel(const MdAtom<Real>* __restrict__ atoms, const int* __restrict__ list,
+                                     MdAtom<Real>* __restrict__ forces, std::size_t n, MdBox box) {
     const std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
     if (i >= n) return;
-    const Force<float> force = lennard_jones<float>(atoms, list, n, box, i);
+    const Force<Real> force = lennard_jones<Real>(atoms, list, n, box, i);
     forces[i] = {force.x, force.y, force.z, 0};
 }
 
@@ -136,9 +137,14 @@ void queue_nine_points(const float* from, float* to, std::size_t n, cudaStream_t
     check(cudaGetLastError(), "stencil");
 }
 
-void queue_lennard_jones(const MdAtom* atoms, const int* list, MdAtom* forces, std::size_t n, MdBox box, cudaStream_t stream) {
+template <typename Real>
+void queue_lennard_jones(const MdAtom<Real>* atoms, const int* list, MdAtom<Real>* forces, std::size_t n, MdBox box,
+                         cudaStream_t stream) {
     lennard_jones_kernel<<<blocks_for(n, threads), threads, 0, stream>>>(atoms, list, forces, n, box);
     check(cudaGetLastError(), "md");
 }
+
+template void queue_lennard_jones(const MdAtom<float>*, const int*, MdAtom<float>*, std::size_t, MdBox, cudaStream_t);
+template void queue_lennard_jones(const MdAtom<double>*, const int*, MdAtom<double>*, std::size_t, MdBox, cudaStream_t);
 
 }  // namespace nearfar

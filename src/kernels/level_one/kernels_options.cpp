@@ -15,7 +15,7 @@ const HelpText text{
     "nearfar-kernels [SUBJECT...] [options]: measures kernels with their transfers: operands from host memory to a GPU, the kernel, results back\n\n"
     "A subject is g0.n1 (GPU 0 computes, operands come from and results return to NUMA node 1), or g0.n1/sgemm for one kernel there.\n"
     "Without subjects: every GPU with every NUMA node. Under mpirun with one rank a GPU: all GPUs at the same time, under each binding.\n"
-    "Kernels: sgemm dgemm bf16gemm (cuBLAS), sfft dfft (cuFFT), reduction scan sort (CUB), spmv (cuSPARSE), triad stencil md.\n\n"
+    "Kernels: sgemm dgemm bf16gemm (cuBLAS), sfft dfft (cuFFT), reduction scan sort (CUB), spmv (cuSPARSE), triad stencil md dmd.\n\n"
     "options:\n",
     "\nexamples:\n"
     "  nearfar-kernels                                      all kernels, every GPU with every NUMA node, as a table\n"

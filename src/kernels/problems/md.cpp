@@ -1,5 +1,5 @@
-// md: Lennard-Jones forces of 128 neighbours on each of n atoms, single precision. In: atoms (four floats each), neighbours (the first of
-// every atom, then the second …); out: forces (four floats each). Atoms stand near the points of a periodic lattice, and i is a neighbour
+// md: Lennard-Jones forces of 128 neighbours on each of n atoms, single precision, and double (dmd). In: atoms (four numbers each), neighbours (the first of
+// every atom, then the second …); out: forces (four numbers each). Atoms stand near the points of a periodic lattice, and i is a neighbour
 // of j where j is one of i: the forces of all sum to zero.
 #include <algorithm>
 #include <array>
@@ -42,13 +42,16 @@ std::vector<Offset> nearest_points() {
     return all;
 }
 
+template <typename Real>
 class Md : public Problem {
+    using Atom = MdAtom<Real>;
+
 public:
     Md(const ProblemShape& shape, MdSides sides) : Problem(shape), sides_(sides) {}
 
     void fill(void* in, const Team& team) const override {
-        const std::size_t n = shape().n;
-        auto* const atoms = static_cast<MdAtom*>(in);
+        const std::size_t n = this->shape().n;
+        auto* const atoms = static_cast<Atom*>(in);
         int* const list = reinterpret_cast<int*>(atoms + n);
         const std::vector<Offset> offsets = nearest_points();
         team.each(n, [&, atoms, list](std::size_t begin, std::size_t end) {
@@ -66,14 +69,14 @@ public:
     }
 
     Verified verify(const void* in, const void* out, const Team& team) const override {
-        const std::size_t n = shape().n;
-        const auto* const atoms = static_cast<const MdAtom*>(in);
+        const std::size_t n = this->shape().n;
+        const auto* const atoms = static_cast<const Atom*>(in);
         const int* const list = reinterpret_cast<const int*>(atoms + n);
-        const auto* const forces = static_cast<const MdAtom*>(out);
+        const auto* const forces = static_cast<const Atom*>(out);
         Force<double> sum{0, 0, 0};
         double lengths = 0;
         for (std::size_t i = 0; i < n; ++i) {
-            const MdAtom& force = forces[i];
+            const Atom& force = forces[i];
             sum = {sum.x + force.x, sum.y + force.y, sum.z + force.z};
             lengths += std::hypot(force.x, force.y, force.z);
         }
@@ -94,13 +97,13 @@ public:
     }
 
     void compute_on_host(const void* in, void* out, const Team& team) const override {
-        const std::size_t n = shape().n;
-        const auto* const atoms = static_cast<const MdAtom*>(in);
+        const std::size_t n = this->shape().n;
+        const auto* const atoms = static_cast<const Atom*>(in);
         const int* const list = reinterpret_cast<const int*>(atoms + n);
-        auto* const forces = static_cast<MdAtom*>(out);
+        auto* const forces = static_cast<Atom*>(out);
         team.each(n, [=, box = sides_.box()](std::size_t begin, std::size_t end) {
             for (std::size_t i = begin; i < end; ++i) {
-                const Force<float> force = lennard_jones<float>(atoms, list, n, box, i);
+                const Force<Real> force = lennard_jones<Real>(atoms, list, n, box, i);
                 forces[i] = {force.x, force.y, force.z, 0};
             }
         });
@@ -109,8 +112,8 @@ public:
 private:
     MdSides sides_;
 
-    static float place(std::size_t point, std::size_t which) {
-        return static_cast<float>(static_cast<double>(point) + jitter * unit_value(which));
+    static Real place(std::size_t point, std::size_t which) {
+        return static_cast<Real>(static_cast<double>(point) + jitter * unit_value(which));
     }
     static std::size_t wrapped(std::size_t point, int offset, std::size_t side) {
         return (point + side + static_cast<std::size_t>(static_cast<std::ptrdiff_t>(offset))) % side;
@@ -131,12 +134,14 @@ std::unique_ptr<Problem> make_md(const std::string& kernel, ProblemSize size) {
     const MdSides sides = md_sides(size);
     ProblemShape shape{kernel, size};
     shape.n = sides.x * sides.y * sides.z;
-    shape.in_bytes = shape.n * (sizeof(MdAtom) + md_neighbours * sizeof(int));
-    shape.out_bytes = shape.n * sizeof(MdAtom);
+    const std::size_t atom = kernel == "dmd" ? sizeof(MdAtom<double>) : sizeof(MdAtom<float>);
+    shape.in_bytes = shape.n * (atom + md_neighbours * sizeof(int));
+    shape.out_bytes = shape.n * atom;
     shape.operations =
         (flops_of_a_pair * static_cast<double>(md_neighbours) + flops_of_a_force * within_cutoff) * static_cast<double>(shape.n);
     shape.counted = shape.operations;
-    return std::make_unique<Md>(shape, sides);
+    if (kernel == "dmd") return std::make_unique<Md<double>>(shape, sides);
+    return std::make_unique<Md<float>>(shape, sides);
 }
 
 }  // namespace nearfar

@@ -29,8 +29,9 @@ struct MdBox {
     float x, y, z;
 };
 
+template <typename Real>
 struct MdAtom {
-    float x, y, z, w;  // w is not used: 16 bytes are one load
+    Real x, y, z, w;  // w is not used: 16 bytes are one load, 32 two
 };
 
 template <typename Real>
@@ -46,16 +47,17 @@ NEARFAR_BOTH inline Real nearest_image(Real distance, Real side, Real of_side) {
 
 // Lennard-Jones (1.5, 2 and a cut-off) of all neighbours on atom i, summed in this order; `list` holds the
 // first neighbour of every atom, then the second.
-template <typename Real>
-NEARFAR_BOTH inline Force<Real> lennard_jones(const MdAtom* atoms, const int* list, std::size_t n, MdBox box, std::size_t i) {
+template <typename Real, typename Stored>
+NEARFAR_BOTH inline Force<Real> lennard_jones(const MdAtom<Stored>* atoms, const int* list, std::size_t n, MdBox box,
+                                              std::size_t i) {
     const Real of_r12 = 1.5;
     const Real of_r6 = 2;
-    const MdAtom mine = atoms[i];
+    const MdAtom<Stored> mine = atoms[i];
     const Force<Real> sides{box.x, box.y, box.z};
     const Force<Real> of_side{1 / sides.x, 1 / sides.y, 1 / sides.z};
     Force<Real> sum{0, 0, 0};
     for (std::size_t k = 0; k < md_neighbours; ++k) {
-        const MdAtom other = atoms[list[k * n + i]];
+        const MdAtom<Stored> other = atoms[list[k * n + i]];
         const Real x = nearest_image<Real>(static_cast<Real>(mine.x) - static_cast<Real>(other.x), sides.x, of_side.x);
         const Real y = nearest_image<Real>(static_cast<Real>(mine.y) - static_cast<Real>(other.y), sides.y, of_side.y);
         const Real z = nearest_image<Real>(static_cast<Real>(mine.z) - static_cast<Real>(other.z), sides.z, of_side.z);

@@ -13,9 +13,9 @@ using Make = std::unique_ptr<Problem> (*)(const std::string& kernel, ProblemSize
 
 const std::vector<std::pair<std::string, Make>>& makers() {
     static const std::vector<std::pair<std::string, Make>> all{
-        {"sgemm", make_gemm}, {"dgemm", make_gemm},          {"bf16gemm", make_gemm},   {"sfft", make_fft},
-        {"dfft", make_fft},   {"reduction", make_reduction}, {"scan", make_scan},       {"sort", make_sort},
-        {"spmv", make_spmv},  {"triad", make_triad},         {"stencil", make_stencil}, {"md", make_md}};
+        {"sgemm", make_gemm},          {"dgemm", make_gemm}, {"bf16gemm", make_gemm}, {"sfft", make_fft},  {"dfft", make_fft},
+        {"reduction", make_reduction}, {"scan", make_scan},  {"sort", make_sort},     {"spmv", make_spmv}, {"triad", make_triad},
+        {"stencil", make_stencil},     {"md", make_md},      {"dmd", make_md}};
     return all;
 }
 

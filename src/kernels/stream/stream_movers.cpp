@@ -17,10 +17,12 @@ constexpr std::size_t caches_an_array = 4;  // STREAM's rule: each array at leas
 std::vector<int> running(const Flow& flow, const std::vector<int>& cores) {
     if (flow.cores == CoreShare::all || cores.empty()) return cores;
     if (flow.cores == CoreShare::one) return {cores.front()};
-    if (cores.size() == 1)
-        throw Prevented("not_allowed",
-                        flow.text() + ": one core of NUMA node " + std::to_string(flow.source.index) + " is allowed");
-    if (flow.cores == CoreShare::all_but_one) return {cores.begin() + 1, cores.end()};
+    const int left_out = flow.cores == CoreShare::all_but_two ? 2 : 1;
+    if (cores.size() <= static_cast<std::size_t>(left_out))
+        throw Prevented("not_allowed", flow.text() + ": " + (cores.size() == 1 ? "one core" : "two cores") + " of NUMA node " +
+                                           std::to_string(flow.source.index) + " " + (cores.size() == 1 ? "is" : "are") +
+                                           " allowed");
+    if (flow.cores != CoreShare::half) return {cores.begin() + left_out, cores.end()};
     std::vector<int> half;
     for (std::size_t i = 0; i + 1 < cores.size(); i += 2) half.push_back(cores[i]);
     return half;

@@ -79,14 +79,19 @@ void queue_nine_points(const float* from, float* to, std::size_t n, cudaStream_t
     });
 }
 
-void queue_lennard_jones(const MdAtom* atoms, const int* list, MdAtom* forces, std::size_t n, MdBox box, cudaStream_t stream) {
+template <typename Real>
+void queue_lennard_jones(const MdAtom<Real>* atoms, const int* list, MdAtom<Real>* forces, std::size_t n, MdBox box,
+                         cudaStream_t stream) {
     launch("md", forces, stream, [=] {
         for (std::size_t i = 0; i < n; ++i) {
-            const Force<float> force = lennard_jones<float>(atoms, list, n, box, i);
+            const Force<Real> force = lennard_jones<Real>(atoms, list, n, box, i);
             forces[i] = {force.x, force.y, force.z, 0};
         }
     });
 }
+
+template void queue_lennard_jones(const MdAtom<float>*, const int*, MdAtom<float>*, std::size_t, MdBox, cudaStream_t);
+template void queue_lennard_jones(const MdAtom<double>*, const int*, MdAtom<double>*, std::size_t, MdBox, cudaStream_t);
 
 std::size_t reduction_scratch(std::size_t) { return 1; }
 std::size_t scan_scratch(std::size_t) { return 1; }

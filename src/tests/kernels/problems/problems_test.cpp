@@ -118,17 +118,26 @@ TEST(Problems, WhatALibraryComputesNeedsAGpu) {
     }
 }
 
+TEST(Problems, MdInDoublePrecisionIsRightAndAWrongForceShows) {
+    Computed computed("dmd");
+    computed.problem->compute_on_host(computed.in.data(), computed.out.data(), Team({0, 0, 0}));
+    EXPECT_TRUE(computed.is_right());
+    computed.spoil(1, 4);  // the upper half of the first number
+    EXPECT_FALSE(computed.is_right());
+    EXPECT_EQ(computed.out.size(), 2 * Computed("md").out.size());
+}
+
 // 8 operations of every distance, and 13 more where it is within the cut-off.
 TEST(Problems, OperationsOfMdAreThoseOfShoc) {
     const Computed computed("md");
     const std::size_t n = computed.problem->shape().n;
     const MdBox box = md_sides(ProblemSize::small).box();
-    const auto* const atoms = reinterpret_cast<const MdAtom*>(computed.in.data());
+    const auto* const atoms = reinterpret_cast<const MdAtom<float>*>(computed.in.data());
     const int* const list = reinterpret_cast<const int*>(atoms + n);
     double operations = 0;
     for (std::size_t k = 0; k < md_neighbours * n; ++k) {
-        const MdAtom& a = atoms[k % n];
-        const MdAtom& b = atoms[list[k]];
+        const MdAtom<float>& a = atoms[k % n];
+        const MdAtom<float>& b = atoms[list[k]];
         const float x = nearest_image(a.x - b.x, box.x, 1 / box.x);
         const float y = nearest_image(a.y - b.y, box.y, 1 / box.y);
         const float z = nearest_image(a.z - b.z, box.z, 1 / box.z);
