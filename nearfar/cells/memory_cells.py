@@ -56,14 +56,15 @@ def one_pageable(node: Node) -> list[Cell]:
 
 
 def one_core_far(node: Node) -> list[Cell]:
-    """A copy from the memory beside the first GPU that is seen, driven by a core of the first other NUMA node that is allowed; none
-    without either."""
+    """A copy from the memory beside the first GPU that is seen, driven by a core of another NUMA node, of another package if there is
+    one; none without either."""
     gpu = next((gpu for gpu in node.gpus if gpu.visible), None)
     memory = None if gpu is None else memory_beside(node, gpu)
     far = [n for n in node.host_numa_nodes if memory_allowed(node, n) and n.cpus and n != memory]
+    far.sort(key=lambda numa: memory is not None and numa.package == memory.package)
     if gpu is None or memory is None or not far:
         return []
-    return [Cell((replace(two_ways(node, memory, gpu)[0], driver=Endpoint("n", far[-1].index)),))]
+    return [Cell((replace(two_ways(node, memory, gpu)[0], driver=Endpoint("n", far[0].index)),))]
 
 
 def _shares(cores: int) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import NearfarError
-from nearfar.measurement import PROGRAM, AnyMetric, Document, document, program_subject
+from nearfar.measurement import PROGRAM, AnyMetric, Document, from_raw, program_subject
 from nearfar.question import questions
 from nearfar.topology import Node
 
@@ -23,7 +23,7 @@ def load(path: Path) -> Document:
     except ValueError:
         raise NearfarError(f"{path}: not a JSON document: name what a program printed with --json") from None
     cost = isinstance(raw, dict) and str(raw.get("schema")).startswith("nearfar-cost/")
-    read = _of_cost(raw, str(path)) if cost else document.from_raw(raw, str(path))
+    read = _of_cost(raw, str(path)) if cost else from_raw(raw, str(path))
     if read.kind != "measured":
         raise NearfarError(f"{path}: its figures are {read.kind}: name what was measured on a node")
     return read

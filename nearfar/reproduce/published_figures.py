@@ -71,8 +71,11 @@ class PublishedFigure:
 def figures(entry: Mapping[str, Any]) -> tuple[PublishedFigure, ...]:
     """The figures of a row of ``site/published/``; one for each value, or where there are none for each cell or pattern."""
     values: Sequence[float | None] = entry.get("values") or [None] * len(entry.get("cells", entry.get("metrics", ())))
-    # A table whose source names a spread is printed with as many decimals throughout.
-    most = max((_decimals(value) for value in values if value is not None), default=0)
+    # A table whose source names a spread is printed with as many decimals throughout, of each node.
+    types = entry.get("node_types") or [entry.get("node_type", "")] * len(values)
+    most: dict[str, int] = {}
+    for value, node_type in zip(values, types):
+        most[node_type] = max(most.get(node_type, 0), 0 if value is None else _decimals(value))
     listed = []
     for place, value in enumerate(values):
         own = {key: entry[key][place] for key in OF_VALUES if key in entry}
@@ -80,10 +83,10 @@ def figures(entry: Mapping[str, Any]) -> tuple[PublishedFigure, ...]:
         asked = _asked(own["metrics"] if by_name else own.get("cells"), by_name)
         name = own.get("names") or ", ".join(map(pretty, asked.cells)) or str(asked)
         against = _asked(own.get("against"), by_name)
-        decimals = 0 if value is None else most if "tolerance" in entry else _decimals(value)
-        unit, node_type = own.get("units") or entry.get("unit", ""), own.get("node_types") or entry.get("node_type", "")
+        decimals = 0 if value is None else most[types[place]] if "tolerance" in entry else _decimals(value)
+        unit = own.get("units") or entry.get("unit", "")
         tolerance = _tolerance(value, entry.get("tolerance"))
-        listed.append(PublishedFigure(name, value, asked, against, tolerance, decimals, unit, node_type))
+        listed.append(PublishedFigure(name, value, asked, against, tolerance, decimals, unit, types[place]))
     return tuple(listed)
 
 
