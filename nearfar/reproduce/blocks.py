@@ -78,7 +78,7 @@ def _row(one: RowBeside, site: ThisSite | None) -> Group:
         f"cannot be as printed: {paper_row.impossible}" if paper_row.impossible else "",
         f"note: {paper_row.remark}" if paper_row.remark else "",
         f"the model: {one.model_says}" if one.model_says else "",
-        f"not predicted, because {paper_row.unmodelled}" if paper_row.unmodelled else "",
+        f"no prediction: {paper_row.unmodelled}" if paper_row.unmodelled else "",
         f"{'this site' if site is None else site.name}: {one.site_says}" if one.site_says else "",
         f"not asked here, because {one.site_because}" if one.site_because and paper_row.command else "",
         _asked(paper_row),

@@ -644,3 +644,10 @@ def test_the_memory_of_a_gpu_is_nominal_by_its_model_and_its_own_where_given() -
     assert result["basis"] == "nominal" and result["flows"][0]["ceiling"] == 4800.0
     slow = degraded(known, {"g0.memory": 0.5})
     assert predict(parse("g0:g0/triad"), slow).total == 2190.0
+
+
+def test_pageable_memory_is_unknown_without_a_figure_of_its_own(types):
+    keeneland, cell = types["keeneland"], parse("n0:g0/pageable")
+    assert predict(cell, keeneland).total is None, "the pinned figure says nothing about it"
+    cap = Capacity("n0:g0/pageable", value=3.1, source="measured")
+    assert predict(cell, replace(keeneland, caps={**keeneland.caps, cell: cap})).total == 3.1

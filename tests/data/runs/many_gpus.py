@@ -44,7 +44,7 @@ def document(node: dict[str, Any], cells: Sequence[Cell], rates: Rates, tasks: C
         for flow, value in zip(cell.flows, given):
             entry = {"flow": str(flow), "rate": made.rate(value), "cpus": "0-15", "memory_nodes": []}
             entry["ceiling"] = 400.0 if flow.kind == "peer" and not flow.staged else None
-            if alone and not cell.lone:
+            if alone and not cell.lone and not flow.staged:
                 entry["solo"] = made.rate(alone)
             if tasks and flow.tasks > 1:
                 each = sorted(tasks(cell))
@@ -81,7 +81,7 @@ def pairs(cell: Cell) -> Sequence[float]:
         parts = [1.0, 1.02, 0.97, 1.0, 1.0, 1.0, 1.0][: len(cell.flows)]
         return [lanes * part / sum(parts) for part in parts]
     if cell.flows[0].staged:
-        return [38.0 + 0.3 * cell.flows[0].gpus[0]]
+        return [38.0 + 0.3 * cell.flows[0].gpus[0]] * len(cell.flows)
     return [391.5] * len(cell.flows) if not cell.lone else [390.4 if cell.flows[0].driver else 394.8]
 
 
