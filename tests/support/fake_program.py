@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from nearfar.base.places import IMPORT_PATH as CHECKOUT
 from nearfar.cells import parse_lines
-from nearfar.model.prediction import load_node_type, modelled_document
+from nearfar.model.prediction import Capacity, load_node_type, modelled_document
 
 Document = dict[str, Any]
 #: Of the fake node: every flow at this part of what its PCIe 2 link carries.
@@ -39,7 +40,9 @@ healthy:
 
 def document(cells: list[Any]) -> Document:
     """A healthy measured document of the Keeneland node type."""
-    node_type = load_node_type("keeneland", [CHECKOUT / "site"])
+    published = load_node_type("keeneland", [CHECKOUT / "site"])
+    pageable = {cell: Capacity(str(cell), value=5.7) for cell in cells if cell.lone and cell.flows[0].pageable}
+    node_type = replace(published, caps={**published.caps, **pageable})
     made = modelled_document(node_type, [cell for cell in cells if cell.lone and cell.flows[0].kind == "host"])
     made.update(kind="measured", program={"name": "nearfar-copy"})
     made["node"].update(hostname=os.environ.get("FAKE_HOST", "fake"), software={"driver": "1.0"})
