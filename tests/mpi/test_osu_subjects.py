@@ -74,6 +74,14 @@ def test_between_nodes_through_every_nic() -> None:
     assert not [c for c in cases(KEENELAND, benchmarks=["osu_latency"]) if c.nic]
 
 
+def test_gpu_memory_with_and_without_gpudirect() -> None:
+    found = [case for case in cases(KEENELAND, nodes=2, benchmarks=["osu_bw"]) if case.on_devices and case.nic]
+    assert [(case.gpus, case.nic, case.staged) for case in found] == [
+        ((gpu,), KEENELAND.nics[0].name, staged) for gpu in (0, 1) for staged in (False, True)
+    ]
+    assert all(parse(str(case)) == case and len(layout(KEENELAND, case)) == 2 for case in found)
+
+
 def test_all_nics_at_once() -> None:
     (rails,) = (
         case for case in cases(node("summit"), nodes=2, benchmarks=["osu_bw"]) if (case.nic or "").count("-") > 1

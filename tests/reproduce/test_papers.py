@@ -20,7 +20,7 @@ from nearfar.topology import Node
 from tests.conftest import CHECKOUT
 
 SITE = [CHECKOUT / "site"]
-#: Numbers of remarks that no source has: versions, what PCIe's packets leave of 8 GB/s, a difference of times, the mean of the ten penalties of table 2.
+#: Numbers of remarks that no source has: of versions, and what is computed of the source's own.
 OUR_OWN = {0.07, 1.0, 2.0, 6.92, 13.5}
 NAMES = ["hamilton-sl390", "joubert2019", "meredith2012", "pop-gpu-affinity", "spafford2011"]
 
@@ -113,7 +113,9 @@ def subjects_of(question: Question, node: Node) -> set[str]:
     if question.synthetic is None:
         return set()
     document = question.synthetic(node, ("two_nodes",))
-    return {result.subject for result in document.results} | {str(r.get("cell")) for r in document.raw.get("results", ())}
+    return {result.subject for result in document.results} | {
+        str(r.get("cell")) for r in document.raw.get("results", ())
+    }
 
 
 def test_a_published_value_has_a_prediction_or_the_reason() -> None:
@@ -243,9 +245,7 @@ def test_the_list_counts_every_row_once(capsys: pytest.CaptureFixture[str]) -> N
     assert cli.main(["reproduce", "--list"]) == 0
     out = capsys.readouterr().out
     assert all(name in out for name in NAMES) and "each row once" in out
-    assert re.search(
-        r"^ *10 +spafford2011 +figure 5 +in part +HPL .*; not: 2 to 64 nodes: no Keeneland", out, re.M
-    )
+    assert re.search(r"^ *10 +spafford2011 +figure 5 +in part +HPL .*; not: 2 to 64 nodes: no Keeneland", out, re.M)
 
 
 def test_the_model_beside_what_was_published(capsys: pytest.CaptureFixture[str]) -> None:

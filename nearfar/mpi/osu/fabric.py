@@ -26,6 +26,10 @@ _OTHERS = 0.1
 _WORD = 4
 
 
+#: The environment without which UCX's NICs read and write GPU memory themselves (GPUDirect).
+STAGED = {"UCX_IB_GPU_DIRECT_RDMA": "no"}
+
+
 def forcing(nic: str) -> dict[str, str]:
     """The environment that lets MPIs use a NIC alone, or several (``mlx5_0-mlx5_1``): an interface by its name, a fabric's device on its
     first port."""

@@ -155,6 +155,7 @@ class _Session:
         says how often the other runs may repeat."""
         case, benchmark = measured.case, BENCHMARKS[measured.case.benchmark]
         extra = fabric.forcing(case.nic) if case.nic is not None else {}
+        extra |= fabric.STAGED if case.staged else {}
         command = [str(measured.program), *self._arguments(measured, benchmark, trial)]
         before = fabric.sent()
         run = self._starter().run(command, measured.ranks, extra)

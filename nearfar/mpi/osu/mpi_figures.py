@@ -139,5 +139,6 @@ def _words(case: MpiCase, quantity: str) -> str:
     ranks = "" if BENCHMARKS[case.benchmark].pair else f", {case.ranks} ranks"
     device = f", GPU {' and '.join(map(str, case.gpus))}" if case.gpus else ""
     device += f", between nodes through {case.nic.replace('-', ' and ')}" if case.nic else ""
+    device += ", without GPUDirect" if case.staged else ""
     rate = " message rate" if quantity == "mpi.message_rate" else ""
     return f"{case.benchmark}{rate}, {buffers}{ranks}{device}, {_PLACES[case.placement]}"

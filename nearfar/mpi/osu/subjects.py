@@ -3,7 +3,7 @@
 ``osu_latency/H-H/same_numa_node`` · ``osu_allreduce/H-H/across_packages/x8`` (8 ranks) · ``osu_bw/D-D/near/g0-g1`` (the ranks
 sit on their GPUs' own NUMA nodes) · ``osu_latency/H-H/off_socket/mlx5_0`` (between two nodes, through that NIC, the ranks
 on a NUMA node of another package than the NIC's) · ``osu_bw/H-H/near/mlx5_0-mlx5_1`` (through both at once) ·
-``osu_bw/D-D/near/g0-mlx5_0`` (GPU memory of two nodes). docs/reference/document.md has them all.
+``osu_bw/D-D/near/g0-mlx5_0`` (GPU memory of two nodes; ``g0-mlx5_0-staged``: without GPUDirect). docs/reference/document.md has them all.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _SUBJECT = re.compile(
     r"(?P<benchmark>osu_\w+)/(?P<source>[DH])-(?P<sink>[DH])/(?P<placement>[a-z_]+)(?:/x(?P<ranks>\d+))?(?:/(?P<device>[\w-]+))?"
 )
 _GPU = re.compile(r"g\d+")
+STAGED = "staged"
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,13 @@ class MpiCase:
         """The NIC between the two nodes, or several (``mlx5_0-mlx5_1``); None within a node."""
         return "-".join(name for name in self._devices() if not (self.on_devices and _GPU.fullmatch(name))) or None
 
+    @property
+    def staged(self) -> bool:
+        """Whether UCX is told to copy GPU memory through the host, as without GPUDirect."""
+        return self.on_devices and self.device.endswith(f"-{STAGED}")
+
     def _devices(self) -> list[str]:
-        return [name for name in self.device.split("-") if name]
+        return [name for name in self.device.split("-") if name and not (self.on_devices and name == STAGED)]
 
     @property
     def right(self) -> MpiCase | None:
@@ -199,3 +205,5 @@ def _rails(node: Node, name: str) -> Iterator[MpiCase]:
         for placement in BESIDE[:2]:
             if beside(node, gpu.numa_node, placement):
                 yield MpiCase(name, ("D", "D"), placement, 2, f"g{gpu.index}-{nic.name}")
+                if name == "osu_bw":
+                    yield MpiCase(name, ("D", "D"), placement, 2, f"g{gpu.index}-{nic.name}-{STAGED}")
