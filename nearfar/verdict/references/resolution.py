@@ -58,15 +58,17 @@ def question_of(cell: Cell, flow: Flow | None, total: bool) -> str:
     ``one_to_all.write``, ``triad``, ``all.triad``; of other flows at once ``together.total``, ``together.h2d``."""
     one = flow or cell.flows[0]
     way = link_limits.driven(one) if one.kind == "peer" else one.direction
-    what = ".".join([way, *(option for option in one.options if option != one.kernel)])
+    far_core = ["far_core"] if one.kind == "host" and one.driver is not None else []
+    what = ".".join([way, *(option for option in one.options if option != one.kernel), *far_core])
     if cell.lone:
         return what
     exchange = exchange_of(cell)
     if exchange is None and one.kind == "stream":
         return f"all.{one.kernel}"
     pattern = _load(cell) or (exchange.pattern if exchange is not None else "together")
-    if total and one.sm and pattern != "together":  # slower than what copy engines do
-        return f"{pattern}.sm.total"
+    slower = "sm" if one.sm else "staged" if one.staged else ""  # than what copy engines do from GPU to GPU
+    if total and slower and pattern != "together":
+        return f"{pattern}.{slower}.total"
     return f"{pattern}.{'total' if total else what}"
 
 
