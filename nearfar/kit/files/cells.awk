@@ -120,6 +120,13 @@ function host_device(    g, i, m, own) {
             if (gpus <= few || own || first_of_package(g)) print down(m, g) "+" up(m, g)
         }
     if (gpus > 0 && memories > 0) print down(near(0), 0) "/pageable"
+    if (gpus > 0 && memories > 1) print down(near(0), 0) "@n" other_memory(near(0))
+}
+
+# The first memory of another package, else the first other one.
+function other_memory(m,    i) {
+    for (i = 0; i < memories; i++) if (home[memory[i]] != home[m]) return memory[i]
+    for (i = 0; i < memories; i++) if (memory[i] != m) return memory[i]
 }
 
 function peers(    a, b, others, half) {
@@ -132,7 +139,10 @@ function peers(    a, b, others, half) {
             print "g" a ":g" b; print "g" b ":g" a
             print "g" a ":g" b "@g" b; print "g" b ":g" a "@g" a
             if (gpus <= few || a + b == 1) print "g" a ":g" b "+g" b ":g" a
-            if (gpus <= 4 || a + b == 1) { print "g" a ":g" b "/staged"; print "g" b ":g" a "/staged" }
+            if (gpus <= 4 || a + b == 1) {
+                print "g" a ":g" b "/staged"; print "g" b ":g" a "/staged"
+                print "g" a ":g" b "/staged+g" b ":g" a "/staged"
+            }
         }
     if (gpus < 4 || gpus % 2) return
     half = gpus / 2
