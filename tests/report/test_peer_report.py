@@ -53,7 +53,7 @@ def test_four_gpus_of_a_virtual_machine(pages: dict[str, Page], runs: dict[str, 
     # A broken pair, a slow one, and a pair of whose directions one is slow, each in its map.
     assert any(place.startswith("✕") and "FAIL" in place and "49 % of 400.0" in place for place in page.places)
     assert any(place.startswith("▼") and "88 % of 400.0" in place for place in page.places)
-    assert re.search(r"← (339\.9|340\.0)", " ".join("".join(page.text.split("\n")).replace("\u202f", " ").split()))
+    assert re.search(r"← 340\.\d", " ".join("".join(page.text.split("\n")).replace("\u202f", " ").split()))
     # Many at once: one GPU sends too little to all others; how it divides is no reason to call a total unjudged.
     for words in ("One GPU with all other GPUs", "Disjoint pairs at once", "Half with half"):
         assert words in page.text

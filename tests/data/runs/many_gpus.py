@@ -35,7 +35,8 @@ def document(node: dict[str, Any], cells: Sequence[Cell], rates: Rates, tasks: C
              alone: float | None = None) -> Document:  # fmt: skip
     """A measured document; ``rates`` gives each flow's rate (None: the cell is skipped), ``tasks`` those of a flow's tasks."""
     made = Document(node, "nearfar-copy", seed=5)
-    for cell in cells:
+    # Last what came last, so that the noise of all others is as it was.
+    for cell in sorted(cells, key=lambda cell: cell.flows[0].staged and not cell.lone):
         given = rates(cell)
         if given is None:
             made.raw["skipped"].append({"cell": str(cell), "reason": "peer access is refused", "code": "unsupported"})
