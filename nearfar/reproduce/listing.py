@@ -9,20 +9,19 @@ from typing import Any
 from nearfar.base import columns
 
 from .paper_files import STATES, Paper
-from .words import OF_STATES
 
 
 def list_lines(known: Mapping[str, Paper]) -> list[str]:
     """The papers with the number of their rows by state, and each row once."""
     listed = listing(known)
-    table: list[tuple[str, ...]] = [("paper", "rows", *OF_STATES.values(), "title")]
+    table: list[tuple[str, ...]] = [("paper", "rows", *STATES, "title")]
     for name, paper in listed["papers"].items():
         table.append((name, str(paper["rows"]), *(str(paper[state]) for state in STATES), paper["title"]))
     table.append(("each row once", str(listed["rows"]), *(str(listed[state]) for state in STATES), ""))
     rows = [("row", "paper", "place", "state", "what is in it, and what no command asks")]
     for row in listed["each"]:
         why = f"; not: {row['reason']}" if row["reason"] else ""
-        rows.append((str(row["id"]), row["paper"], row["place"], OF_STATES[row["state"]], f"{row['what']}{why}"))
+        rows.append((str(row["id"]), row["paper"], row["place"], row["state"], f"{row['what']}{why}"))
     return [*columns(table, right=[1, 2, 3, 4]), "", *columns(rows, right=[0])]
 
 

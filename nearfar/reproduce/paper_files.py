@@ -16,7 +16,7 @@ from nearfar.question import questions
 from .published_figures import GREATEST, LEAST, LOSS, MEAN, OF_VALUES, PEAK, SHARE, SPREAD, PublishedFigure, figures
 
 #: How much of a row a command asks.
-STATES = ("runs", "in part", "not asked")
+STATES = ("done", "in part", "not run")
 #: What may stand before a pattern of figures' names.
 CHOOSING = (LEAST, GREATEST, LOSS, SHARE, SPREAD, MEAN, PEAK)
 
@@ -69,7 +69,7 @@ class PaperRow:
 
     @property
     def state(self) -> str:
-        """``runs``, ``in part`` or ``not asked``."""
+        """``done``, ``in part`` or ``not run``."""
         return STATES[2] if not self.command else STATES[1] if self.lacks else STATES[0]
 
 
@@ -148,7 +148,7 @@ def _fault(entry: Mapping[str, Any], titles: Mapping[str, str]) -> str | None:
     if "command" not in entry and "not_asked" not in entry:
         return "neither a command that asks it nor a reason: add command: …, or not_asked: why"
     if "command" in entry and "not_asked" in entry:
-        return "both a command and not_asked: keep one (lacks: … says what a command leaves out)"
+        return "both a command and not_asked: keep one (lacks: … names what a command leaves out)"
     if "lacks" in entry and "command" not in entry:
         return "lacks: … speaks of a command, and there is none"
     numbers = [*(entry.get("values") or ()), entry.get("tolerance")]

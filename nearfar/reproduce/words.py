@@ -28,8 +28,6 @@ OF_THE_MODEL = {
     "upper bound": "something that nobody published may limit it more",
     "nominal": "an upper bound, by the nominal rate of a link or a memory",
 }
-#: The states of rows as texts have them.
-OF_STATES = {"runs": "done", "in part": "in part", "not asked": "not asked"}
 
 
 def unit(text: str) -> str:
@@ -116,9 +114,9 @@ def model(figure: FigureBeside, of: str) -> str:
 
 
 def counts(rows: list[RowBeside]) -> str:
-    """``22 rows: 13 done, 4 in part, 5 not asked``."""
+    """``22 rows: 13 done, 4 in part, 5 not run``."""
     by_state = [(name, sum(row.row.state == name for row in rows)) for name in STATES]
-    return f"{plural(len(rows), 'row')}: " + ", ".join(f"{count} {OF_STATES[name]}" for name, count in by_state)
+    return f"{plural(len(rows), 'row')}: " + ", ".join(f"{count} {name}" for name, count in by_state)
 
 
 def site_counts(rows: list[RowBeside]) -> str:

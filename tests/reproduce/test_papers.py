@@ -130,7 +130,7 @@ def test_what_is_not_done_is_what_no_machine_can_answer() -> None:
         row.id: row.lacks or row.not_asked
         for paper in papers(SITE).values()
         for row in paper.rows
-        if row.state != "runs"
+        if row.state != "done"
     }
     assert sorted(open_rows) == [10, 17]
     assert "no Keeneland is left" in open_rows[10] and "in no free code known today" in open_rows[17]
@@ -240,7 +240,7 @@ def test_a_paper_that_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_list_counts_every_row_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["reproduce", "--list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["rows"], found["runs"], found["in part"], found["not asked"]) == (59, 57, 2, 0)
+    assert (found["rows"], found["done"], found["in part"], found["not run"]) == (59, 57, 2, 0)
     assert [row["id"] for row in found["each"]] == list(range(1, 60))
     assert cli.main(["reproduce", "--list"]) == 0
     out = capsys.readouterr().out
