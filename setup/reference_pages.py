@@ -23,6 +23,7 @@ sys.path.insert(0, str(CHECKOUT))
 
 from nearfar import cells  # noqa: E402
 from nearfar.base.environment import VARIABLES  # noqa: E402
+from nearfar.base.site_file import SiteFile  # noqa: E402
 from nearfar.commands import explain  # noqa: E402
 from nearfar.history.schema import COLUMNS  # noqa: E402
 from nearfar.prometheus import catalogue  # noqa: E402
@@ -48,7 +49,11 @@ FILES = {
     "node-file": ("node-type-1", "node", DESCRIBE),
     "gpu-file": ("gpu-1", "GPU", DESCRIBE),
     "reference-file": ("references-1", "reference", REFERENCES),
-    "order-file": ("order-1", "order", "[accept a delivery](../accept.md)"),
+    "order-file": (
+        "order-1",
+        "order",
+        "[accept a delivery](../accept.md) and [names of figures](reference-file.md#names-of-figures)",
+    ),
     "published-node-file": ("published-node-1", "published-node", USE),
     "published-collective-file": ("published-collective-1", "published-collective", USE),
     "application-file": ("application-1", "application", USE),
@@ -89,8 +94,35 @@ def site_file(name: str) -> str:
         rows = [
             (key, kind, default, meaning or f"{index}.", example) for key, kind, default, meaning, example in CHECK_ROWS
         ]
-        text += f"## A check and its entries\n\n{key_table(rows)}"
+        text += f"## A check and its entries\n\n{key_table(rows)}\n## Names of figures\n\n{names_of_figures()}"
     return text
+
+
+def names_of_figures() -> str:
+    """The names that shipped references and orders use, by check; figures of one cell alone are left out."""
+    names: dict[str, dict[str, str]] = {}
+    for path in sorted((CHECKOUT / "site/references").glob("*.yaml")):
+        checks = {name: body for name, body in SiteFile(path).data.items() if name.endswith("_check")}
+        for check, body in checks.items():
+            for entry, value in [pair for each in body.values() if isinstance(each, dict) for pair in each.items()] + [
+                *body.items()
+            ]:
+                name = re.sub(r"^NV\d+", "NVn", re.sub(r"^(near|on_socket|off_socket|sole)(?=[._])", "CLASS", entry))
+                if isinstance(value, list) and len(value) == 4 and not re.search(r"[gn]\d", name):
+                    names.setdefault(check, {})[name] = value[3]
+    intro = "`CLASS`: `near`, `on_socket`, `off_socket` or `sole`. `NVn`: the lanes between two GPUs; without NVLink `PIX`, "
+    intro += "`PXB`, `PHB`, `NODE`, `SYS_on` or `SYS_off`.\n"
+    intro += "A whole metric name (`near.n0_g3`) stands before its class. `nearfar lint` names a near match.\n\n"
+    rows = [
+        (
+            f"`{check}`",
+            ", ".join(
+                f"`{name}` ({unit})" if unit != "GB/s" else f"`{name}`" for name, unit in sorted(of_check.items())
+            ),
+        )
+        for check, of_check in sorted(names.items())
+    ]
+    return intro + table(("check", "names (GB/s where nothing else stands)"), rows)
 
 
 def document(name: str, title: str, *sections: str) -> str:
