@@ -185,6 +185,15 @@ def test_a_wrong_range(tmp_path: Path, old: str, new: str, line: int, words: str
     assert any(words in str(each) for each in lint.lint([tmp_path]).complaints)
 
 
+def test_an_unknown_kind_of_machine_is_not_named(tmp_path: Path) -> None:
+    text = FILE.replace("machine: bare metal", "machine: not said").replace("nvbandwidth 0.8", '"nvbandwidth: medians"')
+    about = [each.words for each in ranges(tmp_path, text)["Some GPU"]["sole.h2d"]]
+    assert about == [
+        "virtual machine, nearfar-copy, 2026-11-22: measured with nearfar",
+        "nvbandwidth, 2024-05: https://example.org/1",
+    ]
+
+
 def test_a_sites_own_ranges_come_first(tmp_path: Path) -> None:
     (tmp_path / "gpus").mkdir()
     (tmp_path / "gpus" / "ours.yaml").write_text(FILE.replace("Some GPU", "NVIDIA H200"))
