@@ -92,7 +92,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--result-wait", metavar="SECONDS", type=float, default=Pace.result_wait,
         help="how long a result may take to be seen here after its job has ended (default: 75; NFS may take a minute)")  # fmt: skip
     add("--no-wait", action="store_true", help="submit the jobs and end; the sweep goes on in Slurm")
-    add("--dry-run", action="store_true", help="print what would be submitted, and submit nothinghing")
+    add("--dry-run", action="store_true", help="print what would be submitted, and submit nothing")
     add("--json", action="store_true", help="print sweep-report.json on standard output")
 
 

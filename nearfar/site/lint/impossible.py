@@ -117,7 +117,7 @@ def _of_memory_peaks(node_type: NodeType) -> Iterator[tuple[str, str]]:
                 f"{peak} is less than one channel has; typed in TB/s? that is {numa.peak * 1000:g} GB/s",
             )
         elif packages[numa.package] > MOST_PACKAGE:
-            others = "" if packages[numa.package] == numa.peak else " with the other GPUs of its package"
+            others = "" if packages[numa.package] == numa.peak else " with the other NUMA nodes of its package"
             yield (
                 capacity.name,
                 f"{peak}{others} is more than any package's memory has, {MOST_PACKAGE:g} GB/s; in MB/s, or Gbit/s?",
