@@ -25,7 +25,7 @@ def write(folder: Path, result: KitResult, node: str) -> Path | None:
     models = sorted({gpu.name for gpu in result.node.gpus if gpu.name})
     if not by_row or len(models) != 1:
         return None
-    machine = {True: "virtual machine", False: "bare metal", None: "not said"}[result.virtual_machine]
+    machine = {True: "virtual machine", False: "bare metal", None: "not recorded"}[result.virtual_machine]
     entry = {
         "figures": {row: [round(low, 2), round(high, 2)] for row, (low, high) in by_row.items()},
         "n": 1, "machine": machine, "product": f"{len(result.node.gpus)} × {models[0]}" + (f", {result.product}" if result.product else ""),

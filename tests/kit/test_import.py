@@ -17,7 +17,6 @@ import pytest
 from nearfar import cli
 from nearfar.base import NearfarError
 from nearfar.kit import gpu_ranges, import_file, result_file
-from nearfar.site import lint
 from tests.conftest import CHECKOUT
 
 from .made_kits import contents, forged
@@ -288,18 +287,3 @@ def test_an_anonymous_file_is_called_by_its_checksum(
 def test_a_run_that_failed_says_nothing_of_healthy_gpus(run: Path) -> None:
     assert not (run / gpu_ranges.NAME).exists()
     assert gpu_ranges.ranges(run) == {}
-
-
-@pytest.mark.parametrize("virtual", [True, False, None])
-def test_the_entry_it_writes_passes_lint(
-    result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, virtual: bool | None
-) -> None:
-    monkeypatch.setattr(gpu_ranges, "ranges", lambda folder: {"sole.h2d": (55.0, 55.1)})
-    read = result_file.read(result)
-    monkeypatch.setattr(type(read), "virtual_machine", virtual)
-    entry = gpu_ranges.write(tmp_path, read, "rack3-7")
-    assert entry is not None
-    model = "gpu_models: [Some GPU]\nsource: a data sheet\nexpect:\n  link: {kind: pcie, gen: 5, width: 16}\nhealthy:\n"
-    (tmp_path / "gpus").mkdir()
-    (tmp_path / "gpus/some.yaml").write_text(model + entry.read_text(encoding="utf-8"), encoding="utf-8")
-    assert lint.lint([tmp_path]).complaints == ()

@@ -186,7 +186,9 @@ def test_a_wrong_range(tmp_path: Path, old: str, new: str, line: int, words: str
 
 
 def test_an_unknown_kind_of_machine_is_not_named(tmp_path: Path) -> None:
-    text = FILE.replace("machine: bare metal", "machine: not said").replace("nvbandwidth 0.8", '"nvbandwidth: medians"')
+    text = FILE.replace("machine: bare metal", "machine: not recorded").replace(
+        "nvbandwidth 0.8", '"nvbandwidth: medians"'
+    )
     about = [each.words for each in ranges(tmp_path, text)["Some GPU"]["sole.h2d"]]
     assert about == [
         "virtual machine, nearfar-copy, 2026-11-22: measured with nearfar",

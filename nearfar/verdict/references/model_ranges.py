@@ -97,7 +97,7 @@ def in_file(file: SiteFile) -> dict[str, list[HealthyRange]]:
                     f"above what {words} carries, {most:.1f} GB/s{'' if path_class == LOCAL_CLASS else ' of payload'}"
                 )
                 raise file.error(f"{row}: {high:g} GB/s is {carries}", *steps)
-            kind = "" if entry["machine"] == "not said" else f"{entry['machine']}, "
+            kind = "" if entry["machine"] == "not recorded" else f"{entry['machine']}, "
             about = f"{kind}{entry['command'].split()[0].rstrip(':')}, {entry['date']}: {entry['source']}"
             found.setdefault(row, []).append(HealthyRange(low, high, entry["n"], about, link))
     return found
