@@ -11,21 +11,12 @@ from __future__ import annotations
 
 from . import files, node_lists, node_lock, places, process, site_file, standard_streams
 from .errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, EXIT_WRONG_USE, CouldNotJudge, NearfarError
-from .expressions import compiled
-from .files import (
-    cannot_write,
-    copy_tree,
-    file_lock,
-    make_directory,
-    write_atomically,
-)
-from .host_names import short_host_name
+from .files import cannot_write, copy_tree, file_lock, make_directory, write_atomically
 from .messages import MESSAGES, Message, of_several, plural
 from .node_lists import NodeListError, node_set, refuse_too_many
 from .places import reports_directory, state_directory
 from .process import Finished, find_program, run
 from .schema_check import conforms, schema
-from .shown_text import printable, printable_lines
 from .site_file import (
     SiteFile,
     SiteFileError,
@@ -38,9 +29,8 @@ from .site_file import (
     validator,
 )
 from .standard_streams import say
-from .tables import columns
+from .text import columns, compiled, listed, printable, printable_lines, short_host_name, user_name
 from .times import day_text, day_time, minute_text, name_text, second_text, utc_text, utc_time
-from .user_names import user_name
 from .verdicts import NOT_JUDGED, ORDER, VERDICTS, Finding, good, passes, shown_verdict, worst
 
 #: Modules that only those load who need them.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .user_names import user_name
+from .text import user_name
 
 #: Letters of a command that are shown.
 _SHOWN = 60

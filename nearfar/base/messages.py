@@ -18,10 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .text import listed
 from .verdicts import Finding
 
-#: So many of a list are named.
-_NAMED = 3
 #: Every message by its code. Importing a package's table fills it.
 MESSAGES: dict[str, Message] = {}
 
@@ -102,8 +101,7 @@ class _Writer(string.Formatter):
         if spec.startswith("#"):
             return plural(value, spec[1:])
         if isinstance(value, (list, tuple)) and not spec:
-            more = f" and {len(value) - _NAMED} more" if len(value) > _NAMED else ""
-            return f"{', '.join(map(str, value[:_NAMED]))}{more}"
+            return listed(value)
         return str(super().format_field(value, spec))
 
 

@@ -6,16 +6,6 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-__all__ = [
-    "CONFIDENCE",
-    "LEAST_FOR_INTERVAL",
-    "SIGMA_PER_MAD",
-    "deviation",
-    "median",
-    "median_interval",
-    "spread",
-]
-
 #: Of normal data the standard deviation is so many median absolute deviations.
 SIGMA_PER_MAD = 1.4826
 #: The interval of a median has at least this probability.
