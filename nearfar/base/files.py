@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .errors import CouldNotJudge
@@ -91,12 +91,12 @@ def write_atomically(
                 os.fsync(stream.fileno())
         os.chmod(beside, 0o666 & ~_umask() if mode is None else mode)
         os.replace(beside, path)
+        beside = None
     except OSError as error:
-        _remove(beside)
         raise cannot_write(path, error, elsewhere) from None
-    except BaseException:
-        _remove(beside)
-        raise
+    finally:
+        if beside is not None:
+            _remove(beside)
     if durable:
         sync_directory(path.parent, elsewhere)
 
@@ -119,12 +119,9 @@ def _umask() -> int:
     return mask
 
 
-def _remove(path: str | None) -> None:
-    if path is not None:
-        try:
-            os.unlink(path)
-        except OSError:
-            pass
+def _remove(path: str | Path) -> None:
+    with suppress(OSError):
+        os.unlink(path)
 
 
 def link_atomically(link: Path, target: str) -> None:
@@ -132,11 +129,11 @@ def link_atomically(link: Path, target: str) -> None:
     make_directory(link.parent)
     beside = link.parent / f".{link.name}.{os.getpid()}"
     try:
-        _remove(str(beside))
+        _remove(beside)
         os.symlink(target, beside)
         os.replace(beside, link)
     except OSError as error:
-        _remove(str(beside))
+        _remove(beside)
         raise cannot_write(link, error) from None
 
 

@@ -1,9 +1,9 @@
 """The package's JSON schemas, and a quick yes or no by one of them.
 
 A sweep reads a million figures, and jsonschema takes a millisecond for each; to import it takes a tenth of a second, of which a
-look before a job has not many. So each node of a schema becomes a function that asks those of its parts. Entries of a list are
-asked all at once, key by key: their values are of a few types and words. Where the answer is no, jsonschema looks again and says
-why (it takes 1.0 for a whole number).
+look before a job has not many. So each node of a schema becomes a function that asks those of its parts, of many values at once:
+entries of a list are asked key by key, as their values are of a few types and words. Where the answer is no, jsonschema looks again and
+says why (it takes 1.0 for a whole number).
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
 from .places import SCHEMAS
 
-Test = Callable[[Any], bool]
+#: Whether all of some values (a sequence) are right.
+Test = Callable[[Sequence[Any]], bool]
 
 #: Keywords that hold a number to a limit: whether (limit, number) is right.
 _LIMITS = {
@@ -35,8 +36,6 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,),
     "null": (type(None),),
 }  # fmt: skip
-#: Keywords that are asked of many values at once.
-_AT_ONCE = frozenset({"type", "enum", "pattern", "items", "properties", "required", *_SIZES})
 #: Keywords that say nothing of a value.
 _WORDS = frozenset({
     "$schema", "$id", "title", "description", "examples", "unit", "defaultText", "errorMessage", "definitions", "then", "else",
@@ -56,11 +55,12 @@ def schema(name: str) -> dict[str, Any]:
 
 
 @cache
-def conforms(name: str) -> Test:
+def conforms(name: str) -> Callable[[Any], bool]:
     """The test of a schema, e.g. ``verdict-2``: whether a value keeps to it. Raises ``NotImplementedError`` where the schema has a
     keyword that is not known here."""
     whole = schema(name)
-    return _Tests(whole.get("definitions", {})).of(whole)
+    test = _Tests(whole.get("definitions", {})).of(whole)
+    return lambda value: test((value,))
 
 
 class _Tests:
@@ -71,96 +71,69 @@ class _Tests:
 
     def of(self, node: Mapping[str, Any] | bool) -> Test:
         """The test of a node of the schema."""
-        node = self._followed(node)
-        tests = [] if "type" not in node else [_type_in(_types(node["type"]))]
+        if isinstance(node, bool):
+            return _yes if node else lambda values: not values
+        node = self._definitions[node["$ref"].removeprefix("#/definitions/")] if "$ref" in node else node
+        types = _types(node["type"]) if "type" in node else frozenset[type]()
+        tests: list[Test] = [lambda values: types.issuperset(map(type, values))] if types else []
         for key in node:
             if key not in _WORDS and key not in ("type", *(["required"] if "properties" in node else [])):
-                tests.append(self._keyword(key, node))
+                tests.append(self._keyword(key, node, types))
         return _all(tests)
 
-    def _keyword(self, key: str, node: Mapping[str, Any]) -> Test:
+    def _keyword(self, key: str, node: Mapping[str, Any], types: frozenset[type]) -> Test:
         wanted = node[key]
-        if key == "properties":
-            objects = self._objects(wanted, node.get("required", ()))
-            return _of(dict, lambda value: objects((value,)), node)
-        if key == "required":
-            needed = frozenset(wanted)
-            return _of(dict, lambda value: needed <= value.keys(), node)
+        if key in ("properties", "required"):
+            return _only(dict, types, self._objects(node.get("properties", {}), node.get("required", ())))
         if key == "items":
-            return _of(list, self._items(wanted), node)
+            return _only(list, types, self._items(wanted))
         if key in _SIZES:
             kind, right = _SIZES[key]
-            return _of(kind, lambda value: right(wanted, len(value)), node)
+            return _only(kind, types, lambda values: all(right(wanted, size) for size in set(map(len, values))))
         if key == "pattern":
-            pattern = self._pattern_of_all(wanted)
-            return _of(str, lambda value: pattern((value,)), node)
+            search = re.compile(wanted).search
+            matches = lru_cache(maxsize=4096)(lambda text: search(text) is not None)
+            return _only(str, types, lambda values: all(map(matches, values)))
         if key in ("enum", "const"):
-            values = tuple(wanted) if key == "enum" else (wanted,)
-            return values.__contains__
+            return _among(wanted if key == "enum" else [wanted])
         if key in _LIMITS:
             within = _LIMITS[key]
-            return lambda value: type(value) not in (int, float) or within(wanted, value)
+            return lambda values: all(type(value) not in (int, float) or within(wanted, value) for value in values)
         if key == "propertyNames":
-            test = self.of(wanted)
-            return _of(dict, lambda value: all(map(test, value)), node)
+            names = self.of(wanted)
+            return _only(dict, types, lambda values: names(tuple(chain.from_iterable(values))))
         if key == "additionalProperties":
-            return _of(dict, self._additional(wanted, frozenset(node.get("properties", ()))), node)
+            more, known = self.of(wanted), frozenset(node.get("properties", ()))
+            return _only(
+                dict, types, lambda values: more([each[key] for each in values for key in each.keys() - known])
+            )
         if key == "dependencies":
-            needs = tuple(wanted.items())
-            return _of(dict, lambda value: all(set(more) <= value.keys() for key, more in needs if key in value), node)
+            needs = tuple((key, set(others)) for key, others in wanted.items())
+            return _only(
+                dict, types, lambda values: all(o <= each.keys() for each in values for key, o in needs if key in each)
+            )
         if key == "oneOf":
-            tests = tuple(map(self.of, wanted))
-            return lambda value: sum(test(value) for test in tests) == 1
+            choices = tuple(map(self.of, wanted))
+            return lambda values: all(sum(test((value,)) for test in choices) == 1 for value in values)
         if key == "if":
             asked, then, other = (self.of(node.get(first, {})) for first in ("if", "then", "else"))
-            return lambda value: then(value) if asked(value) else other(value)
+            return lambda values: all((then if asked((value,)) else other)((value,)) for value in values)
         raise NotImplementedError(f"JSON schema's '{key}'")
 
     def _items(self, items: Mapping[str, Any] | bool | Sequence[Mapping[str, Any]]) -> Test:
         if isinstance(items, list):
             tests = tuple(map(self.of, items))
-            return lambda value: all(test(item) for test, item in zip(tests, value, strict=False))
+            return lambda values: all(test((item,)) for value in values for test, item in zip(tests, value))
         assert isinstance(items, (Mapping, bool))
-        return self._many(items)
-
-    def _many(self, node: Mapping[str, Any] | bool) -> Test:
-        """Whether all values of a list or tuple keep to a node."""
-        node = self._followed(node)
-        types = _types(node["type"]) if "type" in node else frozenset[type]()
-        strings = all(type(choice) is str for choice in node.get("enum", ()))
-        if not (
-            _AT_ONCE.union(_WORDS).issuperset(node) and strings and isinstance(node.get("items", {}), (Mapping, bool))
-        ):
-            of_each = self.of(node)
-            return lambda values: all(map(of_each, values))
-        tests: list[Test] = [lambda values: types.issuperset(map(type, values))] if types else []
-        if "enum" in node:
-            allowed, text = frozenset(node["enum"]), frozenset({str})
-            tests.append(lambda values: text.issuperset(map(type, values)) and allowed.issuperset(values))
-        if "pattern" in node:
-            tests.append(_only(str, types, self._pattern_of_all(node["pattern"])))
-        for key in _SIZES.keys() & node.keys():
-            kind, right = _SIZES[key]
-            tests.append(_only(kind, types, _sizes(partial(right, node[key]))))
-        if "items" in node:
-            inside = self._many(node["items"])
-            tests.append(_only(list, types, lambda values: inside(tuple(chain.from_iterable(values)))))
-        if "properties" in node or "required" in node:
-            tests.append(_only(dict, types, self._objects(node.get("properties", {}), node.get("required", ()))))
-        return _all(tests)
-
-    @staticmethod
-    def _pattern_of_all(pattern: str) -> Test:
-        search = re.compile(pattern).search
-        right = lru_cache(maxsize=4096)(lambda text: search(text) is not None)
-        return lambda values: all(map(right, values))
+        inside = self.of(items)
+        return lambda values: inside(tuple(chain.from_iterable(values)))
 
     def _objects(self, wanted: Mapping[str, Any], required: Iterable[str]) -> Test:
         """Whether all of some objects have the keys that they need, and right values: those with the same keys key by key."""
         needed = frozenset(required)
-        tests = {name: many for name, node in wanted.items() if (many := self._many(node)) is not _yes}
+        tests = {name: test for name, node in wanted.items() if (test := self.of(node)) is not _yes}
 
-        def test(values: Any) -> bool:
+        def right(values: Sequence[Any]) -> bool:
             alike: dict[tuple[str, ...], list[dict[str, Any]]] = {}
             for value in values:
                 alike.setdefault(tuple(value), []).append(value)
@@ -172,44 +145,26 @@ class _Tests:
                         return False
             return True
 
-        return test
-
-    def _additional(self, wanted: Mapping[str, Any] | bool, known: frozenset[str]) -> Test:
-        if isinstance(wanted, Mapping):
-            test = self.of(wanted)
-            return lambda value: all(test(value[key]) for key in value.keys() - known)
-        return _yes if wanted else lambda value: value.keys() <= known
-
-    def _followed(self, node: Mapping[str, Any] | bool) -> Mapping[str, Any]:
-        if isinstance(node, bool):
-            return {} if node else {"enum": []}
-        return self._definitions[node["$ref"].removeprefix("#/definitions/")] if "$ref" in node else node
+        return right
 
 
-def _yes(value: Any) -> bool:
+def _yes(values: Sequence[Any]) -> bool:
     return True
 
 
-def _type_in(types: frozenset[type]) -> Test:
-    return lambda value: type(value) in types
-
-
-def _of(kind: type, test: Test, node: Mapping[str, Any]) -> Test:
-    """A test of values of one type alone; the test itself where the node's type, which is looked at first, is that one."""
-    if "type" in node and _types(node["type"]) == {kind}:
-        return test
-    return lambda value: type(value) is not kind or test(value)
+def _among(choices: Sequence[Any]) -> Test:
+    if not all(type(choice) is str for choice in choices):
+        return lambda values: all(value in choices for value in values)
+    allowed, text = frozenset(choices), frozenset({str})
+    return lambda values: text.issuperset(map(type, values)) and allowed.issuperset(values)
 
 
 def _all(tests: Sequence[Test]) -> Test:
     """All of them, in order; the common ones without a loop."""
     if len(tests) < 2:
         return tests[0] if tests else _yes
-    first, second, *rest = tests
-    if not rest:
-        return lambda value: first(value) and second(value)
-    third = _all(rest)
-    return lambda value: first(value) and second(value) and third(value)
+    first, second = tests[0], _all(tests[1:])
+    return lambda values: first(values) and second(values)
 
 
 def _types(wanted: str | list[str]) -> frozenset[type]:
@@ -222,7 +177,3 @@ def _only(kind: type, types: frozenset[type], test: Test) -> Test:
     if types == {kind}:
         return test
     return lambda values: test(tuple(value for value in values if type(value) is kind))
-
-
-def _sizes(right: Callable[[int], bool]) -> Test:
-    return lambda values: all(map(right, set(map(len, values))))

@@ -59,15 +59,15 @@ class Reference:
 _MOST_MORE = 6
 
 
-def figure(value: float, unit: str, beside: float | None = None, more: int = 0) -> str:
-    """A figure as people read it: three digits at least; with the decimals of the figure that it stands beside, and ``more``."""
-    decimals = 3 if unit == "1" else 1 if abs(value if beside is None else beside) >= 10 else 2
+def figure(value: float, unit: str, more: int = 0) -> str:
+    """A figure as people read it: three digits at least, and ``more`` decimals."""
+    decimals = 3 if unit == "1" else 1 if abs(value) >= 10 else 2
     return f"{value:.{decimals + more}f}"
 
 
-def with_unit(value: float, unit: str, beside: float | None = None, more: int = 0) -> str:
+def with_unit(value: float, unit: str, more: int = 0) -> str:
     """The same with its unit: ``54.1 GB/s``; a ratio has none."""
-    return figure(value, unit, beside, more) + ("" if unit == "1" else f" {unit}")
+    return figure(value, unit, more) + ("" if unit == "1" else f" {unit}")
 
 
 def more_digits(values: Iterable[float], bounds: Iterable[float | None], unit: str) -> int:
