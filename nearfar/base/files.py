@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import shutil
 import tempfile
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from .errors import CouldNotJudge
 from .places import reports_directory
@@ -45,6 +47,22 @@ def cannot_write(path: Path, error: OSError, elsewhere: str = STATE_ELSEWHERE) -
     """The user's error for a failed write: the path, the cause and the remedy in one line."""
     cause = _REMEDY.get(error.errno or 0, error.strerror or str(error)).format(elsewhere=elsewhere)
     return CouldNotJudge(f"{path}: cannot be written: {cause}")
+
+
+def text_or_empty(path: Path) -> str:
+    """The text of a file without blanks around it; empty where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def json_or_none(path: Path) -> Any:
+    """What a JSON file holds; None where it cannot be read, or is none."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
 def leads_nowhere(path: Path) -> bool:

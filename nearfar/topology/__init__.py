@@ -10,7 +10,7 @@ from . import settings
 from .bitmaps import format_cpu_list, parse_cpu_list
 from .comparison import compare
 from .dimm_channels import UnknownPeakError, channels_in_words, memory_peaks, with_peaks_of
-from .hwloc_xml import parse_hwloc_xml
+from .hwloc_xml import as_stored, parse_hwloc_xml
 from .messages import GPU_MODEL
 from .node_json import node_from_document, node_to_document
 from .parts import NOT_MEASURED, Gpu, Link, Nic, Node, NumaNode, Package
@@ -37,5 +37,4 @@ from .settings import (
     written_settings,
 )
 from .smbios import MemoryDevice, memory_devices
-from .stored_xml import as_stored
 from .text import draw

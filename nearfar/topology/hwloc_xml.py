@@ -7,7 +7,9 @@ byte (the programming interface), and what is said of the whole machine may stan
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 from nearfar.base import NearfarError
@@ -63,11 +65,24 @@ def parse_hwloc_xml(text: str, hostname: str | None = None) -> Node:
     return _XmlReader(_topology(text)).node(hostname)
 
 
-def left_out_cpus(text: str) -> tuple[int, ...]:
-    """The CPUs of the machine that XML does not show: those that are off, and without ``--disallowed`` those that a cpuset disallows."""
+def as_stored(node: Node, text: str, name: str) -> Node:
+    """The node of hwloc XML ``text`` that was written on another machine and read from the file ``name``: called like the file where the
+    XML names no host, with notes where it was written inside a cpuset or without PCI devices."""
+    hostname = Path(name).stem if node.hostname == UNNAMED and name != "-" else node.hostname
+    note = "the file holds no PCI devices, so no GPU can be in it: write it with lstopo --of xml --whole-io FILE.xml"
+    node = replace(node, hostname=hostname, notes=(*node.notes, *_about_cpuset(node, text)))
+    return node if 'type="PCIDev"' in text else replace(node, notes=(*node.notes, note), gpus_unknown=note)
+
+
+def _about_cpuset(node: Node, text: str) -> Iterator[str]:
+    again = "write it outside of a job to have the whole machine"
+    if node.allowed_cpus is not None:
+        yield f"the file was written inside a cpuset that allows only CPUs {format_cpu_list(node.allowed_cpus)}: {again}"
+        return
+    # What XML does not show: CPUs that are off, and without --disallowed those that a cpuset disallows.
     machine = _XmlReader(_topology(text)).machine
-    complete, shown = bitmap(machine, "complete_cpuset"), bitmap(machine, "cpuset")
-    return tuple(sorted((complete or frozenset()) - (shown or frozenset())))
+    if hidden := (bitmap(machine, "complete_cpuset") or frozenset()) - (bitmap(machine, "cpuset") or frozenset()):
+        yield f"the file leaves out CPUs {format_cpu_list(hidden)}, which are off, or outside of the cpuset that it was written in: {again}"
 
 
 def _topology(text: str) -> ElementTree.Element:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar
 
 from nearfar.base import NearfarError
 
 from .bitmaps import format_cpu_list, parse_cpu_list
 from .parts import Gpu, Link, Nic, Node, NumaNode, Package
+
+_P = TypeVar("_P")
 
 
 def node_to_document(node: Node) -> dict[str, Any]:
@@ -44,10 +48,10 @@ def node_from_document(document: Any) -> Node:
     allowed = top.inner("allowed")
     return Node(
         hostname=top.text("hostname") or "unknown",
-        packages=tuple(Package(r.number("index"), r.cpus("cpus"), r.text("model")) for r in top.rows("packages")),
+        packages=tuple(_made(Package, row) for row in top.rows("packages")),
         numa_nodes=tuple(_numa_node(row) for row in top.rows("numa_nodes")),
-        gpus=tuple(_gpu(row) for row in top.rows("gpus")),
-        nics=tuple(_nic(row) for row in top.rows("nics")),
+        gpus=tuple(_made(Gpu, row) for row in top.rows("gpus")),
+        nics=tuple(_made(Nic, row) for row in top.rows("nics")),
         peers=dict(_peer(row) for row in top.rows("peers")),
         distances=_distances(top.inner("distances")),
         product=top.text("product"),
@@ -77,74 +81,21 @@ def _numa_node_to_document(numa: NumaNode) -> dict[str, Any]:
 
 
 def _numa_node(row: _NodeReader) -> NumaNode:
-    kind = row.text("kind") or "host"
-    if kind not in ("host", "gpu"):
-        raise row.wrong("kind", "'host' or 'gpu'")
-    return NumaNode(
-        index=row.number("index"),
-        package=row.integer("package"),
-        cpus=row.cpus("cpus"),
-        memory=row.integer("memory") or 0,
-        kind=kind,
-        gpu=row.integer("gpu"),
-        peak=row.real("peak"),
-    )
-
-
-def _gpu(row: _NodeReader) -> Gpu:
-    visible = row.flag("visible")
-    return Gpu(
-        index=row.number("index"),
-        pci=row.text("pci") or "",
-        uuid=row.text("uuid"),
-        name=row.text("name"),
-        numa_node=row.integer("numa_node"),
-        package=row.integer("package"),
-        link=_link(row.inner("link")),
-        uplinks=row.texts("uplinks"),
-        host_bridge=row.text("host_bridge"),
-        nvlink_generation=row.integer("nvlink_generation"),
-        nvlinks=row.integer("nvlinks"),
-        memory=row.integer("memory"),
-        mig=row.flag("mig"),
-        ecc=row.flag("ecc"),
-        visible=True if visible is None else visible,
-        serial=row.text("serial"),
-        fault=row.text("fault"),
-        settings=row.named_texts("settings"),
-        slot=row.text("slot"),
-        vendor=row.text("vendor"),
-    )
-
-
-def _nic(row: _NodeReader) -> Nic:
-    return Nic(
-        name=row.text("name") or "",
-        pci=row.text("pci") or "",
-        numa_node=row.integer("numa_node"),
-        package=row.integer("package"),
-        link=_link(row.inner("link")),
-        uplinks=row.texts("uplinks"),
-        host_bridge=row.text("host_bridge"),
-        settings=row.named_texts("settings"),
-        paths={int(gpu): way for gpu, way in row.named_texts("paths").items() if gpu.isdecimal()},
-    )
+    return _made(NumaNode, row, kind=row.choice("kind", "host", "gpu"), memory=row.integer("memory") or 0)
 
 
 def _link(row: _NodeReader | None) -> Link:
-    if row is None:
-        return Link()
-    kind = row.text("kind") or "pcie"
-    if kind not in ("pcie", "nvlink", "c2c"):
-        raise row.wrong("kind", "'pcie', 'nvlink' or 'c2c'")
-    return Link(
-        kind=kind,
-        gen=row.integer("gen"),
-        width=row.integer("width"),
-        max_gen=row.integer("max_gen"),
-        max_width=row.integer("max_width"),
-        speed=row.real("speed"),
-    )
+    return Link() if row is None else _made(Link, row, kind=row.choice("kind", "pcie", "nvlink", "c2c"))
+
+
+def _made(part: Callable[..., _P], row: _NodeReader, **given: Any) -> _P:
+    """A part of the node, each field read as its annotation asks; what is missing takes the field's default."""
+    for field in fields(part):  # type: ignore[arg-type]
+        if field.name not in given:
+            value = _READERS[field.type](row, field.name)
+            if value is not None or field.default is MISSING:
+                given[field.name] = value
+    return part(**given)
 
 
 def _peer(row: _NodeReader) -> tuple[tuple[int, int], str]:
@@ -185,19 +136,29 @@ class _NodeReader:
     def has(self, key: str) -> bool:
         return self.value.get(key) is not None
 
-    def text(self, key: str) -> str | None:
+    def choice(self, key: str, *known: str) -> str:
+        value = self.text(key) or known[0]
+        if value not in known:
+            *most, last = map(repr, known)
+            raise self.wrong(key, f"{', '.join(most)} or {last}")
+        return value
+
+    def _checked(self, key: str, kinds: type | tuple[type, ...], expected: str) -> Any:
+        """The value, None where it is not there; true and false are no numbers."""
         value = self.value.get(key)
-        if value is not None and not isinstance(value, str):
-            raise self.wrong(key, "a text")
+        if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool)):
+            raise self.wrong(key, expected)
+        return value
+
+    def text(self, key: str) -> str | None:
+        value: str | None = self._checked(key, str, "a text")
         return value
 
     def integer(self, key: str) -> int | None:
-        value = self.value.get(key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not (isinstance(value, int) or (isinstance(value, float) and value.is_integer())):
+        value = self._checked(key, (int, float), "a whole number")
+        if isinstance(value, float) and not value.is_integer():
             raise self.wrong(key, "a whole number")
-        return int(value)
+        return None if value is None else int(value)
 
     def number(self, key: str) -> int:
         value = self.integer(key)
@@ -206,29 +167,18 @@ class _NodeReader:
         return value
 
     def real(self, key: str) -> float | None:
-        value = self.value.get(key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self.wrong(key, "a number")
-        return float(value)
+        value = self._checked(key, (int, float), "a number")
+        return None if value is None else float(value)
 
     def flag(self, key: str) -> bool | None:
-        value = self.value.get(key)
-        if value is not None and not isinstance(value, bool):
-            raise self.wrong(key, "true or false")
+        value: bool | None = self._checked(key, bool, "true or false")
         return value
 
     def cpus(self, key: str) -> tuple[int, ...]:
         return parse_cpu_list(self.text(key) or "")
 
     def _list(self, key: str) -> list[Any]:
-        value = self.value.get(key)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            raise self.wrong(key, "a list")
-        return value
+        return self._checked(key, list, "a list") or []
 
     def texts(self, key: str) -> tuple[str, ...]:
         values = self._list(key)
@@ -246,13 +196,27 @@ class _NodeReader:
         return [_NodeReader(value, f"{self.place}.{key}[{i}]") for i, value in enumerate(self._list(key))]
 
     def named_texts(self, key: str) -> dict[str, str]:
-        value = self.value.get(key)
-        if value is not None and not isinstance(value, dict):
-            raise self.wrong(key, "an object")
-        return {str(name): str(text) for name, text in (value or {}).items()}
+        return {str(name): str(text) for name, text in (self._checked(key, dict, "an object") or {}).items()}
 
     def inner(self, key: str) -> _NodeReader | None:
         return _NodeReader(self.value[key], f"{self.place}.{key}") if self.has(key) else None
+
+
+#: How a field of a part is read, by its annotation.
+_READERS: Mapping[Any, Callable[[_NodeReader, str], Any]] = {
+    "int": _NodeReader.number,
+    "int | None": _NodeReader.integer,
+    "float | None": _NodeReader.real,
+    "bool": _NodeReader.flag,
+    "bool | None": _NodeReader.flag,
+    "str": lambda row, key: row.text(key) or "",
+    "str | None": _NodeReader.text,
+    "tuple[int, ...]": _NodeReader.cpus,
+    "tuple[str, ...]": _NodeReader.texts,
+    "dict[str, str]": _NodeReader.named_texts,
+    "dict[int, str]": lambda row, key: {int(gpu): way for gpu, way in row.named_texts(key).items() if gpu.isdecimal()},
+    "Link": lambda row, key: _link(row.inner(key)),
+}
 
 
 def _short(value: Any) -> str:

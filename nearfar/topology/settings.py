@@ -98,15 +98,6 @@ class SettingSpread:
         clauses += [f"not read on {len(self.unknown)} ({_names(self.unknown)})"] if self.unknown else []
         return ", ".join(clauses)
 
-    def oddity(self, name: str) -> str:
-        """``BIOS 1.2, where 37 of 40 nodes have 1.4`` of a node that has not what most have; else nothing."""
-        known = sum(len(names) for _, names in self.groups)
-        usual, most = self.groups[0]
-        own = next((value for value, names in self.groups if name in names), usual)
-        if own == usual or 2 * len(most) <= known:
-            return ""
-        return f"{self.setting.title} {own}, where {len(most)} of {known} nodes have {usual}"
-
 
 def spread_settings(nodes: Mapping[str, Mapping[str, str]]) -> list[SettingSpread]:
     """The settings that differ between nodes (as ``written_settings`` has them), by their names, in the order of the table; what is the

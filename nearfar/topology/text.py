@@ -1,16 +1,25 @@
-"""A node drawn in text: what hangs where, and the class of every path."""
+"""A node drawn in text: what hangs where, the class of every path, and GPUs whose link is slower than that of others of their model."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from nearfar.base import columns
 
 from .bitmaps import format_cpu_list
 from .parts import Gpu, Link, Node, NumaNode
 from .path_classes import host_class, nic_class, peer_class, shared_uplinks
-from .unlike_links import unlike_links
 
 _GIB = 1 << 30
 _LABELS = {"driver": "driver", "cuda": "CUDA", "kernel": "kernel", "os": "", "hwloc": "hwloc", "vbios": "GPU firmware"}
+#: What tells two links apart, by what is known of both: lanes and generation that device and slot allow, the present lanes (an idle GPU
+#: lowers its generation, not its lanes), and the rate that hwloc gives.
+_MEASURES: tuple[tuple[str, Callable[[Link], float | None]], ...] = (
+    ("x{:g}", lambda link: link.max_width),
+    ("generation {:g}", lambda link: link.max_gen),
+    ("x{:g} now", lambda link: link.width),
+    ("{:.1f} GB/s", lambda link: link.speed),
+)
 
 
 def draw(node: Node) -> str:
@@ -25,7 +34,7 @@ def draw(node: Node) -> str:
         ("from device to device", _device_table(node)),
         ("devices behind one uplink", [f"{bridge}  {' '.join(d)}" for bridge, d in shared_uplinks(node).items()]),
         ("distances between NUMA nodes", _distance_table(node)),
-        ("notes", [*unlike_links(node), *([node.not_measured] if node.not_measured else []), *node.notes]),
+        ("notes", [*_unlike_links(node), *([node.not_measured] if node.not_measured else []), *node.notes]),
     ):
         if block:
             lines += ["", *([title] if title else []), *("  " + line for line in block)]
@@ -135,3 +144,22 @@ def _distance_table(node: Node) -> list[str]:
     rows = [["", *(f"n{index}" for index in known)]]
     rows += [[f"n{a}", *(str(node.distances.get((a, b), "")) for b in known)] for a in known]
     return columns(rows)
+
+
+def _unlike_links(node: Node) -> list[str]:
+    """A sentence for each GPU that has less than the most of its model in this node; none where nothing is known of a link."""
+    return [sentence for gpu in node.gpus if (sentence := _unlike_link(gpu, node)) is not None]
+
+
+def _unlike_link(gpu: Gpu, node: Node) -> str | None:
+    like = [other for other in node.gpus if other.name == gpu.name and other.link.kind == gpu.link.kind]
+    for template, measure in _MEASURES:
+        own = measure(gpu.link)
+        most = max((known for other in like if (known := measure(other.link)) is not None), default=None)
+        if own is not None and most is not None and own < most:
+            has, others = template.format(own), template.format(most)
+            model = f" of model {gpu.name}" if gpu.name else ""
+            return (
+                f"g{gpu.index} ({gpu.pci}): its link to the host is {has}, of other GPUs{model} in this node {others}"
+            )
+    return None

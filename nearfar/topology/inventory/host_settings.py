@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from nearfar.base import plural
+from nearfar.base import plural, text_or_empty
 
 from . import sysfs
 
@@ -22,9 +22,9 @@ _REDIRECT = 0x4 | 0x8
 def node_settings(root: Path, gpus: Iterable[str]) -> dict[str, str]:
     """The settings of the whole machine; ``gpus``: PCI addresses, whose IOMMU groups count."""
     values = {
-        "bios": _read(root / "sys/class/dmi/id/bios_version"),
+        "bios": text_or_empty(root / "sys/class/dmi/id/bios_version"),
         "hypervisor": _hypervisor(root),
-        "governor": _over_cpus(_read(path) for path in _of_cpus(root, "cpufreq/scaling_governor")),
+        "governor": _over_cpus(text_or_empty(path) for path in _of_cpus(root, "cpufreq/scaling_governor")),
         "turbo": _turbo(root),
         "c_states": _c_states(root),
         "iommu": _iommu(root, gpus),
@@ -46,7 +46,7 @@ def device_settings(root: Path, pci: str, uplinks: Iterable[str]) -> dict[str, s
         settings["acs"] = "on" if any(redirects) else "off"
     # Of a NIC that speaks InfiniBand's verbs: 400 Gb/sec (4X NDR).
     rates = sorted((root / _DEVICES / pci).glob("infiniband/*/ports/1/rate"))
-    return {**settings, "rate": _read(rates[0])} if rates else settings
+    return {**settings, "rate": text_or_empty(rates[0])} if rates else settings
 
 
 def _capabilities(config: bytes) -> Iterator[tuple[int, int]]:
@@ -83,11 +83,11 @@ def _hypervisor(root: Path) -> str:
     virtual = sysfs.virtual_machine(root)
     if not virtual:
         return "" if virtual is None else "none"
-    return _read(root / "sys/hypervisor/type") or _read(root / "sys/class/dmi/id/sys_vendor") or "yes"
+    return text_or_empty(root / "sys/hypervisor/type") or text_or_empty(root / "sys/class/dmi/id/sys_vendor") or "yes"
 
 
 def _turbo(root: Path) -> str:
-    off, boost = _read(root / _CPUS / "intel_pstate/no_turbo"), _read(root / _CPUS / "cpufreq/boost")
+    off, boost = text_or_empty(root / _CPUS / "intel_pstate/no_turbo"), text_or_empty(root / _CPUS / "cpufreq/boost")
     return {"0": "on", "1": "off"}.get(off) or {"1": "on", "0": "off"}.get(boost, "")
 
 
@@ -97,8 +97,10 @@ def _c_states(root: Path) -> str:
     by_cpu = []
     for folder in folders:
         states = sorted(folder.glob("state*"), key=lambda state: int(state.name[len("state") :] or 0))
-        by_cpu.append("/".join(_read(state / "name") for state in states if _read(state / "disable") != "1"))
-    return _over_cpus(by_cpu) or ("none" if _read(root / _CPUS / "cpuidle/current_driver") == "none" else "")
+        by_cpu.append(
+            "/".join(text_or_empty(state / "name") for state in states if text_or_empty(state / "disable") != "1")
+        )
+    return _over_cpus(by_cpu) or ("none" if text_or_empty(root / _CPUS / "cpuidle/current_driver") == "none" else "")
 
 
 def _iommu(root: Path, gpus: Iterable[str]) -> str:
@@ -109,7 +111,7 @@ def _iommu(root: Path, gpus: Iterable[str]) -> str:
         return ""
     if not units:
         return "off"
-    types = {_read(root / _DEVICES / pci / "iommu_group/type") for pci in gpus} - {""}
+    types = {text_or_empty(root / _DEVICES / pci / "iommu_group/type") for pci in gpus} - {""}
     return f"on ({', '.join(sorted(types))})" if types else "on"
 
 
@@ -133,10 +135,3 @@ def _over_cpus(values: Iterable[str]) -> str:
     return (
         counts[0][0] if len(counts) == 1 else ", ".join(f"{value} on {plural(count, 'CPU')}" for value, count in counts)
     )
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""

@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from nearfar.base import text_or_empty
 from nearfar.topology import Gpu, Link, Node, NumaNode, bus_order, format_cpu_list, parse_hwloc_xml
 
 from . import host_settings, sysfs
@@ -80,11 +81,7 @@ def _driver_stamp(report: DriverReport) -> dict[str, str]:
 
 
 def _os_name(root: Path) -> str | None:
-    try:
-        text = (root / "etc/os-release").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    match = re.search(r'^PRETTY_NAME="?([^"\n]*)', text, re.MULTILINE)
+    match = re.search(r'^PRETTY_NAME="?([^"\n]*)', text_or_empty(root / "etc/os-release"), re.MULTILINE)
     return match[1] if match else None
 
 
@@ -131,7 +128,8 @@ def _placed(node: Node, device: Any, root: Path) -> Any:
     if device.link.kind == "pcie":
         device = replace(device, link=replace(link, speed=device.link.speed))
     if device.numa_node is None:
-        numa = node.numa_node(_or(sysfs.device_numa_node(root, device.pci), -1))
+        place = sysfs.device_numa_node(root, device.pci)
+        numa = None if place is None else node.numa_node(place)
         if numa is not None and numa.kind == "host":
             device = replace(device, numa_node=numa.index)
     if device.package is None and device.numa_node is not None:
@@ -172,20 +170,12 @@ def _renumbered(node: Node, more: list[Gpu]) -> Node:
 
 
 def _merged(gpu: Gpu, driver: DriverGpu) -> Gpu:
+    known = {key: getattr(driver, key) for key in ("uuid", "name", "memory", "mig", "ecc", "nvlinks", "fault")}
     return replace(
-        gpu,
-        uuid=driver.uuid or gpu.uuid,
-        serial=driver.serial,
-        name=driver.name or gpu.name,
-        memory=_or(driver.memory, gpu.memory),
-        mig=_or(driver.mig, gpu.mig),
-        ecc=_or(driver.ecc, gpu.ecc),
-        link=_merged_link(gpu.link, driver.link),
-        nvlinks=_or(driver.nvlinks, gpu.nvlinks),
+        gpu, **{key: value for key, value in known.items() if value not in (None, "")}, serial=driver.serial,
+        link=_merged_link(gpu.link, driver.link), settings={**gpu.settings, **driver.settings},
         nvlink_generation=driver.nvlink_generation if driver.nvlinks else gpu.nvlink_generation,
-        fault=driver.fault or gpu.fault,
-        settings={**gpu.settings, **driver.settings},
-    )
+    )  # fmt: skip
 
 
 def _merged_link(link: Link, driver: Link | None) -> Link:
@@ -194,14 +184,7 @@ def _merged_link(link: Link, driver: Link | None) -> Link:
         return link
     if driver.kind != "pcie":
         return driver
-    return Link(
-        "pcie",
-        gen=_or(driver.gen, link.gen),
-        width=_or(driver.width, link.width),
-        max_gen=_or(driver.max_gen, link.max_gen),
-        max_width=_or(driver.max_width, link.max_width),
-        speed=link.speed,
-    )
+    return replace(link, **{key: value for key, value in vars(driver).items() if value is not None})
 
 
 def _peers(node: Node, report: DriverReport) -> dict[tuple[int, int], str]:
@@ -229,7 +212,3 @@ def _with_visibility(node: Node, report: DriverReport, env: Mapping[str, str]) -
         notes.append(f"a cpuset (container or cgroup) allows only CPUs {format_cpu_list(node.allowed_cpus)}")
     gpus = tuple(replace(gpu, visible=gpu.index in seen) for gpu in node.gpus)
     return replace(node, gpus=gpus, notes=tuple(notes))
-
-
-def _or(first: Any, second: Any) -> Any:
-    return second if first is None else first

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from nearfar.base import NearfarError
+from nearfar.base import NearfarError, text_or_empty
 from nearfar.topology import (
     AMD,
     Gpu,
@@ -75,13 +75,13 @@ def bridges(root: Path, pci: str) -> tuple[tuple[str, ...], str | None]:
 
 def slot(root: Path, pci: str, uplinks: tuple[str, ...]) -> str | None:
     """The firmware's name of the slot that a device sits in, else the nearest bridge above it: a board may have one of its own."""
-    places = {_read(place / "address").lower(): place.name for place in (root / "sys/bus/pci/slots").glob("*")}
+    places = {text_or_empty(place / "address").lower(): place.name for place in (root / "sys/bus/pci/slots").glob("*")}
     return next((places[own] for each in (pci, *uplinks) if (own := each.partition(".")[0]) in places), None)
 
 
 def device_numa_node(root: Path, pci: str) -> int | None:
     """The NUMA node of a PCI device; ``None`` where the kernel says -1."""
-    text = _read(root / _DEVICES / pci / "numa_node")
+    text = text_or_empty(root / _DEVICES / pci / "numa_node")
     return int(text) if re.fullmatch("[0-9]{1,6}", text) else None
 
 
@@ -100,10 +100,10 @@ def _own_link(root: Path, pci: str) -> Link:
     directory = root / _DEVICES / pci
     return Link(
         "pcie",
-        gen=generation(_read(directory / "current_link_speed")),
-        width=_width(_read(directory / "current_link_width")),
-        max_gen=generation(_read(directory / "max_link_speed")),
-        max_width=_width(_read(directory / "max_link_width")),
+        gen=generation(text_or_empty(directory / "current_link_speed")),
+        width=_width(text_or_empty(directory / "current_link_width")),
+        max_gen=generation(text_or_empty(directory / "max_link_speed")),
+        max_width=_width(text_or_empty(directory / "max_link_width")),
     )
 
 
@@ -114,7 +114,7 @@ def numa_cpus(root: Path) -> dict[int, tuple[int, ...]]:
         name = path.parent.name[len("node") :]
         if name.isdecimal():
             try:
-                cpus[int(name)] = parse_cpu_list(_read(path))
+                cpus[int(name)] = parse_cpu_list(text_or_empty(path))
             except NearfarError:
                 continue
     return cpus
@@ -124,7 +124,7 @@ def gpu_memory_nodes(root: Path) -> dict[int, str]:
     """NUMA nodes that are GPU memory, by NVIDIA's driver -> the bus id of their GPU."""
     addresses = {}
     for path in (root / "proc/driver/nvidia/gpus").glob("*/numa_status"):
-        match = re.search(r"^Node:\s*([0-9]{1,6})\s*$", _read(path), re.MULTILINE)
+        match = re.search(r"^Node:\s*([0-9]{1,6})\s*$", text_or_empty(path), re.MULTILINE)
         if match:
             addresses[int(match[1])] = normal_bus_id(path.parent.name)
     return addresses
@@ -132,39 +132,41 @@ def gpu_memory_nodes(root: Path) -> dict[int, str]:
 
 def product_name(root: Path) -> str | None:
     """The machine's model, from its firmware (DMI, or the device tree where there is none)."""
-    dmi = _read(root / "sys/class/dmi/id/product_name")
-    tree = _read(root / "proc/device-tree/model").rstrip("\0")
+    dmi = text_or_empty(root / "sys/class/dmi/id/product_name")
+    tree = text_or_empty(root / "proc/device-tree/model").rstrip("\0")
     return dmi.strip() or tree.strip() or None
 
 
 def cpu_models(root: Path) -> frozenset[str]:
     """The names of the machine's CPUs, as hwloc takes them from the kernel; empty where it names none (Arm)."""
-    lines = re.findall(r"^(?:model name|cpu)[ \t]*:(.*)$", _read(root / "proc/cpuinfo"), re.MULTILINE)
+    lines = re.findall(r"^(?:model name|cpu)[ \t]*:(.*)$", text_or_empty(root / "proc/cpuinfo"), re.MULTILINE)
     return frozenset(" ".join(line.split()) for line in lines)
 
 
 def virtual_machine(root: Path) -> bool | None:
     """Whether the machine runs under a hypervisor: the CPU's own flag where the kernel lists flags (x86), else what the kernel, the
     device tree or the firmware call it. ``None`` where ``/proc/cpuinfo`` is not there."""
-    cpus = _read(root / "proc/cpuinfo")
+    cpus = text_or_empty(root / "proc/cpuinfo")
     if not cpus:
         return None
     flags = re.search(r"^flags[ \t]*:(.*)$", cpus, re.MULTILINE)
     if flags:
         return "hypervisor" in flags[1].split()
-    if _read(root / "sys/hypervisor/type") or _read(root / "proc/device-tree/hypervisor/compatible"):
+    if text_or_empty(root / "sys/hypervisor/type") or text_or_empty(root / "proc/device-tree/hypervisor/compatible"):
         return True
-    return any(_read(root / "sys/class/dmi/id" / name).startswith(_HYPERVISORS) for name in _VENDORS)
+    return any(text_or_empty(root / "sys/class/dmi/id" / name).startswith(_HYPERVISORS) for name in _VENDORS)
 
 
 def driver_version(root: Path) -> str | None:
     """The NVIDIA kernel driver's version, where it is loaded."""
-    return _read(root / "sys/module/nvidia/version") or None
+    return text_or_empty(root / "sys/module/nvidia/version") or None
 
 
 def _ids(directory: Path) -> tuple[str, str, str]:
     """A PCI function's four-digit class, vendor and device ids."""
-    pci_class, vendor, device = (_read(directory / name).removeprefix("0x") for name in ("class", "vendor", "device"))
+    pci_class, vendor, device = (
+        text_or_empty(directory / name).removeprefix("0x") for name in ("class", "vendor", "device")
+    )
     return pci_class[:4], vendor, device
 
 
@@ -176,10 +178,3 @@ def _width(text: str) -> int | None:
 def _smaller(a: int | None, b: int | None) -> int | None:
     known = [value for value in (a, b) if value is not None]
     return min(known) if known else None
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
