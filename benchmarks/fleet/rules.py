@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks import judged_faults
 from benchmarks.simulated_nights import NODE
 from nearfar.verdict import references
-from nearfar.verdict.references import KnownLevel, ReferenceFile
+from nearfar.verdict.references import FleetLevel, ReferenceFile
 
 from .columns import columns, node_metrics
 from .fleets import fleet
@@ -53,7 +53,7 @@ def file_of(figures: np.ndarray) -> ReferenceFile:
     return judged_faults.reference_file(runs, {DRIVER: BEFORE})
 
 
-def limits(files: Sequence[ReferenceFile], driver: str = BEFORE, levels: Sequence[KnownLevel] = ()) -> Limits:
+def limits(files: Sequence[ReferenceFile], driver: str = BEFORE, levels: Sequence[FleetLevel] = ()) -> Limits:
     """The bounds of some files, as the judge resolves them for nodes with a ``driver``; ``levels`` are what the fleet has with it."""
     shape = (len(files), len(columns()))
     value, fail, degraded = (np.full(shape, np.nan) for _ in range(3))

@@ -18,7 +18,7 @@ from typing import Any
 from nearfar.base import day_text, statistics, utc_text, utc_time, write_atomically
 from nearfar.measurement import EXPLAINING
 from nearfar.verdict import thresholds
-from nearfar.verdict.references import SOFTWARE, software_changes
+from nearfar.verdict.references import SOFTWARE, FleetLevel, software_changes
 
 from .lazy_polars import pl
 from .places import ELSEWHERE, VERSION, word
@@ -29,31 +29,6 @@ SCHEMA = "nearfar-levels/1"
 NAME = "levels.json"
 #: Figures count that are no older.
 SPAN = timedelta(days=92)
-
-
-@dataclass(frozen=True)
-class FleetLevel:
-    """What the figures of a reference entry (``near.h2d``) are on the nodes with one software; ``gpu_model`` None: without GPUs.
-
-    ``software`` has the versions that are known, by the names in ``SOFTWARE``. ``value``: the median of ``nodes`` nodes' medians, in
-    ``unit``, with its interval ``low`` to ``high``. ``first_seen``: the day of the first of these runs, as 2026-11-01.
-    """
-
-    partition: str
-    check: str
-    row: str
-    gpu_model: str | None
-    unit: str
-    software: Mapping[str, str]
-    value: float
-    low: float
-    high: float
-    nodes: int
-    first_seen: str
-
-    def to_raw(self) -> dict[str, object]:
-        """As plain values."""
-        return {**vars(self), "software": dict(self.software)}
 
 
 @dataclass(frozen=True)

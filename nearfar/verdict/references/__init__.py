@@ -4,10 +4,10 @@ Needs: base, topology, cells, measurement, model, model.prediction, nccl, questi
 """
 
 from . import model_ranges, software_changes, usual_rates
+from .adjustments import on_host
 from .model_ranges import ModelRanges, is_model_row
 from .reference import Reference, figure, more_digits, with_unit
 from .reference_files import INDEX, PROVENANCE, ReferenceFile, fastest_links, find, for_partition, known_checks
 from .reference_row import ReferenceRow, RowPlace, place_key, row_name
 from .resolution import model_of, question_of, resolve, row_keys
-from .slow_transfers import on_host
-from .software_changes import MOVED, SOFTWARE, WIDENED, KnownLevel
+from .software_changes import MOVED, SOFTWARE, WIDENED, FleetLevel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,12 @@ class Reference:
     def highest(self) -> float | None:
         """The greatest good value."""
         return None if self.upper is None else self.value * (1 + self.upper)
+
+    def worded(self) -> Reference:
+        """The same with its DEGRADED bounds in words."""
+        ends = (("at least", self.degraded_below), ("at most", self.degraded_above))
+        bounds = " and ".join(f"{word} {with_unit(end, self.unit)}" for word, end in ends if end is not None)
+        return replace(self, degraded_words=f"{bounds} ({self.origin_words})" if bounds else "")
 
 
 #: More digits than so many tell no figure from its bound.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from nearfar.model.prediction import NodeType, line_rate
 from nearfar.question import questions
 from nearfar.topology import Link, Node
 
-from . import few_nodes
 from .reference import Reference
 from .reference_row import ReferenceRow, place_key, row_at
 from .software_changes import changes
@@ -95,9 +95,10 @@ class ReferenceFile:
                 if not math.isfinite(found := float(row.provenance.get(key, 1))):
                     own = PROVENANCE, "tuned", "rows", place_key(place), key
                     raise self.file.error(f"{name}: {key}: is a finite number, found {found}", *own)
-            wrong = few_nodes.misplaced(row)
-            if wrong is not None:
-                raise self.file.error(f"{name}: {wrong}", PROVENANCE, "tuned", "rows", place_key(place), "degraded")
+            if row.misplaced is not None:
+                raise self.file.error(
+                    f"{name}: {row.misplaced}", PROVENANCE, "tuned", "rows", place_key(place), "degraded"
+                )
             table[name] = row
         return table
 
@@ -158,7 +159,12 @@ class ReferenceFile:
             float(row.value), row.lower, row.upper, row.unit, self.origin, note,
             stale=bool(changes(self.stamp(row), software)), file=str(self.file.path),
         )  # fmt: skip
-        return few_nodes.with_two_bounds(found, row)
+        if row.degraded is None:
+            return found
+        below, above = row.as_expected
+        return (
+            replace(found, degraded_above=above) if row.degraded_above else replace(found, degraded_below=below)
+        ).worded()
 
 
 def known_checks() -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -109,6 +110,21 @@ class ReferenceRow:
     def degraded_above(self) -> bool:
         """Whether the DEGRADED bound is one from above; one of 0 is on the side that has a FAIL bound."""
         return self.degraded is not None and (self.degraded > 0 or (self.degraded == 0 and self.lower is None))
+
+    @property
+    def misplaced(self) -> str | None:
+        """What is wrong with its DEGRADED bound, in words; None where nothing is, or it has none."""
+        degraded = self.degraded
+        if degraded is None:
+            return None
+        bound, side = (self.upper, "upper") if self.degraded_above else (self.lower, "lower")
+        if bound is None:
+            return f"degraded: {degraded:g} needs the {side} bound that it is inside of, and the row has none"
+        if not math.isfinite(degraded):
+            return f"degraded: {degraded} is no finite number; -0.02 is 2 % below the value"
+        if abs(degraded) > abs(bound):
+            return f"degraded: {degraded:g} is outside of the row's own bound {bound:g}, beyond which it is FAIL; swap them"
+        return None
 
     @property
     def values(self) -> list[float | str | None]:

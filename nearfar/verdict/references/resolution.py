@@ -19,14 +19,14 @@ from nearfar.question import judged_elsewhere
 from nearfar.topology import OWN_LINKS, Node
 from nearfar.verdict import thresholds
 
-from . import model_ranges, published_rows, software_changes
-from .expected_collectives import from_expectation
+from . import model_ranges, software_changes
+from .adjustments import as_published
 from .model_ranges import HealthyRange, ModelRanges
-from .nominal_memory import from_nominal_memory
+from .predictions import from_expectation, from_nominal_memory
 from .reference import Reference, figure, with_unit
 from .reference_files import ReferenceFile, fastest_links
 from .reference_row import ReferenceRow
-from .software_changes import KnownLevel
+from .software_changes import FleetLevel
 
 #: Of a modelled figure: something that nobody knows may limit it more.
 BEST_CASES = ("upper bound", "nominal")
@@ -86,7 +86,7 @@ def resolve(
     node_type: NodeType | None = None,
     stamp: Mapping[str, str] | None = None,
     ranges: ModelRanges | None = None,
-    levels: Sequence[KnownLevel] = (),
+    levels: Sequence[FleetLevel] = (),
     system: str | None = None,
 ) -> dict[str, Reference | None]:
     """The reference of every metric by name; None where nothing says what it should be, or another figure judges the same fact and
@@ -127,7 +127,7 @@ def resolve(
 
 def _from_files(
     metric: AnyMetric, check: str, files: Sequence[ReferenceFile], node: Node, kind: str, stamp: Mapping[str, str],
-    levels: Sequence[KnownLevel], system: str | None, broken: float | None,
+    levels: Sequence[FleetLevel], system: str | None, broken: float | None,
 ) -> Reference | None:  # fmt: skip
     model = model_of(metric, node)
     for file in files:
@@ -139,7 +139,7 @@ def _from_files(
         if row is not None:
             found = file.reference(row, stamp)
             if kind == "measured" and file.origin == "published":
-                return published_rows.judged(found, file.published_of(system), broken)
+                return as_published(found, file.published_of(system), broken)
             if found.stale:
                 return _of_other_software(found, file, row, stamp, metric, model, levels)
             return found
@@ -148,7 +148,7 @@ def _from_files(
 
 def _of_other_software(
     reference: Reference, file: ReferenceFile, row: ReferenceRow, now: Mapping[str, str], metric: AnyMetric, model: str | None,
-    levels: Sequence[KnownLevel],
+    levels: Sequence[FleetLevel],
 ) -> Reference:  # fmt: skip
     """A stale reference as it judges: by what its fleet has with the software of now."""
     own = [level for level in levels if (level.check, level.gpu_model, level.row) == (row.check, model, row.name)]

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from nearfar.measurement import TIME_UNITS
 from nearfar.verdict import thresholds
 
-from . import few_nodes
 from .reference import Reference
 
 #: The software of a node that the stamp of a reference may name.
@@ -23,27 +21,29 @@ _NAMES = {"cuda": "CUDA", "mps": "MPS", "mpi": "MPI", "version": "nearfar"}
 MOVED, WIDENED = "moved", "widened"
 
 
-class KnownLevel(Protocol):
-    """What the figures of a reference entry are on a fleet's nodes with one ``software`` (``history.FleetLevel``)."""
+@dataclass(frozen=True)
+class FleetLevel:
+    """What the figures of a reference entry (``near.h2d``) are on the nodes with one software; ``gpu_model`` None: without GPUs.
 
-    @property
-    def check(self) -> str: ...  # noqa: D102
-    @property
-    def row(self) -> str: ...  # noqa: D102
-    @property
-    def gpu_model(self) -> str | None: ...  # noqa: D102
-    @property
-    def unit(self) -> str: ...  # noqa: D102
-    @property
-    def software(self) -> Mapping[str, str]: ...  # noqa: D102
-    @property
-    def value(self) -> float: ...  # noqa: D102
-    @property
-    def low(self) -> float: ...  # noqa: D102
-    @property
-    def high(self) -> float: ...  # noqa: D102
-    @property
-    def nodes(self) -> int: ...  # noqa: D102
+    ``software`` has the versions that are known, by the names in ``SOFTWARE``. ``value``: the median of ``nodes`` nodes' medians, in
+    ``unit``, with its interval ``low`` to ``high``. ``first_seen``: the day of the first of these runs, as 2026-11-01.
+    """
+
+    partition: str
+    check: str
+    row: str
+    gpu_model: str | None
+    unit: str
+    software: Mapping[str, str]
+    value: float
+    low: float
+    high: float
+    nodes: int
+    first_seen: str
+
+    def to_raw(self) -> dict[str, object]:
+        """As plain values."""
+        return {**vars(self), "software": dict(self.software)}
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def signed_percent(part: float) -> str:
 
 
 def move(
-    value: float, unit: str, levels: Iterable[KnownLevel], then: Mapping[str, str], now: Mapping[str, str]
+    value: float, unit: str, levels: Iterable[FleetLevel], then: Mapping[str, str], now: Mapping[str, str]
 ) -> Move | None:
     """What the fleet has with the software of ``now`` beside a reference's ``value``, tuned with ``then``: of the levels of its entry
     with that software the one of most nodes. None where there is none, or it is so far off that the fleet itself is to be looked into."""
@@ -102,7 +102,7 @@ def move(
 
 
 def judged(
-    reference: Reference, then: Mapping[str, str], now: Mapping[str, str], levels: Sequence[KnownLevel], lone: bool
+    reference: Reference, then: Mapping[str, str], now: Mapping[str, str], levels: Sequence[FleetLevel], lone: bool
 ) -> Reference:
     """A ``reference`` that was tuned with the software ``then`` as it judges a figure of ``now``. ``levels`` are those of its entry;
     ``lone``: it is of a copy alone. As long as nothing is known of the fleet, what is better than before has no bound."""
@@ -129,7 +129,7 @@ def judged(
         found = replace(found, lower=None, degraded_below=None)
     elif fleet is None:
         found = replace(found, upper=None, degraded_above=None)
-    return few_nodes.worded(found)
+    return found.worded()
 
 
 def _scaled(bound: float | None, factor: float) -> float | None:

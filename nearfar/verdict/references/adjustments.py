@@ -1,0 +1,51 @@
+"""References as they judge figures of another system than they were published of, and of a host that others share. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from nearfar.measurement import RATIO_UNIT, TIME_UNITS, AnyMetric
+
+from .reference import Reference
+
+
+def as_published(reference: Reference, own: bool, broken: float | None) -> Reference:
+    """A published row's ``reference`` as it judges a measured figure.
+
+    ``own``: the figures were published of the system that ran. Of another machine of its type they say what is usual, and nothing
+    fails but what is below ``broken``, in the reference's unit (None: not known).
+    """
+    ratio = reference.unit == RATIO_UNIT
+    if ratio and own:
+        return reference
+    # Of a ratio that has both bounds the lower one is of the worse side.
+    less_is_better = reference.unit in TIME_UNITS or (ratio and reference.lower is None)
+    reference = replace(
+        reference, lower=None if less_is_better else reference.lower, upper=reference.upper if less_is_better else None
+    )
+    if own:
+        return reference
+    usual = reference.lowest, reference.highest
+    lower = None if broken is None else min(broken / reference.value - 1, reference.lower or 0.0)
+    note = f"{reference.note}; of another system"
+    found = replace(reference, lower=lower, upper=None, degraded_below=usual[0], degraded_above=usual[1], note=note)
+    return found.worded()
+
+
+def on_host(
+    found: Mapping[str, Reference | None], figures: Iterable[AnyMetric], host: str
+) -> dict[str, Reference | None]:
+    """The references of figures by name. On a ``shared`` host those of single transfers (``tail_p99``, ``tail_worst``) have no FAIL
+    bound: beyond it a figure is DEGRADED."""
+    if host != "shared":
+        return dict(found)
+    tails = {metric.name for metric in figures if metric.derived.startswith("tail_")}
+    return {name: _softened(each) if each is not None and name in tails else each for name, each in found.items()}
+
+
+def _softened(reference: Reference) -> Reference:
+    if reference.highest is None:
+        return reference
+    above = reference.highest if reference.degraded_above is None else reference.degraded_above
+    return replace(reference, upper=None, degraded_above=above).worded()
