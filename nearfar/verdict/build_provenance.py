@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import write_atomically
+from nearfar.base import json_or_none, write_atomically
 
 _SCHEMA = "nearfar-programs/1"
 
@@ -42,15 +42,8 @@ def keep(run: Path, partition: str, environ: str, origin: BuildProvenance) -> No
 
 def read(run: Path) -> list[dict[str, Any]]:
     """What ``keep`` wrote into a run directory, by partition and environment; a file that is no such record is left out."""
-    return [record for record in map(_record, sorted(run.glob("programs.*.json"))) if record is not None]
-
-
-def _record(path: Path) -> dict[str, Any] | None:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return record if isinstance(record, dict) and record.get("schema") == _SCHEMA else None
+    records = map(json_or_none, sorted(run.glob("programs.*.json")))
+    return [record for record in records if isinstance(record, dict) and record.get("schema") == _SCHEMA]
 
 
 def is_build(folder: Path) -> bool:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import measurement
-from nearfar.base import CouldNotJudge, Finding, NearfarError, supervise, write_atomically
+from nearfar.base import CouldNotJudge, Finding, NearfarError, json_or_none, supervise, text_or_empty, write_atomically
 from nearfar.measurement import Document, from_raw
-from nearfar.topology import Node, node_to_document
+from nearfar.topology import Node, node_from_document, node_to_document
 
 from . import look_plan, messages, verdict_file
 from .document_findings import CaseInfo
@@ -66,11 +66,7 @@ def _program(command: Sequence[str]) -> str:
 
 
 def _account(stage: Path) -> dict[str, Any]:
-    try:
-        account: dict[str, Any] = json.loads((stage / supervise.ACCOUNT).read_text(encoding="utf-8"))
-        return account
-    except (OSError, ValueError):
-        return {}
+    return json_or_none(stage / supervise.ACCOUNT) or {}
 
 
 def _ending(account: Mapping[str, Any]) -> str:
@@ -82,10 +78,7 @@ def _ending(account: Mapping[str, Any]) -> str:
 
 def last_line(path: Path) -> str:
     """The last line of a file that is neither blank nor a rule; empty where there is none."""
-    try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
-    except OSError:
-        return ""
+    lines = [line.strip() for line in text_or_empty(path).splitlines()]
     return next((line for line in reversed(lines) if line.strip("-=*")), "")
 
 
@@ -97,10 +90,7 @@ def own_words(stderr: str, program: str) -> str | None:
 
 def first_text(stage: Path) -> str:
     """The document of ``FIRST``; empty where there is none."""
-    try:
-        return (stage / FIRST).read_text(encoding="utf-8")
-    except OSError:
-        return ""
+    return text_or_empty(stage / FIRST)
 
 
 def program_seconds(stage: Path) -> float:
@@ -164,9 +154,7 @@ def keep_node(folder: Path, node: Node) -> None:
 
 def read_node(stage: Path) -> Node | None:
     """The node that a remote job observed, or None."""
-    from nearfar.topology import node_from_document
-
     try:
-        return node_from_document(json.loads((stage / NODE).read_text(encoding="utf-8")))
-    except (OSError, ValueError, NearfarError):
+        return node_from_document(json_or_none(stage / NODE))
+    except NearfarError:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -108,14 +109,14 @@ def of_other_checks(checks: Sequence[tuple[str, Sequence[JudgedMetric]]]) -> lis
 
 def seen(documents: Sequence[Document]) -> list[Disturbance]:
     """What the documents' ``machine`` says of others, in at least half of them."""
-    of_each = [_of_document(document) for document in documents]
     found: dict[tuple[str, frozenset[int]], Disturbance] = {}
-    counts: dict[tuple[str, frozenset[int]], int] = {}
-    for each in of_each:
-        for key in {(d.kind, d.gpus) for d in each}:
-            counts[key] = counts.get(key, 0) + 1
-        for disturbance in each:
-            found.setdefault((disturbance.kind, disturbance.gpus), disturbance)
+    counts: Counter[tuple[str, frozenset[int]]] = Counter()
+    for document in documents:
+        here: dict[tuple[str, frozenset[int]], Disturbance] = {}
+        for each in _of_document(document):
+            here.setdefault((each.kind, each.gpus), each)
+        counts.update(here.keys())
+        found = here | found
     return [found[key] for key, count in counts.items() if 2 * count >= len(documents)]
 
 
@@ -186,13 +187,7 @@ def _explained(entry: JudgedMetric, found: Sequence[Disturbance], host: str) -> 
     else:
         until = " and ".join(dict.fromkeys(each.until for each in told))
         finding = DISTURBED.finding(entry.name, figure=entry.full_reason, cause=cause, until=until)
-    return replace(
-        entry,
-        verdict=finding.verdict,
-        reason=finding.reason,
-        code=finding.code,
-        disturbance=OWN_HOST if of_own_host else told[0].kind,
-    )
+    return entry.judged_as(finding, disturbance=OWN_HOST if of_own_host else told[0].kind)
 
 
 def _bad(entry: JudgedMetric) -> bool:

@@ -235,7 +235,7 @@ def _doubt_what_is_made_of(
             finding = messages.DERIVED_FROM_INVALID.finding(
                 metric.name, figure=describe(metric), reading=amount(metric)
             )
-            entry = replace(entry, verdict=finding.verdict, reason=finding.reason, code=finding.code)
+            entry = entry.judged_as(finding)
         found.append(entry)
     return found
 

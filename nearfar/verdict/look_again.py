@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import node_lock, process, supervise, utc_text, write_atomically
+from nearfar.base import listed, node_lock, process, supervise, text_or_empty, utc_text, write_atomically
 from nearfar.cells import Cell
 from nearfar.measurement import MADE_OF_OTHERS, AnyMetric, SubjectMetric, subject_key
 
@@ -23,7 +23,9 @@ from .look_plan import LookPlan
 
 def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str) -> None:
     """Measure again what a program's document shows beyond its bounds, or too uncertain to tell."""
-    figures_in_doubt = look_plan.in_doubt(plan, stdout if plan.document is None else _text(stage / plan.document))
+    figures_in_doubt = look_plan.in_doubt(
+        plan, stdout if plan.document is None else text_or_empty(stage / plan.document)
+    )
     if not figures_in_doubt:
         return
     cells = None if plan.cells is None else _cells(figures_in_doubt, _asked(Path(plan.cells)))
@@ -31,20 +33,13 @@ def look_again(plan: LookPlan, stage: Path, command: Sequence[str], stdout: str)
     looks: list[Mapping[str, Any]] = []
     look_plan.write_account(stage, figures, looks)
     limit = plan.limit + plan.cell_limit * (len(cells) if cells is not None else 0)
-    what = plan.check if cells is None else _shown(cells)
+    what = plan.check if cells is None else listed(cells)
     for number in range(1, thresholds.MEASURED_AGAIN + 1):
         words = f"measuring {what} again ({number} of {thresholds.MEASURED_AGAIN}, in {plan.spacing:g} s)"
         print(f"nearfar: {words}", file=sys.stderr, flush=True)
         time.sleep(plan.spacing)
         looks.append(_look(plan, stage, _command(plan, stage, command, cells, number), number, limit))
         look_plan.write_account(stage, figures, looks)
-
-
-def _text(document: Path) -> str:
-    try:
-        return document.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return ""
 
 
 def _asked(file: Path) -> list[Cell | str]:
@@ -64,11 +59,6 @@ def _cells(doubted: Sequence[AnyMetric], asked: Sequence[Cell | str]) -> list[Ce
 def _load(cell: Cell) -> tuple[object, ...]:
     """What the cells have in common that a figure is made of: GPUs and directions, not memory, tasks, or the way between GPUs."""
     return tuple(sorted((flow.kind, flow.direction or "", flow.gpus) for flow in cell.flows))
-
-
-def _shown(cells: Sequence[Cell | str]) -> str:
-    more = f" and {len(cells) - 3} more" if len(cells) > 3 else ""
-    return f"{', '.join(map(str, cells[:3]))}{more}"
 
 
 def _command(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import measurement, question
-from nearfar.base import CouldNotJudge, NearfarError, utc_text, write_atomically
+from nearfar.base import CouldNotJudge, NearfarError, json_or_none, utc_text, write_atomically
 from nearfar.measurement import AnyMetric, Document
 from nearfar.topology import Node, node_from_document, node_to_document
 from nearfar.verdict.references import Reference
@@ -156,8 +156,8 @@ def _no_look(document: Document, first: Document | None) -> str | None:
 
 def _account(stage: Path) -> dict[str, Any] | None:
     """How the looks went; None where the job left no account, or none that can be read."""
+    account = json_or_none(stage / ACCOUNT)
     try:
-        account = json.loads((stage / ACCOUNT).read_text(encoding="utf-8"))
         named = all(isinstance(each, str) for each in account["figures"])
         went = all(
             isinstance(each["time"], str)
@@ -165,6 +165,6 @@ def _account(stage: Path) -> dict[str, Any] | None:
             and isinstance(each["problem"], (str, type(None)))
             for each in account["looks"]
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         return None
     return account if named and went else None

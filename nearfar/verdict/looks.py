@@ -123,14 +123,14 @@ def _settled(
         origin = "" if reference is None else f" ({reference.origin}: {with_unit(reference.value, reference.unit)})"
         made = replace(made, looks=looks)
         finding = INTERMITTENT.finding(metric.name, figure=describe(metric), looks=f"{made.looks_words}{origin}")
-        return replace(made, verdict=finding.verdict, reason=finding.reason, code=finding.code)
+        return made.judged_as(finding)
     if unsettled:
         return _by_their_range(metric, entry, seen, judge)
     problem = next((look.why for look in looks if look.why), "within its bound as often as beyond it")
     entry = replace(entry, looks=looks)
     reason = entry.reason or f"{describe(metric)}: {entry.looks_words}"
     finding = UNCONFIRMED.finding(metric.name, figure=reason, problem=problem)
-    return replace(entry, verdict=finding.verdict, reason=finding.reason, code=finding.code)
+    return entry.judged_as(finding)
 
 
 def _by_their_range(

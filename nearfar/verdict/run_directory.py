@@ -24,9 +24,6 @@ def worst(verdicts: list[str]) -> str:
     return ORDER[min(ranks)] if ranks else "INDETERMINATE"
 
 
-_GONE = "it ran, but its folder is no longer in"
-
-
 @dataclass(frozen=True)
 class CheckRecord:
     """One check on one node."""
@@ -100,23 +97,26 @@ class RunDirectory:
         unread = any(check.verdict is None for node in self.nodes if not node.modelled for check in node.checks)
         return worst([word, "INDETERMINATE"]) if unread or self._gone else worst([word])
 
+    def _entries(self, key: str) -> list[dict[str, Any]]:
+        return [entry for entry in self.raw.get(key, []) if isinstance(entry, dict)]
+
     @property
     def missing_cases(self) -> list[dict[str, Any]]:
         """The cases that should have run and did not, each with its ``reason`` where one is known."""
-        return [case for case in self.raw.get("missing_cases", []) if isinstance(case, dict)] + self._gone
+        return self._entries("missing_cases") + self._gone
 
     @property
     def _gone(self) -> list[dict[str, Any]]:
         """The cases that ran and left a verdict, and that no folder speaks of any more."""
         there = {check.name.partition("@")[0] for node in self.nodes for check in node.checks}
-        there |= {str(case.get("check")) for case in self.raw.get("missing_cases", []) if isinstance(case, dict)}
-        ran = [case for case in self.raw.get("ran_cases", []) if isinstance(case, dict)]
-        return [{**case, "reason": f"{_GONE} {self.folder}"} for case in ran if case.get("check") not in there]
+        there |= {str(case.get("check")) for case in self._entries("missing_cases")}
+        gone = [case for case in self._entries("ran_cases") if case.get("check") not in there]
+        return [{**case, "reason": f"it ran, but its folder is no longer in {self.folder}"} for case in gone]
 
     @property
     def not_asked(self) -> list[dict[str, Any]]:
         """The checks that were not asked for lack of a program: ``check``, ``title``, ``reason``, ``remedy``."""
-        return [entry for entry in self.raw.get("not_asked", []) if isinstance(entry, dict)]
+        return self._entries("not_asked")
 
 
 def read(folder: Path) -> RunDirectory:

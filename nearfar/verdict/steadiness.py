@@ -6,7 +6,7 @@ The limits and where they come from: docs/references.md#other-load; of single tr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -70,7 +70,7 @@ def _outlier(metric: AnyMetric, entry: JudgedMetric) -> JudgedMetric:
 def _degraded(entry: JudgedMetric, finding: Finding | None) -> JudgedMetric:
     if finding is None or entry.verdict not in ("PASS", NOT_JUDGED):
         return entry
-    return replace(entry, verdict=finding.verdict, reason=finding.reason, code=finding.code)
+    return entry.judged_as(finding)
 
 
 def _path(
@@ -111,17 +111,15 @@ def _limits(path: _Path) -> Finding | None:
     bound = max((bound for bound in bounds if bound is not None), default=None)
     if bound is not None and entry.median < bound:
         more = more_digits([entry.median], [bound], entry.unit)
-        shown: dict[str, Any] = {
-            "median": figure(entry.median, entry.unit, more=more),
-            "bound": with_unit(bound, entry.unit, more=more),
-        }
-        return messages.MEDIAN_BELOW.finding(entry.name, **_reached(path), **shown)
-    if entry.steadiness < thresholds.LEAST_STEADINESS:
-        shown = {"median": figure(entry.median, entry.unit)}
-        return messages.UNSTEADY.finding(
-            entry.name, **_reached(path), **shown, steadiness=entry.steadiness, least=thresholds.LEAST_STEADINESS
-        )
-    return None
+        below = {"median": figure(entry.median, entry.unit, more), "bound": with_unit(bound, entry.unit, more)}
+        return messages.MEDIAN_BELOW.finding(entry.name, **_reached(path), **below)
+    least = thresholds.LEAST_STEADINESS
+    if entry.steadiness >= least:
+        return None
+    median = figure(entry.median, entry.unit)
+    return messages.UNSTEADY.finding(
+        entry.name, **_reached(path), median=median, steadiness=entry.steadiness, least=least
+    )
 
 
 def _reached(path: _Path) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -97,6 +97,10 @@ class JudgedMetric(BaseMetric):
     looks: tuple[FigureLook, ...] = ()
     #: What disturbed it: ``cpus``, ``steal``, ``gpu``, ``host``; None: nothing.
     disturbance: str | None = None
+
+    def judged_as(self, finding: Finding, **changes: Any) -> JudgedMetric:
+        """The same with the verdict, reason and code of a finding."""
+        return replace(self, verdict=finding.verdict, reason=finding.reason, code=finding.code, **changes)
 
     @property
     def cell(self) -> Cell | None:
