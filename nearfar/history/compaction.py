@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import io
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, cannot_write, file_lock
+from nearfar.base import file_lock, write_atomically
 
 from .lazy_polars import pl
 from .places import COMPACTED, ELSEWHERE, VERSION
@@ -88,22 +87,10 @@ def _chunks(counts: Sequence[tuple[str, int]]) -> Iterator[list[str]]:
 
 
 def write_sorted(month: Path, rows: pl.DataFrame) -> Path:
-    """Write rows as a compacted file of a month, beside its place and then renamed."""
-    ordered = rows.sort(_ORDER)
+    """Write rows as a compacted file of a month."""
+    ordered, content = rows.sort(_ORDER), io.BytesIO()
     digest = sha256("".join(ordered["source"].unique().sort()).encode()).hexdigest()[:16]
     path = month / f"{COMPACTED}{digest}.parquet"
-    beside = None
-    try:
-        handle, beside = tempfile.mkstemp(dir=month, prefix=f".{path.name}.")
-        os.close(handle)
-        ordered.write_parquet(beside, compression="zstd", row_group_size=ROW_GROUP, statistics=True)
-        os.chmod(beside, 0o644)
-        os.replace(beside, path)
-    except OSError as error:
-        raise cannot_write(path, error, ELSEWHERE) from None
-    except pl.exceptions.PolarsError as error:
-        raise CouldNotJudge(f"{path}: cannot be written: {error}") from None
-    finally:
-        if beside is not None and os.path.exists(beside):
-            os.unlink(beside)
+    ordered.write_parquet(content, compression="zstd", row_group_size=ROW_GROUP, statistics=True)
+    write_atomically(path, content.getvalue(), ELSEWHERE, mode=0o644)
     return path

@@ -7,7 +7,6 @@ place, and renames it there.
 from __future__ import annotations
 
 import io
-import json
 import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
@@ -15,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, name_text, write_atomically
+from nearfar.base import CouldNotJudge, json_or_none, name_text, write_atomically
 
 from . import node_rows, rows
 from .lazy_polars import pl
@@ -49,7 +48,8 @@ def _say(message: str) -> None:
 
 def _of_node(folder: Path, run: str, say: Say) -> list[dict[str, Any]]:
     figures: list[dict[str, Any]] = []
-    observed = _observed(folder / "node.json")
+    data = json_or_none(folder / "node.json")  # what it adds is of use, and not needed
+    observed: Mapping[str, Any] = data if isinstance(data, dict) else {}
     for check in sorted(path.parent for path in folder.glob("*/verdict.json")):
         try:
             figures += rows.of_check(check, observed, run)
@@ -68,14 +68,6 @@ def _with_driver(row: dict[str, Any], beside: list[dict[str, Any]]) -> dict[str,
     return row
 
 
-def _observed(path: Path) -> Mapping[str, Any]:
-    try:
-        data = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}  # what it adds is of use, and not needed
-    return data if isinstance(data, dict) else {}
-
-
 def _write(history: Path, figures: list[dict[str, Any]]) -> None:
     first = min(figures, key=lambda row: row["started"])
     digest = sha256("".join(sorted({row["source"] for row in figures})).encode()).hexdigest()[:12]
@@ -84,10 +76,8 @@ def _write(history: Path, figures: list[dict[str, Any]]) -> None:
     path = system / f"month={first['started']:%Y-%m}" / name
     if path.exists():
         return
-    stamp: dict[str, Any] = {
-        "sequence": _next(history, first["system"], first["node"]),
-        "recorded": datetime.now(timezone.utc),
-    }
+    number = _next(history, first["system"], first["node"])
+    stamp: dict[str, Any] = {"sequence": number, "recorded": datetime.now(timezone.utc)}
     columns = {key: [stamp.get(key, row.get(key)) for row in figures] for key in row_schema()}
     frame = pl.DataFrame(columns, schema=row_schema())
     content = io.BytesIO()

@@ -13,6 +13,10 @@ from nearfar.base import CouldNotJudge, NearfarError, short_host_name, utc_time
 from nearfar.verdict import JudgedMetric, MeasuredGpu, Verdict, verdict_file
 
 _STAMP = ("driver", "cuda", "mps", "kernel")
+#: Columns that a figure, and its reference, have under the same name.
+_OF_A_FIGURE = ("engine", "quantity", "unit", "n", "ceiling", "verdict", "converged", "verified", "throttled", "contended", "disturbance",
+                "intermittent")  # fmt: skip
+_OF_A_REFERENCE = ("lowest", "highest", "origin", "stale")
 
 
 def of_check(folder: Path, observed: Mapping[str, Any], run: str) -> list[dict[str, Any]]:
@@ -75,16 +79,13 @@ def _common(verdict: Verdict, observed: Mapping[str, Any]) -> dict[str, Any]:
     # Figures that are MPI's have its version; a library's own name where that is all there is.
     mpi = None if measured is None or measured.mpi is None else software.get("mpi") or measured.mpi or None
     return {
-        "system": verdict.system,
-        "partition": verdict.partition,
-        "environ": verdict.environ,
+        **{key: getattr(verdict, key) for key in ("system", "partition", "environ", "check")},
         "node": short_name(verdict.node),
         "product": observed.get("product") or (measured and measured.product),
         **{key: _text(software.get(key)) for key in _STAMP},
         "mpi": _text(mpi),
         "program": measured and measured.program,
         "version": measured and measured.version,
-        "check": verdict.check,
         "quick": bool(measured and measured.quick),
     }
 
@@ -105,36 +106,21 @@ def _row(metric: JudgedMetric, devices: _Devices) -> dict[str, Any] | None:
     """A figure's own columns; None where it is not a number."""
     if metric.value is None or not math.isfinite(metric.value):
         return None
-    reference = metric.reference
     low, high = metric.interval or (None, None)
     return {
         **devices.columns(metric.gpus),
-        "engine": metric.engine,
+        **{key: getattr(metric, key) for key in _OF_A_FIGURE},
+        **{key: metric.reference and getattr(metric.reference, key) for key in _OF_A_REFERENCE},
         "metric": metric.name,
         "rows": list(metric.rows),
-        "quantity": metric.quantity,
         "cell": metric.subject,
         "flow": None if metric.flow is None else str(metric.flow),
         "class": metric.class_in_name,
-        "unit": metric.unit,
         "value": float(metric.value),
         "low": low,
         "high": high,
-        "n": metric.n,
-        "ceiling": metric.ceiling,
-        "reference": reference and reference.value,
-        "lowest": reference and reference.lowest,
-        "highest": reference and reference.highest,
-        "origin": reference and reference.origin,
-        "stale": reference and reference.stale,
-        "verdict": metric.verdict,
-        "converged": metric.converged,
-        "verified": metric.verified,
-        "throttled": metric.throttled,
-        "contended": metric.contended,
-        "disturbance": metric.disturbance,
+        "reference": metric.reference and metric.reference.value,
         "looks": len(metric.looks) or None,
-        "intermittent": metric.intermittent,
         "worse": metric.baseline and metric.baseline.worse,
     }
 

@@ -14,21 +14,6 @@ from nearfar.verdict import disturbances
 
 from .lazy_polars import pl
 
-#: The columns of the history that series are made of.
-COLUMNS = (
-    "node",
-    "check",
-    "metric",
-    "unit",
-    "run",
-    "started",
-    "value",
-    "low",
-    "high",
-    "verdict",
-    "intermittent",
-    "disturbance",
-)
 #: Units in which less is better.
 LESS_IS_BETTER = (*TIME_UNITS, SIZE_UNIT)
 #: What each word of the column ``disturbance`` says.
@@ -66,6 +51,10 @@ class Point(NamedTuple):
     def mark(self) -> str:
         """``*`` of a measurement that was disturbed, else nothing."""
         return "" if self.disturbance is None else " *"
+
+
+#: The columns of the history that series are made of; ``epoch`` is added when they are read.
+COLUMNS = ("node", "check", "metric", "unit", *(name for name in Point._fields if name != "epoch"))
 
 
 @dataclass(frozen=True)
@@ -115,17 +104,7 @@ def from_rows(rows: pl.DataFrame) -> list[Series]:
     """The series of rows that ``History.rows`` gave, in the order in which their figures first stand there."""
     series = []
     for (node, check, metric, unit), own in rows.group_by("node", "check", "metric", "unit", maintain_order=True):
-        columns = own.select(
-            "started",
-            "run",
-            "value",
-            "low",
-            "high",
-            "verdict",
-            "epoch",
-            pl.col("intermittent").fill_null(False),
-            "disturbance",
-        ).rows()
+        columns = own.with_columns(pl.col("intermittent").fill_null(False)).select(Point._fields).rows()
         series.append(Series(str(node), str(check), str(metric), str(unit), tuple(Point(*point) for point in columns)))
     return series
 

@@ -43,12 +43,11 @@ class RowFilter:
     def predicate(self) -> pl.Expr:
         """The rows that fit."""
         wanted = pl.lit(True)
+        for name in ("check", "metric"):
+            if (value := getattr(self, name)) is not None:
+                wanted &= pl.col(name) == value
         if self.nodes is not None:
             wanted &= pl.col("node").is_in(list(self.nodes))
-        if self.check is not None:
-            wanted &= pl.col("check") == self.check
-        if self.metric is not None:
-            wanted &= pl.col("metric") == self.metric
         if self.row is not None:
             wanted &= pl.col("rows").list.contains(self.row)
         if self.since is not None:
@@ -201,13 +200,8 @@ def _read(files: Sequence[Path], predicate: pl.Expr, columns: list[str], limit: 
 def scan(files: Sequence[Path]) -> pl.LazyFrame:
     """The rows of files, with the columns that this version knows."""
     return pl.scan_parquet(
-        list(files),
-        schema=row_schema(),
-        missing_columns="insert",
-        extra_columns="ignore",
-        hive_partitioning=False,
-        glob=False,
-    )
+        list(files), schema=row_schema(), missing_columns="insert", extra_columns="ignore", hive_partitioning=False, glob=False
+    )  # fmt: skip
 
 
 def in_order(rows: pl.DataFrame) -> pl.DataFrame:

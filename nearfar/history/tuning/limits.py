@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.base import statistics, student
+from nearfar.base import listed, statistics, student
 from nearfar.verdict import thresholds
 from nearfar.verdict.references import ReferenceRow, RowPlace, with_unit
 
@@ -86,7 +86,7 @@ def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
     outside = [f for f in pool.figures if sign * (f.median / value - 1) > (fail if inner is None else inner)]
     aside = {f.node for f in outside}
     if n > 2 and kind not in ("worst", "percentile") and 2 * len(aside) > n:
-        figures = _listed(sorted({f.metric for f in outside}))
+        figures = listed(sorted({f.metric for f in outside}), 4)
         middle = with_unit(statistics.median(f.median for f in outside), pool.unit)
         return Refusal(
             f"two groups of figures: {figures} at {middle} on {len(aside)} of {n} nodes, the remaining ones at {value:g}"
@@ -130,13 +130,8 @@ def _often_beyond(pool: Pool, value: float, most: float, sign: int) -> bool:
 def _disagreement(pool: Pool, hosts: dict[str, float], better: Sequence[str]) -> str:
     """Two kinds of hosts, by name and median: nobody knows which are right."""
     groups = (better, [host for host in hosts if host not in better])
-    named = (f"{_listed(own)} at {with_unit(statistics.median(hosts[h] for h in own), pool.unit)}" for own in groups)
+    named = (f"{listed(own, 4)} at {with_unit(statistics.median(hosts[h] for h in own), pool.unit)}" for own in groups)
     return f"two groups of nodes: {'; '.join(named)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:4])
-    return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown
 
 
 def row(place: RowPlace, limit: TunedLimit, less_is_better: bool) -> ReferenceRow:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from nearfar.base import statistics
+from nearfar.base import listed, statistics
 from nearfar.cells import split_class
 from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl, unsound
 from nearfar.measurement import COMPUTE_UNITS
@@ -208,9 +208,7 @@ def _sifted(figures: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]],
 
 def _beyond(cannot: Sequence[Mapping[str, Any]]) -> str:
     """Which nodes had figures that cannot be."""
-    nodes = sorted({str(figure["node"]) for figure in cannot})
-    more = f" and {len(nodes) - 4} more" if len(nodes) > 4 else ""
-    return f"that cannot be (of {', '.join(nodes[:4])}{more})"
+    return f"that cannot be (of {listed(sorted({str(figure['node']) for figure in cannot}), 4)})"
 
 
 #: Reasons that speak of how the measurement went: where many have them, the rest are the best of them.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from nearfar.base import day_text
+from nearfar.base import day_text, listed
 from nearfar.verdict import thresholds
 from nearfar.verdict.references import RowPlace, figure, place_key, software_changes
 
@@ -32,15 +32,14 @@ def show(made: Proposal, chosen: ChosenSamples, applied: bool, say: Callable[[st
         same = sorted(set(chosen.names.values()))
         names = counted(len(hosts | set(chosen.names)), "host name")
         say(
-            f"{names} are {counted(len(hosts), 'host')}: the same GPUs were measured under several names (of {_listed(same)})"
+            f"{names} are {counted(len(hosts), 'host')}: the same GPUs were measured under several names (of {listed(same, 5)})"
         )
     if chosen.ahead:
-        say(f"times in the future, which decide nothing: of {_listed(chosen.ahead)}; look at their clocks")
+        say(f"times in the future, which decide nothing: of {listed(chosen.ahead, 5)}; look at their clocks")
     say(f"left out: {left_out(chosen.left_out)}")
     for word, reasons in (("refused", made.refused), ("kept", made.kept)):
         for why, places in places_by_reason(reasons).items():
-            more = f" and {len(places) - 3} more" if len(places) > 3 else ""
-            say(f"{word}: {', '.join(places[:3])}{more}: {why}")
+            say(f"{word}: {listed(places)}: {why}")
     for line in _looser(made):
         say(line)
     for place, limit in made.tuned.items():
@@ -82,7 +81,7 @@ def _parts(rows: Mapping[RowPlace, float]) -> str:
 
 def _places(rows: Mapping[RowPlace, float]) -> str:
     """Some of them, the greatest part first."""
-    return _listed([place_key(place) for place in sorted(rows, key=lambda place: -abs(rows[place]))])
+    return listed([place_key(place) for place in sorted(rows, key=lambda place: -abs(rows[place]))], 5)
 
 
 def _bounds(limit: TunedLimit) -> str:
@@ -93,10 +92,6 @@ def _bounds(limit: TunedLimit) -> str:
     side = "above" if limit.bound > limit.value else "below"
     text += f": FAIL {side} {figure(limit.bound, limit.unit)}"
     return text + ("" if limit.degraded is None else f", DEGRADED {side} {figure(limit.degraded, limit.unit)}")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _budget(made: Proposal) -> list[str]:
@@ -111,9 +106,8 @@ def _budget(made: Proposal) -> list[str]:
     ]
     if spent.slow:
         worst = sorted(spent.slow.items(), key=lambda item: -item[1])
-        named = ", ".join(f"{node} ({counted(count, 'limit')})" for node, count in worst[:5])
-        more = f" and {len(worst) - 5} more" if len(worst) > 5 else ""
-        lines.append(f"their medians lie outside: {named}{more}; look at them before these limits judge anything")
+        named = listed([f"{node} ({counted(count, 'limit')})" for node, count in worst], 5)
+        lines.append(f"their medians lie outside: {named}; look at them before these limits judge anything")
     return lines
 
 

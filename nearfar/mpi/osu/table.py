@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, listed
 
 from .benchmarks import Benchmark
 
@@ -134,10 +134,12 @@ def check(table: OsuTable, benchmark: Benchmark, least: int, most: int) -> None:
     if table.title != benchmark.title:
         raise BadTable(f"{benchmark.name} was asked for, and 'OSU MPI {table.title}' answered")
     if table.failed:
-        raise InvalidData(f"OSU's validation failed at {_listed(table.failed)}: what arrived is not what was sent")
+        raise InvalidData(
+            f"OSU's validation failed at {listed(f'{size} B' for size in table.failed)}: what arrived is not what was sent"
+        )
     missing = [size for size in sizes(least, most) if size not in table.rows]
     if missing:
-        raise BadTable(f"half a table: {_listed(missing)} missing")
+        raise BadTable(f"half a table: {listed(f'{size} B' for size in missing)} missing")
     for quantity in benchmark.quantities:
         shown = values(table, benchmark, quantity)
         for size, value in shown.items():
@@ -145,11 +147,6 @@ def check(table: OsuTable, benchmark: Benchmark, least: int, most: int) -> None:
                 raise BadTable(f"{size} B: {value:g} is no figure ({quantity})")
         if most not in shown:
             raise BadTable(f"{most} B: 0 is no figure ({quantity})")
-
-
-def _listed(sizes: Sequence[int]) -> str:
-    shown = ", ".join(f"{size} B" for size in sizes[:3])
-    return shown + (f" and {len(sizes) - 3} more" if len(sizes) > 3 else "")
 
 
 def values(table: OsuTable, benchmark: Benchmark, quantity: str) -> dict[int, float]:
