@@ -22,6 +22,7 @@ from .site_file import (
     SiteFileError,
     Step,
     did_you_mean,
+    named_site_file,
     own_site_directory,
     place_in,
     site_directories,

@@ -82,6 +82,15 @@ def site_files(subfolder: str, directories: list[Path]) -> dict[str, Path]:
     return files
 
 
+def named_site_file(subfolder: str, name: str, directories: list[Path]) -> SiteFile:
+    """The file of ``applications`` or ``orders`` with that name. Raises ``NearfarError`` where there is none, with the nearest one."""
+    known = site_files(subfolder, directories)
+    if name not in known:
+        kind, nearest = subfolder.removesuffix("s"), did_you_mean(name, list(known))
+        raise NearfarError(f"no {kind} is called '{name}'{nearest}: {subfolder} are the files of site/{subfolder}/")
+    return SiteFile(known[name])
+
+
 class SiteFile:
     """One file: ``data`` as plain Python, and the line each part of it stands on."""
 

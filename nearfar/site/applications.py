@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NearfarError, SiteFile, Step, compiled, did_you_mean, site_files
+from nearfar.base import NearfarError, SiteFile, Step, compiled, did_you_mean, named_site_file
 from nearfar.binding import scheme_names
 
 #: Options that are regular expressions.
@@ -38,12 +38,7 @@ class Application:
 
 def load(name: str, directories: Sequence[Path]) -> Application:
     """The application of that name. Raises ``NearfarError``, with file and line for what is wrong in its file."""
-    known = site_files("applications", list(directories))
-    if name not in known:
-        raise NearfarError(
-            f"no application is called '{name}'{did_you_mean(name, list(known))}: applications are the files of site/applications/"
-        )
-    return from_file(SiteFile(known[name]))
+    return from_file(named_site_file("applications", name, list(directories)))
 
 
 def from_file(file: SiteFile) -> Application:

@@ -193,12 +193,8 @@ def unreached(file: SiteFile) -> Iterator[SiteFileError]:
     in_all = _share(data.get("in_all", {}), Policy.in_all).share
     if share > 1 - in_all + 1e-9:
         left = f"available leaves {1 - share:.3g} of a partition to all nodes that are out of use"
-        yield file.error(
-            f"act: cap: {left}, less than the {in_all:g} of in_all, which is then never reached",
-            "act",
-            "cap",
-            "available",
-        )
+        message = f"act: cap: {left}, less than the {in_all:g} of in_all, which is then never reached"
+        yield file.error(message, "act", "cap", "available")
 
 
 def seconds(duration: str) -> float:

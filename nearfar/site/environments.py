@@ -7,7 +7,7 @@ environment (``features: [spack]``), a folder of programs that somebody installe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,7 @@ class Environment:
 
 def read(entry: Mapping[str, Any]) -> Environment:
     """An environment of a system file, whose schema has been checked."""
-    own = {"name", "features", "prefix", "container", "cuda_arch"}
+    own = {each.name for each in fields(Environment)} - {"reframe"}
     container = entry.get("container")
     return Environment(
         name=entry["name"], features=tuple(entry.get("features", ())), prefix=Path(entry["prefix"]) if "prefix" in entry else None,

@@ -26,9 +26,9 @@ class Host:
     cpu_models: frozenset[str]
 
 
-def this_host(root: Path = Path("/")) -> Host:
+def this_host() -> Host:
     """The machine at hand, from the kernel alone (milliseconds)."""
-    return Host(socket.gethostname(), dmi_product(), cpu_models(root))
+    return Host(socket.gethostname(), dmi_product(), cpu_models(Path("/")))
 
 
 def differences(host: Host, system: System, nodes: Iterable[Node]) -> list[str]:

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import (
-    NearfarError,
     NodeListError,
     SiteFile,
     SiteFileError,
     did_you_mean,
+    named_site_file,
     node_set,
     plural,
     short_host_name,
-    site_files,
 )
 from nearfar.question import find
 from nearfar.topology import Gpu, Node, NumaNode, Package
@@ -71,12 +70,7 @@ class Order:
 
 def load(name: str, directories: Sequence[Path]) -> Order:
     """The order of that name. Raises ``NearfarError``, with file and line for what is wrong in its file."""
-    known = site_files("orders", list(directories))
-    if name not in known:
-        raise NearfarError(
-            f"no order is called '{name}'{did_you_mean(name, list(known))}: orders are the files of site/orders/"
-        )
-    return from_file(SiteFile(known[name]))
+    return from_file(named_site_file("orders", name, list(directories)))
 
 
 def from_file(file: SiteFile) -> Order:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from nearfar.base import (
     short_host_name,
     site_directories,
     site_files,
+    text_or_empty,
 )
 from nearfar.model.prediction import NodeType, load_node_type
 from nearfar.topology import Node
@@ -179,19 +180,7 @@ def _environments(file: SiteFile) -> dict[str, Environment]:
 
 
 def _partition(system: Mapping[str, Any], entry: Mapping[str, Any]) -> Partition:
-    own = {
-        "name",
-        "description",
-        "scheduler",
-        "launcher",
-        "node_type",
-        "features",
-        "environs",
-        "expect",
-        "references",
-        "host",
-        "programs",
-    }
+    own = {each.name for each in fields(Partition)} - {"reframe"}
     features = tuple(entry.get("features", ()))
     return Partition(
         name=entry["name"], description=entry.get("description", system.get("description", "")),
@@ -248,10 +237,7 @@ def shared_hosts(system: System, other: System) -> str:
 
 def dmi_product() -> str | None:
     """The machine's product name as its firmware gives it."""
-    try:
-        return DMI_PRODUCT.read_text(encoding="utf-8", errors="replace").strip() or None
-    except OSError:
-        return None
+    return text_or_empty(DMI_PRODUCT) or None
 
 
 def local_system(gpus: bool, systems: Mapping[str, System], lacks: Mapping[str, str] | None = None) -> System:

@@ -10,5 +10,4 @@ verdict.references, verdict.thresholds, site.
 from .complaints import ERROR, INFO, WARNING, Complaint, refused, sorted_once, strict, summary
 from .every_rule import LintResult, lint
 from .orders import sound_order
-from .preflight import before_measuring, tell_warnings
-from .proposed_files import with_references
+from .preflight import before_measuring, tell_warnings, with_references

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nearfar.base import SiteFile, SiteFileError, Step, place_in
+from nearfar.base import NearfarError, SiteFile, SiteFileError, Step, place_in
 
 #: From the worst on. An error is wrong; a warning may be meant; an info is as it is meant to be.
 ERROR, WARNING, INFO = LEVELS = ("error", "warning", "info")
+_ERRORS_TOLD = 12
 
 
 class Rule(NamedTuple):
@@ -121,3 +122,12 @@ def summary(complaints: Iterable[Complaint], files: int) -> str:
         counts[complaint.level] += 1
     counted = [f"{n} {level}{'s' if n != 1 and level != INFO else ''}" for level, n in counts.items() if n]
     return f"{files} file{'s' if files != 1 else ''} checked: {', '.join(counted) or 'no problems'}"
+
+
+def stop_on_errors(complaints: Iterable[Complaint]) -> None:
+    """Raise ``NearfarError`` with the line of each error, at most ``_ERRORS_TOLD`` of them."""
+    errors = [str(c).replace(": error: ", ": ", 1) for c in sorted_once(complaints) if c.level == ERROR]
+    if len(errors) > _ERRORS_TOLD:
+        errors[_ERRORS_TOLD:] = [f"{len(errors) - _ERRORS_TOLD} more errors; nearfar lint shows all"]
+    if errors:
+        raise NearfarError("\nnearfar: ".join(errors))

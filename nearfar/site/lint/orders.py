@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from nearfar.base import NearfarError, SiteFile, did_you_mean, site_files
+from nearfar.base import SiteFile, did_you_mean, site_files
 from nearfar.site import Order, Partition, orders
 from nearfar.topology import Node
 from nearfar.verdict.references import ReferenceRow
 
 from . import contradictions, gpu_models, line_rates, rows
-from .complaints import ERROR, WARNING, Complaint, at, refused
+from .complaints import ERROR, WARNING, Complaint, at, refused, stop_on_errors
 from .known_metrics import misspelt
 from .known_metrics import rows as known_rows
 from .partitions import below_model
@@ -58,22 +58,12 @@ def _beside_system(order: Order, file: SiteFile, partition: Partition, node: Nod
     """Where the system's files expect another node than was ordered."""
     known = dict(partition.expect)
     if node is not None:
-        known = {
-            "gpus": len(node.gpus),
-            "gpu_model": next((gpu.name for gpu in node.gpus), None),
-            "packages": len(node.packages),
-            **known,
-        }
+        model = next((gpu.name for gpu in node.gpus), None)
+        known = {"gpus": len(node.gpus), "gpu_model": model, "packages": len(node.packages), **known}
     for key in _BOTH:
         if None not in (wanted := order.expect.get(key), has := known.get(key)) and wanted != has:
-            yield at(
-                file,
-                WARNING,
-                "contradiction",
-                f"expect: {key}: {wanted}, but system {order.system} has {has}",
-                "expect",
-                key,
-            )
+            message = f"expect: {key}: {wanted}, but system {order.system} has {has}"
+            yield at(file, WARNING, "contradiction", message, "expect", key)
 
 
 def _of_check(
@@ -105,8 +95,5 @@ def sound_order(name: str, directories: Sequence[Path]) -> Order:
     order = orders.load(name, directories)
     reading = SiteContents(directories).add("systems").add("nodes").add("gpus")
     path = site_files("orders", list(directories))[name]
-    found = complaints(reading, ReadFile(SiteFile(path), order))
-    errors = [str(c).replace(": error: ", ": ", 1) for c in found if c.level == ERROR]
-    if errors:
-        raise NearfarError("\nnearfar: ".join(errors))
+    stop_on_errors(complaints(reading, ReadFile(SiteFile(path), order)))
     return order

@@ -1,20 +1,23 @@
-"""What a run asks of its files before it measures: errors end it, warnings are told in a few lines."""
+"""What a run asks of its files before it measures, or of files that are proposed: errors end it, warnings are told in a few lines."""
 
 from __future__ import annotations
 
 import datetime
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from nearfar.base import NearfarError, site_directories
+from nearfar.base import cannot_write, site_directories
 from nearfar.site import systems
 
-from .complaints import ERROR, WARNING, Complaint, sorted_once
+from .complaints import WARNING, Complaint, sorted_once, stop_on_errors
 from .every_rule import known_checks, of_node_types, of_references, of_systems
 from .reading import SiteContents
 
-#: So many warnings are told, and so many errors; then where the others are.
-_TOLD, _ERRORS_TOLD = 3, 12
+#: So many warnings are told; then where the others are.
+_TOLD = 3
 
 
 def before_measuring() -> None:
@@ -22,9 +25,9 @@ def before_measuring() -> None:
     partitions at hand. Warnings go to standard error. Raises ``NearfarError`` with every error's line."""
     directories = site_directories()
     reading = SiteContents(directories).add("systems").add("gpus")
-    _stop_on_errors(reading.complaints)  # before one of them is chosen
+    stop_on_errors(reading.complaints)  # before one of them is chosen
     complaints = used_by(reading, systems.site().systems[systems.site().here])
-    _stop_on_errors(complaints)
+    stop_on_errors(complaints)
     tell_warnings(complaints)
 
 
@@ -56,9 +59,20 @@ def used_by(reading: SiteContents, system: systems.System) -> list[Complaint]:
     return sorted_once(complaint for complaint in every if complaint.file in own_files)
 
 
-def _stop_on_errors(complaints: Sequence[Complaint]) -> None:
-    errors = [str(c).replace(": error: ", ": ", 1) for c in sorted_once(complaints) if c.level == ERROR]
-    if len(errors) > _ERRORS_TOLD:
-        errors[_ERRORS_TOLD:] = [f"{len(errors) - _ERRORS_TOLD} more errors; nearfar lint shows all"]
-    if errors:
-        raise NearfarError("\nnearfar: ".join(errors))
+def with_references(texts: Mapping[Path, str], system: systems.System, directories: Sequence[Path]) -> list[Complaint]:
+    """The complaints about what a system uses, were these texts its reference files; told with the files' own names.
+
+    Raises ``CouldNotJudge`` where there is no room for a copy in the temporary directory.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="nearfar-lint-") as place:
+            first = Path(place)
+            (first / "references").mkdir()
+            own = {first / "references" / path.name: path for path in texts}
+            for copy, path in own.items():
+                copy.write_text(texts[path], encoding="utf-8")
+            reading = SiteContents([first, *directories]).add("systems").add("gpus")
+            complaints = used_by(reading, system)
+    except OSError as error:
+        raise cannot_write(Path(tempfile.gettempdir()), error, "set TMPDIR to a directory") from None
+    return [replace(complaint, file=own.get(complaint.file, complaint.file)) for complaint in complaints]
