@@ -11,5 +11,6 @@ from __future__ import annotations
 from . import as_root, contention, load_balance, messages, numa_pairs, rank_deaths, rank_files
 from .contention import TRAFFICS, ContentionSubject
 from .load_balance import BINDINGS
+from .rank import WATCHER
 from .rank_deaths import death
-from .rank_files import WATCHER, RankAccount, RankPlan
+from .rank_files import RankAccount, RankPlan

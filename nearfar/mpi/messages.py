@@ -34,12 +34,9 @@ ONE_MEMORY = Message(
 )  # fmt: skip
 AS_GOOD = Message("balance.as_good", "PASS", _SPEED, page=_PAGE)
 UNSETTLED = Message(
-    "balance.unsettled",
-    "INDETERMINATE",
-    f"{_SPEED}; the interval contains the bound {{least:.2f}}",
-    "run again on an idle node",
+    "balance.unsettled", "INDETERMINATE", f"{_SPEED}; the interval contains the bound {{least:.2f}}", "run again on an idle node",
     page=_PAGE,
-)
+)  # fmt: skip
 SLOWER = Message(
     "balance.slower", "FAIL",
     f"{_SPEED}, expected at least {{least:.2f}}; the system reports the wrong NUMA node as near, or the ranks slow each other there",
@@ -48,11 +45,8 @@ SLOWER = Message(
 
 # Where ranks ran. The subject ends with ``binding``.
 OTHER_CPUS = Message(
-    "rank.other_cpus",
-    "INDETERMINATE",
-    "{subject}: a rank ran on CPUs '{cpus}', not on those of NUMA node {numa_node}",
-    page=_PAGE,
-)
+    "rank.other_cpus", "INDETERMINATE", "{subject}: a rank ran on CPUs '{cpus}', not on those of NUMA node {numa_node}", page=_PAGE
+)  # fmt: skip
 OTHER_MEMORY = Message(
     "rank.other_memory", "INDETERMINATE",
     "{subject}: the memory of a rank on NUMA node {numa_node}[ (rank {rank})] is on NUMA node {memory}", page=_PAGE,
@@ -62,11 +56,8 @@ NO_NUMA_NODE = Message(
     "{subject}: rank {rank} ran on CPUs '{cpus}', which belong to no single NUMA node", page=_PAGE,
 )  # fmt: skip
 UNKNOWN_DEVICE = Message(
-    "rank.unknown_device",
-    "INDETERMINATE",
-    "{subject}: rank {rank} used a device that the node type does not list",
-    page=_PAGE,
-)
+    "rank.unknown_device", "INDETERMINATE", "{subject}: rank {rank} used a device that the node type does not list", page=_PAGE
+)  # fmt: skip
 OTHER_PLACEMENT = Message(
     "rank.other_placement", "INDETERMINATE", "{subject}: rank {rank} ran on NUMA node {numa_node}, {relation} to its device",
     page=_PAGE,

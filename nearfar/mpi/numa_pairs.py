@@ -150,11 +150,18 @@ def _figure(about: PairSubject, result: Mapping[str, Any], node: Node, before: S
 
 def _ratio(wrong: SubjectMetric, right: SubjectMetric, before: Sequence[str]) -> SubjectMetric:
     path_class = join_class(wrong.path_class, OVER)
+    rows = _rows(path_class, wrong.question, _traffic(wrong), before)
+    return ratio(wrong, right, path_class, OVER, f"over {_PLACES[RIGHT]}", rows)
+
+
+def ratio(
+    wrong: SubjectMetric, right: SubjectMetric, path_class: str, derived: str, words: str, rows: tuple[str, ...]
+) -> SubjectMetric:
+    """The figure of a wrong placement over that of the right one."""
     return replace(
-        wrong, name=f"{path_class}.{wrong.question}", derived=OVER, value=wrong.value / right.value, unit=RATIO_UNIT,
+        wrong, name=f"{path_class}.{wrong.question}", derived=derived, value=wrong.value / right.value, unit=RATIO_UNIT,
         quantity=RATIO, interval=quotient(wrong.interval, right.interval), least=None, most=None,
-        converged=wrong.converged and right.converged,
-        words=f"{wrong.words}: over {_PLACES[RIGHT]}", rows=_rows(path_class, wrong.question, _traffic(wrong), before),
+        converged=wrong.converged and right.converged, words=f"{wrong.words}: {words}", rows=rows,
     )  # fmt: skip
 
 

@@ -14,11 +14,6 @@ from typing import Any
 from nearfar.base import places
 from nearfar.binding import launchers
 
-from .rank import WATCHER
-
-__all__ = ["WATCHER", "RankAccount", "RankPlan", "accounts", "wrapper", "write_plan"]
-
-
 #: Lines with these are a rank's last: its watcher has seen its end, or it never began.
 _LAST = {"ended", "unbound"}
 #: GPUs are numbered as NVML and hwloc number them.
@@ -91,15 +86,8 @@ def write_plan(
         }
         for rank in ranks
     ]  # fmt: skip
-    plan = {
-        "variables": launchers.rank_variables(),
-        "lone": lone,
-        "probe": probe,
-        "family": family,
-        "looks": looks,
-        "ranks": planned,
-    }
-    path.write_bytes(marshal.dumps(plan))
+    how = {"variables": launchers.rank_variables(), "lone": lone, "probe": probe, "family": family, "looks": looks}
+    path.write_bytes(marshal.dumps({**how, "ranks": planned}))
 
 
 def wrapper(plan: Path) -> list[str]:

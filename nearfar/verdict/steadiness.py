@@ -111,7 +111,10 @@ def _limits(path: _Path) -> Finding | None:
     bound = max((bound for bound in bounds if bound is not None), default=None)
     if bound is not None and entry.median < bound:
         more = more_digits([entry.median], [bound], entry.unit)
-        below = {"median": figure(entry.median, entry.unit, more), "bound": with_unit(bound, entry.unit, more)}
+        below: dict[str, Any] = {
+            "median": figure(entry.median, entry.unit, more),
+            "bound": with_unit(bound, entry.unit, more),
+        }
         return messages.MEDIAN_BELOW.finding(entry.name, **_reached(path), **below)
     least = thresholds.LEAST_STEADINESS
     if entry.steadiness >= least:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge
 
 
-def of_job(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
+def of_job() -> tuple[str, ...]:
     """Slurm's or PBS's nodes of this job, this machine where there is neither."""
-    env = os.environ if environment is None else environment
-    if env.get("SLURM_JOB_NODELIST"):
-        command = ["scontrol", "show", "hostnames", env["SLURM_JOB_NODELIST"]]
+    if names := os.environ.get("SLURM_JOB_NODELIST"):
+        command = ["scontrol", "show", "hostnames", names]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
         except (OSError, subprocess.SubprocessError) as error:
@@ -23,9 +21,9 @@ def of_job(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
                 f"scontrol does not list which nodes this job has: {error}; name them with --hosts"
             ) from None
         return tuple(done.stdout.split())
-    if env.get("PBS_NODEFILE"):
+    if file := os.environ.get("PBS_NODEFILE"):
         try:
-            return tuple(dict.fromkeys(Path(env["PBS_NODEFILE"]).read_text(encoding="utf-8").split()))
+            return tuple(dict.fromkeys(Path(file).read_text(encoding="utf-8").split()))
         except OSError as error:
-            raise CouldNotJudge(f"{env['PBS_NODEFILE']}: {error.strerror}; name the nodes with --hosts") from None
+            raise CouldNotJudge(f"{file}: {error.strerror}; name the nodes with --hosts") from None
     return (socket.gethostname(),)

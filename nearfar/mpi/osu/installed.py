@@ -57,28 +57,27 @@ def complaint(environment: Mapping[str, str] | None = None) -> str:
     return f"OSU Micro-Benchmarks: {where}; {INSTALL}"
 
 
-def lacking(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+def lacking() -> dict[str, str]:
     """Which features this machine has not for lack of a program, each with what is missing (a look at the PATH, nothing is run).
 
     ``mpi``: OSU and something that starts its ranks; ``ranks``: an MPI that the pack's own programs can be built with. Raises
     ``NearfarError`` where ``NEARFAR_OSU`` names a folder without OSU.
     """
-    env = os.environ if environment is None else environment
     missing = {}
-    if find("osu_latency", "pt2pt", env) is None:
-        if env.get("NEARFAR_OSU"):
-            raise NearfarError(f"{complaint(env)}; fix or unset the variable")
+    if find("osu_latency", "pt2pt") is None:
+        if os.environ.get("NEARFAR_OSU"):
+            raise NearfarError(f"{complaint()}; fix or unset the variable")
         missing["mpi"] = "there is no osu_latency on the PATH"
-    elif not env.get("NEARFAR_MPIRUN") and not _any_of([*launchers.programs(), *launchers.programs("srun")], env):
+    elif not os.environ.get("NEARFAR_MPIRUN") and not _any_of([*launchers.programs(), *launchers.programs("srun")]):
         missing["mpi"] = "there is no mpirun, mpiexec or srun on the PATH"
     for program in ("mpirun", "mpicxx"):
-        if not _any_of((program,), env):
+        if not _any_of((program,)):
             missing["ranks"] = f"there is no {program} on the PATH"
     return missing
 
 
-def _any_of(programs: Iterable[str], env: Mapping[str, str]) -> bool:
-    return any(shutil.which(program, path=env.get("PATH")) for program in programs)
+def _any_of(programs: Iterable[str]) -> bool:
+    return any(map(shutil.which, programs))
 
 
 def mpi_of(program: Path, environment: Mapping[str, str] | None = None) -> Mpi:
@@ -105,11 +104,10 @@ def mpi_of(program: Path, environment: Mapping[str, str] | None = None) -> Mpi:
     )
 
 
-def on_path(environment: Mapping[str, str] | None = None) -> str:
+def on_path() -> str:
     """The MPI whose launcher is found first, ``Open MPI 4.1.4``, whatever programs there are for it; empty: there is none."""
-    env = os.environ if environment is None else environment
     try:
-        identified = (identify(launcher) for launcher in _launchers("", None, env))
+        identified = (identify(launcher) for launcher in _launchers("", None, os.environ))
         return next((f"{MPIS[mpi].title} {version}" for mpi, version in identified if mpi in MPIS), "")
     except CouldNotJudge:
         return ""

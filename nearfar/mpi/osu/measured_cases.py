@@ -1,4 +1,4 @@
-"""Cases that were measured, and the measurement document that they make."""
+"""Cases that were measured, figures of several runs, and the measurement document that they make."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import utc_text
+from nearfar.base import statistics, utc_text
 from nearfar.binding import Mpi
 from nearfar.mpi import RankAccount
 from nearfar.topology import Node, format_cpu_list, node_to_document
@@ -17,10 +17,16 @@ from . import table
 from .benchmarks import BENCHMARKS
 from .mpi_figures import LARGE, MIDDLE, SMALL
 from .rank_places import Rank
-from .samples import CLOSE, agree, rate
 from .subjects import MpiCase
 from .support import OsuSupport
 from .table import OsuTable
+
+#: Runs agree when they all lie within this part of their median.
+AGREEMENT = 0.05
+#: Runs that are as close as this need no further one.
+CLOSE = 0.02
+#: Fewer runs have no interval.
+LEAST_RUNS = statistics.LEAST_FOR_INTERVAL
 
 
 @dataclass
@@ -118,3 +124,20 @@ def _rank(rank: Rank, account: RankAccount) -> dict[str, Any]:
 def _bound(account: RankAccount) -> list[int] | None:
     """The NUMA nodes that a rank's memory was bound to; None where it was bound to none."""
     return list(account.memory) if account.policy == "bind" else None
+
+
+def rate(samples: Sequence[float], unit: str) -> dict[str, Any]:
+    """The document's rate of one figure; ``n`` is the number of runs, whatever each repeated within itself."""
+    interval = statistics.median_interval(samples)
+    return {
+        "unit": unit, "median": statistics.median(samples),
+        "mad": statistics.deviation(samples),
+        "ci": None if interval is None else list(interval), "min": min(samples), "max": max(samples), "n": len(samples),
+        "samples": list(samples),
+    }  # fmt: skip
+
+
+def agree(samples: Sequence[float], within: float = AGREEMENT) -> bool:
+    """Whether the runs agree; a single one agrees with nothing."""
+    middle = statistics.median(samples)
+    return len(samples) > 1 and max(abs(value - middle) for value in samples) <= within * middle

@@ -19,9 +19,8 @@ from . import fabric, installed, launch, support, table
 from . import time_limits as budget
 from .benchmarks import BENCHMARKS, LARGEST, Benchmark
 from .launch import LauncherRun, Starter
-from .measured_cases import MeasuredCase, document
+from .measured_cases import LEAST_RUNS, MeasuredCase, document
 from .rank_places import Rank, layout
-from .samples import LEAST_RUNS
 from .subjects import MpiCase
 from .support import OsuSupport
 from .table import BadTable, InvalidData, OsuTable
@@ -197,7 +196,7 @@ class _Session:
         except InvalidData as error:
             return "wrong_data", str(error)
         except BadTable as error:
-            return ("error", run.failure or str(error)) if run.failure else ("error", str(error))
+            return "error", run.failure or str(error)
         if run.failure is not None:
             return "error", run.failure
         wrong = launch.misplaced(measured.ranks, run.ranks)

@@ -9,17 +9,8 @@ from dataclasses import replace
 
 from nearfar.base import NearfarError
 from nearfar.cells import join_class
-from nearfar.measurement import (
-    RATIO,
-    Conditions,
-    Document,
-    Rate,
-    Result,
-    SampleStatistics,
-    SubjectMetric,
-    quotient,
-    shared,
-)
+from nearfar.measurement import Conditions, Document, Rate, Result, SampleStatistics, SubjectMetric, shared
+from nearfar.mpi.numa_pairs import ratio
 
 from . import disturbances
 from .benchmarks import BENCHMARKS
@@ -125,13 +116,8 @@ def _ratios(metrics: Mapping[tuple[MpiCase, str, str], SubjectMetric], mpi: tupl
             continue
         over = OVER[RIGHT[case.placement]]
         path_class = join_class(case.placement, over)
-        yield replace(
-            wrong, name=f"{path_class}.{wrong.question}", derived=over, value=wrong.value / right.value,
-            unit="1", quantity=RATIO, interval=quotient(wrong.interval, right.interval), least=None, most=None,
-            converged=wrong.converged and right.converged,
-            words=f"{wrong.words}: over {_PLACES[case.right.placement]}",
-            rows=_rows(path_class, case, quantity, label, mpi),
-        )  # fmt: skip
+        words, rows = f"over {_PLACES[case.right.placement]}", _rows(path_class, case, quantity, label, mpi)
+        yield ratio(wrong, right, path_class, over, words, rows)
 
 
 def _words(case: MpiCase, quantity: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,15 +56,15 @@ def without_devices(mpi: Mpi, support: OsuSupport) -> str | None:
     it."""
     if not support.devices:
         return f"OSU was built without CUDA; {INSTALL_CUDA}"
-    if mpi.implementation == "openmpi" and _says_no_cuda(["--parsable", "--all"], mpi):
+    if mpi.implementation == "openmpi" and _says_no_cuda(mpi):
         return f"{mpi.name} was built without CUDA; {INSTALL_CUDA}"
     return None
 
 
-def _says_no_cuda(options: Sequence[str], mpi: Mpi) -> bool:
-    program = Path(mpi.launcher).with_name("ompi_info")
+def _says_no_cuda(mpi: Mpi) -> bool:
+    command = [str(Path(mpi.launcher).with_name("ompi_info")), "--parsable", "--all"]
     try:
-        done = subprocess.run([str(program), *options], capture_output=True, text=True, timeout=30)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return "mpi_built_with_cuda_support:value:false" in done.stdout
