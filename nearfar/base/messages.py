@@ -55,9 +55,7 @@ class Message:
     def finding(self, subject: str, *, verdict: str = "", hard: bool | None = None, **fields: Any) -> Finding:
         """A finding of this code. ``verdict`` and ``hard``: where what was seen says more than the code."""
         stands = self.hard if hard is None else hard
-        return Finding(
-            subject, verdict or self.verdict, self.text(subject, fields), stands, self.code, plain(fields)
-        )  # fmt: skip
+        return Finding(subject, verdict or self.verdict, self.text(subject, fields), stands, self.code, plain(fields))
 
     def text(self, subject: str | Sequence[str], fields: Mapping[str, Any]) -> str:
         """The sentence and what to do next. Raises ``KeyError`` for a field that is missing outside of ``[ ]``."""

@@ -20,18 +20,15 @@ AS_EXPECTED = Message("topology.as_expected", "PASS", "matches {file}")
 NOT_DESCRIBED = Message(
     "topology.not_described", "INDETERMINATE", "topology not compared: the job left no description of its node"
 )  # fmt: skip
-NOT_COMPARED = Message(
-    "topology.not_compared", NOT_JUDGED, "topology not compared: {cause}", page="describe.md"
-)  # fmt: skip
+NOT_COMPARED = Message("topology.not_compared", NOT_JUDGED, "topology not compared: {cause}", page="describe.md")
 PARTLY_COMPARED = Message(
     "topology.partly_compared", NOT_JUDGED,
     "only `expect` of {file} is compared: partition '{partition}' has no node_type", "add a node_type to the partition",
     page="describe.md",
 )  # fmt: skip
 LINKS_NOT_SEEN = Message(
-    "topology.links_not_seen", NOT_JUDGED,
-    "GPU {gpus}: the link under load was not read; only its maximum is compared",
-)  # fmt: skip
+    "topology.links_not_seen", NOT_JUDGED, "GPU {gpus}: the link under load was not read; only its maximum is compared"
+)
 OTHER_GPUS = Message(
     "document.other_gpus", "INDETERMINATE", "the document is from {hostname}, whose GPUs differ from those of {here}: {gpus}"
 )  # fmt: skip

@@ -120,9 +120,7 @@ COUNTER_RESET = Message(
 )  # fmt: skip
 
 # Figures. ``figure`` is what was measured (``GPU 2, device to host into NUMA node 0``), ``reading`` its value.
-INVALID = Message(
-    "figure.invalid", "INDETERMINATE", "{figure}: {flaw}"
-)  # fmt: skip
+INVALID = Message("figure.invalid", "INDETERMINATE", "{figure}: {flaw}")
 DERIVED_FROM_INVALID = Message(
     "figure.derived_from_invalid", "INDETERMINATE", "{figure}: {reading}, derived from a figure that is not valid",
 )  # fmt: skip
@@ -140,12 +138,8 @@ UNSETTLED = Message(
     "{figure}: {reading} did not converge; its {range} {low} to {high} contains the bound {bound}",
     "run again on an idle node",
 )  # fmt: skip
-BEYOND_REFERENCE = Message(
-    "figure.beyond_reference", "FAIL", "{figure}: {reading}, expected {expected}", page=_READING,
-)  # fmt: skip
-BEYOND_USUAL = Message(
-    "figure.beyond_usual", "DEGRADED", "{figure}: {reading}, expected {expected}", page=_READING,
-)  # fmt: skip
+BEYOND_REFERENCE = Message("figure.beyond_reference", "FAIL", "{figure}: {reading}, expected {expected}", page=_READING)
+BEYOND_USUAL = Message("figure.beyond_usual", "DEGRADED", "{figure}: {reading}, expected {expected}", page=_READING)
 LIKE_SIBLINGS = Message(
     "figure.like_siblings", "INDETERMINATE", "{figure}: {reading}, like its siblings; that alone does not accept a node"
 )  # fmt: skip
@@ -185,7 +179,5 @@ LOW_VISITS = Message(
     "figure.low_visits", "DEGRADED",
     "{figure}: reaches {plateau}, but was below {limit} in {low} of {visits} rounds; {others}", page=_STEADINESS,
 )  # fmt: skip
-OUTLIER = Message(
-    "figure.outlier", "DEGRADED", "{figure}: {ratio:.1f}; {limit:g} or more is an outlier"
-)  # fmt: skip
+OUTLIER = Message("figure.outlier", "DEGRADED", "{figure}: {ratio:.1f}; {limit:g} or more is an outlier")
 FAILED_BEFORE = Message("figure.failed_before", "FAIL", "{reason} (in an earlier run of this case)")
