@@ -62,7 +62,6 @@ def _stream(number: int, before: Any) -> tuple[StandardOutput, io.TextIOWrapper]
 
 
 def _null(number: int) -> None:
-    """Open ``/dev/null`` as that stream."""
     handle = os.open(os.devnull, os.O_RDWR)
     os.dup2(handle, number)
     if handle == number:

@@ -80,7 +80,6 @@ class NodeHistory:
         return f"{problems[0]}{more}" if problems else None
 
     def _recorded(self, system: str) -> bool:
-        """Whether the history has anything of a system."""
         base = self._place / VERSION
         try:
             kept = [entry.name for entry in os.scandir(base)]

@@ -73,7 +73,6 @@ def _merge(month: Path, members: Sequence[Path]) -> int:
 
 
 def _chunks(counts: Sequence[tuple[str, int]]) -> Iterator[list[str]]:
-    """Nodes whose rows together fit a chunk."""
     nodes: list[str] = []
     room = CHUNK
     for node, count in counts:

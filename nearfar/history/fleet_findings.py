@@ -101,7 +101,6 @@ def _now() -> datetime:
 
 
 def _tuned(system: str, partition: str) -> list[ReferenceFile]:
-    """The tuned files of a partition."""
     directories = site_directories()
     known = systems.load_all(directories).get(system)
     part = None if known is None else known.partitions.get(partition)

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 else:
 
     class _Polars:
-        """Stands for the module ``polars``."""
-
         def __getattr__(self, name: str) -> Any:
             why = no_polars()
             if why is not None:

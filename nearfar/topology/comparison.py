@@ -176,13 +176,10 @@ class _Comparison:
         short = set()
         for wanted, present in pairs:
             name, board = f"g{wanted.index}", {"gpu": wanted.index, "pci": present.pci}
-            generation, has = (
-                self.expectation.get("nvlink_generation", wanted.nvlink_generation),
-                present.nvlink_generation,
-            )
-            if generation and has and has != generation:
+            should, has = self.expectation.get("nvlink_generation", wanted.nvlink_generation), present.nvlink_generation
+            if should and has and has != should:
                 message = messages.NVLINK_GENERATION
-                self._differ(f"{name}.nvlink_generation", message, **board, expected=generation, found=has)
+                self._differ(f"{name}.nvlink_generation", message, **board, expected=should, found=has)
             lanes = self.expectation.get("nvlinks", wanted.nvlinks)
             if lanes and present.nvlinks is not None and present.nvlinks < lanes:
                 short.add(wanted.index)

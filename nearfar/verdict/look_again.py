@@ -76,7 +76,6 @@ def _command(
 
 
 def _look(plan: LookPlan, stage: Path, command: Sequence[str], number: int, limit: float) -> dict[str, Any]:
-    """Run the program once and keep its document; returns how it went."""
     began = time.time()
     tell = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: E731
     done = process.run(command, limit, grace=supervise.GRACE, on_stderr=tell)

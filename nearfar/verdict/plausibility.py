@@ -84,7 +84,6 @@ def _known(quantity: str, unit: str, subject: str, flow: str | None, path_class:
 def _of_kind(
     quantity: str, unit: str, subject: str, flow: str | None, path_class: str, node: Node | None
 ) -> Limits | None:
-    """None for units of which nothing is known."""
     if unit in _IN_US:
         return _of_time(quantity, _IN_US[unit])
     if unit in _IN_GB:
@@ -154,7 +153,6 @@ def _of_memory(flows: Iterable[Flow], node: Node | None) -> tuple[float, str]:
 
 
 def _of_flow(flow: Flow, path_class: str, node: Node | None) -> tuple[float, str]:
-    """One flow that a GPU takes part in."""
     gpus = [gpu for index in flow.gpus if node is not None and (gpu := node.gpu(index)) is not None]
     gpus = gpus if len(gpus) == len(flow.gpus) else []
     if flow.kind == "local":
@@ -220,7 +218,6 @@ def _of_mpi(quantity: str, subject: str) -> tuple[float, str]:
 
 
 def _pairs(subject: str) -> int:
-    """Pairs of ranks of an MPI subject."""
     found, alone = _MPI.match(subject), _MPI_ALONE.match(subject)
     if found is not None:
         return max(1, int(found["ranks"] or 2) // 2)

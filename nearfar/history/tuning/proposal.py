@@ -195,7 +195,6 @@ def _change(place: RowPlace, today: CurrentFile, chosen: ChosenSamples) -> str:
 
 
 def _stamp(row: ReferenceRow, today: CurrentFile) -> dict[str, str]:
-    """The software that a row of today's was tuned with."""
     own: Mapping[str, Any] = {**today.tuned, **row.provenance}.get("stamp") or {}
     return {key: str(version) for key, version in own.items() if version is not None}
 

@@ -179,7 +179,6 @@ def choose(
 
 
 def _boards(joined: Iterable[str]) -> frozenset[str]:
-    """The UUIDs of the boards that figures name, some of them several at once."""
     return frozenset(board for names in joined for board in names.split("+") if board != "?")
 
 
@@ -207,7 +206,6 @@ def _sifted(figures: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]],
 
 
 def _beyond(cannot: Sequence[Mapping[str, Any]]) -> str:
-    """Which nodes had figures that cannot be."""
     return f"that cannot be (of {listed(sorted({str(figure['node']) for figure in cannot}), 4)})"
 
 
@@ -270,18 +268,17 @@ def _pools(
     left_out: dict[str, int],
     spreads: Mapping[str, Mapping[str, float]],
 ) -> list[Pool]:
-    groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
+    tuned = []
     mpi = _mpi(figures := list(figures))
     for figure in figures:
         reason = not_tuned(figure, mpi.get(str(figure["check"])))
-        if reason is not None:
+        if reason is None:
+            tuned.append(figure)
+        else:
             left_out[reason] = left_out.get(reason, 0) + len(figure["value"])
-            continue
-        key = _key(figure, types)
-        groups.setdefault(key, []).append(figure)
     return [
         _pool(key, own, unreliable.get(key, ()), spreads.get(str(key[1]), {}))
-        for key, own in sorted(groups.items(), key=lambda item: tuple(map(str, item[0])))
+        for key, own in sorted(_by_pool(tuned, types).items(), key=lambda item: tuple(map(str, item[0])))
     ]
 
 

@@ -95,7 +95,6 @@ def _bounds(limit: TunedLimit) -> str:
 
 
 def _budget(made: Proposal) -> list[str]:
-    """The alarm budget in lines."""
     spent = made.budget
     if not spent.judged:
         return []

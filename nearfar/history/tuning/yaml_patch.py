@@ -151,7 +151,6 @@ def _depth(value: Any) -> int:
 
 
 def _block(content: Mapping[str, Any]) -> str:
-    """A mapping with a line for each key."""
     return "".join(dumped({key: value}, flow=False if _depth(value) == 0 else None) for key, value in content.items())
 
 
@@ -170,7 +169,6 @@ def _end(text: str, node: yaml.Node) -> int:
 
 
 def _comments(text: str) -> Iterator[tuple[int, str]]:
-    """Every comment, with its place."""
     done = 0
     for token in yaml.scan(_without_tabs(text)):
         for comment in re.finditer(r"#[^\r\n]*", text[done : token.start_mark.index]):

@@ -94,7 +94,6 @@ def document(
 
 
 def _results(measured: MeasuredCase) -> list[dict[str, Any]]:
-    """One result for each quantity and size."""
     benchmark = BENCHMARKS[measured.case.benchmark]
     where: Mapping[str, Any] = {
         "cpus": format_cpu_list({cpu for account in measured.accounts for cpu in account.cpus}),

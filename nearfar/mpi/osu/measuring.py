@@ -168,7 +168,6 @@ class _Session:
         return trouble is None
 
     def _hint(self, reason: str) -> str:
-        """What to do about ranks that were started alone."""
         alone = re.search(r"requires (exactly|at least) two processes", reason)
         remedy = LAUNCHERS[self.mpi.kind].lone_ranks if alone is not None and self.mpi is not None else ""
         return remedy and f"; {remedy}"

@@ -68,7 +68,6 @@ def _gpus(node: Node, case: MpiCase) -> list[Gpu]:
 
 
 def _numa_nodes(node: Node, case: MpiCase, gpus: list[Gpu]) -> list[int]:
-    """The NUMA node of each rank of a host."""
     if gpus:
         if len(gpus) != case.ranks:
             raise NearfarError(f"{case.ranks} ranks and {len(gpus)} GPUs: one GPU a rank is needed")

@@ -87,7 +87,6 @@ def of_memory(rate: float) -> str:
 
 
 def _impossible(file: SiteFile) -> Iterator[Complaint]:
-    """Values that no GPU has."""
     expect, memory = file.data["expect"], file.data.get("memory")
     link = expect.get("link", {})
     fault = of_link(link)

@@ -127,7 +127,6 @@ def _of_memory_peaks(node_type: NodeType) -> Iterator[tuple[str, str]]:
 
 
 def _of_stream(node_type: NodeType, file: SiteFile) -> Iterator[Complaint]:
-    """STREAM above the peak of the memory that it ran on."""
     for (cores, memory), rates in node_type.stream.items():
         numa = node_type.node.numa_node(memory)
         if not rates:

@@ -123,7 +123,6 @@ def _peermem(root: Path) -> str:
 
 
 def _of_cpus(root: Path, name: str) -> Iterator[Path]:
-    """A file or folder of each CPU that has it."""
     for cpu in (root / _CPUS).glob("cpu[0-9]*"):
         if re.fullmatch("cpu[0-9]+", cpu.name) and (cpu / name).exists():
             yield cpu / name

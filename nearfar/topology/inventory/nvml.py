@@ -82,11 +82,7 @@ class _DriverReader:
         self.nvml = nvml
         self.lost = (nvml.NVML_ERROR_GPU_IS_LOST, nvml.NVML_ERROR_RESET_REQUIRED)
         # The driver does not have it, or does not give it to this container.
-        self.hidden = (
-            nvml.NVML_ERROR_NOT_FOUND,
-            nvml.NVML_ERROR_NO_PERMISSION,
-            nvml.NVML_ERROR_INVALID_ARGUMENT,
-        )
+        self.hidden = nvml.NVML_ERROR_NOT_FOUND, nvml.NVML_ERROR_NO_PERMISSION, nvml.NVML_ERROR_INVALID_ARGUMENT
 
     def report(self, known: Iterable[str]) -> DriverReport:
         report = DriverReport(driver=_text(self._system("nvmlSystemGetDriverVersion")))
@@ -175,7 +171,6 @@ class _DriverReader:
         return gpu
 
     def _settings(self, ask: Any) -> dict[str, str]:
-        """What of ``topology.SETTINGS`` the driver answers."""
         persistence, limit = ask("nvmlDeviceGetPersistenceMode"), ask("nvmlDeviceGetPowerManagementLimit")
         cores = ask("nvmlDeviceGetApplicationsClock", self.nvml.NVML_CLOCK_SM)
         memory = ask("nvmlDeviceGetApplicationsClock", self.nvml.NVML_CLOCK_MEM)
@@ -187,7 +182,6 @@ class _DriverReader:
         return {key: value for key, value in values.items() if value is not None}
 
     def _nvlinks(self, gpu: DriverGpu, ask: Any) -> None:
-        """Count the active lanes by what is at their other end."""
         nvml, active = self.nvml, 0
         for lane in range(nvml.NVML_NVLINK_MAX_LINKS):
             state = ask("nvmlDeviceGetNvLinkState", lane)

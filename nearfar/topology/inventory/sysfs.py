@@ -132,9 +132,8 @@ def gpu_memory_nodes(root: Path) -> dict[int, str]:
 
 def product_name(root: Path) -> str | None:
     """The machine's model, from its firmware (DMI, or the device tree where there is none)."""
-    dmi = text_or_empty(root / "sys/class/dmi/id/product_name")
-    tree = text_or_empty(root / "proc/device-tree/model").rstrip("\0")
-    return dmi.strip() or tree.strip() or None
+    tree = text_or_empty(root / "proc/device-tree/model").rstrip("\0").strip()
+    return text_or_empty(root / "sys/class/dmi/id/product_name") or tree or None
 
 
 def cpu_models(root: Path) -> frozenset[str]:
@@ -163,7 +162,6 @@ def driver_version(root: Path) -> str | None:
 
 
 def _ids(directory: Path) -> tuple[str, str, str]:
-    """A PCI function's four-digit class, vendor and device ids."""
     pci_class, vendor, device = (
         text_or_empty(directory / name).removeprefix("0x") for name in ("class", "vendor", "device")
     )
@@ -176,5 +174,4 @@ def _width(text: str) -> int | None:
 
 
 def _smaller(a: int | None, b: int | None) -> int | None:
-    known = [value for value in (a, b) if value is not None]
-    return min(known) if known else None
+    return min((value for value in (a, b) if value is not None), default=None)

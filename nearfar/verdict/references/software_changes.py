@@ -137,5 +137,4 @@ def _scaled(bound: float | None, factor: float) -> float | None:
 
 
 def _bound(bound: float | None, factor: float, value: float) -> float | None:
-    """A bound as a part of the ``value``."""
     return None if bound is None else bound * factor / value - 1

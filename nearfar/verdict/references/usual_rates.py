@@ -126,7 +126,6 @@ def _model(query: str, way: str, directories: Sequence[Path]) -> tuple[str, list
 
 
 def _healthy(known: UsualRate) -> str:
-    """What healthy GPUs reach, and who says so."""
     if known.least is None or known.most is None:
         return "no figure of healthy ones is known"
     span = " to ".join(dict.fromkeys((figure(known.least, "GB/s"), figure(known.most, "GB/s"))))
