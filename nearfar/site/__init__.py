@@ -22,12 +22,11 @@ from . import (
     systems,
     topology_diff,
 )
-from .drain_policy import HEALTH, MPI_PAIRS, FlapRule, Policy
+from .drain_policy import HEALTH, MPI_PAIRS, FlapRule, Policy, program_problem
 from .environments import SYSTEM, Environment
 from .expectations import filled
 from .first_site_files import write_first_site_files
 from .messages import NOT_COMPARED
-from .on_event import program_problem
 from .orders import Order, Promise
 from .systems import Partition, System, shared_hosts
 

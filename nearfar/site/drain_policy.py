@@ -8,15 +8,15 @@ from __future__ import annotations
 import os
 import pwd
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import stat
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import ceil, floor
+from pathlib import Path
 from typing import Any
 
 from nearfar.base import NearfarError, SiteFile, SiteFileError, did_you_mean, site_directories, site_files
-
-from .on_event import program_problem
 
 #: The check that a health finding belongs to.
 HEALTH = "health"
@@ -184,6 +184,30 @@ def unusable_program(file: SiteFile) -> Iterator[SiteFileError]:
     problem = program_problem(data["on_event"], users) if "on_event" in data else None
     if problem is not None:
         yield file.error(f"act: on_event: {problem}", "act", "on_event")
+
+
+def program_problem(program: str, users: Collection[int]) -> str | None:
+    """Why a program may not be run, the place first, and what to do; None where it may: a file that can be executed, which nobody but
+    ``users`` (numbers) can change, nor put another in its place."""
+    path = Path(program)
+    try:
+        real = path.resolve(strict=True)
+        status = real.stat()
+        owners = [(place, place.lstat()) for place in dict.fromkeys((real, *real.parents, *path.absolute().parents))]
+    except (OSError, RuntimeError) as error:
+        return f"{program}: {getattr(error, 'strerror', None) or error}; write it, or name another"
+    if not stat.S_ISREG(status.st_mode):
+        return f"{program}: not a file; name a program"
+    if not status.st_mode & 0o111:
+        return f"{program}: not executable; chmod 0755 {program}"
+    for place, owner in owners:
+        if owner.st_uid not in users:
+            return f"{place}: belongs to user {owner.st_uid}, not to root or to who runs act; chown root {place}"
+        sticky = stat.S_ISDIR(owner.st_mode) and owner.st_mode & stat.S_ISVTX
+        if owner.st_mode & 0o022 and not sticky and not stat.S_ISLNK(owner.st_mode):
+            mode = stat.S_IMODE(owner.st_mode)
+            return f"{place}: other users can write to it (mode {mode:04o}); chmod go-w {place}"
+    return None if os.access(real, os.X_OK) else f"{program}: this user may not execute it; chmod 0755 {program}"
 
 
 def unreached(file: SiteFile) -> Iterator[SiteFileError]:

@@ -35,10 +35,6 @@ class Limits:
     most: float
     of: str
 
-    def hold(self, value: float) -> bool:
-        """Whether a value is within."""
-        return self.least <= value <= self.most
-
 
 def fault(metric: AnyMetric, node: Node | None = None) -> str | None:
     """What is wrong with the size of a figure, as the end of a sentence about it; None where it can be. ``node`` is the one
@@ -66,7 +62,7 @@ def row_fault(row: Mapping[str, Any]) -> str | None:
 
 
 def _words(value: float, unit: str, limits: Limits) -> str | None:
-    if limits.hold(value):
+    if limits.least <= value <= limits.most:
         return None
     unit = "" if unit == "1" else f" {unit}"
     if value <= 0:

@@ -104,7 +104,7 @@ def _problem(program: str, document: Mapping[str, Any], limit: float) -> str | N
     """Call the program; why it did not take the document, None where it did. Its whole process group is gone when this returns."""
     unsafe = program_problem(program, {0, os.geteuid()})
     if unsafe is not None:
-        return str(unsafe)
+        return unsafe
     text = (json.dumps(document, ensure_ascii=False) + "\n").encode("utf-8", "replace")
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as output:
         stdin.write(text)
