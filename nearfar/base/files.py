@@ -182,8 +182,7 @@ def file_lock(path: Path, limit: float = 600.0, elsewhere: str = STATE_ELSEWHERE
 
 
 def new_run_directory(system: str, started: float | None = None) -> Path:
-    """Make ``reports/<system>/<YYYYmmddTHHMMSS>`` (UTC); a second run in the same second gets a suffix, never the
-    same folder."""
+    """Make ``reports/<system>/<YYYYmmddTHHMMSS>`` (UTC); a second run in the same second gets a suffix, never the same folder."""
     base = make_directory(reports_directory() / system)
     stamp = name_text(started)
     for name in [stamp, *(f"{stamp}-{n}" for n in range(2, 1000))]:

@@ -1,8 +1,7 @@
 """Children with time limits, ended together with everything they started.
 
-A child gets a session (and so a process group) of its own. Whatever ends our wait (its end, the limit, Ctrl-C, a
-termination signal turned into an exception) ends the whole group before control returns: SIGTERM, a grace period,
-SIGKILL.
+A child gets a session (and so a process group) of its own. Whatever ends our wait (its end, the limit, Ctrl-C, a termination signal turned
+into an exception) ends the whole group before control returns: SIGTERM, a grace period, SIGKILL.
 """
 
 from __future__ import annotations

@@ -68,8 +68,7 @@ def own_site_directory() -> Path:
 
 
 def site_files(subfolder: str, directories: list[Path]) -> dict[str, Path]:
-    """The files of ``systems``, ``nodes`` or ``references`` by name; of two with one name the earlier directory's
-    counts."""
+    """The files of ``systems``, ``nodes`` or ``references`` by name; of two with one name the earlier directory's counts."""
     files: dict[str, Path] = {}
     for directory in directories:
         folder = directory / subfolder
@@ -123,8 +122,7 @@ class SiteFile:
             loader.dispose()
 
     def line(self, *steps: Step) -> int:
-        """The line (1-based) of the part that keys and positions lead to; of its last known ancestor where it is
-        missing."""
+        """The line (1-based) of the part that keys and positions lead to; of its last known ancestor where it is missing."""
         node = self._root
         line = 1 if node is None else node.start_mark.line + 1
         for step in steps:
@@ -160,8 +158,7 @@ class SiteFile:
         return SiteFileError(self.path, line, message, f" of the rendered text of {self.path.name}", steps)
 
     def check(self, schema_name: str) -> None:
-        """Check ``data`` against ``schemas/<schema_name>.json``; the first complaint is raised, with the nearest
-        known key."""
+        """Check ``data`` against ``schemas/<schema_name>.json``; the first complaint is raised, with the nearest known key."""
         if problems := self.problems(schema_name):
             raise problems[0]
 

@@ -28,9 +28,8 @@ Say = Callable[[str], None]
 def record(run_directory: Path, destination: Path | None = None, say: Say | None = None) -> Path:
     """Keep the figures of a run's nodes; returns the history's directory.
 
-    The same run again changes nothing. A document that cannot be read, or is of another node, is told through ``say``
-    (default: a line on standard error) and left out; so is all that is modelled, without a word. Raises
-    ``CouldNotJudge`` where the history cannot be written.
+    The same run again changes nothing. A document that cannot be read, or is of another node, is told through ``say`` (default: a line on
+    standard error) and left out; so is all that is modelled, without a word. Raises ``CouldNotJudge`` where the history cannot be written.
     """
     report = say or _say
     history = directory() if destination is None else destination
@@ -94,8 +93,7 @@ def _keep_baselines(place: Path, system: str, node: str, say: Say) -> None:
 
 
 def _next(history: Path, system: str, node: str) -> int:
-    """One more than a node's last recording. Two at the same moment may get the same number: their times tell them
-    apart."""
+    """One more than a node's last recording. Two at the same moment may get the same number: their times tell them apart."""
     counter = history / VERSION / f"system={word(system)}" / "sequence" / word(node)
     try:
         last = int(counter.read_text())

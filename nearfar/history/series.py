@@ -115,8 +115,7 @@ def worst_first(series: Iterable[Series]) -> list[Series]:
 
 
 def sparkline(values: Sequence[float], least: float, most: float, width: int = 30) -> str:
-    """Values as a line of blocks between ``least`` and ``most``; of more than ``width`` each block is the median of
-    several."""
+    """Values as a line of blocks between ``least`` and ``most``; of more than ``width`` each block is the median of several."""
     if len(values) > width:
         edges = [round(i * len(values) / width) for i in range(width + 1)]
         values = [statistics.median(values[a:b]) for a, b in itertools.pairwise(edges)]

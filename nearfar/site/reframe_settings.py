@@ -61,8 +61,7 @@ def refuse_unknown_names(arguments: Sequence[str]) -> None:
 
 
 def configuration(site: Site, run_directory: Path) -> dict[str, Any]:
-    """ReFrame's ``site_configuration``. Nothing is written here, and nothing of a run outside ``run_directory`` but
-    perflogs."""
+    """ReFrame's ``site_configuration``. Nothing is written here, and nothing of a run outside ``run_directory`` but perflogs."""
     if any(letter.isspace() for letter in str(run_directory)):
         # ReFrame splits the path of a job's script at white space.
         raise NearfarError(

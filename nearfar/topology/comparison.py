@@ -27,14 +27,12 @@ def compare(
 ) -> list[Finding]:
     """Where ``observed`` is not ``expected``, which ``source`` says: hard evidence, each naming its part (``g2.link.width``, ``n1``).
 
-    ``under_load`` maps an expected GPU's index (programs count by the expected addresses) to its entry of a measurement
-    document's ``gpus_under_load``: links of idle GPUs say nothing, so without it only what device and slot allow at
-    most is compared. What is not known on either side is
-    not compared, except a locality that should be known.
+    ``under_load`` maps an expected GPU's index (programs count by the expected addresses) to its entry of a measurement document's
+    ``gpus_under_load``: links of idle GPUs say nothing, so without it only what device and slot allow at most is compared. What is not
+    known on either side is not compared, except a locality that should be known.
 
-    ``expectation`` (the ``expect`` of a system file, see its schema) overrides the expected node by: ``gpus``,
-    ``gpu_model``, ``packages``, ``numa_nodes``, ``memory``, ``link``, ``nvlinks``, ``nvlink_generation``, ``mig``,
-    ``ecc``, ``nics``.
+    ``expectation`` (the ``expect`` of a system file, see its schema) overrides the expected node by: ``gpus``, ``gpu_model``, ``packages``,
+    ``numa_nodes``, ``memory``, ``link``, ``nvlinks``, ``nvlink_generation``, ``mig``, ``ecc``, ``nics``.
     """
     return _Comparison(expected, observed, under_load or {}, expectation or {}, source).differences()
 

@@ -196,9 +196,8 @@ class _XmlReader:
     def _numa_nodes(self) -> tuple[NumaNode, ...]:
         """Give each CPU to one NUMA node.
 
-        In the XML the cpuset of a node without CPUs is that of the place it is attached to, so it overlaps with its
-        neighbours': the CPUs belong to the one without a subtype (HBM, GPUMemory, CXL-DRAM …), the smaller set, the
-        smaller number.
+        In the XML the cpuset of a node without CPUs is that of the place it is attached to, so it overlaps with its neighbours': the CPUs
+        belong to the one without a subtype (HBM, GPUMemory, CXL-DRAM …), the smaller set, the smaller number.
         """
         taken: set[int] = set()
         nodes = []

@@ -57,12 +57,11 @@ class Link:
 class Gpu:
     """A GPU; ``index`` counts in PCI bus order over all the node's GPUs, visible or not.
 
-    ``uplinks`` are the PCI bus ids of the bridges above it, nearest first; devices with a common entry share that
-    uplink. ``host_bridge`` is the root bus above them (``0000:00``). ``nvlinks`` is the number of active NVLink lanes
-    to other GPUs or switches, ``memory`` is in bytes. ``fault`` says in words why the driver could not answer for it
-    ("GPU is lost"). ``settings``: see ``SETTINGS``. ``slot`` is the chassis' name of the place that it, or the board that it is
-    on, sits in. ``vendor`` is ``amd`` where it is not NVIDIA's: a GPU that is described, not measured; its dies that share a package
-    have one ``serial``. ``None``: not known.
+    ``uplinks`` are the PCI bus ids of the bridges above it, nearest first; devices with a common entry share that uplink. ``host_bridge``
+    is the root bus above them (``0000:00``). ``nvlinks`` is the number of active NVLink lanes to other GPUs or switches, ``memory`` is in
+    bytes. ``fault`` says in words why the driver could not answer for it ("GPU is lost"). ``settings``: see ``SETTINGS``. ``slot`` is the
+    chassis' name of the place that it, or the board that it is on, sits in. ``vendor`` is ``amd`` where it is not NVIDIA's: a GPU that is
+    described, not measured; its dies that share a package have one ``serial``. ``None``: not known.
     """
 
     index: int
@@ -107,14 +106,12 @@ class Nic:
 class Node:
     """One machine.
 
-    ``peers`` maps a sorted pair of GPU indices to its link (``NV18``); pairs that are not in it are classed by their
-    place in the PCI tree. ``distances`` maps (NUMA node, NUMA node) to the ACPI distance. ``allowed_cpus`` and
-    ``allowed_numa_nodes`` are what the cpuset of the process that looked permits (``None``: no restriction known).
-    ``cores`` are the hardware threads of each core that has several; every other CPU is a core of its own.
-    ``virtual_machine``: whether it runs under a hypervisor (``None``: nobody looked).
-    ``settings``: what of the whole machine costs speed (``SETTINGS``); what could not be read is absent.
-    ``notes`` are sentences about what could not be read, and why. ``gpus_unknown``: that of them which says why nothing is known of
-    the GPUs, which no document keeps.
+    ``peers`` maps a sorted pair of GPU indices to its link (``NV18``); pairs that are not in it are classed by their place in the PCI tree.
+    ``distances`` maps (NUMA node, NUMA node) to the ACPI distance. ``allowed_cpus`` and ``allowed_numa_nodes`` are what the cpuset of the
+    process that looked permits (``None``: no restriction known). ``cores`` are the hardware threads of each core that has several; every
+    other CPU is a core of its own. ``virtual_machine``: whether it runs under a hypervisor (``None``: nobody looked). ``settings``: what of
+    the whole machine costs speed (``SETTINGS``); what could not be read is absent. ``notes`` are sentences about what could not be read,
+    and why. ``gpus_unknown``: that of them which says why nothing is known of the GPUs, which no document keeps.
     """
 
     hostname: str

@@ -29,9 +29,8 @@ _MIB, _KIB = 1 << 20, 1 << 10
 class MemoryDevice:
     """A slot of memory. ``locator`` and ``bank`` are its places as the firmware names them; ``size`` is in bytes (0: empty).
 
-    ``kind`` is ``DDR5`` and so on (``0x1E`` for what has no name here), ``width`` the bits of its data, ``speed`` the transfers that it
-    is set to and ``rated`` the most that it can do, in MT/s. ``volatile``: whether it is main memory. ``None``: the firmware does not
-    say.
+    ``kind`` is ``DDR5`` and so on (``0x1E`` for what has no name here), ``width`` the bits of its data, ``speed`` the transfers that it is
+    set to and ``rated`` the most that it can do, in MT/s. ``volatile``: whether it is main memory. ``None``: the firmware does not say.
     """
 
     locator: str

@@ -111,8 +111,7 @@ def observation(node: Node, node_type: str | None = None) -> Document:
 def keep(
     folder: Path, document: Document | None, verdict: Verdict, stderr: Path | None, looks: Sequence[Path] = ()
 ) -> None:
-    """Write a case's document, later looks, standard error and verdict into its folder, the verdict last: where it is, all
-    is."""
+    """Write a case's document, later looks, standard error and verdict into its folder, the verdict last: where it is, all is."""
     for number, path in enumerate(looks, 1):
         write_atomically(folder / look_plan.look_file(number), path.read_bytes())
     if document is not None:

@@ -151,8 +151,7 @@ def _comparable(past: Mapping[str, Baseline], metrics: Sequence[AnyMetric], host
 
 
 def needs_sanity(verdict: Verdict) -> bool:
-    """Whether a failing verdict rests on more than figures outside bounds, so that ReFrame's sanity stage has to say
-    it."""
+    """Whether a failing verdict rests on more than figures outside bounds, so that ReFrame's sanity stage has to say it."""
     beyond_bounds = any(not passes(finding.verdict) for finding in verdict.findings)
     return beyond_bounds or any(metric.verdict == "INDETERMINATE" for metric in verdict.metrics)
 

@@ -86,12 +86,11 @@ def settle(
 ) -> list[JudgedMetric]:
     """The figures with their looks, each with the word on all of them.
 
-    Two looks beyond the bound, and more than there are within it: FAIL. Two within it, and no fewer than beyond it: DEGRADED,
-    intermittent (where none is beyond it, the verdict of one of them). Otherwise an unsettled figure is judged by the middle one of at
-    least three measurements, whose range is its interval; any other is INDETERMINATE. The value is that of a look which says so, so
-    that its bound says the same.
-    ``metrics`` and ``judged`` are the first look of this run, made at ``time``, ``earlier`` the verdict of the same case before it
-    was run again, ``judge`` the word on a figure by itself. A figure that was not measured again keeps its word.
+    Two looks beyond the bound, and more than there are within it: FAIL. Two within it, and no fewer than beyond it: DEGRADED, intermittent
+    (where none is beyond it, the verdict of one of them). Otherwise an unsettled figure is judged by the middle one of at least three
+    measurements, whose range is its interval; any other is INDETERMINATE. The value is that of a look which says so, so that its bound says
+    the same. ``metrics`` and ``judged`` are the first look of this run, made at ``time``, ``earlier`` the verdict of the same case before
+    it was run again, ``judge`` the word on a figure by itself. A figure that was not measured again keeps its word.
     """
     before = {} if earlier is None else {entry.name: _before(entry, earlier.time) for entry in earlier.metrics}
     found = []

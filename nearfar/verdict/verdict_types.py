@@ -226,11 +226,10 @@ class MeasurementInfo:
 class Verdict:
     """What one check says of one node.
 
-    ``missing``: asked for, and nothing is said about it; ``failed`` and ``skipped`` as the program said; ``left_out``: never asked
-    for. ``measurement``: None where there was no document. ``references`` are the files of the rows that were used; ``software`` the
-    versions that the program named. ``by_itself``: the verdict before the other checks of the run were known, as ReFrame has it,
-    where they changed it. ``document`` is the measurement document without its samples, for whoever shows the run; empty where there was
-    none.
+    ``missing``: asked for, and nothing is said about it; ``failed`` and ``skipped`` as the program said; ``left_out``: never asked for.
+    ``measurement``: None where there was no document. ``references`` are the files of the rows that were used; ``software`` the versions
+    that the program named. ``by_itself``: the verdict before the other checks of the run were known, as ReFrame has it, where they changed
+    it. ``document`` is the measurement document without its samples, for whoever shows the run; empty where there was none.
     """
 
     check: str

@@ -76,8 +76,7 @@ def _others_words(cell: Cell, flow: Flow | None) -> str:
 
 
 def _many_words(cell: Cell) -> str:
-    """``GPUs 0, 3, 1 at once, host to device``: flows of several GPUs with host memory, or between them; empty for other
-    cells."""
+    """``GPUs 0, 3, 1 at once, host to device``: flows of several GPUs with host memory, or between them; empty for other cells."""
     exchanged = _exchange_words(cell)
     if exchanged:
         return exchanged

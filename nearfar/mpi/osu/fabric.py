@@ -1,8 +1,7 @@
 """Forcing the NIC between two nodes, and reading back which one was used.
 
-UCX takes its device from ``UCX_NET_DEVICES``, libfabric from a variable of each provider, Open MPI's TCP from an MCA
-parameter. UCX names, at log level ``info``, the devices of every endpoint that it makes; of all others the NICs' own
-counters of sent bytes tell.
+UCX takes its device from ``UCX_NET_DEVICES``, libfabric from a variable of each provider, Open MPI's TCP from an MCA parameter. UCX names,
+at log level ``info``, the devices of every endpoint that it makes; of all others the NICs' own counters of sent bytes tell.
 """
 
 from __future__ import annotations
@@ -76,8 +75,7 @@ def sent(root: Path = Path("/")) -> dict[str, int]:
 
 
 def which(text: str, before: Mapping[str, int], after: Mapping[str, int]) -> tuple[str, ...]:
-    """The NICs that a run used: by UCX's word, else by what they sent (``sent`` before and after); empty where nobody
-    knows."""
+    """The NICs that a run used: by UCX's word, else by what they sent (``sent`` before and after); empty where nobody knows."""
     named = used(text)
     if named:
         return named

@@ -1,5 +1,4 @@
-"""The figures of an MPI document: each curve at a small, a middle and a large message and at its peak, and wrong placement
-over right."""
+"""The figures of an MPI document: each curve at a small, a middle and a large message and at its peak, and wrong placement over right."""
 
 from __future__ import annotations
 

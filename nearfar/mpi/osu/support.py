@@ -52,8 +52,7 @@ def read_help(text: str) -> OsuSupport:
 
 
 def without_devices(mpi: Mpi, support: OsuSupport) -> str | None:
-    """Why device buffers cannot be measured, with the line that brings what is missing; None where nothing speaks against
-    it."""
+    """Why device buffers cannot be measured, with the line that brings what is missing; None where nothing speaks against it."""
     if not support.devices:
         return f"OSU was built without CUDA; {INSTALL_CUDA}"
     if mpi.implementation == "openmpi" and _says_no_cuda(mpi):

@@ -34,8 +34,7 @@ def fitting(benchmark: Benchmark, trial: OsuTable, budget: float) -> int | None:
 
 
 def _each(benchmark: Benchmark, trial: OsuTable) -> dict[int, float]:
-    """Seconds of one repetition by size in bytes, at the most: a trial's few messages at once hide less than a whole
-    window."""
+    """Seconds of one repetition by size in bytes, at the most: a trial's few messages at once hide less than a whole window."""
     quantity, unit = benchmark.quantities[0], benchmark.columns[0][2]
     figures = table.values(trial, benchmark, quantity)
     if unit == "us":

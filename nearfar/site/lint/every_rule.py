@@ -46,8 +46,7 @@ class LintResult:
 
 
 def lint(directories: Sequence[Path], today: datetime.date | None = None) -> LintResult:
-    """All complaints of the site in these directories, the first of which counts. Raises nothing for what stands in
-    files."""
+    """All complaints of the site in these directories, the first of which counts. Raises nothing for what stands in files."""
     reading = SiteContents(directories)
     for kind in SCHEMAS:
         reading.add(kind)

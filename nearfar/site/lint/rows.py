@@ -1,5 +1,4 @@
-"""The rows of a file of references against the figures that the checks can have: misspelt rows and models, dead entries,
-units."""
+"""The rows of a file of references against the figures that the checks can have: misspelt rows and models, dead entries, units."""
 
 from __future__ import annotations
 

@@ -31,9 +31,8 @@ def observe(
 ) -> Node:
     """The node that this process runs on.
 
-    ``xml_text`` (or ``HWLOC_XMLFILE``, unless ``HWLOC_THISSYSTEM=1`` says that the file is of this machine) describes
-    another machine: then nothing of this one is added, except from a driver that is passed as ``nvml`` (a stand-in for
-    ``pynvml``) or from another ``root``.
+    ``xml_text`` (or ``HWLOC_XMLFILE``, unless ``HWLOC_THISSYSTEM=1`` says that the file is of this machine) describes another machine: then
+    nothing of this one is added, except from a driver that is passed as ``nvml`` (a stand-in for ``pynvml``) or from another ``root``.
     """
     env = os.environ if environment is None else environment
     stored = xml_text is not None or describes_another_machine(env)

@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Reference:
-    """What a figure should be. ``lower`` and ``upper`` are fractions of ``value``, as ReFrame has them (None: no
-    bound).
+    """What a figure should be. ``lower`` and ``upper`` are fractions of ``value``, as ReFrame has them (None: no bound).
 
-    Outside of them is FAIL; below ``degraded_below`` or above ``degraded_above`` (in ``unit``) DEGRADED, and
-    ``degraded_words`` say what that is.
-    ``stale``: measured with other software; ``stale_bounds`` says how the bounds came to be then: ``moved`` with the fleet, or
-    ``widened`` by an allowance.
-    ``accepts``: whether what passes it is as it should be; False where it only tells what is broken, or unlike its like.
+    Outside of them is FAIL; below ``degraded_below`` or above ``degraded_above`` (in ``unit``) DEGRADED, and ``degraded_words`` say what
+    that is. ``stale``: measured with other software; ``stale_bounds`` says how the bounds came to be then: ``moved`` with the fleet, or
+    ``widened`` by an allowance. ``accepts``: whether what passes it is as it should be; False where it only tells what is broken, or unlike
+    its like.
     """
 
     value: float

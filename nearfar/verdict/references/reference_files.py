@@ -130,8 +130,7 @@ class ReferenceFile:
         return next((key for key in keys if model is not None and re.fullmatch(key, model)), None)
 
     def check_line_rates(self, links: Mapping[str, Link]) -> None:
-        """Refuse a row above what its link can carry; ``links`` by GPU model. Nothing is said where no rate is
-        known."""
+        """Refuse a row above what its link can carry; ``links`` by GPU model. Nothing is said where no rate is known."""
         for check in self.tables:
             for model, link in links.items():
                 rate = line_rate(link)
