@@ -15,6 +15,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -49,20 +50,16 @@ class Finished:
 def end_group(child: subprocess.Popen[Any], grace: float) -> None:
     """End a child's whole process group and reap the child."""
     _signal_group(child.pid, signal.SIGTERM)
-    try:
+    with suppress(subprocess.TimeoutExpired):
         child.wait(timeout=grace)
-    except subprocess.TimeoutExpired:
-        pass
     # Also after a clean end: what the child left behind in its group must not outlive it.
     _signal_group(child.pid, signal.SIGKILL)
     child.wait()
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):
-        pass
 
 
 def run(

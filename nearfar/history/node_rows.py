@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -67,11 +68,9 @@ def keep(history: History, system: str, node: str, now: datetime) -> None:
     content = io.BytesIO()
     _first_nights(rows).write_parquet(content, compression="zstd")
     path = _path(history, system, node)
-    try:
+    with suppress(OSError):
         if path.read_bytes() == content.getvalue():
             return
-    except OSError:
-        pass
     write_atomically(path, content.getvalue(), ELSEWHERE)
 
 

@@ -125,7 +125,6 @@ class _XmlReader:
         gpus, peers = nvlinks_from_distances(self.root, gpus)
         peers = {**xgmi_from_distances(self.root, gpus), **peers}
         gpus = self._coherent_links(gpus, numa_nodes)
-        allowed_cpus, allowed_nodes = self._allowed("cpuset"), self._allowed("nodeset")
         return Node(
             hostname=hostname or self.infos.get("HostName") or UNNAMED,
             packages=tuple(sorted(self.packages, key=lambda p: p.index)),
@@ -135,8 +134,8 @@ class _XmlReader:
             peers=peers,
             distances=distances(self.root, {n.index for n in numa_nodes}),
             product=(self.infos.get("DMIProductName") or self.infos.get("PlatformModel") or "").strip() or None,
-            allowed_cpus=allowed_cpus,
-            allowed_numa_nodes=allowed_nodes,
+            allowed_cpus=self._allowed("cpuset"),
+            allowed_numa_nodes=self._allowed("nodeset"),
             cores=tuple(sorted(self.cores)),
             settings={"bios": bios} if (bios := self.infos.get("DMIBIOSVersion", "").strip()) else {},
             software={key: self.infos[name] for name, key in _SOFTWARE.items() if self.infos.get(name)},

@@ -60,11 +60,9 @@ def _state(gen: int | None, width: int | None) -> str:
 
 def _tree(node: Node) -> list[str]:
     lines = []
-    places = [package.index for package in node.packages]
-    for index in places:
-        cpus = next(p.cpus for p in node.packages if p.index == index)
-        lines.append(f"package {index}  CPUs {format_cpu_list(cpus)}")
-        lines += ["  " + line for line in _place(node, index)]
+    for package in node.packages:
+        lines.append(f"package {package.index}  CPUs {format_cpu_list(package.cpus)}")
+        lines += ["  " + line for line in _place(node, package.index)]
     elsewhere = _place(node, None)
     if elsewhere:
         lines += ["of no one package", *("  " + line for line in elsewhere)]
