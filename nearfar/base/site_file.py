@@ -167,7 +167,9 @@ class SiteFile:
         errors: dict[str, SiteFileError] = {}
         if schema_name in self._sound or conforms(schema_name)(self.data):
             return []
-        for problem in _by_line(validator(schema_name).iter_errors(self.data), self):
+        # By line; a missing key last: it is often there, misspelt.
+        order = lambda each: (each.validator == "required", self.line(*each.absolute_path))  # noqa: E731
+        for problem in sorted(validator(schema_name).iter_errors(self.data), key=order):
             steps = list(problem.absolute_path)
             place = ".".join(str(step) for step in steps)
             for message, more in _explain(problem):
@@ -259,13 +261,6 @@ def validator(name: str) -> Any:
     import jsonschema
 
     return jsonschema.Draft7Validator(schema(name))
-
-
-def _by_line(problems: Any, file: SiteFile) -> Any:
-    # A missing key last: it is often there, misspelt.
-    return iter(
-        sorted(problems, key=lambda problem: (problem.validator == "required", file.line(*problem.absolute_path)))
-    )
 
 
 _TYPES = {"object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",

@@ -94,12 +94,12 @@ def pairs_of(node: Node) -> list[NumaPair]:
     pairs_found = [NumaPair(*couple) for couple in pairs(node).values()]
     homes = [gpu.numa_node for gpu in node.gpus if gpu.numa_node is not None]
     couples = zip(homes[::2], [*homes[1::2], *homes[:1]])
-    pairs_found += [NumaPair(*sorted(couple)) for couple in couples if _have_cores(node, couple)]
+    pairs_found += [
+        NumaPair(*sorted(homes))
+        for homes in couples
+        if all(len(cores_of(node, home)) >= homes.count(home) for home in homes)
+    ]
     return list(dict.fromkeys(pairs_found))
-
-
-def _have_cores(node: Node, homes: tuple[int, int]) -> bool:
-    return all(len(cores_of(node, home)) >= homes.count(home) for home in homes)
 
 
 def subjects(node: Node) -> list[str]:

@@ -28,13 +28,14 @@ def draw(node: Node) -> str:
     stamp = [f"{_LABELS[key]} {node.software[key]}".strip() for key in _LABELS if key in node.software]
     if stamp:
         lines.append("  " + ", ".join(stamp))
+    unlike = [words for gpu in node.gpus if (words := _unlike_link(gpu, node))]
     for title, block in (
         ("", _tree(node)),
         ("from host memory to the GPUs", _host_table(node)),
         ("from device to device", _device_table(node)),
         ("devices behind one uplink", [f"{bridge}  {' '.join(d)}" for bridge, d in shared_uplinks(node).items()]),
         ("distances between NUMA nodes", _distance_table(node)),
-        ("notes", [*_unlike_links(node), *([node.not_measured] if node.not_measured else []), *node.notes]),
+        ("notes", [*unlike, *([node.not_measured] if node.not_measured else []), *node.notes]),
     ):
         if block:
             lines += ["", *([title] if title else []), *("  " + line for line in block)]
@@ -144,12 +145,8 @@ def _distance_table(node: Node) -> list[str]:
     return columns(rows)
 
 
-def _unlike_links(node: Node) -> list[str]:
-    """A sentence for each GPU that has less than the most of its model in this node; none where nothing is known of a link."""
-    return [sentence for gpu in node.gpus if (sentence := _unlike_link(gpu, node)) is not None]
-
-
 def _unlike_link(gpu: Gpu, node: Node) -> str | None:
+    """That a GPU has less than the most of its model in this node; None where nothing is known of a link."""
     like = [other for other in node.gpus if other.name == gpu.name and other.link.kind == gpu.link.kind]
     for template, measure in _MEASURES:
         own = measure(gpu.link)

@@ -204,13 +204,10 @@ def _too_good(entry: JudgedMetric) -> bool:
     return reference.highest is not None and entry.value > reference.highest
 
 
-def _is_explained(entry: JudgedMetric) -> bool:
-    return bool(entry.disturbance) and entry.verdict == "INDETERMINATE"
-
-
 def _is_told_once(entry: JudgedMetric) -> bool:
     """Whether its reason is that of others of the same disturbance."""
-    return _is_explained(entry) or entry.code == FELL_TOGETHER.code
+    explained = bool(entry.disturbance) and entry.verdict == "INDETERMINATE"
+    return explained or entry.code == FELL_TOGETHER.code
 
 
 def _unsettled(entry: JudgedMetric) -> bool:

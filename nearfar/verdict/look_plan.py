@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -110,31 +110,24 @@ def later_looks(
     account = _account(stage)
     asked = frozenset(plan.references if account is None else account["figures"])
     made = [] if account is None else account["looks"][: thresholds.MEASURED_AGAIN]
-    found = [_read(stage, number, each, asked, first, figures) for number, each in enumerate(made, 1)]
+    found = []
+    for number, each in enumerate(made, 1):
+        problem, look = each["problem"], LaterLook(asked, each["time"])
+        try:
+            if problem is None:
+                document = measurement.load(stage / look_file(number))
+                problem = _no_look(document, first)
+            if problem is None:
+                look = replace(look, document=document, figures={metric.name: metric for metric in figures(document)})
+        except NearfarError:
+            problem = "left no document"
+        found.append(
+            look if problem is None else replace(look, problem=f"the {_ORDINALS[number - 1]} measurement {problem}")
+        )
     how = "was not made" if account is None else "was interrupted"
     for number in range(len(made), thresholds.MEASURED_AGAIN):
         found.append(LaterLook(asked, utc_text(), problem=f"the {_ORDINALS[number]} measurement {how}"))
     return found
-
-
-def _read(
-    stage: Path,
-    number: int,
-    account: Mapping[str, Any],
-    asked: frozenset[str],
-    first: Document | None,
-    figures: Callable[[Document], Sequence[AnyMetric]],
-) -> LaterLook:
-    which, time, problem = _ORDINALS[number - 1], account["time"], account["problem"]
-    if problem is None:
-        try:
-            document = measurement.load(stage / look_file(number))
-            problem = _no_look(document, first)
-            if problem is None:
-                return LaterLook(asked, time, document, {metric.name: metric for metric in figures(document)})
-        except NearfarError:
-            problem = "left no document"
-    return LaterLook(asked, time, problem=f"the {which} measurement {problem}")
 
 
 def _no_look(document: Document, first: Document | None) -> str | None:

@@ -157,12 +157,8 @@ def _metric(raw: dict[str, Any]) -> JudgedMetric:
     if baseline is not None:
         raw["baseline"] = _taken(PastRuns, baseline)
     if "looks" in raw:
-        raw["looks"] = tuple(map(_look, raw["looks"]))
+        raw["looks"] = tuple(_made(FigureLook, look) for look in raw["looks"])
     return _taken(JudgedMetric, raw)
-
-
-def _look(raw: Mapping[str, Any]) -> FigureLook:
-    return FigureLook(raw["value"], raw["time"], raw["beyond"], raw.get("why"))
 
 
 def _made(kind: type[_T], raw: Mapping[str, Any], **parts: Any) -> _T:

@@ -28,14 +28,12 @@ def words(groups: Iterable[Mapping[str, Any]]) -> str | None:
         total += group["disturbances"]
         for entry in group["disturbed"]:
             own = whys.setdefault((entry["run"], entry["node"]), [])
-            why = _why(entry["reason"], entry["disturbance"])
+            reason = str(entry["reason"])
+            known = series.DISTURBED.get(entry["disturbance"] or "", reason)
+            why = reason if reason == "with clocks held down" else known
             own += [] if why in own else [why]
     if not whys:
         return None
     latest = sorted(whys, reverse=True)[:_NAMED]
     more = f"; and {total - len(latest)} more" if total > len(latest) else ""
     return "; ".join(f"{run} of {node}: {', '.join(whys[run, node])}" for run, node in latest) + more
-
-
-def _why(reason: str, disturbance: str | None) -> str:
-    return reason if reason == "with clocks held down" else series.DISTURBED.get(disturbance or "", reason)

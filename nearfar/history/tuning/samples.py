@@ -158,7 +158,8 @@ def choose(
     left_out = _left_out(stamps, chosen)
     can_be, cannot = _sifted([{**figure, "host": host[figure["node"]]} for figure in figures.to_dicts()])
     if cannot:
-        left_out[_beyond(cannot)] = sum(figure["count"] for figure in cannot)
+        nodes = listed(sorted({str(figure["node"]) for figure in cannot}), 4)
+        left_out[f"that cannot be (of {nodes})"] = sum(figure["count"] for figure in cannot)
     # What has no other figures is still named, and refused.
     whole = _pools(
         [*can_be, *cannot], _by_pool([*unreliable.to_dicts(), *cannot], types), types, left_out, spreads or {}
@@ -203,10 +204,6 @@ def _sifted(figures: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]],
             why = f"{value:.4g} {figure['unit']} of {figure['node']}: {fault}"
             cannot.append({**figure, "value": [], "low": [], "high": [], "count": len(wrong), "why": why})
     return can_be, cannot
-
-
-def _beyond(cannot: Sequence[Mapping[str, Any]]) -> str:
-    return f"that cannot be (of {listed(sorted({str(figure['node']) for figure in cannot}), 4)})"
 
 
 #: Reasons that speak of how the measurement went: where many have them, the rest are the best of them.

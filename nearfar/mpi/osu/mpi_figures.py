@@ -9,7 +9,7 @@ from dataclasses import replace
 from nearfar.base import NearfarError
 from nearfar.cells import join_class
 from nearfar.measurement import Conditions, Document, Rate, Result, SampleStatistics, SubjectMetric, shared
-from nearfar.mpi.numa_pairs import ratio
+from nearfar.mpi import numa_pairs
 
 from . import disturbances
 from .benchmarks import BENCHMARKS
@@ -116,7 +116,7 @@ def _ratios(metrics: Mapping[tuple[MpiCase, str, str], SubjectMetric], mpi: tupl
         over = OVER[RIGHT[case.placement]]
         path_class = join_class(case.placement, over)
         words, rows = f"over {_PLACES[case.right.placement]}", _rows(path_class, case, quantity, label, mpi)
-        yield ratio(wrong, right, path_class, over, words, rows)
+        yield numa_pairs.ratio(wrong, right, path_class, over, words, rows)
 
 
 def _words(case: MpiCase, quantity: str) -> str:

@@ -56,8 +56,9 @@ def tables(
             continue
         for model, here in models.items():
             fitting = [
-                use for use in asking if model is None or use.node is None or _fits(references, check, model, use.node)
-            ]
+                use for use in asking
+                if model is None or use.node is None or model in {references.model_key(check, gpu.name) for gpu in use.node.gpus}
+            ]  # fmt: skip
             if asking and not fitting:
                 yield _no_such_model(
                     references, check, str(model), [use.node for use in asking if use.node is not None]
@@ -81,10 +82,6 @@ def _never_asked(references: ReferenceFile, check: Question, used: Sequence[File
     return at(references.file, WARNING, "dead", message, check.name)
 
 
-def _fits(references: ReferenceFile, check: str, model: str, node: Node) -> bool:
-    return any(references.model_key(check, gpu.name) == model for gpu in node.gpus)
-
-
 def _no_such_model(references: ReferenceFile, check: str, model: str, nodes: Sequence[Node]) -> Complaint:
     known = sorted({gpu.name for node in nodes for gpu in node.gpus if gpu.name})
     taken = [name for name in known if re.fullmatch(model, name)]
@@ -106,14 +103,11 @@ def _figures(
             return None
         for key, metrics in possible.items():
             if fitting := [
-                (m, use.node) for m in metrics if model is None or _mine(references, check, model, m, use.node)
-            ]:
+                (m, use.node) for m in metrics
+                if model is None or references.model_key(check, model_of(m, use.node)) == model
+            ]:  # fmt: skip
                 figures.setdefault(key, []).extend(fitting)
     return figures if used else None
-
-
-def _mine(references: ReferenceFile, check: str, model: str, metric: AnyMetric, node: Node) -> bool:
-    return references.model_key(check, model_of(metric, node)) == model
 
 
 def without_mpi(row: str) -> str:

@@ -108,7 +108,8 @@ def resolve(
         speaking = files if own else [file for file in files if file.origin == "published"]
         reference = _from_files(metric, check, speaking, node, kind, software, levels, system, broken)
         if kind == "measured" and own and isinstance(metric, Metric):
-            siblings = _from_siblings(metric, siblings_of.get(metric.name, ()))
+            # Other GPUs (or NUMA nodes) of the same model, link, class and uplink.
+            siblings = _from_alike(metric, siblings_of.get(metric.name, ()), thresholds.SIBLING_SLACK[_latched(metric)])
             model = _from_model(metric, node, ranges or {}, broken)
             reference = _as_good_as(reference, model) or model or certain
             reference = _beside(siblings, reference or _from_capacities(metric, node_type))
@@ -241,11 +242,6 @@ def _sibling_groups(metrics: Sequence[Metric], node: Node) -> dict[str, list[Met
         if metric.quantity not in MADE_OF_OTHERS and metric.unit == "GB/s":
             groups.setdefault((_sibling_group(metric, node), _crossings(metric, node)), []).append(metric)
     return {metric.name: group for group in groups.values() for metric in group}
-
-
-def _from_siblings(metric: Metric, group: Sequence[Metric]) -> Reference | None:
-    """The median of the same figure of other GPUs (or NUMA nodes) of the same model, link, class and uplink."""
-    return _from_alike(metric, group, thresholds.SIBLING_SLACK[_latched(metric)])
 
 
 def _from_alike(metric: AnyMetric, group: Sequence[AnyMetric], least_slack: float) -> Reference | None:
