@@ -37,10 +37,8 @@ def complaints(
 ) -> Iterator[Complaint]:
     """What of a node type cannot be; ``memories``: nominal rates of GPUs' memory, GB/s, by model."""
     yield from _of_lanes(node_type, file, models)
-    for name, fault in _of_uplinks(node_type, file.data.get("links", {})):
-        yield at(file, ERROR, "impossible", fault, "capacities", name)
-    for name, fault in _of_memory_peaks(node_type):
-        yield at(file, ERROR, "impossible", fault, "capacities", name)
+    for name, fault in (*_of_uplinks(node_type, file.data.get("links", {})), *_of_memory_peaks(node_type)):
+        yield at(file, ERROR, "impossible", f"{name}: {fault}", "capacities", name)
     yield from _of_stream(node_type, file)
     for cell, cap in node_type.caps.items():
         fault = _of_cap(cell, cap, node_type.node, node_type.gpu_model, models) or _above(
@@ -81,23 +79,16 @@ def _of_uplinks(node_type: NodeType, links: Mapping[str, Any]) -> Iterator[tuple
         named = links.get(f"switch:{pci}")
         below = [gpu.link for gpu in node_type.node.gpus if gpu.index in gpus]
         link = Link(named["kind"], named["gen"], named["width"]) if named else _widest(below) or _FASTEST
-        line = line_rate(link) if link is not None else None
-        if link is None or line is None:
+        line = line_rate(link)
+        if line is None:
             continue
-        why = (
-            ""
-            if named
-            else f"; if the uplink is wider, add it: links: {{switch:{pci}: {{kind: pcie, gen: …, width: …}}}}"
-        )
+        wider = f"; if the uplink is wider, add it: links: {{switch:{pci}: {{kind: pcie, gen: …, width: …}}}}"
         for way, times in (("up", 1), ("down", 1), ("both", 2)):
-            capacity = node_type.capacities[f"switch:{pci}.{way}"]
-            for value in (capacity.value, capacity.peak):
-                if value is not None and value > line * times * 1.001:
-                    yield (
-                        capacity.name,
-                        f"{capacity.name}: {value:g} GB/s is above {link_text(link)}, {line * times:.1f} GB/s{why}",
-                    )
-                    break
+            capacity, most = node_type.capacities[f"switch:{pci}.{way}"], line * times
+            above = [value for value in (capacity.value, capacity.peak) if value is not None and value > most * 1.001]
+            if above:
+                fault = f"{above[0]:g} GB/s is above {link_text(link)}, {most:.1f} GB/s"
+                yield capacity.name, f"{fault}{'' if named else wider}"
 
 
 def _of_memory_peaks(node_type: NodeType) -> Iterator[tuple[str, str]]:
@@ -107,23 +98,19 @@ def _of_memory_peaks(node_type: NodeType) -> Iterator[tuple[str, str]]:
         capacity = node_type.capacities[f"n{numa.index}.memory"]
         if numa.peak is None:
             if capacity.value is not None and MOST_PACKAGE < capacity.value <= MOST_MEMORY:
-                yield capacity.name, f"{capacity.name}: {_too_fast(capacity.value)}"
+                yield capacity.name, _too_fast(capacity.value)
             continue
-        peak = f"{capacity.name}: peak: {numa.peak:g} GB/s"
-        packages[numa.package] = packages.get(numa.package, 0.0) + numa.peak
+        peak = f"peak: {numa.peak:g} GB/s"
+        packages[numa.package] = whole = packages.get(numa.package, 0.0) + numa.peak
         if numa.peak < LEAST_MEMORY:
-            yield (
-                capacity.name,
-                f"{peak} is less than one channel has; typed in TB/s? that is {numa.peak * 1000:g} GB/s",
-            )
-        elif packages[numa.package] > MOST_PACKAGE:
-            others = "" if packages[numa.package] == numa.peak else " with the other NUMA nodes of its package"
-            yield (
-                capacity.name,
-                f"{peak}{others} is more than any package's memory has, {MOST_PACKAGE:g} GB/s; in MB/s, or Gbit/s?",
-            )
+            typed = f"typed in TB/s? that is {numa.peak * 1000:g} GB/s"
+            yield capacity.name, f"{peak} is less than one channel has; {typed}"
+        elif whole > MOST_PACKAGE:
+            others = "" if whole == numa.peak else " with the other NUMA nodes of its package"
+            most = f"is more than any package's memory has, {MOST_PACKAGE:g} GB/s; in MB/s, or Gbit/s?"
+            yield capacity.name, f"{peak}{others} {most}"
         elif capacity.value is not None and capacity.value > numa.peak * 1.001:
-            yield capacity.name, f"{capacity.name}: {capacity.value:g} GB/s is above its peak, {numa.peak:g} GB/s"
+            yield capacity.name, f"{capacity.value:g} GB/s is above its peak, {numa.peak:g} GB/s"
 
 
 def _of_stream(node_type: NodeType, file: SiteFile) -> Iterator[Complaint]:
@@ -131,16 +118,13 @@ def _of_stream(node_type: NodeType, file: SiteFile) -> Iterator[Complaint]:
         numa = node_type.node.numa_node(memory)
         if not rates:
             continue
-        most = max(rates.values())
+        most, name = max(rates.values()), f"c{cores}:n{memory}"
         fault = of_memory(most) or (UnitFault(ERROR, "impossible", _too_fast(most)) if most > MOST_PACKAGE else None)
+        if fault is None and numa is not None and numa.peak is not None and most > numa.peak * 1.001:
+            above = f"{most:g} GB/s is above the peak of n{memory}.memory, {numa.peak:g} GB/s"
+            fault = UnitFault(ERROR, "impossible", above)
         if fault is not None:
-            yield at(
-                file, fault.level, fault.rule, f"c{cores}:n{memory}: {fault.message}", "stream", f"c{cores}:n{memory}"
-            )
-            continue
-        if numa is not None and numa.peak is not None and most > numa.peak * 1.001:
-            message = f"c{cores}:n{memory}: {most:g} GB/s is above the peak of n{memory}.memory, {numa.peak:g} GB/s"
-            yield at(file, ERROR, "impossible", message, "stream", f"c{cores}:n{memory}")
+            yield at(file, fault.level, fault.rule, f"{name}: {fault.message}", "stream", name)
 
 
 def _too_fast(value: float) -> str:

@@ -45,8 +45,8 @@ def complaints(
     if "pcie" in model.lower() and lanes > BRIDGED_LANES:
         problem = f"nvlinks: {lanes} on a '{model}': bridges between PCIe cards have {BRIDGED_LANES} lanes at most; those of the SXM card?"
         yield at(file, ERROR, "line-rate", problem, "nvlinks")
-    for level, name, problem in _named_links(file, node_type.node, models):
-        yield at(file, level, "impossible", problem, "links", name)
+    for name, problem in _named_links(file, node_type.node, models):
+        yield at(file, ERROR, "impossible", problem, "links", name)
     problem = of_lanes(file.data.get("nvlinks"), file.data.get("nvlink_generation")) or _newer_nvlink(node_type, models)
     if problem:
         yield at(file, ERROR, "impossible", problem, "nvlinks" if "nvlinks" in file.data else "nvlink_generation")
@@ -79,17 +79,17 @@ def _of_expectation(node_type: NodeType, models: Mapping[str, Mapping[str, Any]]
     yield from below_model(expect, model or node_type.gpu_model, models)
 
 
-def _named_links(file: SiteFile, node: Node, models: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+def _named_links(file: SiteFile, node: Node, models: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Links that no GPU has, or none of its model."""
     for name, link in file.data.get("links", {}).items():
         fault = of_link(link)
         if fault:
-            yield ERROR, name, f"links: {name}: {fault}"
+            yield name, f"links: {name}: {fault}"
             continue
         gpu = node.gpu(int(name[1:])) if name.startswith("g") else None
         its = models.get(gpu.name or "", {}).get("link", {}) if gpu is not None else {}
         if gpu is not None and its.get("kind") == link["kind"] and (link["gen"] or 0) > its["gen"]:
-            yield ERROR, name, f"links: {name}: gen: {link['gen']}, but {gpu.name} has {its['gen']}"
+            yield name, f"links: {name}: gen: {link['gen']}, but {gpu.name} has {its['gen']}"
 
 
 def _newer_nvlink(node_type: NodeType, models: Mapping[str, Mapping[str, Any]]) -> str:
