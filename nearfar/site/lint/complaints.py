@@ -11,7 +11,6 @@ from nearfar.base import NearfarError, SiteFile, SiteFileError, Step, place_in
 
 #: From the worst on. An error is wrong; a warning may be meant; an info is as it is meant to be.
 ERROR, WARNING, INFO = LEVELS = ("error", "warning", "info")
-_ERRORS_TOLD = 12
 
 
 class Rule(NamedTuple):
@@ -124,10 +123,10 @@ def summary(complaints: Iterable[Complaint], files: int) -> str:
     return f"{files} file{'s' if files != 1 else ''} checked: {', '.join(counted) or 'no problems'}"
 
 
-def stop_on_errors(complaints: Iterable[Complaint]) -> None:
-    """Raise ``NearfarError`` with the line of each error, at most ``_ERRORS_TOLD`` of them."""
+def stop_on_errors(complaints: Iterable[Complaint], most: int | None = None) -> None:
+    """Raise ``NearfarError`` with the line of each error, at most ``most`` of them (None: all)."""
     errors = [str(c).replace(": error: ", ": ", 1) for c in sorted_once(complaints) if c.level == ERROR]
-    if len(errors) > _ERRORS_TOLD:
-        errors[_ERRORS_TOLD:] = [f"{len(errors) - _ERRORS_TOLD} more errors; nearfar lint shows all"]
+    if most is not None and len(errors) > most:
+        errors[most:] = [f"{len(errors) - most} more errors; nearfar lint shows all"]
     if errors:
         raise NearfarError("\nnearfar: ".join(errors))

@@ -16,8 +16,8 @@ from .complaints import WARNING, Complaint, sorted_once, stop_on_errors
 from .every_rule import known_checks, of_node_types, of_references, of_systems
 from .reading import SiteContents
 
-#: So many warnings are told; then where the others are.
-_TOLD = 3
+#: So many warnings are told, and so many errors; then where the others are.
+_TOLD, _ERRORS_TOLD = 3, 12
 
 
 def before_measuring() -> None:
@@ -25,9 +25,9 @@ def before_measuring() -> None:
     partitions at hand. Warnings go to standard error. Raises ``NearfarError`` with every error's line."""
     directories = site_directories()
     reading = SiteContents(directories).add("systems").add("gpus")
-    stop_on_errors(reading.complaints)  # before one of them is chosen
+    stop_on_errors(reading.complaints, _ERRORS_TOLD)  # before one of them is chosen
     complaints = used_by(reading, systems.site().systems[systems.site().here])
-    stop_on_errors(complaints)
+    stop_on_errors(complaints, _ERRORS_TOLD)
     tell_warnings(complaints)
 
 
