@@ -9,7 +9,7 @@ import shutil
 import time
 from pathlib import Path
 
-from nearfar.slurm.health import kept_looks
+from nearfar.slurm.health import finding_files
 from tests.support.node_results import leave, utc
 
 from .node_run import publish
@@ -58,7 +58,7 @@ class Found:
             "schema": "nearfar-health/1", "run": run, "node": node, "hostname": node, "system": "vm", "partition": "gpu",
             "time": utc(time.time()), "boot": None, "seconds": 0.3, "verdict": "FAIL" if found else "PASS", "findings": found, "last": None,
         }  # fmt: skip
-        kept_looks.store(self.world.health, look, "")
+        finding_files.store(self.world.health, look, "")
 
     def _slow(self) -> Step:
         node, runs = self._node(), [secrets.token_hex(4), secrets.token_hex(4)]

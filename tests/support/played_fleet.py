@@ -12,7 +12,7 @@ from nearfar.site import Policy
 from nearfar.site.drain_policy import AvailableFloor, DrainCap, DrainSteps
 from nearfar.slurm.act import ActOptions, ActResult, View, act, clear, view_of
 from nearfar.slurm.controller import NodeState
-from nearfar.slurm.health import kept_looks
+from nearfar.slurm.health import finding_files
 from nearfar.slurm.ledger import Ledger, actions
 from tests.support.fake_slurm import FakeSlurm
 from tests.support.node_results import leave, utc
@@ -84,7 +84,7 @@ class PlayedFleet:
             "schema": "nearfar-health/1", "run": run, "node": node, "hostname": node, "system": system, "partition": "gpu",
             "time": utc(time.time()), "boot": None, "seconds": 0.3, "verdict": "FAIL" if found else "PASS", "findings": found, "last": None,
         }  # fmt: skip
-        kept_looks.store(self.health, document, "")
+        finding_files.store(self.health, document, "")
         return run
 
     def act(self) -> ActResult:

@@ -9,6 +9,5 @@ from . import admin_host, messages, node_states, quarantine
 from .clearing import Cleared, clear
 from .node_states import Fleet, NodeStatus
 from .one_call import ActResult, act, dry_run
-from .options import STATE, ActOptions, read_policy
 from .retesting import RetestOptions, RetestResult, retest
-from .view import View, view_of
+from .view import STATE, ActOptions, View, read_policy, view_of

@@ -14,8 +14,8 @@ from nearfar.slurm.ledger import Ledger, Past, actions, close_findings, note_act
 
 from . import admin_host, quarantine
 from .node_updates import resuming, write
-from .options import ActOptions
 from .reconcile import reconcile
+from .view import ActOptions
 
 
 @dataclass(frozen=True)

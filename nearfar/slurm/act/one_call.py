@@ -13,9 +13,8 @@ from nearfar.slurm.ledger import KEPT, Ledger, actions, note_action
 from . import admin_host, quarantine
 from .node_states import NOTHING, NodeStatus
 from .node_updates import carry_out
-from .options import ActOptions
 from .reconcile import reconcile
-from .view import View, view_of
+from .view import ActOptions, View, view_of
 
 #: Seconds that figures which passed are kept.
 _FIGURES_KEPT = 10 * 86400.0

@@ -8,7 +8,7 @@ from nearfar.slurm.controller import NodeState
 from nearfar.slurm.drains import carries, died, drained_by_us, our_reason
 from nearfar.slurm.ledger import Ledger, OurDrain, Past, actions, close_findings, end_action, note_action
 
-from .options import whole_name
+from .view import whole_name
 
 #: Seconds that slurmctld may take to save a change (SAVE_MAX_WAIT is 5): what it was told just before it was killed is lost.
 _SAVED = 15.0

@@ -29,8 +29,8 @@ from nearfar.slurm.trust import Trust, on_behalf
 from . import admin_host, messages, quarantine
 from .judge_nodes import flapping
 from .node_states import reason_of
-from .options import ActOptions, whole_name
 from .reconcile import reconcile
+from .view import ActOptions, whole_name
 
 #: Seconds that a sweep takes beside its jobs: submissions, the merge.
 _BESIDE = 900.0

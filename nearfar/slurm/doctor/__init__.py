@@ -5,5 +5,4 @@ Needs: base, site, site.lint, slurm.controller, slurm.install, slurm.trust.
 
 from __future__ import annotations
 
-from .installation import OK, PROBLEM, DoctorAnswer, Installation
-from .questions import ask_all
+from .questions import PROBLEM, Installation, ask_all

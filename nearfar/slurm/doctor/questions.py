@@ -1,15 +1,318 @@
-"""The ten questions, in the order in which one repairs what they find."""
+"""The ten questions, what they are asked of (an installation, and the Slurm that it belongs to), and their answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import pwd
+import re
+import shlex
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
-from nearfar.base import NearfarError
-from nearfar.slurm.install import PARTS
+from nearfar.base import NearfarError, SiteFile, find_program, plural, process, site_directories, user_name
+from nearfar.base import site_files as files_by_name
+from nearfar.site import drain_policy
+from nearfar.site.lint import ERROR, lint
+from nearfar.slurm import install
+from nearfar.slurm.controller import NodeState, Slurm, node_names, versions
+from nearfar.slurm.install import ON_NODES, PARTS, Installed, InstallOptions
+from nearfar.slurm.trust import Trust, root_safe
 
-from . import about_files, about_slurm
-from .installation import OK, PROBLEM, DoctorAnswer, Installation, Problem
+OK, PROBLEM = "OK", "problem"
+#: Seconds that Slurm has for an answer.
+_PATIENCE = 10.0
+
+
+@dataclass(frozen=True)
+class DoctorAnswer:
+    """One question's answer."""
+
+    about: str
+    #: ``OK`` or ``PROBLEM``.
+    verdict: str
+    words: str
+    #: What to type; None where all is well.
+    remedy: str | None = None
+
+
+class Problem(NearfarError):
+    """What is wrong, and what to type."""
+
+    def __init__(self, words: str, remedy: str) -> None:
+        super().__init__(words)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Installation:
+    """An installation below ``root``; Slurm is asked once. ``now``: seconds since 1970."""
+
+    installed: Installed
+    root: Path
+    now: float
+
+    @property
+    def options(self) -> InstallOptions:
+        """What the files were rendered from."""
+        return self.installed.options
+
+    @cached_property
+    def slurm(self) -> Slurm:
+        """Slurm as the scripts reach it."""
+        return Slurm(self.options.surroundings, _PATIENCE)
+
+    @cached_property
+    def slurm_answers(self) -> tuple[Mapping[str, str], Mapping[str, NodeState]] | NearfarError:
+        """Slurm's settings and its nodes, or why there are none."""
+        try:
+            self.slurm.version()
+            return self.slurm.settings(), self.slurm.nodes()
+        except NearfarError as error:
+            return error
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """Slurm's settings. Raises ``NearfarError``."""
+        return self._answered()[0]
+
+    @property
+    def nodes(self) -> Mapping[str, NodeState]:
+        """The nodes of the partition. Raises ``NearfarError``."""
+        return {name: node for name, node in self._answered()[1].items() if self.options.partition in node.partitions}
+
+    def _answered(self) -> tuple[Mapping[str, str], Mapping[str, NodeState]]:
+        if isinstance(self.slurm_answers, NearfarError):
+            raise NearfarError("not known: Slurm does not answer")
+        return self.slurm_answers
+
+
+_ROOT = frozenset({0})
+
+
+def site_files(site: Installation) -> str:
+    """Whether ``nearfar lint`` finds no error, and one system's file says what ``act`` may do and trusts who measures."""
+    checked = lint(site_directories())
+    errors = [complaint for complaint in checked.complaints if complaint.level == ERROR]
+    if errors:
+        raise Problem(f"{plural(len(errors), 'error')}: {errors[0]}", "nearfar lint")
+    if "act" not in site.options.what:
+        return f"{len(checked.files)} files without an error"
+    trusted = f"[root, {site.options.user}]"
+    named = next((word.partition("=")[2] for word in site.options.act if word.startswith("--system=")), None)
+    systems = [
+        SiteFile(path) for name, path in files_by_name("systems", site_directories()).items() if named in (None, name)
+    ]
+    having = [file for file in systems if "act" in (file.data or {})]
+    if not having:
+        raise Problem(
+            "no system's file has an `act` section", f"add to site/systems/NAME.yaml: act: {{trusted: {trusted}}}"
+        )
+    if len(having) > 1:
+        raise Problem(
+            f"{len(having)} systems have an `act` section", "nearfar slurm install --act=--system=NAME --apply"
+        )
+    policy = drain_policy.of_system(having[0])
+    if _uid(site.options.user) not in policy.trusted:
+        raise Problem(
+            f"{having[0].path}: results of {site.options.user} are not trusted", f"there: act: {{trusted: {trusted}}}"
+        )
+    return f"{len(checked.files)} files without an error; act follows system {policy.system}"
+
+
+def scripts(site: Installation) -> str:
+    """Whether the installed files are those that would be rendered now, and what root runs is root's alone."""
+    files = install.rendered(site.options)
+    changed = [str(change.place) for change in install.changes(files, site.installed, site.root)]
+    if changed:
+        more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+        raise NearfarError(f"not as they would be rendered now: {', '.join(changed[:3])}{more}")
+    if {"act", *ON_NODES} & {*site.options.what}:
+        try:
+            if str(site.root) == os.sep:  # an image is made by whoever makes it
+                root_safe.refuse([Path(file.path) for file in files], _ROOT, "a script")
+            root_safe.refuse([Path(site.options.python)], _ROOT, "Python")
+            root_safe.refuse_tree(Path(site.options.checkout) / "nearfar", _ROOT, "nearfar")
+        except NearfarError as error:
+            raise Problem(str(error), "chown -R root and chmod -R go-w that, here and on the nodes") from None
+    return f"{len(files)} files as they would be rendered now"
+
+
+def results(site: Installation) -> str:
+    """Whether the results directory is there, and the nightly user's alone."""
+    path, user = Path(site.options.results), site.options.user
+    uid = _uid(user)
+    quoted = shlex.quote(str(path))
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise Problem(f"{path}: {error.strerror}", f"install -d -o {user} -m 0755 {quoted}") from None
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != uid:
+        owner = f"belongs to {user_name(status.st_uid)}, not to {user}"
+        raise Problem(
+            f"{path}: {owner if stat.S_ISDIR(status.st_mode) else 'not a directory'}", f"chown {user} {quoted}"
+        )
+    if status.st_mode & 0o022:
+        mode = stat.S_IMODE(status.st_mode)
+        raise Problem(
+            f"{path}: other users can write to it (mode {mode:04o}); its results are refused", f"chmod go-w {quoted}"
+        )
+    Trust(path, {0, uid}).check_parents()
+    return f"{path}: {user}'s, and writable by nobody else"
+
+
+def two_users(site: Installation) -> str:
+    """Whether one user measures and another drains, who owns the state of ``act``."""
+    options = site.options
+    if options.user == options.act_user:
+        raise NearfarError(f"{options.user} both measures and drains: who can write results can drain the cluster")
+    try:
+        owner = Path(options.state).stat().st_uid
+    except FileNotFoundError:
+        owner = _uid(options.act_user)  # it is made by the first call of act
+    except OSError as error:
+        raise Problem(f"{options.state}: {error.strerror}", "as root: nearfar slurm doctor") from None
+    if owner != _uid(options.act_user):
+        words = f"{options.state}: belongs to {user_name(owner)}, not to {options.act_user}"
+        raise Problem(words, f"chown -R {options.act_user} {shlex.quote(options.state)}")
+    return f"{options.user} measures, {options.act_user} drains"
+
+
+def _uid(user: str) -> int:
+    try:
+        return pwd.getpwnam(user).pw_uid
+    except KeyError:
+        raise Problem(f"this machine knows no user {user}", f"useradd --system --create-home {user}") from None
+
+
+#: Seconds that an idle node may be without a finding, whatever the interval.
+_LEAST = 1800.0
+#: Seconds that systemd has for an answer.
+_LIMIT = 10.0
+#: Seconds after which a night is missing: timers start one a day.
+_NIGHT = 36 * 3600.0
+_ASKED = "Id,LoadState,ActiveState,UnitFileState,Result,ExecMainStatus"
+#: Exit codes that say something about nodes: one failed, or could not be judged.
+_OF_NODES = ("0", "1", "3")
+
+
+def reached(site: Installation) -> str:
+    """Whether Slurm answers, is supported, and has nodes in the partition."""
+    if isinstance(site.slurm_answers, NearfarError):
+        raise site.slurm_answers
+    if not site.nodes:
+        known = ", ".join(sorted({name for node in site.slurm_answers[1].values() for name in node.partitions}))
+        remedy = f"nearfar slurm install --partition NAME --apply, where NAME is one of: {known}"
+        raise Problem(f"partition {site.options.partition} has no nodes", remedy)
+    version = versions.words(site.slurm.version())
+    return f"{version}, {plural(len(site.nodes), 'node')} in partition {site.options.partition}"
+
+
+def rights(site: Installation) -> str:
+    """Whether the user that runs ``act`` may drain nodes."""
+    user = site.options.act_user
+    if user in ("root", site.settings.get("SlurmUser", "").split("(")[0]):
+        return f"{user} may do all"
+    try:
+        level = site.slurm.call("sacctmgr", "--noheader", "--parsable2", "show", "user", user, "format=AdminLevel")
+    except NearfarError as error:
+        words = f"{user} is neither root nor SlurmUser, and sacctmgr knows no users ({str(error).splitlines()[0]})"
+        raise Problem(words, "nearfar slurm install --act-user root --apply") from None
+    first = level.strip().partition("\n")[0]
+    if first not in ("Operator", "Administrator"):
+        raise Problem(f"{user} may not drain nodes", f"sacctmgr modify user {user} set adminlevel=operator")
+    return f"{user} is {first}"
+
+
+def findings(site: Installation) -> str:
+    """Whether nodes that are idle leave health findings: this alone shows from here that they have the files."""
+    folder = Path(site.options.health_output)
+    try:
+        written = {path.stem: path.stat().st_mtime for path in folder.iterdir() if path.suffix == ".json"}
+    except OSError as error:
+        raise Problem(
+            f"{folder}: {error.strerror}", f"install -d -o root -m 0755 {folder}, shared by all nodes"
+        ) from None
+    interval = re.match(r"\d+", site.settings.get("HealthCheckInterval", ""))
+    patience = max(_LEAST, 3.0 * float(interval[0] if interval else 0))
+    fresh = {name for name in site.nodes if site.now - written.get(name, 0.0) <= patience}
+    idle = {name for name, node in site.nodes.items() if node.idle and site.now - (node.busy or 0.0) > patience}
+    silent = idle - fresh
+    if silent or not fresh:
+        nodes = node_names.fold(silent or set(site.nodes))
+        words = f"none from {nodes} in {folder} for {patience / 60:.0f} minutes"
+        remedy = f"on such a node, as root: {site.options.folder}/health-check (root of the nodes writes there: no root_squash)"
+        raise Problem(words, remedy)
+    return f"{len(fresh)} of {plural(len(site.nodes), 'node')} within {patience / 60:.0f} minutes, every idle one among them"
+
+
+def conf(site: Installation) -> str:
+    """Whether slurm.conf names HealthCheckProgram, Prolog and Epilog, or programs of this machine that call them."""
+    lacking = install.lacking_lines(site.options, site.settings)
+    if lacking:
+        lines = "; ".join(line.replace("    # ", " (") + ")" for line in lacking)
+        raise Problem(f"missing: {lines}", "put that into slurm.conf, then: scontrol reconfigure")
+    return ", ".join(install.slurm_conf(site.options))
+
+
+def nightly(site: Installation) -> str:
+    """Whether nightly sweeps are started, and one left results within 36 hours."""
+    enabled = _enabled(site, "nightly")
+    return f"{enabled}; {_ran(site, 'nightly', Path(site.options.results).glob('*'), _NIGHT)}"
+
+
+def act(site: Installation) -> str:
+    """Whether ``act`` is started, and ran within three of its intervals and a quarter of an hour."""
+    enabled = _enabled(site, "act")
+    limit = 60.0 * (3 * site.options.every + 15)
+    return f"{enabled}; {_ran(site, 'act', Path(site.options.state).glob('ledger.db'), limit)}"
+
+
+def _ran(site: Installation, part: str, traces: Iterable[Path], limit: float) -> str:
+    """When a part ran last. ``traces``: what it leaves."""
+    start = (
+        f"systemctl start nearfar-{part}.service"
+        if site.options.timer == "systemd"
+        else f"{site.options.folder}/{part}"
+    )
+    try:
+        times = [path.stat().st_mtime for path in traces]
+    except OSError as error:
+        raise Problem(f"{error.filename}: {error.strerror}", "as root: nearfar slurm doctor") from None
+    if not times:
+        raise Problem("has not run yet", start)
+    ago = (site.now - max(times)) / 60
+    words = f"ran {ago:.0f} minutes ago" if ago < 120 else f"ran {ago / 60:.0f} hours ago"
+    if 60 * ago > limit:
+        raise Problem(words, f"to see why: {start}")
+    return words
+
+
+def _enabled(site: Installation, part: str) -> str:
+    timer, service = f"nearfar-{part}.timer", f"nearfar-{part}.service"
+    if site.options.timer == "cron":
+        if not any(find_program(name) or Path(f"/usr/sbin/{name}").exists() for name in ("cron", "crond")):
+            raise Problem("there is no cron on this machine", "nearfar slurm install --timer systemd --apply")
+        return f"/etc/cron.d/nearfar-{part}"
+    if find_program("systemctl") is None:
+        raise Problem("there is no systemd on this machine", "nearfar slurm install --timer cron --apply")
+    answer = process.run(["systemctl", "show", timer, service, f"--property={_ASKED}"], _LIMIT)
+    if answer.timed_out or answer.returncode:
+        why = f"no answer within {_LIMIT:.0f} s" if answer.timed_out else answer.last_line
+        raise Problem(f"systemctl: {why or 'failed'}", f"systemctl status {timer}")
+    blocks = [dict(re.findall(r"^(\w+)=(.*)$", block, re.M)) for block in re.split(r"\n\s*\n", answer.stdout)]
+    units = {block.get("Id", ""): block for block in blocks}
+    states = [units.get(timer, {}).get(name, "unknown") for name in ("LoadState", "ActiveState", "UnitFileState")]
+    if states != ["loaded", "active", "enabled"]:
+        raise Problem(f"{timer} is {', '.join(states)}", f"systemctl daemon-reload && systemctl enable --now {timer}")
+    ended = units.get(service, {})
+    if ended.get("Result") != "success" and ended.get("ExecMainStatus") not in _OF_NODES:
+        words = f"{service} ended with {ended.get('Result')}, exit code {ended.get('ExecMainStatus')}"
+        raise Problem(words, f"journalctl -u {service}")
+    return "enabled"
 
 
 class _Question(NamedTuple):
@@ -27,16 +330,16 @@ _PING = "scontrol ping"
 _ELSEWHERE = f"{_PING}; for another Slurm: nearfar slurm install --slurm-bin DIR --slurm-conf FILE --apply"
 _AGAIN = "nearfar slurm install --apply    (without --apply it shows the diff)"
 _QUESTIONS = (
-    _Question("Slurm", _ALL, about_slurm.reached, _ELSEWHERE),
-    _Question("rights of act", _ACT, about_slurm.rights, _PING),
-    _Question("site's files", _ALL, about_files.site_files, "nearfar lint"),
-    _Question("scripts", _ALL, about_files.scripts, _AGAIN),
-    _Question("nightly timer", _NIGHTLY, about_slurm.nightly, "systemctl status nearfar-nightly.timer"),
-    _Question("act timer", _ACT, about_slurm.act, "systemctl status nearfar-act.timer"),
-    _Question("results", _NIGHTLY | _ACT, about_files.results, "fix the owner or mode of that directory"),
-    _Question("health findings", _ACT, about_slurm.findings, _PING),
-    _Question("two users", _ACT, about_files.two_users, "nearfar slurm install --act-user root --apply"),
-    _Question("slurm.conf", _ALL - _NIGHTLY, about_slurm.conf, _PING),
+    _Question("Slurm", _ALL, reached, _ELSEWHERE),
+    _Question("rights of act", _ACT, rights, _PING),
+    _Question("site's files", _ALL, site_files, "nearfar lint"),
+    _Question("scripts", _ALL, scripts, _AGAIN),
+    _Question("nightly timer", _NIGHTLY, nightly, "systemctl status nearfar-nightly.timer"),
+    _Question("act timer", _ACT, act, "systemctl status nearfar-act.timer"),
+    _Question("results", _NIGHTLY | _ACT, results, "fix the owner or mode of that directory"),
+    _Question("health findings", _ACT, findings, _PING),
+    _Question("two users", _ACT, two_users, "nearfar slurm install --act-user root --apply"),
+    _Question("slurm.conf", _ALL - _NIGHTLY, conf, _PING),
 )  # fmt: skip
 
 

@@ -6,6 +6,5 @@ Needs: base, mpi, mpi.osu, site, slurm.health, slurm.ledger, slurm.results, slur
 from __future__ import annotations
 
 from . import confirmation, intake
-from .confirmation import fails
+from .confirmation import WRONG_DATA, SharedFault, blamed, fails
 from .intake import Intake, runs_of_sweep
-from .shared_faults import WRONG_DATA, SharedFault, blamed

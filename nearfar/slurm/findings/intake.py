@@ -15,8 +15,7 @@ from pathlib import Path
 
 from nearfar.base import CouldNotJudge, SiteFile, printable, site_directories, site_files, utc_text
 from nearfar.site import HEALTH, MPI_PAIRS, Policy
-from nearfar.slurm.health import finding as health_finding
-from nearfar.slurm.health import kept_looks
+from nearfar.slurm.health import finding_files
 from nearfar.slurm.ledger import CheckRun, Ledger, Past, add_run, seconds
 from nearfar.slurm.results import NodeResult, result, results_directory
 from nearfar.slurm.sweep import pairing, sweep_file
@@ -82,7 +81,7 @@ def take_in(
         with ledger.transaction():
             taken = _read_health(ledger, past, policy, health, now, found)
         if ledger.lasts:
-            kept_looks.forget(taken)
+            finding_files.forget(taken)
     return found
 
 
@@ -268,7 +267,7 @@ def _read_health(ledger: Ledger, past: Past, policy: Policy, folder: Path, now: 
     trust.check_parents()
     trust.directory(folder)
     known = _taken_below(ledger, str(folder))
-    looks, lines = health_finding.all_of(folder, trust)
+    looks, lines = finding_files.all_of(folder, trust)
     for gone in known.keys() - {str(path) for path, _ in looks}:
         ledger.write("DELETE FROM taken WHERE place = ?", gone)
     found.refused += map(CouldNotJudge, lines)

@@ -5,10 +5,7 @@ Needs: base, topology, topology.inventory, site, prometheus, slurm.controller, s
 
 from __future__ import annotations
 
-from . import check, kept_looks
+from . import check, finding_files
 from .check import FOUND, program
 from .look import LIMIT, OUTPUT, QUICK_LIMIT, HealthOptions
 from .messages import SHOWN_ONCE
-
-#: Modules that only those load who need them.
-__all__ = ["finding"]

@@ -32,7 +32,7 @@ from nearfar.base import (
 )
 from nearfar.slurm.trust import root_safe
 
-from . import apart, kept_looks, own_drain
+from . import apart, finding_files, own_drain
 from .look import SHORT, HealthOptions, Look, boot
 
 #: Root's directory for what the next check needs, one below it for each output directory.
@@ -151,7 +151,7 @@ def _write(options: HealthOptions, finding: Mapping[str, Any]) -> str:
     """Write the finding and the metrics; why the latter could not be written."""
     _make(options.output)
     root_safe.refuse([options.output], frozenset({0, os.geteuid()}), "the output directory")
-    kept_looks.store(options.output, finding, _ELSEWHERE)
+    finding_files.store(options.output, finding, _ELSEWHERE)
     if options.metrics is not None:
         from nearfar.prometheus import health_metrics
 

@@ -5,8 +5,7 @@ Needs: base, slurm.controller, slurm.health, slurm.results.
 
 from __future__ import annotations
 
-from . import slurm_conf
 from .installed import Installed, apply, changes, read
-from .next_steps import left_to_do
+from .next_steps import lacking_lines, left_to_do, slurm_conf
 from .options import FAIL, FOLDER, NOTE, ON_NODES, PARTS, TIMERS, InstallOptions
 from .rendering import rendered

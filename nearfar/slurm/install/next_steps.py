@@ -1,15 +1,73 @@
-"""What an administrator does once the files are in place."""
+"""What an administrator does once the files are in place, and the lines that slurm.conf, which is the site's, needs."""
 
 from __future__ import annotations
 
+import glob
+import os
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from nearfar.base import places
 
-from . import slurm_conf
 from .options import ON_NODES, InstallOptions
+
+#: Slurm's words for a setting that is not set.
+_UNSET = ("", "(null)")
+_PROGRAMS = ("HealthCheckProgram", "Prolog", "Epilog")
+
+
+def wanted(options: InstallOptions) -> dict[str, str]:
+    """The settings by name: for the parts of the nodes that are installed here, else for all of them."""
+    parts = {*options.what} & {*ON_NODES} or {*ON_NODES}
+    settings: dict[str, str] = {}
+    if "health" in parts:
+        settings["HealthCheckProgram"] = f"{options.folder}/health-check"
+        settings |= {"HealthCheckInterval": "300", "HealthCheckNodeState": "IDLE,CYCLE"}
+    if "prolog" in parts:
+        settings |= {"Prolog": f"{options.folder}/prolog", "PrologFlags": "Alloc"}
+    if "epilog" in parts:
+        settings["Epilog"] = f"{options.folder}/epilog"
+    return settings
+
+
+def slurm_conf(options: InstallOptions) -> list[str]:
+    """The lines of slurm.conf."""
+    return [f"{name}={value}" for name, value in wanted(options).items()]
+
+
+def lacking_lines(options: InstallOptions, present: Mapping[str, str]) -> list[str]:
+    """The lines that slurm.conf lacks, each with the present value; ``present``: what ``scontrol show config`` says."""
+    lacking = []
+    for name, value in wanted(options).items():
+        now = present.get(name, "").strip()
+        if _is_set(name, value, now):
+            continue
+        isset = now not in _UNSET
+        both = f"; to keep both, call {value} from it and end with its exit code" if isset and name in _PROGRAMS else ""
+        more = f"{now}," if isset and name == "PrologFlags" else ""
+        lacking.append(f"{name}={more}{value}    # now: {now if isset else 'not set'}{both}")
+    return lacking
+
+
+def _is_set(name: str, value: str, now: str) -> bool:
+    """Whether a setting serves; an interval and states of the site's own do, and so does a program that calls ours."""
+    if name == "HealthCheckInterval":
+        return now.split(" ")[0].isdigit() and now.split(" ")[0] != "0"
+    if name == "HealthCheckNodeState":
+        return now.upper() in ("ANY", "START_ONLY") or "IDLE" in now.upper().replace("|", ",").split(",")
+    if name == "PrologFlags":
+        return value.lower() in now.lower().split(",")
+    return any(_calls(path, value) for word in re.split(r"[,\s]+", now) for path in (glob.glob(word) or [word]))
+
+
+def _calls(path: str, ours: str) -> bool:
+    """Whether a program is ours, or a script of this machine that names ours."""
+    try:
+        return os.path.realpath(path) == os.path.realpath(ours) or ours in Path(path).read_text(errors="replace")
+    except OSError:
+        return False
 
 
 def left_to_do(options: InstallOptions, settings: Mapping[str, str] | None) -> Iterator[str]:
@@ -35,9 +93,9 @@ def left_to_do(options: InstallOptions, settings: Mapping[str, str] | None) -> I
         yield f"systemctl daemon-reload && systemctl enable --now {' '.join(timers)}"
     if {*options.what} & {*ON_NODES}:
         yield f"every node needs {options.folder}, {options.checkout} and the site's files in the same place, writable by root alone"
-        lines = slurm_conf.lines(options) if settings is None else slurm_conf.changes(options, settings)
-        yield from (f"slurm.conf: {line}" for line in lines)
-        if lines:
+        lacking = slurm_conf(options) if settings is None else lacking_lines(options, settings)
+        yield from (f"slurm.conf: {line}" for line in lacking)
+        if lacking:
             yield "scontrol reconfigure"
     if options.metrics is not None:
         yield (

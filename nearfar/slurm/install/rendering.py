@@ -10,7 +10,7 @@ from typing import Any
 from nearfar.slurm.controller import templates
 from nearfar.slurm.health import FOUND, LIMIT, QUICK_LIMIT
 
-from . import slurm_conf
+from .next_steps import slurm_conf
 from .options import InstallOptions
 
 #: The file beside the scripts that holds the options and the list of files.
@@ -73,7 +73,7 @@ def _values(options: InstallOptions) -> dict[str, Any]:
         "main": _MAIN.format(options.checkout), "options": {name: value for name, value in health.items() if value is not None},
         "nightly_writes": _unit_paths(options.results, options.checkout, *kept), "state_directory": state,
         "act_writes": _unit_paths(None if state else options.state, options.metrics),
-        "limit": int(LIMIT), "quick_limit": int(QUICK_LIMIT), "found": FOUND, "slurm_conf": slurm_conf.lines(options),
+        "limit": int(LIMIT), "quick_limit": int(QUICK_LIMIT), "found": FOUND, "slurm_conf": slurm_conf(options),
     }  # fmt: skip
 
 

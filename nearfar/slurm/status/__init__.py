@@ -6,4 +6,4 @@ Needs: base, site, slurm.act, slurm.controller, slurm.drains, slurm.findings, sl
 from __future__ import annotations
 
 from . import node_page, status_page
-from .watching import Watchers, watchers
+from .status_page import watchers

@@ -12,7 +12,7 @@ import pytest
 
 from nearfar.site.drain_policy import DrainCap, DrainSteps, Policy
 from nearfar.slurm.act import ActOptions, act, clear, node_states
-from nearfar.slurm.health import kept_looks
+from nearfar.slurm.health import finding_files
 from tests.support.fake_slurm import FakeSlurm
 from tests.support.node_results import leave, utc
 
@@ -69,8 +69,8 @@ class World:
                 "schema": "nearfar-health/1", "run": run, "node": node, "hostname": node, "system": "vm", "partition": "gpu",
                 "time": utc(at), "boot": None, "seconds": 0.3, "verdict": "FAIL" if words else "PASS", "findings": found, "last": None,
             }  # fmt: skip
-            kept_looks.store(self.health, check, "")
-            for path in (self.health / f"{node}.json", self.health / "kept" / node / kept_looks.name(check)):
+            finding_files.store(self.health, check, "")
+            for path in (self.health / f"{node}.json", self.health / "kept" / node / finding_files.name(check)):
                 if path.exists():
                     os.utime(path, (at, at))
         self.open[node].add(f"{self.count:04x}0000")

@@ -18,7 +18,7 @@ import pytest
 
 from nearfar import cli
 from nearfar.base import NearfarError, process, validator
-from nearfar.slurm.health import apart, check, driver, kept_looks
+from nearfar.slurm.health import apart, check, driver, finding_files
 from nearfar.slurm.health import look as health_look
 from nearfar.topology import inventory
 from tests.slurm.health.test_health import SYSTEM, codes, findings, hardware
@@ -163,7 +163,7 @@ def test_an_output_that_hangs_is_reported_and_forgets_nothing(
     looked(node, capsys)
     logged(node, FALLEN)
     with monkeypatch.context() as hangs:
-        hangs.setattr(kept_looks, "store", hang)
+        hangs.setattr(finding_files, "store", hang)
         assert findings(looked(node, capsys, "--limit", "0.7", code=3)) == [("g2.xid79", "FAIL", True)]
     assert findings(looked(node, capsys)) == [("g2.xid79", "FAIL", True)]
 

@@ -1,16 +1,59 @@
-"""What the health check leaves behind, and how it is believed: ``HEALTH/<node>.json``, and the kept ones with a FAIL."""
+"""Findings as files, and how they are believed: ``HEALTH/<node>.json``, a node's newest, which the next replaces, and each new FAIL as
+well as ``HEALTH/kept/<node>/<UTC time>-<run>.json``, so that the next ``nearfar slurm act`` sees what one check found."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from nearfar.base import CouldNotJudge, Finding
+from nearfar.base import CouldNotJudge, Finding, files
 from nearfar.slurm.trust import Trust
 
-from . import kept_looks
+#: The directory of kept findings, and how many are kept of a node: the newest.
+KEPT, MOST = "kept", 200
+_NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}\.json")
+
+
+def name(finding: Mapping[str, Any]) -> str:
+    """The name of a kept finding's file."""
+    return f"{re.sub('[-:]', '', str(finding['time']))}-{finding['run']}.json"
+
+
+def store(output: Path, finding: Mapping[str, Any], elsewhere: str) -> None:
+    """Write a finding, and keep a FAIL that the newest one does not have. Raises ``CouldNotJudge``; nothing was replaced then."""
+    newest, folder = output / f"{finding['node']}.json", output / KEPT / str(finding["node"])
+    text = json.dumps(finding, indent=1, ensure_ascii=False) + "\n"
+    if finding["verdict"] == "FAIL" and _fails(finding) != _fails(_newest(newest)):
+        files.write_atomically(folder / name(finding), text, elsewhere, durable=True)
+        for place in (folder.parent, output):  # they may be new as well
+            files.sync_directory(place, elsewhere)
+        forget(sorted(folder.glob("[!.]*.json"))[:-MOST])
+    files.write_atomically(newest, text, elsewhere)
+
+
+def forget(paths: Iterable[Path]) -> None:
+    """Remove kept findings that were read; what cannot be removed stays, and is read again."""
+    for path in paths:
+        if path.parent.parent.name == KEPT and _NAME.fullmatch(path.name):
+            with suppress(OSError):
+                path.unlink()
+
+
+def _fails(finding: Mapping[str, Any]) -> set[tuple[object, ...]]:
+    return {(one.get("code"), one["subject"], one["reason"]) for one in finding["findings"] if one["verdict"] == "FAIL"}
+
+
+def _newest(path: Path) -> Mapping[str, Any]:
+    with suppress(OSError, ValueError):
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    return {"findings": []}
+
 
 SCHEMA = "nearfar-health/1"
 
@@ -34,7 +77,7 @@ def read(path: Path, trust: Trust) -> HealthFinding:
     kept = path.parent != trust.root
     if (path.parent.name if kept else path.name.removesuffix(".json")) != raw["node"]:
         raise CouldNotJudge(f"{path}: of node {raw['node']}; not counted")
-    if kept and path.name != kept_looks.name(raw):
+    if kept and path.name != name(raw):
         raise CouldNotJudge(f"{path}: of run {raw['run']} at {raw['time']}, and not called so; not counted")
     findings = tuple(map(Finding.from_raw, raw["findings"]))
     return HealthFinding(raw["run"], raw["node"], raw["system"], raw["time"], raw["verdict"], findings)
@@ -42,11 +85,11 @@ def read(path: Path, trust: Trust) -> HealthFinding:
 
 def all_of(folder: Path, trust: Trust) -> tuple[list[tuple[Path, HealthFinding]], list[str]]:
     """The findings of a directory, the newest of each node and those that are kept, each run once with its file (the kept
-    one, where there are two: what ``kept_looks.forget`` takes); and a line for each file or directory that is not believed."""
+    one, where there are two: what ``forget`` takes); and a line for each file or directory that is not believed."""
     found: dict[tuple[str, str], tuple[Path, HealthFinding]] = {}
     refused: list[str] = []
     newest = _entries(folder, trust, refused)
-    kept = folder / kept_looks.KEPT
+    kept = folder / KEPT
     nodes = _entries(kept, trust, refused) if not refused and os.path.lexists(kept) else []
     for path in (*(path for node in nodes for path in _entries(node, trust, refused)), *newest):
         if path.suffix != ".json":

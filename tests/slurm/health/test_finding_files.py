@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nearfar.base.errors import CouldNotJudge
-from nearfar.slurm.health import finding, kept_looks
+from nearfar.slurm.health import finding_files
 from nearfar.slurm.trust import Trust
 from tests.conftest import CHECKOUT
 from tests.support.taking_in import Taken, take_in
@@ -44,7 +44,7 @@ def store(health: Path, *looks: dict[str, Any]) -> None:
     mask = os.umask(0o022)
     try:
         for one in looks:
-            kept_looks.store(health, one, "name another")
+            finding_files.store(health, one, "name another")
     finally:
         os.umask(mask)
 
@@ -89,7 +89,7 @@ def test_a_fail_that_lasts_is_kept_once(health: Path) -> None:
 
 
 def test_only_the_newest_are_kept(health: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_looks, "MOST", 5)
+    monkeypatch.setattr(finding_files, "MOST", 5)
     for n in range(1, 10):
         store(health, look(f"000000{n:02}", ABSENT, minutes=2 * n), look(f"000001{n:02}", minutes=2 * n + 1))
     assert kept(health) == [f"000000{n:02}" for n in range(5, 10)]
@@ -98,7 +98,7 @@ def test_only_the_newest_are_kept(health: Path, monkeypatch: pytest.MonkeyPatch)
 @root_only
 def test_forgotten_is_what_was_read(health: Path) -> None:
     store(health, look("00000001", ABSENT, node="n1.rack2"), look("00000002", minutes=5, node="n1.rack2"))
-    kept_looks.forget(Path(run.source) for run in gathered(health).runs)
+    finding_files.forget(Path(run.source) for run in gathered(health).runs)
     assert runs(health) == [("n1.rack2", "00000002", "PASS")], "newest looks stay"
     store(health, look("00000003", ABSENT, minutes=10, node="n1.rack2"))
     assert kept(health, "n1.rack2") == ["00000003"], "found again after that: kept again"
@@ -109,7 +109,7 @@ def test_a_directory_that_the_reader_cannot_change(health: Path) -> None:
     store(health, look("00000001", ABSENT), look("00000002", minutes=5))
     (path,) = (health / "kept" / "n1").iterdir()
     forget = (
-        "import sys; from pathlib import Path; from nearfar.slurm.health import kept_looks as health_kept;"
+        "import sys; from pathlib import Path; from nearfar.slurm.health import finding_files as health_kept;"
         "health_kept.forget([Path(sys.argv[1]), Path('/nowhere/kept/n1/20260101T000000Z-00000001.json')])"
     )
     nobody = ["setpriv", "--reuid=65534", "--clear-groups"]
@@ -169,9 +169,9 @@ def test_a_directory_of_findings_that_is_called_kept(tmp_path: Path) -> None:
     for place in (folder, folder.parent):
         place.chmod(0o755)
     store(folder, look("00000001", ABSENT))
-    found, refused = finding.all_of(folder, Trust(folder, frozenset({os.geteuid()})))
+    found, refused = finding_files.all_of(folder, Trust(folder, frozenset({os.geteuid()})))
     assert not refused and len(found) == 1
-    kept_looks.forget([folder / "n1.json", *(path for path, _ in found)])
+    finding_files.forget([folder / "n1.json", *(path for path, _ in found)])
     assert (folder / "n1.json").exists() and not kept(folder)
 
 
@@ -202,7 +202,7 @@ def test_killed_at_any_moment(health: Path, at: int) -> None:
     """A process that ends at any of its system calls leaves what was found before."""
     store(health, look("00000001", ABSENT), look("00000002", ("g1", "FAIL", True, "GPU 1 is missing"), minutes=5))
     code = (
-        "import json, os, sys; from pathlib import Path; from nearfar.slurm.health import kept_looks as health_kept\n"
+        "import json, os, sys; from pathlib import Path; from nearfar.slurm.health import finding_files as health_kept\n"
         "left = [int(sys.argv[3])]\n"
         "def dying(call):\n"
         "    def one(*words, **more):\n"
@@ -218,7 +218,7 @@ def test_killed_at_any_moment(health: Path, at: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code, str(health), passed, str(at)], env={**os.environ, "PYTHONPATH": str(CHECKOUT)}
     )
-    found, refused = finding.all_of(health, Trust(health, frozenset({os.geteuid()})))
+    found, refused = finding_files.all_of(health, Trust(health, frozenset({os.geteuid()})))
     assert not refused, "nothing half may be in the way of the readers"
     failed = {one.run for _, one in found if one.verdict == "FAIL"}
     assert failed == {"00000001", "00000002"}, f"ended with {done.returncode} at step {at}"
