@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nearfar.site import Policy
-from nearfar.slurm.ledger.check_run import general
+from nearfar.slurm.ledger.runs import general
 from nearfar.verdict import thresholds
 
 from .columns import columns

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, NearfarError
 from nearfar.commands import metrics_option
-from nearfar.slurm.act import ActResult, NodeStatus, View, admin_host, dry_run, node_states
+from nearfar.slurm.act import ActResult, NodeStatus, admin_host, dry_run, node_states
 from nearfar.slurm.controller import Slurm, node_names
 from nearfar.slurm.status import status_page
 from nearfar.slurm.telling import act_and_tell
@@ -65,13 +65,10 @@ def run(args: argparse.Namespace) -> int:
         print(f"nearfar: {line}", file=sys.stderr)
     print("\n".join(_lines(result, args.dry_run)) or f"{options.policy.system}: nothing to do")
     undone = result.unclear or any(problem for _, problem in result.done)
-    return EXIT_COULD_NOT_JUDGE if undone or _waits(view) else EXIT_GOOD
-
-
-def _waits(view: View) -> bool:
-    """Whether something keeps act from doing its part. Drained nodes do not: it has done its part."""
-    fleet = view.fleet
-    return bool(fleet.of_state(node_states.HELD) or fleet.in_doubt or view.refused or view.clocks or view.other_systems)
+    # What keeps act from doing its part. Drained nodes do not: it has done its part.
+    held = view.fleet.of_state(node_states.HELD) or view.fleet.in_doubt
+    waits = undone or held or view.refused or view.clocks or view.other_systems
+    return EXIT_COULD_NOT_JUDGE if waits else EXIT_GOOD
 
 
 def _lines(result: ActResult, dry: bool) -> Iterator[str]:
@@ -96,6 +93,5 @@ def _is_shown(status: NodeStatus) -> bool:
     """Whether there is something to say of a node that nothing is done about: also that its FAILs are no grounds for a drain."""
     if status.state in (*node_states.WAITING, node_states.RETEST):
         return True
-    return status.state != node_states.GOOD and (
-        status.evidence is not None or status.cause.fields.get("verdict_of") == "FAIL"
-    )
+    failed = status.evidence is not None or status.cause.fields.get("verdict_of") == "FAIL"
+    return failed and status.state != node_states.GOOD

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, NearfarError, printable
 from nearfar.slurm.act import clear
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.trust import on_behalf
@@ -29,13 +29,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = _EPILOG
     act_arguments.add_nodes(parser, "drained or not")
-    act_arguments.add_because(parser, "what was done")
+    parser.add_argument("--because", metavar="WORDS", help="what was done, for the ledger")
     act_arguments.add(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Do it, and print what follows for each node."""
-    names, because = act_arguments.nodes(args), act_arguments.because(args)
+    names, because = act_arguments.nodes(args), printable(" ".join((args.because or "").split()))
+    if not because:
+        raise NearfarError("give the reason, for the ledger: --because WORDS")
     options, slurm = act_arguments.options(args), Slurm()
     on_behalf.of_owner(options.state)
     code = EXIT_GOOD

@@ -46,9 +46,8 @@ def run(args: argparse.Namespace) -> int:
     # The site's files and Slurm are those of the scripts, whatever this shell has.
     for name in ("NEARFAR_SITE", "SLURM_CONF"):
         os.environ.pop(name, None)
-    os.environ.update(
-        {name: value for name, value in installed.options.environment.items() if name in ("NEARFAR_SITE", "SLURM_CONF")}
-    )
+        if name in installed.options.environment:
+            os.environ[name] = installed.options.environment[name]
     answers = []
     for answer in ask_all(Installation(installed, root, time.time())):
         answers.append(answer)

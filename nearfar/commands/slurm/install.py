@@ -120,7 +120,6 @@ def _options(args: argparse.Namespace, installed: Installed | None) -> InstallOp
 
 
 def _plain(value: Any) -> Any:
-    """An argument as the options hold it."""
     if isinstance(value, Path):
         return str(value.absolute())
     return tuple(value) if isinstance(value, list) else value

@@ -24,24 +24,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Measure this node, and leave its result in a shared directory. `nearfar slurm sweep` submits it."
     )
     parser.epilog = _EPILOG
-    parser.add_argument("--results", metavar="DIR", type=Path, required=True, help="the shared results directory")
-    parser.add_argument("--sweep", metavar="NAME", required=True, help="the sweep that it belongs to")
-    parser.add_argument("--node", metavar="NODE", required=True, help="Slurm's name of this node; of a pair n1+n2")
-    parser.add_argument("--attempt", metavar="N", type=int, default=1, help="which attempt of the sweep at this node")
-    parser.add_argument(
-        "--gpus",
-        metavar="N",
-        type=int,
-        help="how many GPUs Slurm has on this node (default: from the job's environment)",
-    )
-    parser.add_argument("--level", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
-    parser.add_argument(
-        "--accept-degraded", action="store_true", help="with the level accept: the node's page accepts DEGRADED"
-    )
+    add = parser.add_argument
+    add("--results", metavar="DIR", type=Path, required=True, help="the shared results directory")
+    add("--sweep", metavar="NAME", required=True, help="the sweep that it belongs to")
+    add("--node", metavar="NODE", required=True, help="Slurm's name of this node; of a pair n1+n2")
+    add("--attempt", metavar="N", type=int, default=1, help="which attempt of the sweep at this node")
+    gpus = "how many GPUs Slurm has on this node (default: from the job's environment)"
+    add("--gpus", metavar="N", type=int, help=gpus)
+    add("--level", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
+    add("--accept-degraded", action="store_true", help="with the level accept: the node's page accepts DEGRADED")
     metrics_option.add(parser)
-    parser.add_argument(
-        "--site-partition", metavar="NAME", help="the site's partition that the node is of (default: Slurm's)"
-    )
+    add("--site-partition", metavar="NAME", help="the site's partition that the node is of (default: Slurm's)")
 
 
 def run(args: argparse.Namespace) -> int:

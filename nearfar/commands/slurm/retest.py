@@ -33,14 +33,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measure drained nodes again inside a reservation; release those that pass."
     parser.epilog = _EPILOG
     act_arguments.add_nodes(parser, "nodes that nearfar has drained")
-    parser.add_argument("--level", choices=list(LEVELS), default=_LEVEL, help=f"what is measured (default: {_LEVEL})")
-    parser.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
-    parser.add_argument(
-        "--beside", metavar="NODES", help="idle nodes to measure MPI between nodes with; they are reserved meanwhile"
-    )
-    parser.add_argument(
-        "--accept-delivered", metavar="REASON", help="also nodes that others drained with exactly this reason"
-    )
+    add = parser.add_argument
+    add("--level", choices=list(LEVELS), default=_LEVEL, help=f"what is measured (default: {_LEVEL})")
+    add("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
+    beside = "idle nodes to measure MPI between nodes with; they are reserved meanwhile"
+    add("--beside", metavar="NODES", help=beside)
+    add("--accept-delivered", metavar="REASON", help="also nodes that others drained with exactly this reason")
     act_arguments.add(parser)
 
 

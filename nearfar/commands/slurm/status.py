@@ -48,18 +48,13 @@ def run(args: argparse.Namespace) -> int:
     names, options = act_arguments.nodes(args), act_arguments.options(args)
     since = None if args.since is None else _since(args.since, time.time())
     ledger = Ledger.read_only(options.state)
-    if ledger is None:
-        return _without_ledger(args, options, names)
+    if ledger is None:  # `act` has never run here: what it would see
+        act_arguments.needs_findings(options)
+        with Ledger.in_memory() as empty:
+            return _print(args, dry_run(options, Slurm(), names), empty, names, None)
     with ledger:
         view = _view(ledger, options, Slurm(), names)
         return _print(args, view, ledger, names, since)
-
-
-def _without_ledger(args: argparse.Namespace, options: ActOptions, names: Sequence[str]) -> int:
-    """``act`` has never run here: what it would see."""
-    act_arguments.needs_findings(options)
-    with Ledger.in_memory() as empty:
-        return _print(args, dry_run(options, Slurm(), names), empty, names, None)
 
 
 def _view(ledger: Ledger, options: ActOptions, slurm: Slurm, names: Sequence[str]) -> View:
@@ -106,7 +101,6 @@ def _since(text: str, now: float) -> float:
     try:
         at = datetime.fromisoformat(text.removesuffix("Z"))
     except ValueError:
-        raise NearfarError(
-            f"--since '{text}': give 24h, 7d, a date as 2026-11-20, a time as 2026-11-20T09:00:00Z, or all"
-        ) from None
+        forms = "24h, 7d, a date as 2026-11-20, a time as 2026-11-20T09:00:00Z, or all"
+        raise NearfarError(f"--since '{text}': give {forms}") from None
     return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()

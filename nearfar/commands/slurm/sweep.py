@@ -97,7 +97,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _refuse_misuse(args: argparse.Namespace) -> None:
-    """Raise ``NearfarError`` for options that contradict each other, and for a time that is none: before anything is asked or made."""
+    """Raise ``NearfarError`` for options that contradict each other, and for a time that is none."""
     if (args.partition is None) == (args.resume is None):
         raise NearfarError("name a partition (--partition P), or a sweep to continue (--resume NAME)")
     refuse_outside("--deadline", args.deadline, 0.0, _LONGEST / 60, "hours")
@@ -105,18 +105,14 @@ def _refuse_misuse(args: argparse.Namespace) -> None:
     refuse_outside("--result-wait", args.result_wait, 0.0, 86400.0, "seconds")
     given = [name for name in _OF_THE_BEGINNING if getattr(args, name) not in (None, [], False)]
     if args.resume is not None and given:
-        option = f"--{given[0].replace('_', '-')}"
-        raise NearfarError(
-            f"{option}: --resume {args.resume} goes on with what that sweep was begun with; leave {option} out"
-        )
+        option, why = f"--{given[0].replace('_', '-')}", "goes on with what that sweep was begun with"
+        raise NearfarError(f"{option}: --resume {args.resume} {why}; leave {option} out")
     if args.idle and args.mpi_pairs:
-        raise NearfarError(
-            "--mpi-pairs: not with --idle: a pair would keep two nodes from other jobs; leave one of them out"
-        )
+        why = "a pair would keep two nodes from other jobs"
+        raise NearfarError(f"--mpi-pairs: not with --idle: {why}; leave one of them out")
     if args.idle and args.no_wait:
-        raise NearfarError(
-            "--no-wait: not with --idle: only a sweep that watches takes back the jobs of nodes that other jobs want; leave one of them out"
-        )
+        why = "only a sweep that watches takes back the jobs of nodes that other jobs want"
+        raise NearfarError(f"--no-wait: not with --idle: {why}; leave one of them out")
     level = args.level or (_LEVEL_IDLE if args.idle else _LEVEL)
     if args.accept_degraded and not LEVELS[level].acceptance:
         raise NearfarError(f"--accept-degraded: the level {level} accepts nothing; leave it out, or add --level accept")
@@ -140,7 +136,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sweep(args: argparse.Namespace, slurm: Slurm, results: Path) -> Sweep:
-    """The sweep that the arguments ask for: a new one, or one that was begun."""
     wait = 0.0 if args.dry_run else args.result_wait
     if args.resume is not None:
         return begin_or_resume.resume(results, args.resume, slurm, wait)
@@ -176,24 +171,16 @@ def _finish(sweep: Sweep, slurm: Slurm, pace: Pace, args: argparse.Namespace) ->
         raise
     merged = merge.merge(sweep)
     replace(sweep, merged=True).save()
-    print(merged.as_json() if args.json else merged.summary())
+    print(merged.text.rstrip() if args.json else merged.summary())
     return merged.exit_code
 
 
 def _how_to_go_on(sweep: Sweep) -> None:
     count = sum(job.outstanding for each in (sweep, *pair_rounds.rounds_of(sweep)) for job in each.jobs.values())
     name, where = shlex.quote(sweep.name), shlex.quote(str(sweep.results))
-    some = (
-        "1 job stays in Slurm and leaves its result"
-        if count == 1
-        else f"{count} jobs stay in Slurm and leave their results"
-    )
-    left = some if count else "no job is left in Slurm"
+    left = f"{count} jobs stay in Slurm and leave their results" if count else "no job is left in Slurm"
+    left = "1 job stays in Slurm and leaves its result" if count == 1 else left
     slurmctld.print_line(f"{left}; continue: nearfar slurm sweep --resume {name} --results {where}")
     if count:
-        words = (
-            "squeue --me --noheader --format='%i %j' | awk 'index($2, \""
-            + sweep.job_prefix
-            + "\") == 1 {print $1}' | xargs scancel"
-        )
-        slurmctld.print_line(f"or end them: {words}")
+        chosen = f"""awk 'index($2, "{sweep.job_prefix}") == 1 {{print $1}}'"""
+        slurmctld.print_line(f"or end them: squeue --me --noheader --format='%i %j' | {chosen} | xargs scancel")

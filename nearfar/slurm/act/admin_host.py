@@ -26,8 +26,11 @@ from nearfar.slurm.trust import Trust, on_behalf
 
 #: Seconds to wait for another process.
 _PATIENCE = 10.0
-#: What an export has of the ledger, in the order in which it is taken over.
-_TABLES = ("check_run", "action", "finding", "retest", "event")
+#: What another host needs of each table to go on, in the order in which it is taken over. Results are taken in anew.
+_EXPORTED = {
+    "check_run": "id IN (SELECT check_run FROM finding WHERE hard)", "action": "TRUE", "finding": "hard", "retest": "ended IS NULL",
+    "event": "TRUE",
+}  # fmt: skip
 #: File systems on which several hosts can write one file.
 _SHARED = (
     "nfs", "nfs4", "cifs", "smb3", "lustre", "gpfs", "beegfs", "ceph", "afs", "fuse.glusterfs", "fuse.sshfs", "ocfs2", "gfs2", "9p",
@@ -46,22 +49,19 @@ def prepare(state: Path) -> Path:
     if owner not in (0, os.geteuid()) or (owner != os.geteuid() and not os.access(place, os.W_OK)):
         words = f"belongs to user {user_name(owner)}, and the ledger decides over nodes: run it as that user ({on_behalf.typed_as(owner)})"
         raise NearfarError(f"{place}: {words}, or name another --state DIR")
+    decides = "the ledger decides over nodes: name another --state DIR"
     try:
         Trust(Path("/"), {0, os.geteuid()}).directory(place)
     except CouldNotJudge as error:
-        words = str(error).removesuffix("; not counted")
-        raise NearfarError(f"{words}; the ledger decides over nodes: name another --state DIR") from None
+        raise NearfarError(f"{str(error).removesuffix('; not counted')}; {decides}") from None
     if place.stat().st_mode & 0o022:
-        raise NearfarError(
-            f"{place}: other users can write to it; the ledger decides over nodes: name another --state DIR"
-        )
+        raise NearfarError(f"{place}: other users can write to it; {decides}")
     if not os.access(place, os.W_OK):
         raise NearfarError(f"{place}: this user cannot write there, or nobody can; name another --state DIR")
     kind = _file_system(place)
     if kind in _SHARED:
-        raise NearfarError(
-            f"{place}: on {kind}, which several hosts can write; the ledger needs a local disk: name another --state DIR"
-        )
+        words = f"on {kind}, which several hosts can write; the ledger needs a local disk: name another --state DIR"
+        raise NearfarError(f"{place}: {words}")
     _refuse_foreign_file(place / FILE)
     return place
 
@@ -69,15 +69,11 @@ def prepare(state: Path) -> Path:
 def _file_system(place: Path) -> str:
     """The kind of file system that a directory is on; empty where it cannot be told."""
     try:
-        mounts = [
-            line.split()
-            for line in Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
-        ]
+        lines = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return ""
-    found = [
-        (len(mount[1]), mount[2]) for mount in mounts if place == Path(mount[1]) or Path(mount[1]) in place.parents
-    ]
+    above = {str(path) for path in (place, *place.parents)}
+    found = [(len(mount[1]), mount[2]) for mount in map(str.split, lines) if mount[1] in above]
     return max(found, default=(0, ""))[1]
 
 
@@ -90,9 +86,8 @@ def _refuse_foreign_file(path: Path) -> None:
         raise NearfarError(f"{path}: not a file (links are not followed); name another --state DIR")
     if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
         whose = f"user {status.st_uid}'s, mode {stat.S_IMODE(status.st_mode):04o}"
-        raise NearfarError(
-            f"{path}: {whose}: other users can write to it; if nobody has: chown {os.geteuid()} {path} && chmod 644 {path}"
-        )
+        remedy = f"chown {os.geteuid()} {path} && chmod 644 {path}"
+        raise NearfarError(f"{path}: {whose}: other users can write to it; if nobody has: {remedy}")
 
 
 @contextmanager
@@ -102,22 +97,15 @@ def locked(state: Path, slurm: Slurm) -> Iterator[Ledger]:
     with files.file_lock(state / "lock", _PATIENCE), Ledger.open(state) as ledger:
         with ledger.transaction():  # checked and claimed at once, also where two hosts' locks do not see each other
             check_owner(ledger, slurm.cluster(), socket.gethostname())
-            _check_clock(slurm.clock_ahead())
+            ahead = slurm.clock_ahead()
+            if abs(ahead) > intake.CLOCKS:  # by which of the clocks a day has passed, and what came first, is not known
+                how = f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'}"
+                raise CouldNotJudge(f"this host's clock is {how} slurmctld's: set it; nothing is done until they agree")
             if ledger.meta("host") is None:
                 _refuse_unknown_drains(ledger, slurm)
                 _own(ledger, slurm.cluster())
             ledger.mend_clock(time.time())
         yield ledger
-
-
-def _check_clock(ahead: float) -> None:
-    """Raise ``CouldNotJudge`` where this host's clock and slurmctld's are further apart than clocks may be: by which of them a day has
-    passed, and what came first, is not known."""
-    if abs(ahead) > intake.CLOCKS:
-        how = "ahead of" if ahead > 0 else "behind"
-        raise CouldNotJudge(
-            f"this host's clock is {abs(ahead):.0f} s {how} slurmctld's: set it; nothing is done until they agree"
-        )
 
 
 def check_owner(ledger: Ledger, cluster: str, host: str | None = None) -> None:
@@ -135,12 +123,8 @@ def check_owner(ledger: Ledger, cluster: str, host: str | None = None) -> None:
 
 
 def _refuse_unknown_drains(ledger: Ledger, slurm: Slurm) -> None:
-    drained = {
-        name: reason
-        for name, state in slurm.nodes().items()
-        if state.drain and (reason := our_reason(state)) is not None
-    }
-    others = sorted(name for name, reason in drained.items() if reason.check != "health")
+    drained = {name: our_reason(state) for name, state in slurm.nodes().items() if state.drain}
+    others = sorted(name for name, reason in drained.items() if reason is not None and reason.check != "health")
     if others:
         raise CouldNotJudge(
             f"{ledger.path}: new, and {node_names.fold(others)} carry drains of nearfar: another host owns this cluster. Go on "
@@ -165,9 +149,8 @@ def take_over(state: Path, slurm: Slurm, export: str) -> str:
                 raise NearfarError(f"{export}: of cluster {raw.get('cluster')}, and Slurm here is {slurm.cluster()}")
             _begin_anew(place, raw.get("ledger", {}), export)
         elif not (place / FILE).exists():
-            raise NearfarError(
-                f"{place / FILE}: no ledger here; name the export of the host before: --take-over FILE, or none"
-            )
+            words = "no ledger here; name the export of the host before: --take-over FILE, or none"
+            raise NearfarError(f"{place / FILE}: {words}")
         with Ledger.open(place) as ledger, ledger.transaction():
             before = ledger.meta("host")
             _own(ledger, slurm.cluster())
@@ -176,17 +159,15 @@ def take_over(state: Path, slurm: Slurm, export: str) -> str:
 
 
 def _begin_anew(place: Path, tables: Mapping[str, Any], export: str) -> None:
-    """Put the rows of an export in the place of those of the ledger that is here, which is kept beside; whatever is wrong with the export,
-    and whenever this is killed, one of the two is there."""
+    """Put an export's rows in the place of this ledger's, which is kept beside; killed at any moment, one of the two is there."""
     try:
         with Ledger.in_memory() as new:
             with new.transaction():
-                for table in _TABLES:
+                for table in _EXPORTED:
                     columns = [row["name"] for row in new.rows(f"PRAGMA table_info({table})")]
+                    places = ", ".join("?" * len(columns))
                     for row in tables.get(table, ()):
-                        new.write(
-                            f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", *map(row.get, columns)
-                        )
+                        new.write(f"INSERT INTO {table} VALUES ({places})", *map(row.get, columns))
             if (place / FILE).exists():
                 kept = place / f"{FILE}.{time.strftime('%Y%m%dT%H%M%S')}"
                 while kept.exists():
@@ -216,15 +197,6 @@ def _read_export(path: Path) -> dict[str, Any]:
 
 
 def export(ledger: Ledger) -> dict[str, list[dict[str, Any]]]:
-    """What another host needs to go on: all actions, open retests, findings with their runs, what the on-event
-    program was told. Results are taken in anew."""
-    return {
-        "check_run": [
-            dict(row)
-            for row in ledger.rows("SELECT * FROM check_run WHERE id IN (SELECT check_run FROM finding WHERE hard)")
-        ],
-        "finding": [dict(row) for row in ledger.rows("SELECT * FROM finding WHERE hard")],
-        "action": [dict(row) for row in ledger.rows("SELECT * FROM action ORDER BY seq")],
-        "retest": [dict(row) for row in ledger.rows("SELECT * FROM retest WHERE ended IS NULL")],
-        "event": [dict(row) for row in ledger.rows("SELECT * FROM event ORDER BY seq")],
-    }
+    """What another host needs to go on, by table."""
+    query = "SELECT * FROM {} WHERE {} ORDER BY rowid"
+    return {table: [dict(row) for row in ledger.rows(query.format(table, rows))] for table, rows in _EXPORTED.items()}

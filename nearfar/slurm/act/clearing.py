@@ -38,15 +38,11 @@ def clear(options: ActOptions, names: Sequence[str], because: str, slurm: Slurm)
         quarantine.recover(state, slurm, ledger)
         now, nodes = time.time(), slurm.nodes()
         past = reconcile(ledger, nodes, slurm.started, now)
-        unknown = [
-            name
-            for name in names
-            if name not in nodes and not ledger.rows("SELECT 1 FROM check_run WHERE node = ?", name)
-        ]
+        known = {row["node"] for row in ledger.rows("SELECT DISTINCT node FROM check_run")}
+        unknown = [name for name in names if name not in nodes and name not in known]
         if unknown:
-            raise NearfarError(
-                f"{node_names.fold(unknown)}: Slurm has no such node, and the ledger knows nothing of it; nothing was done"
-            )
+            words = "Slurm has no such node, and the ledger knows nothing of it; nothing was done"
+            raise NearfarError(f"{node_names.fold(unknown)}: {words}")
         for index, name in enumerate(names):
             try:
                 yield _clear(name, nodes.get(name), past, because, slurm, ledger)
@@ -56,9 +52,8 @@ def clear(options: ActOptions, names: Sequence[str], because: str, slurm: Slurm)
 
 def _clear(name: str, state: NodeState | None, past: Past, because: str, slurm: Slurm, ledger: Ledger) -> Cleared:
     if name in past.retested:
-        return Cleared(
-            name, f"not cleared: it is being retested inside reservation {past.retested[name]}", in_use=False
-        )
+        words = f"not cleared: it is being retested inside reservation {past.retested[name]}"
+        return Cleared(name, words, in_use=False)
     if drained_by_us(state, name in past.drained):
         assert state is not None and state.reason is not None
         problem = write(actions.CLEAR, name, resuming(state.reason), slurm, ledger, reason=state.reason, why=because)
@@ -73,8 +68,7 @@ def _clear(name: str, state: NodeState | None, past: Past, because: str, slurm: 
 
 
 def _close(ledger: Ledger, name: str, seq: int) -> str:
-    now = time.time()
-    closed = close_findings(ledger, name, seq, inf, now)  # all that the ledger has is from before
+    closed = close_findings(ledger, name, seq, inf, time.time())  # all that the ledger has is from before
     return f"{plural(closed, 'hard finding')} closed" if closed else "slow figures from before no longer count"
 
 

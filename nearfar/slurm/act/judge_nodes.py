@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,45 +11,14 @@ from functools import cached_property
 from nearfar.base import Finding, good, minute_text, passes, second_text
 from nearfar.site import HEALTH, MPI_PAIRS, Policy
 from nearfar.slurm.controller import NodeState
-from nearfar.slurm.drains import (
-    DrainCaps,
-    drained_by_prolog,
-    drained_by_us,
-    objection_to_comment,
-    objection_to_drain,
-    our_comment,
-    our_reason,
-    reasons,
-    unreadable,
-)
+from nearfar.slurm.drains import DrainCaps, objections, our_comment, our_reason, reasons
 from nearfar.slurm.drains import messages as cap_messages
 from nearfar.slurm.findings import WRONG_DATA, SharedFault, blamed, confirmation
 from nearfar.slurm.ledger import RUN, CheckRun, Evidence, LastVerdict, Past
 
 from . import messages
-from .node_states import (
-    BY_CAP,
-    BY_FLOOR,
-    BY_SAME_METRIC,
-    BY_STEP,
-    CLEARED,
-    COMMENT,
-    DRAIN,
-    DRAINED,
-    GOOD,
-    HELD,
-    NOT_MEASURED,
-    OTHERS,
-    RETEST,
-    SUSPECT,
-    TO_DRAIN,
-    UNCLEAR,
-    UNCOMMENT,
-    UNJUDGED,
-    Fleet,
-    NodeStatus,
-    reason_of,
-)
+from . import node_states as states
+from .node_states import Fleet, NodeStatus, reason_of
 
 
 @dataclass(frozen=True)
@@ -88,12 +58,14 @@ class Facts:
 
 def judge(facts: Facts) -> Fleet:
     """The state of every node of the system, and of every other that anything is known of."""
-    policy = facts.policy
-    shared = blamed(
-        {node: [*facts.evidence.get(node, ()), *_slow_ever(facts, node)] for node in {*facts.evidence, *facts.runs}},
-        _tested(facts.last),
-        policy,
-    )
+    against = {
+        node: [*facts.evidence.get(node, ()), *_slow_ever(facts, node)] for node in {*facts.evidence, *facts.runs}
+    }
+    tested: dict[str, set[str]] = defaultdict(set)
+    for node, these in facts.last.items():
+        for each in these:
+            tested[each.check].add(node)
+    shared = blamed(against, tested, facts.policy)
     many = {(node, fault.key): fault for fault in shared for node in fault.nodes}
     names = {
         *facts.hosts, *facts.evidence, *facts.runs, *facts.last, *facts.past.drained,
@@ -102,29 +74,11 @@ def judge(facts: Facts) -> Fleet:
     found = {}
     for name in sorted(names):
         evidence = [*facts.open_evidence.get(name, ()), *facts.slow.get(name, ())]
-        found[name] = _state(
-            facts,
-            name,
-            evidence,
-            {each.metric: many[name, each.metric] for each in evidence if (name, each.metric) in many},
-        )
-    standing = [
-        fault
-        for fault in shared
-        if any(
-            (each := found.get(node)) and each.evidence and each.evidence.metric == fault.key for node in fault.nodes
-        )
-    ]
-    return Fleet(_within_caps(facts, found), tuple(standing))
-
-
-def _tested(last: Mapping[str, Sequence[LastVerdict]]) -> dict[str, set[str]]:
-    """The nodes that each check ran on within ``max_age``."""
-    found: dict[str, set[str]] = {}
-    for node, these in last.items():
-        for each in these:
-            found.setdefault(each.check, set()).add(node)
-    return found
+        keys = {each.metric for each in evidence}
+        found[name] = _state(facts, name, evidence, {key: many[name, key] for key in keys if (name, key) in many})
+    worst = {(node, status.evidence.metric) for node, status in found.items() if status.evidence is not None}
+    standing = tuple(fault for fault in shared if any((node, fault.key) in worst for node in fault.nodes))
+    return Fleet(_within_caps(facts, found), standing)
 
 
 def _slow_ever(facts: Facts, node: str) -> Iterator[Evidence]:
@@ -138,32 +92,29 @@ def _state(facts: Facts, name: str, evidence: Sequence[Evidence], many: Mapping[
     state, past = facts.nodes.get(name), facts.past
     worst = next(iter(evidence), None)
     made = NodeStatus(
-        name, GOOD, messages.GOOD.finding(name), worst, slurm=state, measured=facts.measured.get(name), since=_since(facts, name),
+        name, states.GOOD, messages.GOOD.finding(name), worst, slurm=state, measured=facts.measured.get(name), since=_since(facts, name),
     )  # fmt: skip
     if facts.without_slurm:
         if name in past.drained:
-            return made.to(UNCLEAR, messages.NO_SLURM.finding(name, open=past.drained[name].reason))
+            return made.to(states.UNCLEAR, messages.NO_SLURM.finding(name, open=past.drained[name].reason))
         return _by_evidence(facts, made, evidence, many, None)
     if name in past.retested:
-        return made.to(RETEST, messages.IN_RETEST.finding(name, reservation=past.retested[name]))
+        return made.to(states.RETEST, messages.IN_RETEST.finding(name, reservation=past.retested[name]))
     if state is None:
-        return made.to(UNCLEAR, messages.NO_SUCH_NODE.finding(name))
-    doubt = unreadable(state)
+        return made.to(states.UNCLEAR, messages.NO_SUCH_NODE.finding(name))
+    doubt = objections.unreadable(state)
     if doubt is not None:
-        return made.to(UNCLEAR, messages.UNREADABLE.finding(name, objection=doubt))
-    if drained_by_us(state, name in past.drained):
-        return made.to(DRAINED, _drained(facts, name, state))
+        return made.to(states.UNCLEAR, messages.UNREADABLE.finding(name, objection=doubt))
+    if objections.drained_by_us(state, name in past.drained):
+        return made.to(states.DRAINED, _drained(facts, name, state))
     if state.out or (state.down and not evidence):  # one that does not answer may answer again, with its fault
-        drain = past.drained.get(name)
+        drain, reason = past.drained.get(name), " ".join((state.why_out or "").split())
         if drain is not None and state.drain:
-            edited = messages.REASON_EDITED.finding(name, reason=_line(state.reason), ours=drain.reason)
-            return made.to(OTHERS, edited)
-        if drained_by_prolog(state) and worst is not None and worst.finding.hard:
-            return made.to(DRAINED, messages.PROLOG_FAILED.finding(name, reason=_line(state.reason)))
-        other = messages.OTHERS.finding(
-            name, state=state.words, reason=_line(state.why_out) or None, who=state.reason_by if state.why_out else None
-        )
-        return made.to(OTHERS, other)
+            return made.to(states.OTHERS, messages.REASON_EDITED.finding(name, reason=reason, ours=drain.reason))
+        if objections.drained_by_prolog(state) and worst is not None and worst.finding.hard:
+            return made.to(states.DRAINED, messages.PROLOG_FAILED.finding(name, reason=reason))
+        who = state.reason_by if state.why_out else None
+        return made.to(states.OTHERS, messages.OTHERS.finding(name, state=state.words, reason=reason or None, who=who))
     return _by_evidence(facts, made, evidence, many, state)
 
 
@@ -202,70 +153,68 @@ def _by_evidence(
     to_drain = next((each for step, each in standing if step == "drain"), None)
     if to_drain is not None:
         return _to_drain(made, to_drain, state)
-    held = next((each for each in own if each.finding.hard), None) or next(
-        (each for each in explained if each.finding.hard), None
-    )
+    held = next((each for each in (*own, *explained) if each.finding.hard), None)
     if held is not None and held in explained:
         fault = many[held.metric]
         cause = messages.SHARED_HARD.finding(name, nodes=len(fault.nodes), tested=fault.tested)
-        return made.to(HELD, cause, evidence=held, held=BY_SAME_METRIC)
+        return made.to(states.HELD, cause, evidence=held, held=states.BY_SAME_METRIC)
     if held is not None:
-        step = policy.step(held.found_by.check, True)
-        cause = messages.OBSERVED.finding(
-            name, step=step, check=held.found_by.check, quoted=shlex.quote(str(reason_of(held)))
+        check, quoted = held.found_by.check, shlex.quote(str(reason_of(held)))
+        step = policy.step(check, True)
+        cause = messages.OBSERVED.finding(name, step=step, check=check, quoted=quoted)
+        return _commented(
+            made.to(states.HELD, cause, evidence=held, held=states.BY_STEP), held if step == "comment" else None
         )
-        return _commented(made.to(HELD, cause, evidence=held, held=BY_STEP), held if step == "comment" else None)
     comment = next((each for step, each in standing if step == "comment"), None)
     if comment is not None:
-        return _commented(made.to(SUSPECT, messages.STANDS.finding(name, cause=comment.why), evidence=comment), comment)
+        return _commented(
+            made.to(states.SUSPECT, messages.STANDS.finding(name, cause=comment.why), evidence=comment), comment
+        )
     if state is not None and our_comment(state) is not None:
         return _keeps_comment(facts, made, state)
     if own:
         worst = own[0]
         message = messages.STANDS if worst.stands else messages.NOT_CONFIRMED
-        return made.to(SUSPECT, message.finding(name, cause=worst.why), evidence=worst)
+        return made.to(states.SUSPECT, message.finding(name, cause=worst.why), evidence=worst)
     if explained:
         fault = many[explained[0].metric]
         cause = messages.SHARED.finding(name, nodes=len(fault.nodes), tested=fault.tested, system=policy.system)
-        return made.to(SUSPECT, cause, evidence=explained[0])
+        return made.to(states.SUSPECT, cause, evidence=explained[0])
     return _by_runs(facts, made)
 
 
 def _to_drain(made: NodeStatus, worst: Evidence, state: NodeState | None) -> NodeStatus:
     name, reason = made.node, str(reason_of(worst))
-    objection = None if state is None else objection_to_drain(state)
+    objection = None if state is None else objections.objection_to_drain(state)
     if objection is not None:
-        return made.to(SUSPECT, messages.NOT_DRAINED.finding(name, objection=objection), evidence=worst)
+        return made.to(states.SUSPECT, messages.NOT_DRAINED.finding(name, objection=objection), evidence=worst)
     if reasons.read(reason) is None:  # a drain that is not recognised as ours counts against no cap
-        return made.to(HELD, messages.UNREAD_REASON.finding(name), evidence=worst, held=BY_CAP)
+        return made.to(states.HELD, messages.UNREAD_REASON.finding(name), evidence=worst, held=states.BY_CAP)
     cause = messages.STANDS.finding(name, cause=worst.why)
-    return made.to(TO_DRAIN, cause, evidence=worst, action=DRAIN, reason=reason)
+    return made.to(states.TO_DRAIN, cause, evidence=worst, action=states.DRAIN, reason=reason)
 
 
 def _commented(made: NodeStatus, worst: Evidence | None) -> NodeStatus:
     if worst is None or made.slurm is None:
         return made
-    objection = objection_to_comment(made.slurm)
+    objection = objections.objection_to_comment(made.slurm)
     if objection is not None:
         return replace(made, cause=messages.NO_COMMENT.finding(made.node, objection=objection))
     if made.slurm.comment is not None:
         return made
-    return replace(made, action=COMMENT, reason=str(reason_of(worst)))
+    return replace(made, action=states.COMMENT, reason=str(reason_of(worst)))
 
 
 def _keeps_comment(facts: Facts, made: NodeStatus, state: NodeState) -> NodeStatus:
     ours = our_comment(state)
     assert ours is not None
-    last = next(
-        (each for each in facts.last.get(made.node, ()) if each.check.removesuffix("_check") == ours.check), None
-    )
-    if last is not None and good(last.verdict):
-        return replace(_by_runs(facts, made), action=UNCOMMENT, reason=state.comment)
-    return made.to(SUSPECT, messages.COMMENTED.finding(made.node, check=ours.check))
+    for each in facts.last.get(made.node, ()):
+        if each.check.removesuffix("_check") == ours.check and good(each.verdict):
+            return replace(_by_runs(facts, made), action=states.UNCOMMENT, reason=state.comment)
+    return made.to(states.SUSPECT, messages.COMMENTED.finding(made.node, check=ours.check))
 
 
 def _by_runs(facts: Facts, made: NodeStatus) -> NodeStatus:
-    """The state of a node that nothing is held against, by what its newest runs reported."""
     name, answered = made.node, facts.past.answered.get(made.node)
     after = 0.0 if answered is None else answered.at
     measured = max(
@@ -274,26 +223,23 @@ def _by_runs(facts: Facts, made: NodeStatus) -> NodeStatus:
     last = [each for each in facts.last.get(name, ()) if each.known > after or passes(each.verdict)]
     # Cases that did not run concern their run alone: a newer run went without that.
     last = [each for each in last if each.check != RUN or each.known >= measured]
-    unclear = [each for each in last if each.verdict == "INDETERMINATE"]
-    if unclear:
-        first = next((each for each in unclear if each.check == RUN), unclear[0])
-        if first.check == RUN:
-            return made.to(UNJUDGED, messages.NOT_ALL_RAN.finding(name, run=first.run, cause=first.words or None))
-        checks = ", ".join(sorted(each.check for each in unclear))
-        return made.to(UNJUDGED, messages.NOT_JUDGEABLE.finding(name, checks=checks, cause=first.words or None))
-    for verdict in ("FAIL", "DEGRADED"):
+    for verdict in ("INDETERMINATE", "FAIL", "DEGRADED"):
         these = [each for each in last if each.verdict == verdict]
+        checks = ", ".join(sorted(each.check for each in these))
+        if verdict == "INDETERMINATE" and these:
+            first = next((each for each in these if each.check == RUN), these[0])
+            message = messages.NOT_ALL_RAN if first.check == RUN else messages.NOT_JUDGEABLE
+            cause = message.finding(name, checks=checks, run=first.run, cause=first.words or None)
+            return made.to(states.UNJUDGED, cause)
         if these:
-            checks, words = (
-                ", ".join(sorted(each.check for each in these)),
-                next((each.words for each in these if each.words), None),
-            )
-            return made.to(SUSPECT, messages.NOT_GOOD.finding(name, verdict_of=verdict, checks=checks, cause=words))
+            words = next((each.words for each in these if each.words), None)
+            cause = messages.NOT_GOOD.finding(name, verdict_of=verdict, checks=checks, cause=words)
+            return made.to(states.SUSPECT, cause)
     if measured <= after and answered is not None and name not in facts.past.released:
-        return made.to(CLEARED, messages.CLEARED.finding(name, when=minute_text(after)))
+        return made.to(states.CLEARED, messages.CLEARED.finding(name, when=minute_text(after)))
     if not measured:
         when = "never measured" if made.measured is None else f"last measured on {minute_text(made.measured)}"
-        return made.to(NOT_MEASURED, messages.NOT_MEASURED.finding(name, when=when))
+        return made.to(states.NOT_MEASURED, messages.NOT_MEASURED.finding(name, when=when))
     return made
 
 
@@ -301,22 +247,20 @@ def _within_caps(facts: Facts, found: Mapping[str, NodeStatus]) -> dict[str, Nod
     """The states in which the drains that the caps and floors forbid are held, the worst finding first."""
     caps = DrainCaps(facts.nodes, facts.policy, facts.now, facts.past.drained_at, facts.past.retested)
     result = dict(found)
-    drains = [each for each in found.values() if each.action == DRAIN and each.evidence is not None]
-    for status in sorted(
-        drains, key=lambda each: (each.evidence.severity[:2], each.node) if each.evidence else ((False, 0.0), each.node)
+    drains = [(status.evidence, status) for status in found.values() if status.action == states.DRAIN]
+    for evidence, status in sorted(
+        ((evidence, status) for evidence, status in drains if evidence is not None),
+        key=lambda each: (each[0].severity[:2], each[1].node),
     ):
-        assert status.evidence is not None
         objection = caps.objection(status.node)
         if objection is None:
             caps.add(status.node)
             continue
         floor = objection.code == cap_messages.FLOOR.code
-        harm = "WRONG DATA" if status.evidence.finding.code == WRONG_DATA else None
+        harm = "WRONG DATA" if evidence.finding.code == WRONG_DATA else None
         message = messages.HELD_FLOOR if floor else messages.HELD_CAP
         cause = message.finding(status.node, cause=objection.reason, harm=harm, quoted=shlex.quote(status.reason or ""))
-        result[status.node] = status.to(HELD, cause, action="nothing", reason=None, held=BY_FLOOR if floor else BY_CAP)
+        result[status.node] = status.to(
+            states.HELD, cause, action="nothing", reason=None, held=states.BY_FLOOR if floor else states.BY_CAP
+        )
     return result
-
-
-def _line(text: str | None) -> str:
-    return " ".join((text or "").split())

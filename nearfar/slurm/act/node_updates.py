@@ -10,7 +10,7 @@ from typing import Any
 from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.slurm.controller import NodeState, NotSeen, Objection, Refused, Slurm
 from nearfar.slurm.drains import objections
-from nearfar.slurm.ledger import Ledger, actions, begin_action, end_action
+from nearfar.slurm.ledger import Ledger, actions, end_action, note_action
 
 from .node_states import COMMENT, DRAIN, NodeStatus
 
@@ -40,7 +40,7 @@ def carry_out(status: NodeStatus, system: str, slurm: Slurm, ledger: Ledger) -> 
 
 def write(kind: str, node: str, how: NodeWrite, slurm: Slurm, ledger: Ledger, **more: Any) -> Refused | None:
     """One write with its row in the ledger; why it was refused, or None. Raises as ``carry_out`` does."""
-    seq = begin_action(ledger, kind, time.time(), node, **more)
+    seq = note_action(ledger, kind, time.time(), node, actions.BEGUN, **more)
     try:
         slurm.update(node, how.objection, **how.values)
         slurm.wait(node, how.seen, 20.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.drains import carries, died, drained_by_us, our_reason
@@ -10,7 +11,7 @@ from nearfar.slurm.ledger import Ledger, OurDrain, Past, actions, close_findings
 
 from .view import whole_name
 
-#: Seconds that slurmctld may take to save a change (SAVE_MAX_WAIT is 5): what it was told just before it was killed is lost.
+#: Seconds that slurmctld may take to save a change (SAVE_MAX_WAIT is 5): what it was given just before it was killed is lost.
 _SAVED = 15.0
 #: What the ledger keeps of a drain whose reason somebody has replaced.
 _REPLACED = "its reason was replaced"
@@ -31,10 +32,13 @@ def reconcile(ledger: Ledger, nodes: Mapping[str, NodeState], started: Callable[
             ours = our_reason(state)
             assert ours is not None and state.reason is not None
             at = now if state.reason_at is None else min(now, state.reason_at.timestamp())
-            check = whole_name(ours.check)
-            note_action(
-                ledger, actions.ADOPTED, at, node, reason=state.reason, check=check, run=ours.run, user=state.reason_by, seen=now,
-            )  # fmt: skip
+            more: dict[str, Any] = {
+                "check": whole_name(ours.check),
+                "run": ours.run,
+                "user": state.reason_by,
+                "seen": now,
+            }
+            note_action(ledger, actions.ADOPTED, at, node, reason=state.reason, **more)
         past = actions.past(ledger, now)
         # A process that was killed just after it had put a node back has not closed what was found on it.
         for row in ledger.rows("SELECT DISTINCT node FROM finding WHERE hard AND closed_by IS NULL"):
@@ -59,39 +63,27 @@ def _one(
     """``lost``: Slurm shows no drain at all, as a slurmctld that has lost what it had saved."""
     shown = carries(state, drain.reason)
     seen = drain.at if drain.seen is None else max(drain.at, min(drain.seen, now))
+    saved = drain.seen is not None and drain.seen - drain.at > _SAVED
     if drain.begun:
         # In use or not: a node that was resumed since may keep the reason (slurm-versions.md), also that of an earlier drain.
         shown = shown and (state.reason_at is None or state.reason_at.timestamp() >= int(drain.at))
         end_action(ledger, drain.seq, actions.DONE if shown else actions.VOID)
         ledger.write("UPDATE action SET seen = ? WHERE seq = ?", now if shown else None, drain.seq)
     elif state.out:
-        ledger.write(
-            "UPDATE action SET seen = ?, error = ? WHERE seq = ?",
-            now,
-            None if shown or died(state) else _REPLACED,
-            drain.seq,
-        )
-    elif not _saved(drain) and not shown and _restarted(started, drain.at):
+        error = None if shown or died(state) else _REPLACED
+        ledger.write("UPDATE action SET seen = ?, error = ? WHERE seq = ?", now, error, drain.seq)
+    elif not saved and not shown and _restarted(started, drain.at):
         end_action(ledger, drain.seq, actions.VOID, "slurmctld was killed before it had saved it")
     elif ledger.rows("SELECT 1 FROM action WHERE seq = ? AND error = ?", drain.seq, _REPLACED):
-        note_action(
-            ledger, actions.LAPSED, now, node, why="another reason was written over ours, and that drain was taken back"
-        )
+        why = "another reason was written over ours, and that drain was taken back"
+        note_action(ledger, actions.LAPSED, now, node, why=why)
     elif lost and not shown and _restarted(started, seen):
         note_action(ledger, actions.LAPSED, now, node, why="slurmctld was started anew and shows no drain at all")
     else:
-        at = _resumed_at(seen, state, now)
+        # After it was last seen drained; if jobs ran since, Slurm tells when they ended.
+        at = state.busy if state.busy is not None and seen <= state.busy <= now else seen
         seq = note_action(ledger, actions.RESUMED, at, node, why="an administrator resumed it", seen=seen)
         close_findings(ledger, node, seq, seen, now)
-
-
-def _resumed_at(seen: float, state: NodeState, now: float) -> float:
-    """When a node was resumed, as far as Slurm tells: after it was last ``seen`` drained; if jobs ran since, it tells when they ended."""
-    return state.busy if state.busy is not None and seen <= state.busy <= now else seen
-
-
-def _saved(drain: OurDrain) -> bool:
-    return drain.seen is not None and drain.seen - drain.at > _SAVED
 
 
 def _restarted(started: Callable[[], float | None], since: float) -> bool:

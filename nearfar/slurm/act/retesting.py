@@ -22,7 +22,7 @@ from nearfar.site import HEALTH, MPI_PAIRS, Policy
 from nearfar.slurm.controller import NodeState, Slurm, node_names
 from nearfar.slurm.drains import drained_by_prolog, drained_by_us, our_reason
 from nearfar.slurm.findings import fails, intake, runs_of_sweep
-from nearfar.slurm.ledger import CheckRun, Evidence, Ledger, OurDrain, Past, actions, add_run, open_evidence
+from nearfar.slurm.ledger import CheckRun, Evidence, Ledger, OurDrain, Past, actions, add_run, evidence_in
 from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, occupation, pairing, sweep_file
 from nearfar.slurm.trust import Trust, on_behalf
 
@@ -113,20 +113,18 @@ def _prepared(
 ) -> tuple[list[Suspect], list[str], str]:
     now, nodes = time.time(), slurm.nodes()
     past = reconcile(ledger, nodes, slurm.started, now)
-    evidence = open_evidence(ledger, options.policy.system)
+    evidence = evidence_in(ledger, options.policy.system)
     names = node_names.listed(request.nodes, "NODES")
     these = [
         _suspect(name, nodes.get(name), past, evidence.get(name, ()), options.policy, request.delivered)
         for name in names
     ]
-    level = LEVELS[request.level]
     for suspect in these:
-        if suspect.drained is not None and not _asks(level, suspect.drained.check):
-            which = ", ".join(name for name in CHOICES if _asks(LEVELS[name], suspect.drained.check)) or "none"
-            raise NearfarError(
-                f"--level {request.level}: {suspect.node} was drained for {suspect.drained.check}, which it does not ask; "
-                f"levels that do: {which}"
-            )
+        check = None if suspect.drained is None else suspect.drained.check
+        if check is not None and not _asks(LEVELS[request.level], check):
+            which = ", ".join(name for name in CHOICES if _asks(LEVELS[name], check)) or "none"
+            words = f"{suspect.node} was drained for {check}, which it does not ask; levels that do: {which}"
+            raise NearfarError(f"--level {request.level}: {words}")
     beside = _idle(request.beside, set(names), nodes)
     return these, beside, request.partition or _partition([nodes[name] for name in (*names, *beside)])
 
@@ -134,7 +132,7 @@ def _prepared(
 def _suspect(
     name: str, state: NodeState | None, past: Past, evidence: Sequence[Evidence], policy: Policy, delivered: str | None
 ) -> Suspect:
-    """A node as it is before. Raises ``NearfarError`` for one that may not be resumed."""
+    """Raise ``NearfarError`` for a node that may not be resumed."""
     if state is None:
         raise NearfarError(f"{name}: Slurm has no such node")
     if name in past.retested:
@@ -150,19 +148,15 @@ def _suspect(
     if drained_by_us(state, drained is not None):
         flaps = flapping(past, policy, name)
         if flaps is not None:
-            raise NearfarError(
-                f"{name}: {messages.FLAPS.finding(name, count=flaps[0], since=second_text(flaps[1]), dead=None).reason}"
-            )
+            cause = messages.FLAPS.finding(name, count=flaps[0], since=second_text(flaps[1]), dead=None)
+            raise NearfarError(f"{name}: {cause.reason}")
         if drained is None and ours is not None:
             drained = OurDrain(0, 0.0, state.reason, whole_name(ours.check))
         return Suspect(name, state.reason, drained, evidence)
     if state.reason == delivered or (drained_by_prolog(state) and evidence):
         return Suspect(name, state.reason, None, evidence)
-    more = "" if delivered is None else f", not '{delivered}'"
-    reason = " ".join(state.reason.split())
-    raise NearfarError(
-        f"{name}: drained by somebody else with '{reason}'{more}; theirs to resume, or --accept-delivered REASON"
-    )
+    given = f"'{' '.join(state.reason.split())}'" + ("" if delivered is None else f", not '{delivered}'")
+    raise NearfarError(f"{name}: drained by somebody else with {given}; theirs to resume, or --accept-delivered REASON")
 
 
 def _end(
@@ -177,7 +171,7 @@ def _end(
     if runs and options.health is not None:
         with suppress(CouldNotJudge):  # what cannot be read now stays open, and drains the node later
             intake.take_in(ledger, actions.past(ledger, now), policy, None, options.health, None, now)
-    evidence, own = open_evidence(ledger, policy.system), {run.run for run in runs}
+    evidence, own = evidence_in(ledger, policy.system), {run.run for run in runs}
     for suspect in these:
         found = [each for each in evidence.get(suspect.node, ()) if each.found_by.run not in own]
         before = [each for each in found if each.found_by.known <= began]
@@ -191,14 +185,8 @@ def _end(
             outcome.passed.append(suspect.node)
         else:
             again[suspect.node] = drain
-    quarantine.end(
-        name,
-        again,
-        {node: f"its retest passed: {outcome.words[node]}" for node in outcome.passed},
-        began,
-        slurm,
-        ledger,
-    )
+    passed = {node: f"its retest passed: {outcome.words[node]}" for node in outcome.passed}
+    quarantine.end(name, again, passed, began, slurm, ledger)
     return outcome
 
 
@@ -213,16 +201,12 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
         return suspect.known, "it left no result that counts: drained as before"
     # However a node's clock is set: these runs are of now.
     unending = replace(policy, max_age=inf, confirm_within=inf)
-    failing = [each for each in fails(of_node, unending, 0.0, time.time()) if _matters(each, suspect, policy)]
-    if failing:
-        worst = failing[0]
-        found = {
-            "reason": str(reason_of(worst)),
-            "check": worst.found_by.check,
-            "finding": worst.finding.to_raw(),
-            "run": worst.found_by.run,
-        }
-        return found, f"drained again: {worst.finding.reason}"
+    for worst in fails(of_node, unending, 0.0, time.time()):
+        check = worst.found_by.check
+        own = suspect.drained is None or check == suspect.drained.check
+        if own or policy.step(check, worst.finding.hard) == "drain":
+            found = {"check": check, "finding": worst.finding.to_raw(), "run": worst.found_by.run}
+            return {"reason": str(reason_of(worst)), **found}, f"drained again: {worst.finding.reason}"
     if suspect.drained is None:
         unjudged = sorted({run.check for run in of_node if not passes(run.verdict)})
         if unjudged:
@@ -235,27 +219,15 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
             return suspect.known, f"{why}: drained as before"
     still = next((each for each in suspect.open if not covered(each, of_node)), None)
     if still is not None:
-        return (
-            suspect.known,
-            f"{why}, but no full run that passes covers {still.found_by.check} {still.finding.subject}: drained as before",
-        )
+        what = f"{still.found_by.check} {still.finding.subject}"
+        return suspect.known, f"{why}, but no full run that passes covers {what}: drained as before"
     return None, why
-
-
-def _matters(each: Evidence, suspect: Suspect, policy: Policy) -> bool:
-    drained = suspect.drained
-    return (
-        drained is None
-        or each.found_by.check == drained.check
-        or policy.step(each.found_by.check, each.finding.hard) == "drain"
-    )
 
 
 def passed_since(node: str, runs: Sequence[CheckRun], drained: OurDrain) -> Finding:
     """PASS where the check that drained a node passed in its newest run, else why not."""
-    right = (
-        (drained.check, covering_health()) if drained.check == HEALTH else (drained.check,)
-    )  # both look at the node's parts
+    # Both look at the node's parts.
+    right = (drained.check, covering_health()) if drained.check == HEALTH else (drained.check,)
     newest = max((run for run in runs if run.check in right), key=lambda run: run.ended, default=None)
     if newest is None:
         return messages.NOT_RUN.finding(node, check=drained.check, nodes="two" if drained.check == MPI_PAIRS else None)
@@ -281,7 +253,6 @@ def covered(one: Evidence, runs: Sequence[CheckRun]) -> bool:
 
 
 def _cell(text: str) -> object:
-    """A cell as it compares; None for what is none."""
     try:
         return parse(text)
     except NearfarError:
@@ -289,26 +260,20 @@ def _cell(text: str) -> object:
 
 
 def _measuring_user(results: Path, state: Path) -> int:
-    """The user whose sweep measures: the owner of the results, where that is this user or root calls, who can start it as that one.
-
-    Raises ``NearfarError``, before any node is touched, for a directory of somebody else's: the sweep would refuse it."""
+    """The owner of the results, where that is this user or root calls. Raises ``NearfarError`` for a directory of somebody else."""
     here, owner, ledger = os.geteuid(), on_behalf.owner(results), on_behalf.owner(state)
     if owner is None or here in (0, owner):  # the sweep makes one that is missing
         return here if owner is None else owner
     name, other = user_name(owner), "or name a directory of your own that the nodes share: --results DIR"
     if ledger in (None, 0, owner):
         right = 0 if ledger == 0 else owner
-        raise NearfarError(
-            f"{results}: belongs to {name}: run it as {user_name(right)} ({on_behalf.typed_as(right)}), {other}"
-        )
-    raise NearfarError(
-        f"{results}: belongs to {name}, and {state} to {user_name(ledger)}: one user has to own both, or root the ledger: "
-        f"chown -R root {shlex.quote(str(state))}; {other}"
-    )
+        words = f"run it as {user_name(right)} ({on_behalf.typed_as(right)}), {other}"
+        raise NearfarError(f"{results}: belongs to {name}: {words}")
+    words = f"one user has to own both, or root the ledger: chown -R root {shlex.quote(str(state))}; {other}"
+    raise NearfarError(f"{results}: belongs to {name}, and {state} to {user_name(ledger)}: {words}")
 
 
 def _asks(level: Level, check: str) -> bool:
-    """Whether a level asks what a node was drained for, so that it can be released."""
     if check == MPI_PAIRS:
         return level.pairs
     levels = () if (question := find(check)) is None else question.levels
@@ -318,7 +283,7 @@ def _asks(level: Level, check: str) -> bool:
 
 
 def _idle(wanted: str | None, suspects: Collection[str], nodes: Mapping[str, NodeState]) -> list[str]:
-    """The nodes to be measured beside suspects. Raises ``NearfarError`` for one that is not idle."""
+    """Raise ``NearfarError`` for a node that is not idle."""
     names = [] if wanted is None else node_names.listed(wanted, "--beside")
     for name in names:
         if name not in nodes:

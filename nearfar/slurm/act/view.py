@@ -3,7 +3,9 @@ nothing written to either."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +25,6 @@ from nearfar.slurm.controller import NodeState, node_names
 from nearfar.slurm.drains import our_comment
 from nearfar.slurm.findings import Intake, intake
 from nearfar.slurm.ledger import (
-    CheckRun,
     Ledger,
     Past,
     actions,
@@ -60,13 +61,10 @@ class ActOptions:
 def read_policy(name: str | None) -> Policy:
     """The policy of a system: the one named, else the only one whose file has an ``act``."""
     found = site_files("systems", site_directories())
-    opened = {}
-    for system, path in found.items():
-        if name in (None, system):
-            file = SiteFile(path)
-            if name is not None or "act" in (file.data or {}):
-                opened[system] = file
-    if name is not None and not opened:
+    opened = {system: SiteFile(path) for system, path in found.items() if name in (None, system)}
+    if name is None:
+        opened = {system: file for system, file in opened.items() if "act" in (file.data or {})}
+    elif not opened:
         raise NearfarError(f"--system: no system file called '{name}'{did_you_mean(name, list(found))}")
     if len(opened) != 1:
         if not opened:
@@ -107,11 +105,6 @@ class View:
         """Seconds since 1970."""
         return self.facts.now
 
-    @property
-    def nodes(self) -> Mapping[str, NodeState]:
-        """All of Slurm's."""
-        return self.facts.nodes
-
 
 def view_of(
     ledger: Ledger, options: ActOptions, nodes: Mapping[str, NodeState], past: Past, now: float, taken: Intake | None = None,
@@ -122,9 +115,7 @@ def view_of(
     policy, oldest = options.policy, now - options.policy.max_age
     commented = {name for name, state in nodes.items() if our_comment(state) is not None}
     wanted = {*slow_nodes(ledger, policy.system, oldest), *commented, *asked_for}
-    runs: dict[str, list[CheckRun]] = (
-        runs_since(ledger, policy.system, oldest - policy.look_back, wanted) if wanted else {}
-    )
+    runs = runs_since(ledger, policy.system, oldest - policy.look_back, wanted)
     facts = Facts(
         policy, now, nodes, past, evidence_in(ledger, policy.system, oldest), runs, last_verdicts(ledger, policy.system, oldest),
         last_measured(ledger, policy.system), _hosts(policy.system, nodes), trouble is not None,
@@ -137,22 +128,12 @@ def view_of(
 
 def _hosts(system: str, nodes: Mapping[str, NodeState]) -> set[str]:
     """The nodes that a system's file names under ``hosts``; all of Slurm's where it names none of them."""
-    path = site_files("systems", site_directories()).get(system)
-    hosts = set() if path is None else set(_named(SiteFile(path)))
-    found = {
-        name
-        for name, node in nodes.items()
-        if hosts & {name, (host := node.fields.get("NodeHostName", name)), short_host_name(host)}
-    }
-    return found or set(nodes)
-
-
-def _named(file: SiteFile) -> Iterator[str]:
-    for pattern in (file.data or {}).get("hosts", ()):
-        try:
-            yield from map(str, node_set(pattern))
-        except NodeListError:  # `nearfar lint` names it
-            continue
+    path, hosts = site_files("systems", site_directories()).get(system), set[str]()
+    for pattern in (SiteFile(path).data or {}).get("hosts", ()) if path is not None else ():
+        with suppress(NodeListError):  # `nearfar lint` names it
+            hosts |= set(map(str, node_set(pattern)))
+    own = {name: node.fields.get("NodeHostName", name) for name, node in nodes.items()}
+    return {name for name, host in own.items() if hosts & {name, host, short_host_name(host)}} or set(nodes)
 
 
 def _evidence_of_other_systems(ledger: Ledger, options: ActOptions, nodes: Mapping[str, NodeState]) -> Iterator[str]:
@@ -163,10 +144,13 @@ def _evidence_of_other_systems(ledger: Ledger, options: ActOptions, nodes: Mappi
         options.policy.system,
     )
     files = site_files("systems", site_directories())
-    for system in sorted({row["system"] for row in rows if row["node"] in nodes}):
+    found: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if row["node"] in nodes:
+            found[row["system"]].add(row["node"])
+    for system, these in sorted(found.items()):
         if intake.has_act(system):
             continue
-        these = sorted({row["node"] for row in rows if row["system"] == system and row["node"] in nodes})
         why = "no system file is called so" if system not in files else f"{files[system]} has no `act`"
         of, why = (f"of system '{system}'", why) if system else ("of no system", "no system file claims these nodes")
         yield f"{node_names.fold(these)}: hard evidence {of}, which nothing is done about: {why}"

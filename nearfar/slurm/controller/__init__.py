@@ -8,5 +8,5 @@ from __future__ import annotations
 
 from . import node_names, reservations, templates, versions
 from .node_names import NAME
-from .node_state import NodeState
+from .node_state import ORIGIN, NodeState
 from .scontrol import NoSlurm, NoSlurmConf, NotSeen, Objection, Refused, Slurm, WrongOption

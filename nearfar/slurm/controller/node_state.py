@@ -24,7 +24,7 @@ _GIVEN = re.compile(r"(?:^|(?<=.)) ?\[([^\[\]\s@]+)@([^\[\]\s@]+)\]$")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
 _CONTINUED = re.compile(r" {4,}(?=\S|$)")
 #: Flags that say where a node came from, not what it does.
-_ORIGIN = frozenset({"CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE"})
+ORIGIN = frozenset({"CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE"})
 #: Older forms of a state's flags, one character behind it.
 _MARKS = {"*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "%": "POWERING_DOWN", "$": "MAINTENANCE",
           "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "!": "POWER_DOWN", "-": "PLANNED"}  # fmt: skip
@@ -35,8 +35,8 @@ _FLAGS = frozenset([
     "MAINT", "NOT_RESPONDING", "PERFCTRS", "PLANNED", "POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DOWN", "POWER_UP",
     "POWER_DRAIN", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED", "RESERVED", "RESUME", "UNDRAIN",
 ])  # fmt: skip
-#: Of a node that Slurm does not take as it has registered.
-_INVALID = frozenset(["INVALID_REG", "INVAL"])
+#: Of a node on which Slurm starts no job: it does not answer, is rebooted, or has registered otherwise than slurm.conf has it.
+_UNUSABLE = frozenset(["INVALID_REG", "INVAL", "NOT_RESPONDING", "REBOOT_ISSUED"])
 #: Seconds since 1970 from which on a time is one of Slurm's words for "none" (NO_VAL is 4294967294).
 _NO_TIME = 0xFFFFFFF0
 
@@ -62,12 +62,7 @@ class NodeState:
     @property
     def idle(self) -> bool:
         """Exactly IDLE: not drained, powered down, planned, reserved, or not responding; of a cloud or dynamic, or not."""
-        return self.base == "IDLE" and self.flags <= _ORIGIN
-
-    @property
-    def doings(self) -> frozenset[str]:
-        """Its flags without those that only say where it came from."""
-        return self.flags - _ORIGIN
+        return self.base == "IDLE" and self.flags <= ORIGIN
 
     @property
     def drain(self) -> bool:
@@ -92,7 +87,7 @@ class NodeState:
     @property
     def busy(self) -> float | None:
         """When it was busy last, in seconds since 1970, at the earliest when it was resumed; None where Slurm does not know."""
-        return _time(self.fields.get("LastBusyTime", ""))
+        return seconds_of(self.fields.get("LastBusyTime", ""))
 
     @property
     def down(self) -> bool:
@@ -105,11 +100,6 @@ class NodeState:
         return self.base in _BASES and self.flags <= _FLAGS
 
     @property
-    def invalid(self) -> bool:
-        """Registered otherwise than slurm.conf has it: Slurm starts no job on it."""
-        return bool(self.flags & _INVALID)
-
-    @property
     def dead(self) -> bool:
         """Taken to be down because it does not answer."""
         return self.base == "DOWN" and "NOT_RESPONDING" in self.flags
@@ -117,9 +107,7 @@ class NodeState:
     @property
     def usable(self) -> bool:
         """Whether jobs run on it, or could. One that is powered down could: Slurm starts it."""
-        if self.out or self.base not in ("IDLE", "ALLOCATED", "MIXED"):
-            return False
-        return not (self.invalid or self.flags & {"NOT_RESPONDING", "REBOOT_ISSUED"})
+        return not self.out and self.base in ("IDLE", "ALLOCATED", "MIXED") and not self.flags & _UNUSABLE
 
     @property
     def gone(self) -> bool:
@@ -170,15 +158,14 @@ def _records(text: str) -> Iterator[list[str]]:
 
 def _whole(lines: list[str]) -> list[str]:
     if len(lines) < 2 or lines[-1]:
-        name = _PAIR.findall(lines[0])[0][1]
-        raise CouldNotJudge(
-            f"scontrol's answer is cut off, or not as it should be, at node '{printable(name)}'; nothing is concluded from that"
-        )
+        where = f"at node '{printable(_PAIR.findall(lines[0])[0][1])}'; nothing is concluded from that"
+        raise CouldNotJudge(f"scontrol's answer is cut off, or not as it should be, {where}")
     return lines
 
 
 def _node(lines: list[str]) -> NodeState:
     fields = dict(_PAIR.findall(lines[0]))
+    name = fields.get("NodeName", "")
     texts: dict[str, list[str]] = {}
     under = None
     for line in lines[1:]:
@@ -187,29 +174,21 @@ def _node(lines: list[str]) -> NodeState:
             if under is not None and line.strip():
                 texts[under].append(_CONTINUED.sub("", line))
             elif line.strip():
-                raise CouldNotJudge(
-                    f"scontrol shows a line '{printable(line[:60])}' of node {fields['NodeName']}; it is no subject"
-                )
+                raise CouldNotJudge(f"scontrol shows a line '{printable(line[:60])}' of node {name}; it is no subject")
             continue
         under = None
         if subject[1] in _TEXTS:
             if subject[1] in texts:
-                raise CouldNotJudge(f"scontrol shows two lines {subject[1]}= of node {fields['NodeName']}")
+                raise CouldNotJudge(f"scontrol shows two lines {subject[1]}= of node {name}")
             if subject[1] == "Reason" and not texts.keys().isdisjoint(_BEHIND):
                 words = "a comment that holds it, or another Slurm; nothing is concluded from that"
-                raise CouldNotJudge(
-                    f"scontrol shows the reason of node {fields['NodeName']} behind its comment: {words}"
-                )
+                raise CouldNotJudge(f"scontrol shows the reason of node {name} behind its comment: {words}")
             under = subject[1]
             texts[under] = [subject[2]]
         else:
             for key, value in _PAIR.findall(line):
                 fields.setdefault(key, value)
-    return _of(fields, texts)
-
-
-def _of(fields: dict[str, str], texts: Mapping[str, list[str]]) -> NodeState:
-    name, state = fields.get("NodeName", ""), fields.get("State", "")
+    state = fields.get("State", "")
     comment = printable_lines("\n".join(texts["Comment"])) if "Comment" in texts else None
     if not name or not re.match("[A-Z]", state):
         raise CouldNotJudge(f"scontrol shows node '{name}' without a state; nothing is concluded from half an answer")
@@ -242,12 +221,12 @@ def _reason(lines: list[str] | None) -> tuple[str | None, str | None, datetime |
         return None, None, None
     given = _GIVEN.search(lines[0])
     first = lines[0] if given is None else lines[0][: given.start()]
-    seconds = None if given is None else _time(given[2])
+    seconds = None if given is None else seconds_of(given[2])
     at = None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)
     return printable_lines("\n".join([first, *lines[1:]])), None if given is None else given[1], at
 
 
-def _time(text: str) -> float | None:
+def seconds_of(text: str) -> float | None:
     """``2026-11-20T09:00:00``, which is UTC as scontrol is asked for it, in seconds since 1970; None for any other text."""
     if _TIME.fullmatch(text) is None:
         return None

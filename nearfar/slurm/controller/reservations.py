@@ -70,16 +70,14 @@ def verify(slurm: Slurm, name: str, nodes: Sequence[str], user: str) -> None:
     if ours is None or ours.state != "ACTIVE":
         raise CouldNotJudge(f"reservation {name} is {'not there' if ours is None else ours.state}; no node was resumed")
     if ours.nodes != set(nodes) or ours.users != (user,) or ours.others:
-        raise CouldNotJudge(
-            f"reservation {name} is of {node_names.fold(ours.nodes)} for {','.join(ours.users)} {ours.others}, "
-            f"not of {node_names.fold(nodes)} for {user} alone; no node was resumed"
-        )
+        is_ = f"of {node_names.fold(ours.nodes)} for {','.join(ours.users)} {ours.others}"
+        wanted = f"not of {node_names.fold(nodes)} for {user} alone"
+        raise CouldNotJudge(f"reservation {name} is {is_}, {wanted}; no node was resumed")
     for other in found:
         shared = other.nodes & set(nodes)
         if other.name != name and shared:
-            raise CouldNotJudge(
-                f"{node_names.fold(shared)}: also in reservation {other.name}, whose users could run there; not resumed"
-            )
+            words = f"also in reservation {other.name}, whose users could run there; not resumed"
+            raise CouldNotJudge(f"{node_names.fold(shared)}: {words}")
 
 
 def remove(slurm: Slurm, name: str) -> None:

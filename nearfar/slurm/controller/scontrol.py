@@ -10,12 +10,11 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from datetime import datetime
 
 from nearfar.base import CouldNotJudge, NearfarError, printable, process
 
 from . import versions
-from .node_state import NodeState, parse_nodes
+from .node_state import NodeState, parse_nodes, seconds_of
 
 #: Seconds that a query or an update may take; a busy slurmctld answers within its MessageTimeout (10 s by default).
 LIMIT = 30.0
@@ -80,28 +79,25 @@ class Slurm:
         Raises ``NearfarError`` where Slurm is not installed or permission is lacking, ``WrongOption`` for options, ``CouldNotJudge``
         for every other failure.
         """
-        words = [word for word in command if not word.startswith("-")]
-        name = " ".join(words[:3] if len(words) > 1 else command)
+        plain = [word for word in command if not word.startswith("-")]
+        name = " ".join(plain[:3] if len(plain) > 1 else command)
         if process.find_program(command[0], self.environ.get("PATH")) is None:
-            raise NoSlurm(
-                f"no Slurm here: {command[0]} is not on the PATH; run this on a host that has Slurm's commands"
-            )
+            words = "is not on the PATH; run this on a host that has Slurm's commands"
+            raise NoSlurm(f"no Slurm here: {command[0]} {words}")
         answer = process.run(command, self.limit, env=self.environ, newline="\n")
         text = printable(answer.last_line or answer.stdout.strip().split("\n")[-1])
         if answer.timed_out:
-            raise CouldNotJudge(
-                f"{name}: no answer within {self.limit:.0f} s; is slurmctld well? nothing was concluded"
-            )
+            words = f"no answer within {self.limit:.0f} s; is slurmctld well? nothing was concluded"
+            raise CouldNotJudge(f"{name}: {words}")
         if answer.returncode:
             if any(words in answer.stderr + answer.stdout for words in _FORBIDDEN):
-                raise NearfarError(
-                    f"{name}: {text}: this needs Slurm's operator rights (sacctmgr: AdminLevel=Operator)"
-                )
-            misused = next((line.strip() for line in answer.stderr.splitlines() if _MISUSED.search(line)), None)
-            if misused is not None:
+                words = "this needs Slurm's operator rights (sacctmgr: AdminLevel=Operator)"
+                raise NearfarError(f"{name}: {text}: {words}")
+            lines = list(map(str.strip, answer.stderr.splitlines()))
+            for misused in filter(_MISUSED.search, lines):
                 raise WrongOption(misused)
             # A SlurmctldHost that nobody knows: the last line says "No error".
-            unknown = next((line.strip() for line in answer.stderr.splitlines() if "Unable to resolve" in line), None)
+            unknown = next((line for line in lines if "Unable to resolve" in line), None)
             if _NO_CONF in text:
                 raise NoSlurmConf("no Slurm here: no slurm.conf is found on this machine: name it, SLURM_CONF=FILE")
             raise CouldNotJudge(f"{name}: {unknown or text or f'exit code {answer.returncode}'}")
@@ -130,15 +126,17 @@ class Slurm:
 
     def started(self) -> float | None:
         """When slurmctld was started, in seconds since 1970; None where it does not say."""
-        return _time(re.search(r"^BOOT_TIME\s*=\s*(\S+)", self.call("scontrol", "show", "config"), re.MULTILINE))
+        match = re.search(r"^BOOT_TIME\s*=\s*(\S+)", self.call("scontrol", "show", "config"), re.MULTILINE)
+        return None if match is None else seconds_of(match[1])
 
     def settings(self) -> dict[str, str]:
         """Slurm's settings by name, as text (``(null)``: not set). Of one that is set several times
         (``slurm-versions.md``) all values, separated by commas. Raises ``CouldNotJudge`` for an answer that holds none."""
         found: dict[str, str] = {}
         text = self.call("scontrol", "show", "config")
-        told = _time(re.search(r"^Configuration data as of (\S+)", text, re.MULTILINE))
-        self._ahead = 0.0 if told is None else time.time() - told
+        match = re.search(r"^Configuration data as of (\S+)", text, re.MULTILINE)
+        theirs = None if match is None else seconds_of(match[1])
+        self._ahead = 0.0 if theirs is None else time.time() - theirs
         for line in text.splitlines():
             match = re.fullmatch(r"(\w+)(?:\[\d+\])?\s*=\s?(.*)", line)
             if match is not None:
@@ -182,14 +180,13 @@ class Slurm:
     def update(
         self, name: str, objection: Objection, *, state: str | None = None, reason: str | None = None,
         comment: str | None = None,
-    ) -> NodeState:  # fmt: skip
-        """Set a node's state, reason or comment, unless its present state meets an objection; returns that state.
+    ) -> None:  # fmt: skip
+        """Set a node's state, reason or comment, unless its present state meets an objection.
 
         Slurm has no compare-and-set: between this read and the write a few milliseconds remain.
         Raises ``Refused`` with the objection, and whatever ``call`` raises.
         """
-        present = self.node(name)
-        why = objection(present)
+        why = objection(self.node(name))
         if why is not None:
             raise Refused(name, why)
         wanted = {"state": state, "reason": reason, "comment": comment}
@@ -200,7 +197,6 @@ class Slurm:
             if _THIS_NODE not in str(error):
                 raise
             raise Refused(name, str(error)) from None
-        return present
 
     def wait(self, name: str, until: Callable[[NodeState], bool], limit: float) -> NodeState:
         """A node once ``until`` holds, asked every half second; a slurmctld that does not answer is asked again. Raises
@@ -209,23 +205,14 @@ class Slurm:
         while True:
             try:
                 present = self.node(name)
-            except CouldNotJudge:
-                if time.monotonic() >= end:
-                    raise
-            else:
                 if until(present):
                     return present
-                if time.monotonic() >= end:
-                    raise NotSeen(
-                        f"{name}: still {present.words} after {limit:.0f} s, though scontrol update ended with 0: slurmctld's log "
-                        "has the reason, or scontrol is a wrapper that hides errors"
-                    )
+                error: CouldNotJudge = NotSeen(
+                    f"{name}: still {present.words} after {limit:.0f} s, though scontrol update ended with 0: slurmctld's log "
+                    "has the reason, or scontrol is a wrapper that hides errors"
+                )
+            except CouldNotJudge as unanswered:
+                error = unanswered
+            if time.monotonic() >= end:
+                raise error
             time.sleep(0.5)
-
-
-def _time(match: re.Match[str] | None) -> float | None:
-    """Seconds since 1970 of a time as Slurm writes it in UTC; None for anything else."""
-    try:
-        return None if match is None else datetime.strptime(f"{match[1]}+0000", "%Y-%m-%dT%H:%M:%S%z").timestamp()
-    except ValueError:
-        return None

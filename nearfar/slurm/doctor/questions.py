@@ -102,24 +102,20 @@ def site_files(site: Installation) -> str:
     if "act" not in site.options.what:
         return f"{len(checked.files)} files without an error"
     trusted = f"[root, {site.options.user}]"
-    named = next((word.partition("=")[2] for word in site.options.act if word.startswith("--system=")), None)
-    systems = [
-        SiteFile(path) for name, path in files_by_name("systems", site_directories()).items() if named in (None, name)
-    ]
+    named = site.options.system
+    files = files_by_name("systems", site_directories())
+    systems = [SiteFile(path) for name, path in files.items() if named in (None, name)]
     having = [file for file in systems if "act" in (file.data or {})]
     if not having:
-        raise Problem(
-            "no system's file has an `act` section", f"add to site/systems/NAME.yaml: act: {{trusted: {trusted}}}"
-        )
+        remedy = f"add to site/systems/NAME.yaml: act: {{trusted: {trusted}}}"
+        raise Problem("no system's file has an `act` section", remedy)
     if len(having) > 1:
-        raise Problem(
-            f"{len(having)} systems have an `act` section", "nearfar slurm install --act=--system=NAME --apply"
-        )
+        remedy = "nearfar slurm install --act=--system=NAME --apply"
+        raise Problem(f"{len(having)} systems have an `act` section", remedy)
     policy = drain_policy.of_system(having[0])
     if _uid(site.options.user) not in policy.trusted:
-        raise Problem(
-            f"{having[0].path}: results of {site.options.user} are not trusted", f"there: act: {{trusted: {trusted}}}"
-        )
+        words = f"{having[0].path}: results of {site.options.user} are not trusted"
+        raise Problem(words, f"there: act: {{trusted: {trusted}}}")
     return f"{len(checked.files)} files without an error; act follows system {policy.system}"
 
 
@@ -152,14 +148,11 @@ def results(site: Installation) -> str:
         raise Problem(f"{path}: {error.strerror}", f"install -d -o {user} -m 0755 {quoted}") from None
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != uid:
         owner = f"belongs to {user_name(status.st_uid)}, not to {user}"
-        raise Problem(
-            f"{path}: {owner if stat.S_ISDIR(status.st_mode) else 'not a directory'}", f"chown {user} {quoted}"
-        )
+        words = owner if stat.S_ISDIR(status.st_mode) else "not a directory"
+        raise Problem(f"{path}: {words}", f"chown {user} {quoted}")
     if status.st_mode & 0o022:
-        mode = stat.S_IMODE(status.st_mode)
-        raise Problem(
-            f"{path}: other users can write to it (mode {mode:04o}); its results are refused", f"chmod go-w {quoted}"
-        )
+        words = f"other users can write to it (mode {stat.S_IMODE(status.st_mode):04o}); its results are refused"
+        raise Problem(f"{path}: {words}", f"chmod go-w {quoted}")
     Trust(path, {0, uid}).check_parents()
     return f"{path}: {user}'s, and writable by nobody else"
 
@@ -233,9 +226,8 @@ def findings(site: Installation) -> str:
     try:
         written = {path.stem: path.stat().st_mtime for path in folder.iterdir() if path.suffix == ".json"}
     except OSError as error:
-        raise Problem(
-            f"{folder}: {error.strerror}", f"install -d -o root -m 0755 {folder}, shared by all nodes"
-        ) from None
+        remedy = f"install -d -o root -m 0755 {folder}, shared by all nodes"
+        raise Problem(f"{folder}: {error.strerror}", remedy) from None
     interval = re.match(r"\d+", site.settings.get("HealthCheckInterval", ""))
     patience = max(_LEAST, 3.0 * float(interval[0] if interval else 0))
     fresh = {name for name in site.nodes if site.now - written.get(name, 0.0) <= patience}
@@ -272,12 +264,8 @@ def act(site: Installation) -> str:
 
 
 def _ran(site: Installation, part: str, traces: Iterable[Path], limit: float) -> str:
-    """When a part ran last. ``traces``: what it leaves."""
-    start = (
-        f"systemctl start nearfar-{part}.service"
-        if site.options.timer == "systemd"
-        else f"{site.options.folder}/{part}"
-    )
+    cron = site.options.timer == "cron"
+    start = f"{site.options.folder}/{part}" if cron else f"systemctl start nearfar-{part}.service"
     try:
         times = [path.stat().st_mtime for path in traces]
     except OSError as error:

@@ -112,8 +112,7 @@ def part_of(blamed: Sequence[str], finding: Finding) -> str | None:
 
 
 def _subject(finding: Finding) -> list[str]:
-    """``d2h g2`` for a path that a lone flow takes between host and GPU, else the metric's name; what was found and its code for
-    all else."""
+    """``d2h g2`` for a lone flow between host and GPU, else the metric's name; of what is no figure the subject and the code."""
     fields, path_class = finding.fields, finding.fields.get("class")
     if fields.get("value") is None:
         return [finding.subject, *([finding.code] if finding.code else [])]
@@ -144,7 +143,6 @@ def _digits(value: float, digits: int) -> str:
 
 
 def _run(run: str) -> str:
-    """A run's name, whose end can be told from what others append."""
     word = re.sub(r"[.:](?=[.:]|$)", "_", _plain(run)[:24])
     return word if re.match(r"[^.:]", word) else f"_{word[1:]}"
 

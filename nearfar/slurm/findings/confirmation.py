@@ -37,7 +37,6 @@ def slow_figures(runs: Iterable[CheckRun], policy: Policy, since: float, now: fl
 
 
 def _by_check(runs: Iterable[CheckRun], since: float) -> Iterator[list[CheckRun]]:
-    """The runs of each check that began after ``since``, newest first."""
     checks: dict[str, list[CheckRun]] = defaultdict(list)
     for run in runs:
         if run.began > since:
@@ -101,10 +100,9 @@ def _by_nights(newest_first: Sequence[CheckRun], name: str, policy: Policy, now:
             nights.append(run)
     if len(nights) < rule.nights:
         return None
-    runs = ", ".join(run.run for run in nights[1 : rule.nights])
-    return Evidence(
-        last, finding, stands=True, why=f"slow on {len(nights)} of the last {rule.of} nights (also in run {runs})"
-    )
+    also = ", ".join(run.run for run in nights[1 : rule.nights])
+    why = f"slow on {len(nights)} of the last {rule.of} nights (also in run {also})"
+    return Evidence(last, finding, stands=True, why=why)
 
 
 def _of(run: CheckRun, name: str) -> Finding | None:
@@ -112,7 +110,6 @@ def _of(run: CheckRun, name: str) -> Finding | None:
 
 
 def _apart(earlier: CheckRun, later: CheckRun) -> bool:
-    """Whether two results are of two runs: other names, and one over before the other began."""
     return earlier.run != later.run and earlier.ended <= later.started
 
 
@@ -140,16 +137,12 @@ class SharedFault:
     @property
     def words(self) -> str:
         """One sentence."""
+        where = f"on {len(self.nodes)} of {self.tested} nodes at once"
         if self.hard:
-            what = f"{self.check} {_PARTS.get(self.metric, self.metric)}"
-            return (
-                f"{what} is hard evidence on {len(self.nodes)} of {self.tested} nodes at once: check the driver, recent "
-                "changes and the power; no node is drained for it until you decide"
-            )
-        return (
-            f"{self.check} {self.metric} fails on {len(self.nodes)} of {self.tested} nodes at once: check its reference or the "
-            f"driver; no node is drained for it"
-        )
+            what = f"{self.check} {_PARTS.get(self.metric, self.metric)} is hard evidence {where}"
+            return f"{what}: check the driver, recent changes and the power; no node is drained for it until you decide"
+        what = f"{self.check} {self.metric} fails {where}"
+        return f"{what}: check its reference or the driver; no node is drained for it"
 
 
 def blamed(
@@ -181,7 +174,7 @@ def blamed(
 
 
 def _at_once(places: Sequence[tuple[float, str]], apart: float) -> Iterator[set[str]]:
-    """The nodes of (time, node) in groups, each less than ``apart`` seconds after the one before."""
+    """The nodes in groups, each less than ``apart`` seconds after the one before."""
     group: set[str] = set()
     before = 0.0
     for at, node in sorted(places):

@@ -58,14 +58,8 @@ class Intake:
                 if owners[owner] > _LINES:
                     continue
             found.append(printable(str(error)))
-        return [
-            *found,
-            *(
-                f"{count - _LINES} more of user {user}; not counted"
-                for user, count in sorted(owners.items())
-                if count > _LINES
-            ),
-        ]
+        more = {user: count - _LINES for user, count in sorted(owners.items()) if count > _LINES}
+        return [*found, *(f"{count} more of user {user}; not counted" for user, count in more.items())]
 
 
 def take_in(
@@ -95,8 +89,6 @@ def runs_of_sweep(results: Path, sweep: str, policy: Policy, now: float) -> tupl
 
 
 class _Results:
-    """The results of one directory as they are taken in."""
-
     def __init__(
         self, ledger: Ledger, past: Past, policy: Policy, folder: Path, cluster: str | None, now: float, found: Intake
     ) -> None:
@@ -135,16 +127,12 @@ class _Results:
             with self._refusing(self._folder / sweep / pairing.ROUNDS[0]):
                 self._pairs(sweep)
         quiet = self._now - changed > _QUIET and len(self._found.refused) == before
-        if (
-            quiet
-            and os.path.lexists(self._folder / sweep / sweep_file.FILE)
-            and self._over(self._folder / sweep, changed)
-        ):
+        swept = os.path.lexists(self._folder / sweep / sweep_file.FILE)
+        if quiet and swept and self._over(self._folder / sweep, changed):
             self._taken(place, stamp)
 
     def _over(self, sweep: Path, changed: float) -> bool:
-        """Whether no job of a sweep leaves a result any more: its page is made, or nothing has come for a month. A second attempt at a
-        node changes neither the sweep's file nor its list of nodes."""
+        """Whether no job leaves a result any more. A second attempt at a node changes neither the sweep's file nor its list of nodes."""
         if self._now - changed > _ABANDONED:
             return True
         with suppress(CouldNotJudge):  # what is no sweep's file is nobody's word: it is listed again
@@ -156,9 +144,8 @@ class _Results:
         return f"{self._policy.system}:{path}"
 
     def _known(self, key: str) -> str | None:
-        return next(
-            (str(row["stamp"]) for row in self._ledger.rows("SELECT stamp FROM taken WHERE place = ?", key)), None
-        )
+        rows = self._ledger.rows("SELECT stamp FROM taken WHERE place = ?", key)
+        return str(rows[0]["stamp"]) if rows else None
 
     def _taken(self, place: str, stamp: str) -> None:
         self._ledger.write("INSERT OR REPLACE INTO taken VALUES (?, ?)", place, stamp)
@@ -181,10 +168,9 @@ class _Results:
         if self._others[one.system]:
             self._taken(self._key(place), f"of {one.system}")  # its own act takes it in, by whom that trusts
             return
+        # What lies where it was measured is the original, whatever this one says.
         if one.sweep not in (None, sweep) and self._original(one, int(place.name)):
-            self._taken(
-                self._key(place), "a copy"
-            )  # what lies where it was measured is the original, whatever this one says
+            self._taken(self._key(place), "a copy")
             return
         ended = seconds(one.ended)
         came = min(_arrival(place, ended), self._now)  # whatever the file server's clock says, it is there
@@ -196,20 +182,17 @@ class _Results:
         key = f"run:{one.name}:{one.run}"
         before = self._known(key)
         if before not in (None, said):
-            raise CouldNotJudge(
-                f"{place}: run {one.run} of node {one.name} is there twice, and not alike; the first counts"
-            )
+            words = f"run {one.run} of node {one.name} is there twice, and not alike; the first counts"
+            raise CouldNotJudge(f"{place}: {words}")
         if before is None:
             self._add(one, came, ended)
             self._taken(key, said)
         self._taken(self._key(place), key)
 
     def _original(self, one: NodeResult, attempt: int) -> bool:
-        """Whether the same run lies where a result says that it was measured."""
+        place = result.place(self._folder, str(one.sweep), one.name, attempt)
         with suppress(CouldNotJudge):
-            return (
-                result.read(result.place(self._folder, str(one.sweep), one.name, attempt), self._trust).run == one.run
-            )
+            return result.read(place, self._trust).run == one.run
         return False
 
     def _add(self, one: NodeResult, came: float, ended: float) -> None:
@@ -229,10 +212,8 @@ class _Results:
     def _pairs(self, sweep: str) -> None:
         """What the pairs of a sweep say of its nodes: judged together, and again when one more was measured."""
         places = pair_runs.places(self._folder / sweep, self._trust)
-        key, stamp = (
-            f"pairs:{self._key(self._folder / sweep)}",
-            " ".join(sorted(place.name + place.parent.name for place in places)),
-        )
+        key = f"pairs:{self._key(self._folder / sweep)}"
+        stamp = " ".join(sorted(place.name + place.parent.name for place in places))
         if self._known(key) == stamp:
             return
         runs = pair_runs.of_sweep(self._folder / sweep, self._trust, self._policy.system)
@@ -248,8 +229,7 @@ class _Results:
         self._taken(key, stamp)
 
     def _check_mounted(self, sweeps: Sequence[str]) -> None:
-        """Raise ``CouldNotJudge`` where an empty directory is in the place of the one that was read: its file system is not mounted, and
-        what has come since is not known."""
+        """Raise ``CouldNotJudge`` where an empty directory has replaced the one that was read: its file system is not mounted."""
         key, inode = f"directory:{self._folder}", str(self._folder.stat().st_ino)
         if not sweeps and self._ledger.meta(key) not in (None, inode):
             raise CouldNotJudge(
@@ -260,8 +240,7 @@ class _Results:
 
 
 def _read_health(ledger: Ledger, past: Past, policy: Policy, folder: Path, now: float, found: Intake) -> list[Path]:
-    """Take in the findings of health checks, however old: hard evidence stands until it is closed. Returns the files that are in the
-    ledger now."""
+    """Take in health findings, however old: hard evidence stands until it is closed. Returns the files that are in the ledger now."""
     _check_listed(folder)
     trust = Trust(folder, frozenset({0}))
     trust.check_parents()
@@ -308,14 +287,12 @@ def has_act(system: str) -> bool:
 
 
 def _taken_below(ledger: Ledger, place: str) -> dict[str, str]:
-    """What was read below a place, and its stamps."""
     rows = ledger.rows("SELECT * FROM taken WHERE place >= ? AND place < ?", f"{place}/", f"{place}0")
     return {row["place"]: row["stamp"] for row in rows}
 
 
 def _stamp(sweep: Path) -> tuple[str, float]:
-    """What the files of a sweep and of its pairs and the directories of their nodes are like, and when one was changed last: a resumed
-    sweep writes the one, a node's first result the other."""
+    """The state of a sweep's files and directories, which a resumed sweep or a node's first result changes, and when one last did."""
     found, changed = [], 0.0
     stages = (sweep, *(sweep / name for name in pairing.ROUNDS))
     for path in (stage / name for stage in stages for name in (sweep_file.FILE, "nodes")):
@@ -324,18 +301,15 @@ def _stamp(sweep: Path) -> tuple[str, float]:
         except FileNotFoundError:
             continue
         except OSError as error:
-            raise CouldNotJudge(
-                f"{path}: cannot be read: {error.strerror}; what is in its sweep is not known"
-            ) from None
+            words = f"cannot be read: {error.strerror}; what is in its sweep is not known"
+            raise CouldNotJudge(f"{path}: {words}") from None
         found.append(f"{status.st_mtime_ns} {status.st_size} {status.st_ino}")
         changed = max(changed, status.st_mtime)
     return "; ".join(found), changed
 
 
 def _arrival(path: Path, ended: float) -> float:
-    """When a file or directory came to be there, in seconds since 1970: its time; ``ended``, when what it speaks of was over, where
-    that time is earlier by more than clocks are apart though it was put there later, as a backup leaves it that was restored without
-    times. Raises ``OSError``."""
+    """When a file came to be there, in seconds since 1970: its time, or ``ended`` where a backup was restored with older times."""
     status = path.lstat()
     restored = status.st_mtime < ended - CLOCKS and ended <= status.st_ctime
     return ended if restored else status.st_mtime
@@ -343,9 +317,8 @@ def _arrival(path: Path, ended: float) -> float:
 
 def _refuse_the_future(path: Path, ended: float, now: float) -> None:
     if ended > now + CLOCKS:
-        raise CouldNotJudge(
-            f"{path}: of {utc_text(ended)}, which is not yet; set the node's clock, or this host's; not counted"
-        )
+        remedy = "set the node's clock, or this host's; not counted"
+        raise CouldNotJudge(f"{path}: of {utc_text(ended)}, which is not yet; {remedy}")
 
 
 def _span(seconds_: float) -> str:
@@ -356,6 +329,5 @@ def _check_listed(folder: Path) -> None:
     try:
         next(iter(folder.iterdir()), None)
     except OSError as error:
-        raise CouldNotJudge(
-            f"{folder}: cannot be listed: {error.strerror}; is its file system mounted? or name another directory"
-        ) from None
+        remedy = "is its file system mounted? or name another directory"
+        raise CouldNotJudge(f"{folder}: cannot be listed: {error.strerror}; {remedy}") from None

@@ -36,22 +36,19 @@ def of_sweep(sweep: Path, trust: Trust, system: str) -> list[CheckRun]:
     read = {place: result.read(place, trust) for each in rounds for place in each.values() if place is not None}
     if {one.system for one in read.values()} != {system}:
         return []
-    found = [
-        {pair: None if place is None else _measured(place, read[place]) for pair, place in each.items()}
-        for each in rounds
-    ]
+    runs = {place: _measured(place, one) for place, one in read.items()}
+    found = [{pair: None if place is None else runs[place] for pair, place in each.items()} for each in rounds]
     return [replace(run, system=system, sweep=sweep.name) for run in _runs(found)]
 
 
 def _rounds(sweep: Path, trust: Trust) -> list[dict[Pair, Path | None]]:
-    return [_round(sweep / name, trust) for name in pairing.ROUNDS if os.path.lexists(sweep / name)]
-
-
-def _round(folder: Path, trust: Trust) -> dict[Pair, Path | None]:
-    """The pairs of a round and where the latest result of each is; None where there is none."""
-    trust.directory(folder)
-    kept = sweep_file.parse(folder, trust.object(folder / sweep_file.FILE))
-    return {Pair(*job.nodes): _latest(folder, job) for job in kept.jobs.values() if len(job.nodes) == 2}
+    """Of each round the pairs, and where the latest result of each is; None where there is none."""
+    rounds = []
+    for folder in (sweep / name for name in pairing.ROUNDS if os.path.lexists(sweep / name)):
+        trust.directory(folder)
+        jobs = sweep_file.parse(folder, trust.object(folder / sweep_file.FILE)).jobs.values()
+        rounds.append({Pair(*job.nodes): _latest(folder, job) for job in jobs if len(job.nodes) == 2})
+    return rounds
 
 
 def _latest(folder: Path, job: SweepJob) -> Path | None:
@@ -113,7 +110,5 @@ def _blamed(node: str, slow: Sequence[CheckRun], words: str) -> CheckRun:
 def _check_run(node: str, verdict: str, these: Sequence[CheckRun], words: str, **more: Any) -> CheckRun:
     last = these[-1]
     started, ended = min(one.started for one in these), max(one.ended for one in these)
-    came = max(one.known for one in these)
-    return CheckRun(
-        node, MPI_PAIRS, last.run, started, ended, verdict, source=last.source, words=words, came=came, **more
-    )
+    more |= {"source": last.source, "words": words, "came": max(one.known for one in these)}
+    return CheckRun(node, MPI_PAIRS, last.run, started, ended, verdict, **more)

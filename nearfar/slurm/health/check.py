@@ -23,6 +23,7 @@ from nearfar.base import (
     EXIT_GOOD,
     CouldNotJudge,
     NearfarError,
+    places,
     printable,
     short_host_name,
     site_directories,
@@ -30,6 +31,7 @@ from nearfar.base import (
     worst,
     write_atomically,
 )
+from nearfar.site import HEALTH
 from nearfar.slurm.trust import root_safe
 
 from . import apart, finding_files, own_drain
@@ -48,7 +50,7 @@ _CAPS = 3.0
 #: slurmd gives no PATH; root takes no other.
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 _ELSEWHERE = "name another --output DIR"
-_SCHEMA, _STATE_SCHEMA = "nearfar-health/1", "nearfar-health-state/1"
+_STATE_SCHEMA = "nearfar-health-state/1"
 
 
 def program(options: HealthOptions, as_json: bool = False) -> int:
@@ -56,7 +58,19 @@ def program(options: HealthOptions, as_json: bool = False) -> int:
     finding as JSON), and return the exit code. After a quick check that is ``FOUND`` where there is hard evidence that may drain."""
     try:
         with _own_surroundings(options):
-            return _run(options, as_json)
+            node, place = _node_name(), _state_directory(options)
+            try:
+                held = apart.lock(place / f".{node}.lock")
+            except OSError as error:
+                raise NearfarError(f"{place}: cannot be written: {error.strerror}; {_ELSEWHERE}") from None
+            if held is None:
+                words = "another check is under way; its finding will be there"
+                print(words, file=sys.stderr if as_json else sys.stdout)
+                return EXIT_GOOD
+            try:
+                return _checked(options, node, place, as_json)
+            finally:
+                os.close(held)
     except NearfarError as error:
         print(f"nearfar: {error}", file=sys.stderr)
         return error.exit_code
@@ -64,7 +78,6 @@ def program(options: HealthOptions, as_json: bool = False) -> int:
 
 @contextmanager
 def _own_surroundings(options: HealthOptions) -> Iterator[None]:
-    """A PATH, which slurmd does not give, files that others read, and an end."""
     mask, path = os.umask(0o022), os.environ.get("PATH", "")
     os.environ["PATH"] = f"{options.tools}:{_PATH}" if options.tools else _PATH
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -77,22 +90,6 @@ def _own_surroundings(options: HealthOptions) -> Iterator[None]:
         os.umask(mask)
 
 
-def _run(options: HealthOptions, as_json: bool) -> int:
-    node = _node_name()
-    place = _state_directory(options)
-    try:
-        held = apart.lock(place / f".{node}.lock")
-    except OSError as error:
-        raise NearfarError(f"{place}: cannot be written: {error.strerror}; {_ELSEWHERE}") from None
-    if held is None:
-        print("another check is under way; its finding will be there", file=sys.stderr if as_json else sys.stdout)
-        return EXIT_GOOD
-    try:
-        return _checked(options, node, place, as_json)
-    finally:
-        os.close(held)
-
-
 def _checked(options: HealthOptions, node: str, place: Path, as_json: bool) -> int:
     began = time.monotonic()
     state, locks = place / f".{node}.state.json", place / f".{node}"
@@ -100,17 +97,17 @@ def _checked(options: HealthOptions, node: str, place: Path, as_json: bool) -> i
     seen = Look(options, past, locks)
     seen.take(node, partial(_refuse, options))
     finding: dict[str, Any] = {
-        "schema": _SCHEMA, "run": secrets.token_hex(4), "node": node, "hostname": socket.gethostname(), "time": utc_text(),
+        "schema": finding_files.SCHEMA, "run": secrets.token_hex(4), "node": node, "hostname": socket.gethostname(), "time": utc_text(),
         "boot": boot(), "seconds": round(time.monotonic() - began, 3), "system": seen.site.system, "partition": seen.site.partition,
         "verdict": worst(["PASS", *(each.verdict for each in seen.findings)]),
         "findings": [each.to_raw() for each in seen.findings], "notes": seen.notes, "unread": seen.unread,
         "sources": seen.sources, "last": seen.last,
     }  # fmt: skip
     print(json.dumps(finding, indent=1, ensure_ascii=False) if as_json else _text(finding), flush=True)
-    evidence = sorted(
-        (each for each in seen.findings if each.hard and each.verdict == "FAIL"), key=lambda each: each.subject
-    )
-    may_drain = bool(evidence) and own_drain.allowed(seen.site.policy)
+    hard = [each for each in seen.findings if each.hard and each.verdict == "FAIL"]
+    evidence = sorted(hard, key=lambda each: each.subject)
+    policy = seen.site.policy
+    may_drain = policy is not None and policy.step(HEALTH, True) == "drain" and bool(evidence)
     # What cannot be written is found again; how often the driver hung counts all the same.
     kept, problem = {**past, "hung": seen.past["hung"]}, None
     if not options.quick or finding["verdict"] == "FAIL":
@@ -119,17 +116,17 @@ def _checked(options: HealthOptions, node: str, place: Path, as_json: bool) -> i
     if kept != past:
         text = json.dumps({"schema": _STATE_SCHEMA, "sources": kept}, ensure_ascii=False) + "\n"
         write_atomically(state, text, "this has to be a local disk")
-    if options.drain and may_drain:
-        task = partial(own_drain.drain, node, evidence[0], finding["run"], seen.site.policy, options.slurm_path)
+    if options.drain and policy is not None and may_drain:
+        task = partial(own_drain.drain, node, evidence[0], finding["run"], policy, options.slurm_path)
         answer = apart.answers({"drain": task}, _DRAIN, locks)["drain"]
         words = answer.value or f"not drained: {answer.error or 'Slurm did not answer'}"
         print(f"  {words}", file=sys.stderr if as_json else sys.stdout)
     if problem is not None:
         raise problem
-    if not (may_drain and options.quick):
+    if policy is None or not (may_drain and options.quick):
         return EXIT_GOOD
     if not options.drain:  # a prolog's: that it fails drains the node
-        task = partial(own_drain.objection_to_fail, node, seen.site.policy, options.slurm_path)
+        task = partial(own_drain.objection, node, policy, options.slurm_path)
         forbidden = apart.answers({"caps": task}, _CAPS, locks)["caps"].value
         if forbidden:
             print(f"  the job starts all the same: {forbidden}", file=sys.stderr if as_json else sys.stdout)
@@ -138,7 +135,6 @@ def _checked(options: HealthOptions, node: str, place: Path, as_json: bool) -> i
 
 
 def _written(options: HealthOptions, finding: Mapping[str, Any], locks: Path) -> NearfarError | None:
-    """Write the finding; why it could not be written."""
     answer = apart.answers({"output": partial(_write, options, finding)}, min(SHORT, options.limit), locks)["output"]
     if answer.value:
         print(f"nearfar: metrics: {answer.value}", file=sys.stderr)
@@ -179,7 +175,6 @@ def _node_name() -> str:
 
 
 def _state_directory(options: HealthOptions) -> Path:
-    """Where this node keeps what the next check needs, on its local disk."""
     place = options.state
     if place is None:
         root = os.geteuid() == 0
@@ -190,12 +185,12 @@ def _state_directory(options: HealthOptions) -> Path:
 
 
 def _refuse(options: HealthOptions) -> None:
-    """As root: nothing that others can change."""
     users = frozenset({0})
     if os.geteuid() != 0:
         return
-    root_safe.interpreter(users)
-    root_safe.package(users)
+    python = map(Path, (sys.executable, sys.prefix, *filter(None, sys.path)))
+    root_safe.refuse([path for path in python if path.exists()], users, "Python and its modules")
+    root_safe.refuse_tree(places.PACKAGE, users, "nearfar")
     for directory in site_directories():
         root_safe.refuse_tree(directory, users, "the site's directory")
     root_safe.refuse([Path(p) for p in options.tools.split(":") if p], users, "the directory of hwloc's programs")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,12 +62,12 @@ def open_nvml() -> Any:
     """NVML, initialised; None where no driver answers. It is not shut down: the process ends after its questions."""
     try:
         nvml = importlib.import_module("pynvml")
-        nvml.nvmlInit()
     except ImportError:
         return None
-    except nvml.NVMLError:
-        return None
-    return nvml
+    with suppress(nvml.NVMLError):
+        nvml.nvmlInit()
+        return nvml
+    return None
 
 
 def read(root: Path) -> tuple[GpuAnswered, ...]:
@@ -105,7 +106,10 @@ def classify(now: Now, gpus: Iterable[GpuAnswered]) -> Seen:
             message = messages.RECOVERY.get(gpu.action, messages.RECOVERY_OTHER)
             found.append(now.finding(message, gpu.pci, "recovery", action=gpu.action))
     # A lane that went down counts as up until a new boot.
-    up = {gpu.pci: sorted({*_up(gpu), *up_before.get(gpu.pci, [])}) for gpu in gpus if gpu.lanes}
+    up = {
+        gpu.pci: sorted({lane for lane, is_up in gpu.lanes.items() if is_up} | {*up_before.get(gpu.pci, ())})
+        for gpu in gpus if gpu.lanes
+    }  # fmt: skip
     return Seen(
         f"{len(gpus)} GPUs answered" if gpus else "",
         tuple(found),
@@ -115,7 +119,6 @@ def classify(now: Now, gpus: Iterable[GpuAnswered]) -> Seen:
 
 
 def _memory(gpu: GpuAnswered) -> Iterable[tuple[Any, str, dict[str, Any]]]:
-    """Message, part and fields of what is wrong with a GPU's memory."""
     if gpu.uncorrected:
         yield messages.MEMORY_UNCORRECTABLE, "memory", {"errors": gpu.uncorrected}
     if gpu.row_failed:
@@ -126,10 +129,6 @@ def _memory(gpu: GpuAnswered) -> Iterable[tuple[Any, str, dict[str, Any]]]:
         yield messages.SRAM_THRESHOLD, "sram", {}
     if gpu.pages > MOST_PAGES:
         yield messages.PAGES_RETIRED, "pages", {"pages": gpu.pages, "limit": MOST_PAGES}
-
-
-def _up(gpu: GpuAnswered) -> list[int]:
-    return [lane for lane, state in gpu.lanes.items() if state]
 
 
 class _GpuAnswers:
@@ -148,9 +147,8 @@ class _GpuAnswers:
     def fields(self, name: str, scopes: Sequence[int] = (0,)) -> list[int]:
         """The values of a field (without ``NVML_FI_DEV_``), of those scopes that have one."""
         number = getattr(self.nvml, f"NVML_FI_DEV_{name}", None)
-        values = (
-            self.ask("nvmlDeviceGetFieldValues", [(number, scope) for scope in scopes]) if number and scopes else ()
-        )
+        pairs = [(number, scope) for scope in scopes if number]
+        values = self.ask("nvmlDeviceGetFieldValues", pairs) if pairs else ()
         # The member of the union that the type names: double, unsigned int, unsigned long, two of 64 bit, int.
         members = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal")
         return [int(getattr(v.value, members[int(v.valueType)])) for v in values or () if v.nvmlReturn == 0]
@@ -191,23 +189,15 @@ def _read(gpu: _GpuAnswers) -> GpuAnswered:
         errors[kind] = [gpu.ask("nvmlDeviceGetNvLinkErrorCounter", lane, number) for lane in lanes]
     fabric = gpu.filled("nvmlDeviceGetGpuFabricInfoV", "c_nvmlGpuFabricInfo_v2_t", "nvmlGpuFabricInfo_v2")
     sram = gpu.filled("nvmlDeviceGetSramEccErrorStatus", "c_nvmlEccSramErrorStatus_v1_t", "nvmlEccSramErrorStatus_v1")
-    uncorrected = gpu.ask(
-        "nvmlDeviceGetTotalEccErrors",
-        getattr(nvml, "NVML_MEMORY_ERROR_TYPE_UNCORRECTED", 1),
-        getattr(nvml, "NVML_VOLATILE_ECC", 0),
-    )
+    which = getattr(nvml, "NVML_MEMORY_ERROR_TYPE_UNCORRECTED", 1), getattr(nvml, "NVML_VOLATILE_ECC", 0)
+    uncorrected = gpu.ask("nvmlDeviceGetTotalEccErrors", *which)
     rows = gpu.ask("nvmlDeviceGetRemappedRows")  # corrected, uncorrected, waits, failed
     pages: list[Any] = []
     waits = rows[2] if rows else None
     if not rows:  # before Ampere pages were retired in place of rows
-        causes = ("MULTIPLE_SINGLE_BIT_ECC_ERRORS", "DOUBLE_BIT_ECC_ERROR")
-        numbers = [getattr(nvml, f"NVML_PAGE_RETIREMENT_CAUSE_{cause}", None) for cause in causes]
-        pages = [
-            page
-            for number in numbers
-            if number is not None
-            for page in gpu.ask("nvmlDeviceGetRetiredPages", number) or ()
-        ]
+        for cause in ("MULTIPLE_SINGLE_BIT_ECC_ERRORS", "DOUBLE_BIT_ECC_ERROR"):
+            code = getattr(nvml, f"NVML_PAGE_RETIREMENT_CAUSE_{cause}", None)
+            pages += (gpu.ask("nvmlDeviceGetRetiredPages", code) if code is not None else None) or ()
         waits = gpu.ask("nvmlDeviceGetRetiredPagesPendingStatus")
     # A GPU without a lane that is up (one of a host, in a virtual machine) needs no fabric.
     joined = fabric is not None and any(lanes.values())

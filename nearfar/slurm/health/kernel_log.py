@@ -107,27 +107,21 @@ def classify(now: Now, ring: Ring, journal: Filled) -> Seen:
     first = not now.past
     found, notes = [], []
     reported = kernel_lines.events(lines)
-    for kind, same in _groups(reported):
-        one = _finding(now, kind, same, _BEFORE if first and kind != APPLICATION else None)
+    together: dict[tuple[str, str, int, str], list[Event]] = defaultdict(list)
+    for event in reported:
+        together[event.kind, event.pci, event.number, _kind(event)].append(event)
+    for (_, _, _, kind), same in together.items():
         if kind == APPLICATION:
-            notes.append(one)
+            notes.append(_finding(now, kind, same, None))
         else:
+            one = _finding(now, kind, same, _BEFORE if first else None)
             found.append(replace(one, verdict="DEGRADED", hard=False) if first else one)
     said = f"{'journal' if records is None else '/dev/kmsg'}: {len(reported)} of the driver's errors"
     past = {"sequence": newest.sequence, "log_at": newest.at}
     return Seen(said, tuple(found), tuple(notes), journal[1], past)
 
 
-def _groups(reported: Iterable[Event]) -> list[tuple[str, list[Event]]]:
-    """The events of each number of each device, with their class."""
-    together: dict[tuple[str, str, int, str], list[Event]] = defaultdict(list)
-    for one in reported:
-        together[one.kind, one.pci, one.number, _kind(one)].append(one)
-    return [(kind, same) for (_, _, _, kind), same in together.items()]
-
-
 def _kind(one: Event) -> str:
-    """The class of an event."""
     if one.kind == "init":
         return RESET
     xid = XIDS.get(one.number)

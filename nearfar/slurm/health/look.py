@@ -113,7 +113,8 @@ class Look:
         self._said: dict[str, str] = {}
         #: Index of each GPU by its bus id.
         self._gpus: Mapping[str, int] = {}
-        self.site = SiteCompared(self._kept("site").get("system"), self._kept("site").get("partition"))
+        kept = self._kept("site")
+        self.site = SiteCompared(kept.get("system"), kept.get("partition"))
         self.findings: list[Finding] = []
         self.notes: list[str] = []
         self.unread: list[str] = []
@@ -150,10 +151,8 @@ class Look:
         self._ask(SHORT, {**journal, **({"site": site} if trusted else {})})
         self.site = self._value("site") or self.site
         ports: Tasks = {"infiniband": partial(_ports_down, ROOT, self.site.ports)} if self.site.ports else {}
-        last: Tasks = (
-            {"last_run": partial(_last, options.results, node)} if options.results and not options.quick else {}
-        )
-        self._ask(SHORT, {**ports, **last})
+        last = options.results if not options.quick else None
+        self._ask(SHORT, {**ports, **({"last_run": partial(_last, last, node)} if last else {})})
         partition, self.last = self._value("last_run") or (None, None)
 
         seen = [gpu.pci for gpu in (observed.gpus if observed else ()) or self._value("driver") or ()]
@@ -187,11 +186,9 @@ class Look:
                 self._failed(name, answer.error)
 
     def _value(self, name: str) -> Any:
-        """What a source has read; None where it has not."""
         return self._answers[name].value if name in self._answers else None
 
     def _kept(self, name: str) -> Mapping[str, Any]:
-        """What a source kept at the last check."""
         kept = self._before.get(name)
         return kept if isinstance(kept, dict) else {}
 
@@ -199,14 +196,12 @@ class Look:
         return Now(self._gpus, self._boot, self._at, self._kept(name))
 
     def _gaps(self) -> list[kernel_log.LogGap]:
-        """What the journal is to be asked for."""
         ring = self._value("kernel_log")
         with suppress(TypeError, ValueError):  # what was kept is torn: it begins anew
             return [] if ring is None else kernel_log.gaps(self._now("kernel_log"), ring)
         return []
 
     def _judge(self, name: str, classify: Callable[[Now], Seen]) -> None:
-        """Let a source say what it has read means."""
         try:
             seen = classify(self._now(name))
         except Exception as error:  # a fault of ours in one source must not hide what the others see
@@ -220,8 +215,7 @@ class Look:
         self.past[name] = {**seen.past, "boot": self._boot, "at": self._at}
 
     def _judge_driver_hung(self) -> None:
-        """Count the checks in a row in which the driver hung, in this boot. A quick check counts none: it waits for too short a time.
-        hwloc's programs from elsewhere may lie on a file system that hangs: then NVML alone counts."""
+        """Count the checks in a row in which the driver hung. A quick check is too short; hwloc from elsewhere may hang by itself."""
         asked = [name for name in DRIVER if name in self._answers]
         counted = [name for name in asked if name == "driver" or not self._options.tools]
         hung = [name for name in counted if self._answers[name].hung]
@@ -291,7 +285,6 @@ def _partition(described: Any, wanted: str | None, before: str | None) -> Any:
 
 
 def _driver_silent(observed: Node | None) -> list[Finding]:
-    """GPUs on the bus of which the driver says nothing at all were not looked at."""
     if observed is None or not observed.gpus or any(gpu.uuid or gpu.fault for gpu in observed.gpus):
         return []
     return [messages.DRIVER_SILENT.finding("driver", gpus=len(observed.gpus), notes=list(observed.notes))]

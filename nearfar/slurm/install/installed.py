@@ -43,10 +43,8 @@ class Change:
         """The lines of a unified diff."""
         old, new = ("/dev/null" if text is None else str(self.place) for text in (self.before, self.after))
         before, after = ((text or "").splitlines() for text in (self.before, self.after))
-        lines = [
-            line.encode("utf-8", "replace").decode()
-            for line in difflib.unified_diff(before, after, old, new, lineterm="")
-        ]
+        diff = difflib.unified_diff(before, after, old, new, lineterm="")
+        lines = [line.encode("utf-8", "replace").decode() for line in diff]
         return lines or [f"{self.place}: mode {self.mode:04o}"]
 
     def entry(self) -> dict[str, Any]:
@@ -68,9 +66,8 @@ def read(folder: str = FOLDER, root: Path = _ROOT) -> Installed | None:
     except OSError as error:
         raise CouldNotJudge(f"{path}: cannot be read: {error.strerror}") from None
     except (ValueError, TypeError, KeyError, AttributeError, NearfarError) as error:
-        raise CouldNotJudge(
-            f"{path}: not what nearfar slurm install wrote ({error}); remove it, and install again with all options"
-        ) from None
+        words = f"not what nearfar slurm install wrote ({error}); remove it, and install again with all options"
+        raise CouldNotJudge(f"{path}: {words}") from None
 
 
 def changes(files: Sequence[InstalledFile], installed: Installed | None, root: Path = _ROOT) -> list[Change]:
@@ -107,7 +104,6 @@ def _place(root: Path, path: str) -> Path:
 
 
 def _text(place: Path) -> str | None:
-    """What is in a file now; None where it is not there. Raises ``CouldNotJudge`` where it cannot be read."""
     try:
         return place.read_bytes().decode("utf-8", "surrogateescape")
     except (FileNotFoundError, NotADirectoryError):

@@ -74,6 +74,11 @@ class InstallOptions:
         return self.environment.get("NEARFAR_METRICS")
 
     @property
+    def system(self) -> str | None:
+        """The system that ``act`` is told to follow; None: the only one whose file has an ``act``."""
+        return next((word.partition("=")[2] for word in self.act if word.startswith("--system=")), None)
+
+    @property
     def surroundings(self) -> dict[str, str]:
         """The environment in which the scripts call Slurm."""
         return {**os.environ, **self.environment, "PATH": self.path}
@@ -93,14 +98,9 @@ class InstallOptions:
             if not _PLAIN.fullmatch(path):
                 alone = "an absolute path of letters, digits and ._/+- alone, for systemd and cron"
                 raise NearfarError(f"{option}: {path}: {alone}")
-        texts = {
-            "--results": self.results,
-            "--health-output": self.health_output,
-            "--state": self.state,
-            **self.environment,
-        }
+        places = {"--results": self.results, "--health-output": self.health_output, "--state": self.state}
         words = [*(("--nightly", word) for word in self.nightly), *(("--act", word) for word in self.act)]
-        for option, text in (*texts.items(), *words, ("--slurm-bin", self.slurm_bin)):
+        for option, text in (*places.items(), *self.environment.items(), *words, ("--slurm-bin", self.slurm_bin)):
             if any(ord(letter) < 32 for letter in text):
                 raise NearfarError(f"{option}: {text!r}: a line break or control character, which no script can hold")
 

@@ -62,7 +62,6 @@ def _files(options: InstallOptions) -> Iterator[InstalledFile]:
 
 
 def _values(options: InstallOptions) -> dict[str, Any]:
-    """What the templates know."""
     sweep = [f"--partition={options.partition}", f"--results={options.results}", f"--deadline={options.deadline:g}"]
     act = [f"--results={options.results}", f"--health={options.health_output}", f"--state={options.state}"]
     health = {"output": options.health_output, "results": options.results, "metrics": options.metrics}

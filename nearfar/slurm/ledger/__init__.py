@@ -6,10 +6,12 @@ Needs: base.
 from __future__ import annotations
 
 from . import actions
-from .actions import LedgerAction, OurDrain, Past, SeenTo, begin_action, end_action, note_action, past
-from .check_run import RUN, CheckRun, Evidence, seconds
+from .actions import LedgerAction, OurDrain, Past, SeenTo, end_action, note_action, past
 from .ledger import FILE, KEPT, RECENT_ACTION, Ledger
 from .runs import (
+    RUN,
+    CheckRun,
+    Evidence,
     FigureEntry,
     LastVerdict,
     add_run,
@@ -17,7 +19,7 @@ from .runs import (
     evidence_in,
     last_measured,
     last_verdicts,
-    open_evidence,
     runs_since,
+    seconds,
     slow_nodes,
 )

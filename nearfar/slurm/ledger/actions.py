@@ -26,7 +26,6 @@ RETEST, DRAIN_AS_BEFORE = "retest", "drain_as_before"
 COMMENT, UNCOMMENT, CALL, TAKE_OVER = "comment", "uncomment", "call", "take_over"
 DRAINS, RETURNS = (DRAIN, ADOPTED, DRAIN_AGAIN), (RELEASE, CLEAR, RESUMED)
 BEGUN, DONE, REFUSED, UNCLEAR, VOID = "begun", "done", "refused", "unclear", "void"
-_TEXTS = ("reason", "why", "check_name", "run", "reservation", "error")
 
 
 @dataclass(frozen=True)
@@ -103,40 +102,28 @@ class Past:
         return {node: name for name, nodes in self.retests.items() for node in nodes}
 
 
-def begin_action(ledger: Ledger, kind: str, at: float, node: str, **more: Any) -> int:
-    """Write down that an action begins; its number."""
-    return _add(ledger, kind, at, node, BEGUN, more)
-
-
 def end_action(ledger: Ledger, seq: int, outcome: str, error: str | None = None) -> None:
     """Write down how an action ended."""
     ledger.write("UPDATE action SET outcome = ?, error = ? WHERE seq = ?", outcome, error, seq)
 
 
-def note_action(ledger: Ledger, kind: str, at: float, node: str | None = None, **more: Any) -> int:
-    """Write down what needs nothing more of Slurm; its number."""
-    return _add(ledger, kind, at, node, DONE, more)
-
-
-def _add(ledger: Ledger, kind: str, at: float, node: str | None, outcome: str, more: Mapping[str, Any]) -> int:
+def note_action(ledger: Ledger, kind: str, at: float, node: str | None = None, outcome: str = DONE, **more: Any) -> int:
+    """Write down an action: one that needs nothing more of Slurm, or that begins (``BEGUN``); its number."""
     finding = more.get("finding")
-    typed = os.environ.get("SUDO_USER") or ""
-    user = user_name(os.geteuid())
+    user = more.get("user") or os.environ.get("SUDO_USER") or user_name(os.geteuid())
     return ledger.write(
         "INSERT INTO action VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         at, kind, node, outcome, more.get("reason"), more.get("why"), more.get("check"), more.get("run"),
         None if finding is None else json.dumps(finding.to_raw()), more.get("reservation"), more.get("error"), more.get("seen"),
-        more.get("user") or typed or user, socket.gethostname(), more.get("system"),
+        user, socket.gethostname(), more.get("system"),
     )  # fmt: skip
 
 
 def action(row: sqlite3.Row) -> LedgerAction:
     """The action of a row."""
-    finding = None if row["finding"] is None else Finding.from_raw(json.loads(row["finding"]))
-    return LedgerAction(
-        row["seq"], row["at"], row["kind"], row["node"], row["outcome"], row["reason"], row["why"], row["check_name"], row["run"], finding,
-        row["reservation"], row["error"], row["seen"], row["user"], row["host"],
-    )  # fmt: skip
+    values = dict(row) | {"finding": row["finding"] and Finding.from_raw(json.loads(row["finding"]))}
+    del values["system"]
+    return LedgerAction(check=values.pop("check_name"), **values)
 
 
 def actions(ledger: Ledger, since: float = 0.0, *kinds: str) -> list[LedgerAction]:
@@ -150,9 +137,8 @@ def _rows(ledger: Ledger, since: float, *kinds: str) -> list[sqlite3.Row]:
 
 
 def _our_drain(row: sqlite3.Row, now: float) -> OurDrain:
-    one = action(row)
-    at, begun = min(one.at, now), one.outcome != DONE
-    return OurDrain(one.seq, at, one.reason or "", one.check or "", one.finding, begun, one.seen)
+    it = action(row)
+    return OurDrain(it.seq, min(it.at, now), it.reason or "", it.check or "", it.finding, it.outcome != DONE, it.seen)
 
 
 def past(ledger: Ledger, now: float) -> Past:

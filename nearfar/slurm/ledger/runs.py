@@ -1,19 +1,114 @@
-"""Check runs in the ledger: taken in once, and read back for the decisions."""
+"""Check runs in the ledger, and the FAILs that they hold against nodes: taken in once, and read back for the decisions."""
 
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple
 
-from nearfar.base import Finding
+from nearfar.base import Finding, good, utc_time
 
 from .actions import SeenTo
-from .check_run import RUN, CheckRun, Evidence
 from .ledger import Ledger
+
+#: The check that stands for cases that should have run and did not.
+RUN = "run"
+
+
+@dataclass(frozen=True)
+class CheckRun:
+    """One check of one run. Times are seconds since 1970."""
+
+    node: str
+    check: str
+    run: str
+    #: By the node's clock.
+    started: float
+    ended: float
+    verdict: str
+    #: Its FAILs.
+    failures: tuple[Finding, ...] = ()
+    #: Names of the figures that were judged and are inside their bounds.
+    passed: frozenset[str] = frozenset()
+    #: Parts that the diagnosis blames.
+    parts: tuple[str, ...] = ()
+    #: Where the result lies.
+    source: str = ""
+    #: By what its FAILs are confirmed, where the run itself found them twice.
+    confirmed: str = ""
+    #: Why it is neither PASS nor FAIL.
+    words: str = ""
+    #: When its file came to be there, by the file system's clock; None: not known.
+    came: float | None = None
+    #: The cells that were measured. Not kept in the ledger.
+    cells: frozenset[str] = frozenset()
+    level: str = ""
+    #: Whether it ran as a job of Slurm.
+    job: bool = False
+    #: Of ``passed``, the figures that were beyond their bound in some measurements alone.
+    intermittent: frozenset[str] = frozenset()
+    system: str = ""
+    sweep: str = ""
+
+    @property
+    def known(self) -> float:
+        """When what it found was known: when its file came, however the node's clock is set."""
+        return self.ended if self.came is None else self.came
+
+    @property
+    def began(self) -> float:
+        """When it began, by the file system's clock: as long before its file came as it took, however the node's clock is set."""
+        return self.known - (self.ended - self.started)
+
+    def clears(self, figure: str | None) -> bool:
+        """Whether it passed, and with it a figure (None: what was found is no figure, or is not known)."""
+        return good(self.verdict) and (figure is None or figure in self.passed)
+
+
+def seconds(time: str) -> float:
+    """``2026-11-20T09:00:00Z`` in seconds since 1970."""
+    return utc_time(time).timestamp()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A FAIL against a node."""
+
+    found_by: CheckRun
+    finding: Finding
+    #: Its number in the ledger, which keeps hard evidence; None: it has none.
+    id: int | None = None
+    #: Whether it may be acted on, and what confirms it, or what is missing.
+    stands: bool = False
+    why: str = ""
+    #: When it was closed, in seconds since 1970; infinite as long as it is open.
+    closed_at: float = inf
+
+    @property
+    def metric(self) -> tuple[str, str, bool]:
+        """What it has in common with other nodes' evidence: check, metric without the parts' numbers, whether it is hard."""
+        return self.found_by.check, general(self.finding.subject), self.finding.hard
+
+    @property
+    def severity(self) -> tuple[bool, float, str, str]:
+        """Worst first: hard evidence, then by how far the figure is from its limit."""
+        finding, gap = self.finding, 0.0
+        value, limit = finding.fields.get("value"), finding.fields.get("limit")
+        if value is not None and limit:
+            ratio = abs(value / limit)
+            gap = ratio if ratio < 1 else 1 / ratio
+        return not finding.hard, gap, self.found_by.check, finding.subject
+
+
+def general(what: str) -> str:
+    """A metric's name without the numbers of the parts: ``near.n0_g1`` and ``near.n1_g3`` are both ``near.n_g``."""
+    return re.sub(r"(?<![A-Za-z])([a-z])\d+", r"\1", what)
+
 
 #: A figure of a run: its verdict (``PASS``, ``INTERMITTENT``, else as its finding's), value and bounds in ``unit``.
 FigureEntry = tuple[str, float | None, float | None, float | None, str]
@@ -40,8 +135,8 @@ class LastVerdict(NamedTuple):
 
 def add_run(
     ledger: Ledger, run: CheckRun, figures: Mapping[str, FigureEntry] | None = None, *, answered: SeenTo | None = None
-) -> bool:
-    """Take in a check run; False where it is there already. ``figures``: by name; None: those of ``run.passed`` without numbers.
+) -> None:
+    """Take in a check run, unless it is there already. ``figures``: by name; None: those of ``run.passed`` without numbers.
     ``answered``: the action that has seen to the node last: what a run that began before it found is closed by it.
 
     Hard evidence of a health check that is open already is not entered again: its ``last_seen`` is.
@@ -52,7 +147,7 @@ def add_run(
         run.verdict, run.words, json.dumps(run.parts), run.confirmed, run.source,
     )  # fmt: skip
     if not ledger.rows("SELECT changes() AS count")[0]["count"]:
-        return False
+        return
     if figures is None:
         figures = {
             name: ("INTERMITTENT" if name in run.intermittent else "PASS", None, None, None, "")
@@ -72,7 +167,6 @@ def add_run(
             "INSERT INTO finding VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             number, run.node, run.check, finding.subject, finding.code, finding.hard, json.dumps(finding.to_raw()), run.known, *closed,
         )  # fmt: skip
-    return True
 
 
 def _seen_again(ledger: Ledger, run: CheckRun, finding: Finding) -> bool:
@@ -97,9 +191,9 @@ def _name_ids(ledger: Ledger, names: Iterable[str]) -> dict[str, int]:
 def runs_since(ledger: Ledger, system: str, oldest: float, nodes: Collection[str]) -> dict[str, list[CheckRun]]:
     """The check runs of some nodes that were known since ``oldest``, by node, with their figures and FAILs."""
     found: dict[str, list[CheckRun]] = defaultdict(list)
-    where = "known >= ? AND system = ? AND node IN (%s)"
-    for part in _parts(nodes):
-        query = where % ",".join("?" * len(part))
+    names = sorted(nodes)
+    for part in (names[start : start + _PART] for start in range(0, len(names), _PART)):
+        query = f"known >= ? AND system = ? AND node IN ({','.join('?' * len(part))})"
         rows = ledger.rows(f"SELECT * FROM check_run WHERE {query}", oldest, system, *part)
         named: dict[int, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         for row in ledger.rows(
@@ -115,26 +209,17 @@ def runs_since(ledger: Ledger, system: str, oldest: float, nodes: Collection[str
         ):  # fmt: skip
             failures[row["check_run"]].append(Finding.from_raw(json.loads(row["document"])))
         for row in rows:
-            verdicts = named[row["id"]]
-            passed = frozenset(verdicts["PASS"] | verdicts["INTERMITTENT"])
-            found[row["node"]].append(
-                check_run(row, tuple(failures[row["id"]]), passed, frozenset(verdicts["INTERMITTENT"]))
-            )
+            found[row["node"]].append(_check_run(row, failures[row["id"]], named[row["id"]]))
     return dict(found)
 
 
-def check_run(
-    row: sqlite3.Row,
-    failures: tuple[Finding, ...] = (),
-    passed: frozenset[str] = frozenset(),
-    intermittent: frozenset[str] = frozenset(),
-) -> CheckRun:
-    """The check run of a row of the table of that name."""
+def _check_run(row: sqlite3.Row, failures: Iterable[Finding], figures: Mapping[str, set[str]]) -> CheckRun:
     own = "node run started ended verdict source confirmed words came level system sweep"
     same: dict[str, Any] = {key: row[key] for key in own.split()}
+    intermittent = frozenset(figures.get("INTERMITTENT", ()))
     return CheckRun(
-        check=row["check_name"], failures=failures, passed=passed, parts=tuple(json.loads(row["parts"])), job=bool(row["job"]),
-        intermittent=intermittent, **same,
+        check=row["check_name"], failures=tuple(failures), passed=intermittent | figures.get("PASS", set()), intermittent=intermittent,
+        parts=tuple(json.loads(row["parts"])), job=bool(row["job"]), **same,
     )  # fmt: skip
 
 
@@ -168,29 +253,17 @@ def last_measured(ledger: Ledger, system: str) -> dict[str, float]:
     return {row["node"]: row["known"] for row in ledger.rows(query, system, RUN)}
 
 
-def _parts(nodes: Collection[str]) -> Iterable[list[str]]:
-    names = sorted(nodes)
-    return (names[start : start + _PART] for start in range(0, len(names), _PART))
-
-
-def open_evidence(ledger: Ledger, system: str) -> dict[str, list[Evidence]]:
-    """All open hard evidence, by node, worst first."""
-    return _by_node(ledger.rows(f"{_HARD} AND closed_by IS NULL", system))
-
-
-def evidence_in(ledger: Ledger, system: str, since: float) -> dict[str, list[Evidence]]:
-    """All hard evidence that is open or was known since then, by node."""
-    return _by_node(ledger.rows(f"{_HARD} AND (closed_by IS NULL OR known >= ?)", system, since))
-
-
-def _by_node(rows: list[sqlite3.Row]) -> dict[str, list[Evidence]]:
+def evidence_in(ledger: Ledger, system: str, since: float = inf) -> dict[str, list[Evidence]]:
+    """All hard evidence that is open, or was known since then, by node, worst first."""
     found: dict[str, list[Evidence]] = defaultdict(list)
-    for row in rows:
+    for row in ledger.rows(f"{_HARD} AND (closed_by IS NULL OR known >= ?)", system, since):
         finding = Finding.from_raw(json.loads(row["document"]))
         closed = inf if row["closed_at"] is None else float(row["closed_at"])
         why = row["confirmed"] or "hard evidence needs no second run"
         found[row["node"]].append(
-            Evidence(check_run(row, (finding,)), finding, row["finding_id"], stands=True, why=why, closed_at=closed)
+            Evidence(
+                _check_run(row, (finding,), {}), finding, row["finding_id"], stands=True, why=why, closed_at=closed
+            )
         )
     return {node: sorted(these, key=lambda each: each.severity) for node, these in found.items()}
 

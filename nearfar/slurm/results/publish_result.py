@@ -25,28 +25,22 @@ _BAD = ORDER[:3]
 _ELSEWHERE = "name another --results DIR"
 
 
-def new_run() -> str:
-    """A run's own name."""
-    return secrets.token_hex(4)
-
-
 def leave(run_directory: Path, place: Path, info: RunInfo, run: str | None = None) -> Path:
     """Copy what a run left to ``place`` (``result.place(…)``), with its ``result.json``; returns ``place``.
 
     The copy is made beside it and renamed, so that a reader sees all of it or nothing. What is modelled is not copied. Raises
     ``CouldNotJudge`` where nothing was measured, where ``place`` exists, or where it cannot be written.
     """
-    document = _document(run_directory, info, run or new_run())
+    document = _document(run_directory, info, run or secrets.token_hex(4))
     try:
         with _beside(place) as beside:
             _copy(run_directory, beside, {entry["node_folder"] for entry in document["checks"]})
             for entry in document["checks"]:
                 del entry["node_folder"]
-            document["files"] = _sizes(beside)
+            files = [path for path in sorted(beside.rglob("*")) if path.is_file()]
+            document["files"] = {str(path.relative_to(beside)): path.stat().st_size for path in files}
             _write(beside / RESULT, document)
             os.rename(beside, place)
-    except FileExistsError:
-        raise CouldNotJudge(f"{place}: there is a result already; it is kept") from None
     except OSError as error:
         if place.exists():
             raise CouldNotJudge(f"{place}: there is a result already; it is kept") from None
@@ -89,10 +83,6 @@ def _copy(run_directory: Path, to: Path, measured: set[str]) -> None:
         path.chmod(0o755 if stat.S_ISDIR(path.lstat().st_mode) else 0o644)
 
 
-def _sizes(folder: Path) -> dict[str, int]:
-    return {str(path.relative_to(folder)): path.stat().st_size for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
 def _write(path: Path, document: Mapping[str, Any]) -> None:
     with open(path, "w", encoding="utf-8") as stream:
         json.dump(document, stream, indent=1, ensure_ascii=False, allow_nan=False)
@@ -122,7 +112,6 @@ def _document(run_directory: Path, info: RunInfo, run: str) -> dict[str, Any]:
 
 
 def _check(path: Path) -> dict[str, Any] | None:
-    """A check's entry; None where it is a modelled node's."""
     try:
         verdict = verdict_file.read(path.parent)
     except NearfarError as error:

@@ -165,7 +165,11 @@ def read(folder: Path, trust: Trust) -> NodeResult:
     raw = trust.document(path, SCHEMA, "node-result-1")
     if raw["node"] != folder.parent.name:
         raise CouldNotJudge(f"{path}: of node {raw['node']}, in the place of {folder.parent.name}; not counted")
-    _check_times(path, raw["started"], raw["ended"])
+    for time in (raw["started"], raw["ended"]):
+        try:
+            utc_time(time)
+        except ValueError:
+            raise CouldNotJudge(f"{path}: {time} is no time; not counted") from None
     if raw["ended"] < raw["started"]:
         raise CouldNotJudge(f"{path}: ended {raw['ended']}, before it started ({raw['started']}); not counted")
     _check_sizes(folder, raw["files"])
@@ -180,14 +184,6 @@ def read(folder: Path, trust: Trust) -> NodeResult:
         **{key: raw[key] for key in ("run", "sweep", "hostname", "system", "started", "ended", "slurm", "verdict", "reason",
                                      "interrupted")},
     )  # fmt: skip
-
-
-def _check_times(path: Path, *times: str) -> None:
-    for time in times:
-        try:
-            utc_time(time)
-        except ValueError:
-            raise CouldNotJudge(f"{path}: {time} is no time; not counted") from None
 
 
 def _check_sizes(folder: Path, sizes: dict[str, int]) -> None:
@@ -205,7 +201,6 @@ def _check_sizes(folder: Path, sizes: dict[str, int]) -> None:
 
 
 def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: Trust) -> CheckResult:
-    """A check of ``result.json``, compared with its ``verdict.json``."""
     place = folder / entry["folder"]
     if f"{entry['folder']}/{verdict_file.NAME}" not in result["files"]:
         raise CouldNotJudge(f"{folder / RESULT}: {entry['check']} has no verdict file; not counted")
@@ -229,9 +224,8 @@ def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: T
 def _refuse_odds(path: Path, result: dict[str, Any], entry: dict[str, Any], verdict: Verdict) -> None:
     """Raise ``CouldNotJudge`` where a verdict file is not measured, or does not agree with ``result.json``."""
     if (verdict.check, verdict.verdict) != (entry["check"], entry["verdict"]):
-        raise CouldNotJudge(
-            f"{path}: has {verdict.check} {verdict.verdict}, result.json {entry['check']} {entry['verdict']}; not counted"
-        )
+        theirs = f"result.json {entry['check']} {entry['verdict']}"
+        raise CouldNotJudge(f"{path}: has {verdict.check} {verdict.verdict}, {theirs}; not counted")
     if short_host_name(verdict.node) != short_host_name(result["hostname"]):
         raise CouldNotJudge(f"{path}: of {verdict.node}, in a result of {result['hostname']}; not counted")
     if verdict.kind != "measured":

@@ -35,11 +35,8 @@ def page(view: View, ledger: Ledger, name: str) -> Iterator[str]:
     yield f"{name}: {node_states.STATES[status.state]}"
     yield from (f"  {line}" for words in (status.headline, status.cause.reason) for line in broken(words))
     if state is not None:
-        given = (
-            ""
-            if state.reason_by is None or state.reason_at is None
-            else f" [{state.reason_by}, {state.reason_at:%Y-%m-%d %H:%M:%S} UTC]"
-        )
+        known = state.reason_by is not None and state.reason_at is not None
+        given = f" [{state.reason_by}, {state.reason_at:%Y-%m-%d %H:%M:%S} UTC]" if known else ""
         yield f"  slurm     {state.words}" + (f", reason '{state.reason}'{given}" if state.reason else "")
         if state.comment:
             yield f"  comment   '{state.comment}'"
@@ -60,9 +57,8 @@ def check_known(view: View, names: Sequence[str]) -> None:
     """Raise ``NearfarError`` for a node that Slurm does not have, and of which the ledger knows nothing."""
     for name in names:
         if name not in view.fleet.nodes:
-            raise NearfarError(
-                f"Slurm has no node {name} of system '{view.options.policy.system}', and the ledger knows nothing of it"
-            )
+            which = f"{name} of system '{view.options.policy.system}'"
+            raise NearfarError(f"Slurm has no node {which}, and the ledger knows nothing of it")
 
 
 def _run(run: CheckRun) -> Iterator[str]:
@@ -88,11 +84,8 @@ def action_line(each: LedgerAction, with_node: bool = True) -> str:
     done = _WORDS.get(each.kind, each.kind)
     if each.kind == actions.ADOPTED and each.check != HEALTH:
         done = "drained by hand"
-    outcome = (
-        ""
-        if each.outcome == actions.DONE
-        else f" ({_OUTCOMES.get(each.outcome, each.outcome)}{': ' + each.error if each.error else ''})"
-    )
+    outcome = f" ({_OUTCOMES.get(each.outcome, each.outcome)}{': ' + each.error if each.error else ''})"
+    outcome = "" if each.outcome == actions.DONE else outcome
     about = each.why if each.kind in actions.RETURNS else "; ".join(filter(None, (each.reason, each.why)))
     return f"{second_text(each.at)}{node} {done}{outcome}, by {each.user}" + (f": {about}" if about else "")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar.base import MESSAGES, minute_text, plural, second_text, utc_text
-from nearfar.site import HEALTH
+from nearfar.site import HEALTH, DrainCap
 from nearfar.slurm.act import NodeStatus, View, node_states
 from nearfar.slurm.controller import node_names
 from nearfar.slurm.drains import DrainCaps
@@ -44,11 +44,8 @@ class Watchers:
 def watchers(view: View, ledger: Ledger) -> Watchers:
     """What the ledger has of it."""
     system, now, policy = view.options.policy.system, view.now, view.options.policy
-    rows = ledger.rows(
-        "SELECT node, max(known) AS known FROM check_run WHERE system = ? AND check_name = ? GROUP BY node",
-        system,
-        HEALTH,
-    )
+    query = "SELECT node, max(known) AS known FROM check_run WHERE system = ? AND check_name = ? GROUP BY node"
+    rows = ledger.rows(query, system, HEALTH)
     in_use = {name for name, status in view.fleet.nodes.items() if status.slurm is not None and status.slurm.usable}
     checked = {row["node"]: float(row["known"]) for row in rows if row["node"] in in_use}
     results = view.facts.measured
@@ -93,15 +90,9 @@ _LONGEST = 300
 
 def waits(view: View, watch: Watchers) -> bool:
     """Whether something waits for an administrator."""
-    return bool(
-        view.fleet.of_state(*node_states.WAITING)
-        or view.fleet.in_doubt
-        or view.refused
-        or view.clocks
-        or view.other_systems
-        or view.trouble
-        or watch.problems
-    )
+    nodes = view.fleet.of_state(*node_states.WAITING) or view.fleet.in_doubt
+    unread = view.refused or view.clocks or view.other_systems or view.trouble
+    return bool(nodes or unread or watch.problems)
 
 
 def lines(view: View, watch: Watchers) -> Iterator[str]:
@@ -125,16 +116,19 @@ def lines(view: View, watch: Watchers) -> Iterator[str]:
 
 def _used(view: View) -> Iterator[str]:
     caps = _caps(view)
-    for cap, counted, when in (
-        (view.options.policy.in_all, caps.in_all, "in all"),
-        (view.options.policy.per_day, caps.per_day, "within a day"),
-    ):
+    for _, when, cap, counted in _counted(view, caps):
         narrow = [
             f"partition {name}: {len(counted & members)} of {cap.of(len(members))}"
             for name, members in sorted(caps.members.items())
             if cap.of(len(members)) < cap.nodes
         ]
         yield f"{len(counted)} of {cap.nodes} {when}" + (f" ({', '.join(narrow[:4])})" if narrow else "")
+
+
+def _counted(view: View, caps: DrainCaps) -> Iterator[tuple[str, str, DrainCap, set[str]]]:
+    """Each cap's name, what it is called, what it allows, and the drains that count."""
+    yield "in_all", "in all", view.options.policy.in_all, caps.in_all
+    yield "per_day", "within a day", view.options.policy.per_day, caps.per_day
 
 
 def _caps(view: View) -> DrainCaps:
@@ -172,18 +166,21 @@ def alike(nodes: Sequence[NodeStatus]) -> list[list[NodeStatus]]:
     found: dict[tuple[object, ...], list[NodeStatus]] = {}
     for node in nodes:
         found.setdefault(_alike(node), []).append(node)
-    return sorted(
-        found.values(), key=lambda these: (_since(these) is None, _since(these) or 0.0, _natural(these[0].node))
-    )
+
+    def order(these: list[NodeStatus]) -> tuple[object, ...]:
+        since, parts = _since(these), re.split(r"(\d+)", these[0].node)
+        return since is None, since or 0.0, [int(part) if part.isdigit() else part for part in parts]
+
+    return sorted(found.values(), key=order)
 
 
 def said_of(these: Sequence[NodeStatus]) -> list[str]:
     """What is to be said of nodes that are alike: what was found, and why they are in their state."""
     first, names = these[0], node_names.fold(node.node for node in these)
-    more = f" (and alike on {len(these) - 1} more)" if len(these) > 1 and first.headline else ""
-    cause = (
-        first.cause if len(these) == 1 else MESSAGES[first.cause.code].finding(shlex.quote(names), **first.cause.fields)
-    )
+    more, cause = "", first.cause
+    if len(these) > 1:
+        more = f" (and alike on {len(these) - 1} more)" if first.headline else ""
+        cause = MESSAGES[cause.code].finding(shlex.quote(names), **cause.fields)
     return [text for text in (f"{first.headline}{more}", cause.reason) if text]
 
 
@@ -238,17 +235,13 @@ def _wrapped(names: Sequence[str], before: str = "") -> Iterator[str]:
     yield line + ("… (all of them: --json)" if cut else "")
 
 
-def _natural(name: str) -> list[object]:
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
-
-
 def document(view: View, watch: Watchers, names: Sequence[str] = ()) -> dict[str, Any]:
     """``nearfar-slurm-status/2``; ``names``: the nodes that are listed (none: all)."""
-    caps, policy = _caps(view), view.options.policy
+    caps = _caps(view)
     nodes = [view.fleet.nodes[name] for name in names] if names else list(view.fleet.nodes.values())
     return {
         "schema": "nearfar-slurm-status/2",
-        "system": policy.system,
+        "system": view.options.policy.system,
         "time": utc_text(view.now),
         "waits": waits(view, watch),
         "trouble": view.trouble,
@@ -262,26 +255,26 @@ def document(view: View, watch: Watchers, names: Sequence[str] = ()) -> dict[str
         },
         "drains": {
             name: {"used": len(counted), "of": cap.nodes, "nodes": sorted(counted)}
-            for name, cap, counted in (
-                ("in_all", policy.in_all, caps.in_all),
-                ("per_day", policy.per_day, caps.per_day),
-            )
+            for name, _, cap, counted in _counted(view, caps)
         },
         "states": {
             state: {"title": title, "count": len(these), "nodes": node_names.fold(node.node for node in these)}
             for state, title in node_states.STATES.items()
             for these in [view.fleet.of_state(state)]
         },
-        "nodes": [node_entry(view, node) for node in nodes],
-        "shared": [shared_entry(fault) for fault in view.fleet.shared],
+        "nodes": [_node_entry(view, node) for node in nodes],
+        "shared": [{**vars(fault), "nodes": list(fault.nodes)} for fault in view.fleet.shared],
         "problems": [*view.refused, *view.clocks, *view.other_systems],
     }
 
 
-def node_entry(view: View, node: NodeStatus) -> Mapping[str, Any]:
-    """A node's entry."""
+def _node_entry(view: View, node: NodeStatus) -> Mapping[str, Any]:
     state = node.slurm
-    open_ = view.facts.open_evidence.get(node.node, ())
+    evidence = [
+        {"check": found.check, "run": found.run, "known": utc_text(found.known), "finding": each.finding.to_raw()}
+        for each in view.facts.open_evidence.get(node.node, ())
+        for found in [each.found_by]
+    ]
     return {
         "node": node.node,
         "state": node.state,
@@ -295,21 +288,8 @@ def node_entry(view: View, node: NodeStatus) -> Mapping[str, Any]:
         "slurm": None
         if state is None
         else {"state": state.words, "reason": state.why_out, "by": state.reason_by if state.why_out else None},
-        "evidence": [
-            {
-                "check": each.found_by.check,
-                "run": each.found_by.run,
-                "known": utc_text(each.found_by.known),
-                "finding": each.finding.to_raw(),
-            }
-            for each in open_
-        ],
+        "evidence": evidence,
     }
-
-
-def shared_entry(fault: SharedFault) -> Mapping[str, Any]:
-    """The entry of what is found on many nodes at once."""
-    return {**vars(fault), "nodes": list(fault.nodes)}
 
 
 def _time(at: float | None) -> str | None:

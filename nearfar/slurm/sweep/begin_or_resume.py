@@ -88,19 +88,15 @@ def resume(results: Path, name: str, slurm: Slurm, result_wait: float = 0.0) -> 
 
     Raises ``NearfarError`` for a sweep of another cluster.
     """
-    sweep = sweep_file.load(results / name)
-    here = slurm.settings().get("ClusterName", "")
+    sweep, here = sweep_file.load(results / name), slurm.cluster()
     if here != sweep.cluster:
-        raise NearfarError(
-            f"sweep {sweep.name} is of cluster {sweep.cluster}, and this host's Slurm is {here}: continue it there, or name that "
-            "cluster's SLURM_CONF"
-        )
+        words = "continue it there, or name that cluster's SLURM_CONF"
+        raise NearfarError(f"sweep {name} is of cluster {sweep.cluster}, and this host's Slurm is {here}: {words}")
     begun, in_slurm = job_script.begun(sweep), job_script.in_slurm(slurmctld.jobs(slurm, sweep.lanes.values()))
     alive = {name for name, (attempt, state) in in_slurm.items() if not state.ended}
     left = _results(sweep)
-    if any(
-        job.outstanding and job.name not in alive and left.get(job.name, 0) < job.attempt for job in sweep.jobs.values()
-    ):
+    gone = [job for job in sweep.jobs.values() if job.outstanding and job.name not in alive]
+    if any(left.get(job.name, 0) < job.attempt for job in gone):
         time.sleep(result_wait)
         left = _results(sweep)
     for job in sweep.jobs.values():

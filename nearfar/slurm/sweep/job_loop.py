@@ -80,8 +80,7 @@ class SweepLoop:
     # What slurmctld says.
 
     def _ask(self) -> None:
-        """Ask about jobs and nodes, where it is time to. A controller that is away is waited for until the deadline; everything else is
-        the user's to fix."""
+        """Ask about jobs and nodes, when it is time. A controller that is away is waited for until the deadline."""
         if self.clock() - self._asked_at < self._interval:
             return
         self._asked_at, self._interval = self.clock(), min(1.5 * self._interval, self.pace.jobs)
@@ -141,8 +140,7 @@ class SweepLoop:
             self._withdraw([job for job in queued if why[job.name]], state, why)
 
     def _withdraw(self, these: Sequence[SweepJob], state: str, why: Mapping[str, str | None]) -> None:
-        """End jobs that wait, and take those out of the queue that have not started: whether one did meanwhile is what squeue says
-        next."""
+        """End jobs that wait, and cancel those that have not started: squeue will say whether one has meanwhile."""
         for job in these:
             job.state, job.reason = state, why.get(job.name) or job.reason
             if job.job_id is None:

@@ -71,9 +71,8 @@ def begun(sweep: Sweep) -> dict[str, int]:
 def in_slurm(slurms: Iterable[JobState]) -> dict[str, tuple[int, JobState]]:
     """Each node's or pair's latest attempt of a sweep that Slurm has, by name: the output file of a job is called by both."""
     found: dict[str, tuple[int, JobState]] = {}
-    for state in sorted(
-        slurms, key=lambda state: not state.ended
-    ):  # of two jobs for one attempt the one that may still run
+    # Of two jobs for one attempt the one that may still run.
+    for state in sorted(slurms, key=lambda state: not state.ended):
         name, attempt = _whose(state.output)
         if attempt and attempt >= found.get(name, (0, state))[0]:
             found[name] = attempt, state
@@ -104,9 +103,8 @@ def claim(results_directory: Path, sweep: str, job: SweepJob, number: str | None
     except FileExistsError:
         holder = path.read_text(encoding="utf-8", errors="replace")
         if holder != number:
-            raise CouldNotJudge(
-                f"{path}: job {holder or 'unknown'} has had this turn already; job {number} measured nothing"
-            ) from None
+            words = f"job {holder or 'unknown'} has had this turn already; job {number} measured nothing"
+            raise CouldNotJudge(f"{path}: {words}") from None
     except OSError as error:
         raise files.cannot_write(path, error, "name another --results DIR") from None
     if place.exists():
@@ -141,9 +139,8 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
 
     programs = environ.get("NEARFAR_PROGRAMS") or str(places.programs_directory())
     if not Path(programs).is_dir():
-        raise CouldNotJudge(
-            f"{programs}: no programs there, and jobs build nothing; build them first: ./validate --setup-only"
-        )
+        words = "no programs there, and jobs build nothing; build them first: ./validate --setup-only"
+        raise CouldNotJudge(f"{programs}: {words}")
     names = ("NEARFAR_SITE", "NEARFAR_SYSTEM", "NEARFAR_OSU", "NEARFAR_METRICS", node_lock.WAIT, node_lock.PART)
     kept = {name: environ[name] for name in names if environ.get(name)}
     # Each node keeps its own figures in the one history: its own reports are gone with its job.

@@ -20,6 +20,7 @@ from nearfar.base import (
     VERDICTS,
     Finding,
     NearfarError,
+    plural,
     utc_text,
     worst,
     write_atomically,
@@ -29,7 +30,7 @@ from nearfar.report.batch import Batch, BatchNode, Distributions
 from nearfar.slurm.controller import node_names
 from nearfar.slurm.results import CheckResult, NodeResult
 from nearfar.topology import written_settings
-from nearfar.verdict import MeasuredGpu, case_files
+from nearfar.verdict import case_files
 
 from . import pair_rounds
 from .levels import LEVELS
@@ -95,11 +96,12 @@ class Merged:
         refused = self._about_acceptance and not self.sweep.accept_degraded
         return EXIT_FAILED if refused else EXIT_CODES[self.verdict]
 
-    def document(self) -> dict[str, Any]:
-        """``sweep-report.json``."""
+    @property
+    def text(self) -> str:
+        """What ``sweep-report.json`` holds."""
         sweep = self.sweep
         counts = Counter(one.verdict for one in self.outcomes)
-        return {
+        document = {
             "schema": SCHEMA, "sweep": sweep.name, "pack": sweep.level, "partition": sweep.partition, "reservation": sweep.reservation,
             "started": utc_text(sweep.started), "command": list(sweep.command), "accept_degraded": sweep.accept_degraded,
             "verdict": self.verdict, "exit_code": self.exit_code,
@@ -108,18 +110,15 @@ class Merged:
             "left_out": left_out(sweep),
             "pairs": self.pairs.as_json(sweep.folder) if self.pairs else [], "notes": self.notes,
         }  # fmt: skip
-
-    def as_json(self) -> str:
-        """The document as text."""
-        return json.dumps(self.document(), indent=1, ensure_ascii=False)
+        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
     def summary(self) -> str:
         """The sweep in a dozen lines."""
         counts = Counter(one.verdict for one in self.outcomes)
         words = ", ".join(f"{counts[word]} {word}" for word in VERDICTS if counts[word])
         bad = [one for one in self.outcomes if one.verdict != "PASS"]
-        many = f"{len(self.outcomes)} node{'s' if len(self.outcomes) != 1 else ''}"
-        lines = [f"{self.verdict}: {many}: {words}" if words else f"{self.verdict}: no node was measured"]
+        many = f"{plural(len(self.outcomes), 'node')}: {words}"
+        lines = [f"{self.verdict}: {many if words else 'no node was measured'}"]
         lines += [nightly_summary(self.sweep)] if self.sweep.idle_only else []
         lines += [f"  {'DEGRADED':13} the fleet: {words}" for words in self.degraded]
         lines += [f"  {one.verdict:13} {one.name}: {one.reason}" for one in bad[:_SHOWN]]
@@ -143,7 +142,7 @@ def merge(sweep: Sweep) -> Merged:
     if pairs is not None:
         found = worst_first(sweep, pair_rounds.with_pairs(found, pairs))
     merged = Merged(sweep, found, pairs, fleet_findings(found))
-    write_atomically(sweep.folder / REPORT, merged.as_json() + "\n", _ELSEWHERE)
+    write_atomically(sweep.folder / REPORT, merged.text, _ELSEWHERE)
     write_atomically(merged.page, _page(merged, distributions, settings), _ELSEWHERE)
     return merged
 
@@ -197,9 +196,7 @@ def _page_node(sweep: Sweep, one: Outcome) -> BatchNode:
     read = one.result
     if read is None:
         return BatchNode(one.name, one.verdict, one.reason)
-    findings = tuple(
-        (check.check, finding.subject) for check, finding in read.findings if finding.verdict == one.verdict
-    )
+    findings = tuple((check.check, each.subject) for check, each in read.findings if each.verdict == one.verdict)
     between = {"mpi_pairs": one.pairs.verdict} if one.pairs else {}
     aside = [f"explained by {' and '.join(read.blamed)}"] if read.blamed else []
     aside += suspect_boards(read, one.verdict)
@@ -218,16 +215,14 @@ def suspect_boards(read: NodeResult, verdict: str) -> list[str]:
     of_parts = {int(index) for part in read.blamed for index in re.findall(r"\bg(\d+)\b", part)}
     spoken = [_gpus_of(check, finding) for check, finding in read.findings if finding.verdict == verdict]
     wanted = of_parts or (frozenset.intersection(*spoken) if spoken else frozenset())
-    boards = {gpu.index: gpu for check in read.checks for gpu in check.boards}
-    return [_board(boards[index]) for index in sorted(wanted) if index in boards]
+    found = []
+    for index, gpu in sorted({gpu.index: gpu for check in read.checks for gpu in check.boards}.items()):
+        if index in wanted:
+            serial = f"serial {gpu.serial}" if gpu.serial else gpu.uuid or "serial not known"
+            found.append(f"GPU {index} {f'at {gpu.pci}, ' if gpu.pci else ''}{serial}")
+    return found
 
 
 def _gpus_of(check: CheckResult, finding: Finding) -> frozenset[int]:
     named = re.findall(r"\bg(\d+)\b", finding.fields.get("cell") or finding.subject)
     return frozenset(check.gpus.get(finding.subject) or map(int, named))
-
-
-def _board(gpu: MeasuredGpu) -> str:
-    known = [f"at {gpu.pci}"] if gpu.pci else []
-    known.append(f"serial {gpu.serial}" if gpu.serial else f"{gpu.uuid}" if gpu.uuid else "serial not known")
-    return f"GPU {gpu.index} {', '.join(known)}"

@@ -127,8 +127,7 @@ def _request(name: str, report_directory: Path, accept_degraded: bool = False) -
 
 
 def _without_osu(system: systems.System) -> bool:
-    """Whether OSU cannot be had on this node: it is not on the PATH, nobody names it, and nothing in the site's file may bring
-    it once the environment is loaded."""
+    """Whether OSU is not on the PATH, not named, and nothing in the site's file may bring it."""
     from nearfar.mpi.osu import installed
 
     if os.environ.get("NEARFAR_OSU") or installed.find("osu_latency", "pt2pt") is not None:
@@ -139,7 +138,6 @@ def _without_osu(system: systems.System) -> bool:
 
 
 def _job() -> dict[str, Any] | None:
-    """The Slurm job that this is, as ``result.json`` has it; None where it is none."""
     number = os.environ.get("SLURM_JOB_ID", "")
     if not number.isdigit():
         return None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.site import Partition, System, systems
-from nearfar.slurm.controller import NodeState, Slurm, node_names, reservations
+from nearfar.slurm.controller import ORIGIN, NodeState, Slurm, node_names, reservations
 
 from .levels import LEVELS
 from .slurmctld import partition_nodes
@@ -43,9 +43,8 @@ def choose(slurm: Slurm, partition: str, nodes: str | None, reservation: str | N
 def _reserved(slurm: Slurm, name: str) -> frozenset[str]:
     found = next((each for each in reservations.show(slurm) if each.name == name), None)
     if found is None:
-        raise NearfarError(
-            f"--reservation {name}: Slurm knows no such reservation; scontrol show reservation lists them"
-        )
+        words = "Slurm knows no such reservation; scontrol show reservation lists them"
+        raise NearfarError(f"--reservation {name}: {words}")
     if found.state != "ACTIVE":
         raise CouldNotJudge(f"reservation {name} is {found.state}: no job starts in it now")
     return found.nodes
@@ -113,7 +112,7 @@ def occupation(node: NodeState | None) -> str | None:
         return refusal(node) or "not responding"
     if node.idle:
         return None
-    flags = ", ".join(sorted(node.doings)).lower().replace("_", " ")
+    flags = ", ".join(sorted(node.flags - ORIGIN)).lower().replace("_", " ")
     return flags if node.base == "IDLE" else node.base.lower()
 
 
@@ -138,13 +137,10 @@ def site_partition(system: System, slurm: str | None) -> str:
     """The site's partition for nodes of Slurm's partition ``slurm``: whose ``access`` names it, whose name it is, or the only
     one. Modelled partitions are never it. Raises ``NearfarError`` where that leaves none, or several."""
     real = {name: partition for name, partition in system.partitions.items() if not partition.modelled}
-    for found in (
-        [n for n, p in real.items() if slurm and slurm in _accessed(p)],
-        [n for n in real if n == slurm],
-        real,
-    ):
+    by_access = [name for name, partition in real.items() if slurm and slurm in _accessed(partition)]
+    for found in (by_access, [name for name in real if name == slurm], [*real]):
         if len(found) == 1:
-            return next(iter(found))
+            return found[0]
     if not real:
         raise NearfarError(f"system '{system.name}' has modelled partitions alone: there is no node of it to measure")
     raise NearfarError(
@@ -154,7 +150,6 @@ def site_partition(system: System, slurm: str | None) -> str:
 
 
 def _accessed(partition: Partition) -> set[str]:
-    """Slurm's partitions that a partition's ``access`` options name."""
     options = [str(option).strip() for option in partition.reframe.get("access", [])]
     return {name for option in options if (match := _ACCESS.match(option)) for name in match[1].split(",")}
 
@@ -181,6 +176,5 @@ def reason_against_pairs(
     if name not in system.partitions:
         return f"system '{system.name}' has no partition '{name}'"
     lacking = [feature for feature in _FOR_PAIRS if feature not in system.partitions[name].features]
-    many = "s" if len(lacking) > 1 else ""
-    words = f"{system.name}:{name} lacks the feature{many} {' and '.join(lacking)} in the site's file (docs/reference/system-file.md)"
-    return words if lacking else None
+    what = f"the feature{'s' if len(lacking) > 1 else ''} {' and '.join(lacking)}"
+    return f"{system.name}:{name} lacks {what} in the site's file (docs/reference/system-file.md)" if lacking else None

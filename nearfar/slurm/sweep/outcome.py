@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from nearfar.base import ORDER, NearfarError, worst
+from nearfar.base import ORDER, NearfarError, plural, worst
 from nearfar.slurm.results import NodeResult, result, results_directory
 from nearfar.slurm.trust import own
 
@@ -119,6 +119,5 @@ def nightly_summary(sweep: Sweep) -> str:
     reasons = Counter(why.split(":")[0].split(" by ")[0] for why in others.values())
     why_not = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     measured = sum(job.has_result and not job.made_way for job in sweep.jobs.values())
-    all_of_them = len(set(sweep.jobs) | set(others))
-    many = f"{measured} of {all_of_them} node{'' if all_of_them == 1 else 's'} measured"
+    many = f"{measured} of {plural(len({*sweep.jobs, *others}), 'node')} measured"
     return f"{many}; not: {why_not}" if why_not else many

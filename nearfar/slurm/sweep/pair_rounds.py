@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import passes, worst
+from nearfar.base import passes, plural, worst
 from nearfar.mpi.osu import INSTALL
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.results import Pair, joined
@@ -49,9 +49,8 @@ class PairRounds:
     def pages(self, folder: Path) -> list[tuple[str, str]]:
         """The pages of pairs that are not well, by name; relative to the sweep's directory."""
         bad = [(pair, one.result) for found in self.rounds for pair, one in found.items() if not passes(one.verdict)]
-        return [
-            (joined(pair), f"{read.folder.relative_to(folder)}/index.html") for pair, read in bad if read is not None
-        ]
+        read = [(joined(pair), each.folder) for pair, each in bad if each is not None]
+        return [(name, f"{place.relative_to(folder)}/index.html") for name, place in read]
 
     def as_json(self, folder: Path) -> list[dict[str, Any]]:
         """For ``sweep-report.json``; results are relative to the sweep's directory."""
@@ -74,7 +73,7 @@ def measure(sweep: Sweep, slurm: Slurm, pace: Pace) -> None:
             if not chosen:
                 return
             mine = begin_or_resume.begin(_round(sweep, name, chosen))
-        print_line(f"MPI between nodes: {len(mine.jobs)} pair{'' if len(mine.jobs) == 1 else 's'} ({name})")
+        print_line(f"MPI between nodes: {plural(len(mine.jobs), 'pair')} ({name})")
         job_loop.measure(mine, slurm, pace)
         done.append(_by_pair(mine))
 
@@ -94,8 +93,7 @@ def candidates(sweep: Sweep, found: Sequence[Outcome]) -> list[str]:
 
 
 def _well(one: Outcome) -> bool:
-    """Whether everything but MPI within the node is good: where there is no OSU, that cannot be judged, and another program
-    measures between nodes."""
+    """Whether all but MPI within the node is good: without OSU that is not judged, and another program measures between nodes."""
     if passes(one.verdict):
         return True
     read = one.result
@@ -127,14 +125,13 @@ def _verdicts(rounds: Sequence[dict[Pair, Outcome]]) -> list[dict[Pair, str]]:
 
 def with_pairs(found: Sequence[Outcome], pairs: PairRounds) -> list[Outcome]:
     """The nodes' outcomes with what the pairs say of them."""
-    return [_with(one, pairs, pairs.judged.get(one.name)) for one in found]
-
-
-def _with(one: Outcome, pairs: PairRounds, judged: NodeVerdict | None) -> Outcome:
-    if judged is None:
-        return one
-    verdict, reason = worst([one.verdict, judged.verdict]), one.reason
-    if judged.verdict != "PASS":
-        why = pairs.last_reason(one.name)
-        reason = f"{judged.words}: {why}" if why else judged.words
-    return replace(one, verdict=verdict, reason=reason, pairs=judged)
+    both = []
+    for one in found:
+        judged, reason = pairs.judged.get(one.name), one.reason
+        if judged is not None:
+            if judged.verdict != "PASS":
+                why = pairs.last_reason(one.name)
+                reason = f"{judged.words}: {why}" if why else judged.words
+            one = replace(one, verdict=worst([one.verdict, judged.verdict]), reason=reason, pairs=judged)
+        both.append(one)
+    return both

@@ -59,11 +59,6 @@ def _with_others(nodes: Sequence[str], tried: Collection[frozenset[str]]) -> lis
     return found
 
 
-def judge(nodes: Sequence[str], rounds: Sequence[Mapping[Pair, str]]) -> dict[str, NodeVerdict]:
-    """What to think of each node after all rounds (verdicts by pair)."""
-    return {node: _judge(node, rounds) for node in nodes}
-
-
 def slow_with(node: str, rounds: Sequence[Mapping[Pair, str]]) -> list[Pair]:
     """The failed pairs of a node that is to blame, in their order, last one with a partner that is well with other partners; none of
     any other node. Both are needed: a second partner, and one that is proven."""
@@ -84,36 +79,37 @@ def _settled(node: str, rounds: Sequence[Mapping[Pair, str]], good: Sequence[str
     return bool(slow_with(node, rounds)) or (compared and not failed)
 
 
-def _judge(node: str, rounds: Sequence[Mapping[Pair, str]]) -> NodeVerdict:
+def judge(nodes: Sequence[str], rounds: Sequence[Mapping[Pair, str]]) -> dict[str, NodeVerdict]:
+    """What to think of each node after all rounds (verdicts by pair)."""
+    return {node: NodeVerdict(*_judge(node, rounds)) for node in nodes}
+
+
+def _judge(node: str, rounds: Sequence[Mapping[Pair, str]]) -> tuple[str, str]:
     mine = [(_partner(pair, node), verdict) for pair, verdict in _mine(node, rounds)]
     well = [partner for partner, verdict in mine if passes(verdict)]
     ill = [partner for partner, verdict in mine if not passes(verdict)]
     if well and not any(good(verdict) for _, verdict in mine):
         words = "no figure of it was judged: nearfar tune makes references from healthy runs"
-        return NodeVerdict("INDETERMINATE", f"MPI between nodes works with {', '.join(well)}, and {words}")
+        return "INDETERMINATE", f"MPI between nodes works with {', '.join(well)}, and {words}"
     if well:
         # That it was slow with a suspect says nothing of a node that was well with another.
-        return NodeVerdict(
-            "PASS",
-            f"MPI between nodes is well with {', '.join(well)}" + (f", not with {', '.join(ill)}" if ill else ""),
-        )
+        besides = f", not with {', '.join(ill)}" if ill else ""
+        return "PASS", f"MPI between nodes is well with {', '.join(well)}{besides}"
     proven = _members(pair for pair, verdict in _all(rounds) if good(verdict))
     failed = [partner for partner, verdict in mine if verdict == "FAIL"]
     if not mine:
-        return NodeVerdict("INDETERMINATE", "MPI between nodes was not measured: no second node that passed")
+        return "INDETERMINATE", "MPI between nodes was not measured: no second node that passed"
     if not proven or not set(ill) & set(proven):
         words = "is not well, and no node that passed was there to compare with: neither is blamed"
-        return NodeVerdict("INDETERMINATE", f"MPI with {', '.join(ill)} {words}")
+        return "INDETERMINATE", f"MPI with {', '.join(ill)} {words}"
     blamed = [_partner(pair, node) for pair in slow_with(node, rounds)]
     if blamed:
-        return NodeVerdict(
-            "FAIL",
-            f"MPI between nodes is too slow or wrong with {' and '.join(blamed)}, and {blamed[-1]} is well with other partners",
-        )
+        slow = f"MPI between nodes is too slow or wrong with {' and '.join(blamed)}"
+        return "FAIL", f"{slow}, and {blamed[-1]} is well with other partners"
     if failed:
         words = "no second node that passed was there to confirm it: neither is blamed"
-        return NodeVerdict("INDETERMINATE", f"MPI with {failed[-1]} is not well, and {words}")
-    return NodeVerdict("INDETERMINATE", f"MPI with {', '.join(ill)} could not be judged")
+        return "INDETERMINATE", f"MPI with {failed[-1]} is not well, and {words}"
+    return "INDETERMINATE", f"MPI with {', '.join(ill)} could not be judged"
 
 
 def together_alone(nodes: Mapping[str, NodeVerdict], rounds: Sequence[Mapping[Pair, str]]) -> list[Pair]:

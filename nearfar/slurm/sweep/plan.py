@@ -48,7 +48,6 @@ def unfinished(results: Path, name: str | None, now: float) -> str | None:
 
 
 def _newest_first(results: Path) -> list[Path]:
-    """The files of all sweeps."""
     return sorted(results.glob(f"*/{sweep_file.FILE}"), key=lambda path: path.stat().st_mtime, reverse=True)
 
 
@@ -58,10 +57,8 @@ def refuse_other_options(kept: Sweep, asked: SweepOptions, nodes: str | None) ->
     if nodes is not None and set(node_names.listed(nodes, "--nodes")) != {*kept.jobs, *kept.left_out}:
         others.append("nodes")
     if others:
-        raise NearfarError(
-            f"{kept.folder}: there is a sweep of that name, begun with other options ({', '.join(others)}); --resume {kept.name} "
-            "continues it"
-        )
+        words = f"there is a sweep of that name, begun with other options ({', '.join(others)})"
+        raise NearfarError(f"{kept.folder}: {words}; --resume {kept.name} continues it")
 
 
 def new_sweep(
@@ -102,7 +99,7 @@ def new_sweep(
         **asdict(asked), folder=results / name, minutes=minutes, started=now, deadline=now + hours * 3600, environment=environment,
         command=typed(), jobs=jobs_for((node,) for node in names), mpi_pairs=no_pairs is None, no_pairs=no_pairs or "",
         gres={node: listed for node in names if node in known and (listed := node_selection.gres(known[node]))},
-        left_out=busy if asked.idle_only else {}, cluster=slurm.settings().get("ClusterName", ""),
+        left_out=busy if asked.idle_only else {}, cluster=slurm.cluster(),
     )  # fmt: skip
 
 
@@ -133,12 +130,11 @@ def dry_run(sweep: Sweep) -> str:
         f"sweep {sweep.name}: {plural(len(sweep.jobs), 'node')} of {sweep.partition}; jobs are submitted for {which}",
         *([f"waited for: {plural(left, 'job')} that may still be in Slurm"] if left else []),
         f"at most {sweep.max_jobs} jobs at once, {sweep.minutes} minutes each; level {sweep.level}: {LEVELS[sweep.level].words}",
-        *(
-            ["then MPI between pairs of the nodes that are well; --no-mpi-pairs leaves it out"]
-            if sweep.mpi_pairs
-            else []
-        ),
-        *([f"MPI between nodes is not measured: {sweep.no_pairs}"] if sweep.no_pairs else []),
-        *(f"the first: sbatch {shlex.join(job_script.submission(sweep, job, sweep.started))}" for job in waiting[:1]),
     ]
+    if sweep.mpi_pairs:
+        lines.append("then MPI between pairs of the nodes that are well; --no-mpi-pairs leaves it out")
+    if sweep.no_pairs:
+        lines.append(f"MPI between nodes is not measured: {sweep.no_pairs}")
+    if waiting:
+        lines.append(f"the first: sbatch {shlex.join(job_script.submission(sweep, waiting[0], sweep.started))}")
     return "\n".join(lines)

@@ -84,10 +84,8 @@ def partition_nodes(slurm: Slurm, name: str) -> list[str]:
     if fields.get("PartitionName") != name:
         raise NearfarError(f"--partition {name}: Slurm knows no such partition; sinfo -s lists them")
     if fields.get("State") != "UP":
-        raise CouldNotJudge(
-            f"partition {name} is {fields.get('State')}: no job starts in it; scontrol update partition={name} state=up, or name "
-            "another"
-        )
+        remedy = f"scontrol update partition={name} state=up, or name another"
+        raise CouldNotJudge(f"partition {name} is {fields.get('State')}: no job starts in it; {remedy}")
     if fields.get("Nodes", "(null)") == "(null)":
         raise CouldNotJudge(f"partition {name} has no nodes: nothing to measure")
     return node_names.expand(fields["Nodes"])

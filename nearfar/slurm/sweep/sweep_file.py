@@ -159,9 +159,8 @@ class Sweep(SweepOptions):
     def check_place(self) -> None:
         """Raise ``CouldNotJudge`` where the sweep's directory is gone: another in its place would hide what was measured."""
         if not self.folder.is_dir():
-            raise CouldNotJudge(
-                f"{self.folder}: is gone: it was moved or removed, or its file system is not mounted; bring it back, and continue"
-            )
+            words = "it was moved or removed, or its file system is not mounted; bring it back, and continue"
+            raise CouldNotJudge(f"{self.folder}: is gone: {words}")
 
 
 def jobs_for(nodes: Iterable[tuple[str, ...]]) -> dict[str, SweepJob]:
@@ -184,11 +183,10 @@ def load(folder: Path) -> Sweep:
 def parse(folder: Path, raw: Any) -> Sweep:
     """The sweep that a ``sweep.json`` holds. Raises ``CouldNotJudge`` for another document."""
     path = folder / FILE
-    if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
-        said = raw.get("schema") if isinstance(raw, dict) else None
-        raise CouldNotJudge(
-            f"{path}: expected schema {SCHEMA}, found {said}; this file is not a sweep's, or of a later version"
-        )
+    schema = raw.get("schema") if isinstance(raw, dict) else None
+    if schema != SCHEMA:
+        words = "this file is not a sweep's, or of a later version"
+        raise CouldNotJudge(f"{path}: expected schema {SCHEMA}, found {schema}; {words}")
     try:
         jobs = list(map(_job, raw["jobs"]))
         values = {f.name: _tuple(raw[f.name]) for f in fields(Sweep) if f.name not in _APART and f.name in raw}

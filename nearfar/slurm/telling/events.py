@@ -54,12 +54,10 @@ def waiting(ledger: Ledger, system: str) -> int:
 
 def _slow(view: View) -> Iterator[tuple[str, tuple[str, Evidence]]]:
     """The slow figures that stand, by the names of their events."""
-    facts = view.facts
-    for node, these in facts.slow.items():
-        for each in these:
-            if each.stands:
-                what = "\n".join((facts.policy.system, node, each.found_by.check, each.finding.subject))
-                yield f"slow-{sha256(what.encode()).hexdigest()[:8]}", (node, each)
+    standing = ((node, each) for node, these in view.facts.slow.items() for each in these if each.stands)
+    for node, each in standing:
+        what = "\n".join((view.facts.policy.system, node, each.found_by.check, each.finding.subject))
+        yield f"slow-{sha256(what.encode()).hexdigest()[:8]}", (node, each)
 
 
 def _finding(one: Evidence) -> dict[str, Any]:
@@ -71,15 +69,8 @@ def _finding(one: Evidence) -> dict[str, Any]:
 
 def _add(ledger: Ledger, system: str, name: str, at: float, kind: str, node: str, more: Mapping[str, Any]) -> None:
     document = json.dumps(_cut({key: value for key, value in more.items() if value is not None}), ensure_ascii=False)
-    ledger.write(
-        "INSERT OR IGNORE INTO event (id, at, kind, node, system, document) VALUES (?, ?, ?, ?, ?, ?)",
-        name,
-        at,
-        kind,
-        node,
-        system,
-        document,
-    )
+    statement = "INSERT OR IGNORE INTO event (id, at, kind, node, system, document) VALUES (?, ?, ?, ?, ?, ?)"
+    ledger.write(statement, name, at, kind, node, system, document)
 
 
 def _cut(value: Any) -> Any:

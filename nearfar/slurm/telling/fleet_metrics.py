@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from pathlib import Path
 
 from nearfar import __version__
-from nearfar.prometheus import MetricsPage, catalogue
+from nearfar.prometheus import MetricsPage
 from nearfar.slurm.act import ActResult, node_states
 from nearfar.slurm.drains import DrainCaps
 from nearfar.slurm.ledger import Ledger
@@ -58,8 +57,7 @@ def page(result: ActResult, ledger: Ledger, seconds: float) -> MetricsPage:
 
 
 def _add_partitions(made: MetricsPage, result: ActResult) -> None:
-    """The caps and the floor, of all nodes and of each partition."""
-    view, facts = result.view, result.view.facts
+    facts = result.view.facts
     policy, system = facts.policy, facts.policy.system
     caps = DrainCaps(facts.nodes, policy, facts.now, facts.past.drained_at, facts.past.retested)
     for name, counted, cap in (("per_day", caps.per_day, policy.per_day), ("in_all", caps.in_all, policy.in_all)):
@@ -70,16 +68,8 @@ def _add_partitions(made: MetricsPage, result: ActResult) -> None:
             made.add("nearfar_partition_drains", len(counted & members), **where)
             made.add("nearfar_partition_drains_limit", cap.of(len(members)), **where)
     for partition, members in sorted(caps.members.items()):
-        there = [view.nodes[name] for name in members if view.nodes[name].base != "FUTURE"]
+        there = [facts.nodes[name] for name in members if facts.nodes[name].base != "FUTURE"]
         made.add("nearfar_partition_nodes", len(there), system=system, partition=partition)
-        made.add(
-            "nearfar_partition_usable_nodes", sum(state.usable for state in there), system=system, partition=partition
-        )
-        made.add(
-            "nearfar_partition_usable_least_nodes", policy.floor.of(len(there)), system=system, partition=partition
-        )
-
-
-def write(made: MetricsPage, folder: Path) -> Path:
-    """Write it below a directory. Raises ``CouldNotJudge`` where that is impossible."""
-    return made.write(folder, catalogue.FLEET)
+        usable, least = sum(state.usable for state in there), policy.floor.of(len(there))
+        made.add("nearfar_partition_usable_nodes", usable, system=system, partition=partition)
+        made.add("nearfar_partition_usable_least_nodes", least, system=system, partition=partition)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import NearfarError, utc_text
+from nearfar.prometheus import catalogue
 from nearfar.site import program_problem
 from nearfar.slurm.act import ActOptions, ActResult, View, act
 from nearfar.slurm.controller import Slurm
@@ -48,7 +49,7 @@ def act_and_tell(options: ActOptions, slurm: Slurm, metrics: Path | None) -> tup
     if metrics is not None:
         try:
             with Ledger.open(options.state) as ledger:
-                fleet_metrics.write(fleet_metrics.page(result, ledger, took), metrics)
+                fleet_metrics.page(result, ledger, took).write(metrics, catalogue.FLEET)
         except NearfarError as error:
             problems.append(f"metrics: {error}")
     return result, problems
@@ -88,15 +89,10 @@ def _tell(ledger: Ledger, options: ActOptions, program: str) -> list[str]:
             ledger.write("UPDATE event SET told = ? WHERE seq = ?", now, row["seq"])
             continue
         over = row["tries"] + 1 >= TRIES and now - row["at"] >= PATIENCE
-        ledger.write(
-            "UPDATE event SET tries = tries + 1, problem = ?, given_up = ? WHERE seq = ?",
-            problem,
-            now if over else None,
-            row["seq"],
-        )
-        return [
-            f"on_event: {row['kind']} of {row['node']}: {program}: {problem}; {'given up' if over else 'sent again by the next act'}"
-        ]
+        failed = "UPDATE event SET tries = tries + 1, problem = ?, given_up = ? WHERE seq = ?"
+        ledger.write(failed, problem, now if over else None, row["seq"])
+        what_next = "given up" if over else "sent again by the next act"
+        return [f"on_event: {row['kind']} of {row['node']}: {program}: {problem}; {what_next}"]
     return []
 
 
@@ -127,14 +123,9 @@ def _problem(program: str, document: Mapping[str, Any], limit: float) -> str | N
         if code == 0:
             return None
         output.seek(0)
-        said = _first_line(output.read(_READ))
-    return f"exit code {code}{': ' + said if said else ''}"
-
-
-def _first_line(text: bytes) -> str:
-    lines = text.decode("utf-8", "replace").split("\n")
-    first = next((line.strip() for line in lines if line.strip()), "")
-    return "".join(letter if letter.isprintable() else "?" for letter in first)[:_LINE]
+        lines = map(str.strip, output.read(_READ).decode("utf-8", "replace").split("\n"))
+    printed = "".join(letter if letter.isprintable() else "?" for letter in next(filter(None, lines), ""))[:_LINE]
+    return f"exit code {code}{': ' + printed if printed else ''}"
 
 
 def _environment() -> Mapping[str, str]:

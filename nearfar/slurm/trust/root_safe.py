@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, NearfarError, places
+from nearfar.base import CouldNotJudge, NearfarError
 
 from .trust import Trust
 
@@ -32,17 +31,6 @@ def refuse_tree(folder: Path, users: frozenset[int], what: str) -> None:
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
             _refuse_writable(Path(place, name), users, what)
-
-
-def interpreter(users: frozenset[int]) -> None:
-    """Refuse a Python, a virtual environment or a path of modules that others can change."""
-    paths = map(Path, (sys.executable, sys.prefix, *filter(None, sys.path)))
-    refuse([path for path in paths if path.exists()], users, "Python and its modules")
-
-
-def package(users: frozenset[int]) -> None:
-    """Refuse this package where others can change any file of it."""
-    refuse_tree(places.PACKAGE, users, "nearfar")
 
 
 def _refuse_writable(path: Path, users: frozenset[int], what: str) -> None:

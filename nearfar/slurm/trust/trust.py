@@ -86,7 +86,7 @@ class Trust:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
             try:
                 status = os.fstat(handle)
-                self.check_file(path, status)
+                self._check(path, status, "file", stat.S_ISREG(status.st_mode))
                 if status.st_size > _LARGEST:
                     raise CouldNotJudge(f"{path}: has {status.st_size >> 20} MiB, no document has so many; not counted")
                 with open(handle, "rb", closefd=False) as stream:  # which a directory could not be opened as
@@ -98,10 +98,7 @@ class Trust:
 
     def object(self, path: Path) -> dict[str, Any]:
         """The JSON object in a file of these users, whole and without NaN. Its directory has been checked already."""
-        return self.parsed(path, self.file(path))
-
-    def parsed(self, path: Path, text: bytes) -> dict[str, Any]:
-        """The JSON object that was read of a file, whole and without NaN."""
+        text = self.file(path)
         try:
             found = json.loads(text, parse_float=_figure, parse_int=_whole, parse_constant=_figure)
             if b"\\u" in text:
@@ -128,10 +125,6 @@ class Trust:
         """Raise ``CouldNotJudge`` unless that is the status of a real directory that these users alone can change."""
         self._check(path, status, "directory", stat.S_ISDIR(status.st_mode))
 
-    def check_file(self, path: Path | str, status: os.stat_result) -> None:
-        """The same of a file."""
-        self._check(path, status, "file", stat.S_ISREG(status.st_mode))
-
     def _check(self, path: Path | str, status: os.stat_result, what: str, right: bool) -> None:
         foreign = _foreign(status, self.users)
         if foreign:
@@ -154,8 +147,7 @@ def _foreign(status: os.stat_result, users: Collection[int]) -> str:
 
 
 def _open(status: os.stat_result, sticky: bool) -> str:
-    """Why others can change it; empty where they cannot. ``sticky``: where others may write, a sticky directory still keeps
-    them from what is not theirs."""
+    """Why others can change it; empty where they cannot. ``sticky``: a sticky directory keeps others from what is not theirs."""
     if status.st_mode & 0o022 and not (sticky and status.st_mode & stat.S_ISVTX):
         return f"other users can write to it (mode {stat.S_IMODE(status.st_mode):04o})"
     return ""
@@ -169,7 +161,6 @@ def _stat(path: Path | str) -> os.stat_result:
 
 
 def _check_text(document: Any) -> None:
-    """Raise ``ValueError`` where a name or a text in a document holds half a character, or an end of text."""
     if isinstance(document, str) and _NO_TEXT.search(document):
         raise ValueError(f"{document[:40]!a} is no text")
     if isinstance(document, (dict, list)):

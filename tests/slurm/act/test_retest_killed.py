@@ -21,7 +21,7 @@ from nearfar.base.errors import CouldNotJudge
 from nearfar.slurm.act import RetestOptions, quarantine, retesting
 from nearfar.slurm.controller import reservations
 from nearfar.slurm.controller.scontrol import Slurm
-from nearfar.slurm.ledger import CheckRun, Ledger, actions, open_evidence
+from nearfar.slurm.ledger import CheckRun, Ledger, actions, evidence_in
 from nearfar.slurm.sweep import begin_or_resume
 from tests.support import sweeping
 from tests.support.acting import Site
@@ -132,7 +132,7 @@ def test_killed_at_every_step(tmp_path: Path, verdict: str, keeps: bool) -> None
             recovered(fleet, fleet.slurm)
             assert not fleet.slurm.reserved, f"step {steps}"
             with fleet.ledger() as ledger:
-                past, evidence = actions.past(ledger, time.time()), open_evidence(ledger, "vm")
+                past, evidence = actions.past(ledger, time.time()), evidence_in(ledger, "vm")
             assert not past.retests
             if fleet.node("n1").drain:
                 assert str(fleet.node("n1").reason).endswith("run=00000001") and evidence["n1"] and past.drained["n1"]

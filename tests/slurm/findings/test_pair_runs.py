@@ -49,7 +49,7 @@ def test_a_node_that_is_slow_with_two_partners_is_drained(fleet: PlayedFleet) ->
     assert status.reason == f"nearfar: FAIL mpi_pairs {LATENCY} 9>2 us run=73020204"
     assert status.cause.reason == (
         "confirmed by run 73010304 with another partner; MPI between nodes is too slow or wrong with n3 and n2, and n2 is "
-        "well with others"
+        "well with other partners"
     )
 
 

@@ -159,7 +159,7 @@ def test_a_run_with_two_contents(health: Path) -> None:
     (health / "n1.json").write_text(text.replace("GPU 2", "GPU 3"))
     found = gathered(health)
     assert [run.failures[0].reason for run in found.runs] == ["GPU 2 is missing"]
-    assert len(found.refused) == 1 and "n1.json: run 00000001 says something else" in found.refused[0]
+    assert len(found.refused) == 1 and "n1.json: run 00000001 has something else" in found.refused[0]
 
 
 def test_a_directory_of_findings_that_is_called_kept(tmp_path: Path) -> None:
