@@ -34,10 +34,8 @@ def nodes(args: argparse.Namespace) -> list[str]:
 
 
 def options(args: argparse.Namespace) -> ActOptions:
-    """What is looked at: each directory as the user says, else as ``act`` was installed here.
-
-    Raises ``NearfarError`` for a directory that is named and not there, also for an ``installed.json`` that cannot be read where
-    it is needed."""
+    """What is looked at: each directory as the user says, else as ``act`` was installed here. Raises ``NearfarError`` for a directory that
+    is named and not there, also for an ``installed.json`` that cannot be read where it is needed."""
     for option, place in (("--results", args.results), ("--health", args.health)):
         if place is not None and not place.is_dir():
             raise NearfarError(f"{option} {place}: no such directory")

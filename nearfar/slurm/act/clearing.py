@@ -28,11 +28,9 @@ class Cleared:
 
 
 def clear(options: ActOptions, names: Sequence[str], because: str, slurm: Slurm) -> Iterator[Cleared]:
-    """Close what is known of nodes until now, and resume those that nearfar drained; each is given when that is done.
-
-    Raises ``NearfarError``, before anything is done, for names that Slurm does not know, and later where the next node would fare no
-    better: no permission, no answer from slurmctld. The error names the nodes that were not reached.
-    """
+    """Close what is known of nodes until now, and resume those that nearfar drained; each is given when that is done. Raises
+    ``NearfarError``, before anything is done, for names that Slurm does not know, and later where the next node would fare no better: no
+    permission, no answer from slurmctld. The error names the nodes that were not reached."""
     state = admin_host.prepare(options.state)
     with admin_host.locked(state, slurm) as ledger:
         quarantine.recover(state, slurm, ledger)

@@ -25,11 +25,8 @@ class NodeWrite:
 
 
 def carry_out(status: NodeStatus, system: str, slurm: Slurm, ledger: Ledger) -> str | None:
-    """Do what was decided about one node; why it was not done, or None.
-
-    Raises ``NearfarError`` where the next node would fare no better: no permission, no answer from slurmctld. Then the ledger has
-    whether this one's write is unclear.
-    """
+    """Do what was decided about one node; why it was not done, or None. Raises ``NearfarError`` where the next node would fare no better:
+    no permission, no answer from slurmctld. Then the ledger has whether this one's write is unclear."""
     more: dict[str, Any] = {"reason": status.reason, "why": status.cause.reason, "system": system}
     if status.evidence is not None:
         found = status.evidence.found_by

@@ -191,11 +191,9 @@ def _end(
 
 
 def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[Mapping[str, Any] | None, str]:
-    """What a node is drained with again after its retest (None: it passed), and why in words.
-
-    A node that nearfar drained passes by the check that drained it and by full runs that cover its open hard evidence, unless another
-    check that may drain fails; a delivered one by every check.
-    """
+    """What a node is drained with again after its retest (None: it passed), and why in words. A node that nearfar drained passes by the
+    check that drained it and by full runs that cover its open hard evidence, unless another check that may drain fails; a delivered one by
+    every check."""
     of_node = [run for run in runs if run.node == suspect.node]
     if not of_node:
         return suspect.known, "it left no result that counts: drained as before"

@@ -12,11 +12,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 
 
 def expand(nodes: str) -> list[str]:
-    """The names of a node list, each once, in the list's natural order.
-
-    Raises ``NearfarError`` for a list that cannot be read, or is of too many names. Groups (``@rack1``) and set operators
-    are ClusterShell's, not Slurm's: refused.
-    """
+    """The names of a node list, each once, in the list's natural order. Raises ``NearfarError`` for a list that cannot be read, or is of
+    too many names. Groups (``@rack1``) and set operators are ClusterShell's, not Slurm's: refused."""
     if re.search(r"[^A-Za-z0-9._,\[\]-]", nodes):
         raise NearfarError(f"'{printable(nodes)}': not a node list such as n[1-4,7]")
     try:

@@ -126,11 +126,8 @@ class NodeState:
 
 
 def parse_nodes(text: str) -> dict[str, NodeState]:
-    """All nodes by name from ``scontrol show nodes``.
-
-    Raises ``CouldNotJudge``, which names the node, for a text that is not quite that: half a record, a node twice, a node without
-    a state, a line that is no subject. Slurm ends each record with an empty line.
-    """
+    """All nodes by name from ``scontrol show nodes``. Raises ``CouldNotJudge``, which names the node, for a text that is not quite that:
+    half a record, a node twice, a node without a state, a line that is no subject. Slurm ends each record with an empty line."""
     found: dict[str, NodeState] = {}
     for lines in _records(text):
         node = _node(lines)

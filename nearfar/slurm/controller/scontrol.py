@@ -74,11 +74,8 @@ class Slurm:
             raise NearfarError(f"SLURM_CONF: {conf}: no such file that this user can see; name slurm.conf, or unset it")
 
     def call(self, *command: str) -> str:
-        """Standard output of one of Slurm's commands.
-
-        Raises ``NearfarError`` where Slurm is not installed or permission is lacking, ``WrongOption`` for options, ``CouldNotJudge``
-        for every other failure.
-        """
+        """Standard output of one of Slurm's commands. Raises ``NearfarError`` where Slurm is not installed or permission is lacking,
+        ``WrongOption`` for options, ``CouldNotJudge`` for every other failure."""
         plain = [word for word in command if not word.startswith("-")]
         name = " ".join(plain[:3] if len(plain) > 1 else command)
         if process.find_program(command[0], self.environ.get("PATH")) is None:
@@ -181,11 +178,8 @@ class Slurm:
         self, name: str, objection: Objection, *, state: str | None = None, reason: str | None = None,
         comment: str | None = None,
     ) -> None:  # fmt: skip
-        """Set a node's state, reason or comment, unless its present state meets an objection.
-
-        Slurm has no compare-and-set: between this read and the write a few milliseconds remain.
-        Raises ``Refused`` with the objection, and whatever ``call`` raises.
-        """
+        """Set a node's state, reason or comment, unless its present state meets an objection. Slurm has no compare-and-set: between this
+        read and the write a few milliseconds remain. Raises ``Refused`` with the objection, and whatever ``call`` raises."""
         why = objection(self.node(name))
         if why is not None:
             raise Refused(name, why)

@@ -15,10 +15,8 @@ TEMPLATES = "templates/slurm"
 
 
 def render(name: str, values: Mapping[str, Any], directories: Sequence[Path] | None = None) -> str:
-    """The text of a template; every value that a shell reads goes through the filter ``quote``.
-
-    Raises ``NearfarError`` that names file and line of a template that is wrong.
-    """
+    """The text of a template; every value that a shell reads goes through the filter ``quote``. Raises ``NearfarError`` that names file and
+    line of a template that is wrong."""
     import jinja2
 
     folders = tuple(str(folder / TEMPLATES) for folder in (site_directories() if directories is None else directories))

@@ -20,7 +20,7 @@ from nearfar.site.lint import ERROR, lint
 from nearfar.slurm import install
 from nearfar.slurm.controller import NodeState, Slurm, node_names, versions
 from nearfar.slurm.install import ON_NODES, PARTS, Installed, InstallOptions
-from nearfar.slurm.trust import Trust, root_safe
+from nearfar.slurm.trust import Trust, refuse_changeable, refuse_changeable_tree
 
 OK, PROBLEM = "OK", "problem"
 #: Seconds that Slurm has for an answer.
@@ -129,9 +129,9 @@ def scripts(site: Installation) -> str:
     if {"act", *ON_NODES} & {*site.options.what}:
         try:
             if str(site.root) == os.sep:  # an image is made by whoever makes it
-                root_safe.refuse([Path(file.path) for file in files], _ROOT, "a script")
-            root_safe.refuse([Path(site.options.python)], _ROOT, "Python")
-            root_safe.refuse_tree(Path(site.options.checkout) / "nearfar", _ROOT, "nearfar")
+                refuse_changeable([Path(file.path) for file in files], _ROOT, "a script")
+            refuse_changeable([Path(site.options.python)], _ROOT, "Python")
+            refuse_changeable_tree(Path(site.options.checkout) / "nearfar", _ROOT, "nearfar")
         except NearfarError as error:
             raise Problem(str(error), "chown -R root and chmod -R go-w that, here and on the nodes") from None
     return f"{len(files)} files as they would be rendered now"

@@ -148,13 +148,10 @@ class SharedFault:
 def blamed(
     found: Mapping[str, Sequence[Evidence]], tested: Mapping[str, Collection[str]], policy: Policy
 ) -> list[SharedFault]:
-    """What is found on many nodes at once (less than ``max_age`` apart), confirmed or not. Which GPU or NUMA node it was does not
-    matter. Wrong data is never among it: whatever its cause, jobs on these nodes would have it too, and not know.
-
-    ``found``: by node, closed evidence as well. It counts with what is open and was found before it was closed, so that clearing half
-    of the nodes leaves the other half as they were; what is found after it is another fault. ``tested``: the nodes that each check
-    ran on within ``max_age``.
-    """
+    """What is found on many nodes at once (less than ``max_age`` apart), confirmed or not. Which GPU or NUMA node it was does not matter.
+    Wrong data is never among it: whatever its cause, jobs on these nodes would have it too, and not know. ``found``: by node, closed
+    evidence as well. It counts with what is open and was found before it was closed, so that clearing half of the nodes leaves the other
+    half as they were; what is found after it is another fault. ``tested``: the nodes that each check ran on within ``max_age``."""
     failing: dict[tuple[str, str, bool], list[tuple[Evidence, str]]] = defaultdict(list)
     for node, these in found.items():
         for each in these:

@@ -29,9 +29,7 @@ def places(sweep: Path, trust: Trust) -> list[Path]:
 
 def of_sweep(sweep: Path, trust: Trust, system: str) -> list[CheckRun]:
     """One run of the check ``mpi_pairs`` for each node of a sweep that was in a measured pair; none where they are of another system.
-
-    Raises ``CouldNotJudge`` for whatever is not believed: without all pairs nobody can be blamed by any.
-    """
+    Raises ``CouldNotJudge`` for whatever is not believed: without all pairs nobody can be blamed by any."""
     rounds = _rounds(sweep, trust)
     read = {place: result.read(place, trust) for each in rounds for place in each.values() if place is not None}
     if {one.system for one in read.values()} != {system}:

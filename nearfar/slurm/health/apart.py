@@ -60,10 +60,8 @@ class _Child:
 
 
 def answers(tasks: Tasks, limit: float, locks: Path) -> dict[str, TaskAnswer]:
-    """What each task returned or raised within ``limit`` seconds; they run at the same time and are started in their order.
-
-    ``locks``: the path of their locks, less ``.<task>.lock``. What tasks return and raise has to be picklable.
-    """
+    """What each task returned or raised within ``limit`` seconds; they run at the same time and are started in their order. ``locks``: the
+    path of their locks, less ``.<task>.lock``. What tasks return and raise has to be picklable."""
     began, halved, late = time.monotonic(), False, False
     found: dict[str, TaskAnswer] = {}
     running: dict[str, _Child] = {}

@@ -1,7 +1,7 @@
 """``nearfar slurm health``: one check of this node within a time limit, for Slurm's ``HealthCheckProgram``, epilog and prolog.
 
-It looks, keeps on this node's local disk what the next check needs, drains the node on hard evidence where it may, and writes the
-finding. The output directory, which may be shared, comes last.
+It looks, keeps on this node's local disk what the next check needs, drains the node on hard evidence where the site's policy and caps
+allow it, and writes the finding. The output directory, which may be shared, comes last.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 from nearfar.base import (
     EXIT_GOOD,
     CouldNotJudge,
+    Finding,
     NearfarError,
     places,
     printable,
@@ -31,10 +32,12 @@ from nearfar.base import (
     worst,
     write_atomically,
 )
-from nearfar.site import HEALTH
-from nearfar.slurm.trust import root_safe
+from nearfar.site import HEALTH, Policy
+from nearfar.slurm.controller import Refused, Slurm
+from nearfar.slurm.drains import DrainCaps, objection_to_drain, reasons
+from nearfar.slurm.trust import refuse_changeable, refuse_changeable_tree
 
-from . import apart, finding_files, own_drain
+from . import apart, finding_files
 from .look import SHORT, HealthOptions, Look, boot
 
 #: Root's directory for what the next check needs, one below it for each output directory.
@@ -117,7 +120,7 @@ def _checked(options: HealthOptions, node: str, place: Path, as_json: bool) -> i
         text = json.dumps({"schema": _STATE_SCHEMA, "sources": kept}, ensure_ascii=False) + "\n"
         write_atomically(state, text, "this has to be a local disk")
     if options.drain and policy is not None and may_drain:
-        task = partial(own_drain.drain, node, evidence[0], finding["run"], policy, options.slurm_path)
+        task = partial(_drain, node, evidence[0], finding["run"], policy, options.slurm_path)
         answer = apart.answers({"drain": task}, _DRAIN, locks)["drain"]
         words = answer.value or f"not drained: {answer.error or 'Slurm did not answer'}"
         print(f"  {words}", file=sys.stderr if as_json else sys.stdout)
@@ -126,7 +129,7 @@ def _checked(options: HealthOptions, node: str, place: Path, as_json: bool) -> i
     if policy is None or not (may_drain and options.quick):
         return EXIT_GOOD
     if not options.drain:  # a prolog's: that it fails drains the node
-        task = partial(own_drain.objection, node, policy, options.slurm_path)
+        task = partial(_objection, node, policy, options.slurm_path)
         forbidden = apart.answers({"caps": task}, _CAPS, locks)["caps"].value
         if forbidden:
             print(f"  the job starts all the same: {forbidden}", file=sys.stderr if as_json else sys.stdout)
@@ -146,7 +149,7 @@ def _written(options: HealthOptions, finding: Mapping[str, Any], locks: Path) ->
 def _write(options: HealthOptions, finding: Mapping[str, Any]) -> str:
     """Write the finding and the metrics; why the latter could not be written."""
     _make(options.output)
-    root_safe.refuse([options.output], frozenset({0, os.geteuid()}), "the output directory")
+    refuse_changeable([options.output], frozenset({0, os.geteuid()}), "the output directory")
     finding_files.store(options.output, finding, _ELSEWHERE)
     if options.metrics is not None:
         from nearfar.prometheus import health_metrics
@@ -180,7 +183,7 @@ def _state_directory(options: HealthOptions) -> Path:
         root = os.geteuid() == 0
         place = STATE / str(options.output.absolute()).strip("/").replace("/", "-") if root else options.output
     _make(place)
-    root_safe.refuse([place], frozenset({0, os.geteuid()}), "the directory of its state")
+    refuse_changeable([place], frozenset({0, os.geteuid()}), "the directory of its state")
     return place
 
 
@@ -189,13 +192,13 @@ def _refuse(options: HealthOptions) -> None:
     if os.geteuid() != 0:
         return
     python = map(Path, (sys.executable, sys.prefix, *filter(None, sys.path)))
-    root_safe.refuse([path for path in python if path.exists()], users, "Python and its modules")
-    root_safe.refuse_tree(places.PACKAGE, users, "nearfar")
+    refuse_changeable([path for path in python if path.exists()], users, "Python and its modules")
+    refuse_changeable_tree(places.PACKAGE, users, "nearfar")
     for directory in site_directories():
-        root_safe.refuse_tree(directory, users, "the site's directory")
-    root_safe.refuse([Path(p) for p in options.tools.split(":") if p], users, "the directory of hwloc's programs")
+        refuse_changeable_tree(directory, users, "the site's directory")
+    refuse_changeable([Path(p) for p in options.tools.split(":") if p], users, "the directory of hwloc's programs")
     of_slurm = [path for path in map(Path, filter(None, options.slurm_path.split(":"))) if path.is_dir()]
-    root_safe.refuse(of_slurm, users, "the directory of Slurm's commands")
+    refuse_changeable(of_slurm, users, "the directory of Slurm's commands")
 
 
 def _make(folder: Path) -> None:
@@ -214,3 +217,35 @@ def _read_state(path: Path) -> dict[str, Any]:
         return dict(found["sources"]) if found["schema"] == _STATE_SCHEMA else {}
     except (OSError, ValueError, TypeError, KeyError):
         return {}
+
+
+#: Seconds that each of Slurm's commands may take.
+_SLURM = 8.0
+
+
+def _slurm(path: str) -> Slurm:
+    return Slurm({**os.environ, "PATH": f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"]}, _SLURM)
+
+
+def _objection(node: str, policy: Policy, path: str) -> str:
+    """Why one node more must not be drained, also by a prolog that fails: a cap, a partition's floor; empty where it may be.
+    ``path``: directories of Slurm's commands."""
+    nodes = _slurm(path).nodes()
+    if node not in nodes:
+        return f"Slurm has no node {node}"
+    too_many = DrainCaps(nodes, policy, time.time()).objection(node)
+    return "" if too_many is None else too_many.reason
+
+
+def _drain(node: str, evidence: Finding, run: str, policy: Policy, path: str) -> str:
+    """Drain this node, unless its state, a cap or a partition's floor forbids it; what was done, in words. Nodes that do this in the
+    same second do not see each other's drains. Raises ``NearfarError``."""
+    forbidden = _objection(node, policy, path)
+    if forbidden:
+        return f"not drained: {forbidden}"
+    reason = str(reasons.reason(HEALTH, evidence, run))
+    try:
+        _slurm(path).update(node, objection_to_drain, state="drain", reason=reason)
+    except Refused as refused:
+        return f"not drained: {refused.why}"
+    return f"drained: {reason}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import actions
 from .actions import LedgerAction, OurDrain, Past, SeenTo, end_action, note_action, past
-from .ledger import FILE, KEPT, RECENT_ACTION, Ledger
+from .ledger import FILE, KEPT, RECENT_ACTION, WAITING_EVENT, Ledger
 from .runs import (
     RUN,
     CheckRun,

@@ -22,6 +22,8 @@ FILE = "ledger.db"
 KEPT = 92 * 86400.0
 #: The actions since a time: a drain as long as Slurm shows it.
 RECENT_ACTION = "max(at, coalesce(seen, 0)) >= ?"
+#: The events of a system that have still to be told.
+WAITING_EVENT = "told IS NULL AND given_up IS NULL AND NOT over AND system = ?"
 #: Seconds that another process' transaction is waited for.
 _PATIENCE = 20.0
 
@@ -203,11 +205,9 @@ class Ledger:
 
     def forget(self, older: float, figures: float) -> None:
         """Remove runs known before ``older`` that no open finding rests on, and the figures that passed before ``figures``; what was read
-        and told of then.
-
-        A result that had hard evidence stays known: put there again, it would be open again. That of a sweep which is not over is still
-        listed. An event stays that would be told again: of open evidence, of a slow figure that stands, of a recent action.
-        """
+        and told of then. A result that had hard evidence stays known: put there again, it would be open again. That of a sweep which is not
+        over is still listed. An event stays that would be told again: of open evidence, of a slow figure that stands, of a recent
+        action."""
         self.write(
             "DELETE FROM taken WHERE place IN (SELECT 'run:' || node || ':' || run FROM check_run WHERE known < ?) AND place NOT IN "
             "(SELECT 'run:' || r.node || ':' || r.run FROM finding JOIN check_run AS r ON r.id = check_run WHERE hard)",

@@ -136,11 +136,9 @@ class LastVerdict(NamedTuple):
 def add_run(
     ledger: Ledger, run: CheckRun, figures: Mapping[str, FigureEntry] | None = None, *, answered: SeenTo | None = None
 ) -> None:
-    """Take in a check run, unless it is there already. ``figures``: by name; None: those of ``run.passed`` without numbers.
-    ``answered``: the action that has seen to the node last: what a run that began before it found is closed by it.
-
-    Hard evidence of a health check that is open already is not entered again: its ``last_seen`` is.
-    """
+    """Take in a check run, unless it is there already. ``figures``: by name; None: those of ``run.passed`` without numbers. ``answered``:
+    the action that has seen to the node last: what a run that began before it found is closed by it. Hard evidence of a health check that
+    is open already is not entered again: its ``last_seen`` is."""
     number = ledger.write(
         "INSERT OR IGNORE INTO check_run VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         run.node, run.check, run.run, run.system, run.sweep, run.level, run.job, run.started, run.ended, run.came, run.known, run.began,

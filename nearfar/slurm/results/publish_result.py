@@ -26,11 +26,9 @@ _ELSEWHERE = "name another --results DIR"
 
 
 def leave(run_directory: Path, place: Path, info: RunInfo, run: str | None = None) -> Path:
-    """Copy what a run left to ``place`` (``result.place(…)``), with its ``result.json``; returns ``place``.
-
-    The copy is made beside it and renamed, so that a reader sees all of it or nothing. What is modelled is not copied. Raises
-    ``CouldNotJudge`` where nothing was measured, where ``place`` exists, or where it cannot be written.
-    """
+    """Copy what a run left to ``place`` (``result.place(…)``), with its ``result.json``; returns ``place``. The copy is made beside it and
+    renamed, so that a reader sees all of it or nothing. What is modelled is not copied. Raises ``CouldNotJudge`` where nothing was
+    measured, where ``place`` exists, or where it cannot be written."""
     document = _document(run_directory, info, run or secrets.token_hex(4))
     try:
         with _beside(place) as beside:

@@ -27,11 +27,8 @@ _BEGUN = ".begun"
 
 @contextlib.contextmanager
 def lock(results: Path) -> Iterator[None]:
-    """Hold a results directory. Raises ``CouldNotJudge`` that names the holder where another sweep has it, and where others could
-    forge results.
-
-    A sweep that a retest has started ends with it, so that nobody holds the directory for a retest that was killed.
-    """
+    """Hold a results directory. Raises ``CouldNotJudge`` that names the holder where another sweep has it, and where others could forge
+    results. A sweep that a retest has started ends with it, so that nobody holds the directory for a retest that was killed."""
     parent = os.environ.get(sweep_file.PARENT, "")
     if parent.isdecimal():
         process.end_with(int(parent))
@@ -84,10 +81,7 @@ def begin(sweep: Sweep) -> Sweep:
 def resume(results: Path, name: str, slurm: Slurm, result_wait: float = 0.0) -> Sweep:
     """A sweep as it stands by what its jobs have left and what Slurm has of them, whatever its file knows: nodes without a result have
     their turn again, and jobs that are still in Slurm are waited for. Where its time is over it gets as much again. ``result_wait``:
-    seconds that the result of a job that has ended is waited for.
-
-    Raises ``NearfarError`` for a sweep of another cluster.
-    """
+    seconds that the result of a job that has ended is waited for. Raises ``NearfarError`` for a sweep of another cluster."""
     sweep, here = sweep_file.load(results / name), slurm.cluster()
     if here != sweep.cluster:
         words = "continue it there, or name that cluster's SLURM_CONF"

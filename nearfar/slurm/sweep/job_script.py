@@ -86,11 +86,8 @@ def _whose(path: Path) -> tuple[str, int]:
 
 
 def claim(results_directory: Path, sweep: str, job: SweepJob, number: str | None) -> None:
-    """Write down that the job of Slurm with this number has an attempt's turn (None: no job; nothing is written).
-
-    Raises ``CouldNotJudge`` where another job has it, or has left a result: a submission whose answer was lost may be there
-    twice, and a node is measured once.
-    """
+    """Write down that the job of Slurm with this number has an attempt's turn (None: no job; nothing is written). Raises ``CouldNotJudge``
+    where another job has it, or has left a result: a submission whose answer was lost may be there twice, and a node is measured once."""
     if number is None:
         return
     check_seen(results_directory, sweep)
@@ -131,10 +128,8 @@ def last_line(path: Path) -> str:
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What of this process' environment a job needs: the checkout, the site and the programs, which were built before.
-
-    Raises ``CouldNotJudge`` where there are no programs.
-    """
+    """What of this process' environment a job needs: the checkout, the site and the programs, which were built before. Raises
+    ``CouldNotJudge`` where there are no programs."""
     from nearfar import history  # `act`, which needs the package, has no use for it
 
     programs = environ.get("NEARFAR_PROGRAMS") or str(places.programs_directory())

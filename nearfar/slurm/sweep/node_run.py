@@ -30,14 +30,10 @@ def run(
     results: Path, sweep: str, job: SweepJob, level: str, site_partition_name: str | None = None, gpus: int | None = None,
     accept_degraded: bool = False,
 ) -> Path:  # fmt: skip
-    """Measure this node, of a job's one or two, and leave its result; returns the result's place.
-
-    ``site_partition_name`` None: the one that fits Slurm's partition; ``gpus``: how many GPUs Slurm has on the node, None: as
-    many as it says that the job has.
-
-    An end by the scheduler (time limit, preemption, scancel) leaves what was measured until then, marked
-    ``interrupted``. Raises ``NearfarError`` where there is nothing to leave.
-    """
+    """Measure this node, of a job's one or two, and leave its result; returns the result's place. ``site_partition_name`` None: the one
+    that fits Slurm's partition; ``gpus``: how many GPUs Slurm has on the node, None: as many as it says that the job has. An end by the
+    scheduler (time limit, preemption, scancel) leaves what was measured until then, marked ``interrupted``. Raises ``NearfarError`` where
+    there is nothing to leave."""
     place = result.place(results, sweep, job.name, job.attempt)
     here = os.environ.get("SLURMD_NODENAME")
     if here is not None and here not in job.nodes:

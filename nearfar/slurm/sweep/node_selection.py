@@ -21,10 +21,8 @@ _ACCESS = re.compile(r"^(?:-p\s*|--partition[=\s]\s*)(\S+)$")
 
 
 def choose(slurm: Slurm, partition: str, nodes: str | None, reservation: str | None) -> list[str]:
-    """The names of the nodes: those of the list or of the reservation, else all of the partition.
-
-    Raises ``NearfarError`` for names that the partition or reservation lacks, and what ``partition_nodes`` raises.
-    """
+    """The names of the nodes: those of the list or of the reservation, else all of the partition. Raises ``NearfarError`` for names that
+    the partition or reservation lacks, and what ``partition_nodes`` raises."""
     wanted = all_of_it = partition_nodes(slurm, partition)
     if nodes is not None:
         wanted = node_names.listed(nodes, "--nodes")
@@ -157,11 +155,9 @@ def _accessed(partition: Partition) -> set[str]:
 def reason_against_pairs(
     asked: bool | None, level: str, nodes: Sequence[str], partition: str, wanted: str | None
 ) -> str | None:
-    """Why no pairs of nodes are measured after a sweep with ``level``; None where they are, empty where nobody expects them.
-
-    ``asked``: what the user says, None: as the level and the site's file have it. ``partition`` is Slurm's, ``wanted`` the site's where
-    the user names it.
-    """
+    """Why no pairs of nodes are measured after a sweep with ``level``; None where they are, empty where nobody expects them. ``asked``:
+    what the user says, None: as the level and the site's file have it. ``partition`` is Slurm's, ``wanted`` the site's where the user names
+    it."""
     if asked is False or (asked is None and not LEVELS[level].pairs):
         return ""
     if len(nodes) < 2:

@@ -37,11 +37,8 @@ class Outcome:
 
 
 def outcomes(sweep: Sweep, on_result: Callable[[NodeResult], None] = lambda _: None) -> list[Outcome]:
-    """Every node of a sweep, worst first; in a nightly run without those that others had.
-
-    ``on_result`` is called with each result as it is read; after that their figures are not kept, which for a thousand nodes would fill
-    the memory.
-    """
+    """Every node of a sweep, worst first; in a nightly run without those that others had. ``on_result`` is called with each result as it is
+    read; after that their figures are not kept, which for a thousand nodes would fill the memory."""
     found = []
     with result.many():
         for job in sweep.jobs.values():

@@ -65,12 +65,10 @@ def new_sweep(
     slurm: Slurm, results: Path, asked: SweepOptions, *, nodes: str | None = None, name: str | None = None,
     minutes: int | None = None, hours: float | None = None, mpi_pairs: bool | None = None,
 ) -> Sweep:  # fmt: skip
-    """A sweep that has yet to begin in the directory ``results``; a nightly run without idle nodes has no jobs.
-
-    ``nodes`` is a list in Slurm's form; None: all of the partition or reservation. ``minutes`` and ``hours`` None: as the level
-    has them. ``name`` None: the time and the level. ``mpi_pairs`` None: as the level and the site's partition have it. Raises
-    ``NearfarError`` for what cannot be measured so.
-    """
+    """A sweep that has yet to begin in the directory ``results``; a nightly run without idle nodes has no jobs. ``nodes`` is a list in
+    Slurm's form; None: all of the partition or reservation. ``minutes`` and ``hours`` None: as the level has them. ``name`` None: the time
+    and the level. ``mpi_pairs`` None: as the level and the site's partition have it. Raises ``NearfarError`` for what cannot be measured
+    so."""
     environment = job_script.environment(os.environ)
     if nodes is not None:
         node_names.listed(nodes, "--nodes")

@@ -9,10 +9,8 @@ from nearfar import __version__
 from nearfar.prometheus import MetricsPage
 from nearfar.slurm.act import ActResult, node_states
 from nearfar.slurm.drains import DrainCaps
-from nearfar.slurm.ledger import Ledger
+from nearfar.slurm.ledger import WAITING_EVENT, Ledger
 from nearfar.slurm.status import watchers
-
-from .events import waiting
 
 
 def page(result: ActResult, ledger: Ledger, seconds: float) -> MetricsPage:
@@ -51,7 +49,8 @@ def page(result: ActResult, ledger: Ledger, seconds: float) -> MetricsPage:
     made.add("nearfar_fleet_last_result_timestamp_seconds", watch.sweep, system=system)
     made.add("nearfar_fleet_last_look_timestamp_seconds", max(watch.checked.values(), default=None), system=system)
     if policy.on_event is not None:
-        made.add("nearfar_events_waiting", waiting(ledger, system), system=system)
+        [waiting] = ledger.rows(f"SELECT count(*) AS count FROM event WHERE {WAITING_EVENT}", system)
+        made.add("nearfar_events_waiting", waiting["count"], system=system)
     _add_partitions(made, result)
     return made
 

@@ -1,4 +1,4 @@
-"""The site's ``on_event`` program, called once what it is told is done and in the ledger: at least once for each event.
+"""What happened, as rows of the ledger's table of events, each once; the site's ``on_event`` program is called for each at least once.
 
 It runs after ``act`` has let its lock go: administrators' commands do not wait for a mail server. An event is told when the program has
 ended with exit code 0 and the ledger has that; killed between the two, it is told twice, with the same ``id``.
@@ -15,8 +15,9 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,72 @@ from nearfar.prometheus import catalogue
 from nearfar.site import program_problem
 from nearfar.slurm.act import ActOptions, ActResult, View, act
 from nearfar.slurm.controller import Slurm
-from nearfar.slurm.ledger import Ledger
+from nearfar.slurm.ledger import KEPT, RECENT_ACTION, WAITING_EVENT, Evidence, Ledger, actions
 
 from . import fleet_metrics
-from .events import WAITING, note_events
+
+#: Characters of a text that the program gets: what a check reports may be of any length.
+_LONGEST = 2000
+
+
+def note_events(ledger: Ledger, view: View) -> None:
+    """Add what has happened since the last call. A slow figure that no longer stands is another event when it does again."""
+    system = view.options.policy.system
+    with ledger.transaction():
+        for node, these in view.facts.open_evidence.items():
+            for each in these:
+                _add(ledger, system, f"finding-{each.id}", each.found_by.known, "finding", node, _finding(each))
+        standing = dict(_slow(view))
+        slow = "SELECT id FROM event WHERE id LIKE 'slow-%' AND NOT over AND system = ?"
+        known = {row["id"] for row in ledger.rows(slow, system)}
+        for name in known - standing.keys():
+            ledger.write("UPDATE event SET id = id || '-' || seq, over = 1 WHERE id = ?", name)
+        for name, (node, each) in standing.items():
+            _add(ledger, system, name, each.found_by.known, "finding", node, _finding(each))
+        kinds = (*actions.DRAINS, *actions.RETURNS)
+        new = (
+            f"SELECT * FROM action WHERE kind IN ({','.join('?' * len(kinds))}) AND outcome = ? AND node IS NOT NULL "
+            f"AND coalesce(system, ?) = ? AND {RECENT_ACTION} AND 'action-' || seq NOT IN (SELECT id FROM event) ORDER BY seq"
+        )
+        for row in ledger.rows(new, *kinds, actions.DONE, system, system, view.now - KEPT):
+            action = actions.action(row)
+            more: dict[str, Any] = {
+                "reason": action.reason, "why": action.why, "check": action.check, "run": action.run,
+                "finding": action.finding and action.finding.to_raw(),
+            }  # fmt: skip
+            if action.kind in actions.RETURNS:
+                more = {"by_act": action.kind != actions.RESUMED, "why": action.why}
+            kind = "drain" if action.kind in actions.DRAINS else "release"
+            _add(ledger, system, f"action-{action.seq}", action.at, kind, str(action.node), {"system": system, **more})
+
+
+def _slow(view: View) -> Iterator[tuple[str, tuple[str, Evidence]]]:
+    """The slow figures that stand, by the names of their events."""
+    standing = ((node, each) for node, these in view.facts.slow.items() for each in these if each.stands)
+    for node, each in standing:
+        what = "\n".join((view.facts.policy.system, node, each.found_by.check, each.finding.subject))
+        yield f"slow-{sha256(what.encode()).hexdigest()[:8]}", (node, each)
+
+
+def _finding(one: Evidence) -> dict[str, Any]:
+    found = one.found_by
+    return {
+        "check": found.check, "run": found.run, "finding": one.finding.to_raw(), "why": one.why or None, "source": found.source,
+    }  # fmt: skip
+
+
+def _add(ledger: Ledger, system: str, name: str, at: float, kind: str, node: str, more: Mapping[str, Any]) -> None:
+    document = json.dumps(_cut({key: value for key, value in more.items() if value is not None}), ensure_ascii=False)
+    statement = "INSERT OR IGNORE INTO event (id, at, kind, node, system, document) VALUES (?, ?, ?, ?, ?, ?)"
+    ledger.write(statement, name, at, kind, node, system, document)
+
+
+def _cut(value: Any) -> Any:
+    """A value with its texts cut, those of its objects too."""
+    if isinstance(value, Mapping):
+        return {key: _cut(each) for key, each in value.items()}
+    return value[:_LONGEST] if isinstance(value, str) else value
+
 
 SCHEMA = "nearfar-hook/1"
 #: Seconds of one call, and of all calls of one ``act`` together.
@@ -62,7 +125,7 @@ def tell(state: Path, view: View) -> list[str]:
         with Ledger.open(state) as ledger:
             note_events(ledger, view)
             if program is None:  # switched on later, it is told what happens from then on
-                ledger.write(f"UPDATE event SET given_up = ? WHERE {WAITING}", view.now, options.policy.system)
+                ledger.write(f"UPDATE event SET given_up = ? WHERE {WAITING_EVENT}", view.now, options.policy.system)
                 return []
             with open(state / "on-event.lock", "w") as lock:
                 try:
@@ -76,7 +139,7 @@ def tell(state: Path, view: View) -> list[str]:
 
 def _tell(ledger: Ledger, options: ActOptions, program: str) -> list[str]:
     end = time.monotonic() + TOGETHER
-    for row in ledger.rows(f"SELECT * FROM event WHERE {WAITING} ORDER BY tries > 0, seq", options.policy.system):
+    for row in ledger.rows(f"SELECT * FROM event WHERE {WAITING_EVENT} ORDER BY tries > 0, seq", options.policy.system):
         if time.monotonic() >= end:
             break
         document = {

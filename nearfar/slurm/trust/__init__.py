@@ -5,5 +5,5 @@ Needs: base.
 
 from __future__ import annotations
 
-from . import on_behalf, root_safe
-from .trust import NotOurs, Trust, own
+from . import on_behalf
+from .trust import NotOurs, Trust, own, refuse_changeable, refuse_changeable_tree

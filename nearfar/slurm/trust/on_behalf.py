@@ -12,10 +12,9 @@ from nearfar.base import NearfarError, places, user_name
 
 
 def of_owner(place: Path) -> None:
-    """Where root calls: this process goes on as the user that ``place`` belongs to, as under ``sudo -u``, and says so on standard
-    error. Nothing happens for other users, and where ``place`` is root's or not there.
-
-    Raises ``NearfarError`` for a user that this machine does not know, or who cannot read this program."""
+    """Where root calls: this process goes on as the user that ``place`` belongs to, as under ``sudo -u``, and says so on standard error.
+    Nothing happens for other users, and where ``place`` is root's or not there. Raises ``NearfarError`` for a user that this machine does
+    not know, or who cannot read this program."""
     uid = owner(place)
     if os.geteuid() != 0 or uid is None or uid == 0:
         return

@@ -13,7 +13,8 @@ import pytest
 from nearfar.base import CouldNotJudge, NearfarError
 from nearfar.commands.slurm import act_arguments
 from nearfar.slurm.act import STATE, ActOptions
-from nearfar.slurm.install import InstallOptions, rendering
+from nearfar.slurm.install import InstallOptions
+from nearfar.slurm.install.installed import SCHEMA
 
 
 def asked(*words: str) -> argparse.Namespace:
@@ -49,7 +50,7 @@ def installed(place: Path, part: str = "act") -> None:
         act=("--system=two",), slurm_bin="/opt/slurm/bin", environment={"NEARFAR_SITE": str(place / "site")},
     )  # fmt: skip
     (place / "etc").mkdir(exist_ok=True)
-    entry = {"schema": rendering.SCHEMA, "options": asdict(options), "files": []}
+    entry = {"schema": SCHEMA, "options": asdict(options), "files": []}
     (place / "etc/installed.json").write_text(json.dumps(entry))
 
 
