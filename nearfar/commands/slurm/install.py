@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,10 @@ def run(args: argparse.Namespace) -> int:
     steps: list[str] = []
     if args.apply:
         install.apply(wanted)
-        steps += install.left_to_do(options, _settings(options) if root == _ROOT else None)
+        settings = None
+        with suppress(NearfarError):
+            settings = Slurm(options.surroundings, _PATIENCE).settings() if root == _ROOT else None
+        steps += install.left_to_do(options, settings)
     if args.json:
         document = {
             "schema": "nearfar-install-changes/2", "applied": args.apply, "changed": bool(wanted),
@@ -99,7 +103,11 @@ def _options(args: argparse.Namespace, installed: Installed | None) -> InstallOp
     refuse_outside("--deadline", 5.0 if args.deadline is None else args.deadline, 0.0, 8784.0, "hours")
     refuse_outside("--every", 5 if args.every is None else args.every, 1, 59, "minutes")
     given = {each.name: getattr(args, each.name, None) for each in fields(InstallOptions)}
-    named: dict[str, Any] = {name: _plain(value) for name, value in given.items() if value is not None}
+    named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    for name, value in named.items():
+        named[name] = (
+            str(value.absolute()) if isinstance(value, Path) else tuple(value) if isinstance(value, list) else value
+        )
     if installed is None:
         if args.partition is None or args.results is None:
             raise NearfarError("--partition and --results: needed; nearfar slurm install --help has examples")
@@ -117,16 +125,3 @@ def _options(args: argparse.Namespace, installed: Installed | None) -> InstallOp
     named["what"] = tuple(part for part in PARTS if part in what)
     named |= {"python": sys.executable, "checkout": str(places.IMPORT_PATH)}
     return replace(before, **named, environment={name: value for name, value in environment.items() if value})
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value.absolute())
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _settings(options: InstallOptions) -> dict[str, str] | None:
-    try:
-        return Slurm(options.surroundings, _PATIENCE).settings()
-    except NearfarError:
-        return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.drains import carries, died, drained_by_us, our_reason
-from nearfar.slurm.ledger import Ledger, OurDrain, Past, actions, close_findings, end_action, note_action
+from nearfar.slurm.ledger import Ledger, LedgerAction, Past, actions, close_findings, end_action, note_action
 
 from .view import whole_name
 
@@ -24,7 +24,7 @@ def reconcile(ledger: Ledger, nodes: Mapping[str, NodeState], started: Callable[
     with ledger.transaction():
         for node, drain in past.drained.items():
             state = nodes.get(node)
-            if state is None and not drain.begun:  # should it come back, nobody has resumed it
+            if state is None and drain.outcome == actions.DONE:  # should it come back, nobody has resumed it
                 note_action(ledger, actions.LAPSED, now, node, why="Slurm has no such node")
             elif state is not None and node not in past.retested:
                 _one(ledger, node, drain, state, started, lost, now)
@@ -58,13 +58,13 @@ def _unknown(past: Past, nodes: Mapping[str, NodeState]) -> Iterator[tuple[str, 
 
 
 def _one(
-    ledger: Ledger, node: str, drain: OurDrain, state: NodeState, started: Callable[[], float | None], lost: bool, now: float,
+    ledger: Ledger, node: str, drain: LedgerAction, state: NodeState, started: Callable[[], float | None], lost: bool, now: float,
 ) -> None:  # fmt: skip
     """``lost``: Slurm shows no drain at all, as a slurmctld that has lost what it had saved."""
     shown = carries(state, drain.reason)
     seen = drain.at if drain.seen is None else max(drain.at, min(drain.seen, now))
     saved = drain.seen is not None and drain.seen - drain.at > _SAVED
-    if drain.begun:
+    if drain.outcome != actions.DONE:
         # In use or not: a node that was resumed since may keep the reason (slurm-versions.md), also that of an earlier drain.
         shown = shown and (state.reason_at is None or state.reason_at.timestamp() >= int(drain.at))
         end_action(ledger, drain.seq, actions.DONE if shown else actions.VOID)

@@ -22,7 +22,7 @@ from nearfar.site import HEALTH, MPI_PAIRS, Policy
 from nearfar.slurm.controller import NodeState, Slurm, node_names
 from nearfar.slurm.drains import drained_by_prolog, drained_by_us, our_reason
 from nearfar.slurm.findings import fails, intake, runs_of_sweep
-from nearfar.slurm.ledger import CheckRun, Evidence, Ledger, OurDrain, Past, actions, add_run, evidence_in
+from nearfar.slurm.ledger import CheckRun, Evidence, Ledger, LedgerAction, Past, actions, add_run, evidence_in
 from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, occupation, pairing, sweep_file
 from nearfar.slurm.trust import Trust, on_behalf
 
@@ -59,7 +59,7 @@ class Suspect:
     node: str
     reason: str
     #: None: as delivered.
-    drained: OurDrain | None
+    drained: LedgerAction | None
     #: Its open hard evidence: only a full run that passes closes it.
     open: Sequence[Evidence] = ()
 
@@ -151,7 +151,7 @@ def _suspect(
             cause = messages.FLAPS.finding(name, count=flaps[0], since=second_text(flaps[1]), dead=None)
             raise NearfarError(f"{name}: {cause.reason}")
         if drained is None and ours is not None:
-            drained = OurDrain(0, 0.0, state.reason, whole_name(ours.check))
+            drained = LedgerAction(0, 0.0, actions.ADOPTED, name, reason=state.reason, check=whole_name(ours.check))
         return Suspect(name, state.reason, drained, evidence)
     if state.reason == delivered or (drained_by_prolog(state) and evidence):
         return Suspect(name, state.reason, None, evidence)
@@ -222,7 +222,7 @@ def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[M
     return None, why
 
 
-def passed_since(node: str, runs: Sequence[CheckRun], drained: OurDrain) -> Finding:
+def passed_since(node: str, runs: Sequence[CheckRun], drained: LedgerAction) -> Finding:
     """PASS where the check that drained a node passed in its newest run, else why not."""
     # Both look at the node's parts.
     right = (drained.check, covering_health()) if drained.check == HEALTH else (drained.check,)

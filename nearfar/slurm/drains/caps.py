@@ -26,9 +26,10 @@ class DrainCaps:
         self._nodes, self._policy, known = nodes, policy, drained_at or {}
         #: Nodes that carry a drain of ours.
         self.in_all = {name for name, state in nodes.items() if drained_by_us(state)} | set(retested)
-        lately = {name for name in self.in_all - known.keys() if _given_within_a_day(nodes.get(name), now)}
+        given = {name: nodes[name].reason_at for name in self.in_all & nodes.keys() - known.keys()}
+        at = {**known, **{name: when.timestamp() for name, when in given.items() if when is not None}}
         #: Nodes drained by us within the last 24 hours.
-        self.per_day = lately | {name for name, at in known.items() if now - at < _DAY}
+        self.per_day = {name for name, drained in at.items() if now - drained < _DAY}
         self._out = {name for name, state in nodes.items() if not state.usable}
         self.members: dict[str, set[str]] = {}
         for name, state in nodes.items():
@@ -71,7 +72,3 @@ class DrainCaps:
                     node, partition=partition, out=len(out), members=len(members), others=len(out - self.in_all), least=least
                 )  # fmt: skip
         return None
-
-
-def _given_within_a_day(state: NodeState | None, now: float) -> bool:
-    return state is not None and state.reason_at is not None and now - state.reason_at.timestamp() < _DAY

@@ -38,7 +38,7 @@ def drained_by_prolog(state: NodeState) -> bool:
     return state.drain and (state.reason or "").startswith("Prolog error")
 
 
-def carries(state: NodeState, reason: str) -> bool:
+def carries(state: NodeState, reason: str | None) -> bool:
     """Whether a node carries a drain of ours, by its reason: the same check of the same run, in use or not."""
     ours = reasons.find(state.reason)
     return ours is not None and ours.same(reasons.find(reason))

@@ -196,15 +196,17 @@ class _Results:
         return False
 
     def _add(self, one: NodeResult, came: float, ended: float) -> None:
-        if came - ended > _LATE:
-            late = came - ended
+        late = came - ended
+        if late > _LATE:
+            span = f"{late / 86400:.1f} days" if late > 2 * 86400 else f"{late / 3600:.1f} hours"
+            slow = ", slow figures not at all" if late > _TOO_LATE else ""
             self._found.clocks[one.name] = (
-                f"{one.name}: run {one.run} ended {_span(late)} before its result came, by the node's clock: set that clock, or the "
-                f"result was copied later; what it found counts from when it came{', slow figures not at all' if late > _TOO_LATE else ''}"
+                f"{one.name}: run {one.run} ended {span} before its result came, by the node's clock: set that clock, or the "
+                f"result was copied later; what it found counts from when it came{slow}"
             )
         figures = {check.check: figure_entries(check) for check in one.checks}
         for run in check_runs(one, came):
-            if came - ended > _TOO_LATE:
+            if late > _TOO_LATE:
                 run = replace(run, failures=tuple(each for each in run.failures if each.hard), intermittent=frozenset())
             self.runs.append(run)
             add_run(self._ledger, run, figures.get(run.check), answered=self._past.answered.get(run.node))
@@ -259,11 +261,9 @@ def _read_health(ledger: Ledger, past: Past, policy: Policy, folder: Path, now: 
             at = seconds(one.time)
             came = min(_arrival(path, at), now)
             _refuse_the_future(path, at, now)
-        except (CouldNotJudge, OSError) as error:
-            found.refused.append(error if isinstance(error, CouldNotJudge) else CouldNotJudge(f"{path}: {error}"))
-            continue
-        except ValueError:
-            found.refused.append(CouldNotJudge(f"{path}: {one.time} is no time; not counted"))
+        except (CouldNotJudge, OSError, ValueError) as error:
+            why = f"{path}: {f'{one.time} is no time; not counted' if isinstance(error, ValueError) else error}"
+            found.refused.append(error if isinstance(error, CouldNotJudge) else CouldNotJudge(why))
             continue
         failures = tuple(each for each in one.findings if each.verdict == "FAIL")
         run = CheckRun(
@@ -319,10 +319,6 @@ def _refuse_the_future(path: Path, ended: float, now: float) -> None:
     if ended > now + CLOCKS:
         remedy = "set the node's clock, or this host's; not counted"
         raise CouldNotJudge(f"{path}: of {utc_text(ended)}, which is not yet; {remedy}")
-
-
-def _span(seconds_: float) -> str:
-    return f"{seconds_ / 86400:.1f} days" if seconds_ > 2 * 86400 else f"{seconds_ / 3600:.1f} hours"
 
 
 def _check_listed(folder: Path) -> None:

@@ -80,7 +80,11 @@ def left_to_do(options: InstallOptions, settings: Mapping[str, str] | None) -> I
     if "act" in options.what:  # systemd makes a state directory below /var/lib, and act any other
         owners[options.health_output] = "root"
     for path, user in owners.items():
-        if _owner(path) != user:
+        try:
+            owner = Path(path).owner()
+        except (OSError, KeyError):
+            owner = ""
+        if owner != user:
             yield f"install -d -o {user} -m 0755 {shlex.quote(path)}"
     if options.user == options.act_user:
         yield f"{options.user} both measures and drains: use two users (--act-user root)"
@@ -103,10 +107,3 @@ def left_to_do(options: InstallOptions, settings: Mapping[str, str] | None) -> I
             f"{options.act_user} and root: docs/deploy.md"
         )
     yield "nearfar slurm doctor"
-
-
-def _owner(path: str) -> str | None:
-    try:
-        return Path(path).owner()
-    except (OSError, KeyError):
-        return None

@@ -6,7 +6,7 @@ Needs: base.
 from __future__ import annotations
 
 from . import actions
-from .actions import LedgerAction, OurDrain, Past, SeenTo, end_action, note_action, past
+from .actions import LedgerAction, Past, SeenTo, end_action, note_action, past
 from .ledger import FILE, KEPT, RECENT_ACTION, WAITING_EVENT, Ledger
 from .runs import (
     RUN,

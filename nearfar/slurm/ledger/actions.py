@@ -8,7 +8,7 @@ import socket
 import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from nearfar.base import Finding, user_name
@@ -36,31 +36,18 @@ class LedgerAction:
     at: float
     kind: str
     node: str | None
-    outcome: str
-    reason: str | None
-    why: str | None
-    check: str | None
-    run: str | None
-    finding: Finding | None
-    reservation: str | None
-    error: str | None
-    seen: float | None
-    user: str
-    host: str
-
-
-@dataclass(frozen=True)
-class OurDrain:
-    """A drain of ours that nothing has ended yet, or that was begun and whose end is not known (``begun``)."""
-
-    seq: int
-    at: float
-    reason: str
-    check: str
+    outcome: str = DONE
+    reason: str | None = None
+    why: str | None = None
+    check: str | None = None
+    run: str | None = None
     finding: Finding | None = None
-    begun: bool = False
-    #: When Slurm last showed it; None: never.
+    reservation: str | None = None
+    error: str | None = None
+    #: When Slurm last showed a drain; None: never.
     seen: float | None = None
+    user: str = ""
+    host: str = ""
 
     @property
     def figure(self) -> str | None:
@@ -81,8 +68,8 @@ class SeenTo(NamedTuple):
 class Past:
     """What the actions say of all nodes."""
 
-    #: Drains that nothing has ended, by node.
-    drained: Mapping[str, OurDrain] = field(default_factory=dict)
+    #: Drains that nothing has ended, or that were begun and whose end is not known, by node.
+    drained: Mapping[str, LedgerAction] = field(default_factory=dict)
     #: When each node was drained by us last, whether or not it is in use again.
     drained_at: Mapping[str, float] = field(default_factory=dict)
     #: When each node was drained by us since it was cleared last, once for each time that it had been in use.
@@ -136,11 +123,6 @@ def _rows(ledger: Ledger, since: float, *kinds: str) -> list[sqlite3.Row]:
     return ledger.rows(f"SELECT * FROM action WHERE at >= ?{which} ORDER BY seq", since, *kinds)
 
 
-def _our_drain(row: sqlite3.Row, now: float) -> OurDrain:
-    it = action(row)
-    return OurDrain(it.seq, min(it.at, now), it.reason or "", it.check or "", it.finding, it.outcome != DONE, it.seen)
-
-
 def past(ledger: Ledger, now: float) -> Past:
     """What all actions say. What was written while the clock was ahead counts as of ``now``."""
     drained: dict[str, sqlite3.Row] = {}
@@ -178,6 +160,6 @@ def past(ledger: Ledger, now: float) -> Past:
         row["reservation"]: json.loads(row["nodes"]) for row in ledger.rows("SELECT * FROM retest WHERE ended IS NULL")
     }
     return Past(
-        {node: _our_drain(row, now) for node, row in drained.items()}, drained_at,
+        {node: replace(action(row), at=min(row["at"], now)) for node, row in drained.items()}, drained_at,
         {node: tuple(times) for node, times in drains.items()}, answered, frozenset(released), since, retests,
     )  # fmt: skip

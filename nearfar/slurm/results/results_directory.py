@@ -32,8 +32,10 @@ def sweeps(results: Path, trust: Trust) -> tuple[list[str], list[CouldNotJudge]]
         except FileNotFoundError:  # it has been removed since
             continue
         except CouldNotJudge as error:
-            if _holds(place):
-                refused.append(error)
+            with suppress(CouldNotJudge):  # nobody can tell
+                if not is_there(Path(place, "nodes")):
+                    continue
+            refused.append(error)
         except OSError as error:
             if error.errno not in _CLOSED or error.filename == place:
                 words = f"{error.filename}: cannot be read: {error.strerror}; nothing is concluded without it"
@@ -41,14 +43,6 @@ def sweeps(results: Path, trust: Trust) -> tuple[list[str], list[CouldNotJudge]]
             words = f"{place}: cannot be entered: {error.strerror}; nothing in it is counted"
             refused.append(CouldNotJudge(words))
     return [name for _, name in sorted(found, reverse=True)], refused
-
-
-def _holds(place: str) -> bool:
-    """Whether there are results in a directory, or nobody can tell."""
-    try:
-        return bool(os.lstat(f"{place}/nodes"))
-    except OSError as error:
-        return error.errno not in _ABSENT
 
 
 def is_there(path: Path) -> bool:

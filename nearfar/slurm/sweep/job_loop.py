@@ -145,9 +145,9 @@ class SweepLoop:
             job.state, job.reason = state, why.get(job.name) or job.reason
             if job.job_id is None:
                 self._end(job, job.state, job.reason)
-        numbers = [job.job_id for job in these if job.job_id is not None]
+        numbers = [str(job.job_id) for job in these if job.job_id is not None]
         if numbers:
-            slurmctld.cancel_pending(self.slurm, numbers)
+            self.slurm.call("scancel", "--quiet", "--state=PENDING", *numbers)
 
     def _end_overdue(self) -> None:
         """End what still waits after the deadline, where Slurm has not ended it (a held job)."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from nearfar.base import CouldNotJudge, NearfarError
-from nearfar.site import Partition, System, systems
+from nearfar.site import System, systems
 from nearfar.slurm.controller import ORIGIN, NodeState, Slurm, node_names, reservations
 
 from .levels import LEVELS
@@ -135,7 +135,11 @@ def site_partition(system: System, slurm: str | None) -> str:
     """The site's partition for nodes of Slurm's partition ``slurm``: whose ``access`` names it, whose name it is, or the only
     one. Modelled partitions are never it. Raises ``NearfarError`` where that leaves none, or several."""
     real = {name: partition for name, partition in system.partitions.items() if not partition.modelled}
-    by_access = [name for name, partition in real.items() if slurm and slurm in _accessed(partition)]
+    by_access = []
+    for name, partition in real.items():
+        options = (_ACCESS.match(str(option).strip()) for option in partition.reframe.get("access", []))
+        if slurm and any(slurm in match[1].split(",") for match in options if match):
+            by_access.append(name)
     for found in (by_access, [name for name in real if name == slurm], [*real]):
         if len(found) == 1:
             return found[0]
@@ -145,11 +149,6 @@ def site_partition(system: System, slurm: str | None) -> str:
         f"system '{system.name}' has the partitions {', '.join(real)}, and none of them names Slurm's '{slurm}' in its "
         "access; name one: --site-partition NAME"
     )
-
-
-def _accessed(partition: Partition) -> set[str]:
-    options = [str(option).strip() for option in partition.reframe.get("access", [])]
-    return {name for option in options if (match := _ACCESS.match(option)) for name in match[1].split(",")}
 
 
 def reason_against_pairs(

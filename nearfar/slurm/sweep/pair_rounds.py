@@ -31,11 +31,6 @@ class PairRounds:
     rounds: tuple[dict[Pair, Outcome], ...]
     judged: dict[str, NodeVerdict]
 
-    def last_reason(self, node: str) -> str | None:
-        """What was wrong in the last pair of a node that was not well."""
-        mine = [one for found in self.rounds for pair, one in found.items() if node in pair]
-        return next((one.reason for one in reversed(mine) if not passes(one.verdict)), None)
-
     def notes(self) -> list[str]:
         """What concerns no single node: what lies between two of them, and that it was not OSU that measured."""
         read = [one.result for found in self.rounds for one in found.values() if one.result is not None]
@@ -130,7 +125,8 @@ def with_pairs(found: Sequence[Outcome], pairs: PairRounds) -> list[Outcome]:
         judged, reason = pairs.judged.get(one.name), one.reason
         if judged is not None:
             if judged.verdict != "PASS":
-                why = pairs.last_reason(one.name)
+                mine = [each for round_ in pairs.rounds for pair, each in round_.items() if one.name in pair]
+                why = next((each.reason for each in reversed(mine) if not passes(each.verdict)), None)
                 reason = f"{judged.words}: {why}" if why else judged.words
             one = replace(one, verdict=worst([one.verdict, judged.verdict]), reason=reason, pairs=judged)
         both.append(one)

@@ -117,11 +117,6 @@ def refuse_misused(slurm: Slurm, options: Sequence[str]) -> None:
         pass
 
 
-def cancel_pending(slurm: Slurm, numbers: Iterable[int]) -> None:
-    """End jobs that have not started; for one that has meanwhile, this does nothing."""
-    slurm.call("scancel", "--quiet", "--state=PENDING", *map(str, numbers))
-
-
 def _job(line: str) -> JobState:
     fields = [field.strip() for field in line.split("|", 4)]
     if len(fields) != 5 or not fields[0].isdigit():

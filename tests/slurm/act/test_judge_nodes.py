@@ -17,7 +17,7 @@ from nearfar.slurm.act.judge_nodes import Facts, judge
 from nearfar.slurm.act.node_states import COMMENT, DRAIN, HELD, NOTHING, STATES, UNCOMMENT, Fleet
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.drains import drained_by_us, our_comment, our_reason, reasons
-from nearfar.slurm.ledger import CheckRun, Evidence, OurDrain, Past
+from nearfar.slurm.ledger import CheckRun, Evidence, LedgerAction, Past, actions
 from nearfar.slurm.ledger.runs import LastVerdict
 
 HOUR = 3600.0
@@ -68,11 +68,15 @@ def states(draw: st.DrawFn) -> dict[str, NodeState]:
 @st.composite
 def pasts(draw: st.DrawFn) -> Past:
     known = {
-        name: OurDrain(1, NOW - draw(HOURS) * HOUR, OURS, "host_device_check", SLOW, begun=draw(st.booleans()))
+        name: LedgerAction(
+            1, NOW - draw(HOURS) * HOUR, actions.DRAIN, name, draw(st.sampled_from([actions.DONE, actions.BEGUN])), OURS,
+            check="host_device_check", finding=SLOW,
+        )
         for name in NAMES
         if draw(st.booleans())
-    }
-    return Past(known, {name: each.at for name, each in known.items() if not each.begun}, {}, {}, {}, {})
+    }  # fmt: skip
+    done = {name: each.at for name, each in known.items() if each.outcome == actions.DONE}
+    return Past(known, done, {}, {}, {}, {})
 
 
 def judged(policy: Policy, nodes: Mapping[str, NodeState], past: Past, runs: Sequence[CheckRun]) -> Fleet:

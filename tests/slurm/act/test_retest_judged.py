@@ -14,7 +14,7 @@ from nearfar.site import HEALTH, Policy
 from nearfar.site.drain_policy import DrainSteps
 from nearfar.slurm.act import retesting
 from nearfar.slurm.act.retesting import Suspect, covered
-from nearfar.slurm.ledger import CheckRun, Evidence, OurDrain
+from nearfar.slurm.ledger import CheckRun, Evidence, LedgerAction, actions
 
 NOW = time.time()
 POLICY = Policy("s", default=DrainSteps("drain", "drain"), checks={"peer_check": DrainSteps("observe", "observe")})
@@ -68,7 +68,8 @@ def judged(
     *runs: CheckRun, finding: Finding = SLOW, open_: Sequence[Evidence] = (), delivered: bool = False
 ) -> tuple[bool, str]:
     """Whether the node passes, and why."""
-    drained = None if delivered else OurDrain(1, 1.0, REASON, "host_device_check", finding)
+    known = LedgerAction(1, 1.0, actions.DRAIN, "n1", reason=REASON, check="host_device_check", finding=finding)
+    drained = None if delivered else known
     drain, why = retesting.judge(Suspect("n1", REASON, drained, open_), runs, POLICY)
     return drain is None, why
 
