@@ -82,7 +82,10 @@ TRANSITIONS = (
     Transition(ANY, "a slow figure is confirmed by a second run, or hard evidence is found", TO_DRAIN, "sweep, health"),
     Transition(ANY, "no run within `max_age`", NOT_MEASURED, "time"),
     Transition(
-        TO_DRAIN, "a cap, a partition's floor, the same on many nodes, or the site's file forbids it", HELD, "act"
+        TO_DRAIN,
+        "a cap, a partition's floor, the same on many nodes, or the site's file forbids the drain",
+        HELD,
+        "act",
     ),
     Transition(HELD, "the cap or the floor has room", TO_DRAIN, "act"),
     Transition(TO_DRAIN, "drained with its reason", DRAINED, "act; the node itself on hard evidence"),
