@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import shlex
 import time
 from dataclasses import replace
 from pathlib import Path
 
-from nearfar.base import EXIT_GOOD, NearfarError
+from nearfar.base import EXIT_GOOD, NearfarError, reports_directory
 from nearfar.commands import positive, refuse_outside
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.sweep import (
@@ -20,6 +21,7 @@ from nearfar.slurm.sweep import (
     SweepOptions,
     begin_or_resume,
     job_loop,
+    job_script,
     merge,
     pair_rounds,
     plan,
@@ -121,9 +123,10 @@ def _refuse_misuse(args: argparse.Namespace) -> None:
 def run(args: argparse.Namespace) -> int:
     """Plan or resume, measure, merge, and say what was found."""
     _refuse_misuse(args)
-    results = plan.results_directory(args.results)
+    results = (args.results or reports_directory() / "sweeps").absolute()
     on_behalf.of_owner(results)
-    slurm = plan.slurm()
+    slurm = Slurm(job_script.for_sbatch(os.environ))
+    slurm.version()  # too old a one is refused before all else
     if args.dry_run:
         begin_or_resume.refuse_forgeable(results)
         print(plan.dry_run(_sweep(args, slurm, results)))

@@ -41,17 +41,13 @@ def write(kind: str, node: str, how: NodeWrite, slurm: Slurm, ledger: Ledger, **
     try:
         slurm.update(node, how.objection, **how.values)
         slurm.wait(node, how.seen, 20.0)
-    except Refused as refusal:
-        end_action(ledger, seq, actions.REFUSED, str(refusal))
-        return refusal
-    except NotSeen as error:  # of this node alone: the others have their turn
-        end_action(ledger, seq, actions.UNCLEAR, str(error))
-        return Refused(node, str(error).removeprefix(f"{node}: "))
-    except CouldNotJudge as error:
-        end_action(ledger, seq, actions.UNCLEAR, str(error))
-        raise
     except NearfarError as error:
-        end_action(ledger, seq, actions.REFUSED, str(error))
+        outcome = actions.UNCLEAR if isinstance(error, CouldNotJudge) else actions.REFUSED
+        end_action(ledger, seq, outcome, str(error))
+        if isinstance(error, Refused):
+            return error
+        if isinstance(error, NotSeen):  # of this node alone: the others have their turn
+            return Refused(node, str(error).removeprefix(f"{node}: "))
         raise
     end_action(ledger, seq, actions.DONE)
     return None

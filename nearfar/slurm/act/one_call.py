@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.findings import intake
@@ -46,17 +46,13 @@ def act(options: ActOptions, slurm: Slurm) -> ActResult:
         with ledger.transaction():
             note_action(ledger, actions.CALL, before.now, system=options.policy.system)
             ledger.write("DELETE FROM action WHERE kind = ? AND at < ?", actions.CALL, before.now - 86400.0)
-            ledger.forget(
-                before.now - max(KEPT, options.policy.look_back),
-                before.now - max(_FIGURES_KEPT, options.policy.confirm_within + options.policy.max_age),
-            )
+            figures = max(_FIGURES_KEPT, options.policy.confirm_within + options.policy.max_age)
+            ledger.forget(before.now - max(KEPT, options.policy.look_back), before.now - figures)
         after = before
         if done:
             now = time.time()
             seen = view_of(ledger, options, slurm.nodes(), actions.past(ledger, now), now)
-            after = View(
-                options, seen.facts, seen.fleet, before.refused, before.clocks, before.other_systems, None, seen.acted
-            )
+            after = replace(before, facts=seen.facts, fleet=seen.fleet, acted=seen.acted)
     return ActResult(after, done, recovered, unclear)
 
 

@@ -43,10 +43,8 @@ def _is_alive(state: Path, name: str) -> bool:
     try:
         with open(state / f"{name}.lock") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
     return False
 
 
@@ -61,9 +59,8 @@ def begin(
         reservations.make(slurm, name, names, user)
         reservations.verify(slurm, name, names, user)
         for node, known in nodes.items():
-            problem = write(
-                actions.RETEST, node, resuming(str(known["reason"]), reserved=True), slurm, ledger, reservation=name
-            )
+            how = resuming(str(known["reason"]), reserved=True)
+            problem = write(actions.RETEST, node, how, slurm, ledger, reservation=name)
             if problem is not None:
                 raise CouldNotJudge(f"{node}: not retested: {problem}")
     except BaseException as first:
@@ -82,9 +79,8 @@ def end(
     reservation then stays."""
     left = [node for node, known in again.items() if not _drained_again(name, node, known, slurm, ledger)]
     if left:
-        raise CouldNotJudge(
-            f"{', '.join(left)}: not drained again; reservation {name} keeps jobs off until `nearfar slurm act` can"
-        )
+        words = f"not drained again; reservation {name} keeps jobs off until `nearfar slurm act` can"
+        raise CouldNotJudge(f"{', '.join(left)}: {words}")
     with ledger.transaction():
         # Nodes that passed are released by this, whatever happens next.
         ledger.write("UPDATE retest SET nodes = ? WHERE reservation = ?", json.dumps(again), name)

@@ -39,8 +39,7 @@ def parse_reservations(text: str) -> list[Reservation]:
             continue
         if not {"ReservationName", "Nodes", "Users", "State"} <= fields.keys():
             raise CouldNotJudge(f"scontrol shows half a reservation: '{record.strip()[:80]}'")
-        given = {key: fields.get(key, "(null)") for key in ("Accounts", "Groups")}
-        others = [f"{key}={value}" for key, value in given.items() if value != "(null)"]
+        others = [f"{key}={fields[key]}" for key in ("Accounts", "Groups") if fields.get(key, "(null)") != "(null)"]
         others += [flag for flag in fields.get("Flags", "").split(",") if flag in ("MAGNETIC", "FLEX", "ANY_NODES")]
         nodes = [] if fields["Nodes"] == "(null)" else node_names.expand(fields["Nodes"])
         users = tuple(user for user in fields["Users"].split(",") if user != "(null)")

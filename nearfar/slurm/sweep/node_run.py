@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +118,7 @@ def _request(name: str, report_directory: Path, accept_degraded: bool = False) -
         slurms = os.environ.get(gpu_count.VARIABLE, "0") or "0"
         gpus = "" if slurms == "0" else f"; Slurm has {slurms} GPU{'s' if slurms != '1' else ''} on this node"
         raise NearfarError(f"level {name}: none of its checks fits this node's partition ({', '.join(wanted)}){gpus}")
-    if level.quick:
-        return request
-    return validation.Request(**{**vars(request), "checks": chosen})
+    return request if level.quick else replace(request, checks=chosen)
 
 
 def _without_osu(system: systems.System) -> bool:
@@ -134,8 +133,11 @@ def _without_osu(system: systems.System) -> bool:
 
 
 def _job() -> dict[str, Any] | None:
-    number = os.environ.get("SLURM_JOB_ID", "")
+    number, environ = os.environ.get("SLURM_JOB_ID", ""), os.environ
     if not number.isdigit():
         return None
-    partition, cluster = os.environ.get("SLURM_JOB_PARTITION"), os.environ.get("SLURM_CLUSTER_NAME")
-    return {"job": int(number), "partition": partition, "cluster": cluster}
+    return {
+        "job": int(number),
+        "partition": environ.get("SLURM_JOB_PARTITION"),
+        "cluster": environ.get("SLURM_CLUSTER_NAME"),
+    }

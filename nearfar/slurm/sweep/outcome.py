@@ -75,12 +75,11 @@ def outcome(sweep: Sweep, job: SweepJob) -> Outcome:
 
 
 def _with_result(job: SweepJob, read: NodeResult, notes: tuple[str, ...]) -> Outcome:
-    word, reason = read.verdict, read.reason
-    if read.interrupted:
-        word = worst([word, "INDETERMINATE"])
-        ended = f"Slurm ended job {job.job_id} before it was through: {_slurm_words(job)}"
-        reason = f"{reason}; {ended}" if reason and read.verdict == "FAIL" else ended
-    return Outcome(job, word, reason, read, notes)
+    if not read.interrupted:
+        return Outcome(job, read.verdict, read.reason, read, notes)
+    ended = f"Slurm ended job {job.job_id} before it was through: {_slurm_words(job)}"
+    reason = f"{read.reason}; {ended}" if read.reason and read.verdict == "FAIL" else ended
+    return Outcome(job, worst([read.verdict, "INDETERMINATE"]), reason, read, notes)
 
 
 def _without_result(job: SweepJob, last_line: str) -> str:

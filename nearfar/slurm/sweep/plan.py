@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from nearfar.base import NearfarError, plural, reports_directory
+from nearfar.base import NearfarError, plural
 from nearfar.slurm.controller import Slurm, node_names
 
 from . import job_script, node_selection, slurmctld, sweep_file
@@ -20,18 +20,6 @@ from .sweep_file import Sweep, SweepOptions, jobs_for
 
 #: So many sweeps may have begun since one that was killed.
 _RECENT = 10
-
-
-def results_directory(wanted: Path | None) -> Path:
-    """Where sweeps go: as asked, else ``reports/sweeps``."""
-    return (wanted or reports_directory() / "sweeps").absolute()
-
-
-def slurm() -> Slurm:
-    """The cluster that this host's Slurm commands speak to. Raises ``NearfarError`` where there is none, or it is too old."""
-    found = Slurm(job_script.for_sbatch(os.environ))
-    found.version()
-    return found
 
 
 def unfinished(results: Path, name: str | None, now: float) -> str | None:

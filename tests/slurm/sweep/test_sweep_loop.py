@@ -56,8 +56,8 @@ class PretendedSlurm:
         self.asked.append(self.now)
         return "".join(self._line(job, *about) for job, about in self.jobs.items())
 
-    def settings(self) -> dict[str, str]:
-        return {"ClusterName": "c"}
+    def cluster(self) -> str:
+        return "c"
 
     def nodes(self) -> dict[str, NodeState]:
         self.asked.append(self.now)
