@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from nearfar.base import NearfarError, site_directories
@@ -14,12 +13,12 @@ from nearfar.base import NearfarError, site_directories
 TEMPLATES = "templates/slurm"
 
 
-def render(name: str, values: Mapping[str, Any], directories: Sequence[Path] | None = None) -> str:
+def render(name: str, values: Mapping[str, Any]) -> str:
     """The text of a template; every value that a shell reads goes through the filter ``quote``. Raises ``NearfarError`` that names file and
     line of a template that is wrong."""
     import jinja2
 
-    folders = tuple(str(folder / TEMPLATES) for folder in (site_directories() if directories is None else directories))
+    folders = tuple(str(folder / TEMPLATES) for folder in site_directories())
     try:
         text: str = _environment(folders).get_template(f"{name}.j2").render(dict(values))
         return text

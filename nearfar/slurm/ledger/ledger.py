@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
@@ -42,9 +41,8 @@ class Ledger:
         with self._errors():
             version = self._version()
             if version is not None and version != VERSION:
-                raise CouldNotJudge(
-                    f"{path}: a ledger of version {version}, this nearfar reads version {VERSION}; use the nearfar that wrote it"
-                )
+                words = f"this nearfar reads version {VERSION}; use the nearfar that wrote it"
+                raise CouldNotJudge(f"{path}: a ledger of version {version}, {words}")
 
     @classmethod
     def open(cls, folder: Path) -> Ledger:
@@ -138,9 +136,7 @@ class Ledger:
         """Itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it, with all of it in the one file: a copy of that is whole, and another can be put in its place."""
         if self._last is not None:
             with suppress(sqlite3.Error):
@@ -191,13 +187,9 @@ class Ledger:
     def mend_clock(self, now: float) -> None:
         """Bring back to ``now`` what was written while this host's clock was ahead of it; what answers findings, to the action before
         it: what was found since stays open."""
-        self.write(
-            "UPDATE action SET at = coalesce((SELECT max(at) FROM action AS earlier WHERE earlier.seq < action.seq AND "
-            "earlier.at <= ?), ?) WHERE at > ? AND kind IN ('release', 'clear', 'resumed')",
-            now,
-            now,
-            now,
-        )
+        before = "SELECT max(at) FROM action AS earlier WHERE earlier.seq < action.seq AND earlier.at <= ?"
+        answers = "at > ? AND kind IN ('release', 'clear', 'resumed')"
+        self.write(f"UPDATE action SET at = coalesce(({before}), ?) WHERE {answers}", now, now, now)
         self.write("UPDATE check_run SET began = began - (known - ?), known = ? WHERE known > ?", now, now, now)
         for place in ("action.at", "action.seen", "event.at", "finding.closed_at", "finding.last_seen"):
             table, _, column = place.partition(".")
@@ -208,43 +200,30 @@ class Ledger:
         and told of then. A result that had hard evidence stays known: put there again, it would be open again. That of a sweep which is not
         over is still listed. An event stays that would be told again: of open evidence, of a slow figure that stands, of a recent
         action."""
-        self.write(
-            "DELETE FROM taken WHERE place IN (SELECT 'run:' || node || ':' || run FROM check_run WHERE known < ?) AND place NOT IN "
-            "(SELECT 'run:' || r.node || ':' || r.run FROM finding JOIN check_run AS r ON r.id = check_run WHERE hard)",
-            older,
-        )
+        old = "SELECT 'run:' || node || ':' || run FROM check_run WHERE known < ?"
+        hard = "SELECT 'run:' || r.node || ':' || r.run FROM finding JOIN check_run AS r ON r.id = check_run WHERE hard"
+        self.write(f"DELETE FROM taken WHERE place IN ({old}) AND place NOT IN ({hard})", older)
         if self.rows("SELECT changes() AS count")[0]["count"]:
             self.write(
                 "DELETE FROM taken WHERE stamp LIKE 'run:%' AND stamp NOT IN (SELECT place FROM taken) "
                 "AND substr(place, 1, instr(place, '/nodes/') - 1) IN (SELECT place FROM taken)"
             )
-        self.write(
-            "DELETE FROM event WHERE at < ? AND (told IS NOT NULL OR given_up IS NOT NULL OR over) AND (over OR id NOT LIKE 'slow-%') "
-            "AND id NOT IN (SELECT 'finding-' || id FROM finding WHERE hard AND closed_by IS NULL) "
-            f"AND id NOT IN (SELECT 'action-' || seq FROM action WHERE {RECENT_ACTION})",
-            older,
-            older,
-        )
-        self.write(
-            "DELETE FROM check_run WHERE known < ? AND id NOT IN (SELECT check_run FROM finding WHERE hard AND closed_by IS NULL)",
-            older,
-        )
-        self.write(
-            "DELETE FROM figure WHERE verdict = 'PASS' AND check_run IN (SELECT id FROM check_run WHERE known < ?)",
-            figures,
-        )
+        open_ = "FROM finding WHERE hard AND closed_by IS NULL"
+        over = "(told IS NOT NULL OR given_up IS NOT NULL OR over) AND (over OR id NOT LIKE 'slow-%')"
+        needed = f"SELECT 'finding-' || id {open_} UNION SELECT 'action-' || seq FROM action WHERE {RECENT_ACTION}"
+        self.write(f"DELETE FROM event WHERE at < ? AND {over} AND id NOT IN ({needed})", older, older)
+        self.write(f"DELETE FROM check_run WHERE known < ? AND id NOT IN (SELECT check_run {open_})", older)
+        passed = "verdict = 'PASS' AND check_run IN (SELECT id FROM check_run WHERE known < ?)"
+        self.write(f"DELETE FROM figure WHERE {passed}", figures)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            if (isinstance(error, sqlite3.DatabaseError) and "malformed" in str(error)) or "not a database" in str(
-                error
-            ):
-                raise CouldNotJudge(
-                    f"{self.path}: damaged ({error}): restore it from a backup, or begin anew: nearfar slurm act --take-over none"
-                ) from None
+            if "malformed" in str(error) or "not a database" in str(error):
+                remedy = "restore it from a backup, or begin anew: nearfar slurm act --take-over none"
+                raise CouldNotJudge(f"{self.path}: damaged ({error}): {remedy}") from None
             if "readonly" in str(error):
                 raise CouldNotJudge(f"{self.path}: was interrupted while it was made; the next act mends it") from None
             raise CouldNotJudge(f"{self.path}: {error}; nothing is done that cannot be written down") from None

@@ -237,7 +237,7 @@ def test_run_by_a_real_slurmd(tmp_path: Path) -> None:
         "environment": {"HWLOC_XMLFILE": str(private.node / "topo.xml"), "NEARFAR_SITE": str(tmp_path / "site"),
                         "SLURM_CONF": private.environment["SLURM_CONF"]},
     }  # fmt: skip
-    script.write_text(templates.render("health", values, [CHECKOUT / "site"]))
+    script.write_text(templates.render("health", values))
     script.chmod(0o755)
     for name in private.names:
         private.own(name).mkdir(parents=True)
