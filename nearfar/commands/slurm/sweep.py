@@ -24,7 +24,6 @@ from nearfar.slurm.sweep import (
     job_script,
     merge,
     pair_rounds,
-    plan,
     slurmctld,
     sweep_file,
 )
@@ -129,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
     slurm.version()  # too old a one is refused before all else
     if args.dry_run:
         begin_or_resume.refuse_forgeable(results)
-        print(plan.dry_run(_sweep(args, slurm, results)))
+        print(begin_or_resume.dry_run(_sweep(args, slurm, results)))
         return EXIT_GOOD
     with begin_or_resume.lock(results):
         sweep = _sweep(args, slurm, results)
@@ -148,12 +147,12 @@ def _sweep(args: argparse.Namespace, slurm: Slurm, results: Path) -> Sweep:
         site_partition=args.site_partition, options=(*([f"--nice={_NICE}"] if args.idle else []), *args.sbatch),
         idle_only=args.idle, accept_degraded=args.accept_degraded,
     )  # fmt: skip
-    name = plan.unfinished(results, args.name, time.time())
+    name = begin_or_resume.unfinished(results, args.name, time.time())
     if name is not None:
-        plan.refuse_other_options(sweep_file.load(results / name), asked, args.nodes)
+        begin_or_resume.refuse_other_options(sweep_file.load(results / name), asked, args.nodes)
         slurmctld.print_line(f"continues sweep {name}; --name NAME begins another")
         return begin_or_resume.resume(results, name, slurm, wait)
-    return plan.new_sweep(
+    return begin_or_resume.new_sweep(
         slurm, results, asked, nodes=args.nodes, name=args.name, minutes=args.time, hours=args.deadline, mpi_pairs=args.mpi_pairs
     )  # fmt: skip
 

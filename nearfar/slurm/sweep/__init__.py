@@ -13,4 +13,4 @@ from .slurmctld import Pace
 from .sweep_file import Sweep, SweepJob, SweepOptions
 
 #: Modules that only those load who need them.
-__all__ = ["begin_or_resume", "job_loop", "merge", "node_run", "pair_rounds", "plan"]
+__all__ = ["begin_or_resume", "job_loop", "merge", "node_run", "pair_rounds"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
-from nearfar.slurm.sweep import SweepJob, SweepOptions, plan
+from nearfar.slurm.sweep import SweepJob, SweepOptions, begin_or_resume
 from nearfar.slurm.sweep.sweep_file import load
 from tests.support.sweeping import planned
 
@@ -55,19 +55,19 @@ def test_a_command_typed_again_goes_on_until_its_page_is_made(
         (tmp_path / folder).mkdir()
         job = SweepJob(("n1",), 1, 1, "COMPLETED", "", True, True)
         planned(tmp_path / folder, [job], **{"command": command, **(more if folder == "s" else {})}).save()
-    assert plan.unfinished(tmp_path, name, 2000.0) == found
+    assert begin_or_resume.unfinished(tmp_path, name, 2000.0) == found
 
 
 def test_the_same_options_are_told_from_others(tmp_path: Path) -> None:
     kept = planned(tmp_path / "s", ["n1"], idle_only=True, left_out={"n2": "allocated"})
     asked = SweepOptions(partition="gpu", level="accept", max_jobs=32, idle_only=True)
-    plan.refuse_other_options(kept, asked, "n[1-2]")
+    begin_or_resume.refuse_other_options(kept, asked, "n[1-2]")
     for other, nodes, named in (
         (asked, "n1", "(nodes)"),
         (replace(asked, level="quick", max_jobs=4), None, "(level, max_jobs)"),
     ):
         with pytest.raises(NearfarError) as told:
-            plan.refuse_other_options(kept, other, nodes)
+            begin_or_resume.refuse_other_options(kept, other, nodes)
         assert named in str(told.value) and "--resume s" in str(told.value)
 
 
