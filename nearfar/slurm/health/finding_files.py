@@ -29,10 +29,7 @@ def store(output: Path, finding: Mapping[str, Any], elsewhere: str) -> None:
     """Write a finding, and keep a FAIL that the newest one does not have. Raises ``CouldNotJudge``; nothing was replaced then."""
     newest, folder = output / f"{finding['node']}.json", output / KEPT / str(finding["node"])
     text = json.dumps(finding, indent=1, ensure_ascii=False) + "\n"
-    before: Mapping[str, Any] = {"findings": []}
-    with suppress(OSError, ValueError):
-        before = dict(json.loads(newest.read_text(encoding="utf-8")))
-    if finding["verdict"] == "FAIL" and _fails(finding) != _fails(before):
+    if finding["verdict"] == "FAIL" and _fails(finding) != _fails(_newest(newest)):
         files.write_atomically(folder / name(finding), text, elsewhere, durable=True)
         for place in (folder.parent, output):  # they may be new as well
             files.sync_directory(place, elsewhere)
@@ -46,6 +43,12 @@ def forget(paths: Iterable[Path]) -> None:
         if path.parent.parent.name == KEPT and _NAME.fullmatch(path.name):
             with suppress(OSError):
                 path.unlink()
+
+
+def _newest(path: Path) -> Mapping[str, Any]:
+    with suppress(OSError, ValueError):
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    return {"findings": []}
 
 
 def _fails(finding: Mapping[str, Any]) -> set[tuple[object, ...]]:
