@@ -55,6 +55,11 @@ class Facts:
             for node, runs in self.runs.items()
         }
 
+    def caps(self) -> DrainCaps:
+        """The drains that count now; those that the ledger knows where Slurm could not be asked."""
+        taken_out = self.past.drained if self.without_slurm else self.past.retested
+        return DrainCaps(self.nodes, self.policy, self.now, self.past.drained_at, taken_out)
+
 
 def judge(facts: Facts) -> Fleet:
     """The state of every node of the system, and of every other that anything is known of."""
@@ -245,7 +250,7 @@ def _by_runs(facts: Facts, made: NodeStatus) -> NodeStatus:
 
 def _within_caps(facts: Facts, found: Mapping[str, NodeStatus]) -> dict[str, NodeStatus]:
     """The states in which the drains that the caps and floors forbid are held, the worst finding first."""
-    caps = DrainCaps(facts.nodes, facts.policy, facts.now, facts.past.drained_at, facts.past.retested)
+    caps = facts.caps()
     result = dict(found)
     drains = [(status.evidence, status) for status in found.values() if status.action == states.DRAIN]
     for evidence, status in sorted(

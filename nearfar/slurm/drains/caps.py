@@ -45,6 +45,10 @@ class DrainCaps:
         for counted in (self.in_all, self.per_day, self._out):
             counted.add(node)
 
+    def _partitions(self, node: str) -> tuple[str, ...]:
+        """None of a node that Slurm does not show, or that cannot be asked for."""
+        return self._nodes[node].partitions if node in self._nodes else ()
+
     def _beyond_cap(self, node: str) -> Finding | None:
         policy = self._policy
         for cap, before, when in (
@@ -54,7 +58,7 @@ class DrainCaps:
             counted = before | {node}
             if len(counted) > cap.nodes:
                 return messages.CAP.finding(node, most=cap.nodes, when=when)
-            for partition in self._nodes[node].partitions:
+            for partition in self._partitions(node):
                 members = self.members[partition]
                 most = cap.of(len(members))
                 if len(counted & members) > most:
@@ -64,7 +68,7 @@ class DrainCaps:
 
     def _beyond_floor(self, node: str) -> Finding | None:
         """A node that is not usable already takes nothing away."""
-        for partition in () if node in self._out else self._nodes[node].partitions:
+        for partition in () if node in self._out else self._partitions(node):
             members = {name for name in self.members[partition] if self._nodes[name].base != "FUTURE"}
             least, out = self._policy.floor.of(len(members)), members & self._out
             if len(members) - len(out) - 1 < least:

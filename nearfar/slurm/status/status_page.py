@@ -115,7 +115,7 @@ def lines(view: View, watch: Watchers) -> Iterator[str]:
 
 
 def _used(view: View) -> Iterator[str]:
-    caps = _caps(view)
+    caps = view.facts.caps()
     for _, when, cap, counted in _counted(view, caps):
         narrow = [
             f"partition {name}: {len(counted & members)} of {cap.of(len(members))}"
@@ -129,13 +129,6 @@ def _counted(view: View, caps: DrainCaps) -> Iterator[tuple[str, str, DrainCap, 
     """Each cap's name, what it is called, what it allows, and the drains that count."""
     yield "in_all", "in all", view.options.policy.in_all, caps.in_all
     yield "per_day", "within a day", view.options.policy.per_day, caps.per_day
-
-
-def _caps(view: View) -> DrainCaps:
-    facts = view.facts
-    return DrainCaps(
-        facts.nodes, facts.policy, facts.now, facts.past.drained_at, facts.past.drained if view.trouble else facts.past.retested,
-    )  # fmt: skip
 
 
 def _shared(fault: SharedFault, system: str) -> Iterator[str]:
@@ -237,7 +230,7 @@ def _wrapped(names: Sequence[str], before: str = "") -> Iterator[str]:
 
 def document(view: View, watch: Watchers, names: Sequence[str] = ()) -> dict[str, Any]:
     """``nearfar-slurm-status/2``; ``names``: the nodes that are listed (none: all)."""
-    caps = _caps(view)
+    caps = view.facts.caps()
     nodes = [view.fleet.nodes[name] for name in names] if names else list(view.fleet.nodes.values())
     return {
         "schema": "nearfar-slurm-status/2",

@@ -8,7 +8,6 @@ from collections import Counter
 from nearfar import __version__
 from nearfar.prometheus import MetricsPage
 from nearfar.slurm.act import ActResult, node_states
-from nearfar.slurm.drains import DrainCaps
 from nearfar.slurm.ledger import WAITING_EVENT, Ledger
 from nearfar.slurm.status import watchers
 
@@ -58,7 +57,7 @@ def page(result: ActResult, ledger: Ledger, seconds: float) -> MetricsPage:
 def _add_partitions(made: MetricsPage, result: ActResult) -> None:
     facts = result.view.facts
     policy, system = facts.policy, facts.policy.system
-    caps = DrainCaps(facts.nodes, policy, facts.now, facts.past.drained_at, facts.past.retested)
+    caps = facts.caps()
     for name, counted, cap in (("per_day", caps.per_day, policy.per_day), ("in_all", caps.in_all, policy.in_all)):
         made.add("nearfar_drains", len(counted), system=system, cap=name)
         made.add("nearfar_drains_limit", cap.nodes, system=system, cap=name)
