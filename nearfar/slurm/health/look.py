@@ -14,18 +14,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.base import NOT_JUDGED, CouldNotJudge, Finding, NearfarError
+from nearfar.site import Policy
 from nearfar.topology import Node
 from nearfar.topology.inventory import kernel_lines
 
 from . import apart, driver, kernel_log, messages
 from .apart import TaskAnswer, Tasks
 from .source import Now, Seen
-
-if TYPE_CHECKING:
-    from nearfar.site import Policy
 
 #: Where findings go, unless the caller names a directory.
 OUTPUT = Path("/var/lib/nearfar/health")

@@ -76,8 +76,10 @@ def new_sweep(
     if not node_names.NAME.fullmatch(name):
         raise NearfarError(f"--name {name}: letters, digits, '.', '_' and '-' alone; it names a directory and jobs")
     names = node_selection.choose(slurm, asked.partition, nodes, asked.reservation)
-    if asked.site_partition is not None:
-        node_selection.refuse_unknown_partition(asked.site_partition, names[0])
+    wanted, system = asked.site_partition, node_selection.system_of(names[0]) if asked.site_partition else None
+    if system is not None and wanted not in system.partitions:  # where no file names the node, the jobs find out
+        has = f"system '{system.name}' has no such partition; it has {', '.join(system.partitions)}"
+        raise NearfarError(f"--site-partition {wanted}: {has}")
     if asked.options:
         slurmctld.refuse_misused(slurm, asked.options)
     known = slurm.nodes()

@@ -121,16 +121,6 @@ def system_of(node: str) -> System | None:
     return known.get(named) if named else systems.claims(node, None, known)
 
 
-def refuse_unknown_partition(wanted: str, node: str) -> None:
-    """Raise ``NearfarError`` for a partition that the site's file of a node's system does not have, before any job is told of
-    it; where no file names the node, the jobs find out."""
-    system = system_of(node)
-    if system is not None and wanted not in system.partitions:
-        raise NearfarError(
-            f"--site-partition {wanted}: system '{system.name}' has no such partition; it has {', '.join(system.partitions)}"
-        )
-
-
 def site_partition(system: System, slurm: str | None) -> str:
     """The site's partition for nodes of Slurm's partition ``slurm``: whose ``access`` names it, whose name it is, or the only
     one. Modelled partitions are never it. Raises ``NearfarError`` where that leaves none, or several."""
