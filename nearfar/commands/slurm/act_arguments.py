@@ -59,9 +59,9 @@ def options(args: argparse.Namespace) -> ActOptions:
     )  # fmt: skip
 
 
-def needs_findings(looked: ActOptions) -> None:
-    """Raise ``NearfarError`` where the options name nothing to look at."""
-    if looked.results is None and looked.health is None:
+def needs_findings(chosen: ActOptions) -> None:
+    """Raise ``NearfarError`` where the options name no results and no health findings."""
+    if chosen.results is None and chosen.health is None:
         raise NearfarError(
             "nothing to look at: name --results DIR, --health DIR, or both (nearfar slurm install writes down where they are)"
         )

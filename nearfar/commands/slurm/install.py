@@ -105,9 +105,10 @@ def _options(args: argparse.Namespace, installed: Installed | None) -> InstallOp
     given = {each.name: getattr(args, each.name, None) for each in fields(InstallOptions)}
     named: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     for name, value in named.items():
-        named[name] = (
-            str(value.absolute()) if isinstance(value, Path) else tuple(value) if isinstance(value, list) else value
-        )
+        if isinstance(value, Path):
+            named[name] = str(value.absolute())
+        elif isinstance(value, list):
+            named[name] = tuple(value)
     if installed is None:
         if args.partition is None or args.results is None:
             raise NearfarError("--partition and --results: needed; nearfar slurm install --help has examples")

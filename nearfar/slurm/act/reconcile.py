@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.drains import carries, died, drained_by_us, our_reason
@@ -32,13 +31,10 @@ def reconcile(ledger: Ledger, nodes: Mapping[str, NodeState], started: Callable[
             ours = our_reason(state)
             assert ours is not None and state.reason is not None
             at = now if state.reason_at is None else min(now, state.reason_at.timestamp())
-            more: dict[str, Any] = {
-                "check": whole_name(ours.check),
-                "run": ours.run,
-                "user": state.reason_by,
-                "seen": now,
-            }
-            note_action(ledger, actions.ADOPTED, at, node, reason=state.reason, **more)
+            note_action(
+                ledger, actions.ADOPTED, at, node, reason=state.reason, check=whole_name(ours.check), run=ours.run, user=state.reason_by,
+                seen=now,
+            )  # fmt: skip
         past = actions.past(ledger, now)
         # A process that was killed just after it had put a node back has not closed what was found on it.
         for row in ledger.rows("SELECT DISTINCT node FROM finding WHERE hard AND closed_by IS NULL"):

@@ -91,7 +91,8 @@ class Slurm:
                 words = "this needs Slurm's operator rights (sacctmgr: AdminLevel=Operator)"
                 raise NearfarError(f"{name}: {text}: {words}")
             lines = list(map(str.strip, answer.stderr.splitlines()))
-            for misused in filter(_MISUSED.search, lines):
+            misused = next(filter(_MISUSED.search, lines), None)
+            if misused is not None:
                 raise WrongOption(misused)
             # A SlurmctldHost that nobody knows: the last line says "No error".
             unknown = next((line for line in lines if "Unable to resolve" in line), None)
