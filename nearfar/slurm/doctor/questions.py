@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from nearfar.base import NearfarError, SiteFile, find_program, plural, process, site_directories, user_name
 from nearfar.base import site_files as files_by_name
@@ -303,42 +302,34 @@ def _enabled(site: Installation, part: str) -> str:
     return "enabled"
 
 
-class _Question(NamedTuple):
-    about: str
-    #: It is asked where one of these parts is installed.
-    parts: frozenset[str]
-    #: Says in a line that all is well, or raises ``Problem`` or another ``NearfarError``.
-    ask: Callable[[Installation], str]
-    #: What to type where an error says what is wrong.
-    remedy: str
-
-
 _ALL, _ACT, _NIGHTLY = frozenset(PARTS), frozenset({"act"}), frozenset({"nightly"})
 _PING = "scontrol ping"
 _ELSEWHERE = f"{_PING}; for another Slurm: nearfar slurm install --slurm-bin DIR --slurm-conf FILE --apply"
 _AGAIN = "nearfar slurm install --apply    (without --apply it shows the diff)"
-_QUESTIONS = (
-    _Question("Slurm", _ALL, reached, _ELSEWHERE),
-    _Question("rights of act", _ACT, rights, _PING),
-    _Question("site's files", _ALL, site_files, "nearfar lint"),
-    _Question("scripts", _ALL, scripts, _AGAIN),
-    _Question("nightly timer", _NIGHTLY, nightly, "systemctl status nearfar-nightly.timer"),
-    _Question("act timer", _ACT, act, "systemctl status nearfar-act.timer"),
-    _Question("results", _NIGHTLY | _ACT, results, "fix the owner or mode of that directory"),
-    _Question("health findings", _ACT, findings, _PING),
-    _Question("two users", _ACT, two_users, "nearfar slurm install --act-user root --apply"),
-    _Question("slurm.conf", _ALL - _NIGHTLY, conf, _PING),
+#: What it is about; the parts of which one has to be installed; what says in a line that all is well, or raises ``Problem`` or another
+#: ``NearfarError``; what to type where such an error says what is wrong.
+_QUESTIONS: tuple[tuple[str, frozenset[str], Callable[[Installation], str], str], ...] = (
+    ("Slurm", _ALL, reached, _ELSEWHERE),
+    ("rights of act", _ACT, rights, _PING),
+    ("site's files", _ALL, site_files, "nearfar lint"),
+    ("scripts", _ALL, scripts, _AGAIN),
+    ("nightly timer", _NIGHTLY, nightly, "systemctl status nearfar-nightly.timer"),
+    ("act timer", _ACT, act, "systemctl status nearfar-act.timer"),
+    ("results", _NIGHTLY | _ACT, results, "fix the owner or mode of that directory"),
+    ("health findings", _ACT, findings, _PING),
+    ("two users", _ACT, two_users, "nearfar slurm install --act-user root --apply"),
+    ("slurm.conf", _ALL - _NIGHTLY, conf, _PING),
 )  # fmt: skip
 
 
 def ask_all(installation: Installation) -> Iterator[DoctorAnswer]:
     """The answers as they come, to the questions that concern the installed parts."""
-    for question in _QUESTIONS:
-        if not question.parts & {*installation.options.what}:
+    for about, parts, ask, remedy in _QUESTIONS:
+        if not parts & {*installation.options.what}:
             continue
         try:
-            yield DoctorAnswer(question.about, OK, question.ask(installation))
+            yield DoctorAnswer(about, OK, ask(installation))
         except Problem as problem:
-            yield DoctorAnswer(question.about, PROBLEM, str(problem), problem.remedy)
+            yield DoctorAnswer(about, PROBLEM, str(problem), problem.remedy)
         except NearfarError as error:
-            yield DoctorAnswer(question.about, PROBLEM, str(error).splitlines()[0], question.remedy)
+            yield DoctorAnswer(about, PROBLEM, str(error).splitlines()[0], remedy)
