@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, NearfarError
+from nearfar.base import CouldNotJudge, NearfarError, listed, grouped
 from nearfar.verdict import JudgedMetric
 
 from . import changes, settings, sides
@@ -16,6 +16,8 @@ from .sides import DISTURBED, NodeSide, Side
 
 #: From so many nodes on a figure is tested over all of them too.
 LEAST_NODES = 2
+#: Names of nodes in one sentence.
+_NAMED = 6
 _NOT_RUN = "the check was not run there"
 
 
@@ -126,7 +128,7 @@ def _node_pairs(before: Side, after: Side) -> tuple[list[tuple[NodeSide, NodeSid
     for label, own, others in (("before", before, after), ("after", after, before)):
         alone = [node.name for node in own.nodes if others.node(node.name) is None]
         if alone:
-            notes.append(f"only {label}, and left out: {_some(alone)}")
+            notes.append(f"only {label}, and left out: {listed(alone, _NAMED)}")
     return pairs, notes
 
 
@@ -134,7 +136,7 @@ def _about_runs(before: Side, after: Side) -> list[str]:
     notes = []
     for label, side in (("before", before), ("after", after)):
         if side.modelled:
-            notes.append(f"{label}: {_some(side.modelled)} is modelled, not measured, and left out")
+            notes.append(f"{label}: {listed(side.modelled, _NAMED)} is modelled, not measured, and left out")
     systems = [sorted({str(run.raw["system"]) for run in side.runs}) for side in (before, after)]
     if systems[0] != systems[1]:
         notes.append(f"different systems: {', '.join(systems[0])} before, {', '.join(systems[1])} after")
@@ -193,10 +195,8 @@ def _why(other: NodeSide, check: str, metric: JudgedMetric) -> str:
 
 def _across(figure_changes: Sequence[FigureChange]) -> list[FigureChange]:
     """Each figure over all nodes that have it without doubt."""
-    groups: dict[tuple[str, str, str], list[FigureChange]] = {}
-    for change in figure_changes:
-        if change.tested:
-            groups.setdefault((change.check, change.metric.name, change.metric.unit), []).append(change)
+    tested = (change for change in figure_changes if change.tested)
+    groups = grouped(((change.check, change.metric.name, change.metric.unit), change) for change in tested)
     return [changes.across_nodes(group) for group in groups.values() if len(group) >= LEAST_NODES]
 
 
@@ -213,8 +213,3 @@ def _has(side: Side) -> str:
     reasons = [entry.reason for verdict in verdicts for entry in (*verdict.failed, *verdict.unmeasured)]
     why = next(iter([*reasons, *(reason for verdict in verdicts for reason in verdict.reasons)]), None)
     return "no figure" + (f" ({why})" if why else "")
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-    return ", ".join(names[:6]) + more

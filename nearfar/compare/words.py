@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from nearfar import cells
-from nearfar.base import minute_text, utc_time
+from nearfar.base import listed, grouped, minute_text, utc_time
 from nearfar.measurement import figure_kind
 from nearfar.report import title
 from nearfar.report.figures import number, percent, plural
@@ -122,10 +122,8 @@ def doubts(comparison: RunComparison) -> str:
 
 def seen_from(comparison: RunComparison) -> str:
     """From which change on a figure would have been found, by kind: ``copies alone 1.7 %, host memory 18 %``."""
-    smallest_by_kind: dict[str, list[float]] = {}
-    for change in comparison.tested:
-        if change.seen_from is not None and not change.across:
-            smallest_by_kind.setdefault(change.kind, []).append(change.seen_from)
+    known = (each for each in comparison.tested if not each.across)
+    smallest_by_kind = grouped((each.kind, each.seen_from) for each in known if each.seen_from is not None)
     middles = {kind: sorted(values)[len(values) // 2] * 100 for kind, values in smallest_by_kind.items()}
     return ", ".join(f"{WORDS[kind]} {value:.{0 if value >= 10 else 1}f} %" for kind, value in middles.items())
 
@@ -136,14 +134,8 @@ def side(runs_side: Side) -> str:
     first, last = (_minute(time) for time in (times[0], times[-1])) if times else ("time unknown", "time unknown")
     if first[:11] == last[:11]:
         last = last[11:] if last != first else first
-    nodes = some([node.name for node in runs_side.nodes])
+    nodes = listed([node.name for node in runs_side.nodes], _NAMED)
     return f"{plural(len(runs_side.runs), 'run')} of {nodes}, {first}{f' to {last}' if last != first else ''} UTC"
-
-
-def some(names: Sequence[str]) -> str:
-    """Names, the first four of many: ``gpu001, gpu002, gpu003, gpu004 and 8 more``."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 def _minute(text: str) -> str:
@@ -156,13 +148,11 @@ def _minute(text: str) -> str:
 def by_nodes(comparison: RunComparison, entries: Sequence[_OfNode]) -> list[tuple[_OfNode, str]]:
     """Entries that are alike but for their node as one, each with its nodes in words: ``all 12 nodes``, ``gpu001, gpu002``; empty
     where one node is compared."""
-    groups: dict[_OfNode, list[str]] = {}
-    for entry in entries:
-        groups.setdefault(replace(entry, node=""), []).append(entry.node)
+    groups = grouped((replace(entry, node=""), entry.node) for entry in entries)
     if len(comparison.nodes) == 1:
         return [(entry, "") for entry in groups]
     return [
-        (entry, f"all {len(nodes)} nodes" if len(nodes) == len(comparison.nodes) else some(nodes))
+        (entry, f"all {len(nodes)} nodes" if len(nodes) == len(comparison.nodes) else listed(nodes, _NAMED))
         for entry, nodes in groups.items()
     ]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from nearfar.base import MESSAGES, NOT_JUDGED, Finding, NodeListError, minute_text, node_set, plural, utc_time
+from nearfar.base import MESSAGES, NOT_JUDGED, Finding, NodeListError, grouped, minute_text, node_set, plural, utc_time
 from nearfar.report import boards, passed
 from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table
 from nearfar.topology import by_value
@@ -111,12 +110,12 @@ def _decided(
 def _held(findings: Mapping[str, Sequence[Finding]], explained: Mapping[str, str] | None = None) -> list[Row]:
     """Nodes with what is held against them, the first of many parts, after what explains it; those of which the same is said together,
     though the values differ."""
-    alike: dict[str, list[str]] = {}
-    for node, held in findings.items():
-        key = [(explained or {}).get(node, ""), *(_said(finding, node, [""]) for finding in held)]
-        alike.setdefault(json.dumps(key), []).append(node)
+
+    def key(node: str) -> tuple[str, ...]:
+        return ((explained or {}).get(node, ""), *(_said(finding, node, [""]) for finding in findings[node]))
+
     rows = []
-    for nodes in alike.values():
+    for nodes in grouped((key(node), node) for node in findings).values():
         held = findings[nodes[0]]
         firsts: dict[object, int] = {}
         for place, finding in enumerate(held):
@@ -150,17 +149,17 @@ def _accepted(nodes: Sequence[DeliveredNode]) -> list[Block]:
 
 def _failures(nodes: Sequence[DeliveredNode]) -> list[Row]:
     """What failed on nodes in earlier runs, those together of which it is the same."""
-    alike: dict[str, list[str]] = {}
-    for node in nodes:
-        failed = [
-            f"{check} FAIL on {run.time[:10]}"
-            for run in node.runs
-            for check, word in run.checks.items()
-            if word == "FAIL"
-        ]
-        if failed:
-            alike.setdefault("; ".join(dict.fromkeys(failed)), []).append(node.name)
-    return [row(folded(names), words) for words, names in alike.items()]
+
+    def failed(node: DeliveredNode) -> dict[str, None]:
+        checks = [(check, run.time[:10]) for run in node.runs for check, word in run.checks.items() if word == "FAIL"]
+        return dict.fromkeys(f"{check} FAIL on {day}" for check, day in checks)
+
+    return _alike((words, node) for node in nodes if (words := "; ".join(failed(node))))
+
+
+def _alike(said: Iterable[tuple[str, DeliveredNode]]) -> list[Row]:
+    """Nodes of which the same is said together."""
+    return [row(folded(node.name for node in nodes), words) for words, nodes in grouped(said).items()]
 
 
 def folded(names: Iterable[str]) -> str:
@@ -214,12 +213,8 @@ def _of_newest_run(
     nodes: Sequence[DeliveredNode], told: Callable[[DeliveredNode, MeasuredRun], Sequence[str]]
 ) -> list[Row]:
     """What the newest run that counts tells of each node, those together of which it is the same."""
-    alike: dict[str, list[str]] = {}
-    for node in nodes:
-        newest = next((told(node, run) for run in reversed(node.runs) if run.counted), ())
-        for words in newest:
-            alike.setdefault(words, []).append(node.name)
-    return [row(folded(names), words) for words, names in alike.items()]
+    newest = ((node, next((run for run in reversed(node.runs) if run.counted), None)) for node in nodes)
+    return _alike((words, node) for node, run in newest if run is not None for words in told(node, run))
 
 
 def _logged(_: DeliveredNode, run: MeasuredRun) -> Sequence[str]:

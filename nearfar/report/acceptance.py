@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nearfar.base import Finding
+from nearfar.base import Finding, listed
 from nearfar.verdict import RunDirectory
 
 from .messages import DEGRADED_ACCEPTED, DEGRADED_REFUSED
@@ -34,6 +34,5 @@ def of_run(run: RunDirectory) -> Finding | None:
 
 def note(names: Sequence[str], accepted: bool) -> Finding:
     """That an acceptance refuses, or accepts, what has these names."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     message = DEGRADED_ACCEPTED if accepted else DEGRADED_REFUSED
-    return message.finding("acceptance", degraded=f"{', '.join(names[:_NAMED])}{more}")
+    return message.finding("acceptance", degraded=listed(names, _NAMED))

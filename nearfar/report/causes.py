@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from nearfar import nccl
-from nearfar.base import ORDER, Finding, shown_verdict
+from nearfar.base import ORDER, Finding, Message, grouped, shown_verdict
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import plural
 from nearfar.verdict import NOT_ACCEPTED, UNREFERENCED, CheckRecord, NodeRun, Verdict
@@ -121,7 +122,7 @@ def answered(groups: Sequence[ReasonGroup]) -> set[str]:
     return {g.cause.node.folder.name for g in groups if g.cause.node is not None and g.explained}
 
 
-def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None = None) -> list[ReasonGroup]:
+def reason_groups(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None = None) -> list[ReasonGroup]:
     """Every reason once, as a cause or under one: worst first, hard evidence before slowness, what explains others before what does
     not; what is modelled after all that is measured.
 
@@ -151,16 +152,12 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
             # The figure itself says which path it is, and how slow.
             groups.append(ReasonGroup(explained[0], explained=True))
         elif explained:
-            worst = min(explained, key=lambda r: r.rank)
-            about = messages.PART_EXPLAINS.finding("", verdict=worst.finding.verdict, cause=answer.sentence)
-            cause = replace(worst, finding=about, check=None, anchor=None, kind=PART)
-            groups.append(ReasonGroup(cause, tuple(explained), worst, explained=True))
-    collectives = _of_collectives(left)
-    groups += collectives
-    left = [r for r in left if not any(r in group.follows for group in collectives)]
-    shared = _sharing_a_gpu(left)
-    groups += shared
-    left = [r for r in left if not any(r in group.follows for group in shared)]
+            under_part = _under(explained, messages.PART_EXPLAINS, PART, cause=answer.sentence)
+            groups.append(replace(under_part, explained=True))
+    for find in (_of_collectives, _sharing_a_gpu):
+        common = find(left)
+        groups += common
+        left = [r for r in left if not any(r in group.follows for group in common)]
     for alike in _alike(left, lambda r: r.prevented_by):
         checks = len({reason.check.name for reason in alike if reason.check is not None})
         worst = min(alike, key=lambda r: r.rank)
@@ -180,32 +177,31 @@ def grouped(found: Sequence[VerdictReason], answers: Mapping[str, Answer] | None
     return sorted(groups, key=_rank)
 
 
+def _under(
+    members: Sequence[VerdictReason], message: Message, kind: str, subject: str = "", **fields: Any
+) -> ReasonGroup:
+    """Figures below what they have in common, which is as bad as the worst of them."""
+    worst = min(members, key=lambda r: r.rank)
+    about = message.finding(subject, verdict=worst.finding.verdict, **fields)
+    return ReasonGroup(replace(worst, finding=about, check=None, anchor=None, kind=kind), tuple(members), worst)
+
+
 def _of_collectives(left: Sequence[VerdictReason]) -> list[ReasonGroup]:
     """The slow collectives of a check below what its log, or the node, shows to be the cause; what others had is none."""
-    by_check: dict[int, list[VerdictReason]] = {}
-    for reason in left:
-        if reason.kind == FIGURE and reason.check is not None and reason.check.verdict is not None:
-            by_check.setdefault(id(reason.check), []).append(reason)
     found = []
-    for members in by_check.values():
-        verdict = members[0].check.verdict if members[0].check else None
-        findings = () if verdict is None else verdict.findings
+    for members in grouped((id(r.check), r) for r in left if r.kind == FIGURE).values():
+        check = members[0].check
+        findings = check.verdict.findings if check is not None and check.verdict is not None else ()
         causes = [f.reason for f in findings if f.code in nccl.CAUSE_CODES and not f.fields.get("how")][:2]
         if causes:
-            worst = min(members, key=lambda r: r.rank)
-            about = messages.COLLECTIVES.finding(
-                "", verdict=worst.finding.verdict, count=len(members), causes="; ".join(causes)
-            )
-            found.append(ReasonGroup(replace(worst, finding=about, anchor=None, kind=SHARED), tuple(members), worst))
+            group = _under(members, messages.COLLECTIVES, SHARED, count=len(members), causes="; ".join(causes))
+            found.append(replace(group, cause=replace(group.cause, check=check)))
     return found
 
 
 def _alike(left: Sequence[VerdictReason], what: Callable[[VerdictReason], object]) -> list[tuple[VerdictReason, ...]]:
     """The reasons of a node of which ``what`` is the same, and true, where there are several."""
-    same: dict[tuple[str, object], list[VerdictReason]] = {}
-    for reason in left:
-        if reason.node is not None and what(reason):
-            same.setdefault((reason.node.folder.name, what(reason)), []).append(reason)
+    same = grouped(((r.node.folder.name, what(r)), r) for r in left if r.node is not None and what(r))
     return [tuple(alike) for alike in same.values() if len(alike) > 1]
 
 
@@ -221,11 +217,8 @@ def _sharing_a_gpu(left: Sequence[VerdictReason]) -> list[ReasonGroup]:
             members = [r for r in mine if gpu in parts[id(r)]]
             if count < _LEAST_SHARED or len(frozenset.intersection(*(parts[id(r)] for r in members))) > 1:
                 break
-            worst = min(members, key=lambda r: r.rank)
             share = f"all {count}" if count == every else f"{count} of {every}"
-            about = messages.GPU_SHARED.finding(gpu, verdict=worst.finding.verdict, share=share, gpu=gpu[1:])
-            cause = replace(worst, finding=about, check=None, anchor=None, kind=SHARED)
-            found.append(ReasonGroup(cause, tuple(members), worst))
+            found.append(_under(members, messages.GPU_SHARED, SHARED, gpu, share=share, gpu=gpu[1:]))
             mine = [r for r in mine if r not in members]
     return found
 

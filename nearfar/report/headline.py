@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from nearfar import question
-from nearfar.base import NOT_JUDGED, ORDER, Finding, of_several
+from nearfar.base import NOT_JUDGED, ORDER, Finding, grouped, of_several
 from nearfar.report.charts import cell_anchor
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage, figures, in_a_line, link_words, parsed, plural
@@ -15,7 +15,7 @@ from nearfar.topology import Node
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory, disturbances
 
 from . import messages
-from .causes import FIGURE, OTHER, SHARED, ReasonGroup, VerdictReason, grouped, of_finding
+from .causes import FIGURE, OTHER, SHARED, ReasonGroup, VerdictReason, of_finding, reason_groups
 
 #: What a sweep judges of pairs of nodes stands among the checks of a node.
 _PAIRS = {"mpi_pairs": "MPI between nodes"}
@@ -77,7 +77,7 @@ def reasons(run: RunDirectory, answers: Mapping[str, Answer] | None = None) -> l
     for number_, node in enumerate(run.nodes):
         for check in node.checks:
             found += _check_reasons(node, check, anchor_prefix(number_, check))
-    return grouped(found, answers)
+    return reason_groups(found, answers)
 
 
 def missing_words(case: dict[str, object]) -> str:
@@ -93,10 +93,8 @@ def _missing(case: dict[str, object]) -> Finding:
 
 def not_asked(run: RunDirectory) -> list[str]:
     """A sentence for each thing that is missing: the checks that were not asked for it, and what brings it."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for entry in run.not_asked:
-        what = str(entry.get("reason")), str(entry.get("remedy") or "")
-        groups.setdefault(what, []).append(str(entry.get("title")))
+    missing = ((str(e.get("reason")), str(e.get("remedy") or ""), str(e.get("title"))) for e in run.not_asked)
+    groups = grouped(((why, remedy), title_) for why, remedy, title_ in missing)
     return [f"{', '.join(titles)}: {why}{f'; {remedy}' if remedy else ''}" for (why, remedy), titles in groups.items()]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
-from nearfar.base import ORDER, columns, good, printable, shown_verdict
+from nearfar.base import ORDER, columns, good, grouped, printable, shown_verdict
 from nearfar.report.blocks import narrowed
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import FigureKind, coverage, figure_kinds, figures, plural
@@ -98,10 +98,11 @@ def summarise(
 def _by_verdict(checks: Sequence[CheckRows], every: bool) -> list[str]:
     """``PASS  gpu_memory, gemm, peer``: the checks of which the table has no figure that did not pass, a line for each verdict; of several
     nodes each name once. ``every``: those alone that are worse than their figures, of which a reason says why."""
-    names: dict[str, list[str]] = {}
-    for node, check, rows in checks:
-        if all(kind.passes for kind in rows) and not (every and (not rows or good(check.word))):
-            names.setdefault(shown_verdict(check.word, node.modelled), []).append(short_name(check.name))
+    names = grouped(
+        (shown_verdict(check.word, node.modelled), short_name(check.name))
+        for node, check, rows in checks
+        if all(kind.passes for kind in rows) and not (every and (not rows or good(check.word)))
+    )
     return columns([[word, ", ".join(dict.fromkeys(found))] for word, found in names.items()])
 
 

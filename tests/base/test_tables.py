@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nearfar.base import columns
+from nearfar.base import columns, listed, grouped
 
 
 def test_columns_are_as_wide_as_their_widest_cell() -> None:
@@ -19,3 +19,11 @@ def test_cells_stay_as_they_are() -> None:
     assert columns([["1.50", "1e3", "0012"]]) == ["1.50  1e3  0012"]
     assert columns([["\033[1;32mPASS\033[0m", "x"], ["FAIL ", "y"]]) == ["\033[1;32mPASS\033[0m   x", "FAIL   y"]
     assert columns([]) == []
+
+
+def test_values_are_grouped_in_their_order() -> None:
+    assert grouped([("b", 1), ("a", 2), ("b", 3)]) == {"b": [1, 3], "a": [2]}
+
+
+def test_many_names_are_cut() -> None:
+    assert listed(["a", "b"], 2) == "a, b" and listed(["a", "b", "c"], 2) == "a, b and 1 more"

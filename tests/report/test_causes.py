@@ -11,7 +11,7 @@ import pytest
 from nearfar import report
 from nearfar.base import Finding
 from nearfar.report import causes, headline
-from nearfar.report.causes import ABSENT, FIGURE, GAP, OTHER, PART, VerdictReason, answered, grouped
+from nearfar.report.causes import ABSENT, FIGURE, GAP, OTHER, PART, VerdictReason, answered, reason_groups
 from nearfar.report.explanations import Answer
 from nearfar.verdict import run_directory
 from tests.data.runs import golden, synthetic
@@ -40,7 +40,7 @@ def test_an_absent_gpu_explains_what_could_not_be_measured_with_it():
     elsewhere = reason("INDETERMINATE", "not measured: g0:g1", GAP, ["g0:g1"])
     partly = reason("INDETERMINATE", "not measured: g0:g3, n0:g0", GAP, ["g0:g3", "n0:g0"])
     slow = reason("FAIL", "slow", FIGURE, ["g0:g1+g1:g3"])
-    assert told(grouped([skipped, elsewhere, partly, slow, ABSENT_GPU])) == [
+    assert told(reason_groups([skipped, elsewhere, partly, slow, ABSENT_GPU])) == [
         ("GPU 3 is absent", ["not measured: g0:g3", "slow"]),
         ("not measured: g0:g1", []),
         ("not measured: g0:g3, n0:g0", []),
@@ -54,7 +54,7 @@ def test_what_prevented_several_checks_stands_once():
     ]
     busy = reason("INDETERMINATE", "not measured: n0:g2", GAP, ["n0:g2"], why="GPU 2 is busy")
     elsewhere = replace(hidden[0], node=OTHER_NODE)
-    groups = grouped([*hidden, busy, elsewhere])
+    groups = reason_groups([*hidden, busy, elsewhere])
     cause = groups[0].cause.finding
     assert (cause.code, cause.fields["cause"]) == ("checks.same_gap", "GPU 1 is hidden")
     assert [len(group.follows) for group in groups] == [2, 0, 0]
@@ -64,7 +64,7 @@ def test_what_prevented_several_checks_stands_once():
 def test_an_absent_gpu_that_is_named_by_its_bus_address_is_the_one_that_programs_miss():
     named = reason("FAIL", "3 GPUs, expected 4: 0000:4b:00.0 is absent", ABSENT, hard=True)
     missed = reason("FAIL", "n0:g3: is not there", ABSENT, ["n0:g3"], ["g3"], hard=True)
-    assert told(grouped([missed, named])) == [(named.finding.reason, [missed.finding.reason])]
+    assert told(reason_groups([missed, named])) == [(named.finding.reason, [missed.finding.reason])]
 
 
 def test_pairs_with_an_absent_gpu_follow_from_it():
@@ -75,7 +75,7 @@ def test_pairs_with_an_absent_gpu_follow_from_it():
     count = reason("FAIL", "2 GPUs, expected 4", ABSENT, hard=True)
     slurms = reason("INDETERMINATE", "Slurm lists 4 GPUs, 2 answer", ABSENT)
     gone = [reason("FAIL", f"{name} is missing", ABSENT, devices=[name], hard=True) for name in ("g1", "g3")]
-    (first, rest) = told(grouped([slurms, pair, sum_of_all, elsewhere, unseen, count, *gone]))
+    (first, rest) = told(reason_groups([slurms, pair, sum_of_all, elsewhere, unseen, count, *gone]))
     assert (first[0], sorted(first[1])) == (
         "2 GPUs, expected 4",
         ["Slurm lists 4 GPUs, 2 answer", "g0:g1, g1:g0: g1 is not on the bus", "g0:g3+g1:g2: g3 is not on the bus",
@@ -96,10 +96,10 @@ def test_what_needs_a_missing_numa_node_follows_from_it():
     package = finding("packages", "packages.count", expected=2, found=1)
     missing, added = finding("n1", "numa.missing"), finding("n7", "numa.unexpected")
     absent = [finding(cell, "cell.absent", cells=[cell]) for cell in cells]
-    assert told(grouped([*absent, added, package, missing])) == [
+    assert told(reason_groups([*absent, added, package, missing])) == [
         ("packages.count", ["cell.absent", "cell.absent", "numa.missing"]), ("numa.unexpected", []),
     ]  # fmt: skip
-    assert [len(group.follows) for group in grouped([*absent, missing])] == [2]
+    assert [len(group.follows) for group in reason_groups([*absent, missing])] == [2]
 
 
 def test_a_pair_accuses_the_gpu_that_is_off_the_bus():
@@ -117,10 +117,10 @@ def test_figures_that_nothing_accepts_stand_once():
 
     found = [about("n0:g0", "figure.like_siblings"), about("n0:g1", "figure.not_broken"),
              about("copies", "check.not_accepted", figures=2), about("memory", "check.not_accepted", figures=1)]  # fmt: skip
-    (group,) = grouped(found)
+    (group,) = reason_groups(found)
     assert group.cause.finding.reason.startswith("3 figures without a reference that can accept a node")
     assert (len(group.follows), group.words) == (4, "")
-    assert len(grouped([*found, about("n0:g2", "figure.beyond_reference", "FAIL")])) == 2
+    assert len(reason_groups([*found, about("n0:g2", "figure.beyond_reference", "FAIL")])) == 2
 
 
 def test_missing_nics_stand_once():
@@ -129,11 +129,11 @@ def test_missing_nics_stand_once():
             Finding(name, "FAIL", name, True, code="nic.missing", fields={"nic": name}), NODE, None, None
         )
 
-    (group,) = grouped([nic("mlx5_0"), nic("mlx5_1")])
+    (group,) = reason_groups([nic("mlx5_0"), nic("mlx5_1")])
     assert (group.cause.finding.reason, len(group.follows), group.cause.finding.hard) == (
         "2 NICs are missing: mlx5_0, mlx5_1: check their driver, then reseat them", 2, True,
     )  # fmt: skip
-    assert [len(alone.follows) for alone in grouped([nic("mlx5_0")])] == [0]
+    assert [len(alone.follows) for alone in reason_groups([nic("mlx5_0")])] == [0]
 
 
 def test_a_narrow_link_explains_slowness_and_no_gap_nor_wrong_data():
@@ -141,50 +141,54 @@ def test_a_narrow_link_explains_slowness_and_no_gap_nor_wrong_data():
     slow = reason("FAIL", "slow", FIGURE, ["n0:g2"])
     wrong = reason("FAIL", "wrong data", OTHER, ["n0:g2"], hard=True)
     gap = reason("INDETERMINATE", "not measured", GAP, ["n0:g2"])
-    assert told(grouped([slow, wrong, gap, link])) == [("PCIe x8", ["slow"]), ("wrong data", []), ("not measured", [])]
+    assert told(reason_groups([slow, wrong, gap, link])) == [
+        ("PCIe x8", ["slow"]),
+        ("wrong data", []),
+        ("not measured", []),
+    ]
 
 
 def test_a_cause_explains_nothing_worse_than_itself_and_nothing_of_another_node():
     link = reason("DEGRADED", "sleepy", PART, devices=["g2"])
     slow = reason("FAIL", "slow", FIGURE, ["n0:g2"])
     there = reason("DEGRADED", "slow there", FIGURE, ["n0:g2"], node=OTHER_NODE)
-    assert told(grouped([link, slow, there])) == [("slow", []), ("sleepy", []), ("slow there", [])]
+    assert told(reason_groups([link, slow, there])) == [("slow", []), ("sleepy", []), ("slow there", [])]
 
 
 def test_a_part_that_the_diagnosis_names_stands_before_its_figures():
     slow = [reason("FAIL", "a", FIGURE, ["n0:g2"]), reason("DEGRADED", "b", FIGURE, ["n0:g2+g2:n0"])]
     rest = reason("FAIL", "c", FIGURE, ["n0:g1"])
     answer = Answer("explained by g2.h2d", frozenset({"n0:g2", "n0:g2+g2:n0"}))
-    groups = grouped([*slow, rest], {"a": answer})
+    groups = reason_groups([*slow, rest], {"a": answer})
     assert told(groups) == [("explained by g2.h2d", ["a", "b"]), ("c", [])]
     assert (groups[0].cause.finding.verdict, groups[0].words) == ("FAIL", "and 2 figures that follow from it")
     assert groups[0].worst is slow[0]
     # One figure says by itself what one part would explain.
     lone = {"a": Answer("explained by g2.h2d", frozenset({"n0:g2"}), lone=True)}
-    assert told(grouped([slow[0], rest], lone)) == [("a", []), ("c", [])]
-    assert answered(grouped([slow[0], rest], lone)) == {"a"} and not answered(grouped([rest], lone))
+    assert told(reason_groups([slow[0], rest], lone)) == [("a", []), ("c", [])]
+    assert answered(reason_groups([slow[0], rest], lone)) == {"a"} and not answered(reason_groups([rest], lone))
     # Without a part that is named nothing is folded away.
-    assert told(grouped(slow, {"a": Answer("cannot be told")})) == [("a", []), ("b", [])]
+    assert told(reason_groups(slow, {"a": Answer("cannot be told")})) == [("a", []), ("b", [])]
 
 
 def test_figures_out_of_bounds_that_share_one_gpu_stand_under_it():
     slow = [reason("FAIL" if n == 1 else "DEGRADED", f"n{n}:g9", FIGURE, [f"n{n}:g9"]) for n in range(4)]
     elsewhere = reason("DEGRADED", "g1:g2", FIGURE, ["g1:g2"])
-    (shared, alone) = grouped([*slow, elsewhere])
+    (shared, alone) = reason_groups([*slow, elsewhere])
     assert (shared.cause.finding.reason, shared.cause.finding.verdict, shared.words) == (
         "4 of 5 figures out of bounds go through GPU 9", "FAIL", "",
     )  # fmt: skip
     assert shared.worst is slow[1] and set(map(id, shared.follows)) == set(map(id, slow)) and alone.cause is elsewhere
     # Two are no pattern, and where a memory is in all of them too, the GPU is not named.
-    assert told(grouped(slow[:2])) == [("n1:g9", []), ("n0:g9", [])]
+    assert told(reason_groups(slow[:2])) == [("n1:g9", []), ("n0:g9", [])]
     same_memory = [reason("DEGRADED", text, FIGURE, ["n0:g9"]) for text in "abc"]
-    assert [text for text, _ in told(grouped(same_memory))] == ["a", "b", "c"]
+    assert [text for text, _ in told(reason_groups(same_memory))] == ["a", "b", "c"]
 
 
 def test_gpus_that_are_absent_stand_before_a_package_that_is():
     package = reason("FAIL", "1 processor package, the site's file says 2", hard=True)
     gone = reason("FAIL", "none of the 16 GPUs is on the PCI bus", ABSENT, hard=True)
-    assert told(grouped([package, gone])) == [(gone.finding.reason, []), (package.finding.reason, [])]
+    assert told(reason_groups([package, gone])) == [(gone.finding.reason, []), (package.finding.reason, [])]
 
 
 @pytest.mark.parametrize("write", [synthetic.broken, lambda d: golden.write(d, slow={"g2:n0": 0.5, "n0:g2": 0.5})])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from nearfar.base import VERDICTS, worst
+from nearfar.base import VERDICTS, grouped, worst
 from nearfar.question import check_rank
 
 from .distributions import Distributions
@@ -72,9 +72,6 @@ class Shared:
 def shared(nodes: Sequence[BatchNode], least: int = 2) -> list[Shared]:
     """What at least so many nodes have in common, most nodes first: it speaks of a reference, a driver or a delivery more
     than of a node."""
-    groups: dict[tuple[str, str, str], list[str]] = {}
-    for node in nodes:
-        for check, what in dict.fromkeys(node.findings):
-            groups.setdefault((node.verdict, check, what), []).append(node.name)
+    groups = grouped(((node.verdict, *what), node.name) for node in nodes for what in dict.fromkeys(node.findings))
     found = [Shared(*key, tuple(names)) for key, names in groups.items() if len(names) >= least]
     return sorted(found, key=lambda one: (VERDICTS.index(one.verdict), -len(one.nodes), one.check, one.what))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from nearfar import cells
-from nearfar.base import NOT_JUDGED, statistics
+from nearfar.base import NOT_JUDGED, grouped, statistics
 from nearfar.measurement import Unmeasured
 from nearfar.report.figures import SIGNS, Figure, class_words, number, numbers, parsed, shown_together, slug, unit_words
 from nearfar.verdict import Verdict
@@ -171,10 +171,8 @@ def cell_map(key: str, title: str, figures: Iterable[Figure], why: CellGaps, end
     ``kinds``: the letters of rows and columns; ``rows`` and ``columns``: those that the node has, cells may add to them; ``nothing``: what
     stands at a place without a figure (default: what ``why`` says of its cell); ``together``: the figures of the cell of all rows at
     once; ``names``: of the columns, by number."""
-    places: dict[tuple[int, int], list[Figure]] = {}
-    for figure in figures:
-        if figure.cell is not None and (at := ends(figure.cell)) is not None:
-            places.setdefault(at, []).append(figure)
+    known = ((ends(figure.cell), figure) for figure in figures if figure.cell is not None)
+    places = grouped((at, figure) for at, figure in known if at is not None)
     lost = [at for each in (*why.failed, *why.skipped, *why.missing) if (at := ends(each)) is not None]
     if not places and not lost:
         return []
@@ -261,7 +259,4 @@ def _alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> li
 
 def _by_class(found: Iterable[Figure]) -> dict[tuple[str, str], list[Figure]]:
     """By class of path and question: another kernel, or fewer cores, is not its like. Upper bounds are like nothing."""
-    classes: dict[tuple[str, str], list[Figure]] = {}
-    for figure in (each for each in found if not each.best_case):
-        classes.setdefault((figure.path_class, figure.question), []).append(figure)
-    return classes
+    return grouped(((figure.path_class, figure.question), figure) for figure in found if not figure.best_case)

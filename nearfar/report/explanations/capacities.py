@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nearfar.cells import Flow, pretty
+from nearfar.base import grouped
+from nearfar.cells import pretty
 from nearfar.measurement import Document
 from nearfar.model.calibration import Calibration, Comparison, as_json, calibrate, measured_cells, node_type_of
 from nearfar.report.figures import number, percent, plural, span
@@ -98,13 +99,11 @@ def _row(one: Comparison, calibration: Calibration) -> CellRow:
 def _far_off(one: Comparison) -> list[str]:
     """A sentence for each direction of which some flow is far from its prediction, and one for the total."""
     assert one.predicted is not None, "asked of predictions alone"
-    ways: dict[str, list[tuple[Flow, float, float]]] = {}
-    for flow, rate, predicted in zip(one.measured.cell.flows, one.measured.rates, one.predicted):
-        ways.setdefault(flow.direction, []).append((flow, rate, predicted))
+    directions = (flow.direction for flow in one.measured.cell.flows)
     found = []
-    for way, flows in ways.items():
-        if any(abs(predicted / rate - 1) > FAR_OFF for _, rate, predicted in flows):
-            has, should = span(r for _, r, _ in flows), span(p for _, _, p in flows)
+    for way, rates in grouped(zip(directions, zip(one.measured.rates, one.predicted))).items():
+        if any(abs(predicted / rate - 1) > FAR_OFF for rate, predicted in rates):
+            has, should = (span(values) for values in zip(*rates))
             found.append(f"{_WAY_WORDS.get(way, way)} {has} GB/s, where {should} is predicted")
     if abs(one.deviation or 0.0) > FAR_OFF:
         found.append("the total")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nearfar.base import NearfarError, site_directories
+from nearfar.base import NearfarError, listed, site_directories
 from nearfar.cells import Cell, divided_by_the_fabric, pretty
 from nearfar.measurement import CELL_QUANTITIES, Document
 from nearfar.model import diagnosis as model
@@ -182,8 +182,8 @@ def _details(diagnosis: Diagnosis, slow: set[Cell], unseen: set[Cell]) -> list[s
         found.append(f"{plural(len(diagnosis.left_out), 'cell')} left out: what they carry when healthy is unknown.")
     if unseen:
         some = sorted(unseen, key=lambda cell: (len(cell.flows), str(cell)))
-        names = ", ".join(map(pretty, some[:3])) + (f" and {len(some) - 3} more" if len(some) > 3 else "")
-        few = f"{len(some)} {'is' if len(some) == 1 else 'are'} as their siblings are: {names}"
+        are = "is" if len(some) == 1 else "are"
+        few = f"{len(some)} {are} as their siblings are: {listed(list(map(pretty, some)))}"
         found.append(
             f"Of {plural(len(slow), 'cell')} judged slow {few}. A good run of this node would show more: nearfar diagnose … --healthy."
         )

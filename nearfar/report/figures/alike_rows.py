@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nearfar.base import NOT_JUDGED, statistics
-from nearfar.cells import Cell, pretty
+from nearfar.base import NOT_JUDGED, grouped, statistics
+from nearfar.cells import pretty
 
 from .check_figures import Figure, worst_first
 from .wording import span, unit_words
@@ -39,9 +39,7 @@ class FigureRow:
     @property
     def each(self) -> str:
         """Those that are alike with their values; flows of one cell together: ``at once: n0→g0 24.6, n0→g1 24.7 beside n0→g2``."""
-        groups: dict[Cell | None, list[Figure]] = {}
-        for figure in self.alike:
-            groups.setdefault(figure.cell if figure.flow is not None else None, []).append(figure)
+        groups = grouped((figure.cell if figure.flow is not None else None, figure) for figure in self.alike)
         words = []
         for cell, mine in groups.items():
             if cell is None or len(mine) == 1:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nearfar import nccl
-from nearfar.base import NOT_JUDGED
+from nearfar.base import NOT_JUDGED, listed
 from nearfar.measurement import RATIO
 
 from .check_figures import Figure
@@ -86,8 +86,7 @@ class FigureKind:
     def cells(self) -> tuple[str, str, str, str]:
         """Figure, measured, reference and share, as they stand in a table."""
         named = [f.pretty for f in self.figures if f.cell is not None] if not self.passes else []
-        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-        label = f"{self.name}{': ' if named else ''}{', '.join(named[:_NAMED])}{more}"
+        label = f"{self.name}{': ' if named else ''}{listed(named, _NAMED)}"
         expected = [f.expected for f in self.figures if f.expected is not None]
         share = f"{_percents(self.shares)} %" if self.shares else "input" if expected else ""
         return label, self.measured, span(expected, self.first.unit) if expected else "none", share

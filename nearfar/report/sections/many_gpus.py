@@ -12,6 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from nearfar.base import grouped
 from nearfar.cells import (
     ALL_TO_ONE,
     ONE_TO_ALL,
@@ -109,10 +110,11 @@ def _row(label: Entry, found: Sequence[_Step], ways: Sequence[str]) -> Row:
 
 def _by_way(found: Iterable[_Step]) -> dict[str, list[tuple[int, float, float | None]]]:
     """By direction: (GPUs, total, expected) of each step that has a total."""
-    points: dict[str, list[tuple[int, float, float | None]]] = {}
-    for step in found:
-        if step.total is not None and not step.total.best_case and step.total.value is not None:
-            points.setdefault(step.load.ways, []).append((len(step.load.gpus), step.total.value, step.total.expected))
+    points = grouped(
+        (step.load.ways, (len(step.load.gpus), step.total.value, step.total.expected))
+        for step in found
+        if step.total is not None and not step.total.best_case and step.total.value is not None
+    )
     return {way: sorted(points[way], key=lambda point: point[0]) for way in WAYS if way in points}
 
 

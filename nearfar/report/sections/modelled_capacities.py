@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nearfar.base import NearfarError, site_directories
+from nearfar.base import NearfarError, listed, grouped, site_directories
 from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import Capacity, crossed, degraded, load_node_type
 from nearfar.report.blocks import Block, Group, Text, table
@@ -43,16 +43,12 @@ def used_rows(node_type_name: str, figures: Iterable[Figure], faults: Sequence[s
         return []
     rows = [figure for figure in figures if figure.cell is not None and not figure.derived and figure.flow is None]
     cells = dict.fromkeys(figure.cell for figure in rows if figure.cell is not None)
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for capacity in crossed(cells, node_type):
-        kind = _NUMBERS.sub("", capacity.name)
-        groups.setdefault((kind, *_known(capacity)), []).append(capacity.name)
+    groups = grouped(((_NUMBERS.sub("", c.name), *_known(c)), c.name) for c in crossed(cells, node_type))
     found = []
     for (_, value, source), names in groups.items():
         limited = sum(not set(names).isdisjoint(figure.limited_by) for figure in rows)
         parts = [part for name in names if (part := _OF_GPU.fullmatch(name))]
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        name = f"{', '.join(names[:_NAMED])}{more}"
+        name = listed(names, _NAMED)
         if len(parts) == len(names) > 1:
             name = f"g{numbers(int(part[1]) for part in parts)}{parts[0][2]}"
         found.append(CapacityRow(name, value, source, limited))

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from nearfar.base import NOT_JUDGED, NearfarError
+from nearfar.base import NOT_JUDGED, NearfarError, grouped
 from nearfar.binding import RELATIONS
 from nearfar.measurement import RATIO
 from nearfar.mpi import numa_pairs
@@ -34,11 +34,8 @@ def mpi_tables(figures: list[Figure], document: Mapping[str, Any]) -> list[Block
     own = [f for f in figures if f.subject in cases]
     rates = mpi_figures.is_message_rate
     ratios = {(f.subject, _label(f), rates(f.question)): f for f in own if f.quantity == RATIO}
-    groups: dict[tuple[str, tuple[str, str], int, str | None, str], list[Figure]] = {}
-    for figure in own:
-        case = cases[figure.subject]
-        if figure.quantity != RATIO:
-            groups.setdefault((case.benchmark, case.buffers, case.ranks, case.nic, figure.quantity), []).append(figure)
+    with_case = ((cases[figure.subject], figure) for figure in own if figure.quantity != RATIO)
+    groups = grouped(((c.benchmark, c.buffers, c.ranks, c.nic, figure.quantity), figure) for c, figure in with_case)
     return [block for key, mine in groups.items() for block in _table(key[-1], mine, cases, ratios, document)]
 
 

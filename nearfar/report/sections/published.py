@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearfar import cells
-from nearfar.base import NearfarError, site_directories
+from nearfar.base import NearfarError, listed, grouped, site_directories
 from nearfar.model.prediction import Prediction, load_node_type, predict
 from nearfar.report.blocks import Block, Group, Table, Text, table
 from nearfar.report.figures import Figure, kind_parts, number, percent, plural, unit_words
@@ -71,10 +71,8 @@ def _how(figure: Figure) -> str:
 
 
 def _rows(figures: Sequence[tuple[Figure, str]]) -> list[_Row]:
-    groups: dict[tuple[str, float, str], list[Figure]] = {}
-    for figure, how in figures:
-        what = " ".join(filter(None, kind_parts(figure)))
-        groups.setdefault((what, figure.expected or 0.0, how), []).append(figure)
+    named = ((" ".join(filter(None, kind_parts(figure))), figure, how) for figure, how in figures)
+    groups = grouped(((what, figure.expected or 0.0, how), figure) for what, figure, how in named)
     kinds = list(dict.fromkeys(what for what, _, _ in groups))
     ordered = sorted(groups.items(), key=lambda item: kinds.index(item[0][0]))
     return [_row(what, value, how, members) for (what, value, how), members in ordered]
@@ -83,12 +81,11 @@ def _rows(figures: Sequence[tuple[Figure, str]]) -> list[_Row]:
 def _row(what: str, published: float, how: str, members: Sequence[Figure]) -> _Row:
     values = [figure.value for figure in members if figure.value is not None]
     unit = members[0].unit
-    named = ", ".join(figure.pretty for figure in members[:2])
-    more = f" and {len(members) - 2} more" if len(members) > 2 else ""
+    named = listed([figure.pretty for figure in members], 2)
     # A digit more than elsewhere: these are compared with what was printed.
     modelled = "–".join(dict.fromkeys(f"{value:.{2 + (unit == '1')}f}" for value in (min(values), max(values))))
     difference = _agreement([value / published - 1 for value in values], how)
-    return f"{what}: {named}{more}", f"{published:g} {unit_words(unit)}".rstrip(), modelled, difference, how
+    return f"{what}: {named}", f"{published:g} {unit_words(unit)}".rstrip(), modelled, difference, how
 
 
 def _extra(entry: Mapping[str, Any], prediction: Prediction) -> _Row:
@@ -121,10 +118,7 @@ def _agreement(parts: Sequence[float], how: str) -> str:
 def _line(compared: Sequence[tuple[Figure, str]]) -> str:
     if not compared:
         return "No figure was published of a cell that the checks show."
-    shares: dict[str, list[float]] = {}
-    for figure, how in compared:
-        if figure.share is not None:
-            shares.setdefault(how, []).append(figure.share - 1)
+    shares = grouped((how, figure.share - 1) for figure, how in compared if figure.share is not None)
     inputs = sum(len(found) for how, found in shares.items() if how in NO_AGREEMENT)
     words = [] if "predicted" in shares else ["no figure predicted"]
     for how, said in _SAID.items():

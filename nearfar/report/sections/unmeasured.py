@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nearfar.base import listed, grouped
 from nearfar.measurement import Unmeasured
 from nearfar.report.charts import cell_anchor
 from nearfar.report.figures import parsed, plural
@@ -28,12 +29,13 @@ def gaps(check: CheckRecord, prefix: str) -> list[Gap]:
     verdict = check.verdict
     if verdict is None:
         return []
-    groups: dict[tuple[str, str], list[Unmeasured]] = {}
-    for state, entries in (("failed", verdict.failed), ("skipped", verdict.unmeasured)):
-        for entry in entries:
-            # What is not known differs from cell to cell by name alone.
-            why = "; ".join(dict.fromkeys(why for _, why in entry.unknown)) or entry.reason
-            groups.setdefault((state, why), []).append(entry)
+    every = (("failed", verdict.failed), ("skipped", verdict.unmeasured))
+    groups = grouped(
+        # What is not known differs from cell to cell by name alone.
+        ((state, "; ".join(dict.fromkeys(why for _, why in entry.unknown)) or entry.reason), entry)
+        for state, entries in every
+        for entry in entries
+    )
     placed = [(state, mine, tuple(_place(e.cell, prefix) for e in mine)) for (state, _), mine in groups.items()]
     found = [Gap(state, _why(mine), places) for state, mine, places in placed]
     missing = tuple(_place(name, prefix) for name in verdict.missing)
@@ -56,12 +58,9 @@ def _place(what: str, prefix: str) -> tuple[str, str]:
 
 
 def _why(members: Sequence[Unmeasured]) -> str:
-    unknown: dict[str, dict[str, None]] = {}
-    for name, why in (each for entry in members for each in entry.unknown):
-        unknown.setdefault(why, {})[name] = None
-    words = []
-    for why, names in unknown.items():
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        are = "is" if len(names) == 1 else "are"
-        words.append(f"{', '.join(list(names)[:_NAMED])}{more} {are} not known: {why}")
+    unknown = grouped((why, name) for name, why in dict.fromkeys(each for entry in members for each in entry.unknown))
+    words = (
+        f"{listed(names, _NAMED)} {'is' if len(names) == 1 else 'are'} not known: {why}"
+        for why, names in unknown.items()
+    )
     return "; ".join(words) or members[0].reason
