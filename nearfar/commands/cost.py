@@ -235,14 +235,14 @@ def _programs_of_a_site(path: Path) -> int:
         except NearfarError as error:
             failed.append({"cell": f"program/{name}", "code": "error", "reason": str(error)})
             continue
-        result = cost.measurement_document.result(name, measured, subject)
+        result = cost.document.result(name, measured, subject)
         if result["flows"]:
             results.append(result)
         else:
             failed.append({"cell": result["cell"], "code": "error", "reason": f"{name}: {result['words']}"})
         if measured.interrupted:
             raise KeyboardInterrupt
-    whole = cost.measurement_document.whole(node, results, failed, began, ["nearfar", *sys.argv[1:]])
+    whole = cost.document.whole(node, results, failed, began, ["nearfar", *sys.argv[1:]])
     print(dump(whole), end="")
     return EXIT_FAILED if failed else EXIT_GOOD
 
@@ -292,7 +292,7 @@ class _Progress:
         self._last = 0.0
 
     def tell(self, measured: cost.Measured, scheme: str, block: int, seconds: float, left: float | None) -> None:
-        line = cost.progress.line(measured, scheme, block, seconds, left)
+        line = cost.progress(measured, scheme, block, seconds, left)
         if self._terminal:
             print(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}", end="", file=sys.stderr, flush=True)
         elif seconds == 0.0 or time.monotonic() - self._last > 60:

@@ -8,15 +8,14 @@ Needs: base, topology, measurement, binding, mpi, mpi.osu, report.blocks, report
 
 from __future__ import annotations
 
-from . import document, measurement_document, progress, running, verdict
+from . import document, running, verdict
 from .blocks import shown
 from .case_folder import CaseFolder, made_ready
 from .figure import TAKE, figure_of_merit
 from .launchers import Launcher, launcher
-from .layouts import Job, bind_words
 from .measured import Measured, Plan
 from .measuring import measure
 from .pairs import MOST_PAIRS
 from .running import Runner
-from .schemes import Scheme, schemes_on
-from .words import Subject
+from .schemes import Job, Scheme, bind_words, schemes_on
+from .words import Subject, progress

@@ -10,7 +10,7 @@ from nearfar.base import CouldNotJudge, statistics
 from nearfar.mpi import RankAccount
 
 from . import pairs
-from .answers import answer_in
+from .figure import answer_in
 from .measured import Measured, Plan, Run, SchemeRuns
 from .running import Ended, Runner
 from .schemes import Scheme

@@ -12,7 +12,7 @@ from nearfar.mpi import RankAccount, RankPlan
 from nearfar.report.figures import percent, percents
 from nearfar.topology import format_cpu_list
 
-from .answers import difference
+from .figure import difference
 from .measured import Measured, SchemeRuns
 from .pairs import LEAST_PAIRS, Penalty
 
@@ -242,3 +242,18 @@ def launch_line(measured: Measured, subject: Subject) -> str:
     return shlex.join(
         ["numactl", f"--physcpubind={cpus}", f"--membind={format_cpu_list(places[0].memory)}", *subject.program]
     )
+
+
+def progress(measured: Measured, scheme: str, block: int, seconds: float, left: float | None) -> str:
+    """One line for a run that is under way: ``wrong, run 3: 12 s; about 4 min left``."""
+    which = "warm-up" if block == 0 else f"run {block}"
+    remaining = (
+        "" if left is None else f"; about {_about(left)} left, at most {_about(max(0.0, measured.plan.budget))} in all"
+    )
+    return f"{scheme}, {which}: {seconds:.0f} s ({plural(sum(len(each.runs) for each in measured.schemes), 'run')} made){remaining}"
+
+
+def _about(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nearfar.base import NearfarError, compiled
-from nearfar.cost.answers import answer_in, difference
-from nearfar.cost.figure import figure_of_merit
+from nearfar.cost.figure import answer_in, difference, figure_of_merit
 
 OUTPUT = "step 1: 3.0 GB/s\nstep 2: 4.0 GB/s\nstep 3: 3.5 GB/s\nTotal wall time: 1.5e1 s\n"
 
