@@ -107,19 +107,23 @@ class Measured:
         """Those that were run and are not the reference."""
         return [scheme for scheme in self.schemes if scheme.same_as is None and scheme is not self.reference]
 
+    def _pairs(self, scheme: SchemeRuns) -> list[tuple[float, float]]:
+        """The figures of the reference and of a scheme, by block."""
+        values, other = scheme.values, self.reference.values
+        return [(other[block], values[block]) for block in sorted(values.keys() & other.keys())]
+
     def ratios(self, scheme: SchemeRuns) -> list[float]:
         """What each pair of a scheme and the reference costs, as parts, by block."""
-        values, other = scheme.values, self.reference.values
-        blocks, less = sorted(values.keys() & other.keys()), self.plan.figure.less_is_better
-        return [pairs.penalty([other[b]], [values[b]], less).value for b in blocks]
+        less = self.plan.figure.less_is_better
+        return [pairs.penalty([other], [own], less).value for other, own in self._pairs(scheme)]
 
     def penalty(self, scheme: SchemeRuns) -> Penalty | None:
         """What a scheme costs against the reference; None without a pair of runs."""
-        values, other = scheme.values, self.reference.values
-        blocks = sorted(values.keys() & other.keys())
-        if not blocks or scheme is self.reference:
+        found = self._pairs(scheme)
+        if not found or scheme is self.reference:
             return None
-        return pairs.penalty([other[b] for b in blocks], [values[b] for b in blocks], self.plan.figure.less_is_better)
+        others, own = zip(*found)
+        return pairs.penalty(others, own, self.plan.figure.less_is_better)
 
     def settled(self, scheme: SchemeRuns) -> bool:
         """Whether more runs of it would change no answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -57,45 +58,27 @@ def probe(measured: Measured, runner: Runner) -> None:
         if done.problem is not None:
             scheme.left_out = f"cannot be started: {done.problem}"
             continue
-        hosts = {binding.host for binding in done.bindings}
-        if hosts != {_host()}:
+        hosts, here = {binding.host for binding in done.bindings}, os.uname().nodename
+        if hosts != {here}:
             raise CouldNotJudge(
-                f"the ranks run on {', '.join(sorted(hosts)) or 'no host that they report'}, and this is {_host()}: start nearfar cost on "
+                f"the ranks run on {', '.join(sorted(hosts)) or 'no host that they report'}, and this is {here}: start nearfar cost on "
                 f"the node itself, as in a batch job"
             )
         # The reference gives its name to those that are the same.
-        order = sorted(measured.schemes, key=lambda other: other.name != measured.plan.reference)
-        for other in order:
-            if (
-                other is not scheme
-                and other.bindings
-                and other.active
-                and effect(other.bindings) == effect(scheme.bindings)
-            ):
-                loser, winner = (other, scheme) if scheme.name == measured.plan.reference else (scheme, other)
-                loser.same_as = winner.name
-                for third in measured.schemes:
-                    if third.same_as == loser.name:
-                        third.same_as = winner.name
-                break
-
-
-def _host() -> str:
-    import os
-
-    return os.uname().nodename
+        others = (other for other in measured.schemes if other is not scheme and other.bindings and other.active)
+        alike = [other for other in others if effect(other.bindings) == effect(scheme.bindings)]
+        if alike:
+            other = min(alike, key=lambda each: each.name != measured.plan.reference)
+            loser, winner = (other, scheme) if scheme.name == measured.plan.reference else (scheme, other)
+            for each in measured.schemes:
+                if each is loser or each.same_as == loser.name:
+                    each.same_as = winner.name
 
 
 def effect(bindings: Sequence[RankAccount]) -> tuple[object, ...]:
     """What tells one binding in effect from another."""
-    return tuple((binding.cpus, *_memory(binding), binding.gpus) for binding in bindings)
-
-
-def _memory(binding: RankAccount) -> tuple[object, ...]:
     # With one NUMA node's memory allowed any policy is the same.
-    if binding.memory_allowed.isdigit():
-        return ("one",)
-    return binding.policy, binding.memory
+    return tuple((b.cpus, b.gpus, b.memory_allowed.isdigit() or (b.policy, b.memory)) for b in bindings)
 
 
 class _Blocks:
@@ -108,20 +91,13 @@ class _Blocks:
 
     def run(self) -> str:
         """Until all is settled, or no more may be run; returns why it stopped."""
-        for _ in range(self.plan.warm_up):
-            stop = self._block(0)
-            if stop is not None:
-                return stop
-        for block in range(1, self.plan.runs + 1):
+        for block in (*[0] * self.plan.warm_up, *range(1, self.plan.runs + 1)):
             stop = self._block(block)
             if stop is not None:
                 return stop
-            if all(self.found.settled(scheme) for scheme in self._asked()):
-                return (
-                    "every difference is settled"
-                    if self.plan.at_most is None
-                    else "what the bound speaks of is settled"
-                )
+            if block and all(self.found.settled(scheme) for scheme in self._asked()):
+                what = "every difference" if self.plan.at_most is None else "what the bound speaks of"
+                return f"{what} is settled"
         return f"{self.plan.runs} runs were made of each that is not settled (--runs)"
 
     def _asked(self) -> list[SchemeRuns]:
@@ -170,19 +146,16 @@ class _Blocks:
         run = self._counted(scheme, block, began, ended)
         scheme.runs.append(run)
         if ended.ended_early:
-            return self._too_long(scheme, ended.seconds)
+            if self._expected(scheme) is not None:
+                return self._over
+            return (
+                f"a run of {scheme.name} did not end within the {ended.seconds:.0f} s that were left of the budget: give it more "
+                f"(--budget 8h), or the program less to do"
+            )
         first = block == 0 or not scheme.values
         if run.problem is not None and (first or len(scheme.failures) >= MOST_FAILURES):
             scheme.left_out = run.problem
         return None
-
-    def _too_long(self, scheme: SchemeRuns, seconds: float) -> str:
-        if self._expected(scheme) is None:
-            return (
-                f"a run of {scheme.name} did not end within the {seconds:.0f} s that were left of the budget: give it more (--budget 8h), "
-                f"or the program less to do"
-            )
-        return self._over
 
     def _counted(self, scheme: SchemeRuns, block: int, began: float, ended: Ended) -> Run:
         answer = None if self.plan.answer is None else answer_in(ended.output, self.plan.answer)

@@ -84,15 +84,12 @@ class Runner:
         own = self._folder / str(self._count)
         own.mkdir()
         plan, out, err = own / "plan", own / "out", own / "err"
-        write_plan(plan, scheme, self.launcher.mpi is None, probe)
+        lone = self.launcher.mpi is None
+        rank_files.write_plan(plan, _planned(scheme), (_LOOK, _LOOK), family=True, lone=lone, probe=probe)
         token = uuid.uuid4().hex
         bound = scheme.places is not None
         environment = {**os.environ, **self.launcher.environment(bound), SCHEME: scheme.name, leftovers.TOKEN: token}
-        command = [
-            *self.launcher.command(scheme.ranks, bound),
-            *rank_files.wrapper(plan),
-            *program,
-        ]
+        command = [*self.launcher.command(scheme.ranks, bound), *rank_files.wrapper(plan), *program]
         where = None if probe else self._case.copied(own / "case")
         seconds, code, early, left = _ran(command, environment, out, err, where, limit, tick, token)
         written = self._case.written(where)
@@ -186,11 +183,6 @@ def uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def write_plan(path: Path, scheme: Scheme, lone: bool = False, probe: bool = False) -> None:
-    """Tell the wrapper where each rank goes. ``lone``: no launcher; ``probe``: without the program."""
-    rank_files.write_plan(path, _planned(scheme), (_LOOK, _LOOK), family=True, lone=lone, probe=probe)
 
 
 def _planned(scheme: Scheme) -> list[RankPlan]:

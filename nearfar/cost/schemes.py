@@ -47,23 +47,18 @@ class Job:
 def schemes_on(node: Node, names: Sequence[str], job: Job) -> list[Scheme]:
     """The schemes on this node, in the order of the names. One that the node cannot have is left out with the reason; ``right`` that
     it cannot have raises ``NearfarError``, as the ranks do not fit at all."""
-    right = layout_of(node, "right", job)
-    schemes = []
-    for name in names:
+    right = _right(node, job)
+
+    def scheme(name: str) -> Scheme:
         if name == "default":
-            schemes.append(Scheme(name, job.ranks))
-            continue
+            return Scheme(name, job.ranks)
         try:
-            places = (
-                right.places
-                if name == "right"
-                else layout_of(node, name, job, scheme_names.numa_nodes(name), right).places
-            )
+            places = right.places if name == "right" else _layout(node, name, job, right).places
         except NearfarError as error:
-            schemes.append(Scheme(name, job.ranks, None, str(error)))
-            continue
-        schemes.append(Scheme(name, len(places), places))
-    return schemes
+            return Scheme(name, job.ranks, None, str(error))
+        return Scheme(name, len(places), places)
+
+    return [scheme(name) for name in names]
 
 
 @dataclass(frozen=True)
@@ -75,13 +70,9 @@ class PlacedRanks:
     devices: tuple[tuple[Gpu, ...], ...]
 
 
-def layout_of(
-    node: Node, name: str, job: Job, wished: Sequence[int | None] | None = None, right: PlacedRanks | None = None
-) -> PlacedRanks:
-    """The places of a scheme; ``wished``: the NUMA node of each rank (None: free) of a list, ``right``: the places under ``right``,
-    which all but ``right`` itself start from. Raises ``NearfarError`` where the node cannot have it, with the reason."""
-    if right is None:
-        return _right(node, job)
+def _layout(node: Node, name: str, job: Job, right: PlacedRanks) -> PlacedRanks:
+    """The places of a scheme, which start from those under ``right``. Raises ``NearfarError`` where the node cannot have it."""
+    wished = scheme_names.numa_nodes(name)
     if wished is not None:
         return _listed(node, job, right, wished)
     if name == "interleaved":
@@ -90,14 +81,13 @@ def layout_of(
     if name == "wrong":
         name = "far-far" if any(right.devices) else "near-far"
     if name in ("near-near", "near-far", "far-near", "far-far"):
-        cores, _, memory_side = name.partition("-")
-        return _sides(node, job, right, cores == "far", memory_side == "far")
+        return _sides(node, job, right, name.startswith("far"), name.endswith("far"))
     if name == "shuffled":
         return _shuffled(node, job, right)
     return _task_per_core(node, job) if name == "task-per-core" else _task_per_two_gpus(node, job)
 
 
-def visible(node: Node, job: Job) -> list[Gpu]:
+def _visible(node: Node, job: Job) -> list[Gpu]:
     """The GPUs that get ranks. Raises ``NearfarError`` for one that is not there or that is hidden."""
     if job.gpus is None:
         return [gpu for gpu in node.gpus if gpu.visible]
@@ -126,7 +116,7 @@ def bind_words(node: Node, job: Job) -> tuple[str, ...]:
 
 
 def _right(node: Node, job: Job) -> PlacedRanks:
-    gpus = visible(node, job)
+    gpus = _visible(node, job)
     if not gpus:
         homes = _spread(node, job.ranks)
         return _placed(node, job, homes, [()] * job.ranks, job.threads)
@@ -141,14 +131,11 @@ def _right(node: Node, job: Job) -> PlacedRanks:
         node, Layout(ranks_per_gpu=per_gpu, threads_per_rank=job.threads, gpus=taken, oversubscribe=job.oversubscribe)
     )
     devices = [(gpu,) for gpu in gpus[: job.ranks] for _ in range(per_gpu)]
-    homes = [_home_of(node, placement, gpu) for placement, (gpu,) in zip(placements, devices)]
+    homes = [
+        gpu_home(node, gpu)[0] if placement.numa_node is None else placement.numa_node
+        for placement, (gpu,) in zip(placements, devices)
+    ]
     return _of(node, job, placements, homes, devices)
-
-
-def _home_of(node: Node, placement: Placement, gpu: Gpu) -> int:
-    if placement.numa_node is not None:
-        return placement.numa_node
-    return gpu_home(node, gpu)[0]
 
 
 def _spread(node: Node, ranks: int) -> list[int]:
@@ -174,10 +161,10 @@ def _of(
     homes: Sequence[int],
     devices: Sequence[tuple[Gpu, ...]],
 ) -> PlacedRanks:
-    places = []
-    for placement, gpus in zip(placements, devices):
-        bound = RankPlan(placement.cpus, gpus=_seen(node, job, gpus))
-        places.append(_remembering(node, bound, "bind", placement.memory_nodes))
+    places = (
+        _remembering(node, RankPlan(each.cpus, gpus=_seen(node, job, gpus)), "bind", each.memory_nodes)
+        for each, gpus in zip(placements, devices)
+    )
     return PlacedRanks(tuple(places), tuple(homes), tuple(devices))
 
 
@@ -204,44 +191,36 @@ def _width(right: PlacedRanks) -> int:
 def _listed(node: Node, job: Job, right: PlacedRanks, wished: Sequence[int | None]) -> PlacedRanks:
     bound = [numa for numa in wished if numa is not None]
     given = iter(_placed(node, job, bound, [()] * len(bound), _width(right)).places if bound else ())
-    places = []
-    for numa, near in zip(wished, right.places):
-        places.append(replace(next(given), gpus=near.gpus) if numa is not None else RankPlan(gpus=near.gpus))
+    places = (
+        replace(RankPlan() if numa is None else next(given), gpus=near.gpus) for numa, near in zip(wished, right.places)
+    )
     return replace(right, places=tuple(places))
-
-
-def _farthest(node: Node, home: int, memory: bool) -> int:
-    """The NUMA node farthest from ``home`` that has memory, or cores to use. Raises ``NearfarError`` where ``home`` is the only one."""
-    candidates = node.host_numa_nodes if memory else [n for n in node.numa_nodes if cores_of(node, n.index)]
-    order = nearest(node, home, candidates)
-    what = "host memory" if memory else "cores"
-    if not order or order[-1].index == home:
-        raise NearfarError(f"{node.hostname} has {what} on n{home} alone: there is no far NUMA node")
-    return order[-1].index
 
 
 def _sides(node: Node, job: Job, right: PlacedRanks, far_cores: bool, far_memory: bool) -> PlacedRanks:
     """Cores near or far, memory near or far, by the home of each rank. With one NUMA node near and far are the same."""
-    cores = [_far_or_same(node, home, memory=False) if far_cores else home for home in right.homes]
+    cores = [_farthest(node, home, memory=False) if far_cores else home for home in right.homes]
     kept = _placed(node, job, cores, right.devices, _width(right)).places if far_cores else right.places
     places = []
     for home, own, near in zip(right.homes, kept, right.places):
-        memory = _far_or_same(node, memory_of(node, home), memory=True) if far_memory else memory_of(node, home)
+        memory = _farthest(node, memory_of(node, home), memory=True) if far_memory else memory_of(node, home)
         places.append(_remembering(node, replace(own, gpus=near.gpus), "bind", (memory,)))
     return replace(right, places=tuple(places))
 
 
-def _far_or_same(node: Node, home: int, memory: bool) -> int:
-    try:
-        return _farthest(node, home, memory)
-    except NearfarError:
-        return home if memory else cpu_nodes(node, home)[0]
+def _farthest(node: Node, home: int, memory: bool) -> int:
+    """The NUMA node farthest from ``home`` that has memory, or cores to use; of a node with one of them that."""
+    candidates = node.host_numa_nodes if memory else [n for n in node.numa_nodes if cores_of(node, n.index)]
+    order = nearest(node, home, candidates)
+    if order and order[-1].index != home:
+        return order[-1].index
+    return home if memory else cpu_nodes(node, home)[0]
 
 
 def _shuffled(node: Node, job: Job, right: PlacedRanks) -> PlacedRanks:
     gpus = list(dict.fromkeys(gpu for own in right.devices for gpu in own))
     if job.all_gpus or len(gpus) < 2:
-        gpus = visible(node, job)
+        gpus = _visible(node, job)
     if len(gpus) < 2:
         raise NearfarError("fewer than two GPUs: there is no order to shuffle")
     turned = dict(zip(gpus, reversed(gpus)))
@@ -258,7 +237,7 @@ def _task_per_core(node: Node, job: Job) -> PlacedRanks:
         raise NearfarError("it needs a launcher: name one with --launcher")
     homes = [numa.index for numa in node.numa_nodes for _ in cores_of(node, numa.index)]
     devices: list[tuple[Gpu, ...]] = [()] * len(homes)
-    gpus = visible(node, job)
+    gpus = _visible(node, job)
     for rank, home in enumerate(homes if gpus else ()):
         beside = [gpu for gpu in gpus if home in gpu_home(node, gpu)] or gpus
         devices[rank] = (beside[homes[:rank].count(home) % len(beside)],)
@@ -266,7 +245,7 @@ def _task_per_core(node: Node, job: Job) -> PlacedRanks:
 
 
 def _task_per_two_gpus(node: Node, job: Job) -> PlacedRanks:
-    gpus = visible(node, job)
+    gpus = _visible(node, job)
     if len(gpus) < 2:
         raise NearfarError("fewer than two GPUs")
     pairs = [tuple(gpus[i : i + 2]) for i in range(0, len(gpus), 2)]

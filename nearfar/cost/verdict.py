@@ -20,13 +20,9 @@ def good(measured: Measured) -> bool | None:
     if not asked:
         # The launcher's own binding may be the reference's: then there is nothing that it could cost.
         return True if any(measured.of(name) is measured.reference for name in measured.plan.judged) else None
-    above = [_above(measured, penalty, bound) for penalty in asked]
+    penalties = (None if _doubtful(measured, scheme) else measured.penalty(scheme) for scheme in asked)
+    above = [None if penalty is None else penalty.above(bound) for penalty in penalties]
     return False if True in above else None if None in above else True
-
-
-def _above(measured: Measured, scheme: SchemeRuns, bound: float) -> bool | None:
-    penalty = measured.penalty(scheme)
-    return None if penalty is None or _doubtful(measured, scheme) else penalty.above(bound)
 
 
 def _doubtful(measured: Measured, scheme: SchemeRuns) -> bool:
