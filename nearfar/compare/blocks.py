@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nearfar.base import grouped
+from nearfar.report import title
 from nearfar.report.blocks import Block, Chart, Entry, Group, Labels, Row, Shown, Table, Text, row, table
 from nearfar.report.charts import changes as drawing
 from nearfar.report.figures import percent, percents, plural, unit_words
@@ -48,8 +50,7 @@ def _settings(comparison: RunComparison) -> Block:
     named = []
     for setting, nodes in words.by_nodes(comparison, comparison.settings):
         of = "" if setting.of in ("software", "node") else f"{setting.of} "
-        explained = words.explained(comparison, setting)
-        can = f" (can explain what changed of {explained})" if explained else ""
+        can = words.explained(comparison, setting)
         named.append((f"{f'{nodes}: ' if nodes else ''}{of}{setting.what}", f"{setting.before} → {setting.after}{can}"))
     return Labels(tuple(named))
 
@@ -69,9 +70,9 @@ def _significant(comparison: RunComparison, at_most: float | None) -> list[Block
     caption += " Broken line: the bound that was named." if at_most is not None else ""
     chart = Chart(drawing.draw(rows, "change of each figure with its 95 % interval", bounds), caption=caption)
     listed = table(_COLUMNS, [_row(each, words.where(each, several)) for each in found], kind="figures")
-    title = "changes that are more than chance" if found else "no change that is more than chance"
+    heading = "changes that are more than chance" if found else "no change that is more than chance"
     blocks: list[Block] = [*([listed] if found else []), *([chart] if rows else [])]
-    return [Group(title, tuple(blocks), page_only=not found)] if blocks else []
+    return [Group(heading, tuple(blocks), page_only=not found)] if blocks else []
 
 
 def _row(change: FigureChange, name: str) -> Row:
@@ -88,19 +89,13 @@ def _every_figure(comparison: RunComparison, everything: bool) -> list[Block]:
     several, whole = len(comparison.nodes) > 1, len(comparison.changes) <= MOST_ROWS
     listed = [each for each in comparison.changes if whole or each.across or each.significant]
     tables: list[Block] = [
-        table(
-            _COLUMNS,
-            [_row(each, words.name(each, several)) for each in listed if each.check == check],
-            title=words.heading(check),
-            kind="figures",
-        )
-        for check in dict.fromkeys(each.check for each in listed)
-    ]
+        table(_COLUMNS, [_row(each, words.name(each, several)) for each in own], title=f"{title(check)} ({check})", kind="figures")
+        for check, own in grouped((each.check, each) for each in listed).items()
+    ]  # fmt: skip
     if not whole:
-        count = (
-            f"{len(listed)} of {len(comparison.changes)} pairs: those of all nodes together, and the significant ones"
-        )
-        tables.insert(0, Text((f"{count}. `nearfar compare --json` has all",)))
+        count = f"{len(listed)} of {len(comparison.changes)} pairs"
+        which = f"{count}: those of all nodes together, and the significant ones. `nearfar compare --json` has all"
+        tables.insert(0, Text((which,)))
     return [Group("all figures", tuple(tables), page_only=not everything)] if listed else []
 
 
@@ -114,21 +109,21 @@ def _counts(comparison: RunComparison) -> list[str]:
     if comparison.doubtful:
         said.append(f"{plural(len(comparison.doubtful), 'more figure')} undecided: {words.doubts(comparison)}")
     if uncounted := sum(not change.counted for change in comparison.changes):
-        said.append(
-            f"{plural(uncounted, 'ratio or share', 'ratios and shares')} derived from other figures: not counted"
-        )
+        derived = plural(uncounted, "ratio or share", "ratios and shares")
+        said.append(f"{derived} derived from other figures: not counted")
     if tested:
         said.append(f"a change would have been seen from: {words.seen_from(comparison)}")
     return [*said, *filter(None, [words.assumption(comparison)])]
 
 
 def _only(comparison: RunComparison) -> list[Block]:
-    said = []
-    for only, nodes in words.by_nodes(comparison, comparison.only_one):
-        place = f" of {nodes}" if nodes else ""
-        said.append((f"only {only.side}", f"{plural(len(only.names), 'figure')} of {only.check}{place}: {only.why}"))
-    names = [(only.check, ", ".join(only.names)) for only, _ in words.by_nodes(comparison, comparison.only_one)]
-    which = Group("which they are", (table((), names),), folded=True, page_only=True)
+    alone = words.by_nodes(comparison, comparison.only_one)
+    said = [
+        (f"only {only.side}", f"{plural(len(only.names), 'figure')} of {only.check}{f' of {nodes}' if nodes else ''}: {only.why}")
+        for only, nodes in alone
+    ]  # fmt: skip
+    names = table((), [(only.check, ", ".join(only.names)) for only, _ in alone])
+    which = Group("which they are", (names,), folded=True, page_only=True)
     return [Group("what one side alone has", (Labels(tuple(said)), which))] if said else []
 
 
@@ -136,14 +131,10 @@ def _stamps(comparison: RunComparison) -> Table:
     """Node, part, what, and its values on both sides."""
     rows = []
     for before, after in comparison.nodes:
-        first, second = (
-            {} if side is None else settings.stamps(side)
-            for side in (comparison.before.node(before), comparison.after.node(after))
-        )  # fmt: skip
-        for part, what in {**first, **second}:
-            earlier, later = (
-                ", then ".join(stamps.get((part, what), ())) or "not recorded" for stamps in (first, second)
-            )
+        sides = (comparison.before.node(before), comparison.after.node(after))
+        stamps = [{} if side is None else settings.stamps(side) for side in sides]
+        for part, what in {**stamps[0], **stamps[1]}:
+            earlier, later = (", then ".join(own.get((part, what), ())) or "not recorded" for own in stamps)
             rows.append(row(after, part, what, earlier, later, mark="differs" if earlier != later else ""))
     return table(("node", "part", "", "before", "after"), rows, kind="stamps")
 
@@ -159,22 +150,14 @@ def _method(comparison: RunComparison, sides: Sequence[tuple[str, Side]]) -> Gro
         "marked slower or faster is significant. Ratios, and shares of flows that compete, are derived from other figures and not "
         "counted. GB/s is 10⁹ bytes a second; of times less is better",
     )
+    every = [(label, run) for label, side in sides for run in side.runs]
     runs = [
-        (
-            label,
-            f"{run.raw.get('system')}/{run.folder.name}",
-            run.shown,
-            f"`{provenance.command(run.raw.get('command'))}`",
-        )
-        for label, side in sides
-        for run in side.runs
-    ]
+        (label, f"{run.raw.get('system')}/{run.folder.name}", run.shown, f"`{provenance.command(run.raw.get('command'))}`")
+        for label, run in every
+    ]  # fmt: skip
     programs = [(label, *line) for label, side in sides for line in _commands(side)]
-    return Group(
-        "how it was measured and compared",
-        (Text(said), Group("runs, programs and commands", (table((), runs), table((), programs)), folded=True)),
-        page_only=True,
-    )
+    details = Group("runs, programs and commands", (table((), runs), table((), programs)), folded=True)
+    return Group("how it was measured and compared", (Text(said), details), page_only=True)
 
 
 def _commands(side: Side) -> list[tuple[str, str, str]]:

@@ -101,8 +101,8 @@ def compare(before: Sequence[Path], after: Sequence[Path]) -> RunComparison:
         unlike += [f"{place}{note}" for note in remarks]
         notes += [f"{place}{note}" for note in (*remarks, *settings.moved_boards(earlier, later))]
     if not paired_changes:
-        why = unlike[0] if unlike else f"no figure is on both sides; {_instead(first, second)}"
-        raise CouldNotJudge(f"nothing could be compared: {why}")
+        neither = f"no figure is on both sides; before has {_has(first)}; after has {_has(second)}"
+        raise CouldNotJudge(f"nothing could be compared: {unlike[0] if unlike else neither}")
     if any(earlier.of == "software" and earlier.what.startswith("nearfar") for earlier in different):
         notes.append("the programs that measured are of different versions: a part of what changed may be theirs")
     if len(pairs) >= LEAST_NODES:
@@ -200,12 +200,8 @@ def _across(figure_changes: Sequence[FigureChange]) -> list[FigureChange]:
     return [changes.across_nodes(group) for group in groups.values() if len(group) >= LEAST_NODES]
 
 
-def _instead(before: Side, after: Side) -> str:
-    """What each side has, and why one has nothing."""
-    return f"before has {_has(before)}; after has {_has(after)}"
-
-
 def _has(side: Side) -> str:
+    """The checks of a side that have figures; why it has none."""
     checks = sorted({sides.base_name(c) for node in side.nodes for c in node.checks if c.verdict and c.verdict.metrics})
     if checks:
         return f"figures of {', '.join(checks)}"

@@ -47,9 +47,8 @@ def changed(name: str, before: NodeSide, after: NodeSide) -> list[ChangedSetting
         exact = part == "software" or what in _PARTS[:2]
         known = bool(earlier and later) or what in _PARTS
         if known and earlier != later and (exact or not set(earlier) & set(later)):
-            settings.append(
-                ChangedSetting(name, part, what, *(", then ".join(values) or _NONE for values in (earlier, later)))
-            )
+            sides = (", then ".join(values) or _NONE for values in (earlier, later))
+            settings.append(ChangedSetting(name, part, what, *sides))
     return settings
 
 
@@ -84,12 +83,15 @@ def _facts(side: NodeSide) -> Iterator[tuple[str, str, Any]]:
                 )
         if machine is not None:
             yield from _machine(machine)
-        yield from _under_load(run.checks)
+        # Of idle GPUs links say nothing.
+        for entry in (each for check in run.checks for each in check.document.get("gpus_under_load", [])):
+            link = entry.get("link") or {}
+            yield f"g{entry.get('index')}", "link under load", _link(link.get("gen"), link.get("width"))
 
 
 def _machine(node: Node) -> Iterator[tuple[str, str, Any]]:
     yield "node", "product", node.product
-    yield "node", "virtual machine", None if node.virtual_machine is None else _yes(node.virtual_machine)
+    yield "node", "virtual machine", {True: "yes", False: "no", None: None}[node.virtual_machine]
     yield "node", "CPU model", ", ".join(sorted({p.model for p in node.packages if p.model})) or None
     yield "node", "packages", len(node.packages) or None
     yield "node", "CPUs", sum(len(package.cpus) for package in node.packages) or None
@@ -104,7 +106,7 @@ def _machine(node: Node) -> Iterator[tuple[str, str, Any]]:
         yield part, "PCI address", gpu.pci
         yield part, "NUMA node", gpu.numa_node
         yield part, "memory", None if gpu.memory is None else f"{gpu.memory / _GIB:.0f} GiB"
-        yield part, "MIG", None if gpu.mig is None else _on(gpu.mig)
+        yield part, "MIG", {True: "on", False: "off", None: None}[gpu.mig]
         yield part, "active NVLink lanes", gpu.nvlinks
         yield part, "widest link", _link(gpu.link.max_gen, gpu.link.max_width)
         yield part, "fault", gpu.fault
@@ -119,25 +121,9 @@ def _machine(node: Node) -> Iterator[tuple[str, str, Any]]:
             yield from ((part, setting.title, value) for part, value in known.get(setting.key, {}).items())
 
 
-def _under_load(checks: tuple[Any, ...]) -> Iterator[tuple[str, str, Any]]:
-    """The links as they were under load: of idle GPUs they say nothing."""
-    for check in checks:
-        for entry in check.document.get("gpus_under_load", []):
-            link = entry.get("link") or {}
-            yield f"g{entry.get('index')}", "link under load", _link(link.get("gen"), link.get("width"))
-
-
 def _gpus(side: NodeSide) -> tuple[Gpu, ...]:
     return next((run.node.gpus for run in reversed(side.runs) if run.node is not None), ())
 
 
 def _link(generation: Any, width: Any) -> str | None:
     return f"generation {generation} x{width}" if generation and width else None
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
-
-
-def _on(value: bool) -> str:
-    return "on" if value else "off"

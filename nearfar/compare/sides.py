@@ -81,7 +81,7 @@ def read(folders: Sequence[Path]) -> Side:
             if node.modelled:
                 modelled[node.name] = None
             else:
-                measured.setdefault(_name(node), []).append(node)
+                measured.setdefault(short_host_name(node.name).lower(), []).append(node)
     if not measured:
         raise CouldNotJudge(f"{folders[0]}: every node of it is modelled: nothing was measured that could be compared")
     return Side(tuple(runs), tuple(NodeSide(name, tuple(own)) for name, own in measured.items()), tuple(modelled))
@@ -130,10 +130,6 @@ def _run(folder: Path) -> RunDirectory:
     if not any(check.verdict for node in run.nodes for check in node.checks):
         raise NearfarError(f"{folder}: no check left a verdict.json: nothing to compare; run it again")
     return run
-
-
-def _name(node: NodeRun) -> str:
-    return short_host_name(node.name).lower()
 
 
 def _refuse_twice(runs: Iterable[RunDirectory]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -51,17 +52,12 @@ def figure(metric: JudgedMetric) -> str:
     return f"{_DIRECTIONS.get(direction, direction)} {pretty}"
 
 
-def of_nodes(change: FigureChange) -> str:
-    """Which node a change is of: ``gpu001``, ``gpu001 → gpu002``, ``43 nodes together``."""
-    if change.across:
-        return f"{len(change.nodes)} nodes together"
-    before, after = change.nodes[0]
-    return before if before == after else f"{before} → {after}"
-
-
 def name(change: FigureChange, several: bool) -> str:
-    """The figure, with its node where there are several."""
-    return figure(change.metric) + (f" on {of_nodes(change)}" if several else "")
+    """The figure; with its node where there are ``several``: ``… on gpu001``, ``… on gpu001 → gpu002``, ``… on 43 nodes together``."""
+    if not several:
+        return figure(change.metric)
+    of = f"{len(change.nodes)} nodes together" if change.across else " → ".join(dict.fromkeys(change.nodes[0]))
+    return f"{figure(change.metric)} on {of}"
 
 
 def value(side: SideValue, unit: str) -> str:
@@ -78,14 +74,11 @@ def answer(comparison: RunComparison) -> str:
     if comparison.disturbed:
         which = "both runs were" if len(comparison.disturbed) > 1 else f"the run {comparison.disturbed[0]} was"
         return f"cannot compare: {which} disturbed by other load"
+    if not comparison.tested and not comparison.doubtful:
+        return "cannot compare: only ratios and shares are on both sides"
     if not comparison.tested:
         count = plural(len(comparison.doubtful), "figure")
-        why = (
-            f"none of {count} is without doubt ({doubts(comparison)})"
-            if comparison.doubtful
-            else "only ratios and shares are on both sides"
-        )
-        return f"cannot compare: {why}"
+        return f"cannot compare: none of {count} is without doubt ({doubts(comparison)})"
     if not worse and not better:
         return f"no change that is more than chance in {tested}"
     parts: list[str] = []
@@ -111,11 +104,8 @@ def against(comparison: RunComparison, at_most: float) -> str:
 
 def doubts(comparison: RunComparison) -> str:
     """Why figures could not be told, with counts: ``disturbed by others 12, not converged 3``."""
-    counts: dict[str, int] = {}
-    for change in comparison.doubtful:
-        for doubt in change.doubts:
-            counts[doubt] = counts.get(doubt, 0) + 1
-    counted = ", ".join(f"{doubt} {count}" for doubt, count in sorted(counts.items(), key=lambda item: -item[1]))
+    counts = Counter(doubt for change in comparison.doubtful for doubt in change.doubts)
+    counted = ", ".join(f"{doubt} {count}" for doubt, count in counts.most_common())
     few = "not converged" in counts and min(len(comparison.before.runs), len(comparison.after.runs)) < SETTLED_BY_RUNS
     return counted + (f"; what did not converge counts from {SETTLED_BY_RUNS} runs a side on" if few else "")
 
@@ -158,20 +148,16 @@ def by_nodes(comparison: RunComparison, entries: Sequence[_OfNode]) -> list[tupl
 
 
 def explained(comparison: RunComparison, setting: ChangedSetting) -> str:
-    """The kinds of figures that changed, and that a setting can explain; empty where there are none."""
+    """In parentheses the kinds of figures that changed, and that a setting can explain; empty where there are none."""
     known = next((each.explains for each in SETTINGS if each.title == setting.what), ())
     changed = {figure_kind(change.metric.quantity, change.metric.cell) for change in comparison.significant}
-    return ", ".join(kind for kind in known if kind in changed)
+    kinds = ", ".join(kind for kind in known if kind in changed)
+    return f" (can explain what changed of {kinds})" if kinds else ""
 
 
 def where(change: FigureChange, several: bool) -> str:
     """The figure with its check: ``H2D n0→g0, Host ↔ GPU``."""
     return f"{name(change, several)}, {title(change.check)}"
-
-
-def heading(check: str) -> str:
-    """``Host ↔ GPU (host_device_check)``."""
-    return f"{title(check)} ({check})"
 
 
 def mark(change: FigureChange) -> str:
