@@ -7,7 +7,7 @@ Needs: base, topology, cells, verdict, verdict.references, verdict.thresholds, s
 """
 
 from . import messages
-from .archive import explained, record
+from .archive import SCHEMA, explained, record, text
 from .assessment import assess
 from .blocks import folded, shown
 from .decision import (
@@ -21,5 +21,4 @@ from .decision import (
     Expected,
     MeasuredRun,
 )
-from .document import SCHEMA, text
 from .hiding import anonymous

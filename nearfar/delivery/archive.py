@@ -1,25 +1,36 @@
-"""The record of a delivery: what is signed, with all that it rests on, in one ZIP."""
+"""The decisions as a document, and the record of a delivery: what is signed, with all that it rests on, in one ZIP."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import json
 import re
 import zipfile
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
+import nearfar
+from nearfar.base import utc_text
 from nearfar.history import short_name
 from nearfar.report import told_answers
 from nearfar.report.blocks import Shown, shown_page
 
-from . import document
 from .decision import REFUSED, Delivery
 
+SCHEMA = "nearfar-delivery/1"
 #: Of a run's directory: what the decision rests on.
 _KEPT = ("run.json", "index.html", "report.json", "*/node.json", "*/*/verdict.json")
 #: All files of a ZIP have this time, so that the same record has the same bytes.
 _TIME = (2000, 1, 1, 0, 0, 0)
+
+
+def text(delivery: Delivery) -> str:
+    """The decisions as JSON text (``nearfar-delivery/1``), ending in a newline."""
+    about = {"schema": SCHEMA, "program": {"name": "nearfar", "version": nearfar.__version__}, "made": utc_text()}
+    document = {**about, "counts": delivery.counts, **asdict(delivery)}
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"
 
 
 def record(delivery: Delivery, shown: Shown, pdf: bytes, with_runs: bool) -> bytes:
@@ -39,7 +50,7 @@ def record(delivery: Delivery, shown: Shown, pdf: bytes, with_runs: bool) -> byt
 def _entries(delivery: Delivery, shown: Shown, pdf: bytes, with_runs: bool) -> Iterator[tuple[str, bytes]]:
     yield "record.pdf", pdf
     yield "record.html", shown_page(shown).encode("utf-8", "replace")
-    yield "delivery.json", document.text(delivery).encode("utf-8", "replace")
+    yield "delivery.json", text(delivery).encode("utf-8", "replace")
     if with_runs:
         if delivery.order.file is not None:
             yield f"order/{delivery.order.file.name}", delivery.order.file.read_bytes()

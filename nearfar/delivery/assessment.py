@@ -83,9 +83,8 @@ def _ordered(order: Order, directories: Sequence[Path]) -> tuple[str, ...] | Non
 def _needed(order: Order, nodes: Collection[MeasuredNode]) -> list[str]:
     """The checks that each node has to have: those that most have, and those of what is promised."""
     counts = Counter(check for node in nodes for check in node.checks)
-    return list(
-        dict.fromkeys([*(c for c, n in counts.items() if 2 * n > len(nodes)), *(p.check for p in order.promised)])
-    )
+    most = (check for check, count in counts.items() if 2 * count > len(nodes))
+    return list(dict.fromkeys([*most, *(promise.check for promise in order.promised)]))
 
 
 def _identity(name: str, node: MeasuredNode | None, order: Order, ordered: Sequence[str] | None) -> list[Finding]:

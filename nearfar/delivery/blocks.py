@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from nearfar.base import MESSAGES, NOT_JUDGED, Finding, NodeListError, grouped, minute_text, node_set, plural, utc_time
 from nearfar.report import boards, passed
-from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table
+from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table, titled_table
 from nearfar.topology import by_value
 from nearfar.verdict.references import figure, with_unit
 
@@ -36,10 +36,10 @@ def shown(delivery: Delivery, next_step: str, when: str, explained: Mapping[str,
     """The delivery's findings and the count of decisions first, then each node that is not accepted. ``when``: of the decision;
     ``next_step``: what to do now; ``explained``: what explains a node's slow figures."""
     order = delivery.order
-    by_decision = {
-        word: [node for node in delivery.nodes if node.decision == word] for word in (REFUSED, AGAIN, ACCEPTED)
-    }
-    waived = [node for node in by_decision[ACCEPTED] if node.waived]
+    refused, again, accepted = (
+        [node for node in delivery.nodes if node.decision == word] for word in (REFUSED, AGAIN, ACCEPTED)
+    )
+    waived = {node.name: node.waived for node in accepted if node.waived}
     whole = [finding for finding in delivery.findings if finding.verdict != NOT_JUDGED]
     notes = [finding for finding in delivery.findings if finding.verdict == NOT_JUDGED]
     blocks: list[Block] = [
@@ -49,18 +49,18 @@ def shown(delivery: Delivery, next_step: str, when: str, explained: Mapping[str,
             ("held against", ", ".join(_AGAINST[word] for word in delivery.against)),
             ("decided", f"{minute_text(utc_time(when))} UTC"),
         )),
-        *_group("the delivery as a whole", [_finding(each) for each in whole]),
-        *_decided("refused", "why", {node.name: node.evidence for node in by_decision[REFUSED]}, explained),
-        *_decided("to be measured again", "what is missing", {node.name: node.missing for node in by_decision[AGAIN]}),
-        *_group("accepted though DEGRADED, by name", _held({node.name: node.waived for node in waived}), ("nodes", "what")),
-        *_accepted(by_decision[ACCEPTED]),
-        *_group("accepted after a failure", _failures(by_decision[ACCEPTED]), ("nodes", "what failed")),
-        *_group("ordered and found", _found(delivery), ("", "ordered", "found")),
-        *_group("figures", [_figure(each) for each in delivery.figures], _FIGURES, page_only=True),
-        *_group("noted", [row(each.subject, each.reason) for each in notes]),
-        *_group("kernel log of refused nodes", _of_newest_run(by_decision[REFUSED], _logged)),
-        *_group("ruled out on refused nodes", _of_newest_run(by_decision[REFUSED], _ruled_out), page_only=True),
-        *_boards(by_decision[REFUSED]),
+        *titled_table("the delivery as a whole", [row(Entry(verdict=each.verdict), each.reason) for each in whole]),
+        *_decided("refused", "why", {node.name: node.evidence for node in refused}, explained),
+        *_decided("to be measured again", "what is missing", {node.name: node.missing for node in again}),
+        *titled_table("accepted though DEGRADED, by name", _held(waived), ("nodes", "what")),
+        *([Group("accepted", (Text((folded(node.name for node in accepted),), plain=True),))] if accepted else []),
+        *titled_table("accepted after a failure", _failures(accepted), ("nodes", "what failed")),
+        *titled_table("ordered and found", _found(delivery), ("", "ordered", "found")),
+        *titled_table("figures", [_figure(each) for each in delivery.figures], _FIGURES, page_only=True),
+        *titled_table("noted", [row(each.subject, each.reason) for each in notes]),
+        *titled_table("kernel log of refused nodes", _of_newest_run(refused, lambda _, run: run.kernel_log[-_EVIDENCE:])),
+        *titled_table("ruled out on refused nodes", _of_newest_run(refused, _ruled_out), page_only=True),
+        *_boards(refused),
         Group("signatures", (table(("for the vendor", "for the site", "date"), [("", "", "")] * 2, kind="signatures"),), page_only=True),
     ]  # fmt: skip
     made = "figures, evidence and runs of every node: `delivery.json`"
@@ -72,11 +72,8 @@ def _answer(delivery: Delivery, whole: Sequence[Finding]) -> list[str]:
     counts = delivery.counts
     words = {REFUSED: "refused", AGAIN: "to be measured again"}
     rest = [f"{counts[word]} {said}" for word, said in words.items() if counts[word]]
-    number = (
-        f"{counts[ACCEPTED]} of {plural(len(delivery.nodes), 'node')} accepted{', ' if rest else ''}{', '.join(rest)}"
-    )
-    first = [finding.reason for finding in whole[:1]]
-    return [*first, number]
+    accepted = f"{counts[ACCEPTED]} of {plural(len(delivery.nodes), 'node')} accepted"
+    return [*(finding.reason for finding in whole[:1]), ", ".join([accepted, *rest])]
 
 
 def _measured(delivery: Delivery) -> str:
@@ -86,16 +83,6 @@ def _measured(delivery: Delivery) -> str:
     times = sorted(run.time for run in runs)
     days = " to ".join(dict.fromkeys((times[0][:10], times[-1][:10])))
     return f"{plural(sum(bool(node.runs) for node in delivery.nodes), 'node')}, {plural(len(runs), 'run')}, {days}"
-
-
-def _group(
-    title: str, rows: Sequence[Row | Sequence[Entry | str]], columns: Sequence[str] = (), page_only: bool = False
-) -> list[Block]:
-    return [Group(title, (table(columns, rows),), page_only=page_only)] if rows else []
-
-
-def _finding(finding: Finding) -> Row:
-    return row(Entry(verdict=finding.verdict), finding.reason)
 
 
 def _decided(
@@ -122,9 +109,8 @@ def _held(findings: Mapping[str, Sequence[Finding]], explained: Mapping[str, str
             firsts.setdefault(finding.fields.get("part") or item(finding), place)
         places = list(firsts.values())[:_EVIDENCE]
         told = [explained[nodes[0]]] if explained and nodes[0] in explained else []
-        told += [
-            _said(held[at], nodes[0], [findings[node][at].fields.get("worst", "") for node in nodes]) for at in places
-        ]
+        for at in places:
+            told.append(_said(held[at], nodes[0], [findings[node][at].fields.get("worst", "") for node in nodes]))
         told += [f"and {len(held) - len(places)} more"] if len(held) > len(places) else []
         rows.append(row(folded(nodes), "; ".join(told)))
     return rows
@@ -135,16 +121,9 @@ def _said(finding: Finding, node: str, worst: Sequence[str]) -> str:
     if finding.code not in MESSAGES:
         return finding.reason
     values = sorted(set(worst), key=lambda words: (len(words), words))
-    fields = {
-        **finding.fields,
-        "worst": values[0] if len(values) == 1 else f"{values[0].partition(' ')[0]} to {values[-1]}",
-    }
-    return MESSAGES[finding.code].text("it" if finding.subject == node else finding.subject, fields)
-
-
-def _accepted(nodes: Sequence[DeliveredNode]) -> list[Block]:
-    names = folded(node.name for node in nodes)
-    return [Group("accepted", (Text((names,), plain=True),))] if nodes else []
+    span = values[0] if len(values) == 1 else f"{values[0].partition(' ')[0]} to {values[-1]}"
+    subject = "it" if finding.subject == node else finding.subject
+    return MESSAGES[finding.code].text(subject, {**finding.fields, "worst": span})
 
 
 def _failures(nodes: Sequence[DeliveredNode]) -> list[Row]:
@@ -175,18 +154,16 @@ def _found(delivery: Delivery) -> list[list[str]]:
     """What each kind of part was ordered as, and found, with how many nodes have it."""
     order, rows = delivery.order, []
     ordered = {**order.expect, **order.software, "product": order.product}
-    if "memory" in order.expect:
-        ordered["memory"] = gib(order.expect["memory"])
-    if "link" in order.expect:
-        ordered["link"] = written_link(order.expect["link"])
+    for part, written in (("memory", gib), ("link", written_link)):
+        if part in order.expect:
+            ordered[part] = written(order.expect[part])
     for name, values in columns({node.name: node.found for node in delivery.nodes if node.found is not None}).items():
         (most, nodes), *others = by_value({node: value or "–" for node, value in values.items()})
         if others or most != "–":
             told = [f"{most} ({plural(len(nodes), 'node')})"]
             told += [f"{value} ({plural(len(names), 'node')}: {folded(names)})" for value, names in others]
-            rows.append(
-                [name.replace("_", " "), "–" if ordered.get(name) is None else str(ordered[name]), ", ".join(told)]
-            )
+            was = ordered.get(name)
+            rows.append([name.replace("_", " "), "–" if was is None else str(was), ", ".join(told)])
     return rows
 
 
@@ -204,8 +181,7 @@ def _figure(one: DeliveredFigure) -> list[str]:
         expected.insert(0, f"{sign} {figure(one.reference, one.unit)} (references)")
     return [
         one.check.removesuffix("_check"), one.row, str(len(one.nodes)), figure(low, one.unit), node, figure(one.median, one.unit),
-        with_unit(high, one.unit),
-        ", ".join(expected) or one.not_compared or "nothing to compare with",
+        with_unit(high, one.unit), ", ".join(expected) or one.not_compared or "nothing to compare with",
     ]  # fmt: skip
 
 
@@ -215,10 +191,6 @@ def _of_newest_run(
     """What the newest run that counts tells of each node, those together of which it is the same."""
     newest = ((node, next((run for run in reversed(node.runs) if run.counted), None)) for node in nodes)
     return _alike((words, node) for node, run in newest if run is not None for words in told(node, run))
-
-
-def _logged(_: DeliveredNode, run: MeasuredRun) -> Sequence[str]:
-    return run.kernel_log[-_EVIDENCE:]
 
 
 def _ruled_out(node: DeliveredNode, run: MeasuredRun) -> Sequence[str]:

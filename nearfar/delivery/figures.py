@@ -50,9 +50,8 @@ class Outside:
             sign = 1 if pool.less_is_better else -1
             source = f"promised {with_unit(promise.value, pool.unit)} ({self.order.offer}, page {promise.page})"
             # A plateau differs by so much from run to run.
-            found.append(
-                Expected("order", promise.value, promise.value * (1 + sign * thresholds.AS_GOOD), "FAIL", source)
-            )
+            bound = promise.value * (1 + sign * thresholds.AS_GOOD)
+            found.append(Expected("order", promise.value, bound, "FAIL", source))
         for file in self.published:
             row = file.row(pool.check, pool.model, [pool.row])
             if row is not None and row.unit == pool.unit:
@@ -118,10 +117,8 @@ def pools(
 def _sound(row: Mapping[str, Any]) -> bool:
     """Whether a figure was measured as it should be (as ``history.unsound``)."""
     disturbed = row["disturbance"] not in (None, disturbances.OWN_HOST)
-    return (
-        not (row["throttled"] or row["contended"] or row["quick"] or disturbed or row["verified"] is False)
-        and row["value"] > 0
-    )
+    doubted = row["throttled"] or row["contended"] or row["quick"] or disturbed or row["verified"] is False
+    return not doubted and row["value"] > 0
 
 
 def compared(pool: Pool, known: Outside, figures: int) -> DeliveredFigure:
@@ -218,12 +215,8 @@ def of_nodes(pool: Pool, figure: DeliveredFigure, channels: int | None = None) -
             first = missed[0]
             yield node, _MESSAGES[first.origin].finding(figure.row, verdict=first.verdict, hard=None, **fields)
         elif still_open := next((each for each, states in standings.items() if OPEN in states), None):
-            yield (
-                node,
-                messages.FAILED_BEFORE.finding(
-                    figure.row, was=f"out of range ({still_open.source})", check=figure.check
-                ),
-            )
+            was = f"out of range ({still_open.source})"
+            yield node, messages.FAILED_BEFORE.finding(figure.row, was=was, check=figure.check)
 
 
 def _named(figure: DeliveredFigure, metrics: Sequence[str]) -> dict[str, Any]:

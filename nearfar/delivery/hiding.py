@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from nearfar.history import short_name
 
-from .decision import Delivery
+from .decision import DeliveredNode, Delivery
 
 _T = TypeVar("_T")
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
@@ -32,45 +32,32 @@ def anonymous(delivery: Delivery, told: Mapping[str, str]) -> tuple[Delivery, di
     names = {short_name(host): "another host" for host in _other_hosts(delivery)} | names
     names |= {word: f"board {number}" for number, word in enumerate(sorted(set(_boards(delivery))), 1)}
     words = sorted(names, key=len, reverse=True)
-    known = (
-        re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, words))})(?:[.-][a-z][\w.-]*)?(?![\w-])", re.I)
-        if words
-        else None
-    )
+    # Without a name the pattern matches nothing.
+    either = "|".join(map(re.escape, words)) or r"(?!)"
+    known = re.compile(rf"(?<![\w.])(?:{either})(?:[.-][a-z][\w.-]*)?(?![\w-])", re.I)
+
+    def called_instead(found: re.Match[str]) -> str:
+        """Of a host with its domain the name that it begins with."""
+        first = next((word for word in words if found[0].lower().startswith(word.lower())), "")
+        return names.get(found[0]) or names.get(first, "hidden")
 
     def hidden(text: str) -> str:
-        if known is not None:
-            text = known.sub(lambda found: names.get(found[0]) or names.get(_first(found[0], words), "hidden"), text)
-        return _ADDRESS.sub("an address", text)
+        return _ADDRESS.sub("an address", known.sub(called_instead, text))
 
-    plain = replace(
-        delivery,
-        nodes=tuple(
-            replace(
-                node,
-                runs=tuple(replace(run, run="") for run in node.runs),
-                gpus=tuple(replace(gpu, serial=None, uuid=None) for gpu in node.gpus),
-            )
-            for node in delivery.nodes
-        ),
-        order=replace(delivery.order, serials={}, file=None),
-    )
-    return mapped((plain, dict(told)), hidden)
+    def plain(node: DeliveredNode) -> DeliveredNode:
+        gpus = tuple(replace(gpu, serial=None, uuid=None) for gpu in node.gpus)
+        return replace(node, runs=tuple(replace(run, run="") for run in node.runs), gpus=gpus)
 
-
-def _first(found: str, words: list[str]) -> str:
-    """The name that a host with its domain begins with."""
-    return next((word for word in words if found.lower().startswith(word.lower())), "")
+    order = replace(delivery.order, serials={}, file=None)
+    kept = replace(delivery, nodes=tuple(map(plain, delivery.nodes)), order=order)
+    return mapped((kept, dict(told)), hidden)
 
 
 def _other_hosts(delivery: Delivery) -> Iterator[str]:
     """The hosts that are named as others than the node."""
     for node in delivery.nodes:
-        yield from (
-            str(each.fields["host"])
-            for each in (*node.evidence, *node.missing, *node.waived)
-            if each.fields.get("host")
-        )
+        findings = (*node.evidence, *node.missing, *node.waived)
+        yield from (str(each.fields["host"]) for each in findings if each.fields.get("host"))
 
 
 def _boards(delivery: Delivery) -> Iterator[str]:
@@ -87,9 +74,8 @@ def mapped(value: _T, change: Callable[[str], str]) -> _T:
     if isinstance(found, str):
         found = change(found)
     elif is_dataclass(found) and not isinstance(found, type):
-        found = replace(
-            found, **{each.name: mapped(getattr(found, each.name), change) for each in fields(found) if each.init}
-        )
+        parts = {each.name: mapped(getattr(found, each.name), change) for each in fields(found) if each.init}
+        found = replace(found, **parts)
     elif isinstance(found, Mapping):
         found = {mapped(key, change): mapped(each, change) for key, each in found.items()}
     elif isinstance(found, (tuple, list, set, frozenset)):

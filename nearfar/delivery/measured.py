@@ -75,14 +75,8 @@ def by_node(runs: Iterable[RunDirectory], system: str | None) -> dict[str, Measu
         for node in (node for node in run.nodes if not (node.modelled or node.foreign)):
             times = [check.verdict.time for check in node.checks if check.verdict is not None]
             time = min(times, default=str(run.raw.get("started", "")))
-            shown = MeasuredRun(
-                str(run.folder),
-                time,
-                {check.name: check.word for check in node.checks},
-                False,
-                node.kernel_log,
-                tuple(ruled_out(node)),
-            )
+            checks = {check.name: check.word for check in node.checks}
+            shown = MeasuredRun(str(run.folder), time, checks, False, node.kernel_log, tuple(ruled_out(node)))
             own = found[short_name(node.name)]
             # A copy of a run, gathered twice, is no second measurement.
             if all((each.time, each.checks) != (shown.time, shown.checks) for each, _, _ in own):

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from nearfar.base import Finding, statistics
+from nearfar.base import Finding, grouped, statistics
 from nearfar.history import short_name
 from nearfar.site import Order
 from nearfar.topology import GPU_MODEL, SETTINGS, Node, Setting, compare, spread, written_settings
@@ -63,9 +63,8 @@ def differences(order: Order, name: str, node: Node, verdicts: Sequence[Verdict]
     under_load = {each["index"]: each for v in verdicts for each in v.document.get("gpus_under_load") or ()}
     yield from compare(node, node, under_load, order.expect, f"order {order.name}")
     if order.product is not None and node.product != order.product:
-        yield messages.PRODUCT.finding(
-            "product", found=node.product or "machine without a name", expected=order.product
-        )
+        product = node.product or "machine without a name"
+        yield messages.PRODUCT.finding("product", found=product, expected=order.product)
     known = versions(node)
     for key, expected in order.software.items():
         if known.get(key, expected) != expected:
@@ -86,15 +85,8 @@ def other_host(name: str, verdicts: Sequence[Verdict]) -> Iterator[Finding]:
 
 def shared_boards(nodes: Mapping[str, Node]) -> Iterator[tuple[str, Finding]]:
     """By node, its GPUs that other nodes have too: those of the same nodes together."""
-    owners: dict[str, list[str]] = defaultdict(list)
-    for name, node in nodes.items():
-        for gpu in node.gpus:
-            if gpu.uuid:
-                owners[gpu.uuid].append(name)
-    together: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for uuid, names in owners.items():
-        together[tuple(names)].append(uuid)
-    for holders, uuids in together.items():
+    owners = grouped((gpu.uuid, name) for name, node in nodes.items() for gpu in node.gpus if gpu.uuid)
+    for holders, uuids in grouped((tuple(names), uuid) for uuid, names in owners.items()).items():
         for name in holders if len(holders) > 1 else ():
             others = [other for other in holders if other != name]
             yield name, messages.SAME_BOARD.finding("gpus", others=others, uuids=uuids)
@@ -109,16 +101,15 @@ def columns(nodes: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str |
         alike = abs(own["memory"] - memory) <= _SAME_MEMORY * memory
         own["memory"] = gib(memory if alike else own["memory"])
     keys = dict.fromkeys(key for own in whole.values() for key in own)
-    return {key: {name: _text(own.get(key)) for name, own in whole.items()} for key in keys}
+    values = {key: {name: own.get(key) for name, own in whole.items()} for key in keys}
+    return {
+        key: {name: None if value is None else str(value) for name, value in own.items()} for key, own in values.items()
+    }
 
 
 def gib(memory: float) -> str:
     """Bytes in GiB."""
     return f"{memory / (1 << 30):.0f} GiB"
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
 
 
 def unlike(described: Mapping[str, Node]) -> Iterator[Finding]:
@@ -133,10 +124,8 @@ def unlike(described: Mapping[str, Node]) -> Iterator[Finding]:
 def settings_not_read(described: Mapping[str, Node]) -> Iterator[Finding]:
     """The settings that cost, and that some nodes do not tell: those of the same nodes together."""
     known = {name: written_settings(node) for name, node in described.items()}
-    without: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for setting in SETTINGS:
-        without[tuple(name for name, own in known.items() if setting.key not in own)].append(setting.title)
-    for names, titles in without.items():
+    without = ((tuple(name for name, own in known.items() if each.key not in own), each.title) for each in SETTINGS)
+    for names, titles in grouped(without).items():
         if names:
             nodes = names if len(names) < len(known) else "any node"
             yield messages.SETTINGS_NOT_READ.finding("settings", nodes=nodes, settings=", ".join(titles))
@@ -153,12 +142,10 @@ def not_as_ordered(differing: Mapping[str, Sequence[Finding]]) -> list[Finding]:
     for name, findings in differing.items():
         for each in findings:
             by_item[item(each)].setdefault(name, each)
-    most = [(code, own) for (code, _), own in by_item.items() if 2 * len(own) > len(differing)]
+    most = [list(own.values()) for own in by_item.values() if 2 * len(own) > len(differing)]
     return [
-        messages.NOT_AS_ORDERED.finding(
-            "order", nodes=len(own), of=len(differing), cause=next(iter(own.values())).reason
-        )
-        for _, own in sorted(most, key=lambda item: item[0] != GPU_MODEL.code)
+        messages.NOT_AS_ORDERED.finding("order", nodes=len(own), of=len(differing), cause=own[0].reason)
+        for own in sorted(most, key=lambda own: own[0].code != GPU_MODEL.code)
     ]
 
 

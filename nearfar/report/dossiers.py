@@ -7,7 +7,7 @@ from typing import Any
 
 from nearfar.base import minute_text, utc_time
 from nearfar.measurement import machine_uses
-from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table
+from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table, titled_table
 from nearfar.report.explanations import explain
 from nearfar.report.figures import coverage, figure_kinds, figures, plural
 from nearfar.topology import written_settings
@@ -46,21 +46,17 @@ def dossier(run: RunDirectory) -> Shown:
     unjudged = filter(None, [coverage.line(run)])
     blocks: list[Block] = [
         Labels(tuple((name, words) for name, words in about if words)),
-        *_group("why", [each for group in found for each in _reason(group)]),
-        *_group("figures that did not pass", bad, ("check", "figure", "measured", "reference", "of it")),
+        *titled_table("why", [each for group in found for each in _reason(group)]),
+        *titled_table("figures that did not pass", bad, ("check", "figure", "measured", "reference", "of it")),
         *_text("kernel log", [line for node in nodes for line in node.kernel_log]),
         *_text("ruled out", innocent),
         *([Group("boards", boards(owned))] if owned else []),
-        *_group("versions and settings", _settings(nodes)),
+        *titled_table("versions and settings", _settings(nodes)),
         *_text("not judged, and not run", [*unjudged, *map(missing_words, run.missing_cases), *not_asked(run)]),
     ]
     made = "every figure, sample and document: the run's page and its `report.json`"
     title_ = f"{run.shown}: {nodes[0].name if nodes else run.folder.name}"
     return Shown(title_, (lead(run, found, answers),), tuple(blocks), made=made)
-
-
-def _group(name: str, rows: list[Row], columns: tuple[str, ...] = ()) -> list[Block]:
-    return [Group(name, (table(columns, rows),))] if rows else []
 
 
 def _text(name: str, sentences: list[str]) -> list[Block]:

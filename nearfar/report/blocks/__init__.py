@@ -3,7 +3,22 @@
 Needs: base, report.figures.
 """
 
-from .kinds import Block, Chart, Entry, Group, Labels, Row, Shown, Table, Text, anchors, row, table, words_table
+from .kinds import (
+    Block,
+    Chart,
+    Entry,
+    Group,
+    Labels,
+    Row,
+    Shown,
+    Table,
+    Text,
+    anchors,
+    row,
+    table,
+    titled_table,
+    words_table,
+)
 from .pdf import shown_pdf
 from .templates import prepare, rendered, shown_page
 from .terminal import block_lines, narrowed, shown_lines, terminal_width

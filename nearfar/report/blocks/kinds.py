@@ -123,6 +123,13 @@ def table(
     return Table(tuple(name.removeprefix(">") for name in columns), found, numbers, title, caption, kind)
 
 
+def titled_table(
+    title: str, rows: Sequence[Row | Sequence[Entry | str]], columns: Sequence[str] = (), page_only: bool = False
+) -> list[Block]:
+    """A group of one table; nothing without rows."""
+    return [Group(title, (table(columns, rows),), page_only=page_only)] if rows else []
+
+
 def words_table(title: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     """A table of words: the first of each row is its label, the others stand at the right edge."""
     found = [row(Entry(label, mark="label"), *words) for label, *words in rows]

@@ -7,7 +7,7 @@ from typing import Any
 
 from nearfar.base import NOT_JUDGED, Finding
 from nearfar.measurement import MachineUse, machine_uses
-from nearfar.report.blocks import Block, Entry, Group, Row, row, table
+from nearfar.report.blocks import Block, Entry, Row, row, titled_table
 from nearfar.report.explanations import or_note
 from nearfar.report.figures import SIGNS, link_words, numbers, plural
 from nearfar.topology import Gpu, Node
@@ -88,7 +88,7 @@ def _others_gpus(uses: Sequence[MachineUse]) -> str | None:
 
 def findings_table(found: Sequence[tuple[str, str, Finding]]) -> list[Block]:
     """Findings with the titles of their checks and their anchors."""
-    return [Group("Findings", (table((), [_finding(*each) for each in found]),))] if found else []
+    return titled_table("Findings", [_finding(*each) for each in found])
 
 
 def _finding(check: str, anchor: str, finding: Finding) -> Row:
@@ -107,7 +107,7 @@ def gpu_table(node: NodeRun) -> list[Block]:
     own_links = "NVLink" if all(gpu.vendor is None for gpu in node.node.gpus) else "xGMI"
     columns = ["GPU", "model", "PCI", "NUMA node", "link at most", own_links, "state"]
     columns += ["link under load", "throttled", "replays"] if loads else []
-    rows: list[Sequence[Entry | str]] = []
+    rows: list[Row | Sequence[Entry | str]] = []
     for gpu in node.node.gpus:
         entries: list[Entry | str] = [
             str(gpu.index), Entry(gpu.name or "not stated", (gpu.uuid,) if gpu.uuid else ()), gpu.pci,
@@ -115,7 +115,7 @@ def gpu_table(node: NodeRun) -> list[Block]:
             link_words(gpu.link, most=True), _lanes(gpu, node.node), _state(gpu),
         ]  # fmt: skip
         rows.append([*entries, *(_under_load(gpu, loads.get(gpu.index)) if loads else [])])
-    return [Group("GPUs", (table(columns, rows),))]
+    return titled_table("GPUs", rows, columns)
 
 
 def _lanes(gpu: Gpu, node: Node) -> str:
