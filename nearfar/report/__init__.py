@@ -17,9 +17,8 @@ from nearfar.report.explanations import Answer, answers, explain
 from nearfar.verdict import run_directory as rundir
 
 from . import digest, junit, page, terminal
-from .acceptance import note as acceptance_note
 from .dossiers import boards, dossier, passed, ruled_out
-from .headline import check_line, title
+from .headline import acceptance_note, check_line, title
 
 _REPORT = "report.json"
 

@@ -11,7 +11,7 @@ from nearfar.report.explanations import Explained
 from nearfar.report.figures import coverage
 from nearfar.verdict import CheckRecord, JudgedMetric, NodeRun, RunDirectory
 
-from . import acceptance
+from .headline import degraded_figures
 
 SCHEMA = "nearfar-report/1"
 _OF_RUN = ("system", "hostname", "started", "seconds", "verdict", "exit_code", "real", "modelled")
@@ -31,7 +31,7 @@ def digest(run: RunDirectory, explained: Mapping[str, Explained]) -> dict[str, A
     return {
         "schema": SCHEMA,
         **{key: raw.get(key) for key in _OF_RUN},
-        "acceptance": raw.get("acceptance") and {**raw["acceptance"], "degraded": acceptance.degraded(run)},
+        "acceptance": raw.get("acceptance") and {**raw["acceptance"], "degraded": degraded_figures(run)},
         "figures": coverage.of_run(run)._asdict(),
         "nodes": nodes,
         "missing_cases": run.missing_cases,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from nearfar import question
-from nearfar.base import NOT_JUDGED, ORDER, Finding, grouped, of_several
+from nearfar.base import NOT_JUDGED, ORDER, Finding, listed, grouped, of_several
 from nearfar.report.charts import cell_anchor
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage, figures, in_a_line, link_words, parsed, plural
@@ -19,6 +19,8 @@ from .causes import FIGURE, OTHER, SHARED, ReasonGroup, VerdictReason, of_findin
 
 #: What a sweep judges of pairs of nodes stands among the checks of a node.
 _PAIRS = {"mpi_pairs": "MPI between nodes"}
+#: So many figures that an acceptance refuses are named.
+_NAMED = 8
 
 
 def title(check: str) -> str:
@@ -227,3 +229,30 @@ def _modelled_lead(run: RunDirectory, found: list[ReasonGroup], slow: Answer | N
     what = f"{plural(odd, 'modelled figure differs', 'modelled figures differ')} from what a healthy node has"
     what = what if odd else "Some checks of the modelled node could not be judged"
     return f"{what}; nothing was measured, so this does not affect the verdict."
+
+
+def degraded_figures(run: RunDirectory) -> list[dict[str, str]]:
+    """What is DEGRADED of a run that was measured: ``check``, ``subject`` and ``code`` of each figure and finding."""
+    verdicts = [(c.name, c.verdict) for node in run.nodes if not node.modelled for c in node.checks if c.verdict]
+    return [
+        {"check": check, "subject": each.subject, "code": each.code}
+        for check, verdict in verdicts
+        for each in (*verdict.findings, *(metric.finding for metric in verdict.metrics))
+        if each.verdict == "DEGRADED"
+    ]
+
+
+def acceptance_finding(run: RunDirectory) -> Finding | None:
+    """That an acceptance refuses or accepts a DEGRADED run; None of any other."""
+    acceptance = run.raw.get("acceptance")
+    if acceptance is None or run.shown != "DEGRADED":
+        return None
+    return acceptance_note(
+        [f"{each['subject']} ({each['code']})" for each in degraded_figures(run)], acceptance["accept_degraded"]
+    )
+
+
+def acceptance_note(names: Sequence[str], accepted: bool) -> Finding:
+    """That an acceptance refuses, or accepts, what has these names."""
+    message = messages.DEGRADED_ACCEPTED if accepted else messages.DEGRADED_REFUSED
+    return message.finding("acceptance", degraded=listed(names, _NAMED))

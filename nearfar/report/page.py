@@ -1,23 +1,86 @@
-"""The page: what its templates see, and rendering them. A site's ``templates/`` may override any template of the same name."""
+"""The page: what it shows of each node and check, what its templates see, and rendering them. A site's ``templates/`` may override any
+template of the same name."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import nearfar
-from nearfar.report.blocks import anchors, rendered
-from nearfar.report.charts import Matrix, strips
+from nearfar import nccl, question
+from nearfar.base import ORDER, Finding, shown_verdict
+from nearfar.report import sections
+from nearfar.report.blocks import Block, anchors, rendered
+from nearfar.report.charts import Matrix, evidence, load_place, strips
 from nearfar.report.explanations import Explained
-from nearfar.report.figures import wording
+from nearfar.report.figures import Figure, FigureRow, figure_rows, figures, parsed, plural, wording
+from nearfar.report.node_drawing import Findings, draw
 from nearfar.report.sections import provenance
-from nearfar.verdict import RunDirectory
+from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
-from . import acceptance
 from .causes import VerdictReason, answered
-from .headline import foreign_notice, lead, missing_words, modelled_notice, not_asked, reasons, slow_unjudged, title
+from .headline import (
+    acceptance_finding,
+    anchor_prefix,
+    check_line,
+    finding_anchor,
+    foreign_notice,
+    lead,
+    missing_words,
+    modelled_notice,
+    models,
+    not_asked,
+    reasons,
+    slow_unjudged,
+    title,
+)  # fmt: skip
 from .next_step import next_command
-from .page_contents import section
+
+
+@dataclass(frozen=True)
+class CheckView:
+    """One check of a section."""
+
+    record: CheckRecord
+    name: str
+    title: str
+    shown: str
+    line: str
+    anchor: str
+    figures: list[Figure]
+    rows: list[FigureRow]
+    matrices: list[Matrix]
+    ratios: list[Matrix]
+    blocks: list[Block]
+    findings: list[tuple[str, Finding]]
+    gaps: list[sections.Gap]
+    nothing: str | None
+
+
+@dataclass(frozen=True)
+class Section:
+    """One node. ``before`` and ``after``: the blocks around those of its checks."""
+
+    id: str
+    run: NodeRun
+    shown: str
+    summary: str
+    drawing: Any
+    checks: list[CheckView]
+    explained: Explained
+    has_lanes: bool
+    state: str
+    has_uplinks: bool
+    before: list[Block]
+    after: list[Block]
+
+    @property
+    def first_map(self) -> str | None:
+        """The first check with a map of figures: the maps' legend stands there."""
+        return next((c.name for c in self.checks if (c.matrices or c.blocks) and not c.nothing), None)
 
 
 def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
@@ -26,8 +89,8 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     found = reasons(run, answers)
     told = answered(found)
     faults = [str(fault) for fault in run.raw.get("degraded") or []]
-    sections = [section(number, node, explained[node.folder.name], faults) for number, node in enumerate(run.nodes)]
-    checks = [check for each in sections for check in each.checks]
+    nodes = [section(number, node, explained[node.folder.name], faults) for number, node in enumerate(run.nodes)]
+    checks = [check for each in nodes for check in each.checks]
     drawn = [check for check in checks if not check.nothing]
     placed = {anchor for check in drawn for matrix in [*check.matrices, *check.ratios] for anchor in _anchors(matrix)}
     placed |= {anchor for check in drawn for anchor in anchors(check.blocks)}
@@ -37,19 +100,19 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     def href(reason: VerdictReason) -> str | None:
         anchor = reason.anchor
         if reason.check is None and reason.node is not None and anchor is None:
-            return next((f"#{each.id}.faults" for each in sections if each.run is reason.node), None)
+            return next((f"#{each.id}.faults" for each in nodes if each.run is reason.node), None)
         return None if anchor is None else f"#{anchor}" if anchor in placed or anchor not in rows else f"#row.{anchor}"
 
     words, only = lead(run, found, answers), found[0] if len(found) == 1 and not found[0].follows else None
     # The only reason stands on top, and nowhere again.
     whole = only is not None and words == f"{only.cause.finding.reason.rstrip('.')}."
-    measured = (f for s in sections if not s.run.modelled for c in s.checks for f in c.figures)
+    measured = (f for s in nodes if not s.run.modelled for c in s.checks for f in c.figures)
     values = {
         "run": run,
         "raw": run.raw,
-        "sections": sections,
+        "sections": nodes,
         "reasons": found,
-        "answered": {s.id for s in sections if s.run.folder.name in told},
+        "answered": {s.id for s in nodes if s.run.folder.name in told},
         "href": href,
         "lead": words,
         "lead_href": href(only.cause) if only is not None and whole else None,
@@ -59,7 +122,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "not_asked": not_asked(run),
         "counts": Counter(figure.shown for figure in measured if not figure.explains),
         "shown": run.shown,
-        "acceptance": acceptance.of_run(run),
+        "acceptance": acceptance_finding(run),
         "next": next_command(run),
         "command": provenance.command(run.raw.get("command")),
         "version": nearfar.__version__,
@@ -84,3 +147,111 @@ def _anchors(matrix: Matrix) -> list[str]:
     if matrix.all_at_once and matrix.all_at_once.figure:
         figures.append(matrix.all_at_once.figure)  # its parts stand in the table alone
     return [figure.anchor for figure in figures] + [place.anchor for place in places]
+
+
+def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[str] = ()) -> Section:
+    """One node of a run; ``number`` makes its anchors unique on the page; ``faults``: those that a modelled one was given."""
+    machine, anchor = node.node, f"s{number}"
+    hosts = [n.index for n in machine.host_numa_nodes] if machine else []
+    gpus = [g.index for g in machine.gpus] if machine else []
+    checks = [_check(number, node, check, hosts, gpus) for check in node.checks]
+    everything = [f for c in checks for f in c.figures]
+    drawing, shown = None, _findings(node, everything)
+    if machine is not None:
+        mark = node.word if node.word in ("FAIL", "DEGRADED") else "DEGRADED"
+        shown = replace(
+            shown,
+            uplinks=sections.uplink_rates(machine, explained.capacities),
+            blamed=dict.fromkeys(explained.blamed, mark),
+        )
+        drawing = draw(machine, shown, f"node-{number}")
+    # The answer itself stands once, at the top of the page: here is what it rests on.
+    before = sections.fault_blocks(explained.faults, anchor)
+    after = [
+        *sections.capacity_blocks(explained.capacities, anchor),
+        *sections.findings_table([(check.title, *each) for check in checks for each in check.findings]),
+        *sections.gpu_table(node),
+    ]
+    if node.modelled:
+        before = [*before, *sections.beside(node.name, [(check.title, check.figures) for check in checks], anchor)]
+        after = [*sections.used_capacities(node.name, everything, faults, anchor), *after]
+    return Section(
+        id=anchor, run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing, checks=checks,
+        explained=explained, has_lanes=bool(shown.lanes), state=sections.state_line(node), has_uplinks=bool(shown.uplinks),
+        before=before, after=after,
+    )  # fmt: skip
+
+
+def _summary(node: NodeRun) -> str:
+    machine = node.node
+    if machine is None:
+        return "what this node is was not recorded"
+    parts = {"package": machine.packages, "NUMA node": machine.host_numa_nodes, "NIC": machine.nics}
+    counts = [plural(len(found), what) for what, found in parts.items() if found or what == "NUMA node"]
+    return " · ".join([*([machine.product] if machine.product else []), models(machine), *counts])
+
+
+def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpus: list[int]) -> CheckView:
+    prefix = anchor_prefix(number, check)
+    found = figures(check, prefix)
+    why = evidence(check.verdict, prefix)
+    left_out = sections.gaps(check, prefix)
+    asked = question.find(check.name)
+    mapped = asked is None or asked.maps
+    many = sections.ramps(found, check.document, why, node.node) if found or mapped else []
+    plain = mapped and not many and not any(figure.derived.startswith("latency_") for figure in found)
+    matrices = sections.maps(found, why, hosts, gpus, plain)
+    exchanged = sections.exchange_tables(found, check.document, why, node.node)
+    return CheckView(
+        record=check, name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled),
+        line=check_line(check, node), anchor=prefix, figures=found, rows=figure_rows(found), matrices=matrices,
+        ratios=sections.ratio_maps(found, why, hosts, gpus) if plain else [],
+        blocks=[*sections.check_blocks(found, check.document, node.node), *many, *exchanged],
+        findings=[
+            (finding_anchor(prefix, i, f), f)
+            for i, f in enumerate(check.verdict.findings if check.verdict else ())
+            if parsed(f.subject) is None  # a cell without a figure stands in its matrix, and among the gaps
+        ],
+        gaps=left_out, nothing=None if found else sections.nothing(left_out),
+    )  # fmt: skip
+
+
+def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
+    """What the drawing says beside the node itself."""
+    lanes: dict[int, dict[str, Figure]] = {}
+    limits: Counter[str] = Counter()
+    for figure in everything:
+        place = load_place(figure.cell)
+        if not figure.is_ratio and figure.flow is None:
+            limits.update(figure.limited_by)
+        near = not figure.is_ratio and figure.path_class in ("near", "sole", "unknown")
+        if place is None or place[0] == "both" or not near:
+            continue
+        ends = lanes.setdefault(place[1], {})
+        if place[0] not in ends or _badness(figure) < _badness(ends[place[0]]):
+            ends[place[0]] = figure
+    nvlink = [gpu.index for gpu in node.node.gpus if gpu.link.kind != "pcie"] if node.node else []
+    links: dict[int, str] = {}
+    absent: dict[int, str] = {}
+    faults: dict[int, Finding] = {}
+    for check in node.checks:
+        for entry in check.verdict.failed if check.verdict else ():
+            cell = parsed(entry.cell)
+            for gpu in cell.gpus if cell and entry.code == "absent" else ():
+                absent.setdefault(gpu, entry.reason)
+        for state in check.document.get("gpus_under_load", []):
+            link = state.get("link") or {}
+            if link.get("gen") and link.get("width") and state.get("index") not in nvlink:
+                links[state["index"]] = f"PCIe {link['gen']} ×{link['width']}"
+        for finding in check.verdict.findings if check.verdict else ():
+            cell, own = parsed(finding.subject), re.match(r"g(\d+)(?:\.|$)", finding.subject)
+            failed = finding.code.startswith("cell.") and finding.code != "cell.absent"
+            gpus = {int(own[1])} if own else set(cell.gpus) if cell is not None and failed else set()
+            for gpu in gpus if finding.verdict in ORDER[:3] else ():
+                faults.setdefault(gpu, finding)
+    rings = (nccl.ring_hops(check.document, node.node) for check in node.checks)
+    return Findings(lanes, links, absent, faults, limits, ring=next(filter(None, rings), []))
+
+
+def _badness(figure: Figure) -> tuple[int, float]:
+    return ORDER.index(figure.verdict), -(figure.value or 0)

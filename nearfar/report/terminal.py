@@ -12,9 +12,9 @@ from nearfar.report.explanations import Answer
 from nearfar.report.figures import FigureKind, coverage, figure_kinds, figures, plural
 from nearfar.verdict import SIBLINGS_ONLY, CheckRecord, NodeRun, RunDirectory
 
-from . import acceptance
 from .causes import ReasonGroup, answered
 from .headline import (
+    acceptance_finding,
     check_line,
     foreign_notice,
     lead,
@@ -66,7 +66,7 @@ def summarise(
     told = wrapped([f"{shown}  {lead(run, found, explained)}{' (interrupted)' if run.raw.get('interrupted') else ''}"])
     more, unjudged = _reason_lines(run, measured), slow_unjudged(run, found, explained)
     told_of = answered(measured) | ({unjudged.folder.name} if unjudged else set())
-    notice, accepts = modelled_notice(run), acceptance.of_run(run)
+    notice, accepts = modelled_notice(run), acceptance_finding(run)
     disturbed = plural(coverage.disturbed(run), "figure")
     # Where nothing is wrong the first line has the numbers.
     counted = coverage.line(run) if coverage.disturbed(run) or shown in ("FAIL", "DEGRADED", "INDETERMINATE") else None

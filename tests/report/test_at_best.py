@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from nearfar import report
-from nearfar.report import page_contents
 from nearfar.report.explanations import Explained
+from nearfar.report.page import Section
+from nearfar.report.page import section as section_of
 from nearfar.verdict import run_directory
 from tests.conftest import CHECKOUT
 from tests.data.runs import modelled
@@ -55,8 +56,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def section(run: Path) -> page_contents.Section:
-    return page_contents.section(0, run_directory.read(run).nodes[0], Explained())
+def section(run: Path) -> Section:
+    return section_of(0, run_directory.read(run).nodes[0], Explained())
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +65,7 @@ def page(run: Path) -> Page:
     return Page(report.build(run))
 
 
-def test_far_over_near_is_at_best_where_the_far_path_is(section: page_contents.Section, page: Page) -> None:
+def test_far_over_near_is_at_best_where_the_far_path_is(section: Section, page: Page) -> None:
     check = next(check for check in section.checks if check.name == "host_device_check")
     ratio = next(figure for figure in check.figures if figure.name == "off_socket_over_near.n1_g0")
     assert (ratio.value, ratio.best_case) == (1.0, "upper bound")
@@ -78,7 +79,7 @@ def test_far_over_near_is_at_best_where_the_far_path_is(section: page_contents.S
     assert "off socket: 1.00" not in page.text
 
 
-def test_an_upper_bound_is_compared_with_nothing(section: page_contents.Section, page: Page) -> None:
+def test_an_upper_bound_is_compared_with_nothing(section: Section, page: Page) -> None:
     figures = [figure for check in section.checks for figure in check.figures if figure.best_case]
     assert {figure.written == "unknown" for figure in figures if figure.is_ratio} == {True}
     assert {figure.written[:2] for figure in figures if not figure.is_ratio} == {"≤ "}
@@ -92,13 +93,13 @@ def test_an_upper_bound_is_compared_with_nothing(section: page_contents.Section,
     assert "upper bound" not in "".join(place for place in page.source.split("<td")[1:] if 'class="MODELLED' in place)
 
 
-def test_a_line_marks_each_figure_that_is_at_best_and_no_other(section: page_contents.Section) -> None:
+def test_a_line_marks_each_figure_that_is_at_best_and_no_other(section: Section) -> None:
     lines = {check.name: check.line for check in section.checks}
     assert lines["host_device_check"].startswith("near H2D 55.3, D2H 55.2, both ≤ 110.5, off socket H2D ≤ 55.3, ")
     assert "≤" not in lines["peer_check"].partition("staged")[0], "its lanes are known"
 
 
-def test_totals_of_several_gpus_and_maps_of_many_pairs_say_it(section: page_contents.Section, page: Page) -> None:
+def test_totals_of_several_gpus_and_maps_of_many_pairs_say_it(section: Section, page: Page) -> None:
     many = next(check for check in section.checks if check.name == "saturation_check")
     totals = [f for f in many.figures if f.is_total and f.path_class == "off_socket" and not f.derived]
     assert totals and {f.best_case for f in totals} == {"upper bound"}
@@ -107,7 +108,7 @@ def test_totals_of_several_gpus_and_maps_of_many_pairs_say_it(section: page_cont
         assert "<small>upper bound</small>" in place and "<b>≤ " in place, total.name
 
 
-def test_rows_of_like_figures_never_mix_what_is_known_with_what_is_at_best(section: page_contents.Section) -> None:
+def test_rows_of_like_figures_never_mix_what_is_known_with_what_is_at_best(section: Section) -> None:
     rows = [row for check in section.checks for row in check.rows if row.alike]
     assert rows, "parts that are limited each by its own link are alike"
     assert all(len({figure.basis for figure in row.alike}) == 1 for row in rows)

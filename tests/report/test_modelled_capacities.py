@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from nearfar.model.prediction import Capacity
-from nearfar.report import page_contents
 from nearfar.report.explanations import Explained
 from nearfar.report.page import render
+from nearfar.report.page import section as section_of
 from nearfar.report.sections import modelled_capacities
 from nearfar.report.sections.modelled_capacities import CapacityRow, used_rows
 from nearfar.verdict import run_directory
@@ -24,7 +24,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> run_directory.RunDir
 
 
 def rows(run: run_directory.RunDirectory, *faults: str) -> dict[str, CapacityRow]:
-    every = [f for check in page_contents.section(0, run.nodes[0], Explained()).checks for f in check.figures]
+    every = [f for check in section_of(0, run.nodes[0], Explained()).checks for f in check.figures]
     return {row.name: row for row in used_rows(run.nodes[0].name, every, faults)}
 
 
@@ -35,7 +35,7 @@ def test_each_capacity_with_its_value_its_source_and_what_it_limits(run: run_dir
     both = found["g0–7.both"]
     assert (both.value, both.source) == ("≤ 116.1", "upper bound: its peak; the node type does not give it")
     assert found["p1-p0, p0-p1"].value == "unknown" and found["p1-p0, p0-p1"].limits == 0
-    every = [f for check in page_contents.section(0, run.nodes[0], Explained()).checks for f in check.figures]
+    every = [f for check in section_of(0, run.nodes[0], Explained()).checks for f in check.figures]
     limited = [f for f in every if not f.derived and f.flow is None and {"n0.memory", "n1.memory"} & {*f.limited_by}]
     assert found["n0.memory, n1.memory"].limits == len(limited) > 0
 

@@ -13,9 +13,11 @@ from nearfar.base import Finding
 from nearfar.base.errors import NearfarError
 from nearfar.measurement import Unmeasured
 from nearfar.model.prediction import load_node_type
-from nearfar.report import headline, page_contents
+from nearfar.report import headline
 from nearfar.report.blocks import Group, Table, Text
 from nearfar.report.explanations import Explained
+from nearfar.report.page import Section
+from nearfar.report.page import section as section_of
 from nearfar.report.sections import unmeasured
 from nearfar.verdict import run_directory
 from tests.data.runs import modelled
@@ -36,8 +38,8 @@ def pages(runs: dict[str, Path]) -> dict[str, Page]:
     return {name: Page(report.build(folder)) for name, folder in runs.items()}
 
 
-def section(folder: Path) -> page_contents.Section:
-    return page_contents.section(0, run_directory.read(folder).nodes[0], Explained())
+def section(folder: Path) -> Section:
+    return section_of(0, run_directory.read(folder).nodes[0], Explained())
 
 
 def published(folder: Path) -> Group:

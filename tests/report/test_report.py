@@ -16,7 +16,8 @@ import pytest
 from nearfar import cli, report
 from nearfar.base import verdicts
 from nearfar.base.errors import NearfarError
-from nearfar.report import headline, page_contents, terminal
+from nearfar.report import headline, terminal
+from nearfar.report import page as report_page
 from nearfar.report.charts.matrices import FIGURE, Place
 from nearfar.report.figures import Figure
 from nearfar.verdict import NodeRun, run_directory
@@ -184,7 +185,7 @@ def test_any_file_of_a_check_shows_that_it_began(tmp_path: Path, kept: str) -> N
 def test_a_drawn_link_has_its_worst_figure_else_its_fastest(order: int, verdict: str, shown: float) -> None:
     pairs = ((50.0, "PASS"), (55.0, "PASS"), (40.0, verdict))[::order]
     found = [Figure(**vars(judged_metric(value=value, verdict=word))) for value, word in pairs]
-    figure = page_contents._findings(NodeRun(Path("n"), "n", "s", False, None, ()), found).lanes[0]["h2d"]
+    figure = report_page._findings(NodeRun(Path("n"), "n", "s", False, None, ()), found).lanes[0]["h2d"]
     assert figure is not None and figure.value == shown
 
 
