@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 #: A list of more names is a slip of the hand: about ten times the nodes of the largest GPU machines (El Capitan has 11,136),
@@ -49,6 +50,15 @@ def node_set(nodes: str) -> Any:
         return NodeSet(nodes, resolver=RESOLVER_NOGROUP)
     except (NodeSetException, ValueError) as error:
         raise NodeListError(f"not a node list such as n[1-4,7]: {error}") from None
+
+
+def folded(names: Iterable[str]) -> str:
+    """``gpu[001-038]``; as they are where one of them (of a broken document) cannot be part of such a list."""
+    listed = list(names)
+    try:
+        return str(node_set(",".join(listed))) if listed else ""
+    except NodeListError:
+        return ", ".join(listed)
 
 
 def refuse_too_many(names: int) -> None:

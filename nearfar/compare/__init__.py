@@ -11,5 +11,4 @@ from __future__ import annotations
 from . import blocks, changes, document, sides, spreads
 from .blocks import shown
 from .changes import FigureChange
-from .comparison import OnlyOne, RunComparison, compare
-from .settings import ChangedSetting
+from .comparison import compare

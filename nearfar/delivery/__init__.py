@@ -10,15 +10,5 @@ from . import messages
 from .archive import SCHEMA, explained, record, text
 from .assessment import assess
 from .blocks import folded, shown
-from .decision import (
-    ACCEPTED,
-    AGAIN,
-    DECISIONS,
-    REFUSED,
-    DeliveredFigure,
-    DeliveredNode,
-    Delivery,
-    Expected,
-    MeasuredRun,
-)
+from .decision import ACCEPTED, AGAIN, REFUSED, DeliveredNode, Delivery, Expected, MeasuredRun
 from .hiding import anonymous

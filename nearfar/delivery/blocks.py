@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from nearfar.base import MESSAGES, NOT_JUDGED, Finding, NodeListError, grouped, minute_text, node_set, plural, utc_time
+from nearfar.base import MESSAGES, NOT_JUDGED, Finding, folded, grouped, minute_text, plural, utc_time
 from nearfar.report import boards, passed
 from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table, titled_table
 from nearfar.topology import by_value
@@ -139,15 +139,6 @@ def _failures(nodes: Sequence[DeliveredNode]) -> list[Row]:
 def _alike(said: Iterable[tuple[str, DeliveredNode]]) -> list[Row]:
     """Nodes of which the same is said together."""
     return [row(folded(node.name for node in nodes), words) for words, nodes in grouped(said).items()]
-
-
-def folded(names: Iterable[str]) -> str:
-    """``gpu[001-038]``; as they are where one of them (of a broken document) cannot be part of such a list."""
-    listed = list(names)
-    try:
-        return str(node_set(",".join(listed))) if listed else ""
-    except NodeListError:
-        return ", ".join(listed)
 
 
 def _found(delivery: Delivery) -> list[list[str]]:

@@ -116,7 +116,3 @@ class Delivery:
     def counts(self) -> dict[str, int]:
         """How many nodes there are of each decision."""
         return {decision: sum(node.decision == decision for node in self.nodes) for decision in DECISIONS}
-
-    def node(self, name: str) -> DeliveredNode:
-        """The node of that name. Raises ``KeyError``."""
-        return {node.name: node for node in self.nodes}[name]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nearfar.base import NOT_JUDGED, printable
 from nearfar.report.figures import coverage
-from nearfar.verdict import NodeRun, RunDirectory
+from nearfar.verdict import RunDirectory
 
 #: More checks than these are not listed: the whole run is measured again.
 _MOST_CHECKS = 3
@@ -17,17 +17,15 @@ _MOST_CHECKS = 3
 def next_command(run: RunDirectory) -> tuple[str, str]:
     """A command that can be pasted, and what it is for; where ReFrame was started by hand, its command in the place of
     ``nearfar validate``."""
-    command, why = _next_command(run)
-    argv = [str(word) for word in run.raw.get("command") or []]
-    if argv[:1] == ["reframe"] and command.startswith("nearfar validate"):
-        return printable(shlex.join(argv)), why
-    return command, why
+    words = [str(word) for word in run.raw.get("command") or ["nearfar", "validate"]]
+    command, why = _next_command(run, words)
+    by_hand = words[0] == "reframe" and command.startswith("nearfar validate")
+    return printable(shlex.join(words)) if by_hand else command, why
 
 
-def _next_command(run: RunDirectory) -> tuple[str, str]:
+def _next_command(run: RunDirectory, words: list[str]) -> tuple[str, str]:
     system = str(run.raw.get("system"))
     shown = run.shown
-    words = [str(word) for word in run.raw.get("command") or ["nearfar", "validate"]]
     if run.raw.get("interrupted"):
         return printable(shlex.join(words)), "the whole run again"
     if shown == "MODELLED":
@@ -36,7 +34,7 @@ def _next_command(run: RunDirectory) -> tuple[str, str]:
     if run.raw.get("foreign"):
         return _line(["kit"], "an archive that measures such a node with nearfar itself")
     named = [] if system == "local" else ["--system", system]
-    way = _way(run)
+    way = _way(words)
     acceptance = run.raw.get("acceptance")
     accepts = acceptance is not None
     site = ["detect", "--site", _site_name(run)]
@@ -71,22 +69,17 @@ def _next_command(run: RunDirectory) -> tuple[str, str]:
     return _line(["history", *named], "these figures over time")
 
 
-def _way(run: RunDirectory) -> list[str]:
+def _way(words: list[str]) -> list[str]:
     """How the programs came and that the system was insisted on, where the command said so: another run needs it too."""
-    argv = [str(word) for word in run.raw.get("command") or []]
-    kept = [word for word in argv if word == "--force-system"]
-    for position, word in enumerate(argv):
-        if word.startswith("--with="):
-            return [word, *kept]
-        if word == "--with":
-            return [*argv[position : position + 2], *kept]
-    return kept
+    with_ = (
+        words[at : at + 1 + (w == "--with")] for at, w in enumerate(words) if w == "--with" or w.startswith("--with=")
+    )
+    return [*next(with_, []), *(word for word in words if word == "--force-system")]
 
 
 def _site_name(run: RunDirectory) -> str:
     """A name for a system of this machine: its host's, without the domain and a number at the end."""
-    hosts: list[NodeRun] = [node for node in run.nodes if not node.modelled]
-    host = (hosts[0].name if hosts else "").partition(".")[0]
+    host = next((node.name for node in run.nodes if not node.modelled), "").partition(".")[0]
     return re.sub(r"[^a-z0-9-]|-?[0-9]+$", "", host.lower()) or "mycluster"
 
 

@@ -3,11 +3,10 @@ type next."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from nearfar.base import ORDER, columns, good, grouped, printable, shown_verdict
-from nearfar.report.blocks import narrowed
+from nearfar.report.blocks import narrowed, wrapped_line
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import FigureKind, coverage, figure_kinds, figures, plural
 from nearfar.verdict import SIBLINGS_ONLY, CheckRecord, NodeRun, RunDirectory
@@ -54,7 +53,7 @@ def summarise(
         return f"\033[1;{_COLOURS[word]}m{word}\033[0m{line[len(word) :]}" if colour and word in _COLOURS else line
 
     def wrapped(lines: Iterable[str]) -> list[str]:
-        return [line for said in lines for line in _wrapped(said, width)]
+        return [line for said in lines for line in wrapped_line(said, width)]
 
     checks = [(node, check, check_rows(check)) for node in run.nodes for check in node.checks]
     several = len({node.name for node, *_ in checks}) > 1
@@ -104,14 +103,6 @@ def _by_verdict(checks: Sequence[CheckRows], every: bool) -> list[str]:
         if all(kind.passes for kind in rows) and not (every and (not rows or good(check.word)))
     )
     return columns([[word, ", ".join(dict.fromkeys(found))] for word, found in names.items()])
-
-
-def _wrapped(text: str, width: int | None) -> list[str]:
-    text = printable(text)
-    indent = "    " if text.startswith(" ") else "  "
-    if width is None:
-        return [text]
-    return textwrap.wrap(text, max(40, width), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, told: set[str]) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from nearfar import delivery
 from nearfar.base import Finding, NearfarError, conforms
-from nearfar.delivery import ACCEPTED, AGAIN, REFUSED, Delivery, Expected, figures
+from nearfar.delivery import ACCEPTED, AGAIN, REFUSED, DeliveredNode, Delivery, Expected, figures
 from nearfar.history.tuning import NodeFigure, Pool
 from nearfar.site import Order, Promise
 from nearfar.verdict import run_directory
@@ -52,6 +52,10 @@ class Measured:
 
     def assess(self, ordered: Order, accept_degraded: Sequence[str] = ()) -> Delivery:
         return delivery.assess(ordered, [run_directory.read(run) for run in self.runs], SITE, accept_degraded)
+
+
+def node_of(decided: Delivery, name: str) -> DeliveredNode:
+    return next(node for node in decided.nodes if node.name == name)
 
 
 def edit(**parts: Any) -> Change:
@@ -191,14 +195,14 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Delivery:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_decision_about_each_kind_of_node(kinds: Delivery, kind: str) -> None:
     decision, code = KINDS[kind]
-    node = kinds.node(kind)
+    node = node_of(kinds, kind)
     why = [finding.code for finding in (*node.evidence, *node.missing)]
     assert node.decision == decision, (node.decision, why)
     assert (code in why) if code else why == []
 
 
 def test_a_swapped_node_is_one_sentence(kinds: Delivery) -> None:
-    said = [f.reason for f in kinds.node("twin_a").missing if f.code == "delivery.same_board"]
+    said = [f.reason for f in node_of(kinds, "twin_a").missing if f.code == "delivery.same_board"]
     assert said == ["the same GPUs are in twin_b (GPU-twin0, GPU-twin1): measure these nodes again at the same time"]
 
 
@@ -218,7 +222,7 @@ def test_a_delivery_names_what_its_nodes_have_in_common(kinds: Delivery) -> None
     )
     assert any(words == "not read on quick: turbo" for words in unread), "where only some nodes tell it"
     assert "delivery.slow" not in said
-    assert [finding.code for finding in kinds.node("waived").waived] and kinds.counts[ACCEPTED] == 12
+    assert [finding.code for finding in node_of(kinds, "waived").waived] and kinds.counts[ACCEPTED] == 12
     assert kinds.against == ("order", "itself", "outside")
     assert "no references" in said["delivery.no_references"]
 

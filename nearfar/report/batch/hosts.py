@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, ORDER, VERDICTS, NearfarError, node_lists, worst, write_atomically
+from nearfar.base import NOT_JUDGED, ORDER, VERDICTS, NearfarError, folded, worst, write_atomically
 from nearfar.topology import written_settings
 from nearfar.verdict import NodeRun, run_directory
 
@@ -65,7 +65,7 @@ def gather(folder: Path) -> GatheredHosts:
         distributions=distributions, links=[(REPORT, REPORT)], settings=settings,
     )  # fmt: skip
     page = folder / "index.html"
-    write_atomically(page, render(batch, _fold).encode("utf-8", "replace"), "name another directory")
+    write_atomically(page, render(batch, folded).encode("utf-8", "replace"), "name another directory")
     report = json.dumps(_document(raw, batch), indent=1, ensure_ascii=False)
     write_atomically(folder / REPORT, report + "\n", "name another directory")
     return GatheredHosts(batch, page)
@@ -135,14 +135,6 @@ def _findings(verdict: str, measured: list[NodeRun]) -> Iterable[tuple[str, str]
             if check.verdict is not None:
                 yield from ((check.name, each.subject) for each in check.verdict.findings if each.verdict == verdict)
                 yield from ((check.name, each.name) for each in check.verdict.metrics if each.verdict == verdict)
-
-
-def _fold(names: Iterable[str]) -> str:
-    listed = list(names)
-    try:
-        return str(node_lists.node_set(",".join(listed)))
-    except node_lists.NodeListError:
-        return ", ".join(listed)
 
 
 def _document(raw: dict[str, Any], batch: Batch) -> dict[str, Any]:

@@ -26,10 +26,10 @@ def terminal_width() -> int | None:
 def shown_lines(shown: Shown) -> list[str]:
     """The answer first, what to do next last; no wider than the terminal."""
     width = terminal_width()
-    lines = [line for sentence in shown.answer for line in _wrapped(sentence, width)]
+    lines = [line for sentence in shown.answer for line in wrapped_line(sentence, width)]
     for block in (each for each in shown.blocks if not _page_only(each)):
         lines += ["", *block_lines([block], width)]
-    return [*lines, *(["", *_wrapped(f"next: {shown.next}", width)] if shown.next else [])]
+    return [*lines, *(["", *wrapped_line(f"next: {shown.next}", width)] if shown.next else [])]
 
 
 def block_lines(blocks: Iterable[Block], width: int | None = None) -> list[str]:
@@ -44,11 +44,11 @@ def _page_only(block: Block) -> bool:
 def _lines(block: Block, width: int | None) -> Iterator[str]:
     if isinstance(block, Text):
         for sentence in block.sentences:
-            yield from _wrapped(sentence, width)
+            yield from wrapped_line(sentence, width)
     elif isinstance(block, Labels):
         label = max((len(name) for name, _ in block.labels), default=0)
         for name, words in block.labels:
-            yield from _wrapped(f"{name:<{label}}  {words}", width)
+            yield from wrapped_line(f"{name:<{label}}  {words}", width)
     elif isinstance(block, Table):
         yield from [block.title] if block.title else []
         yield from _table(block, width)
@@ -99,12 +99,16 @@ def narrowed(rows: Sequence[list[str]], over: int, place: int = 0) -> list[list[
     return [[*each[:place], name, *each[place + 1 :]] for each, name in zip(rows, cut)]
 
 
-def _wrapped(text: str, width: int | None) -> list[str]:
+def wrapped_line(text: str, width: int | None) -> list[str]:
+    """A text in lines of ``width`` (None: one), those after the first indented, deeper where the text is."""
     text = _words(text)
     if width is None:
         return [text]
     kept = text.replace(" %", "\u00a0%")  # no number is parted from its unit
-    lines = textwrap.wrap(kept, max(40, width), subsequent_indent=_INDENT, break_on_hyphens=False, drop_whitespace=True)
+    indent = 2 * _INDENT if text.startswith(" ") else _INDENT
+    lines = textwrap.wrap(
+        kept, max(40, width), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
     return [line.replace("\u00a0", " ") for line in lines or [""]]
 
 

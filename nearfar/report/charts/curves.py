@@ -40,36 +40,34 @@ class DensityPoint:
 
 def totals(series: Mapping[str, Sequence[tuple[int, float, float | None]]]) -> Markup:
     """Totals over the number of GPUs; hollow marks and thin lines are what is expected. Empty with fewer than two steps."""
-    every = [point for points in series.values() for point in points]
-    if not any(len(points) > 1 for points in series.values()):
-        return Markup("")
-    most = max(max(value, expected or 0.0) for _, value, expected in every)
-    across = counted(max(x for x, *_ in every))
-    plot = Plot("Total over the number of GPUs", ("GPUs at once", "GB/s of all together"), across, linear(0, most))
-    for way, points in series.items():
-        style = STYLES.index(way)
-        plot.line([(x, known) for x, _, known in points if known is not None], style, _expected, hollow=True)
-        plot.line([(x, value) for x, value, _ in points], style, _rate)
-    plot.ends({f"{_NAMES[way]} {number(points[-1][1])}": points[-1][:2] for way, points in series.items()})
-    return plot.markup()
+    return _over_counts("Total over the number of GPUs", ("GPUs at once", "GB/s of all together"), series)
 
 
 def tasks(series: Mapping[str, Sequence[tuple[int, float, float, float]]]) -> Markup:
     """A task's mean over the number of tasks with bars from the slowest to the fastest; thin lines are 1/K of one task's."""
+    firsts = {way: points[0][0] * points[0][2] for way, points in series.items()}
+    means = {way: [(x, mean, firsts[way] / x) for x, _, mean, _ in points] for way, points in series.items()}
+    bars = {way: [(x, low, high) for x, low, _, high in points] for way, points in series.items()}
+    return _over_counts("Rate of a task over the number of tasks", ("tasks a GPU", "GB/s of a task"), means, bars)
+
+
+def _over_counts(words: str, axes: tuple[str, str], series: Mapping[str, Sequence[tuple[int, float, float | None]]],
+                 bars: Mapping[str, Sequence[tuple[int, float, float]]] | None = None) -> Markup:  # fmt: skip
+    """Values over counts beside what is expected of them, ``bars`` around them; empty with fewer than two counts."""
+    every = [point for points in series.values() for point in points]
     if not any(len(points) > 1 for points in series.values()):
         return Markup("")
-    most = max(high for points in series.values() for *_, high in points)
-    steps = counted(max(points[-1][0] for points in series.values()))
-    plot = Plot("Rate of a task over the number of tasks", ("tasks a GPU", "GB/s of a task"), steps, linear(0, most))
+    ranges = {way: (bars or {}).get(way, ()) for way in series}
+    highest = [high for each in ranges.values() for *_, high in each]
+    most = max([max(value, expected or 0.0) for _, value, expected in every] + highest)
+    plot = Plot(words, axes, counted(max(x for x, *_ in every)), linear(0, most))
     for way, points in series.items():
         style = STYLES.index(way)
-        first, _, alone, _ = points[0]
-        plot.line([(x, alone * first / x) for x, *_ in points], style, _expected, hollow=True)
-        for x, low, _, high in points:
+        plot.line([(x, known) for x, _, known in points if known is not None], style, _expected, hollow=True)
+        for x, low, high in ranges[way]:
             plot.bar(x, low, high, style)
-        plot.line([(x, mean) for x, _, mean, _ in points], style, _rate)
-    lasts = {way: (points[-1][0], points[-1][2]) for way, points in series.items()}
-    plot.ends({f"{_NAMES[way]} {number(last[1])}": last for way, last in lasts.items()})
+        plot.line([(x, value) for x, value, _ in points], style, _rate)
+    plot.ends({f"{_NAMES[way]} {number(points[-1][1])}": points[-1][:2] for way, points in series.items()})
     return plot.markup()
 
 

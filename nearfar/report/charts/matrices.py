@@ -75,19 +75,23 @@ class Matrix:
         return len(self.rows) * len(self.columns) > _MOST_PLACES
 
     @property
+    def _own(self) -> list[tuple[int, int, Place]]:
+        """(Row, column, place) of all where there is something to measure."""
+        every = [(r, c, place) for r, row in zip(self.rows, self.places) for c, place in zip(self.columns, row)]
+        return [each for each in every if each[2].state not in (SELF, MIRROR)]
+
+    @property
     def filled(self) -> str:
         """``98 of 240 have a figure``."""
-        places = [place for row in self.places for place in row if place.state not in (SELF, MIRROR)]
-        return f"{sum(place.figure is not None for place in places)} of {len(places)} have a figure"
+        places = self._own
+        return f"{sum(place.figure is not None for *_, place in places)} of {len(places)} have a figure"
 
     @property
     def sparse(self) -> list[tuple[int, int, Place]]:
         """(Row, column, place) of what a large map has where half of its places or more were not measured: then it is a list, what stands
         out first."""
-        every = [(r, c, place) for r, row in zip(self.rows, self.places) for c, place in zip(self.columns, row)]
-        asked = [each for each in every if each[2].state not in (SELF, MIRROR)]
-        filled = [each for each in asked if each[2].state in (FIGURE, FAILED, MISSING)]
-        if not self.compact or 2 * len(filled) > len(asked):
+        filled = [each for each in self._own if each[2].state in (FIGURE, FAILED, MISSING)]
+        if not self.compact or 2 * len(filled) > len(self._own):
             return []
         return sorted(filled, key=lambda each: not each[2].stands_out)
 
@@ -105,7 +109,7 @@ class Matrix:
     @property
     def all_skipped(self) -> str | None:
         """Why, where every place that was run is skipped: the first reason. A matrix of nothing but skips is a sentence."""
-        run = [place for row in self.places for place in row if place.state not in (SELF, MIRROR, ABSENT)]
+        run = [place for *_, place in self._own if place.state != ABSENT]
         return run[0].reason if run and all(p.state == SKIPPED for p in run) else None
 
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearfar import nccl
-from nearfar.base import NOT_JUDGED
 from nearfar.report.blocks import Block, Entry, Text, row, table
-from nearfar.report.figures import SIGNS, Figure, expectation, number
+from nearfar.report.figures import Figure
 from nearfar.topology import Node
+
+from .mpi import figure_entry
 
 
 def collective_blocks(figures: list[Figure], document: Mapping[str, Any], node: Node | None) -> list[Block]:
@@ -18,13 +19,11 @@ def collective_blocks(figures: list[Figure], document: Mapping[str, Any], node: 
     if not mine:
         return []
     labels = sorted(dict.fromkeys(label for _, label in mine), key=nccl.size_of)
-    rows = [
-        row(
-            Entry(nccl.parse_case(subject).words, mark="label"),
-            *(_entry(mine.get((subject, label))) for label in labels),
-        )
-        for subject in dict.fromkeys(subject for subject, _ in mine)
-    ]
+    rows = []
+    for subject in dict.fromkeys(subject for subject, _ in mine):
+        known = [mine.get((subject, label)) for label in labels]
+        places = [figure_entry(f, *([f.expected_words] if f is not None and f.reference else [])) for f in known]
+        rows.append(row(Entry(nccl.parse_case(subject).words, mark="label"), *places))
     caption = "bus bandwidth, GB/s, and what is expected"
     shown = table(["", *(f">{label}" for label in labels)], rows, title="Collectives", caption=caption, kind="mpi")
     hops = nccl.ring_hops(document, node)
@@ -36,13 +35,3 @@ def collective_blocks(figures: list[Figure], document: Mapping[str, Any], node: 
 
 def _label(figure: Figure) -> str:
     return figure.question.rpartition(".")[2]
-
-
-def _entry(figure: Figure | None) -> Entry:
-    if figure is None:
-        return Entry("–")
-    shown, reference = figure.shown, figure.reference
-    below = [shown] if shown in ("FAIL", "DEGRADED", "INDETERMINATE") else []
-    below += [expectation(reference, figure.at_least, figure.at_most)] if reference is not None else []
-    sign = SIGNS[shown] if shown != NOT_JUDGED else ""
-    return Entry(number(figure.value, figure.unit), tuple(below), "tight", figure.sentence, sign=sign)

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from nearfar.base import NOT_JUDGED, NearfarError, grouped
+from nearfar.base import NOT_JUDGED, ORDER, NearfarError, grouped
 from nearfar.binding import RELATIONS
 from nearfar.measurement import RATIO
 from nearfar.mpi import numa_pairs
@@ -48,7 +48,8 @@ def _table(quantity: str, mine: list[Figure], cases: dict[str, MpiCase], ratios:
         by_label = {_label(f): f for f in mine if f.subject == subject}
         case = cases[subject]
         device = " → ".join(f"g{gpu}" for gpu in case.gpus)
-        places = [figure_entry(by_label.get(c), ratios.get((subject, c, quantity == _MESSAGES))) for c in columns]
+        over = [ratios.get((subject, c, quantity == _MESSAGES)) for c in columns]
+        places = [figure_entry(by_label.get(c), *_over_right(ratio)) for c, ratio in zip(columns, over)]
         rows.append(row(Entry(class_words(case.placement), (device,) if device else (), "label"), *places))
     heads = [re.sub(r"^(\d+)", r"\1 ", column) for column in columns]
     title = _title(cases[subjects[0]], quantity)
@@ -62,15 +63,19 @@ def figure_table(title: str, unit: str, columns: Sequence[str], rows: Sequence[R
     return table(["", *(f">{column}" for column in columns)], rows, title=title, caption=caption, kind="mpi")
 
 
-def figure_entry(figure: Figure | None, ratio: Figure | None) -> Entry:
-    """A figure of a table, and the same over the right placement's, where this is the wrong one."""
+def figure_entry(figure: Figure | None, *more: str) -> Entry:
+    """A figure of a table, with ``more`` below it."""
     if figure is None:
         return Entry("–")
     shown = figure.shown
-    below = [shown] if shown in ("FAIL", "DEGRADED", "INDETERMINATE") else []
-    below += [f"× {number(ratio.value, '1')}"] if ratio else []
+    below = ([shown] if shown in ORDER[:3] else []) + list(more)
     sign = SIGNS[shown] if shown != NOT_JUDGED else ""
     return Entry(number(figure.value, figure.unit), tuple(below), "tight", figure.sentence, sign=sign)
+
+
+def _over_right(ratio: Figure | None) -> list[str]:
+    """A figure over the right placement's, where this is the wrong one."""
+    return [f"× {number(ratio.value, '1')}"] if ratio else []
 
 
 def _curve(
@@ -127,7 +132,7 @@ def _pair_table(unit: str, mine: list[Figure], over: dict[str, Figure]) -> Table
     rows = []
     for pair in sorted(pairs, key=lambda pair: _PAIR_PLACEMENTS.index(pairs[pair])):
         by_size = {_size(f): f for f in mine if f.subject.partition("/")[0] == pair}
-        places = [figure_entry(f := by_size.get(c), over.get(f.subject) if f else None) for c in columns]
+        places = [figure_entry(f := by_size.get(c), *_over_right(over.get(f.subject) if f else None)) for c in columns]
         rows.append(row(Entry(class_words(pairs[pair]), (pair.replace("-", " ↔ "),), "label"), *places))
     return figure_table(_PAIR_TITLES[unit], unit, columns, rows)
 
