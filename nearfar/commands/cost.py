@@ -180,7 +180,7 @@ def run(args: argparse.Namespace) -> int:
     print(cost.document.text(measured, subject) if args.json else "\n".join(lines))
     if measured.interrupted:
         raise KeyboardInterrupt
-    return _EXIT_CODES[cost.verdict.good(measured)]
+    return _EXIT_CODES[measured.good]
 
 
 def _measured(args: argparse.Namespace, node: Node) -> tuple[cost.Measured, cost.Subject]:

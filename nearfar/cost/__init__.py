@@ -8,7 +8,7 @@ Needs: base, topology, measurement, binding, mpi, mpi.osu, report.blocks, report
 
 from __future__ import annotations
 
-from . import document, running, verdict
+from . import document, running
 from .blocks import shown
 from .case_folder import CaseFolder, made_ready
 from .figure import TAKE, figure_of_merit

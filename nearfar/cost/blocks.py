@@ -31,17 +31,11 @@ def shown(measured: Measured, subject: Subject) -> Shown:
         ("ended", f"{measured.ended}, after {measured.seconds:.0f} s"),
     ]
     notes = words.notes(measured)
+    rows = [_row(measured, each) for each in sorted(measured.schemes, key=lambda each: each is not reference)]
     blocks: list[Block] = [
         Labels(tuple(facts)),
         *_chart(measured),
-        table(
-            ("scheme", ">median", ">costs", ">95 % interval", ">runs", ""),
-            [
-                _row(measured, each)
-                for each in [reference, *(each for each in measured.schemes if each is not reference)]
-            ],
-            kind="figures",
-        ),
+        table(("scheme", ">median", ">costs", ">95 % interval", ">runs", ""), rows, kind="figures"),
         *([Text(tuple(notes))] if notes else []),
         *([Group("binding in effect", (table((), bindings),))] if bindings else []),
         _method(measured),
@@ -62,10 +56,8 @@ def _row(measured: Measured, scheme: SchemeRuns) -> Row:
         why = "left out" if scheme.left_out else "not run"
         return row(scheme.name, middle, "–", "–", str(len(values)), why, mark="aside")
     interval = "–" if penalty.interval is None else percents(*penalty.interval)
-    state = words.state(measured, scheme)
-    return row(
-        scheme.name, middle, percent(penalty.value), interval, str(len(values)), state, mark=_KINDS.get(state, "")
-    )
+    state, runs = words.state(measured, scheme), str(len(values))
+    return row(scheme.name, middle, percent(penalty.value), interval, runs, state, mark=_KINDS.get(state, ""))
 
 
 def _chart(measured: Measured) -> list[Block]:
@@ -88,13 +80,10 @@ def _chart(measured: Measured) -> list[Block]:
 
 def _method(measured: Measured) -> Group:
     runs = sorted((run for scheme in measured.schemes for run in scheme.runs), key=lambda run: run.began)
-    rows = [
-        (
-            f"{run.began:.1f}", run.scheme, str(run.block) if run.block else "warm-up", f"{run.seconds:.3f}",
-            words.number(run.value) if run.value is not None else run.problem or "",
-        )
-        for run in runs
-    ]  # fmt: skip
+    rows = []
+    for run in runs:
+        figure = words.number(run.value) if run.value is not None else run.problem or ""
+        rows.append((f"{run.began:.1f}", run.scheme, str(run.block or "warm-up"), f"{run.seconds:.3f}", figure))
     said = (
         "the schemes took turns in blocks of one run each, in random order within a block "
         f"(seed {measured.plan.seed}), so that what the machine does to all falls on all; "

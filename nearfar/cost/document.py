@@ -14,7 +14,7 @@ from nearfar.measurement import PROGRAM, program_subject
 from nearfar.mpi import RankAccount
 from nearfar.topology import Node, format_cpu_list, node_to_document
 
-from . import verdict, words
+from . import words
 from .measured import Measured, Run, SchemeRuns
 from .pairs import CHANCE, Penalty
 from .words import Subject
@@ -31,7 +31,7 @@ def document(measured: Measured, subject: Subject) -> dict[str, Any]:
         "made": utc_text(),
         "answer": words.answer(measured),
         "next": words.next_step(measured, subject),
-        "good": verdict.good(measured),
+        "good": measured.good,
         "command": list(subject.program),
         "launcher": {"name": subject.launcher_name, "words": subject.launcher},
         "node": {"hostname": subject.host, "numa_nodes": subject.numa_nodes, "gpus": subject.gpus},
@@ -42,7 +42,7 @@ def document(measured: Measured, subject: Subject) -> dict[str, Any]:
         },
         "same": {
             "expression": plan.answer.pattern if plan.answer is not None else None, "within": plan.answer_within,
-            "difference": words.answers(measured),
+            "difference": measured.answer_difference,
         },
         "expect": plan.expected.pattern if plan.expected is not None else None,
         "plan": {
@@ -105,22 +105,16 @@ def result(name: str, measured: Measured, subject: Subject) -> dict[str, Any]:
         penalty = measured.penalty(scheme)
         if penalty is None:
             continue
-        rate: dict[str, Any] = {
-            "unit": "1",
-            "median": 1 + penalty.value,
-            "min": 1 + penalty.least,
-            "max": 1 + penalty.most,
-            "n": penalty.pairs,
-        }
-        if penalty.interval is not None:
-            rate["ci"] = [1 + penalty.interval[0], 1 + penalty.interval[1]]
+        median, least, most = (1 + part for part in (penalty.value, penalty.least, penalty.most))
+        ci = {} if penalty.interval is None else {"ci": [1 + end for end in penalty.interval]}
+        rate = {"unit": "1", "median": median, "min": least, "max": most, "n": penalty.pairs, **ci}
         flows.append({"flow": scheme.name, "rate": rate})
     against = words.against(measured)
     message = f"{words.answer(measured)}{f'; {against}' if against else ''}"
     return {
         "quantity": PROGRAM, "cell": program_subject(name), "verified": None, "flows": flows,
         "converged": all(measured.settled(scheme) for scheme in measured.compared if scheme.active), "reference": measured.reference.name,
-        "at_most": measured.plan.at_most, "good": verdict.good(measured), "words": message, "cost": document(measured, subject),
+        "at_most": measured.plan.at_most, "good": measured.good, "words": message, "cost": document(measured, subject),
     }  # fmt: skip
 
 

@@ -61,11 +61,8 @@ class FigureOfMerit:
             return Reading(None, f"'{self.expression.pattern}' matches nothing in its output")
         texts = [_number_of(match) for match in matches]
         if self.take is None and len(set(texts)) > 1:
-            several = ", ".join(str(text) for text in texts[:4])
-            return Reading(
-                None,
-                f"{len(matches)} figures in its output ({several}{', …' if len(matches) > 4 else ''}): choose one, --take last",
-            )
+            several = ", ".join([*map(str, texts[:4]), *(["…"] if len(texts) > 4 else [])])
+            return Reading(None, f"{len(matches)} figures in its output ({several}): choose one, --take last")
         values = []
         for text, match in zip(texts, matches):
             value = _value(text)
@@ -122,10 +119,7 @@ def _short(text: str) -> str:
 
 def answer_in(output: str, expression: re.Pattern[str]) -> str | None:
     """What an expression captures of a run's output, all of it; None where it matches nothing."""
-    matches = [
-        "\t".join(filter(None, match.groups())) if match.re.groups else match[0]
-        for match in expression.finditer(output)
-    ]
+    matches = ["\t".join(filter(None, match.groups() or (match[0],))) for match in expression.finditer(output)]
     return "\n".join(" ".join(text.split()) for text in matches) if matches else None
 
 
@@ -151,9 +145,8 @@ def difference(answers: Mapping[str, Sequence[str | None]], within: float) -> st
     missing = [name for name, given in answers.items() if any(text is None for text in given)]
     if missing:
         return f"no answer in the output of {', '.join(missing)}: --same matches nothing there"
-    distinct = {
-        name: _kinds([text for text in given if text is not None], within) for name, given in answers.items() if given
-    }
+    known = {name: [text for text in given if text is not None] for name, given in answers.items()}
+    distinct = {name: _kinds(given, within) for name, given in known.items() if given}
     if not distinct:
         return None
     listed = "; ".join(f"{name} {' and '.join(given[:_NAMED])}" for name, given in distinct.items())

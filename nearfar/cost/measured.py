@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from nearfar.mpi import RankAccount
 
 from . import pairs
-from .figure import FigureOfMerit
+from .figure import FigureOfMerit, difference
 from .pairs import Penalty
 from .schemes import Scheme
 
@@ -77,6 +77,12 @@ class SchemeRuns:
         return {run.block: run.value for run in self.runs if run.block and run.value is not None}
 
     @property
+    def moved(self) -> RankAccount | None:
+        """The last rank that was elsewhere than the scheme had put it, where it had put them anywhere."""
+        ranks = (rank for run in reversed(self.runs) for rank in run.bindings if rank.moved)
+        return None if self.scheme.places is None else next(ranks, None)
+
+    @property
     def failures(self) -> list[Run]:
         """The runs that count for nothing."""
         return [run for run in self.runs if run.problem is not None]
@@ -131,6 +137,41 @@ class Measured:
         if penalty is None:
             return False
         differs = penalty.above(0.0) is not None or penalty.within(self.plan.resolution)
-        if self.plan.at_most is None or scheme.name not in {self.of(name).name for name in self.plan.judged}:
+        if self.plan.at_most is None or scheme not in self.judged:
             return differs
         return penalty.above(self.plan.at_most) is not None
+
+    @property
+    def judged(self) -> list[SchemeRuns]:
+        """The schemes that the bound speaks of and that were run; one that has the reference's binding costs nothing."""
+        names = {self.of(name).name for name in self.plan.judged}
+        return [scheme for scheme in self.compared if scheme.name in names]
+
+    @property
+    def answer_difference(self) -> str | None:
+        """How the program's answers differ; None where they do not, or nobody asked."""
+        if self.plan.answer is None:
+            return None
+        by_scheme = {s.name: [run.answer for run in s.runs if run.problem is None] for s in self.schemes if s.runs}
+        return difference(by_scheme, self.plan.answer_within)
+
+    @property
+    def good(self) -> bool | None:
+        """True: measured, and no scheme that the bound speaks of costs more than it; False: one does; None: it could not be judged.
+
+        Without a bound it is judged whether there is anything to say: at least one comparison with an interval, and none by doubtful runs.
+        """
+        if self.interrupted or self.answer_difference or not any(scheme.values for scheme in self.schemes):
+            return None
+        bound = self.plan.at_most
+        asked = self.compared if bound is None else self.judged
+        # Where the program was elsewhere than the scheme, or the reference, put it, its figures are of neither.
+        doubtful = self.reference.moved is not None
+        penalties = [None if doubtful or scheme.moved is not None else self.penalty(scheme) for scheme in asked]
+        if bound is None:
+            return True if any(penalty is not None and penalty.interval is not None for penalty in penalties) else None
+        if not asked:
+            # The launcher's own binding may be the reference's: then there is nothing that it could cost.
+            return True if any(self.of(name) is self.reference for name in self.plan.judged) else None
+        above = [None if penalty is None else penalty.above(bound) for penalty in penalties]
+        return False if True in above else None if None in above else True

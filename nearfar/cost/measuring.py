@@ -102,9 +102,8 @@ class _Blocks:
 
     def _asked(self) -> list[SchemeRuns]:
         """The schemes that have to be settled: with a bound those that it speaks of."""
-        active = [runs for runs in self.found.compared if runs.active]
-        judged = {self.found.of(name).name for name in self.plan.judged}
-        return [runs for runs in active if runs.name in judged] or active if self.plan.at_most is not None else active
+        judged = [] if self.plan.at_most is None else [runs for runs in self.found.judged if runs.active]
+        return judged or [runs for runs in self.found.compared if runs.active]
 
     def _block(self, block: int) -> str | None:
         """One run of every scheme that is not settled, and of the reference; returns why no further one may follow."""

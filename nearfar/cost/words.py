@@ -12,7 +12,6 @@ from nearfar.mpi import RankAccount, RankPlan
 from nearfar.report.figures import percent, percents
 from nearfar.topology import format_cpu_list
 
-from .figure import difference
 from .measured import Measured, SchemeRuns
 from .pairs import LEAST_PAIRS, Penalty
 
@@ -70,34 +69,22 @@ def costs(penalty: Penalty) -> str:
 
 def answer(measured: Measured) -> str:
     """The whole in a sentence."""
-    if wrong := answers(measured):
+    if wrong := measured.answer_difference:
         return wrong
     if not any(scheme.values for scheme in measured.schemes):
         return f"nothing was measured: {measured.ended}"
     known = [(scheme, measured.penalty(scheme)) for scheme in measured.compared]
+    forms = {
+        "dearer": "costs {costs}", "cheaper": "gains {costs}", "the same": f"is within {measured.plan.resolution * 100:g} %",
+    }  # fmt: skip
     compared = []
     for scheme, penalty in known:
-        if penalty is None:
-            continue
-        word = state(measured, scheme)
-        costing = costs(penalty)
-        if word in ("dearer", "cheaper"):
-            compared.append(f"{scheme.name} costs {costing}" if word == "dearer" else f"{scheme.name} gains {costing}")
-        elif word == "the same":
-            compared.append(f"{scheme.name} is within {measured.plan.resolution * 100:g} %")
-        else:
-            compared.append(f"{scheme.name} {costing} is not settled")
+        if penalty is not None:
+            form = forms.get(state(measured, scheme), "{costs} is not settled")
+            compared.append(f"{scheme.name} {form.format(costs=costs(penalty))}")
     if not compared:
         return f"nothing can be compared: {measured.ended}"
     return f"against {measured.reference.name}: {'; '.join(compared)}"
-
-
-def answers(measured: Measured) -> str | None:
-    """How the program's answers differ; None where they do not, or nobody asked."""
-    if measured.plan.answer is None:
-        return None
-    by_scheme = {s.name: [run.answer for run in s.runs if run.problem is None] for s in measured.schemes if s.runs}
-    return difference(by_scheme, measured.plan.answer_within)
 
 
 def against(measured: Measured) -> str | None:
@@ -108,7 +95,7 @@ def against(measured: Measured) -> str | None:
     limit = f"{bound * 100:g} %"
     open_ = "it is not settled whether it costs more"
     by_answer: dict[str, list[str]] = {"costs more": [], "costs no more": [], open_: []}
-    for scheme in judged(measured):
+    for scheme in measured.judged:
         penalty = measured.penalty(scheme)
         above = None if penalty is None else penalty.above(bound)
         by_answer[open_ if above is None else "costs more" if above else "costs no more"].append(scheme.name)
@@ -116,20 +103,11 @@ def against(measured: Measured) -> str | None:
     return "; ".join(parts) or f"nothing was compared with {limit}"
 
 
-def judged(measured: Measured) -> list[SchemeRuns]:
-    """The schemes that the bound speaks of and that were run; one that has the reference's binding costs nothing."""
-    names = {measured.of(name).name for name in measured.plan.judged}
-    return [scheme for scheme in measured.compared if scheme.name in names]
-
-
 def moved(scheme: SchemeRuns) -> str | None:
     """That a program binds itself, against the scheme; None where it does not."""
-    if scheme.scheme.places is None:
+    last = scheme.moved
+    if last is None:
         return None
-    ranks = sorted({b.rank for run in scheme.runs for b in run.bindings if b.moved})
-    if not ranks:
-        return None
-    last = next(b for run in reversed(scheme.runs) for b in run.bindings if b.moved)
     return f"the program binds itself: rank {last.rank} ran on CPUs {format_cpu_list(last.running)}, bound to {format_cpu_list(last.cpus)}"
 
 
@@ -159,12 +137,9 @@ def _widths(measured: Measured) -> list[str]:
     own = width.get(measured.reference.name)
     if own is None:
         return []
-    others = [f"{name} {count}" for name, count in width.items() if count != own]
-    return (
-        [f"the ranks have not as many CPUs under each scheme: {measured.reference.name} {own}, {', '.join(others)}"]
-        if others
-        else []
-    )
+    others = ", ".join(f"{name} {count}" for name, count in width.items() if count != own)
+    said = f"the ranks have not as many CPUs under each scheme: {measured.reference.name} {own}, {others}"
+    return [said] if others else []
 
 
 def bindings(scheme: SchemeRuns) -> list[str]:
@@ -187,7 +162,7 @@ def next_step(measured: Measured, subject: Subject) -> str:
     """What to do now: one sentence."""
     if measured.interrupted:
         return "interrupted; what was measured until then is above, the same command begins anew"
-    if answers(measured):
+    if measured.answer_difference:
         return "find out why the answer is not the same (threads, reductions, races) before its speed is compared"
     if not any(scheme.values for scheme in measured.schemes):
         return _nothing_measured(measured, subject)
@@ -239,17 +214,15 @@ def launch_line(measured: Measured, subject: Subject) -> str:
     cpus = format_cpu_list(places[0].cpus or ())
     if not places[0].memory:
         return shlex.join(["taskset", "-c", cpus, *subject.program])
-    return shlex.join(
-        ["numactl", f"--physcpubind={cpus}", f"--membind={format_cpu_list(places[0].memory)}", *subject.program]
-    )
+    memory = format_cpu_list(places[0].memory)
+    return shlex.join(["numactl", f"--physcpubind={cpus}", f"--membind={memory}", *subject.program])
 
 
 def progress(measured: Measured, scheme: str, block: int, seconds: float, left: float | None) -> str:
     """One line for a run that is under way: ``wrong, run 3: 12 s; about 4 min left``."""
     which = "warm-up" if block == 0 else f"run {block}"
-    remaining = (
-        "" if left is None else f"; about {_about(left)} left, at most {_about(max(0.0, measured.plan.budget))} in all"
-    )
+    most = _about(max(0.0, measured.plan.budget))
+    remaining = "" if left is None else f"; about {_about(left)} left, at most {most} in all"
     return f"{scheme}, {which}: {seconds:.0f} s ({plural(sum(len(each.runs) for each in measured.schemes), 'run')} made){remaining}"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from nearfar import cost
 from nearfar.base import compiled
-from nearfar.cost import measuring, verdict, words
+from nearfar.cost import measuring, words
 from nearfar.cost.pairs import Penalty
 from nearfar.cost.running import Ended
 from nearfar.mpi import RankPlan
@@ -46,7 +46,7 @@ def test_what_costs_is_said_with_its_interval_and_what_was_in_effect(tmp_path: P
     penalty = found.penalty(found.of("wrong"))
     assert penalty is not None and penalty.interval is not None
     assert 0.4 < penalty.interval[0] < penalty.value < penalty.interval[1] < 0.6
-    assert words.state(found, found.of("wrong")) == "dearer" and verdict.good(found) is True
+    assert words.state(found, found.of("wrong")) == "dearer" and found.good is True
     for run in found.of("wrong").runs:
         assert [(each.rank, each.cpus, each.policy, each.unbound) for each in run.bindings] == [
             (0, (second,), "default", None)
@@ -85,7 +85,7 @@ def test_schemes_that_are_the_same_run_once(tmp_path: Path) -> None:
 
 def test_one_numa_node_and_nothing_to_compare(tmp_path: Path) -> None:
     found = measured(tmp_path, names=("right", "0"))
-    assert found.ended == "no two schemes differ on this machine" and verdict.good(found) is None
+    assert found.ended == "no two schemes differ on this machine" and found.good is None
     # The way out is one that this machine has.
     assert ("--threads-per-rank" in words.next_step(found, subject())) == (len(found.reference.bindings[0].cpus) > 1)
 
@@ -101,8 +101,7 @@ def test_a_program_that_fails_under_one_scheme_is_left_out_there(tmp_path: Path)
 def test_one_that_fails_under_the_reference_ends_it(tmp_path: Path) -> None:
     found = measured(tmp_path, "right=fail")
     assert (
-        "right, which the other schemes are compared with, ended with exit code 1" in found.ended
-        and verdict.good(found) is None
+        "right, which the other schemes are compared with, ended with exit code 1" in found.ended and found.good is None
     )
 
 
@@ -116,7 +115,7 @@ def test_one_that_fails_under_the_reference_ends_it(tmp_path: Path) -> None:
 )
 def test_no_figure_is_said(tmp_path: Path, does: str, said: str) -> None:
     found = measured(tmp_path, f"*={does}")
-    assert said in found.ended and verdict.good(found) is None
+    assert said in found.ended and found.good is None
 
 
 def test_a_program_that_binds_itself_is_noticed(tmp_path: Path) -> None:
@@ -124,7 +123,7 @@ def test_a_program_that_binds_itself_is_noticed(tmp_path: Path) -> None:
     second = fakes.cpus()[1]
     assert f"the program binds itself: rank 0 ran on CPUs {second}" in str(words.moved(found.of("right")))
     assert words.moved(found.of("wrong")) is None  # it was there already
-    assert verdict.good(found) is None
+    assert found.good is None
 
 
 def test_a_program_that_runs_for_long_is_ended_with_the_budget(tmp_path: Path) -> None:
@@ -174,8 +173,8 @@ def test_an_answer_that_changes_with_the_binding(tmp_path: Path) -> None:
     same = compiled(r"energy (\S+)", "--same")
     found = measured(tmp_path, "wrong=answer", answer=same, runs=1)
     assert words.answer(found) == "the answer changes with the binding: default -3.25; right -3.25; wrong -3.5"
-    assert verdict.good(found) is None and "answer" in words.next_step(found, subject())
-    assert words.answers(measured(tmp_path, answer=same, runs=1)) is None
+    assert found.good is None and "answer" in words.next_step(found, subject())
+    assert measured(tmp_path, answer=same, runs=1).answer_difference is None
 
 
 def subject() -> cost.Subject:
@@ -200,7 +199,7 @@ def test_interrupted_it_keeps_what_it_has(tmp_path: Path, within: bool) -> None:
             and len(found.of("right").values) == 1
             and "interrupted" in words.next_step(found, subject())
         )
-    assert verdict.good(found) is None
+    assert found.good is None
     left = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and of_this(pid, tmp_path)]
     assert not [pid for pid in left if not gone(pid)]
 
@@ -228,7 +227,7 @@ def test_a_binding_that_cannot_be_had_leaves_the_scheme_out(tmp_path: Path) -> N
 def test_budget_over_and_nothing_settled(tmp_path: Path) -> None:
     found = measured(tmp_path, runs=3)
     assert found.ended == "3 runs were made of each that is not settled (--runs)"
-    assert words.state(found, found.of("wrong")) == "fewer than 6 pairs" and verdict.good(found) is None
+    assert words.state(found, found.of("wrong")) == "fewer than 6 pairs" and found.good is None
     assert "not settled: --runs 6 --budget 120s" in words.next_step(found, subject())
     assert measuring.MOST_FAILURES == 2
 
