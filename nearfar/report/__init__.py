@@ -16,7 +16,7 @@ from nearfar.report.blocks import prepare, terminal_width
 from nearfar.report.explanations import Answer, answers, explain
 from nearfar.verdict import run_directory as rundir
 
-from . import digest, junit, page, terminal
+from . import documents, page, terminal
 from .dossiers import boards, dossier, passed, ruled_out
 from .headline import acceptance_note, check_line, title
 
@@ -30,8 +30,8 @@ def build(run_directory: Path) -> Path:
     """
     run = rundir.read(run_directory)
     explained = explain(run)
-    write_atomically(run_directory / _REPORT, json.dumps(digest.digest(run, explained), indent=1) + "\n")
-    write_atomically(run_directory / "junit.xml", junit.document(run))
+    write_atomically(run_directory / _REPORT, json.dumps(documents.digest(run, explained), indent=1) + "\n")
+    write_atomically(run_directory / "junit.xml", documents.junit(run))
     index = run_directory / "index.html"
     write_atomically(index, page.render(run, explained).encode("utf-8", "replace"))
     return index
