@@ -51,7 +51,7 @@ def test_the_page_has_each_gpu_by_kernel(tmp_path: Path) -> None:
 
 
 def test_a_gpu_that_was_not_measured_has_its_place_and_no_map_without_kernels() -> None:
-    why = CellGaps(skipped={parse("g1:g1/triad"): "in use"})
+    why = CellGaps({parse("g1:g1/triad"): ("skipped", "in use")})
     (matrix,) = memory_matrices([], why, [0, 1])
     assert matrix.column_names == ("triad",)
     assert [row[0].reason for row in matrix.places] == ["this run did not ask for it", "in use"]

@@ -130,10 +130,11 @@ def titled_table(
     return [Group(title, (table(columns, rows),), page_only=page_only)] if rows else []
 
 
-def words_table(title: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table of words: the first of each row is its label, the others stand at the right edge."""
+def words_table(title: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[Block]:
+    """A table of words: the first of each row is its label, the others stand at the right edge; nothing without rows."""
     found = [row(Entry(label, mark="label"), *words) for label, *words in rows]
-    return table(["", *(f">{name}" for name in columns)], found, title=title, caption=caption, kind="mpi")
+    columns = ["", *(f">{name}" for name in columns)]
+    return [table(columns, found, title=title, caption=caption, kind="mpi")] if found else []
 
 
 def anchors(blocks: Iterable[Block]) -> Iterator[str]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from nearfar import cells
 from nearfar.base import NOT_JUDGED, grouped, statistics
-from nearfar.measurement import Unmeasured
 from nearfar.report.figures import SIGNS, Figure, class_words, number, numbers, parsed, shown_together, slug, unit_words
 from nearfar.verdict import Verdict
 
@@ -115,19 +114,17 @@ class Matrix:
 
 @dataclass(frozen=True)
 class CellGaps:
-    """Why cells have no figure, by cell: of a verdict's ``failed``, ``skipped`` and ``missing``."""
+    """Why cells have no figure: ``FAILED``, ``SKIPPED`` or ``MISSING``, and the reason, by cell. ``prefix`` is that of their anchors."""
 
-    failed: dict[cells.Cell, str] = field(default_factory=dict)
-    skipped: dict[cells.Cell, str] = field(default_factory=dict)
-    missing: dict[cells.Cell, str] = field(default_factory=dict)
+    reasons: Mapping[cells.Cell, tuple[str, str]] = field(default_factory=dict)
     prefix: str = ""
 
     def place(self, cell: cells.Cell) -> Place:
         """What stands where the figure of ``cell`` would."""
-        for state, found in ((FAILED, self.failed), (SKIPPED, self.skipped), (MISSING, self.missing)):
-            if cell in found:
-                return Place(state, reason=found[cell], anchor=cell_anchor(self.prefix, cell))
-        return Place(ABSENT, reason="this run did not ask for it")
+        if cell not in self.reasons:
+            return Place(ABSENT, reason="this run did not ask for it")
+        state, reason = self.reasons[cell]
+        return Place(state, reason=reason, anchor=cell_anchor(self.prefix, cell))
 
     def of_ratio(self, *parts: cells.Cell) -> Place:
         """What stands where a ratio of ``parts`` would: why the first of them that was asked for has no figure."""
@@ -139,12 +136,14 @@ def evidence(verdict: Verdict | None, prefix: str = "") -> CellGaps:
     """Gather the reasons. ``prefix`` makes anchors unique on a page."""
     if verdict is None:
         return CellGaps(prefix=prefix)
-    missing = {cell: "asked for, and not reported" for text in verdict.missing if (cell := parsed(text)) is not None}
-    return CellGaps(_reasons(verdict.failed), _reasons(verdict.unmeasured), missing, prefix)
-
-
-def _reasons(entries: Iterable[Unmeasured]) -> dict[cells.Cell, str]:
-    return {cell: entry.reason for entry in entries if (cell := parsed(entry.cell)) is not None}
+    lost = [(parsed(entry.cell), FAILED, entry.reason) for entry in verdict.failed]
+    lost += [(parsed(entry.cell), SKIPPED, entry.reason) for entry in verdict.unmeasured]
+    lost += [(parsed(text), MISSING, "asked for, and not reported") for text in verdict.missing]
+    reasons: dict[cells.Cell, tuple[str, str]] = {}
+    for cell, state, reason in lost:
+        if cell is not None and reasons.get(cell, (state,))[0] == state:  # what failed is not skipped too
+            reasons[cell] = state, reason
+    return CellGaps(reasons, prefix)
 
 
 def cell_anchor(prefix: str, cell: cells.Cell) -> str:
@@ -177,7 +176,7 @@ def cell_map(key: str, title: str, figures: Iterable[Figure], why: CellGaps, end
     once; ``names``: of the columns, by number."""
     known = ((ends(figure.cell), figure) for figure in figures if figure.cell is not None)
     places = grouped((at, figure) for at, figure in known if at is not None)
-    lost = [at for each in (*why.failed, *why.skipped, *why.missing) if (at := ends(each)) is not None]
+    lost = [at for each in why.reasons if (at := ends(each)) is not None]
     if not places and not lost:
         return []
     across = tuple(sorted({*rows, *(row for row, _ in (*places, *lost))}))

@@ -12,7 +12,6 @@ from .kinds import FigureKind, figure_kinds, in_a_line, kind_parts
 from .wording import (
     SIGNS,
     class_words,
-    expectation,
     gib,
     link_words,
     number,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearfar.mpi import ContentionSubject, contention
-from nearfar.report.blocks import Block, Table, words_table
+from nearfar.report.blocks import Block, words_table
 from nearfar.report.figures import number, percent, plural, unit_words
 
 _ARRANGEMENTS = {
@@ -35,11 +35,10 @@ def contention_tables(document: Mapping[str, Any]) -> list[Block]:
     for about, result in contention.results(document):
         side = "moved" if str(result["quantity"]) in contention.MOVED else "mpi"
         sides.setdefault(about, {})[side] = result
-    tables = [_split_table(sides), _penalties(sides), _alone(sides)]
-    return [table for table in tables if table is not None]
+    return [*_split_table(sides), *_penalties(sides), *_alone(sides)]
 
 
-def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> Table | None:
+def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> list[Block]:
     rows = []
     for about, mpi, moved in ((about, each["mpi"], each["moved"]) for about, each in sides.items() if len(each) == 2):
         label = f"{_ARRANGEMENTS.get(about.word, about.word)}, {about.count} × {mpi['pairs']}: {_traffic(about)}"
@@ -47,8 +46,6 @@ def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]
             label, _alone_of(mpi), _amount(mpi["total"]), _penalty(mpi, "penalty"), _penalty(mpi, "tail_penalty"),
             _penalty(mpi, "polled_penalty"), _alone_of(moved), _amount(moved["total"]), _penalty(moved, "penalty"),
         ))  # fmt: skip
-    if not rows:
-        return None
     caption = (
         "tasks × pairs; latencies are halves of round trips, the mean of the pairs' medians; rates are sums. Penalties: "
         "together over alone less 1 (latency), 1 less together over alone (rates), with the interval over the rounds"
@@ -56,14 +53,12 @@ def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]
     return words_table("What MPI and the tasks lose to each other", caption, _HEAD, rows)
 
 
-def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> Table | None:
+def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> list[Block]:
     """Latency beside 1, 2 … tasks in each layout: figure 8 of the Keeneland paper."""
     latencies: dict[tuple[int, str, str], float] = {}
     for about, both in sides.items():
         if about.word in ("together", "split") and "mpi" in both and about.traffic.startswith("pingpong"):
             latencies[about.count, about.word, about.traffic] = _median(both["mpi"]["total"])
-    if not latencies:
-        return None
     counts = sorted({count for count, _, _ in latencies})
     traffics = list(dict.fromkeys(traffic for _, _, traffic in latencies))
     layouts = [word for word in ("together", "split") if any(w == word for _, w, _ in latencies)]
@@ -86,7 +81,7 @@ def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any
     return words_table("MPI latency with threads together and split", caption, tuple(columns), rows)
 
 
-def _alone(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> Table | None:
+def _alone(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> list[Block]:
     rows = []
     for about, both in sides.items():
         if about.word != "mpi_only" or "mpi" not in both:
@@ -94,8 +89,6 @@ def _alone(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -
         spread = both["mpi"]["flows"][0].get("percentiles") or {}
         tail = tuple(number(spread[key], "us") if key in spread else "–" for key in ("p95", "p99", "max"))
         rows.append((f"{plural(about.count, 'pair')}: {_traffic(about)}", _amount(both["mpi"]["total"]), *tail))
-    if not rows:
-        return None
     return words_table("MPI alone", "half of a round trip", ("median", "p95", "p99", "longest"), rows)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from nearfar import kernels
 from nearfar.kernels import KernelPenalty, KernelRun, SustainedRun
 from nearfar.measurement import Document, Rate, from_raw
-from nearfar.report.blocks import Block, Chart, Table, Text, words_table
+from nearfar.report.blocks import Block, Chart, Text, words_table
 from nearfar.report.charts import curves
 from nearfar.report.figures import class_words, number, percent, unit_words
 
@@ -24,20 +24,21 @@ def kernel_blocks(document: Mapping[str, Any]) -> list[Block]:
         return []
     whole = from_raw(document)
     if loaded := kernels.sustained.runs(whole):
-        return [_sustained(loaded)]
+        return _sustained(loaded)
     runs = kernels.runs(whole)
     if {run.kernel for run in runs} <= set(kernels.GEMM):
-        return [_computed(runs)]
+        return _computed(runs)
     found = kernels.penalties.of_document(whole, whole.node)
     one_node = "the node has one NUMA node: there is no second path class, and no penalty"
     return [
-        *([_penalties(found), *_chart(found)] if found else []),
-        _times(runs, whole),
+        *_penalties(found),
+        *_chart(found),
+        *_times(runs, whole),
         *([Text((one_node,), "muted")] if len(whole.node.host_numa_nodes) == 1 else []),
     ]
 
 
-def _times(runs: Sequence[KernelRun], document: Document) -> Table:
+def _times(runs: Sequence[KernelRun], document: Document) -> list[Block]:
     """A row for each kernel, size and path."""
     rows = []
     for run in runs:
@@ -51,7 +52,7 @@ def _times(runs: Sequence[KernelRun], document: Document) -> Table:
     return words_table("Kernels with their transfers", caption, columns, rows)
 
 
-def _penalties(found: Sequence[KernelPenalty]) -> Table:
+def _penalties(found: Sequence[KernelPenalty]) -> list[Block]:
     """A row for each kernel, size and path but the near ones."""
     rows: dict[str, dict[str, KernelPenalty]] = {}
     for each in found:
@@ -65,7 +66,7 @@ def _penalties(found: Sequence[KernelPenalty]) -> Table:
     return words_table("Penalty of other paths", caption, ("in turn", "by the links", "overlapped"), made)
 
 
-def _computed(runs: Sequence[KernelRun]) -> Table:
+def _computed(runs: Sequence[KernelRun]) -> list[Block]:
     """The rates of matrix products, beside the state of the GPU."""
     rows = []
     for run in runs:
@@ -77,7 +78,7 @@ def _computed(runs: Sequence[KernelRun]) -> Table:
     return words_table("Matrix products", "the kernel alone, and the GPU while it ran", columns, rows)
 
 
-def _sustained(loaded: Sequence[SustainedRun]) -> Table:
+def _sustained(loaded: Sequence[SustainedRun]) -> list[Block]:
     """A row for each GPU."""
     rows = []
     for run in loaded:

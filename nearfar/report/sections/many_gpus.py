@@ -65,8 +65,8 @@ def ramps(figures: list[Figure], document: Mapping[str, Any], why: CellGaps, nod
     """The ramps of a check; none where no cell is of several GPUs or tasks."""
     if node is None:
         return []
-    asked = [f.cell for f in figures if f.cell is not None] + [*why.failed, *why.skipped, *why.missing]
-    loads = {cell: load for cell in dict.fromkeys(asked) if (load := load_of(node, cell)) is not None}
+    asked = [f.cell for f in figures if f.cell is not None]
+    loads = {cell: load for cell in dict.fromkeys([*asked, *why.reasons]) if (load := load_of(node, cell)) is not None}
     if not any(len(load.gpus) > 1 or load.tasks > 1 for load in loads.values()):
         return []
     flows = flows_by_cell(document)
@@ -175,8 +175,8 @@ def exchange_tables(
     figures: list[Figure], document: Mapping[str, Any], why: CellGaps, node: Node | None
 ) -> list[Block]:
     """The tables; none where no cell is an exchange between three GPUs or more."""
-    asked = [f.cell for f in figures if f.cell is not None] + [*why.failed, *why.skipped, *why.missing]
-    known = {cell: found for cell in dict.fromkeys(asked) if (found := exchange_of(cell)) is not None}
+    asked = [f.cell for f in figures if f.cell is not None]
+    known = {cell: found for cell in dict.fromkeys([*asked, *why.reasons]) if (found := exchange_of(cell)) is not None}
     flows = flows_by_cell(document)
     entries = {cell: _exchange_entry(cell, figures, flows.get(cell, []), why) for cell in known}
     of_hubs = {cell: each for cell, each in known.items() if each.hub is not None}
@@ -272,20 +272,14 @@ def gap_entry(place: Place) -> Entry:
     return Entry(_STATES[place.state], (why,), f"none {place.state}", place.reason, place.anchor)
 
 
-def steps(
-    title: str,
-    caption: str,
-    columns: Sequence[str],
-    rows: Sequence[Row],
-    asked: Sequence[Cell],
-    why: CellGaps,
-    chart: Sequence[Chart] = (),
-) -> list[Block]:
+def steps(title: str, caption: str, columns: Sequence[str], rows: Sequence[Row], asked: Sequence[Cell], why: CellGaps,
+          chart: Sequence[Chart] = ()) -> list[Block]:  # fmt: skip
     """A table of cells with its chart; a sentence where every one of them was skipped, nothing without rows."""
     if not rows:
         return []
-    if asked and all(cell in why.skipped for cell in asked):
-        reason = f"– No figure here: every cell was skipped. {why.skipped[asked[0]]}"
+    gaps = [why.place(cell) for cell in asked]
+    if gaps and all(gap.state == SKIPPED for gap in gaps):
+        reason = f"– No figure here: every cell was skipped. {gaps[0].reason}"
         return [Group(title, (Text((reason,), "small nothing"),))]
     listed = table(["", *columns], rows, caption=f"GB/s, {caption}", kind="heat steps")
     return [Group(title, (listed, *chart), folded=True if len(rows) > _OPEN else None, kind="ramp-figure")]
