@@ -108,9 +108,8 @@ def compare(before: Sequence[Path], after: Sequence[Path]) -> RunComparison:
     if len(pairs) >= LEAST_NODES:
         paired_changes = [*_across(paired_changes), *paired_changes]
     names = tuple((earlier.name, later.name) for earlier, later in pairs)
-    return RunComparison(
-        first, second, names, tuple(changes.decided(paired_changes)), tuple(different), tuple(only), tuple(notes)
-    )
+    decided = tuple(changes.decided(paired_changes))
+    return RunComparison(first, second, names, decided, tuple(different), tuple(only), tuple(notes))
 
 
 def _node_pairs(before: Side, after: Side) -> tuple[list[tuple[NodeSide, NodeSide]], list[str]]:
@@ -120,9 +119,9 @@ def _node_pairs(before: Side, after: Side) -> tuple[list[tuple[NodeSide, NodeSid
         earlier, later = before.nodes[0], after.nodes[0]
         return [(earlier, later)], [f"two nodes are compared: {earlier.name} before, {later.name} after"]
     if not pairs:
-        names = [", ".join(node.name for node in side.nodes) for side in (before, after)]
+        names = "; ".join(", ".join(node.name for node in side.nodes) for side in (before, after))
         raise NearfarError(
-            f"no node is on both sides ({names[0]}; {names[1]}): name one node's folder on each side to compare two nodes"
+            f"no node is on both sides ({names}): name one node's folder on each side to compare two nodes"
         )
     notes = []
     for label, own, others in (("before", before, after), ("after", after, before)):

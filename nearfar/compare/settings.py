@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nearfar.base import grouped
 from nearfar.topology import SETTINGS, Gpu, Node, setting_values
 
 from .sides import NodeSide
@@ -30,11 +31,8 @@ class ChangedSetting:
 
 def stamps(node: NodeSide) -> dict[tuple[str, str], tuple[str, ...]]:
     """Part and what is said of it, with its value; several, in their order, where runs of the side differ."""
-    values_by_name: dict[tuple[str, str], dict[str, None]] = {}
-    for part, what, value in _facts(node):
-        if value is not None and value != "":
-            values_by_name.setdefault((part, what), {})[str(value)] = None
-    return {key: tuple(values) for key, values in values_by_name.items()}
+    known = (((part, what), str(value)) for part, what, value in _facts(node) if value is not None and value != "")
+    return {key: tuple(dict.fromkeys(values)) for key, values in grouped(known).items()}
 
 
 def changed(name: str, before: NodeSide, after: NodeSide) -> list[ChangedSetting]:
@@ -76,11 +74,8 @@ def _facts(side: NodeSide) -> Iterator[tuple[str, str, Any]]:
                 yield "software", info.program, info.version
             mpi = check.document.get("mpi")
             if isinstance(mpi, Mapping) and mpi.get("implementation"):
-                yield (
-                    "software",
-                    "MPI",
-                    " ".join(str(mpi[key]) for key in ("implementation", "version") if mpi.get(key)),
-                )
+                named = [str(mpi[key]) for key in ("implementation", "version") if mpi.get(key)]
+                yield "software", "MPI", " ".join(named)
         if machine is not None:
             yield from _machine(machine)
         # Of idle GPUs links say nothing.

@@ -137,11 +137,8 @@ def _refuse_twice(runs: Iterable[RunDirectory]) -> None:
     places: dict[object, Path] = {}
     for run in runs:
         for node in run.nodes:
-            times = frozenset(
-                (check.name, check.verdict.measurement.started, check.verdict.measurement.seconds)
-                for check in node.checks
-                if check.verdict and check.verdict.measurement and check.verdict.measurement.started
-            )
+            measured = ((check.name, check.verdict.measurement) for check in node.checks if check.verdict)
+            times = frozenset((name, m.started, m.seconds) for name, m in measured if m is not None and m.started)
             identities: list[object] = [node.folder.resolve(), *([(node.name, times)] if times else [])]
             for identity in identities:
                 if identity in places:

@@ -62,14 +62,12 @@ def _row(measured: Measured, scheme: SchemeRuns) -> Row:
 
 def _chart(measured: Measured) -> list[Block]:
     """Every pair as a small dot, the median as a great one, the interval as a bar; the bound as a broken line."""
-    rows = [
-        changes.ChangeRow(
-            each.name, penalty.value, penalty.interval, _KINDS.get(words.state(measured, each), "chance"),
-            tuple(measured.ratios(each)),
-        )
-        for each in measured.compared
-        if (penalty := measured.penalty(each)) is not None
-    ]  # fmt: skip
+    rows = []
+    for each in measured.compared:
+        kind, penalty = _KINDS.get(words.state(measured, each), "chance"), measured.penalty(each)
+        if penalty is not None:
+            dots = tuple(measured.ratios(each))
+            rows.append(changes.ChangeRow(each.name, penalty.value, penalty.interval, kind, dots))
     bound = measured.plan.at_most
     title = f"what each scheme costs against {measured.reference.name}, with its 95 % interval"
     caption = "To the right: it costs more. A small dot is a pair of runs, the great one their median, the bar its 95 % interval."

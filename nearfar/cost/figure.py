@@ -82,9 +82,8 @@ def figure_of_merit(expression: str | None, take: str | None, less_is_better: bo
         return FigureOfMerit(None, True if less_is_better is None else less_is_better)
     pattern = compiled(expression, "--fom")
     if pattern.groups > 1:
-        raise NearfarError(
-            f"--fom: '{expression}' has {pattern.groups} groups: put one pair of ( ) around the number, all other groups as (?: )"
-        )
+        what = f"'{expression}' has {pattern.groups} groups"
+        raise NearfarError(f"--fom: {what}: put one pair of ( ) around the number, all other groups as (?: )")
     return FigureOfMerit(pattern, _speaks_of_time(expression) if less_is_better is None else less_is_better, take)
 
 

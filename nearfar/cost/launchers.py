@@ -53,9 +53,8 @@ def launcher(name: str | None, program: Path, ranks: int, options: Sequence[str]
     """
     if name == "none" or (name is None and ranks == 1 and not options):
         if ranks > 1:
-            raise NearfarError(
-                f"--launcher none starts one rank, and there are {ranks}: name a launcher ({', '.join(launchers.startable())})"
-            )
+            known = ", ".join(launchers.startable())
+            raise NearfarError(f"--launcher none starts one rank, and there are {ranks}: name a launcher ({known})")
         if options:
             raise NearfarError("--launcher-options belong to a launcher: name it with --launcher")
         return Launcher("none")
@@ -75,6 +74,5 @@ def _named(name: str) -> Mpi:
             return Mpi(mpi, version, path, name, "")
         seen.append(f"{path} is of another MPI")
     what = "; ".join(seen) or f"none of {', '.join(launchers.programs(name))} is on PATH"
-    raise CouldNotJudge(
-        f"--launcher {name}: {what}: load its module, or install it (Debian: {LAUNCHERS[name].package})"
-    )
+    install = f"load its module, or install it (Debian: {LAUNCHERS[name].package})"
+    raise CouldNotJudge(f"--launcher {name}: {what}: {install}")

@@ -57,9 +57,8 @@ def penalty(reference: Sequence[float], scheme: Sequence[float], less_is_better:
     costs = [turn * (ratio - 1) for ratio in ratios]
     skipped = left_out(len(costs))
     interval = None if skipped is None else (costs[skipped], costs[-1 - skipped])
-    return Penalty(
-        len(costs), turn * (math.exp(statistics.median(map(math.log, ratios))) - 1), interval, costs[0], costs[-1]
-    )
+    value = turn * (math.exp(statistics.median(map(math.log, ratios))) - 1)
+    return Penalty(len(costs), value, interval, costs[0], costs[-1])
 
 
 def left_out(pairs: int) -> int | None:

@@ -127,9 +127,8 @@ def _right(node: Node, job: Job) -> PlacedRanks:
         )
     per_gpu = max(1, job.ranks // len(gpus))
     taken = tuple(gpu.index for gpu in gpus[: job.ranks])
-    placements = place(
-        node, Layout(ranks_per_gpu=per_gpu, threads_per_rank=job.threads, gpus=taken, oversubscribe=job.oversubscribe)
-    )
+    layout = Layout(ranks_per_gpu=per_gpu, threads_per_rank=job.threads, gpus=taken, oversubscribe=job.oversubscribe)
+    placements = place(node, layout)
     devices = [(gpu,) for gpu in gpus[: job.ranks] for _ in range(per_gpu)]
     homes = [
         gpu_home(node, gpu)[0] if placement.numa_node is None else placement.numa_node
@@ -252,6 +251,5 @@ def _task_per_two_gpus(node: Node, job: Job) -> PlacedRanks:
     if len(pairs) > 1 and not job.launched:
         raise NearfarError("it needs a launcher: name one with --launcher")
     homes = [gpu_home(node, pair[0])[0] for pair in pairs]
-    return _placed(
-        node, replace(job, ranks=len(pairs), gpus=tuple(gpu.index for gpu in gpus)), homes, pairs, job.threads
-    )
+    own = replace(job, ranks=len(pairs), gpus=tuple(gpu.index for gpu in gpus))
+    return _placed(node, own, homes, pairs, job.threads)

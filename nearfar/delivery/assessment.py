@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from nearfar.base import Finding, NearfarError, node_set
+from nearfar.base import Finding, NearfarError, grouped, node_set
 from nearfar.history import short_name
 from nearfar.history.tuning import budget
 from nearfar.site import Order, systems
@@ -47,10 +47,8 @@ def assess(
     for name, node in own.items():
         unjudged = {each for each in wanted if (name, *each) not in judged}
         held[name] += _measured(node, differing.get(name), order, unjudged, needed)
-    for pool, figure in compared:
-        for name, finding in figures.of_nodes(pool, figure, order.memory_channels):
-            held[name].append(finding)
-    for name, finding in parts.shared_boards(described):
+    of_figures = (each for pair in compared for each in figures.of_nodes(*pair, order.memory_channels))
+    for name, finding in (*of_figures, *parts.shared_boards(described)):
         held[name].append(finding)
     bounds = _references(own.values())
     made = tuple(replace(figure, reference=bounds.get((figure.check, figure.row))) for _, figure in compared)
@@ -98,13 +96,8 @@ def _identity(name: str, node: MeasuredNode | None, order: Order, ordered: Seque
     return list(parts.other_host(name, node.verdicts))
 
 
-def _measured(
-    node: MeasuredNode,
-    differing: Sequence[Finding] | None,
-    order: Order,
-    unjudged: Collection[tuple[str, str]],
-    needed: Sequence[str],
-) -> list[Finding]:
+def _measured(node: MeasuredNode, differing: Sequence[Finding] | None, order: Order, unjudged: Collection[tuple[str, str]],
+              needed: Sequence[str]) -> list[Finding]:  # fmt: skip
     """What its parts (``differing`` from the order; None: they are not known) and checks say of a node."""
     found = [messages.NOT_DESCRIBED.finding(node.name)] if differing is None else list(differing)
     checks = node.checks
@@ -121,22 +114,18 @@ def _measured(
 def _decided(name: str, node: MeasuredNode | None, held: Sequence[Finding], accept_degraded: bool) -> DeliveredNode:
     """The decision. What several checks and the order find is told once, and figures that are told together are not told one by one."""
     together = {(figure, f.verdict) for f in held if f.code in figures.CODES for figure in f.fields["figures"]}
-    alone = (f for f in held if not {(f.subject, f.verdict), (f.subject, "FAIL")} & together)
-    once = {
-        (f.code, f.subject, f.verdict, f.fields.get("check"), f.fields.get("source")): f for f in reversed(list(alone))
-    }
-    fail, degraded, missing = (
-        tuple(f for f in reversed(once.values()) if f.verdict == word) for word in ("FAIL", "DEGRADED", "INDETERMINATE")
-    )
+    alone = [f for f in held if not {(f.subject, f.verdict), (f.subject, "FAIL")} & together]
+    keys = ((f.code, f.subject, f.verdict, f.fields.get("check"), f.fields.get("source")) for f in reversed(alone))
+    once = grouped((f.verdict, f) for f in reversed(dict(zip(keys, reversed(alone))).values()))
+    fail, degraded, missing = (tuple(once.get(word, ())) for word in ("FAIL", "DEGRADED", "INDETERMINATE"))
     waived = degraded if accept_degraded else ()
     evidence = fail if accept_degraded else (*fail, *degraded)
     decision = REFUSED if evidence else AGAIN if missing else ACCEPTED
     known = None if node is None else node.node
     gpus = () if known is None else tuple(Board(g.index, g.pci, g.name, g.uuid, g.serial, g.slot) for g in known.gpus)
     found = None if known is None else parts.found(known)
-    return DeliveredNode(
-        name, decision, evidence, missing, waived, found, gpus, () if node is None else node.shown_runs
-    )
+    runs = () if node is None else node.shown_runs
+    return DeliveredNode(name, decision, evidence, missing, waived, found, gpus, runs)
 
 
 def _references(nodes: Iterable[MeasuredNode]) -> dict[tuple[str, str], float]:
@@ -168,12 +157,7 @@ def _counts(order: Order, ordered: Sequence[str] | None, nodes: Mapping[str, Mea
 def _against(made: Sequence[DeliveredFigure], nodes: Collection[MeasuredNode]) -> tuple[str, ...]:
     """What the nodes were held against."""
     origins = {each.origin for figure in made for each in figure.expected if each.bound is not None}
-    references = {
-        m.reference.origin for node in nodes for v in node.verdicts for m in v.metrics if m.reference is not None
-    }
-    known = {
-        "references": references & {"tuned", "published"},
-        ITSELF: {ITSELF} & origins,
-        "outside": origins - {ITSELF},
-    }
+    metrics = (metric for node in nodes for verdict in node.verdicts for metric in verdict.metrics)
+    judging = {metric.reference.origin for metric in metrics if metric.reference is not None}
+    known = {"references": judging & {"tuned", "published"}, ITSELF: {ITSELF} & origins, "outside": origins - {ITSELF}}
     return ("order", *(name for name, has in known.items() if has))

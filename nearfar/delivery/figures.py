@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar import cells
-from nearfar.base import ORDER, Finding, NearfarError, plural, statistics, worst
+from nearfar.base import ORDER, Finding, NearfarError, grouped, plural, statistics, worst
 from nearfar.history import figure_rows
 from nearfar.history.tuning import NodeFigure, Pool, TunedLimit, budget, limits, samples
 from nearfar.site import Order, expectations, orders, systems
@@ -88,7 +88,7 @@ def pools(
     are promised, or that a reference may be made from."""
     promised = {(promise.check, promise.row) for promise in known.order.promised}
     wanted: set[tuple[str, str]] = set()
-    grouped: dict[tuple[str, str | None, str, str], list[dict[str, Any]]] = defaultdict(list)
+    by_row: dict[tuple[str, str | None, str, str], list[dict[str, Any]]] = defaultdict(list)
     for node, own in verdicts.items():
         for verdict in own:
             for row in figure_rows(verdict, {}):
@@ -98,19 +98,16 @@ def pools(
                 wanted.add((verdict.check, row["metric"]))
                 if _sound(row):
                     key = (verdict.check, row["gpu_model"], own_row or row["rows"][-1], row["unit"])
-                    grouped[key].append({**row, "node": node})
+                    by_row[key].append({**row, "node": node})
     found = []
-    for (check, model, name, unit), rows in sorted(grouped.items(), key=lambda item: tuple(map(str, item[0]))):
-        values: dict[tuple[str, str], list[float]] = defaultdict(list)
-        for row in rows:
-            values[row["node"], row["metric"]].append(row["value"])
+    for (check, model, name, unit), rows in sorted(by_row.items(), key=lambda item: tuple(map(str, item[0]))):
+        values = grouped(((row["node"], row["metric"]), row["value"]) for row in rows)
         kind = samples.kind_of(rows[0])
         figures = tuple(NodeFigure(*key, tuple(own)) for key, own in values.items())
         ceiling = max((row["ceiling"] for row in rows if row["ceiling"] is not None), default=None)
         spread = known.spreads.get(model or "", {}).get(kind)
-        found.append(
-            Pool(check, model, name, unit, kind, rows[0]["gpus"] is not None, "", ceiling, 0, figures, spread=spread)
-        )
+        of_gpus = rows[0]["gpus"] is not None
+        found.append(Pool(check, model, name, unit, kind, of_gpus, "", ceiling, 0, figures, spread=spread))
     return found, wanted
 
 
@@ -194,9 +191,7 @@ def not_alike(made: Sequence[DeliveredFigure]) -> Iterator[Finding]:
 def of_nodes(pool: Pool, figure: DeliveredFigure, channels: int | None = None) -> Iterator[tuple[str, Finding]]:
     """What is held against single nodes: the worst that a figure is, beside all that was expected of it. ``channels``: of the memory of
     each package."""
-    by_node: dict[str, list[NodeFigure]] = defaultdict(list)
-    for one in pool.figures:
-        by_node[one.node].append(one)
+    by_node = grouped((one.node, one) for one in pool.figures)
     pick = max if figure.less_is_better else min
     ranked = sorted(figure.expected, key=lambda each: each.verdict != "FAIL")
     for node, own in by_node.items():

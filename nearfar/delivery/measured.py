@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from nearfar.base import NOT_JUDGED, ORDER, Finding, worst
+from nearfar.base import NOT_JUDGED, ORDER, Finding, grouped, worst
 from nearfar.history import short_name
 from nearfar.report import ruled_out
 from nearfar.site import NOT_COMPARED
@@ -54,12 +54,8 @@ class MeasuredNode:
     @cached_property
     def checks(self) -> dict[str, list[Verdict | None]]:
         """The verdicts of all runs that count, by check; None: it left none. A quick look is no measurement to accept by."""
-        found: dict[str, list[Verdict | None]] = defaultdict(list)
-        for run in self.counted:
-            for check in run.checks:
-                if check.verdict is None or not (check.verdict.measurement and check.verdict.measurement.quick):
-                    found[check.name.partition("@")[0]].append(check.verdict)
-        return found
+        every = ((check.name.partition("@")[0], check.verdict) for run in self.counted for check in run.checks)
+        return grouped((name, v) for name, v in every if v is None or not (v.measurement and v.measurement.quick))
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
@@ -146,16 +142,10 @@ def _of_verdict(verdict: Verdict, unjudged: Collection[tuple[str, str]]) -> Iter
 
 def together(name: str, findings: Iterable[Finding]) -> list[Finding]:
     """Findings of a node, those of figures that nothing was compared with as one."""
-    found, open_figures = [], dict[str, int]()
-    for finding in findings:
-        if finding.code == messages.UNJUDGED.code:
-            open_figures[finding.subject] = finding.fields["figures"]
-        else:
-            found.append(finding)
-    if open_figures:
-        count, checks = sum(open_figures.values()), list(open_figures)
-        found.append(messages.UNJUDGED.finding(name, figures=count, checks=checks))
-    return found
+    sides = grouped((finding.code == messages.UNJUDGED.code, finding) for finding in findings)
+    open_figures = {finding.subject: finding.fields["figures"] for finding in sides.get(True, ())}
+    one = messages.UNJUDGED.finding(name, figures=sum(open_figures.values()), checks=list(open_figures))
+    return [*sides.get(False, ()), *([one] if open_figures else [])]
 
 
 def _without_reference(metric: JudgedMetric) -> bool:

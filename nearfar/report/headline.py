@@ -247,9 +247,8 @@ def acceptance_finding(run: RunDirectory) -> Finding | None:
     acceptance = run.raw.get("acceptance")
     if acceptance is None or run.shown != "DEGRADED":
         return None
-    return acceptance_note(
-        [f"{each['subject']} ({each['code']})" for each in degraded_figures(run)], acceptance["accept_degraded"]
-    )
+    names = [f"{each['subject']} ({each['code']})" for each in degraded_figures(run)]
+    return acceptance_note(names, acceptance["accept_degraded"])
 
 
 def acceptance_note(names: Sequence[str], accepted: bool) -> Finding:

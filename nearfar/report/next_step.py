@@ -71,10 +71,9 @@ def _next_command(run: RunDirectory, words: list[str]) -> tuple[str, str]:
 
 def _way(words: list[str]) -> list[str]:
     """How the programs came and that the system was insisted on, where the command said so: another run needs it too."""
-    with_ = (
-        words[at : at + 1 + (w == "--with")] for at, w in enumerate(words) if w == "--with" or w.startswith("--with=")
-    )
-    return [*next(with_, []), *(word for word in words if word == "--force-system")]
+    how = next((at for at, word in enumerate(words) if word == "--with" or word.startswith("--with=")), len(words))
+    with_ = words[how : how + 2] if words[how : how + 1] == ["--with"] else words[how : how + 1]
+    return [*with_, *(word for word in words if word == "--force-system")]
 
 
 def _site_name(run: RunDirectory) -> str:

@@ -159,11 +159,8 @@ def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[s
     drawing, shown = None, _findings(node, everything)
     if machine is not None:
         mark = node.word if node.word in ("FAIL", "DEGRADED") else "DEGRADED"
-        shown = replace(
-            shown,
-            uplinks=sections.uplink_rates(machine, explained.capacities),
-            blamed=dict.fromkeys(explained.blamed, mark),
-        )
+        uplinks = sections.uplink_rates(machine, explained.capacities)
+        shown = replace(shown, uplinks=uplinks, blamed=dict.fromkeys(explained.blamed, mark))
         drawing = draw(machine, shown, f"node-{number}")
     # The answer itself stands once, at the top of the page: here is what it rests on.
     before = sections.fault_blocks(explained.faults, anchor)

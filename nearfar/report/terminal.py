@@ -206,10 +206,8 @@ def table(
     last: CheckRecord | None = None
     rows = [[HEADING[0], *(["node"] if several else []), *HEADING[1:]]]
     for node, check, kind in chosen:
-        names = _names(node, check, several)
-        rows.append(
-            [*map(printable, [kind.first.shown, *("" if check is last else name for name in names), *kind.cells])]
-        )
+        names = ["" if check is last else name for name in _names(node, check, several)]
+        rows.append([*map(printable, [kind.first.shown, *names, *kind.cells])])
         last = check
     place = 3 if several else 2  # of the figure's name, before columns at the right edge
     over = 0 if width is None else max(map(len, columns(rows, range(place + 1, place + 4)))) - width

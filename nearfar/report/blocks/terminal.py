@@ -106,9 +106,8 @@ def wrapped_line(text: str, width: int | None) -> list[str]:
         return [text]
     kept = text.replace(" %", "\u00a0%")  # no number is parted from its unit
     indent = 2 * _INDENT if text.startswith(" ") else _INDENT
-    lines = textwrap.wrap(
-        kept, max(40, width), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+    wrapper = textwrap.TextWrapper(max(40, width), "", indent, break_long_words=False, break_on_hyphens=False)
+    lines = wrapper.wrap(kept)
     return [line.replace("\u00a0", " ") for line in lines or [""]]
 
 

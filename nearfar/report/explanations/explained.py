@@ -70,8 +70,7 @@ def answers(report: Mapping[str, Any]) -> dict[str, Answer]:
 def _answer(said: Mapping[str, Any]) -> Answer:
     """Out of ``diagnosis`` of ``report.json``."""
     sets, slow = said.get("sets") or (), said.get("slow") or []
-    lone = len(slow) == 1 >= len(sets) and all(
-        each["subject"] == slow[0]["cell"] for each in said.get("findings") or ()
-    )
+    subjects = {each["subject"] for each in said.get("findings") or ()}
+    lone = len(slow) == 1 >= len(sets) and subjects <= {slow[0]["cell"]}
     cells = (str(each["cell"]) for each in slow if lone or (sets and each["explained"]))
     return Answer(str(said["sentence"]), frozenset(cells), lone)

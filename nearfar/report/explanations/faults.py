@@ -184,7 +184,6 @@ def _details(diagnosis: Diagnosis, slow: set[Cell], unseen: set[Cell]) -> list[s
         some = sorted(unseen, key=lambda cell: (len(cell.flows), str(cell)))
         are = "is" if len(some) == 1 else "are"
         few = f"{len(some)} {are} as their siblings are: {listed(list(map(pretty, some)))}"
-        found.append(
-            f"Of {plural(len(slow), 'cell')} judged slow {few}. A good run of this node would show more: nearfar diagnose … --healthy."
-        )
+        more = "A good run of this node would show more: nearfar diagnose … --healthy."
+        found.append(f"Of {plural(len(slow), 'cell')} judged slow {few}. {more}")
     return found

@@ -199,12 +199,8 @@ class _Drawing:
         link = self.findings.links.get(device.index) or link_words(device.link, most=True)
         words = f"GPU {device.index}: {device.name or 'model unknown'} at {device.pci}, {link}"
         words += "" if fault is None else f". {fault.reason}"
-        lines = (
-            marked(f"GPU {device.index}", verdict),
-            _cut(name, 17),
-            link if device.visible else "hidden from this process",
-        )
-        return words, f"gpu {verdict}".strip(), lines
+        last = link if device.visible else "hidden from this process"
+        return words, f"gpu {verdict}".strip(), (marked(f"GPU {device.index}", verdict), _cut(name, 17), last)
 
     def _lanes(self, index: int, middle: float, above: float, far: float) -> None:
         lanes = self.findings.lanes.get(index)
@@ -219,9 +215,8 @@ class _Drawing:
             state = figure.shown if figure else "none"
             if state not in ("FAIL", "DEGRADED"):
                 state = self.findings.mark(f"g{index}.link", f"g{index}.{direction}") or state
-            group = element(
-                "g", element("title", figure.sentence if figure else "not measured"), class_=f"lane {state}"
-            )
+            title = element("title", figure.sentence if figure else "not measured")
+            group = element("g", title, class_=f"lane {state}")
             group.append(element("line", x1=x, x2=x, y1=above, y2=far))
             tip, back = (far - way, far - 9 * way) if direction == "h2d" else (above + way, above + 9 * way)
             group.append(element("path", d=f"M{x - 4:.1f} {back:.1f} L{x:.1f} {tip:.1f} L{x + 4:.1f} {back:.1f} z"))
@@ -251,9 +246,8 @@ class _Drawing:
         """The link between two packages, how many cells it limits, and its label."""
         limited = sum(self.findings.limits.get(way, 0) for way in (f"p{a}-p{b}", f"p{b}-p{a}"))
         two = len(self.node.packages) < 3
-        words = (
-            f"The link between packages {a} and {b}" if two else "Links between packages; which are direct is not known"
-        )
+        several = "Links between packages; which are direct is not known"
+        words = f"The link between packages {a} and {b}" if two else several
         words += f" limits {plural(limited, 'cell')}" if limited else ""
         mark = self.findings.mark(f"p{a}-p{b}", f"p{b}-p{a}")
         class_ = f"package-link {mark or ('limited' if limited else '')}".strip()

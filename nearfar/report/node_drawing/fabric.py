@@ -54,9 +54,8 @@ def draw_ring(root: ET.Element, places: Places) -> None:
             continue
         (xa, row_a), (xb, row_b) = places.centre[hop.source], places.centre[hop.sink]
         ya, yb = places.edges[row_a], places.edges[row_b]
-        group = element(
-            "g", element("title", f"NCCL's ring, {hop.words}"), class_="ring limit" if hop.limiting else "ring"
-        )
+        title = element("title", f"NCCL's ring, {hop.words}")
+        group = element("g", title, class_="ring limit" if hop.limiting else "ring")
         bent = f"C{xa:.1f} {ya + places.sides[row_a].way * _RING_DEPTH:.1f} {xb:.1f} {yb + places.sides[row_b].way * _RING_DEPTH:.1f}"
         group.append(element("path", d=f"M{xa:.1f} {ya:.1f} {bent} {xb:.1f} {yb:.1f}"))
         if hop.limiting:

@@ -39,10 +39,8 @@ class Findings:
     def mark(self, *parts: str) -> str:
         """The verdict that a part which stands in the drawing is marked with; empty where none of its names (a name, or its beginning up
         to a dot) is blamed."""
-        names = (
-            word for part, word in self.blamed.items() for own in parts if part == own or part.startswith(f"{own}.")
-        )
-        return next(names, "")
+        blamed = ((f"{part}.", word) for part, word in self.blamed.items())
+        return next((word for part, word in blamed for own in parts if part.startswith(f"{own}.")), "")
 
 
 def marked(words: str, mark: str) -> str:

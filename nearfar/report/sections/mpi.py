@@ -81,12 +81,10 @@ def _over_right(ratio: Figure | None) -> list[str]:
 def _curve(
     quantity: str, subjects: list[str], cases: dict[str, MpiCase], unit: str, document: Mapping[str, Any]
 ) -> Markup:  # fmt: skip
-    points: dict[str, list[tuple[int, float]]] = {}
-    for result in document.get("results", []):
-        if result.get("quantity") == quantity and result.get("cell") in subjects and result.get("flows"):
-            value = (result["flows"][0].get("rate") or {}).get("median")
-            if isinstance(value, (int, float)):
-                points.setdefault(result["cell"], []).append((int(result.get("bytes") or 0), float(value)))
+    results = [each for each in document.get("results", []) if each.get("quantity") == quantity and each.get("flows")]
+    medians = [(each, (each["flows"][0].get("rate") or {}).get("median")) for each in results]
+    known = ((each, float(value)) for each, value in medians if isinstance(value, (int, float)))
+    points = grouped((each.get("cell"), (int(each.get("bytes") or 0), value)) for each, value in known)
     placements = [p for p in _PLACEMENTS if any(cases[s].placement == p for s in subjects)]
     series = [
         curves.CurveLine(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, Finding
+from nearfar.base import NOT_JUDGED, Finding, grouped
 from nearfar.measurement import MachineUse, machine_uses
 from nearfar.report.blocks import Block, Entry, Row, row, titled_table
 from nearfar.report.explanations import or_note
@@ -32,14 +32,9 @@ def state_line(node: NodeRun) -> str:
 
 
 def _clocks(loads: list[dict[str, Any]]) -> str:
-    if not loads:
-        return ""
-    held: dict[str, set[int]] = {}
-    for each in loads:
-        for reason in each.get("throttle") or ():
-            held.setdefault(str(reason).replace("_", " "), set()).add(each["index"])
-    words = ", ".join(f"{reason} on GPU {numbers(gpus)}" for reason, gpus in held.items())
-    return f"clocks held down: {words}" if held else "no clock was held down under load"
+    held = grouped((str(reason), each["index"]) for each in loads for reason in each.get("throttle") or ())
+    words = ", ".join(f"{reason.replace('_', ' ')} on GPU {numbers({*gpus})}" for reason, gpus in held.items())
+    return f"clocks held down: {words}" if held else "no clock was held down under load" if loads else ""
 
 
 def _ecc(node: NodeRun) -> str:

@@ -123,9 +123,8 @@ def _line(compared: Sequence[tuple[Figure, str]]) -> str:
     words = [] if "predicted" in shares else ["no figure predicted"]
     for how, said in _SAID.items():
         if found := shares.get(how):
-            words.append(
-                said.format(count=len(found), figures=plural(len(found), "figure"), off=_agreement(found, how))
-            )
+            count, off = len(found), _agreement(found, how)
+            words.append(said.format(count=count, figures=plural(count, "figure"), off=off))
     told = f"{'; '.join(words)}."
     left_out = f"{plural(inputs, 'input')} of the model left out: beside what was published they agree with themselves."
     return f"{told[0].upper()}{told[1:]} {left_out}"
