@@ -129,15 +129,15 @@ def across_nodes(changes: Sequence[FigureChange]) -> FigureChange:
     )  # fmt: skip
 
 
-def decided(changes: Sequence[FigureChange], budget: float = BUDGET) -> list[FigureChange]:
+def decided(changes: Sequence[FigureChange]) -> list[FigureChange]:
     """The same changes, with those marked that are significant: Holm's procedure over all that are tested."""
     order = sorted((i for i, change in enumerate(changes) if change.tested), key=lambda i: changes[i].chance)
     judged = list(changes)
     holds = True
     for rank, position in enumerate(order):
         change = changes[position]
-        holds = holds and change.chance <= budget / (len(order) - rank)
-        least = math.expm1(student.quantile(budget / len(order), change.freedom) * change.deviation)
+        holds = holds and change.chance <= BUDGET / (len(order) - rank)
+        least = math.expm1(student.quantile(BUDGET / len(order), change.freedom) * change.deviation)
         judged[position] = replace(change, significant=holds, seen_from=least)
     return judged
 

@@ -11,8 +11,7 @@ from functools import cached_property
 from nearfar.base import NOT_JUDGED, statistics
 from nearfar.verdict import JudgedMetric, Verdict
 
-#: The lowest and the highest good value, and those below and above which it is DEGRADED.
-_Bounds = tuple["float | None", "float | None", "float | None", "float | None"]
+#: The places of the lowest and the highest good value in bounds, and of those below and above which it is DEGRADED.
 LOWEST, HIGHEST, BELOW, ABOVE = range(4)
 
 
@@ -29,7 +28,7 @@ class Distribution:
     values: array[float] = field(default_factory=lambda: array("d"))
     owners: array[int] = field(default_factory=lambda: array("l"))
     bad: list[int] = field(default_factory=list)
-    bounds: set[_Bounds] = field(default_factory=set)
+    bounds: set[tuple[float | None, ...]] = field(default_factory=set)
 
     def join(self, other: Distribution) -> None:
         """Take over another's values."""

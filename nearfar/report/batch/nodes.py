@@ -69,9 +69,8 @@ class Shared:
     nodes: tuple[str, ...]
 
 
-def shared(nodes: Sequence[BatchNode], least: int = 2) -> list[Shared]:
-    """What at least so many nodes have in common, most nodes first: it speaks of a reference, a driver or a delivery more
-    than of a node."""
+def shared(nodes: Sequence[BatchNode]) -> list[Shared]:
+    """What several nodes have in common, most nodes first: it speaks of a reference, a driver or a delivery more than of a node."""
     groups = grouped(((node.verdict, *what), node.name) for node in nodes for what in dict.fromkeys(node.findings))
-    found = [Shared(*key, tuple(names)) for key, names in groups.items() if len(names) >= least]
+    found = [Shared(*key, tuple(names)) for key, names in groups.items() if len(names) > 1]
     return sorted(found, key=lambda one: (VERDICTS.index(one.verdict), -len(one.nodes), one.check, one.what))

@@ -40,10 +40,10 @@ def linear(low: float, high: float, write: Callable[[float], str] = "{:g}".forma
     return Scale(lambda value: (value - ends[0]) / (ends[1] - ends[0]), ticks)
 
 
-def counted(most: int, ticks: int = 8) -> Scale:
-    """1, 2, … ``most``, evenly."""
+def counted(most: int) -> Scale:
+    """1, 2, … ``most``, evenly, with eight lines at most."""
     most = max(2, most)
-    every = max(1, math.ceil(most / ticks))
+    every = math.ceil(most / 8)
     return Scale(lambda count: 0.05 + 0.9 * (count - 1) / (most - 1), [(n, str(n)) for n in range(1, most + 1, every)])
 
 

@@ -78,18 +78,14 @@ class FigureKind:
         return f", {_percents(parts)} % of the peak" if len(parts) == len(self.figures) else ""
 
     @property
-    def measured(self) -> str:
-        """``55.3–55.6 GB/s``, ``4368–4370 GB/s, 91 % of the peak``."""
-        return f"{' '.join(filter(None, self.amount))}{self.of_peak}"
-
-    @property
     def cells(self) -> tuple[str, str, str, str]:
-        """Figure, measured, reference and share, as they stand in a table."""
+        """Figure, measured (``4368–4370 GB/s, 91 % of the peak``), reference and share, as they stand in a table."""
         named = [f.pretty for f in self.figures if f.cell is not None] if not self.passes else []
         label = f"{self.name}{': ' if named else ''}{listed(named, _NAMED)}"
         expected = [f.expected for f in self.figures if f.expected is not None]
         share = f"{_percents(self.shares)} %" if self.shares else "input" if expected else ""
-        return label, self.measured, span(expected, self.first.unit) if expected else "none", share
+        measured = f"{' '.join(filter(None, self.amount))}{self.of_peak}"
+        return label, measured, span(expected, self.first.unit) if expected else "none", share
 
 
 def figure_kinds(found: Iterable[Figure], explaining: bool = False) -> list[FigureKind]:

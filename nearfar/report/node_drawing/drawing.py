@@ -229,42 +229,42 @@ class _Drawing:
         """The link between two packages that stand one above the other, along their left sides."""
         if a.index is None or b.index is None:
             return
-        group, limited, label_words = self._link_group(a.index, b.index)
+        group, limits, label_words = self._link_group(a.index, b.index)
         ends = [side.at(HEADER + NUMA_HEIGHT / 2) for side in self.sides]
         for shift in (-3, 3):
             x = 22 + shift
             inner = [end + shift if way > 0 else end - shift for end, way in zip(ends, (-1, 1))]
             path = f"M{self.left[a.index]:.0f} {inner[0]:.0f} H{x} V{inner[1]:.0f} H{self.left[b.index]:.0f}"
             group.append(element("path", d=path, fill="none"))
-        words = label_words + (f", limits {plural(limited, 'cell')}" if limited else "")
-        label = text(0, 0, words, "small limit" if limited else "small", "middle")
+        words = ", ".join(filter(None, [label_words, limits]))
+        label = text(0, 0, words, "small limit" if limits else "small", "middle")
         label.set("transform", f"translate(12 {sum(ends) / 2:.0f}) rotate(-90)")
         group.append(label)
-        self.root.append(group)
 
-    def _link_group(self, a: int, b: int) -> tuple[ET.Element, int, str]:
-        """The link between two packages, how many cells it limits, and its label."""
-        limited = sum(self.findings.limits.get(way, 0) for way in (f"p{a}-p{b}", f"p{b}-p{a}"))
-        two = len(self.node.packages) < 3
+    def _link_group(self, a: int, b: int) -> tuple[ET.Element, str, str]:
+        """The link between two packages, how many cells it limits in words (empty: none), and its label."""
+        ways = (f"p{a}-p{b}", f"p{b}-p{a}")
+        limited = sum(self.findings.limits.get(way, 0) for way in ways)
+        limits = f"limits {plural(limited, 'cell')}" if limited else ""
         several = "Links between packages; which are direct is not known"
-        words = f"The link between packages {a} and {b}" if two else several
-        words += f" limits {plural(limited, 'cell')}" if limited else ""
-        mark = self.findings.mark(f"p{a}-p{b}", f"p{b}-p{a}")
+        words = f"The link between packages {a} and {b}" if len(self.node.packages) < 3 else several
+        mark = self.findings.mark(*ways)
         class_ = f"package-link {mark or ('limited' if limited else '')}".strip()
-        return element("g", element("title", words), class_=class_), limited, marked("package link", mark)
+        group = element("g", element("title", f"{words} {limits}".strip()), class_=class_)
+        self.root.append(group)
+        return group, limits, marked("package link", mark)
 
     def _package_link(self, a: PackageBlock, b: PackageBlock, x: float) -> None:
         if a.index is None or b.index is None:
             return
-        group, limited, label = self._link_group(a.index, b.index)
+        group, limits, label = self._link_group(a.index, b.index)
         middle = self.side.at(HEADER + NUMA_HEIGHT / 2)
         for shift in (-3, 3):
             group.append(element("line", x1=x, x2=x + BETWEEN_PACKAGES, y1=middle + shift, y2=middle + shift))
         centre = x + BETWEEN_PACKAGES / 2
         group.append(text(centre, middle - 10, label, "small", "middle"))
-        if limited:
-            group.append(text(centre, middle + 20, f"limits {plural(limited, 'cell')}", "small limit", "middle"))
-        self.root.append(group)
+        if limits:
+            group.append(text(centre, middle + 20, limits, "small limit", "middle"))
 
     def _description(self) -> str:
         node = self.node
