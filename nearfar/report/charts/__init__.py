@@ -8,7 +8,6 @@ from __future__ import annotations
 from . import changes, curves, strips
 from .matrices import (
     ABSENT,
-    FIGURE,
     MIRROR,
     NEAR,
     SELF,

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from markupsafe import Markup
 
 from nearfar.report.charts import element, markup, text
-from nearfar.report.figures import SIGNS, gib, link_words, number, plural
+from nearfar.report.figures import SIGNS, link_words, number, plural, wording
 from nearfar.topology import OWN_LINKS, Gpu, Nic, Node, NumaNode, format_cpu_list
 
 from .arrangement import (
@@ -115,7 +115,7 @@ class _Drawing:
         # Where no NUMA node shows any CPU, or a MiB of memory, nobody said how much there is.
         none = "no CPUs" if any(each.cpus for each in self.node.numa_nodes) else "not stated"
         cpus = format_cpu_list(numa.cpus) if numa.cpus else none
-        size = gib(numa.memory) if numa.memory >= 2**20 else "size not stated" if usable else "no memory"
+        size = wording.gib(numa.memory) if numa.memory >= 2**20 else "size not stated" if usable else "no memory"
         words = f"NUMA node {numa.index}: {size}, CPUs {cpus}" + (", not allowed to this process" if restricted else "")
         group.append(element("title", words))
         group.append(element("rect", x=x, y=y, width=width, height=NUMA_HEIGHT, rx=5))
