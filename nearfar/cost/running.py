@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge, process
-from nearfar.mpi import RankAccount, RankPlan, death, rank_files
+from nearfar.mpi import WATCHER, RankAccount, RankPlan, death, rank_files
 
-from . import leftovers
 from .case_folder import CaseFolder
 from .launchers import Launcher
 from .schemes import Scheme
@@ -26,6 +25,10 @@ from .schemes import Scheme
 SCHEME = "NEARFAR_SCHEME"
 #: Seconds between SIGTERM and SIGKILL for a program that is ended.
 GRACE = 2.0
+#: The mark: every process of a run has it in its environment, with a text of that run alone.
+TOKEN = "NEARFAR_COST_RUN"
+#: Seconds that processes may take to end by themselves once their run has ended, and between two looks at them.
+_BY_ITSELF, _GLANCE = 0.2, 0.02
 #: Bytes of a run's output that are read: its end.
 _MOST_OUTPUT = 64 << 20
 #: Seconds between two looks at the running program.
@@ -88,7 +91,7 @@ class Runner:
         rank_files.write_plan(plan, _planned(scheme), (_LOOK, _LOOK), family=True, lone=lone, probe=probe)
         token = uuid.uuid4().hex
         bound = scheme.places is not None
-        environment = {**os.environ, **self.launcher.environment(bound), SCHEME: scheme.name, leftovers.TOKEN: token}
+        environment = {**os.environ, **self.launcher.environment(bound), SCHEME: scheme.name, TOKEN: token}
         command = [*self.launcher.command(scheme.ranks, bound), *rank_files.wrapper(plan), *program]
         where = None if probe else self._case.copied(own / "case")
         seconds, code, early, left = _ran(command, environment, out, err, where, limit, tick, token)
@@ -135,7 +138,7 @@ def _ran(
             with uninterrupted():
                 if child is not None and (ended is None or early):
                     process.end_group(child, GRACE)
-                left = leftovers.end(token, GRACE)
+                left = _end_left(token, GRACE)
                 if child is not None:
                     process.end_group(child, 0.0)
     return ended - began, child.returncode, early, () if early else left
@@ -221,3 +224,50 @@ def _failure(code: int, output: str, bindings: Sequence[RankAccount]) -> str:
     if any(word in output.lower() for word in _TERMINAL):
         last += " (it has no terminal and no input here: start it in its batch mode)"
     return how + last
+
+
+def _processes(token: str) -> dict[int, str]:
+    """The living processes of a run: number and name. Those of other users, and what has emptied its environment, are not seen."""
+    mark = f"{TOKEN}={token}".encode()
+    names = {}
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        folder = Path(entry.path)
+        try:
+            if entry.stat().st_uid != os.geteuid():
+                continue
+            # A process that has ended and is not yet waited for has an empty environment.
+            if mark in (folder / "environ").read_bytes().split(b"\0"):
+                names[int(entry.name)] = (folder / "comm").read_text().strip()
+        except OSError:  # gone meanwhile, or closed to us
+            continue
+    return names
+
+
+def _end_left(token: str, grace: float) -> tuple[str, ...]:
+    """End all that is left of a run; returns the names of what did not end by itself. The watchers of its ranks are ours, and end by
+    themselves."""
+
+    def left_after(seconds: float) -> dict[int, str]:
+        until = time.monotonic() + seconds
+        while True:
+            left = {number: name for number, name in _processes(token).items() if name != WATCHER}
+            if not left or time.monotonic() >= until:
+                return left
+            time.sleep(_GLANCE)
+
+    if not _processes(token):
+        time.sleep(_GLANCE)  # one that is just being executed has no environment for a moment
+    behind = left_after(_BY_ITSELF)
+    _signal_all(behind, signal.SIGTERM)
+    _signal_all(left_after(grace) if behind else {}, signal.SIGKILL)
+    return tuple(sorted(behind.values()))
+
+
+def _signal_all(numbers: dict[int, str], what: signal.Signals) -> None:
+    for number in numbers:
+        try:
+            os.kill(number, what)
+        except (ProcessLookupError, PermissionError):
+            continue
