@@ -116,8 +116,9 @@ def _decided(name: str, node: MeasuredNode | None, held: Sequence[Finding], acce
     together = {(figure, f.verdict) for f in held if f.code in figures.CODES for figure in f.fields["figures"]}
     alone = [f for f in held if not {(f.subject, f.verdict), (f.subject, "FAIL")} & together]
     keys = ((f.code, f.subject, f.verdict, f.fields.get("check"), f.fields.get("source")) for f in reversed(alone))
-    once = grouped((f.verdict, f) for f in reversed(dict(zip(keys, reversed(alone))).values()))
-    fail, degraded, missing = (tuple(once.get(word, ())) for word in ("FAIL", "DEGRADED", "INDETERMINATE"))
+    once = reversed(dict(zip(keys, reversed(alone))).values())  # the first of each key, in the order of the last
+    by_verdict = grouped((f.verdict, f) for f in once)
+    fail, degraded, missing = (tuple(by_verdict.get(word, ())) for word in ("FAIL", "DEGRADED", "INDETERMINATE"))
     waived = degraded if accept_degraded else ()
     evidence = fail if accept_degraded else (*fail, *degraded)
     decision = REFUSED if evidence else AGAIN if missing else ACCEPTED

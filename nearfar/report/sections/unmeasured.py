@@ -29,15 +29,11 @@ def gaps(check: CheckRecord, prefix: str) -> list[Gap]:
     verdict = check.verdict
     if verdict is None:
         return []
-    every = (("failed", verdict.failed), ("skipped", verdict.unmeasured))
-    groups = grouped(
-        # What is not known differs from cell to cell by name alone.
-        ((state, "; ".join(dict.fromkeys(why for _, why in entry.unknown)) or entry.reason), entry)
-        for state, entries in every
-        for entry in entries
-    )
-    placed = [(state, mine, tuple(_place(e.cell, prefix) for e in mine)) for (state, _), mine in groups.items()]
-    found = [Gap(state, _why(mine), places) for state, mine, places in placed]
+    every = [("failed", entry) for entry in verdict.failed] + [("skipped", entry) for entry in verdict.unmeasured]
+    # What is not known differs from cell to cell by name alone.
+    reasons = ("; ".join(dict.fromkeys(why for _, why in entry.unknown)) or entry.reason for _, entry in every)
+    groups = grouped(((state, why), entry) for why, (state, entry) in zip(reasons, every))
+    found = [Gap(state, _why(e), tuple(_place(each.cell, prefix) for each in e)) for (state, _), e in groups.items()]
     missing = tuple(_place(name, prefix) for name in verdict.missing)
     return found + ([Gap("missing", "asked for, and not reported", missing)] if missing else [])
 
@@ -59,8 +55,5 @@ def _place(what: str, prefix: str) -> tuple[str, str]:
 
 def _why(members: Sequence[Unmeasured]) -> str:
     unknown = grouped((why, name) for name, why in dict.fromkeys(each for entry in members for each in entry.unknown))
-    words = (
-        f"{listed(names, _NAMED)} {'is' if len(names) == 1 else 'are'} not known: {why}"
-        for why, names in unknown.items()
-    )
-    return "; ".join(words) or members[0].reason
+    named = ((listed(names, _NAMED), "is" if len(names) == 1 else "are", why) for why, names in unknown.items())
+    return "; ".join(f"{names} {are} not known: {why}" for names, are, why in named) or members[0].reason
