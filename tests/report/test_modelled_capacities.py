@@ -10,8 +10,8 @@ from nearfar.model.prediction import Capacity
 from nearfar.report.explanations import Explained
 from nearfar.report.page import render
 from nearfar.report.page import section as section_of
-from nearfar.report.sections import modelled_capacities
-from nearfar.report.sections.modelled_capacities import CapacityRow, used_rows
+from nearfar.report.sections import explaining
+from nearfar.report.sections.explaining import CapacityRow, used_rows
 from nearfar.verdict import run_directory
 from tests.report.test_at_best import eight_gpus
 
@@ -42,7 +42,7 @@ def test_each_capacity_with_its_value_its_source_and_what_it_limits(run: run_dir
 
 def test_an_assumed_capacity_is_called_so() -> None:
     assumed = Capacity("n0.memory", 200.0, source="as on our other nodes", assumed=True)
-    assert modelled_capacities._known(assumed) == ("200.0", "assumed: as on our other nodes")
+    assert explaining._known(assumed) == ("200.0", "assumed: as on our other nodes")
 
 
 def test_a_made_up_fault_is_a_row_of_its_own(run: run_directory.RunDirectory) -> None:

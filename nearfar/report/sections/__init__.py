@@ -16,13 +16,11 @@ from nearfar.topology import Node
 from . import provenance
 from .balance import balances
 from .cell_maps import maps, ratio_maps
-from .collectives import collective_blocks
 from .contention import contention_tables
-from .explaining import capacity_blocks, fault_blocks, uplink_rates
+from .explaining import capacity_blocks, fault_blocks, uplink_rates, used_capacities
 from .kernels import kernel_blocks
 from .many_gpus import exchange_tables, ramps
-from .modelled_capacities import used_capacities
-from .mpi import mpi_tables, numa_pair_tables
+from .mpi import collective_blocks, mpi_tables, numa_pair_tables
 from .node_state import findings_table, gpu_table, state_line
 from .published import beside
 from .size_curves import curves_over_size

@@ -1,5 +1,5 @@
-"""MPI on the page: a curve over message size for each benchmark with the placements beside each other, and their table; tables of messages
-between NUMA nodes."""
+"""MPI and NCCL on the page: a curve over message size for each benchmark with the placements beside each other, and their table; tables of
+messages between NUMA nodes; the bus bandwidth of collectives, and the ring that NCCL built."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 
 from markupsafe import Markup
 
+from nearfar import nccl
 from nearfar.base import NOT_JUDGED, ORDER, NearfarError, grouped
 from nearfar.binding import RELATIONS
 from nearfar.measurement import RATIO
 from nearfar.mpi import numa_pairs
 from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN, MpiCase, mpi_figures, parse
-from nearfar.report.blocks import Block, Chart, Entry, Row, Table, row, table
+from nearfar.report.blocks import Block, Chart, Entry, Row, Table, Text, row, table
 from nearfar.report.charts import curves
 from nearfar.report.figures import SIGNS, Figure, class_words, number, unit_words
+from nearfar.topology import Node
 
 _PLACEMENTS = (*WITHIN, *BESIDE)
 _BUFFERS = {"H": "host", "D": "device"}
@@ -138,3 +140,27 @@ def _pair_table(unit: str, mine: list[Figure], over: dict[str, Figure]) -> Table
 def _size(figure: Figure) -> str:
     about = numa_pairs.subject(figure.subject)
     return "" if about is None else numa_pairs.spaced(about.traffic.partition("_")[2])
+
+
+def collective_blocks(figures: list[Figure], document: Mapping[str, Any], node: Node | None) -> list[Block]:
+    """The table of a check of collectives; none of any other."""
+    mine = {(figure.subject, _size_of_question(figure)): figure for figure in figures if figure.quantity == nccl.BUSBW}
+    if not mine:
+        return []
+    labels = sorted(dict.fromkeys(label for _, label in mine), key=nccl.size_of)
+    rows = []
+    for subject in dict.fromkeys(subject for subject, _ in mine):
+        known = [mine.get((subject, label)) for label in labels]
+        places = [figure_entry(f, *([f.expected_words] if f is not None and f.reference else [])) for f in known]
+        rows.append(row(Entry(nccl.parse_case(subject).words, mark="label"), *places))
+    caption = "bus bandwidth, GB/s, and what is expected"
+    shown = table(["", *(f">{label}" for label in labels)], rows, title="Collectives", caption=caption, kind="mpi")
+    hops = nccl.ring_hops(document, node)
+    words = f"NCCL's first ring: GPU {' → '.join(map(str, [hop.source for hop in [*hops, *hops[:1]]]))}"
+    limiting = [hop.words for hop in hops if hop.limiting]
+    words += f"; limited by {'; '.join(limiting)}" if limiting else ""
+    return [shown, *([Text((words,), kind="muted")] if hops else [])]
+
+
+def _size_of_question(figure: Figure) -> str:
+    return figure.question.rpartition(".")[2]
