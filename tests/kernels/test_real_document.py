@@ -60,6 +60,6 @@ def test_a_healthy_node_without_references_is_blamed_for_nothing(check: str, mon
 
 
 def test_it_has_one_numa_node_and_no_second_class() -> None:
-    times, note = check_blocks([], DOCUMENT.raw)
+    times, note = check_blocks([], DOCUMENT.raw, None)
     assert isinstance(times, Table) and len(times.rows) == 48
     assert isinstance(note, Text) and "no second path class" in note.sentences[0]

@@ -70,7 +70,7 @@ def test_each_second_of_a_gpu_is_known_and_a_hot_one_fails(emulated: Emulated) -
         "GPU 1 (0000:11:00.0): its hardware reduced the clocks at full load (hw_slowdown, hw_thermal), first in second 1, "
         f"in {held.fields['seconds']} seconds in all; at most 91 °C: check cooling and power"
     )
-    (table,) = check_blocks([], document.raw)
+    (table,) = check_blocks([], document.raw, None)
     assert isinstance(table, Table)
     assert [tuple(entry.words for entry in row.entries[2:6]) for row in table.rows] == [
         ("1500 / 1500 MHz", "500 W", "40 °C", "sw_power_cap"),

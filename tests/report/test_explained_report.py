@@ -255,7 +255,7 @@ def test_what_was_slow_in_one_of_three_looks_is_laid_to_no_part(tmp_path: Path) 
         path.write_text(json.dumps(data))
     page, digest = built(folder)
     assert "diagnosis" not in digest["nodes"][0]
-    assert "looks 27" in page.text and "explained by" not in report.summary(folder, colour=False)
+    assert "measured again: 27" in page.text and "explained by" not in report.summary(folder, colour=False)
 
 
 def only_sentences(folder: Path) -> list[str]:

@@ -37,7 +37,7 @@ def test_the_page_has_penalties_beside_what_the_links_cost_and_a_chart(page: Pag
 
 def test_a_node_with_one_numa_node_has_figures_and_says_that_there_is_no_second_class() -> None:
     found = kernels_by_hand.document("kernel_penalty_check", "h200-x1-vm")
-    times, note = check_blocks([], found.raw)
+    times, note = check_blocks([], found.raw, None)
     assert isinstance(times, Table) and times.title == "Kernels with their transfers"
     assert isinstance(note, Text) and "one NUMA node: there is no second path class" in note.sentences[0]
 
@@ -48,7 +48,7 @@ def test_what_is_more_than_the_link_stands_beside_the_figure() -> None:
         *made.results_of(node, "g0.n0", "sfft", "paper"),
         *made.results_of(node, "g0.n1", "sfft", "paper", slower=1.6),
     ]
-    table = check_blocks([], made.raw(node, [*made.matrix_of(node), *results]))[0]
+    table = check_blocks([], made.raw(node, [*made.matrix_of(node), *results]), None)[0]
     assert isinstance(table, Table)
     label, total, link, overlapped = (entry.words for entry in table.rows[0].entries)
     assert (

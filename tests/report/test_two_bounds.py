@@ -46,7 +46,7 @@ def test_the_words_of_a_source_say_nothing_of_a_reference() -> None:
 
 def test_looks_stand_in_a_row() -> None:
     looks = (FigureLook(31.2, "", True), FigureLook(None, "", None, "it hung"), FigureLook(55.0, "", False))
-    assert Figure(**vars(replace(SLOW, looks=looks))).look_words == "looks 31.2 · – · 55.0"
+    assert Figure(**vars(replace(SLOW, looks=looks))).look_words == "measured again: 31.2 · – · 55.0"
     assert Figure(**vars(SLOW)).look_words == ""
 
 
