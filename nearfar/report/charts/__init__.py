@@ -1,6 +1,6 @@
 """Small drawings as inline SVG and heat maps as tables.
 
-Needs: base, cells, measurement, verdict, report.figures.
+Needs: base, cells, verdict, report.figures.
 """
 
 from __future__ import annotations
