@@ -44,9 +44,14 @@ class VerdictReason:
     devices: frozenset[str] = frozenset()
 
     @property
+    def modelled(self) -> bool:
+        """Whether it is of a modelled node."""
+        return self.node is not None and self.node.modelled
+
+    @property
     def shown(self) -> str:
         """The verdict's word on a page."""
-        return shown_verdict(self.finding.verdict, self.node is not None and self.node.modelled)
+        return shown_verdict(self.finding.verdict, self.modelled)
 
     @property
     def rank(self) -> int:
@@ -225,9 +230,8 @@ def _sharing_a_gpu(left: Sequence[VerdictReason]) -> list[ReasonGroup]:
 
 def _rank(group: ReasonGroup) -> tuple[bool, int, bool, bool, bool]:
     cause = group.cause
-    modelled = cause.node is not None and cause.node.modelled
     no_gpu = cause.kind != ABSENT or any(name.startswith("n") for name in cause.devices)
-    return modelled, cause.rank, not cause.finding.hard, no_gpu, not group.follows
+    return cause.modelled, cause.rank, not cause.finding.hard, no_gpu, not group.follows
 
 
 def _with_absent_parts(found: Sequence[VerdictReason]) -> list[VerdictReason]:

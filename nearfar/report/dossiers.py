@@ -26,7 +26,7 @@ def dossier(run: RunDirectory) -> Shown:
     """The dossier of a measured run. Nothing in it is judged again."""
     explained = explain(run)
     answers = {name: each.answer for name, each in explained.items() if each.answer is not None}
-    found = [group for group in reasons(run, answers) if not (group.cause.node and group.cause.node.modelled)]
+    found = [group for group in reasons(run, answers) if not group.cause.modelled]
     nodes = [node for node in run.nodes if not node.modelled]
     owned = [(node.name, node.node.gpus) for node in nodes if node.node is not None and node.node.gpus]
     kinds = [(check, kind) for node in nodes for check in node.checks for kind in figure_kinds(figures(check, ""))]

@@ -168,7 +168,7 @@ def foreign_notice(run: RunDirectory) -> str | None:
 
 def slow_unjudged(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answer] | None) -> NodeRun | None:
     """Of a run in which nothing was judged, the first node with slow figures: what explains them is the run's first sentence."""
-    measured = any(not (group.cause.node and group.cause.node.modelled) for group in found)
+    measured = any(not group.cause.modelled for group in found)
     if measured or run.raw.get("interrupted") or run.shown not in ("MODELLED", NOT_JUDGED):
         return None
     return next((node for node in run.nodes if node.folder.name in (answers or {})), None)
@@ -178,7 +178,7 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
     """The run in a sentence: the worst reason, or that all is well; ``answers`` as in ``reasons``."""
     if run.raw.get("interrupted"):
         return "This run was interrupted: what is shown here is not all that was asked for."
-    measured = [g for g in found if not (g.cause.node and g.cause.node.modelled)]
+    measured = [g for g in found if not g.cause.modelled]
     if measured:
         more = f" And {plural(len(measured) - 1, 'more reason')}." if len(measured) > 1 else ""
         first = measured[0]

@@ -3,9 +3,9 @@ type next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from nearfar.base import ORDER, columns, good, grouped, printable, shown_verdict
+from nearfar.base import ORDER, Finding, columns, good, grouped, printable, shown_verdict
 from nearfar.report.blocks import narrowed, wrapped_line
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import FigureKind, coverage, figure_kinds, figures, plural
@@ -61,7 +61,7 @@ def summarise(
     every = every or any(str(word).startswith(("--check", "--quick")) for word in run.raw.get("command") or ())
     shown = run.shown
     found = reasons(run, explained)
-    measured = [group for group in found if not (group.cause.node and group.cause.node.modelled)]
+    measured = [group for group in found if not group.cause.modelled]
     told = wrapped([f"{shown}  {lead(run, found, explained)}{' (interrupted)' if run.raw.get('interrupted') else ''}"])
     more, unjudged = _reason_lines(run, measured), slow_unjudged(run, found, explained)
     told_of = answered(measured) | ({unjudged.folder.name} if unjudged else set())
@@ -117,12 +117,14 @@ def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, 
     return [f"  · {explained[first.folder.name].sentence}{f' ({what})' if what else ''}{others}"]
 
 
+def _findings(run: RunDirectory) -> Iterator[tuple[NodeRun, CheckRecord, Finding]]:
+    checks = ((node, check) for node in run.nodes for check in node.checks)
+    return ((node, check, f) for node, check in checks if check.verdict for f in check.verdict.findings)
+
+
 def _collectives(run: RunDirectory) -> list[str]:
     """How NCCL ran, and why, where a check of collectives did not pass."""
-    verdicts = [
-        check.verdict for node in run.nodes for check in node.checks if check.verdict and check.word in ORDER[:3]
-    ]
-    lines = [finding.reason for verdict in verdicts for finding in verdict.findings if finding.code.startswith("nccl.")]
+    lines = [f.reason for _, check, f in _findings(run) if check.word in ORDER[:3] and f.code.startswith("nccl.")]
     return [f"  · {line}" for line in dict.fromkeys(lines)][:_MOST_REASONS]
 
 
@@ -131,20 +133,14 @@ def _foreign(run: RunDirectory) -> list[str]:
     notice = foreign_notice(run)
     if notice is None:
         return []
-    verdicts = [check.verdict for node in run.nodes for check in node.checks if check.verdict]
-    lines = [f"  · {each.reason}" for v in verdicts for each in v.findings if each.code.startswith("foreign.")]
+    lines = [f"  · {each.reason}" for *_, each in _findings(run) if each.code.startswith("foreign.")]
     return [notice, *_at_most(lines, _MOST_REASONS + 1)]
 
 
 def _siblings_only(run: RunDirectory) -> list[str]:
     """How many figures of a run that passes, of which checks, nobody knows the right value of; a fault comes first."""
-    figures = {
-        (node.name, check.name): finding.fields["figures"]
-        for node in run.nodes
-        for check in node.checks
-        for finding in (check.verdict.findings if check.verdict else ())
-        if finding.code == SIBLINGS_ONLY.code
-    }
+    known = [each for each in _findings(run) if each[2].code == SIBLINGS_ONLY.code]
+    figures = {(node.name, check.name): finding.fields["figures"] for node, check, finding in known}
     if not figures or not good(run.shown):
         return []
     named = ", ".join(dict.fromkeys(short_name(name) for _, name in figures))
