@@ -116,14 +116,14 @@ class Matrix:
 class CellGaps:
     """Why cells have no figure: ``FAILED``, ``SKIPPED`` or ``MISSING``, and the reason, by cell. ``prefix`` is that of their anchors."""
 
-    reasons: Mapping[cells.Cell, tuple[str, str]] = field(default_factory=dict)
+    by_cell: Mapping[cells.Cell, tuple[str, str]] = field(default_factory=dict)
     prefix: str = ""
 
     def place(self, cell: cells.Cell) -> Place:
         """What stands where the figure of ``cell`` would."""
-        if cell not in self.reasons:
+        if cell not in self.by_cell:
             return Place(ABSENT, reason="this run did not ask for it")
-        state, reason = self.reasons[cell]
+        state, reason = self.by_cell[cell]
         return Place(state, reason=reason, anchor=cell_anchor(self.prefix, cell))
 
     def of_ratio(self, *parts: cells.Cell) -> Place:
@@ -139,11 +139,11 @@ def evidence(verdict: Verdict | None, prefix: str = "") -> CellGaps:
     lost = [(parsed(entry.cell), FAILED, entry.reason) for entry in verdict.failed]
     lost += [(parsed(entry.cell), SKIPPED, entry.reason) for entry in verdict.unmeasured]
     lost += [(parsed(text), MISSING, "asked for, and not reported") for text in verdict.missing]
-    reasons: dict[cells.Cell, tuple[str, str]] = {}
+    by_cell: dict[cells.Cell, tuple[str, str]] = {}
     for cell, state, reason in lost:
-        if cell is not None and reasons.get(cell, (state,))[0] == state:  # what failed is not skipped too
-            reasons[cell] = state, reason
-    return CellGaps(reasons, prefix)
+        if cell is not None and by_cell.get(cell, (state,))[0] == state:  # what failed is not skipped too
+            by_cell[cell] = state, reason
+    return CellGaps(by_cell, prefix)
 
 
 def cell_anchor(prefix: str, cell: cells.Cell) -> str:
@@ -176,7 +176,7 @@ def cell_map(key: str, title: str, figures: Iterable[Figure], why: CellGaps, end
     once; ``names``: of the columns, by number."""
     known = ((ends(figure.cell), figure) for figure in figures if figure.cell is not None)
     places = grouped((at, figure) for at, figure in known if at is not None)
-    lost = [at for each in why.reasons if (at := ends(each)) is not None]
+    lost = [at for each in why.by_cell if (at := ends(each)) is not None]
     if not places and not lost:
         return []
     across = tuple(sorted({*rows, *(row for row, _ in (*places, *lost))}))

@@ -53,7 +53,7 @@ def ratio_maps(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list
         if cell in near:
             return Place(NEAR, reason="its own near path: 1 by definition")
         place = load_place(cell) or ()
-        return why.of_ratio(cell, *(c for c in why.reasons if (load_place(c) or ())[:2] == place[:2]))
+        return why.of_ratio(cell, *(c for c in why.by_cell if (load_place(c) or ())[:2] == place[:2]))
 
     def beside_direct(a: int, b: int) -> Place:
         return why.of_ratio(_pair_cell("write", a, b), _pair_cell("staged", a, b))

@@ -66,7 +66,7 @@ def ramps(figures: list[Figure], document: Mapping[str, Any], why: CellGaps, nod
     if node is None:
         return []
     asked = [f.cell for f in figures if f.cell is not None]
-    loads = {cell: load for cell in dict.fromkeys([*asked, *why.reasons]) if (load := load_of(node, cell)) is not None}
+    loads = {cell: load for cell in dict.fromkeys([*asked, *why.by_cell]) if (load := load_of(node, cell)) is not None}
     if not any(len(load.gpus) > 1 or load.tasks > 1 for load in loads.values()):
         return []
     flows = flows_by_cell(document)
@@ -176,7 +176,7 @@ def exchange_tables(
 ) -> list[Block]:
     """The tables; none where no cell is an exchange between three GPUs or more."""
     asked = [f.cell for f in figures if f.cell is not None]
-    known = {cell: found for cell in dict.fromkeys([*asked, *why.reasons]) if (found := exchange_of(cell)) is not None}
+    known = {cell: found for cell in dict.fromkeys([*asked, *why.by_cell]) if (found := exchange_of(cell)) is not None}
     flows = flows_by_cell(document)
     entries = {cell: _exchange_entry(cell, figures, flows.get(cell, []), why) for cell in known}
     of_hubs = {cell: each for cell, each in known.items() if each.hub is not None}
