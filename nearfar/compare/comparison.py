@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, NearfarError, listed, grouped
+from nearfar.base import CouldNotJudge, NearfarError, grouped, listed
 from nearfar.verdict import JudgedMetric
 
 from . import changes, settings, sides

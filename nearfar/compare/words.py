@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from nearfar import cells
-from nearfar.base import listed, grouped, minute_text, utc_time
+from nearfar.base import grouped, listed, minute_text, utc_time
 from nearfar.measurement import figure_kind
 from nearfar.report import title
 from nearfar.report.figures import number, percent, plural

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from nearfar import question
-from nearfar.base import NOT_JUDGED, ORDER, Finding, listed, grouped, of_several
+from nearfar.base import NOT_JUDGED, ORDER, Finding, grouped, listed, of_several
 from nearfar.report.charts import cell_anchor
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import coverage, figures, in_a_line, link_words, parsed, plural

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nearfar.base import columns, listed, grouped
+from nearfar.base import columns, grouped, listed
 
 
 def test_columns_are_as_wide_as_their_widest_cell() -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nearfar.base import NearfarError, listed, grouped, site_directories
+from nearfar.base import NearfarError, grouped, listed, site_directories
 from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import Capacity, crossed, degraded, implied_capacities, load_node_type
 from nearfar.report.blocks import Block, Group, Text, table

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearfar import cells
-from nearfar.base import NearfarError, listed, grouped, site_directories
+from nearfar.base import NearfarError, grouped, listed, site_directories
 from nearfar.model.prediction import Prediction, load_node_type, predict
 from nearfar.report.blocks import Block, Group, Table, Text, table
 from nearfar.report.figures import Figure, kind_parts, number, percent, plural, unit_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nearfar.base import listed, grouped
+from nearfar.base import grouped, listed
 from nearfar.measurement import Unmeasured
 from nearfar.report.charts import cell_anchor
 from nearfar.report.figures import parsed, plural
