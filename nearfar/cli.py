@@ -23,35 +23,35 @@ from nearfar.commands.command_line import HelpFormatter, Parser
 #: The commands by what they are for, each with the line that ``nearfar --help`` shows. Only the one that is called is imported.
 GROUPS = {
     "measure": {
-        "validate": "run the checks (what ./validate does once all is set up)",
-        "slurm": "the pack under Slurm: sweeps, health checks, and what acts on their findings",
-        "kit": "an archive that measures a node where nothing can be installed",
-        "import": "judge what a kit, or another tool, measured elsewhere, and make its page",
-        "accept": "a delivery beside its order: accepted, refused, left to measure, and the record to sign",
+        "validate": "run the checks and judge this node (./validate also installs what is missing)",
+        "slurm": "sweeps over many nodes, health checks, and drains, under Slurm",
+        "kit": "make an archive that measures nodes where nothing can be installed",
+        "import": "judge the results of a kit or of another tool, and write a page",
+        "accept": "compare delivered nodes with the order: accept or refuse each, and write the record",
     },
     "describe": {
-        "detect": "what this node is; a first site file",
-        "lint": "the site's files: schema, physical limits, names that match no check",
-        "predict": "what cells should reach on a node type, and what limits them",
+        "detect": "show this node's parts and links, or write a first site file",
+        "lint": "check your site files: schema, physical limits, names that match no check",
+        "predict": "compute the rate each path should reach on a node type, and what limits it",
     },
     "judge": {
-        "tune": "references from a site's own runs, as a diff",
-        "history": "figures of a node over time, and across nodes",
-        "compare": "two runs, or two sets of runs: what changed, and what is more than chance",
-        "diagnose": "which degraded part explains what is slow",
-        "report": "the page of a run, made again from its files",
-        "explain": "what a finding's code means, and what to do next",
+        "tune": "make references from your own runs, shown as a diff",
+        "history": "show figures of a node over time, or across nodes",
+        "compare": "list what changed significantly between two runs or sets of runs",
+        "diagnose": "name the degraded part that explains slow figures",
+        "report": "write a run's page again from its files",
+        "explain": "explain a finding's code and what to do, or whether a rate is usual",
     },
     "use": {
-        "bind": "launch lines that put each rank beside its GPU or NIC",
-        "cost": "what binding schemes cost a program: runs in pairs, with intervals",
-        "reproduce": "a published table or figure, the model and this site's run beside it",
-        "osu": "OSU's MPI benchmarks with bound ranks, in every placement of this node",
+        "bind": "write launch scripts that bind each rank near its GPU or NIC",
+        "cost": "measure what a binding costs your program",
+        "reproduce": "compare a published table or figure with the model and your run",
+        "osu": "run OSU's MPI benchmarks with bound ranks, in every placement on this node",
     },
     "plumbing": {
-        "calibrate": "a node's capacities from measured cells",
-        "metrics": "what a run measured, as text for Prometheus",
-        "schema": "the JSON schemas of nearfar's files, for editors",
+        "calibrate": "compute a node's link and memory capacities from measurements",
+        "metrics": "print a run's figures for Prometheus",
+        "schema": "print the JSON schemas of nearfar's files",
         "spack": "register this system's packages with Spack",
     },
 }
@@ -62,7 +62,7 @@ FIRST = {
     "validate": "measure it and judge every path",
     "tune": "make references from your own runs",
     "bind": "start your program on the right cores",
-    "slurm": "do this every night on every node",
+    "slurm": "measure all your nodes every night",
 }
 #: The modules of commands that are not called as these are.
 _MODULES = {"kit": "kit.make", "import": "kit.take"}
@@ -72,7 +72,9 @@ EXIT_INTERRUPTED = 130
 #: The line of NAME in the manual page.
 SUMMARY = "measure and judge the paths through a multi-GPU node"
 
-_EPILOG = """examples:
+_EPILOG = """nearfar COMMAND --help lists the options of a command, with examples.
+
+examples:
   nearfar detect
   nearfar predict --node summit n0:g0+n0:g1
   nearfar validate --system keeneland
@@ -88,7 +90,7 @@ def parser(chosen: str | None) -> Parser:
     """The parser of all commands; only the chosen one knows its arguments."""
     top = Parser(
         prog="nearfar", epilog=_EPILOG, formatter_class=HelpFormatter,
-        description="Is this multi-GPU node wired as it should be, and is every path through it as fast as it should be?",
+        description="Measure every path through a multi-GPU node, and name the part to blame where one is slow or wrong.",
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"nearfar {__version__}")
     commands = top.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)

@@ -33,30 +33,30 @@ from nearfar.site import Order, lint
 from nearfar.verdict import RunDirectory, run_directory
 
 _EPILOG = """examples:
-  nearfar lint                                             what was ordered (site/orders/rack-7.yaml), beside physics
-  nearfar accept rack-7                                    the decision about each node so far, and what is left
-  nearfar accept rack-7 --measure                          this node, then the decisions
-  nearfar accept rack-7 --measure --partition gpu          under Slurm: every node that is left, one job each
-  nearfar accept rack-7 --runs gathered/                   runs from elsewhere: what the Ansible role gathers, imported kits
-  nearfar accept rack-7 --record rack-7.zip                with the record: a PDF to sign, pages, verdicts, checksums
+  nearfar lint                                             check the order (site/orders/rack-7.yaml)
+  nearfar accept rack-7                                    show the decision on each node, and what is left to measure
+  nearfar accept rack-7 --measure                          measure this node, then show the decisions
+  nearfar accept rack-7 --measure --partition gpu          measure all nodes that are left under Slurm, one job each
+  nearfar accept rack-7 --runs gathered/                   include runs from elsewhere, such as Ansible's or kits'
+  nearfar accept rack-7 --record rack-7.zip                write the record: a PDF to sign, pages, verdicts, checksums
   nearfar accept rack-7 --record vendor.zip --anonymous    without host names, serial numbers and addresses
 
-Typed again it goes on: what was measured counts, what is left is measured. docs/accept.md leads from the order to the record.
+You can repeat a command: it keeps what was measured and measures the rest. docs/accept.md leads from the order to the record.
 
-exit codes: 0 every node is accepted, 1 a node is refused, or the delivery as a whole is, 2 wrong use, 3 a node has to be measured again
+exit codes: 0 all nodes accepted, 1 a node or the whole delivery is refused, 2 wrong use, 3 a node must be measured (again)
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Accept a delivery: every node beside what was ordered, beside the others, and beside what healthy GPUs of its model carry.\n"
-        "Nodes that are DEGRADED, that could not be judged or were not measured are never accepted."
+        "Accept a delivery: compare every node with the order, with the other nodes, and with healthy GPUs of its model.\n"
+        "A node that is DEGRADED, could not be judged or was not measured is not accepted."
     )
     parser.epilog = _EPILOG
     parser.add_argument("order", metavar="ORDER", help="a file of site/orders/")
     parser.add_argument(
-        "--measure", action="store_true", help="measure this node, or with --partition every node that is left"
+        "--measure", action="store_true", help="measure this node; with --partition, all nodes that are left"
     )
     parser.add_argument("--partition", metavar="P", help="with --measure: Slurm's partition")
     parser.add_argument(
@@ -64,16 +64,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--runs", nargs="+", type=Path, default=[], metavar="DIR",
-        help="runs from elsewhere too, found below these directories (by itself: the order's system in reports/, and its sweeps)",
+        help="also use runs found below these directories (always used: runs of the order's system in reports/, and its sweeps)",
     )  # fmt: skip
     parser.add_argument(
-        "--accept-degraded", nargs="+", default=[], metavar="NODE", help="accept these nodes though they are DEGRADED; the record has them"
+        "--accept-degraded", nargs="+", default=[], metavar="NODE", help="accept these nodes although DEGRADED; the record states it"
     )  # fmt: skip
     parser.add_argument(
-        "--record", type=Path, metavar="FILE.zip", help="write the record, and FILE.pdf to sign beside it"
+        "--record", type=Path, metavar="FILE.zip", help="write the record, and beside it FILE.pdf to sign"
     )
     parser.add_argument(
-        "--anonymous", action="store_true", help="with --record: without host names, serial numbers and addresses"
+        "--anonymous", action="store_true", help="with --record: leave out host names, serial numbers and addresses"
     )
     parser.add_argument("--json", action="store_true", help="print the decisions as one JSON document")
 

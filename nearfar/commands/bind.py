@@ -36,54 +36,57 @@ from nearfar.topology import (
 
 _EPILOG = """\
 examples:
-  nearfar bind                                        where one rank beside each GPU of this node belongs, and why
+  nearfar bind                                        a table: where one rank per GPU belongs on this node, and why
   nearfar bind --node keeneland --for slurm ./app >job.sh
   nearfar bind --for numactl --ranks-per-gpu 2 --threads-per-rank 4 ./app >wrapper.sh
   nearfar bind --near split --for openmpi ./app >run.sh
   nearfar bind --numa-nodes 0,1 --threads-per-rank 1 --for mpich ./osu_latency >run.sh
   nearfar bind --numa-nodes 0-1-free --gpus 0-2 --for openmpi ./xhpl >run.sh
 
-  nearfar bind --node keeneland --for c >bind.c       nearfar_bind(local rank), for a program that binds itself
+  nearfar bind --node keeneland --for c >bind.c       a C function for a program that binds itself
 
-Every form but c and python is a bash script. Each rank checks its binding before it starts the program, and refuses to run
-(exit code 2) where it differs from the one that was planned here. docs/use.md describes the forms.
+--for prints a bash script, or with c and python a function. Before the program starts, each rank checks its binding, and ends with
+exit code 2 if it differs from the plan. docs/use.md describes the scripts.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.description = "Place the ranks of a node beside their GPUs or NICs, and print what starts them there."
+    parser.description = "Place ranks near their GPUs or NICs, and print the launch script that binds them there."
     parser.epilog = _EPILOG
     parser.add_argument(
         "--for",
         dest="form",
         choices=[*FORMS, "all", *SNIPPETS],
-        help="the kind of launch line, or a function for a program that binds itself (default: a table with reasons)",
+        help="the kind of script to print, or of function for a program that binds itself (default: a table with reasons)",
     )
     node = parser.add_mutually_exclusive_group()
     node.add_argument("--node", metavar="TYPE", help="a node type of site/nodes/ (default: this node)")
     node.add_argument("--xml", metavar="FILE", help="a node's stored hwloc XML, or its node.json")
-    parser.add_argument("--ranks-per-gpu", type=int, default=1, metavar="N", help="default: 1")
+    parser.add_argument("--ranks-per-gpu", type=int, default=1, metavar="N", help="ranks on each GPU (default: 1)")
     parser.add_argument(
         "--threads-per-rank",
         type=int,
         metavar="M",
-        help="cores of each rank (default: as many as each can have near its GPU)",
+        help="cores per rank (default: as many as there are near its GPU)",
     )
     parser.add_argument(
-        "--near", choices=SIDES, default="gpu", help="split: the MPI thread beside the NIC, the others beside the GPU"
+        "--near",
+        choices=SIDES,
+        default="gpu",
+        help="where ranks go (default: gpu); split: the MPI thread near the NIC, the others near the GPU",
     )
-    parser.add_argument("--gpus", metavar="LIST", help="GPUs that get ranks, such as 0,2 (default: all visible ones)")
+    parser.add_argument("--gpus", metavar="LIST", help="the GPUs to use, such as 0,2 (default: all visible ones)")
     parser.add_argument(
         "--numa-nodes",
         metavar="LIST",
-        help="the NUMA node of each rank, such as 0,0,1, or a pinning scheme such as 0-1-1 or 0-1-free (free: bound to nothing); "
-        "its GPU is the one at the same place of --gpus, none without",
+        help="the NUMA node of each rank, such as 0,0,1 or 0-1-free (free: unbound); --gpus then lists the GPU of each rank, "
+        "and without --gpus ranks get none",
     )
-    parser.add_argument("--nic", metavar="NAME", help="the NIC of all ranks (default: the nearest to each rank's GPU)")
-    parser.add_argument("--oversubscribe", action="store_true", help="let ranks share cores where there are too few")
-    parser.add_argument("--json", action="store_true", help="placements, reasons and scripts as JSON")
-    parser.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="and its arguments")
+    parser.add_argument("--nic", metavar="NAME", help="the NIC for all ranks (default: the nearest to each rank's GPU)")
+    parser.add_argument("--oversubscribe", action="store_true", help="let ranks share cores if there are too few")
+    parser.add_argument("--json", action="store_true", help="print placements, reasons and scripts as JSON")
+    parser.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="your program and its arguments")
 
 
 def run(args: argparse.Namespace) -> int:

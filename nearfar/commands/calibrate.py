@@ -29,29 +29,29 @@ examples:
   nearfar calibrate copy.json stream.json --yaml >> site/nodes/mine.yaml
   nearfar calibrate copy.json --json
 
-Single flows, STREAM, both directions of a pair and one saturating cell for each shared capacity are the input; all other cells
-are compared with what these predict. Documents of one node are merged. Contradictory figures are refused. Rates are GB/s (1e9
-bytes per second). benchmarks/studies/calibration.md states the rules.
+The capacities come from single flows, STREAM, both directions of a pair, and one saturating cell for each shared capacity. All other
+cells are compared with the prediction from these. Contradictory figures are refused. Rates are in GB/s (1e9 bytes per second).
+benchmarks/studies/calibration.md states the rules.
 
-exit codes: 0 calibrated, 2 wrong use or no such file, 3 the documents cannot be read, contradict themselves or hold no single flow
+exit codes: 0 calibrated, 2 wrong use or no such file, 3 the documents cannot be read, contradict themselves or have no single flow
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Find a node's capacities in its measured cells, and compare every other cell with what they predict."
+        "Compute the capacities of a node's links and memories from measurements, and check them on all other cells."
     )
     parser.epilog = _EPILOG
     parser.add_argument("document", nargs="+", metavar="DOCUMENT", help=DOCUMENTS_HELP)
     parser.add_argument(
         "--node",
         metavar="TYPE",
-        help="the node type, for its topology; without it that of modelled documents, else their own node",
+        help="the node type, for its topology (default: as the documents describe it)",
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print everything as JSON")
-    how.add_argument("--yaml", action="store_true", help="print the capacities as a node type's file has them")
+    how.add_argument("--yaml", action="store_true", help="print the capacities as lines for a node file")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -26,39 +26,39 @@ _EPILOG = """examples:
   nearfar compare reports/local/20261120T090000 reports/local/20261122T090000
   nearfar compare local/20261120T090000 latest               # names below reports/
   nearfar compare --before 'redwood/20261120*' --after 'redwood/20261122*'
-  nearfar compare --at-most 5% BEFORE AFTER                  # exit code 1 if anything is worse by more
+  nearfar compare --at-most 5% BEFORE AFTER                  # exit code 1 if anything got worse by more
   nearfar compare --page driver-590.html BEFORE AFTER        # one file to send to a vendor
-  nearfar compare --settings 'redwood/*' n41.json            # which settings differ between nodes; no figure is needed
+  nearfar compare --settings 'redwood/*' n41.json            # only the settings that differ between nodes
 
-exit codes: 0 compared (with --at-most: nothing is worse by more), 1 worse by more than --at-most,
-2 wrong use, 3 nothing could be compared, or every figure is in doubt
+exit codes: 0 compared (with --at-most: nothing got worse by more), 1 a figure got worse by more than --at-most,
+2 wrong use, 3 nothing could be compared, or every figure is undecided
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Compare two runs, or two sets of runs: before and after a driver, a setting, a repair. Figures pair\n"
-        "by node, check and name; a change is significant where it is more than chance, with one false-alarm\n"
-        "budget of 5 % over all of them (benchmarks/studies/compare.md). Nothing is measured or judged again."
+        "Compare two runs, or two sets of runs: before and after a new driver, a setting or a repair. Lists the figures\n"
+        "that changed significantly, with a 5 % chance of any false alarm over all figures together\n"
+        "(benchmarks/studies/compare.md). Measures nothing, and judges nothing again."
     )
     parser.epilog = _EPILOG
     parser.add_argument(
-        "runs", nargs="*", metavar="RUN", help="before and after: two run directories, or nodes' folders in them"
+        "runs", nargs="*", metavar="RUN", help="two run directories, before and after, or node directories in them"
     )
     parser.add_argument(
         "--settings", action="store_true",
-        help="only the settings that differ between the nodes of the runs, and of files that nearfar detect --json wrote",
+        help="list only settings that differ between nodes; takes runs, and files written by nearfar detect --json",
     )  # fmt: skip
-    parser.add_argument("--before", nargs="+", metavar="RUN", help="the runs of before, in place of the first RUN")
-    parser.add_argument("--after", nargs="+", metavar="RUN", help="the runs of after, in place of the second RUN")
+    parser.add_argument("--before", nargs="+", metavar="RUN", help="several runs in place of the first RUN")
+    parser.add_argument("--after", nargs="+", metavar="RUN", help="several runs in place of the second RUN")
     parser.add_argument(
-        "--at-most", type=percent, metavar="N%", help="exit code 1 if a figure is significantly worse by more"
+        "--at-most", type=percent, metavar="N%", help="exit code 1 if a figure got significantly worse by more"
     )
-    parser.add_argument("--all", action="store_true", help="show every pair of figures, not only the significant ones")
+    parser.add_argument("--all", action="store_true", help="show all figures, not only significant changes")
     parser.add_argument("--json", action="store_true", help="print the comparison as one JSON document")
     parser.add_argument(
-        "--page", type=Path, metavar="FILE.html", help="write the comparison as one page that needs no other file"
+        "--page", type=Path, metavar="FILE.html", help="write the comparison as one self-contained page"
     )
 
 

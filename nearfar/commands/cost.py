@@ -37,20 +37,20 @@ from .command_line import percent, positive, refuse_outside
 
 _EPILOG = """\
 examples:
-  nearfar cost -- ./app input                                  its time by itself: default, right, wrong
+  nearfar cost -- ./app input                                  its wall time under the schemes default, right and wrong
   nearfar cost --ranks 4 --launcher openmpi -- ./app           four ranks under mpirun
-  nearfar cost --fom 'Performance: ([0-9.]+)' -- ./app         a figure that it prints, in place of its time
-  nearfar cost --schemes right,0-1-1,0-0-1,0-1-free -- ./app   the NUMA node of each of three ranks
-  nearfar cost --ranks 4 --at-most 5% -- ./app                 for a site's CI: exit code 1 if what the launcher does costs more
+  nearfar cost --fom 'Performance: ([0-9.]+)' -- ./app         a figure that it prints, instead of its wall time
+  nearfar cost --schemes right,0-1-1,0-0-1,0-1-free -- ./app   three ranks, each on the NUMA node given
+  nearfar cost --ranks 4 --at-most 5% -- ./app                 for CI: exit code 1 if the launcher's own binding costs more
   nearfar cost --application hpl                               a program of site/applications/, with its input files
 
 schemes:
 {schemes}
-  0-1-free           the NUMA node of each rank, or free
+  0-1-free           rank 0 on NUMA node 0, rank 1 on node 1, rank 2 unbound
   2x2                near-near, near-far, far-near, far-far
 
 exit codes: 0 measured (with --at-most: it costs no more), 1 it costs more than --at-most, 2 wrong use,
-3 it could not be judged: not settled, a failed program, no two bindings that differ; 130 interrupted
+3 it could not be judged: too few runs to decide, a failed program, or no two bindings that differ; 130 interrupted
 """
 _PERCENT = functools.partial(percent, most=1000)
 _EXIT_CODES = {True: EXIT_GOOD, False: EXIT_FAILED, None: EXIT_COULD_NOT_JUDGE}
@@ -63,8 +63,8 @@ _SECONDS = {None: 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Run a program under binding schemes, in blocks of one run each in random order, and print what each scheme costs:\n"
-        "medians of paired runs with intervals, every rank's binding read back. docs/use.md shows it."
+        "Run your program under several bindings, in random order, and print what each binding costs. Compares pairs of\n"
+        "runs, and checks the binding of every rank. docs/use.md shows an example."
     )
     parser.epilog = _EPILOG.format(
         schemes="\n".join(f"  {name:<18} {meaning}" for name, meaning in scheme_names.SCHEMES.items())
@@ -73,86 +73,101 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what is compared")
     what.add_argument(
         "--application", action=_Application, metavar="NAME",
-        help="a file of site/applications/ sets command, figure, schemes, ranks; other options and a PROGRAM replace what it sets",
+        help="take command, figure, schemes and ranks from this file of site/applications/; other options and PROGRAM override it",
     )  # fmt: skip
     what.add_argument(
-        "--schemes", default=",".join(scheme_names.STANDARD), metavar="LIST", help="default: default,right,wrong"
+        "--schemes",
+        default=",".join(scheme_names.STANDARD),
+        metavar="LIST",
+        help="the schemes to compare, of those below (default: default,right,wrong)",
+    )
+    what.add_argument("--against", metavar="SCHEME", help="the scheme to compare with (default: right, else the first)")
+    what.add_argument(
+        "--ranks", type=positive, metavar="N", help="number of ranks (default: as many as a scheme lists, else 1)"
     )
     what.add_argument(
-        "--against", metavar="SCHEME", help="what the other schemes are compared with (default: right, else the first)"
-    )
-    what.add_argument("--ranks", type=positive, metavar="N", help="default: as many as a scheme's list has, else 1")
-    what.add_argument(
-        "--threads-per-rank", type=positive, metavar="M", help="cores of each rank (default: as nearfar bind)"
+        "--threads-per-rank", type=positive, metavar="M", help="cores per rank (default: as nearfar bind)"
     )
     gpus = what.add_mutually_exclusive_group()
-    gpus.add_argument("--gpus", metavar="LIST", help="GPUs that get ranks, such as 0,2 (default: all visible ones)")
-    gpus.add_argument("--no-gpus", action="store_true", help="the program uses the host alone")
+    gpus.add_argument("--gpus", metavar="LIST", help="the GPUs to use, such as 0,2 (default: all visible ones)")
+    gpus.add_argument("--no-gpus", action="store_true", help="the program uses no GPU")
     what.add_argument(
-        "--all-gpus", action="store_true", help="every rank sees all GPUs, and takes one by its rank itself"
+        "--all-gpus", action="store_true", help="show all GPUs to every rank; the program picks one by local rank"
     )
-    what.add_argument("--oversubscribe", action="store_true", help="let ranks share cores where there are too few")
+    what.add_argument("--oversubscribe", action="store_true", help="let ranks share cores if there are too few")
     what.add_argument(
         "--launcher",
         choices=["none", *launchers.startable()],
-        help="default: none for one rank, else that of the program's MPI",
+        help="what starts the ranks (default: none for one rank, else the launcher of the program's MPI)",
     )
     what.add_argument(
-        "--launcher-options", default="", metavar="WORDS", help="more words for the launcher, under every scheme"
+        "--launcher-options", default="", metavar="WORDS", help="extra options for the launcher, under every scheme"
     )
-    figure = parser.add_argument_group("its figure")
-    figure.add_argument("--fom", metavar="REGEX", help="the figure in its output, in ( ) (default: the time of a run)")
-    figure.add_argument("--read", metavar="FILE", help="a file that it writes in its folder, read as its output is")
-    figure.add_argument("--expect", metavar="REGEX", help="what the output of a run has, or it does not count")
-    figure.add_argument("--take", choices=sorted(cost.TAKE), help="which one, where a run prints several")
-    way = figure.add_mutually_exclusive_group()
-    way.add_argument("--less-is-better", dest="less", action="store_true", default=None, help="default of a time")
-    way.add_argument(
-        "--more-is-better", dest="less", action="store_false", help="default of --fom, unless it speaks of a time"
-    )
+    figure = parser.add_argument_group("the program's figure")
     figure.add_argument(
-        "--same", metavar="REGEX", help="what it finds in the output must be the same under every scheme"
+        "--fom", metavar="REGEX", help="captures the figure in the output, in ( ) (default: the wall time)"
     )
+    figure.add_argument("--read", metavar="FILE", help="a file in its working directory, searched like its output")
+    figure.add_argument("--expect", metavar="REGEX", help="a run without this in its output does not count")
+    figure.add_argument("--take", choices=sorted(cost.TAKE), help="which figure to take if a run prints several")
+    way = figure.add_mutually_exclusive_group()
+    way.add_argument("--less-is-better", dest="less", action="store_true", default=None, help="default for a time")
+    way.add_argument(
+        "--more-is-better", dest="less", action="store_false", help="default for --fom, unless it names a time"
+    )
+    figure.add_argument("--same", metavar="REGEX", help="captures a result that must be the same under every scheme")
     figure.add_argument(
         "--same-within",
         type=float,
         default=0.0,
         metavar="PART",
-        help="numbers of --same may differ by this part, as 1e-6",
+        help="let numbers captured by --same differ by this fraction, such as 1e-6",
     )
     where = parser.add_argument_group("where it runs")
     where.add_argument(
-        "--inputs", type=Path, metavar="FOLDER", help="every run begins in a copy of it (default: all run here)"
+        "--inputs", type=Path, metavar="FOLDER", help="start every run in a copy of this folder (default: all run here)"
     )
     where.add_argument(
         "--prepare",
         action="append",
         default=[],
         metavar="COMMAND",
-        help="run once in a copy of --inputs, before all; may be repeated",
+        help="run this once in a copy of --inputs, before all runs; may be repeated",
     )
     where.add_argument("--get", help=argparse.SUPPRESS)
-    much = parser.add_argument_group("how much, and what comes of it")
+    much = parser.add_argument_group("number of runs, and output")
+    much.add_argument("--runs", type=positive, default=20, metavar="N", help="runs per scheme, at most (default: 20)")
     much.add_argument(
-        "--runs", type=positive, default=20, metavar="N", help="runs of each scheme at most (default: 20)"
+        "--budget", type=_seconds, default=900.0, metavar="TIME", help="total time, such as 90s, 20m, 8h (default: 15m)"
     )
     much.add_argument(
-        "--budget", type=_seconds, default=900.0, metavar="TIME", help="for all, as 90s, 20m, 8h (default: 15m)"
+        "--warm-up",
+        type=int,
+        choices=range(11),
+        default=1,
+        metavar="N",
+        help="uncounted runs per scheme at the start (default: 1)",
     )
     much.add_argument(
-        "--warm-up", type=int, choices=range(11), default=1, metavar="N", help="runs of each before (default: 1)"
+        "--resolution",
+        type=_PERCENT,
+        default=0.01,
+        metavar="N%",
+        help="smaller differences are reported as none (default: 1%%)",
     )
     much.add_argument(
-        "--resolution", type=_PERCENT, default=0.01, metavar="N%", help="less is no difference (default: 1%%)"
-    )
-    much.add_argument(
-        "--at-most", type=_PERCENT, metavar="N%", help="exit code 1 if default (without it any scheme) costs more"
+        "--at-most",
+        type=_PERCENT,
+        metavar="N%",
+        help="exit code 1 if the scheme default costs more (if it is not listed: any scheme)",
     )
     much.add_argument("--json", action="store_true", help="print the measurement as one JSON document")
-    much.add_argument("--page", type=Path, metavar="FILE.html", help="write it as one page that needs no other file")
-    much.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of the runs (default: 1)")
+    much.add_argument("--page", type=Path, metavar="FILE.html", help="write one self-contained page")
+    much.add_argument("--seed", type=int, default=1, metavar="N", help="seed for the order of the runs (default: 1)")
     much.add_argument("--programs", type=Path, help=argparse.SUPPRESS)
-    much.add_argument("program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="and its arguments, after --")
+    much.add_argument(
+        "program", nargs=argparse.REMAINDER, metavar="PROGRAM", help="your program and its arguments, after --"
+    )
 
 
 class _Application(argparse.Action):

@@ -17,10 +17,10 @@ _EPILOG = """examples:
   nearfar detect --json > node.json
   lstopo --of xml --whole-io --disallowed other.xml      on another node; then here:
   nearfar detect --xml other.xml
-  nearfar detect --site mycluster                        a first site/systems/mycluster.yaml and node type, to review
+  nearfar detect --site mycluster                        write a first system file and node type, to review
 
-HWLOC_XMLFILE is honoured as by every hwloc tool. GPUs count in PCI bus order over all the node's GPUs, whatever
-CUDA_VISIBLE_DEVICES is.
+GPUs are numbered in PCI bus order over all GPUs of the node, regardless of CUDA_VISIBLE_DEVICES. HWLOC_XMLFILE works as
+in every hwloc tool.
 """
 
 
@@ -29,15 +29,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Show this node: packages, NUMA nodes, GPUs, NICs, and the class of every path between them."
     parser.epilog = _EPILOG
     parser.add_argument(
-        "--xml", metavar="FILE", help="a node's stored hwloc XML (formats 2 and 3) instead; '-': standard input"
+        "--xml", metavar="FILE", help="show a node's stored hwloc XML (format 2 or 3) instead; '-': standard input"
     )
-    parser.add_argument("--json", action="store_true", help="the node object of a measurement document")
+    parser.add_argument("--json", action="store_true", help="print the node as JSON, as in a measurement document")
     parser.add_argument("--site", metavar="NAME", help="write the first site files of a system called NAME")
     parser.add_argument(
         "--site-dir",
         metavar="DIR",
         type=Path,
-        help="where (default: the first of NEARFAR_SITE, else the checkout's site/)",
+        help="where to write them (default: the first directory of NEARFAR_SITE, else the checkout's site/)",
     )
 
 

@@ -31,20 +31,20 @@ from .calibrate import node_type_for, refuse_foreign_cells, refuse_loaded
 _EPILOG = """\
 examples:
   nearfar diagnose --node summit now.json --healthy last-month.json
-  nearfar diagnose reports/latest                           siblings: the same figures of the node's other GPUs
+  nearfar diagnose reports/latest                           compares with the node's other GPUs
   nearfar diagnose reports/latest/gpu007 --healthy reports/redwood/20261101T030000/gpu007
   nearfar diagnose --node summit now.json --json
   nearfar predict --node summit --json > well.json          a fault to try it on:
   nearfar predict --node summit --json --degrade g2.d2h=0.5 --noise 0.005 > ill.json
   nearfar diagnose --node summit ill.json --healthy well.json
 
-A part is what breaks as one: g2.link (both directions of a GPU's link), g2.h2d or g2.d2h (one direction), n0.memory,
-p0-p1.link (between packages), a PCI bridge's uplink, g0-g1.link or g0.nvlink (between GPUs). What all GPUs' paths of a direction
-lost alike, up to 10 %, blames no part: it is reported by itself. benchmarks/studies/diagnosis.md has more.
+The parts: g2.link (both directions of a GPU's link), g2.h2d or g2.d2h (one direction), n0.memory, p0-p1.link (between packages),
+a PCI bridge's uplink, g0-g1.link or g0.nvlink (between GPUs). If all GPUs lost up to 10 % alike in one direction, that is reported
+by itself and no part is blamed. benchmarks/studies/diagnosis.md has more.
 
-exit codes: 0 nothing is slow but what all GPUs lost alike, 1 something is slow, failed (a lost GPU) or arrived damaged, 2 wrong use,
-3 it could not be judged (short of its siblings alone, with no part that explains it), a cell could not be measured, or a document
-cannot be read
+exit codes: 0 nothing is slow, except by a loss common to all GPUs; 1 something is slow, failed (a lost GPU) or arrived damaged;
+2 wrong use; 3 it could not be judged (slower than siblings only, and no part explains it), a cell could not be measured, or a
+document cannot be read
 """
 #: What tells a slow part from a difference by design.
 _DECIDES = "name a healthy run with --healthy, or the node type with --node"
@@ -54,21 +54,17 @@ _LISTED = 10
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.description = (
-        "Name the smallest set of degraded parts that explains what is slow in measured documents. Nothing is measured."
-    )
+    parser.description = "Name the fewest degraded parts that explain the slow figures of a run. Measures nothing."
     parser.epilog = _EPILOG
     parser.add_argument("document", nargs="+", metavar="DOCUMENT", help=DOCUMENTS_HELP)
-    parser.add_argument(
-        "--node", metavar="TYPE", help="the node type; without it that of modelled documents, else their own node"
-    )
+    parser.add_argument("--node", metavar="TYPE", help="the node type (default: as the documents describe it)")
     parser.add_argument(
         "--healthy",
         nargs="+",
         default=[],
         metavar="DOCUMENT",
-        help="the same cells of the node, or of some of its type, in good state, once or in several runs; without it "
-        "siblings and the node type",
+        help="one or more runs of this node, or of nodes of its type, in good state (default: compare with siblings and "
+        "the node type)",
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 

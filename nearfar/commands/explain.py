@@ -21,25 +21,25 @@ TABLES = {
 }  # fmt: skip
 
 _EPILOG = """examples:
-  nearfar explain                    every code, a line each
+  nearfar explain                    list all codes
   nearfar explain gpu.none           what it means, and what to do
   nearfar explain --json gpu.none
-  nearfar explain --gpu H100 --h2d 38         whether 38 GB/s from host to device are usual, and what is likely to blame
+  nearfar explain --gpu H100 --h2d 38         is 38 GB/s from host to device usual, and if not, what are likely causes?
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Explain a code (of a finding, a drain reason, or a health check), or whether a rate of a GPU is usual."
+        "Explain the code of a finding, a drain reason or a health check, or whether a rate is usual for a GPU."
     )
     parser.epilog = _EPILOG
     parser.add_argument("code", nargs="?", metavar="CODE", help="such as gpu.none (default: list all codes)")
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.add_argument("--gpu", metavar="MODEL", help="a GPU model of site/gpus/, such as H100, with a rate")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--gpu", metavar="MODEL", help="with a rate: a GPU model of site/gpus/, such as H100")
     for way, words in usual_rates.WAYS.items():
         parser.add_argument(
-            f"--{way}", metavar="RATE", type=float, help=f"whether so many GB/s are usual for {words}, alone"
+            f"--{way}", metavar="RATE", type=float, help=f"is this many GB/s usual for {words}, measured alone?"
         )
 
 

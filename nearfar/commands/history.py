@@ -30,22 +30,22 @@ from .command_line import run_directories
 
 _EPILOG = """\
 examples:
-  nearfar history                                         which systems there are; of a single one, its nodes
-  nearfar history --system redwood                        which nodes there are, and when they last ran
-  nearfar history --node gpu001                           all figures of a node, the worst first
+  nearfar history                                         list the systems, or the nodes of the only one
+  nearfar history --system redwood                        list its nodes, and when they last ran
+  nearfar history --node gpu001                           all figures of a node, worst first
   nearfar history --node gpu001 --metric near.n0_g0       one figure of a node, run by run
-  nearfar history --metric near.h2d --since 30d           one figure across nodes, the worst first
+  nearfar history --metric near.h2d --since 30d           one figure across nodes, worst first
   nearfar history --metric near.h2d --json
-  nearfar history --record reports/redwood/2*             keep the figures of runs that are not kept yet
-  nearfar history --shifts --system redwood               what new software did to the fleet's figures; kept for the judge
-  nearfar history --node gpu001 --anew                    its history begins anew (it was repaired, or is meant to be so)
+  nearfar history --record reports/redwood/2*             add these runs to the history, if they are missing
+  nearfar history --shifts --system redwood               what new software changed; later verdicts use it
+  nearfar history --node gpu001 --anew                    start its baseline anew, after an intended change
   nearfar history --compact                               merge the small files of many nights
 
-A metric is named as verdicts name it (near.n0_g0), or by the reference entry that judges it (near.h2d). Every run of
-nearfar validate is kept in NEARFAR_HISTORY, else in reports/history; docs/reference/history.md has the columns.
+Name a metric as verdicts do (near.n0_g0), or by its reference entry (near.h2d). nearfar validate adds every run to the history, in
+NEARFAR_HISTORY, else in reports/history; docs/reference/history.md describes the columns.
 
-exit codes: 0 shown, 2 wrong use (a name that nothing has) or no polars, 3 no history of what is asked, it cannot be read, or a
-document to record was left out
+exit codes: 0 shown, 2 wrong use (such as an unknown name) or no polars, 3 no such history, it cannot be read, or a
+document could not be recorded
 """
 _HOW_MUCH_HEADS = ("first", "last", "figures that failed")
 #: Lines of a table, unless all are asked for.
@@ -56,28 +56,28 @@ _SCHEMA = "nearfar-history/1"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Figures of real runs over time: the median with an interval of 95 % over the runs, the last one, and a line."
+        "Show measured figures over time: the median over the runs with its 95 % interval, the last value, a sparkline."
     )
     parser.epilog = _EPILOG
     parser.add_argument("--system", metavar="NAME", help="the system (default: the only one that has runs)")
-    parser.add_argument("--node", metavar="NAME", help="one node")
-    parser.add_argument("--metric", metavar="NAME", help="a metric, or a reference entry that stands for several")
-    parser.add_argument("--check", metavar="NAME", help="figures of this check alone")
+    parser.add_argument("--node", metavar="NAME", help="show this node")
+    parser.add_argument("--metric", metavar="NAME", help="show this metric, or all metrics of this reference entry")
+    parser.add_argument("--check", metavar="NAME", help="show only figures of this check")
     parser.add_argument(
-        "--since", metavar="DATE", help="runs from this day on (2026-11-01), or of the last 24h, 30d, 12w"
+        "--since", metavar="DATE", help="show runs since this day (2026-11-01), or of the last 24h, 30d, 12w"
     )
-    parser.add_argument("--all", action="store_true", help=f"all lines, not the worst {MOST_LINES}")
-    parser.add_argument("--json", action="store_true", help="every run's figures as JSON")
-    parser.add_argument("--record", nargs="+", metavar="RUN", help="keep the figures of these run directories")
+    parser.add_argument("--all", action="store_true", help=f"print all lines, not only the worst {MOST_LINES}")
+    parser.add_argument("--json", action="store_true", help="print every run's figures as JSON")
+    parser.add_argument("--record", nargs="+", metavar="RUN", help="add these run directories to the history")
     parser.add_argument(
-        "--shifts", action="store_true", help="what a change of driver, CUDA, MPS or MPI did to the fleet's figures"
+        "--shifts", action="store_true", help="show how a new driver, CUDA, MPS or MPI changed the fleet's figures"
     )
     parser.add_argument(
         "--anew",
         action="store_true",
-        help="begin the history of --node anew: it was repaired, or is meant to be as it is",
+        help="start the baseline of --node anew, after a repair or an intended change",
     )
-    parser.add_argument("--compact", action="store_true", help="merge small files; nodes may record meanwhile")
+    parser.add_argument("--compact", action="store_true", help="merge small files; safe while nodes record")
 
 
 def run(args: argparse.Namespace) -> int:

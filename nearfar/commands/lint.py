@@ -13,32 +13,32 @@ from nearfar.reproduce import papers
 from nearfar.site import lint
 
 _EPILOG = """examples:
-  nearfar lint                             the site of NEARFAR_SITE, then the checkout's own
+  nearfar lint                             the directories of NEARFAR_SITE, and the checkout's site/
   nearfar lint /our/site                   another site directory
-  nearfar lint site/references/mine.yaml   what concerns one file
+  nearfar lint site/references/mine.yaml   one file
   nearfar lint --strict --json             for CI
-  nearfar lint --import nd96isr_h100_v5.conf --gpu H100       which of its thresholds no healthy node reaches, and which no sick one fails
+  nearfar lint --import nd96isr_h100_v5.conf --gpu H100       find thresholds that no healthy node reaches, or that a faulty one passes
 
-exit codes: 0 nothing, or warnings alone; 2 errors (with --strict: or warnings)
+exit codes: 0 no problems, or only warnings; 2 errors (with --strict: or warnings)
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Check a site's files for mistakes; each is printed as FILE:LINE: LEVEL: MESSAGE. Nothing is measured."
+        "Check your site files for mistakes. Prints each as FILE:LINE: LEVEL: MESSAGE; measures nothing."
     )
     parser.epilog = _EPILOG
     parser.add_argument(
         "paths", metavar="PATH", nargs="*", type=Path, help="site directories, or files in them (default: all)"
     )
-    parser.add_argument("--strict", action="store_true", help="warnings are errors")
+    parser.add_argument("--strict", action="store_true", help="treat warnings as errors")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument(
         "--import", dest="thresholds", metavar="FILE", type=Path,
-        help="in place of the site: thresholds that you have, of Azure's node health checks or DCGM's SKUs, beside what healthy GPUs reach",
+        help="instead of site files, compare thresholds of Azure's node health checks or DCGM's SKUs with what healthy GPUs reach",
     )  # fmt: skip
-    parser.add_argument("--gpu", metavar="MODEL", help="of --import: the GPUs, where the file does not name them")
+    parser.add_argument("--gpu", metavar="MODEL", help="with --import: the GPU model, if the file does not name it")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add ``--metrics DIR``."""
     parser.add_argument(
         "--metrics", metavar="DIR", type=Path,
-        help=f"also write a text file for Prometheus into this directory, which node_exporter reads (default: {VARIABLE}, else none)",
+        help=f"also write metrics for Prometheus to this directory of node_exporter (default: {VARIABLE}, else none)",
     )  # fmt: skip
 
 

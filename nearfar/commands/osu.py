@@ -30,16 +30,16 @@ from .command_line import positive, refuse_outside
 
 _EPILOG = """\
 examples:
-  nearfar osu                                          every benchmark in every placement that this node has
-  nearfar osu --benchmark osu_latency --runs 6         with an interval: six runs are the fewest that have one
+  nearfar osu                                          every benchmark in every placement on this node
+  nearfar osu --benchmark osu_latency --runs 6         six runs or more give an interval
   nearfar osu osu_bw/H-H/across_packages --json        one case, as a measurement document
   nearfar osu --list
 
 A case is BENCHMARK/BUFFERS/PLACEMENT[/xRANKS][/DEVICE]: buffers in host (H) or device (D) memory, such as D-H; a placement such as
 same_numa_node, across_packages or near; a number of ranks; a GPU, two GPUs or a NIC. --list prints the cases of this node.
 
-OSU comes from NEARFAR_OSU=/its/prefix, or from the PATH (a module, a Spack environment); its MPI's mpirun is found beside the
-library, NEARFAR_MPIRUN names another. If another run measures on this node, this one waits NEARFAR_WAIT seconds (60).
+nearfar finds OSU by NEARFAR_OSU=/its/prefix or on the PATH (a module, a Spack environment), and mpirun beside OSU's MPI library;
+NEARFAR_MPIRUN names another one. If another run measures on this node, this one waits NEARFAR_WAIT seconds (60).
 """
 
 #: Seconds that a run of a benchmark may take at most.
@@ -49,30 +49,30 @@ _LONGEST = 86400.0
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Run OSU's MPI benchmarks with bound ranks, in every placement of this node, and print their figures."
+        "Run OSU's MPI benchmarks with bound ranks, in every placement on this node, and print their figures."
     )
     parser.epilog = _EPILOG
-    parser.add_argument("case", nargs="*", metavar="CASE", help="cases; without any all that this node has")
-    parser.add_argument("--cases", metavar="FILE", help="more cases, one a line")
-    parser.add_argument("--benchmark", action="append", default=[], metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    parser.add_argument("case", nargs="*", metavar="CASE", help="the cases to run (default: all of this node)")
+    parser.add_argument("--cases", metavar="FILE", help="read more cases from this file, one per line")
     parser.add_argument(
-        "--ranks", type=positive, metavar="N", help="ranks of benchmarks of many (default: as cores allow)"
+        "--benchmark", action="append", default=[], metavar="NAME", help=f"run only this one of {', '.join(BENCHMARKS)}"
+    )
+    parser.add_argument(
+        "--ranks", type=positive, metavar="N", help="ranks for benchmarks of more than two (default: as cores allow)"
     )
     parser.add_argument(
         "--runs", type=positive, default=3, metavar="N", help="runs of each benchmark (default: 3, or two that agree)"
     )
-    parser.add_argument("--iterations", type=positive, metavar="N", help="iterations of each size (default: OSU's)")
+    parser.add_argument("--iterations", type=positive, metavar="N", help="iterations per size (default: OSU's)")
     parser.add_argument(
         "--budget", type=float, default=3.0, metavar="S",
-        help="seconds that one run should take: where OSU's iterations take longer, they are fewer (default: 3; 0: never)",
+        help="seconds that one run should take; nearfar reduces OSU's iterations to fit (default: 3; 0: keep them)",
     )  # fmt: skip
     parser.add_argument(
-        "--limit", type=float, default=120.0, metavar="S", help="seconds after which a run is ended (120)"
+        "--limit", type=float, default=120.0, metavar="S", help="seconds after which a run is stopped (default: 120)"
     )
-    parser.add_argument("--hosts", metavar="A,B", help="the two nodes (default: the job's)")
-    parser.add_argument(
-        "--device-buffers", action="store_true", help="it is an error when GPU buffers cannot be measured"
-    )
+    parser.add_argument("--hosts", metavar="A,B", help="measure between these two nodes (default: the job's)")
+    parser.add_argument("--device-buffers", action="store_true", help="fail if GPU buffers cannot be measured")
     parser.add_argument("--list", action="store_true", help="print the cases and measure nothing")
     parser.add_argument("--json", action="store_true", help="print the measurement document")
 

@@ -45,40 +45,50 @@ examples:
   nearfar predict --node keeneland                          the whole host-device matrix
   nearfar predict --node h200-x4-vm g1:g0+g2:g0+g3:g0       three GPUs write to one
   nearfar predict --node summit g0:n0 --degrade g0.d2h=0.5  what a fault would look like
-  nearfar predict --node summit --degrade g2.link=0.5       of a part that nearfar diagnose names: all that it takes along
+  nearfar predict --node summit --degrade g2.link=0.5       everything that a fault of this part slows down
   nearfar predict --node summit --cells cells.txt --json --noise 0.005 --seed 1
   nearfar predict --node h200-x4-vm --collective all_reduce --bytes 1G   bus bandwidth that nccl-tests should print
   nearfar predict --node h200-x4-vm --collective all_reduce --nodes 2 --nics 8x400
   nearfar predict --node h200-x4-vm --collective all_reduce --transport shm   if NCCL falls back to host memory
 
-Rates are GB/s (1e9 bytes per second), those of large transfers: nothing is predicted by size. ≤ marks an upper
-bound: an unknown capacity may lower it. "nominal": the ceiling of the link that limits it is not certain either. "input": a figure of
-the node type itself. "assumed": taken from a like part of the node, or limited by a capacity of kind: assumed. A modelled document has
-the same as "basis". "typical", with its range, is what healthy nodes of site/published-nodes/ reach. Node types are the files of
-site/nodes/; benchmarks/studies/prediction.md states the rules.
+Rates are in GB/s (1e9 bytes per second) and hold for large transfers; small sizes are not predicted. A mark shows how certain a rate is:
+  ≤          an upper bound: an unknown capacity may lower it
+  nominal    the ceiling of the limiting link is uncertain too
+  input      a figure of the node type itself
+  assumed    limited by a capacity of kind: assumed, or taken from a similar part
+A modelled document has the same marks as "basis". "typical", with its range, is what healthy nodes of site/published-nodes/ reach.
+benchmarks/studies/prediction.md states the rules.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Print what cells should carry on a node type, flow by flow, and what limits them. Nothing is measured."
+        "Print the rate that each flow should reach on a node type, and what limits it. Measures nothing."
     )
     parser.epilog = _EPILOG
     parser.add_argument("--node", required=True, metavar="TYPE", help="the node type, a file of site/nodes/")
-    parser.add_argument("cell", nargs="*", metavar="CELL", help="cells; without any the host-device matrix")
-    parser.add_argument("--cells", metavar="FILE", help="more cells, one a line (-: standard input)")
+    parser.add_argument(
+        "cell", nargs="*", metavar="CELL", help="cells, such as n0:g0+n0:g1 (default: every NUMA node with every GPU)"
+    )
+    parser.add_argument(
+        "--cells", metavar="FILE", help="read more cells from this file, one per line (-: standard input)"
+    )
     parser.add_argument("--json", action="store_true", help="print the measurement document, marked as modelled")
     parser.add_argument(
         "--degrade",
         action="append",
         default=[],
         metavar="PART=FACTOR",
-        help="multiply a capacity, or all known ones of a part (g2.link, p0-p1.link, g0-g1.link), by a factor of more than 0 and "
-        "at most 1; may be repeated, and of a capacity the last counts",
+        help="multiply a capacity, or all known ones of a part (g2.link, p0-p1.link, g0-g1.link), by a factor above 0 and "
+        "up to 1; may be repeated; the last one for a capacity counts",
     )
     parser.add_argument(
-        "--noise", type=float, default=0.0, metavar="SIGMA", help="standard deviation of the rates' logarithm (--json)"
+        "--noise",
+        type=float,
+        default=0.0,
+        metavar="SIGMA",
+        help="with --json: add noise with this standard deviation (of the rates' logarithm)",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of the noise: the same seed gives the same figures"
@@ -87,18 +97,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     of.add_argument(
         "--collective",
         metavar="NAME",
-        help=f"the bus bandwidth of one, named as in nccl-tests: {', '.join(COLLECTIVES)}",
+        help=f"predict the bus bandwidth of this collective, named as in nccl-tests: {', '.join(COLLECTIVES)}",
     )
     of.add_argument("--gpus", metavar="LIST", help="the GPUs of each node that take part, e.g. 0,1,2,3 (default: all)")
-    of.add_argument("--bytes", metavar="SIZE", help="the size of the data, e.g. 1G or 256M (default: any large one)")
+    of.add_argument("--bytes", metavar="SIZE", help="the size of the data, e.g. 1G or 256M (default: large)")
     of.add_argument(
         "--transport",
         choices=TRANSPORTS,
-        help="what NCCL uses within a node: NVLink, PCIe peers or host memory (default: as it chooses on a healthy node)",
+        help="what NCCL uses within a node: NVLink, PCIe peers or host memory (default: its choice on a healthy node)",
     )
-    of.add_argument("--nodes", type=int, metavar="N", help="how many such nodes take part (default: 1)")
-    of.add_argument("--nics", metavar="NxGBITS", help="with --nodes: the NICs of each node with their rate, e.g. 8x400")
-    of.add_argument("--network", choices=NETWORKS, help="with --nics: their kind (default: infiniband)")
+    of.add_argument("--nodes", type=int, metavar="N", help="number of such nodes (default: 1)")
+    of.add_argument("--nics", metavar="NxGBITS", help="with --nodes: NICs per node and Gbit/s of each, e.g. 8x400")
+    of.add_argument("--network", choices=NETWORKS, help="with --nics: the network (default: infiniband)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -28,25 +28,26 @@ _EPILOG = """examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Make index.html, report.json and junit.xml of runs again, from what they measured and how it was judged then. "
-        "Nothing is measured or judged. Prints the path of each page."
+        "Write index.html, report.json and junit.xml of runs again, from their measurements and verdicts. "
+        "Measures and judges nothing. Prints the path of each page."
     )
     parser.epilog = _EPILOG
-    parser.add_argument("runs", nargs="*", metavar="RUN", help="a run directory, a pattern of several, or 'latest'")
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="a run directory, a pattern for several, or 'latest'")
     parser.add_argument("--together", metavar="DIR", type=Path,
-                        help="one page of the runs of many hosts: DIR/hosts.json names them, DIR/nodes/HOST are their runs")  # fmt: skip
+                        help="write one page for many hosts: DIR/hosts.json lists them, DIR/nodes/HOST has the run of each")  # fmt: skip
+    parser.add_argument("--summary", action="store_true", help="print the run's summary instead of the page's path")
     parser.add_argument(
-        "--summary", action="store_true", help="print the summary that a run ends with, in place of the page's path"
-    )
-    parser.add_argument(
-        "-v", "--verbose", action="store_true", help="with --summary: all figures, not only those that did not pass"
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="with --summary: show all figures, not only those that did not pass",
     )
 
     parser.add_argument(
         "--dossier",
         metavar="FILE.pdf",
         type=Path,
-        help="write one run as a PDF for a vendor's ticket, in place of its page",
+        help="write one run as a PDF for a vendor's ticket, instead of its page",
     )
 
 

@@ -22,17 +22,15 @@ from nearfar.verdict import NodeRun, run_directory
 from .command_line import refuse_outside, run_directories
 
 _EPILOG = """examples:
-  nearfar reproduce --list                        the papers, and how much of each is asked
-  nearfar reproduce --nodes                       captures of real nodes beside the model, with its errors by class
-  nearfar reproduce --collectives                 captures of nccl-tests beside the expected bus bandwidth
-  nearfar reproduce joubert2019                   every row: published, modelled, and what asks it
-  nearfar reproduce joubert2019 --run latest      this site's column from a run
-  nearfar reproduce joubert2019 --measure         this site's column measured now; the page stands in the run
-  nearfar reproduce meredith2012 --document cost.json   this site's column from what nearfar cost --json printed
-  nearfar reproduce spafford2011 --page paper.html   one file to show around
+  nearfar reproduce --list                        list the papers, and how much of each nearfar can measure
+  nearfar reproduce --nodes                       published figures of real nodes beside the model, with its errors
+  nearfar reproduce --collectives                 published nccl-tests figures beside the predicted bus bandwidth
+  nearfar reproduce joubert2019                   every row: published, modelled, and the check that measures it
+  nearfar reproduce joubert2019 --run latest      with your figures from a run
+  nearfar reproduce joubert2019 --measure         measure your figures now; the page is in the run directory
+  nearfar reproduce meredith2012 --document cost.json   with your figures from nearfar cost --json
+  nearfar reproduce spafford2011 --page paper.html   one self-contained page
   nearfar reproduce spafford2011 --json           one JSON object (nearfar-reproduce/1)
-
-Papers are the files of site/published/.
 
 exit codes: 0 shown, 2 wrong use; with --measure those of nearfar validate
 """
@@ -41,23 +39,23 @@ exit codes: 0 shown, 2 wrong use; with --measure those of nearfar validate
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = (
-        "Show what a paper published, the model's answer and this site's, row by row. Without --measure nothing runs."
+        "Show a paper's figures beside the model's and yours, row by row. Measures only with --measure."
     )
     parser.epilog = _EPILOG
     parser.add_argument("paper", nargs="?", metavar="PAPER", help="a file of site/published/")
-    parser.add_argument("--list", action="store_true", help="the papers with the number of their rows")
+    parser.add_argument("--list", action="store_true", help="list the papers, with the number of rows")
     parser.add_argument(
         "--nodes",
         action="store_true",
-        help="what owners of real nodes captured (site/published-nodes/), beside the model",
+        help="compare figures that owners of real nodes published (site/published-nodes/) with the model",
     )
     parser.add_argument(
         "--collectives",
         action="store_true",
-        help="what owners of real nodes captured with nccl-tests (site/published-collectives/), beside what is expected",
+        help="compare published nccl-tests figures (site/published-collectives/) with the prediction",
     )
     parser.add_argument(
-        "--run", dest="folder", metavar="RUN", help="a run directory, or latest, for this site's column"
+        "--run", dest="folder", metavar="RUN", help="take your figures from this run directory, or latest"
     )
     parser.add_argument(
         "--document", nargs="+", type=Path, default=[], metavar="FILE",
@@ -66,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measure",
         action="store_true",
-        help="run the checks that the paper's rows need on this machine, for this site's column",
+        help="run the checks that the paper needs on this machine, for your figures",
     )
     parser.add_argument(
         "--system", metavar="NAME", help="with --measure: a file of site/systems/ (default: this host's)"
@@ -75,8 +73,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wait", metavar="SECONDS", type=float, help="with --measure: how long to wait for another run on this node"
     )
-    parser.add_argument("--page", type=Path, metavar="FILE.html", help="write one page that needs no other file")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--page", type=Path, metavar="FILE.html", help="write one self-contained page")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -33,20 +33,20 @@ SCHEMAS = {
 }
 
 _EPILOG = """examples:
-  nearfar schema                                     which schemas there are, a line each
+  nearfar schema                                     list the schemas
   nearfar schema system > system.schema.json
-  nearfar schema status > status.schema.json         what nearfar slurm status --json prints; also: doctor
-  # and in an editor that speaks YAML's language server, at the top of site/systems/NAME.yaml:
+  nearfar schema status > status.schema.json         describes the output of nearfar slurm status --json
+  # for an editor with the YAML language server, put this at the top of site/systems/NAME.yaml:
   # yaml-language-server: $schema=system.schema.json
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = "Print a JSON schema: of a site's file, for editors, or of what a command prints with --json."
+    parser.description = "Print the JSON schema of a site file, for editors, or of a command's --json output."
     parser.epilog = _EPILOG
     parser.add_argument(
-        "name", nargs="?", choices=sorted(SCHEMAS), help="which file's, or which command's (default: list them)"
+        "name", nargs="?", choices=sorted(SCHEMAS), help="the kind of file, or the command (default: list all)"
     )
 
 

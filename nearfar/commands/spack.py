@@ -13,12 +13,12 @@ from nearfar.run import spack
 
 _EPILOG = """\
 examples:
-  nearfar spack externals --into site/systems/mycluster           once, then edit the file; ./validate --with spack reads it
+  nearfar spack externals --into site/systems/mycluster           run once, then edit the file; ./validate --with spack reads it
   nearfar spack externals --into /etc/spack --mpi mpich           for any other use of Spack
 
-The programs, OSU and their MPI come by `./validate --with spack` (--setup-only: without measuring), or by plain `spack` commands:
-docs/deploy.md. Spack is that of SPACK_ROOT or of the PATH (1.0 or newer). Nothing is written into the checkout, and no configuration
-into ~/.spack; Spack itself keeps its caches there (SPACK_USER_CACHE_PATH moves them).
+`./validate --with spack` builds the programs, OSU and their MPI (--setup-only: without measuring); plain `spack` commands do too, see
+docs/deploy.md. nearfar uses the Spack of SPACK_ROOT or PATH (1.0 or newer). It writes nothing to the checkout and no configuration to
+~/.spack, where Spack itself keeps caches (SPACK_USER_CACHE_PATH moves them).
 """
 
 
@@ -27,13 +27,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Register this system's packages with Spack."
     parser.epilog = _EPILOG
     actions: Any = parser.add_subparsers(title="actions", dest="action", metavar="ACTION", required=True)
-    does = "write what the system has as a packages.yaml"
+    does = "list the system's packages in a packages.yaml for Spack"
     action = actions.add_parser("externals", help=does, description=f"{does[0].upper()}{does[1:]}.")
-    action.add_argument("--into", metavar="DIR", type=Path, required=True, help="a folder such as site/systems/NAME")
+    action.add_argument(
+        "--into", metavar="DIR", type=Path, required=True, help="directory for packages.yaml, such as site/systems/NAME"
+    )
     action.add_argument("--mpi", metavar="NAME", default="openmpi", help="Spack's name of the MPI (default: openmpi)")
-    action.add_argument("--cuda-arch", metavar="LIST", help="also what packages with CUDA are built for, such as 90")
-    action.add_argument("--replace", action="store_true", help="write anew a packages.yaml that is there")
-    action.add_argument("--json", action="store_true", help="the answer as JSON")
+    action.add_argument(
+        "--cuda-arch", metavar="LIST", help="build packages with CUDA for these architectures, such as 90"
+    )
+    action.add_argument("--replace", action="store_true", help="overwrite an existing packages.yaml")
+    action.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(args: argparse.Namespace) -> int:

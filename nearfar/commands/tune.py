@@ -33,20 +33,19 @@ from nearfar.verdict import references
 
 _EPILOG = """\
 examples:
-  nearfar tune --system redwood --since 30d               what the references should be, as a diff of site/references/redwood.yaml
-  nearfar tune --system redwood --since 30d --apply       and write it
+  nearfar tune --system redwood --since 30d               propose references, as a diff of site/references/redwood.yaml
+  nearfar tune --system redwood --since 30d --apply       write them to that file
   nearfar tune --system redwood --nodes 'gpu[001-032]' --runs '202611*'
   nearfar tune --system redwood --allow-looser --json
 
-The figures come from the history (nearfar history), pooled by GPU model, node type, path class and software. Each row has a
-FAIL and a DEGRADED limit, beyond which a healthy node lies as seldom as the budget of false alarms for all its figures allows.
-The limits depend on the spread of hosts, boards and runs, and on how many hosts it was estimated from. docs/references.md explains
-what is used, what is refused and how limits are made. The diff goes to standard output, messages to
-standard error.
+The figures come from the history (nearfar history), pooled by GPU model, node type, path class and software. Each reference gets a
+FAIL and a DEGRADED limit, set so that a healthy node rarely exceeds any of them. The limits depend on the spread between hosts,
+boards and runs, and on the number of hosts. docs/references.md explains which figures are used or refused, and how the limits follow.
+The diff goes to standard output, messages to standard error.
 
-The resulting files are checked as by nearfar lint; with an error nothing is written.
+The result is checked like nearfar lint does; if there is an error, nothing is written.
 
-exit codes: 0 proposed (or nothing to change), 2 wrong use, an error of lint or no polars, 3 nothing can be tuned from what there is
+exit codes: 0 proposed (or nothing to change), 2 wrong use, an error of lint or no polars, 3 too little data to tune anything
 """
 #: Seconds to wait for another tune of the same file.
 _PATIENCE = 60.0
@@ -54,23 +53,21 @@ _PATIENCE = 60.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = "References from a site's own runs, as a diff of its reference file with where they come from."
+    parser.description = "Make references from your own runs, with their origin. Shows a diff of the reference file."
     parser.epilog = _EPILOG
+    parser.add_argument("--system", required=True, metavar="NAME", help="the system to tune")
     parser.add_argument(
-        "--system", required=True, metavar="NAME", help="the system whose runs and references are meant"
+        "--runs", nargs="+", metavar="RUN", help="use only these runs: names as in reports/NAME/, or patterns"
     )
     parser.add_argument(
-        "--runs", nargs="+", metavar="RUN", help="these runs alone: names as in reports/NAME/, or patterns"
+        "--since", metavar="DATE", help="use runs since this day (2026-11-01), or of the last 24h, 30d, 12w"
     )
-    parser.add_argument(
-        "--since", metavar="DATE", help="runs from this day on (2026-11-01), or of the last 24h, 30d, 12w"
-    )
-    parser.add_argument("--nodes", metavar="LIST", help="these nodes alone: gpu001,gpu[004-032]")
+    parser.add_argument("--nodes", metavar="LIST", help="use only these nodes: gpu001,gpu[004-032]")
     parser.add_argument("--apply", action="store_true", help="write the file")
     parser.add_argument(
-        "--allow-looser", action="store_true", help="accept limits looser than today's and worse values, too"
+        "--allow-looser", action="store_true", help="also accept looser limits and worse values than today's"
     )
-    parser.add_argument("--json", action="store_true", help="the proposal as JSON on standard output")
+    parser.add_argument("--json", action="store_true", help="print the proposal as JSON")
 
 
 def run(args: argparse.Namespace) -> int:

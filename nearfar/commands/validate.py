@@ -17,19 +17,19 @@ from . import metrics_option
 from .command_line import refuse_outside
 
 _EPILOG = """examples:
-  nearfar validate                                this machine, all checks but those of --acceptance alone
+  nearfar validate                                measure and judge this machine
   nearfar validate --check host_device_check      one check
   nearfar validate --check burn_check             all GPUs at full load for a minute, every result checked
-  nearfar validate --quick                        every path one way, in seconds
-  nearfar validate --system keeneland             the modelled node of a published system
-  nearfar validate --system summit --degrade g2.d2h=0.5    and with a fault, to see what the page reports
-  nearfar validate --with spack                   programs, OSU and their MPI by the checkout's spack.yaml
-  nearfar validate --list                         what would run
+  nearfar validate --quick                        each path once, in seconds
+  nearfar validate --system keeneland             a published system, modelled
+  nearfar validate --system summit --degrade g2.d2h=0.5    a modelled node with a fault, to see the page
+  nearfar validate --with spack                   build programs, OSU and MPI from the checkout's spack.yaml
+  nearfar validate --list                         list the cases without running them
 
 exit codes: 0 good or degraded, 1 the node failed (with --acceptance: or is degraded), 2 wrong use, 3 it could not be judged,
 130 interrupted
 
-The words of the summary and the page: docs/glossary.md, and at the end of each page
+docs/glossary.md, and the end of each page, explain the words used.
 """
 
 
@@ -38,34 +38,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Run the checks with ReFrame, judge every figure and write reports/latest/index.html."
     parser.epilog = _EPILOG
     parser.add_argument(
-        "--system", metavar="NAME", help="a file of site/systems/ (default: the one that claims this host)"
+        "--system", metavar="NAME", help="a file of site/systems/ (default: the one that lists this host)"
     )
     parser.add_argument(
         "--force-system", action="store_true",
-        help="measure this host although its name, product or CPU shows that it is not of the system",
+        help="measure this host even if its name, product or CPU does not match the system",
     )  # fmt: skip
-    parser.add_argument("--check", metavar="NAME", nargs="+", default=[], action="extend", help="only these checks")
+    parser.add_argument("--check", metavar="NAME", nargs="+", default=[], action="extend", help="run only these checks")
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="measure every path once, in seconds, instead of running the checks: docs/how-it-measures.md",
+        help="measure each path once, in seconds, instead of running the checks",
     )
     parser.add_argument(
         "--with", dest="way", choices=environments.WAYS, metavar="spack|system",
-        help="how the programs are built: by Spack, or by CMake with what the system offers (default: from the "
-        "system file's environments)",
+        help="build the programs with Spack, or with CMake and the system's compilers (default: as the "
+        "system file's environments say)",
     )  # fmt: skip
     parser.add_argument("--yes", action="store_true", help=argparse.SUPPRESS)  # nothing asks
     parser.add_argument(
         "--acceptance",
         action="store_true",
-        help="accept this node: figures without a reference and an unreviewed topology are INDETERMINATE, DEGRADED ends with exit code 1; "
-        "loads all GPUs for a minute too (burn_check), which a plain run leaves out",
+        help="judge strictly, to accept this node: a figure without a reference or an unreviewed topology is INDETERMINATE, and DEGRADED "
+        "gives exit code 1; also runs the burn-in (burn_check), one minute at full load on all GPUs",
     )
     parser.add_argument(
         "--accept-degraded",
         action="store_true",
-        help="with --acceptance: DEGRADED ends with exit code 0, and the page names the figures",
+        help="with --acceptance: DEGRADED gives exit code 0; the page lists the figures",
     )
     parser.add_argument(
         "--report-dir", metavar="DIR", type=Path, help="the run directory (default: reports/SYSTEM/TIME)"
@@ -73,23 +73,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
-        help="print report.json on standard output, in place of the summary; where nothing could be measured, "
+        help="print report.json instead of the summary; if nothing could be measured, "
         "an object with the reason (nearfar-not-run/1)",
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="show all figures, and ReFrame's output")
     parser.add_argument(
-        "--build-only", action="store_true", help="let Spack build what the cases need, and measure nothing"
+        "--build-only", action="store_true", help="let Spack build what the checks need, without measuring"
     )
     parser.add_argument(
         "--wait", metavar="SECONDS", type=float,
-        help="how long to wait for another run that measures on this node (default: NEARFAR_WAIT, else 60); then exit code 3",
+        help="how long to wait while another run measures on this node (default: NEARFAR_WAIT, else 60); then exit code 3",
     )  # fmt: skip
     metrics_option.add(parser)
     parser.add_argument(
         "--degrade", metavar="PART=FACTOR", action="append", default=[],
-        help="give modelled nodes a fault, to see how the page reports it; may be repeated",
+        help="simulate a fault on modelled nodes, to see how the page reports it; may be repeated",
     )  # fmt: skip
-    parser.add_argument("--list", action="store_true", help="list the cases that would run, and run none")
+    parser.add_argument("--list", action="store_true", help="list the cases that would run, without running them")
 
 
 def run(args: argparse.Namespace) -> int:

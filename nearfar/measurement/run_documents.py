@@ -12,7 +12,7 @@ from .document import Document, load
 #: What a run calls the document of a check (``RUN/NODE/CHECK/document.json``).
 DOCUMENT = "document.json"
 #: The help of an argument that names documents.
-DOCUMENTS_HELP = "measurement documents of one node (JSON), or the directory of a run or of a node in it"
+DOCUMENTS_HELP = "measurement documents of one node (JSON), or the directory of a run or of one node in it"
 
 
 def named_documents(names: Iterable[str]) -> list[Document]:

@@ -11,12 +11,12 @@ from nearfar.base import NearfarError, places
 from nearfar.kit import offline_pack, pack
 
 _EPILOG = """examples:
-  nearfar kit --output kit.tar.gz                 with the programs built here, for systems as new as this one
-  setup/build_in_debian11 /scratch/kit            for older systems: build in a chroot, then pack what it built
+  nearfar kit --output kit.tar.gz                 use the programs built here, for systems as new as this one
+  setup/build_in_debian11 /scratch/kit            for older systems: build in a chroot, then pack that build
   nearfar kit --output kit.tar.gz --programs /scratch/kit/programs
   nearfar kit --with-pack --output pack.tar.gz    nearfar itself, for ./validate --offline and Ansible
 
-There: tar -xzf FILE && ./kit/run, which leaves one file; here: nearfar import THAT-FILE. docs/deploy.md
+On the node: tar -xzf FILE && ./kit/run, which writes one result file. Here: nearfar import RESULT-FILE. More: docs/deploy.md
 
 exit codes: 0 written, 2 wrong use or something is missing
 """
@@ -24,18 +24,18 @@ exit codes: 0 written, 2 wrong use or something is missing
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = "Make an archive with the measuring programs and a shell script, which needs no network, root, compiler or Python."
+    parser.description = "Make an archive that measures nodes without network, root, compiler or Python."
     parser.epilog = _EPILOG
     parser.add_argument("--output", metavar="FILE", type=Path, required=True, help="the archive to write")
     parser.add_argument(
-        "--programs", metavar="DIR", type=Path, help="nearfar-copy and nearfar-stream, as setup/build_in_debian11 leaves them "
-        "with lstopo and libraries (default: build/bin)",
+        "--programs", metavar="DIR", type=Path, help="directory of nearfar-copy and nearfar-stream, with lstopo and libraries as "
+        "setup/build_in_debian11 writes them (default: build/bin)",
     )  # fmt: skip
     parser.add_argument(
-        "--with-pack", action="store_true", help=f"another archive: the sources and wheels for Python {', '.join(offline_pack.PYTHONS)}, "
-        "with which ./validate --offline sets nearfar up without a network",
+        "--with-pack", action="store_true", help="make another archive: nearfar's sources, and wheels for Python "
+        f"{', '.join(offline_pack.PYTHONS)}, to set nearfar up without a network (./validate --offline)",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print in JSON what was written")
+    parser.add_argument("--json", action="store_true", help="print file and size as JSON")
 
 
 def run(args: argparse.Namespace) -> int:

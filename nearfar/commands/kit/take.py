@@ -12,10 +12,10 @@ from nearfar.kit import import_file, result_file
 
 _EPILOG = """examples:
   nearfar import nearfar-node17-20261123T090000.tar.gz
-  nearfar import FILE --system mycluster           by the references of site/systems/mycluster.yaml
-  nearfar import FILE --name rack3-7               a name for the node of an anonymous file
-  nearfar import nvbandwidth.txt topo.txt          other tools' output, with nvidia-smi topo -m of the same node
-  nearfar import nvbandwidth.json --node summit    the same, of a node of site/nodes/summit.yaml
+  nearfar import FILE --system mycluster           judge by the references of site/systems/mycluster.yaml
+  nearfar import FILE --name rack3-7               name the node of an anonymous file
+  nearfar import nvbandwidth.txt topo.txt          another tool's output, with nvidia-smi topo -m of the same node
+  nearfar import nvbandwidth.json --node summit    the same, for a node like site/nodes/summit.yaml
 
 exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not be judged, or the file is damaged or was edited
 """
@@ -27,8 +27,8 @@ _GZIP = b"\x1f\x8b"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Judge what was measured elsewhere, and write its page: the file that a kit left, which is kept in the history, or output of other "
-        f"tools, which is not. It reads {foreign.can_be_imported()}."
+        "Judge measurements from elsewhere, and write a page: a kit's file, which also enters the history, or output of other "
+        f"tools, which does not. Reads {foreign.can_be_imported()}."
     )
     parser.epilog = _EPILOG
     parser.add_argument(
@@ -36,29 +36,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=Path,
         nargs="+",
-        help="a kit's file, or other tools' files; each node that they name has a page of its own",
+        help="a kit's file, or files of other tools; each node in them gets its own page",
     )
     parser.add_argument(
         "--system",
         metavar="NAME",
-        help="of a kit's file: a file of site/systems/ (default: the one that claims the node, else 'imported', a system of its own)",
+        help="for a kit's file: a file of site/systems/ (default: the one that lists the node, else a system called 'imported')",
     )
-    parser.add_argument("--name", metavar="NAME", help="the node's name here (default: its own)")
-    parser.add_argument("--node", metavar="TYPE", help="of other tools' files: what the node is, a file of site/nodes/")
+    parser.add_argument("--name", metavar="NAME", help="name for the node (default: its own)")
+    parser.add_argument("--node", metavar="TYPE", help="for other tools' files: the node type, a file of site/nodes/")
     parser.add_argument(
         "--numa",
         metavar="N",
         type=int,
-        help="of bandwidthTest: the NUMA node that it ran on (default: from its command line)",
+        help="for bandwidthTest: the NUMA node that it ran on (default: from its command line)",
     )
     parser.add_argument(
         "--nics",
         metavar="NxGBITS",
-        help="of nccl-tests between nodes: the NICs of each node with their rate, e.g. 8x400 (default: from the topology)",
+        help="for nccl-tests between nodes: NICs per node and Gbit/s of each, e.g. 8x400 (default: from the topology)",
     )
-    parser.add_argument(
-        "--json", action="store_true", help="print report.json on standard output, in place of the summary"
-    )
+    parser.add_argument("--json", action="store_true", help="print report.json instead of the summary")
 
 
 def run(args: argparse.Namespace) -> int:

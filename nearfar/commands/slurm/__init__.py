@@ -16,15 +16,15 @@ from nearfar.commands.command_line import HelpFormatter, Parser
 
 #: What can be done, each with the line that ``nearfar slurm --help`` shows; a module of this package each.
 COMMANDS = {
-    "sweep": "measure many nodes, one job each, and judge them together; --idle: beside the users' jobs",
-    "status": "the fleet in one screen, one node in full, or what was done",
-    "act": "drain or comment nodes for what was found, as the site's file allows",
-    "clear": "record that nodes were repaired or checked, and put them back",
-    "retest": "measure drained nodes again inside a reservation; release those that pass",
-    "health": "check this node, for HealthCheckProgram, prolog and epilog",
-    "install": "scripts and timers for nightly runs, act and health checks, shown as a diff first",
-    "doctor": "check what nearfar slurm install has installed",
-    "node": "what a sweep's job runs on its node",
+    "sweep": "measure many nodes, one job each, and write one page of the results",
+    "status": "list all nodes by state, show one in full, or list recent drains and releases",
+    "act": "drain faulty nodes, or set a comment, as your system file allows",
+    "clear": "close a node's findings after a repair, and return it to service unmeasured",
+    "retest": "measure drained nodes in a reservation, and release those that pass",
+    "health": "check this node in seconds (for HealthCheckProgram, prolog and epilog)",
+    "install": "install scripts and timers for nightly sweeps, act and health checks",
+    "doctor": "check the installation",
+    "node": "measure this node; a sweep's jobs run it",
 }
 
 #: Those that ask slurmctld. The others run on a node, or on the host that installs.
@@ -36,7 +36,7 @@ _EPILOG = """examples:
   nearfar slurm status --since 7d
   nearfar slurm retest n2
 
-docs/slurm.md: from nothing to a nightly sweep. docs/drains.md: drains and repairs.
+docs/slurm.md sets up nightly sweeps; docs/drains.md explains drains and repairs.
 """
 
 
@@ -72,7 +72,7 @@ def take_arguments_of(parser: argparse.ArgumentParser, words: Sequence[str]) -> 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The commands, and help."""
-    parser.description = "Accept nodes, watch them every night, and drain what was found faulty, under Slurm."
+    parser.description = "Under Slurm: accept nodes, measure them every night, and drain faulty ones."
     parser.epilog = _EPILOG
     commands = parser.add_subparsers(
         title="commands", dest="slurm_command", metavar="COMMAND", required=True, parser_class=_Command

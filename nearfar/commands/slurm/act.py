@@ -17,28 +17,28 @@ from nearfar.slurm.trust import on_behalf
 from . import act_arguments
 
 _EPILOG = """examples:
-  nearfar slurm act --dry-run                                    what it would do now
-  nearfar slurm act                                              and do it; `nearfar slurm install` writes the timer
-  nearfar slurm act --take-over old.json                         this host goes on where another has stopped
+  nearfar slurm act --dry-run                                    show what it would do now
+  nearfar slurm act                                              do it; `nearfar slurm install` installs the timer
+  nearfar slurm act --take-over old.json                         continue on this host with another host's ledger
 
-Only the system file's `act` allows more than observing: docs/drains.md.
-For you: nearfar slurm status | retest | clear.
-exit codes: 0 all that was decided is done; 2 wrong use or no rights; 3 something could not be read or done, or you have to decide first
-(a faulty node in use, a result not believed, a clock that is off). 1 is not used: a node that failed is act's daily work.
+Without an `act` section in the system file it only observes: docs/drains.md.
+Commands for you: nearfar slurm status | retest | clear.
+exit codes: 0 done; 2 wrong use or no rights; 3 something could not be read or done, or you must decide first
+(a faulty node in use, an untrusted result, a wrong clock). A FAIL does not give exit code 1: draining the node is act's normal work.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Take in what sweeps and health checks found, and drain or comment nodes as the site's file allows."
+        "Read what sweeps and health checks found, and drain or comment nodes as your system file allows."
     )
     parser.epilog = _EPILOG
-    parser.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
     parser.add_argument(
         "--take-over", metavar="FILE", nargs="?", const="",
-        help="make this host the one that owns the cluster: with the export of the host before (nearfar slurm status --json --since all), "
-        "with `none` to begin anew, or with the ledger that is here",
+        help="make this host the one that runs act for the cluster. FILE: the old host's export (nearfar slurm status --json --since all), "
+        "or `none` for an empty ledger; without FILE it uses the ledger on this host",
     )  # fmt: skip
     act_arguments.add(parser)
     metrics_option.add(parser)

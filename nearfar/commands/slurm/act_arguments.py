@@ -15,12 +15,15 @@ from nearfar.slurm.install import FOLDER
 
 def add(parser: argparse.ArgumentParser) -> None:
     """``--system``, ``--results``, ``--health`` and ``--state``."""
-    about = f"without these, as the act that {FOLDER}/installed.json speaks of"
-    add = parser.add_argument_group("where to look", about).add_argument
-    add("--system", metavar="NAME", help="whose `act` applies (default: the only file that has one)")
-    add("--results", metavar="DIR", type=Path, help="the directory that sweeps write to")
-    add("--health", metavar="DIR", type=Path, help="the directory of the nodes' health findings")
-    add("--state", metavar="DIR", type=Path, help=f"the ledger's directory (otherwise: {STATE})")
+    these = parser.add_argument_group("files and directories", f"default: as installed ({FOLDER}/installed.json)")
+    these.add_argument(
+        "--system", metavar="NAME", help="use the `act` section of this system file (default: the only one)"
+    )
+    these.add_argument("--results", metavar="DIR", type=Path, help="the directory that sweeps write to")
+    these.add_argument("--health", metavar="DIR", type=Path, help="the directory that health checks write to")
+    these.add_argument(
+        "--state", metavar="DIR", type=Path, help=f"the ledger's directory (if none is installed: {STATE})"
+    )
 
 
 def add_nodes(parser: argparse.ArgumentParser, what: str, optional: bool = False) -> None:

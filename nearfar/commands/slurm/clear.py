@@ -12,12 +12,12 @@ from nearfar.slurm.trust import on_behalf
 from . import act_arguments
 
 _EPILOG = """examples:
-  nearfar slurm clear n2 --because "GPU 2 replaced, ticket 4711"    closed, and in use again if nearfar had drained it
+  nearfar slurm clear n2 --because "GPU 2 replaced, ticket 4711"    close its findings; if nearfar drained it, resume it
   nearfar slurm clear 'n[1-4]' --because "it was the driver: 580.2 is back"
 
-What was found until now is closed, and a drain of nearfar is taken back without measuring: to measure first, nearfar slurm retest NODES.
-A drain of others stays. What is found from now on counts.
-exit codes: 0 done; 2 wrong use, no rights, or a node that neither Slurm nor the ledger knows; 3 a node is not in use, or Slurm
+Closes all findings up to now and resumes nodes that nearfar drained, without measuring. To measure first, use nearfar slurm retest.
+Drains by others stay. New findings count as usual.
+exit codes: 0 done; 2 wrong use, no rights, or a node that neither Slurm nor the ledger knows; 3 a node is still out of use, or Slurm
 did not answer
 """
 
@@ -25,10 +25,10 @@ did not answer
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Record that nodes were repaired or checked: close what was found, and put back those that nearfar drained."
+        "Record that nodes were repaired or checked: close their findings, and resume those that nearfar drained."
     )
     parser.epilog = _EPILOG
-    act_arguments.add_nodes(parser, "drained or not")
+    act_arguments.add_nodes(parser, "nodes, drained or not")
     parser.add_argument("--because", metavar="WORDS", help="what was done, for the ledger")
     act_arguments.add(parser)
 

@@ -17,22 +17,22 @@ from nearfar.slurm.install import FOLDER
 _EPILOG = """examples:
   nearfar slurm doctor                       as root, on the machine that runs act
   nearfar slurm doctor --json                for a monitor
-  nearfar slurm doctor --folder /opt/nearfar where install was given --folder
+  nearfar slurm doctor --folder /opt/nearfar if you installed with --folder
 
 It changes nothing.
-exit codes: 0 all is well, 2 wrong use, 3 something is not
+exit codes: 0 no problems, 2 wrong use, 3 problems found
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = (
-        "Ask ten questions about an installation; each answer is a line, with what to type where it is bad."
-    )
+    parser.description = "Check ten things about an installation, and print for each problem what to type."
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add("--folder", metavar="DIR", type=Path, default=Path(FOLDER), help=f"of the scripts (default: {FOLDER})")
-    add("--root", metavar="DIR", type=Path, default=Path("/"), help="a directory that stands for / (default: /)")
+    add(
+        "--folder", metavar="DIR", type=Path, default=Path(FOLDER), help=f"directory of the scripts (default: {FOLDER})"
+    )
+    add("--root", metavar="DIR", type=Path, default=Path("/"), help="use this directory as / (default: /)")
     add("--json", action="store_true", help="the answers as JSON")
 
 

@@ -10,35 +10,46 @@ from nearfar.commands import metrics_option
 from nearfar.slurm.health import LIMIT, OUTPUT, QUICK_LIMIT, HealthOptions, program
 
 _EPILOG = """examples:
-  nearfar slurm health --drain                              what slurmd runs: the finding goes to /var/lib/nearfar/health
+  nearfar slurm health --drain                              as slurmd runs it; writes to /var/lib/nearfar/health
   nearfar slurm health --output /tmp/mine --json            by hand, with the result and time of every source
-  nearfar slurm health --quick --output /tmp/mine           what a prolog runs (an epilog: with --drain)
+  nearfar slurm health --quick --output /tmp/mine           as a prolog runs it (an epilog adds --drain)
 
-With --drain, hard evidence drains the node at once where the site's file allows it (act: checks: health: drain), within its
-caps and as long as the partition's floor is kept. A new FAIL is kept below DIR/kept as well, until `nearfar slurm act` has read it.
-exit codes: 0 a finding was written, whatever its verdict, or another check was under way; 2 refused: nothing was written;
-3 it could not be written. slurmd logs 2 and 3 and does nothing else. With --quick, 9: hard evidence that may drain.
+With --drain, hard evidence drains the node at once if the system file allows it (act: checks: health: drain) and its limits leave
+room. A new FAIL also stays in DIR/kept until `nearfar slurm act` has read it.
+exit codes: 0 a finding was written, whatever its verdict, or another check was running; 2 refused: nothing was written;
+3 it could not be written. slurmd only logs 2 and 3. With --quick, 9: hard evidence that may drain.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Compare this node's parts and links with the site's file, and read its kernel log and driver, within seconds."
+        "Compare this node's parts and links with the system file, and read its kernel log and driver, within seconds."
     )
     parser.epilog = _EPILOG
-    add = parser.add_argument
-    add("--output", metavar="DIR", type=Path, default=OUTPUT, help=f"where NODE.json goes (default: {OUTPUT})")
-    state = "a local directory for what the next check needs (default: by --output)"
-    add("--state", metavar="DIR", type=Path, help=state)
-    add("--system", metavar="NAME", help="the system file (default: the one that claims this host)")
-    add("--partition", metavar="NAME", help="the site's partition (default: the last run's, or the only one)")
-    add("--results", metavar="DIR", type=Path, help="the directory that sweeps write to")
-    add("--tools", metavar="DIRS", default="", help="where hwloc's lstopo is, if not in /usr/bin")
+    parser.add_argument(
+        "--output", metavar="DIR", type=Path, default=OUTPUT, help=f"where NODE.json goes (default: {OUTPUT})"
+    )
+    parser.add_argument(
+        "--state",
+        metavar="DIR",
+        type=Path,
+        help="a local directory that keeps state between checks (default: depends on --output)",
+    )
+    parser.add_argument("--system", metavar="NAME", help="the system file (default: the one that lists this host)")
+    parser.add_argument(
+        "--partition",
+        metavar="NAME",
+        help="its partition in the system file (default: the last run's, or the only one)",
+    )
+    parser.add_argument("--results", metavar="DIR", type=Path, help="the directory that sweeps write to")
+    parser.add_argument("--tools", metavar="DIRS", default="", help="where hwloc's lstopo is, if not in /usr/bin")
     limits = f"seconds that a source may take (default: {LIMIT:g}, with --quick {QUICK_LIMIT:g}; at most 30)"
-    add("--limit", metavar="SECONDS", type=float, help=limits)
-    add("--quick", action="store_true", help="before or after a job: only a FAIL is written")
-    add("--drain", action="store_true", help="drain this node on hard evidence, where the site allows it")
+    parser.add_argument("--limit", metavar="SECONDS", type=float, help=limits)
+    parser.add_argument("--quick", action="store_true", help="for prolog and epilog: write only a FAIL")
+    parser.add_argument(
+        "--drain", action="store_true", help="drain this node on hard evidence, if the system file allows it"
+    )
     metrics_option.add(parser)
     add("--json", action="store_true", help="print the whole finding, with the result of every source")
 

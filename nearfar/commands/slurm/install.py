@@ -19,16 +19,16 @@ from nearfar.slurm.controller import Slurm
 from nearfar.slurm.install import FAIL, FOLDER, NOTE, PARTS, TIMERS, Installed, InstallOptions
 
 _EPILOG = """examples:
-  nearfar slurm install --partition gpu --results /shared/nearfar                        what would change, as a diff
-  nearfar slurm install --partition gpu --results /shared/nearfar --apply                copy it into place, as root
-  nearfar slurm install --partition gpu --results /shared/nearfar --root ./tree --apply  render it for a package, Ansible or an image
+  nearfar slurm install --partition gpu --results /shared/nearfar                        show changes as a diff
+  nearfar slurm install --partition gpu --results /shared/nearfar --apply                install, as root
+  nearfar slurm install --partition gpu --results /shared/nearfar --root ./tree --apply  for a package, Ansible or an image
   nearfar slurm install --partition gpu --results /shared/nearfar --what health prolog epilog --apply    on a node
-  nearfar slurm install --every 2 --apply                                                all else stays as it was installed
+  nearfar slurm install --every 2 --apply                                                change one option
 
-From site/templates/slurm/; templates of the same name in a site's own directory (NEARFAR_SITE) come first. Options that are not named
-stay as they were installed (/etc/nearfar/installed.json); --metrics '' or NEARFAR_SITE='' takes one away. The scripts set the NEARFAR_…
-and SLURM_CONF variables of this shell, never its PYTHONPATH. --apply replaces files that were edited since: the diff shows them.
-Directories, slurm.conf, timers and rights are left to you: what is missing is printed. docs/slurm.md
+Options that you leave out keep their installed values (/etc/nearfar/installed.json); --metrics '' or NEARFAR_SITE='' removes one.
+The scripts set the NEARFAR_… and SLURM_CONF variables of this shell, but not its PYTHONPATH. --apply also replaces files that were
+edited since; the diff shows them. You create directories, edit slurm.conf, enable timers and grant rights; the output lists what is
+missing. Templates: site/templates/slurm/, or those of the same name in NEARFAR_SITE. More: docs/slurm.md
 exit codes: 0 done, or shown; 2 wrong use; 3 a file could not be read or written
 """
 #: Seconds that Slurm has for an answer.
@@ -40,33 +40,45 @@ _KEPT = ("NEARFAR_SITE", "NEARFAR_STATE", "NEARFAR_PROGRAMS", "NEARFAR_HISTORY",
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = (
-        "Render the timers of nightly sweeps and of act, the health check, prolog and epilog; show what changes."
-    )
+    parser.description = "Install the timers of nightly sweeps and act, the health check, prolog and epilog. Without --apply: show a diff."
     parser.epilog = _EPILOG
     add = parser.add_argument
     add("--partition", "-p", metavar="P", help="Slurm's partition for nightly sweeps")
     add("--results", metavar="DIR", type=Path, help="the shared results directory")
-    add("--what", choices=PARTS, nargs="+", help="the parts that this machine has (default: all)")
-    add("--user", metavar="NAME", help="who measures: runs nightly sweeps and owns the results (default: nearfar)")
-    add("--act-user", metavar="NAME", help="who drains: runs act, with Slurm's operator rights (default: root)")
-    add("--timer", choices=TIMERS, help="what starts them (default: systemd)")
-    add("--at", metavar="HH:MM", help="when nights begin (default: 02:30)")
-    add("--deadline", metavar="HOURS", type=float, help="how long a night is (default: 5)")
+    add("--what", choices=PARTS, nargs="+", help="the parts to install on this machine (default: all)")
+    add("--user", metavar="NAME", help="the user that runs nightly sweeps and owns the results (default: nearfar)")
+    add("--act-user", metavar="NAME", help="the user that runs act, with Slurm's operator rights (default: root)")
+    add("--timer", choices=TIMERS, help="what starts sweeps and act (default: systemd)")
+    add("--at", metavar="HH:MM", help="when the nightly sweep starts (default: 02:30)")
+    add("--deadline", metavar="HOURS", type=float, help="how long the nightly sweep may take (default: 5)")
     add("--every", metavar="MINUTES", type=int, help="minutes between two runs of act (default: 5; at most 59)")
-    add("--prolog", choices=(NOTE, FAIL), help="what it does on hard evidence (default: fail: Slurm drains the node)")
-    add("--nightly", metavar="OPTION", action="append", help="a further option of the nightly nearfar slurm sweep")
-    add("--act", metavar="OPTION", action="append", help="a further option of nearfar slurm act")
-    add("--state", metavar="DIR", type=Path, help="of act, on a local disk (default: /var/lib/nearfar/act)")
-    shared = "shared; the nodes' root writes health findings to it (default: RESULTS-health)"
+    add(
+        "--prolog",
+        choices=(NOTE, FAIL),
+        help="what the prolog does on hard evidence (default: fail: Slurm drains the node)",
+    )
+    add("--nightly", metavar="OPTION", action="append", help="an extra option for the nightly nearfar slurm sweep")
+    add("--act", metavar="OPTION", action="append", help="an extra option for nearfar slurm act")
+    add("--state", metavar="DIR", type=Path, help="act's ledger, on a local disk (default: /var/lib/nearfar/act)")
+    shared = "shared directory for health findings, written by root of each node (default: RESULTS-health)"
     add("--health-output", metavar="DIR", type=Path, help=shared)
-    add("--folder", metavar="DIR", type=Path, default=Path(FOLDER), help=f"of the scripts (default: {FOLDER})")
-    add("--metrics", metavar="DIR", help="of node_exporter's text files on every machine (default: NEARFAR_METRICS)")
-    add("--slurm-bin", metavar="DIR", type=Path, help="Slurm's commands (default: as on the PATH here)")
-    add("--slurm-conf", metavar="FILE", help="(default: SLURM_CONF, if it is set)")
-    add("--root", metavar="DIR", type=Path, default=_ROOT, help="a directory that stands for / (default: /)")
-    add("--apply", action="store_true", help="copy the files into place")
-    add("--json", action="store_true", help="print what changes, or was changed, as one JSON object")
+    add(
+        "--folder",
+        metavar="DIR",
+        type=Path,
+        default=Path(FOLDER),
+        help=f"directory for the scripts (default: {FOLDER})",
+    )
+    add(
+        "--metrics",
+        metavar="DIR",
+        help="node_exporter's textfile directory on every machine (default: NEARFAR_METRICS)",
+    )
+    add("--slurm-bin", metavar="DIR", type=Path, help="directory of Slurm's commands (default: from PATH)")
+    add("--slurm-conf", metavar="FILE", help="path of slurm.conf (default: SLURM_CONF, if set)")
+    add("--root", metavar="DIR", type=Path, default=_ROOT, help="write below this directory instead of / (default: /)")
+    add("--apply", action="store_true", help="write the files, instead of only showing the changes")
+    add("--json", action="store_true", help="print the changes as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:

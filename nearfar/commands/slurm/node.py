@@ -14,27 +14,32 @@ from nearfar.slurm.sweep import LEVELS, SweepJob, node_run
 _EPILOG = """examples:
   nearfar slurm node --results /shared/nearfar --sweep by-hand --node n1
 
-exit codes: 0 a result was left, whatever its verdict; 2 wrong use; 3 none was left
+exit codes: 0 a result was written, whatever its verdict; 2 wrong use; 3 no result
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
     parser.description = (
-        "Measure this node, and leave its result in a shared directory. `nearfar slurm sweep` submits it."
+        "Measure this node, and write its result to a shared directory. The jobs of `nearfar slurm sweep` run it."
     )
     parser.epilog = _EPILOG
-    add = parser.add_argument
-    add("--results", metavar="DIR", type=Path, required=True, help="the shared results directory")
-    add("--sweep", metavar="NAME", required=True, help="the sweep that it belongs to")
-    add("--node", metavar="NODE", required=True, help="Slurm's name of this node; of a pair n1+n2")
-    add("--attempt", metavar="N", type=int, default=1, help="which attempt of the sweep at this node")
-    gpus = "how many GPUs Slurm has on this node (default: from the job's environment)"
-    add("--gpus", metavar="N", type=int, help=gpus)
-    add("--level", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
-    add("--accept-degraded", action="store_true", help="with the level accept: the node's page accepts DEGRADED")
+    parser.add_argument("--results", metavar="DIR", type=Path, required=True, help="the shared results directory")
+    parser.add_argument("--sweep", metavar="NAME", required=True, help="the name of the sweep")
+    parser.add_argument("--node", metavar="NODE", required=True, help="Slurm's name of this node; for a pair n1+n2")
+    parser.add_argument("--attempt", metavar="N", type=int, default=1, help="number of this attempt (default: 1)")
+    parser.add_argument(
+        "--gpus",
+        metavar="N",
+        type=int,
+        help="how many GPUs Slurm has on this node (default: from the job's environment)",
+    )
+    parser.add_argument("--level", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
+    parser.add_argument("--accept-degraded", action="store_true", help="with the level accept: accept a DEGRADED node")
     metrics_option.add(parser)
-    add("--site-partition", metavar="NAME", help="the site's partition that the node is of (default: Slurm's)")
+    parser.add_argument(
+        "--site-partition", metavar="NAME", help="the node's partition in the system file (default: Slurm's)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

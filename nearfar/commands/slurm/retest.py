@@ -14,15 +14,15 @@ from nearfar.slurm.trust import on_behalf
 from . import act_arguments
 
 _EPILOG = """examples:
-  nearfar slurm retest n2                                              inside a reservation; released if it passes
+  nearfar slurm retest n2                                              in a reservation; released if it passes
   nearfar slurm retest 'n[2,4]' --level quick
-  nearfar slurm retest n4 --beside n2                                  drained for MPI between nodes, which takes two
-  nearfar slurm retest 'n[5-8]' --accept-delivered "new, not accepted"  also nodes that others drained with these words
+  nearfar slurm retest n4 --beside n2                                  n4 was drained for MPI between nodes, so it needs a partner
+  nearfar slurm retest 'n[5-8]' --accept-delivered "new, not accepted"  new nodes that you drained with this reason
 
-No other job can use the nodes meanwhile: they are drained, or reserved for you. If it is interrupted, it drains them again.
-To put a node back without measuring: nearfar slurm clear.
-exit codes: 0 all passed and are released, 1 a node did not pass and is drained again, 2 wrong use, no rights, or a node that
-may not be retested; 3 something is unclear: all are drained, or reserved until act can
+No other job can use the nodes meanwhile: they are drained, or reserved for you. If you interrupt it, it drains them again.
+To return a node to service without measuring: nearfar slurm clear.
+exit codes: 0 all passed and are released; 1 a node did not pass and is drained again; 2 wrong use, no rights, or a node that
+may not be retested; 3 the outcome is unclear: the nodes stay drained, or reserved until act can drain them
 """
 #: What a retest measures, unless the user says.
 _LEVEL = "accept"
@@ -30,15 +30,17 @@ _LEVEL = "accept"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = "Measure drained nodes again inside a reservation; release those that pass."
+    parser.description = "Measure drained nodes in a reservation, and release those that pass."
     parser.epilog = _EPILOG
     act_arguments.add_nodes(parser, "nodes that nearfar has drained")
-    add = parser.add_argument
-    add("--level", choices=list(LEVELS), default=_LEVEL, help=f"what is measured (default: {_LEVEL})")
-    add("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
-    beside = "idle nodes to measure MPI between nodes with; they are reserved meanwhile"
-    add("--beside", metavar="NODES", help=beside)
-    add("--accept-delivered", metavar="REASON", help="also nodes that others drained with exactly this reason")
+    parser.add_argument("--level", choices=list(LEVELS), default=_LEVEL, help=f"what is measured (default: {_LEVEL})")
+    parser.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
+    parser.add_argument(
+        "--beside", metavar="NODES", help="idle nodes to use as MPI partners; they are reserved meanwhile"
+    )
+    parser.add_argument(
+        "--accept-delivered", metavar="REASON", help="also retest nodes that others drained with exactly this reason"
+    )
     act_arguments.add(parser)
 
 

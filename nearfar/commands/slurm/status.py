@@ -18,28 +18,30 @@ from nearfar.slurm.status import node_page, status_page, watchers
 from . import act_arguments
 
 _EPILOG = """examples:
-  nearfar slurm status                 every node in its state: what waits for you comes first
-  nearfar slurm status n2              all that is known of one
-  nearfar slurm status --since 7d      what was done within a week: drained, cleared, released, and by whom
-  nearfar slurm status --json          nearfar-slurm-status/2, for a script: nearfar schema status
-  nearfar slurm status --json --since all > FILE     the export that another host takes over
+  nearfar slurm status                 all nodes by state, those that need you first
+  nearfar slurm status n2              everything known about one node
+  nearfar slurm status --since 7d      drains, clears and releases of the last week, and who did them
+  nearfar slurm status --json          for scripts (schema: nearfar schema status)
+  nearfar slurm status --json --since all > FILE     export the ledger, to move act to another host
 
-It needs no rights, and writes nothing. It reads the ledger: what act has not taken in yet is not in it.
-exit codes: 0 nothing waits for you; 2 wrong use, or no such node; 3 something does (a node that is in use though it was found
-faulty, a drained one, a file that is not believed, what watches the nodes has stopped), or slurmctld does not answer
+Needs no special rights and changes nothing. It shows what the last act recorded in the ledger, not results that arrived since.
+exit codes: 0 nothing needs you; 2 wrong use, or no such node; 3 something does (a faulty node in use, a drained node, an untrusted
+file, a sweep, act or health check that has stopped), or slurmctld does not answer
 """
 _SPANS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = "The fleet in one screen, what waits for you first; or all that is known of some nodes."
-    parser.epilog = _EPILOG
-    act_arguments.add_nodes(parser, "all that is known of these", optional=True)
-    parser.add_argument(
-        "--since", metavar="TIME", help="what was done since then: 24h, 7d, a date (2026-11-20), a time (UTC), or all"
+    parser.description = (
+        "List all nodes by state, those that need you first, or show everything known about some of them."
     )
-    parser.add_argument("--json", action="store_true", help="as JSON; of NODES their entries alone")
+    parser.epilog = _EPILOG
+    act_arguments.add_nodes(parser, "show only these, in full", optional=True)
+    parser.add_argument(
+        "--since", metavar="TIME", help="list what was done since: 24h, 7d, a date (2026-11-20), a time (UTC), or all"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON; with NODES, only their entries")
     act_arguments.add(parser)
 
 

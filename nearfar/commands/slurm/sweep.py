@@ -30,20 +30,20 @@ from nearfar.slurm.sweep import (
 from nearfar.slurm.trust import on_behalf
 
 _EPILOG = """examples:
-  nearfar slurm sweep --partition gpu                            every node of a partition, before it is accepted
+  nearfar slurm sweep --partition gpu                            accept every node of a partition
   nearfar slurm sweep --partition gpu --nodes 'gpu[001-032,040]' --results /shared/nearfar
   nearfar slurm sweep --partition gpu --reservation delivery --level quick --max-jobs 64
-  nearfar slurm sweep --partition gpu --no-wait                  only submit; typed again without it, it waits and makes the page
-  nearfar slurm sweep --resume 20261121T090000-accept            after an interrupt, or for nodes without a result
-  nearfar slurm sweep --partition gpu --dry-run                  what would be submitted
-  nearfar slurm sweep --partition gpu --idle --results /shared/nearfar                      every night, beside the users' jobs
+  nearfar slurm sweep --partition gpu --no-wait                  only submit; repeat without --no-wait to wait and write the page
+  nearfar slurm sweep --resume 20261121T090000-accept            continue an interrupted sweep, or measure nodes without a result
+  nearfar slurm sweep --partition gpu --dry-run                  show what would be submitted
+  nearfar slurm sweep --partition gpu --idle --results /shared/nearfar                      each night, on idle nodes
   nearfar slurm sweep --partition gpu --idle --max-jobs 4 --sbatch=--qos=preemptible --deadline 5
 
-All jobs are submitted at once, in --max-jobs lanes: Slurm runs the jobs of a lane one after the other. Ctrl-C (or kill -9) leaves them
-in Slurm: they go on and leave their results. The same command typed again within its time, or --resume, continues the sweep.
---idle: only nodes that are exactly IDLE get a job (not powered down, planned, reserved, drained or in use); those that were
-measured longest ago come first. A job that has not started when its node is wanted is taken back. Make the jobs preemptible
-by a QOS or partition of yours (--sbatch). `nearfar slurm install` writes the timer.
+All jobs are submitted at once, and at most --max-jobs run at a time. Ctrl-C (or kill -9) leaves them in Slurm: they run on and leave
+their results. To continue the sweep, repeat the same command before its deadline, or use --resume.
+--idle: only nodes that are exactly IDLE get a job (not powered down, planned, reserved, drained or in use), those measured
+longest ago first. If a user needs the node before the job starts, the job is cancelled. To make running jobs preemptible, name a QOS
+or partition of yours with --sbatch. `nearfar slurm install` installs the nightly timer.
 
 exit codes: 0 all nodes good or degraded, 1 a node failed (level accept: or is degraded), 2 wrong use, 3 a node could not be judged, or
 with --idle none was measured; 130 interrupted
@@ -64,37 +64,41 @@ _LONGEST = 366 * 24 * 60
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = "Measure nodes with one exclusive job each, and merge what they found into one page."
+    parser.description = "Measure nodes with one exclusive job each, and write one page of all results."
     parser.epilog = _EPILOG
     levels = "; ".join(f"{name}: {LEVELS[name].words}" for name in CHOICES)
     which = parser.add_argument_group("which nodes").add_argument
     which("--partition", "-p", metavar="P", help="Slurm's partition")
     which("--nodes", "-w", metavar="LIST", help="only these, as n[1-4,7] (default: all of the partition)")
-    which("--reservation", metavar="R", help="the nodes of a reservation, inside it")
-    which("--resume", metavar="NAME", help="continue a sweep: nodes without a result have their turn again")
-    which("--idle", action="store_true", help="only those that are idle now, a few at once and below everybody's jobs")
+    which("--reservation", metavar="R", help="the nodes of this reservation; the jobs run inside it")
+    which("--resume", metavar="NAME", help="continue a sweep: measure the nodes without a result again")
+    which("--idle", action="store_true", help="only nodes idle now, a few at a time, at lower priority than user jobs")
     add = parser.add_argument
     add("--mpi-pairs", action=argparse.BooleanOptionalAction,
-        help="then MPI between pairs of nodes that passed; each suspect again with one that is well (default: with the level "
-        "accept, where the site's partition has the features mpi and two_nodes; never with --idle)")  # fmt: skip
+        help="afterwards measure MPI between pairs of nodes that passed, and slow nodes again with a good partner (default: with the "
+        "level accept, if the system file's partition has the features mpi and two_nodes; never with --idle)")  # fmt: skip
     add("--level", choices=CHOICES, help=f"what is measured: {levels} (default: {_LEVEL}; with --idle: {_LEVEL_IDLE})")
     add("--accept-degraded", action="store_true",
-        help="with the level accept: DEGRADED ends with exit code 0, and the page names the figures")  # fmt: skip
+        help="with the level accept: DEGRADED gives exit code 0; the page lists the figures")  # fmt: skip
     add("--max-jobs", metavar="N", type=positive,
-        help=f"jobs that run at once (default: {_MAX_JOBS}; with --idle: {_MAX_JOBS_IDLE})")  # fmt: skip
+        help=f"jobs that run at a time, at most (default: {_MAX_JOBS}; with --idle: {_MAX_JOBS_IDLE})")  # fmt: skip
     add("--results", metavar="DIR", type=Path,
         help="the results directory, shared with the nodes (default: reports/sweeps)")  # fmt: skip
     add("--name", metavar="NAME", help="the sweep's name (default: the time and the level)")
     add("--time", metavar="MINUTES", type=positive, help="a job's time limit (default: by level)")
     add("--deadline", metavar="HOURS", type=float,
-        help="no job starts or runs later than this from now (default: by level)")  # fmt: skip
-    add("--site-partition", metavar="NAME", help="the partition of the site's file (default: by its access)")
+        help="no job starts or runs later than this many hours from now (default: by level)")  # fmt: skip
+    add(
+        "--site-partition",
+        metavar="NAME",
+        help="the partition in the system file (default: the one whose access options match)",
+    )
     add("--sbatch", metavar="OPTION", action="append", default=[], help="an option for sbatch, as --sbatch=--qos=low")
     add("--result-wait", metavar="SECONDS", type=float, default=Pace.result_wait,
-        help="how long a result may take to be seen here after its job has ended (default: 75; NFS may take a minute)")  # fmt: skip
-    add("--no-wait", action="store_true", help="submit the jobs and end; the sweep goes on in Slurm")
-    add("--dry-run", action="store_true", help="print what would be submitted, and submit nothing")
-    add("--json", action="store_true", help="print sweep-report.json on standard output")
+        help="how long to wait for a result file after its job has ended (default: 75; NFS may take a minute)")  # fmt: skip
+    add("--no-wait", action="store_true", help="submit the jobs and return; the sweep goes on in Slurm")
+    add("--dry-run", action="store_true", help="show what would be submitted, and submit nothing")
+    add("--json", action="store_true", help="print sweep-report.json")
 
 
 def _refuse_misuse(args: argparse.Namespace) -> None:
