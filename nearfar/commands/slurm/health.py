@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--drain", action="store_true", help="drain this node on hard evidence, if the system file allows it"
     )
     metrics_option.add(parser)
-    add("--json", action="store_true", help="print the whole finding, with the result of every source")
+    parser.add_argument("--json", action="store_true", help="print the whole finding, with the result of every source")
 
 
 def run(args: argparse.Namespace) -> int:
