@@ -80,7 +80,7 @@ def _row(one: RowBeside, site: ThisSite | None) -> Group:
         f"the model: {one.model_says}" if one.model_says else "",
         f"no prediction: {paper_row.unmodelled}" if paper_row.unmodelled else "",
         f"{'this site' if site is None else site.name}: {one.site_says}" if one.site_says else "",
-        f"not run here, because {one.site_because}" if one.site_because and paper_row.command else "",
+        f"not measured here, because {one.site_because}" if one.site_because and paper_row.command else "",
         _asked(paper_row),
     ]
     said = [row(title(check), Entry(line, verdict=verdict)) for check, verdict, line in one.said]
@@ -125,8 +125,8 @@ def _asked(paper_row: PaperRow) -> str:
     if not paper_row.command:
         figures = [f"{each.name} {words.published(each)}" for each in paper_row.figures if each.value is not None]
         published = f"; published: {', '.join(figures)} {words.unit(paper_row.unit)}".rstrip() if figures else ""
-        return f"not run, because {paper_row.not_asked}{published}"
-    return f"asked by: `{paper_row.command}`{f' (not: {paper_row.lacks})' if paper_row.lacks else ''}"
+        return f"not covered, because {paper_row.not_asked}{published}"
+    return f"measured by: `{paper_row.command}`{f' (not: {paper_row.lacks})' if paper_row.lacks else ''}"
 
 
 def _meanings(rows: Sequence[RowBeside]) -> list[Block]:

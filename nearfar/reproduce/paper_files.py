@@ -146,9 +146,9 @@ def _unknown_check(row: PaperRow) -> str:
 def _fault(entry: Mapping[str, Any], titles: Mapping[str, str]) -> str | None:
     """What is wrong with a row; None where it is sound."""
     if "command" not in entry and "not_asked" not in entry:
-        return "neither a command that asks it nor a reason: add command: …, or not_asked: why"
+        return "neither a command that measures it nor a reason: add command: …, or not_asked: why"
     if "command" in entry and "not_asked" in entry:
-        return "both a command and not_asked: keep one (lacks: … names what a command leaves out)"
+        return "both a command and not_asked: keep one (lacks: … lists what a command leaves out)"
     if "lacks" in entry and "command" not in entry:
         return "lacks: … speaks of a command, and there is none"
     numbers = [*(entry.get("values") or ()), entry.get("tolerance")]

@@ -159,7 +159,7 @@ GOOD = "{id: 1, place: table 1, kind: measured, what: a figure, command: nearfar
     [
         (
             "{id: 2, place: table 1, kind: measured, what: a figure}",
-            "row 2: neither a command that asks it nor a reason",
+            "row 2: neither a command that measures it nor a reason",
         ),
         (
             "{id: 2, place: t, kind: claim, what: w, command: nearfar detect, not_asked: nobody}",
