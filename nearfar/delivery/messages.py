@@ -19,12 +19,12 @@ NOT_AS_ORDERED = _refuses("delivery.not_as_ordered", sentence="{nodes} of {of} n
 SLOW = _refuses("delivery.slow", sentence="{subject}: {nodes} of {of} nodes are slow, {median} (median): {expected}")
 NOT_ALIKE = _again("delivery.not_alike", sentence="{subject}: the nodes cannot be compared with each other: {cause}")
 COUNT = _again("delivery.count", sentence="measured: {found:#node}, ordered: {expected}")
-NOT_SEEN = _again("delivery.not_seen", sentence="ordered and never measured: {nodes}", next="measure them, or have them delivered")
-STRANGERS = _notes("delivery.strangers", sentence="measured and never ordered: {nodes}", next="correct the order, or leave their runs out")
+NOT_SEEN = _again("delivery.not_seen", sentence="ordered but never measured: {nodes}", next="measure them, or have them delivered")
+STRANGERS = _notes("delivery.strangers", sentence="measured but not ordered: {nodes}", next="correct the order, or leave out their runs")
 BOARDS_CHANGED = _notes(
-    "delivery.boards_changed", sentence="{nodes}: other GPUs than in an earlier run (by UUID), which does not count", next="record why")
-UNLIKE = _notes("delivery.unlike", sentence="{groups}", next="make the nodes alike before they are compared")
-NOT_READ = _notes("delivery.not_read", sentence="ordered, and not read on any node: {items}", next="compare by hand")
+    "delivery.boards_changed", sentence="{nodes}: different GPUs (by UUID) than in an earlier run, which is ignored", next="record why")
+UNLIKE = _notes("delivery.unlike", sentence="{groups}", next="make the nodes identical before you compare them")
+NOT_READ = _notes("delivery.not_read", sentence="ordered, but not read on any node: {items}", next="compare by hand")
 SETTINGS_NOT_READ = _notes("delivery.settings_not_read", sentence="not read on {nodes}: {settings}")
 NOT_ASKED = _notes("delivery.not_asked", sentence="{subject} was not run[: {cause}]")
 NO_REFERENCES = _notes(
@@ -49,9 +49,9 @@ NO_VERDICT = _again("delivery.no_verdict", sentence="{subject} left no verdict: 
 NOT_DESCRIBED = _again("delivery.not_described", sentence="no run describes the node's parts", next="measure it again")
 UNJUDGED = _again(
     "delivery.unjudged", sentence="{figures:#figure} with nothing to compare with ({checks})", page="accept.md",
-    next="measure three nodes or more beside each other, tune references, or promise these figures in the order")
+    next="measure at least three nodes, tune references, or promise these figures in the order")
 PROMISE_UNMEASURED = _again(
-    "delivery.promise_unmeasured", sentence="promised and not measured: {figures}", next="run their checks again")
+    "delivery.promise_unmeasured", sentence="promised but not measured: {figures}", next="run their checks again")
 FAILED_BEFORE = _again(
     "delivery.failed_before", sentence="{subject} was {was}[ on {day}] and passed once since", next="measure it once more")
 SAME_BOARD = _again(

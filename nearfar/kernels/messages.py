@@ -5,7 +5,7 @@ from __future__ import annotations
 from nearfar.base import NOT_JUDGED, Message
 
 _PAGE = "how-it-measures.md"
-_NO_REFERENCE = "no reference is made from it"
+_NO_REFERENCE = "its figures enter no reference"
 
 # How the kernels ran.
 MISSING = Message("kernels.missing", "INDETERMINATE", "requested but not measured: {kernels}", page=_PAGE)

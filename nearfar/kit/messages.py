@@ -9,6 +9,6 @@ NO_DOCUMENT = Message(
     page="deploy.md",
 )  # fmt: skip
 PARTIAL = Message(
-    "kit.partial", NOT_JUDGED, "a kit measures {measured} of the {cells} cells of this check, not {missing}",
+    "kit.partial", NOT_JUDGED, "a kit measures {measured} of the {cells} cells of this check, but not {missing}",
     page="deploy.md",
 )  # fmt: skip

@@ -11,7 +11,7 @@ AS_ROOT = Message(
     "ranks.as_root", NOT_JUDGED,
     "the ranks run as root, which Open MPI refuses by default: OMPI_ALLOW_RUN_AS_ROOT is set for this launch alone", page=_PAGE,
 )  # fmt: skip
-DIED = Message("rank.died", "INDETERMINATE", "rank {rank}[ on {host}] {ending}, the launcher reports")
+DIED = Message("rank.died", "INDETERMINATE", "the launcher reports that rank {rank}[ on {host}] {ending}")
 
 # Contention.
 FEW_CORES = Message("cells.few_cores", NOT_JUDGED, "{cores:#core}, too few for MPI beside {gpus:#GPU}", page=_PAGE)

@@ -27,20 +27,20 @@ BINDING_BEYOND = Message(
 )
 BINDING_UNSETTLED = Message(
     "binding.unsettled", "INDETERMINATE",
-    f"{_COSTS}{_BOUND}, but more runs must decide[; {{error}}][; it binds itself under {{bound_itself}}]",
+    f"{_COSTS}{_BOUND}, but it takes more runs to decide[; {{error}}][; the program binds itself under {{bound_itself}}]",
     "run nearfar cost with more runs", page=_COST_PAGE,
 )  # fmt: skip
 
 # Why a check asks nothing of a node, or not all.
 NO_PROGRAM = Message(
-    "cells.no_program", NOT_JUDGED, "the partition lists no program", "add programs to it in the system's file",
+    "cells.no_program", NOT_JUDGED, "the partition lists no program", "add programs to it in the system file",
     page="reference/system-file.md",
 )  # fmt: skip
 ONE_GPU = Message("cells.one_gpu", NOT_JUDGED, "the node has one GPU, and this check compares several")
 ONE_CORE = Message("cells.one_core", NOT_JUDGED, "fewer than two cores: a second rank has no core of its own")
 NO_NIC = Message(
     "nodes.no_nic", "INDETERMINATE",
-    "the site's file lists no NIC for this partition's nodes, so nothing was measured between nodes",
+    "the node type lists no NIC for this partition's nodes, so nothing was measured between nodes",
     "add the NICs to the node type", page="describe.md",
 )  # fmt: skip
 ONE_NODE = Message(

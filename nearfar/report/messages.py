@@ -11,9 +11,9 @@ PART_EXPLAINS = Message("figures.part_explains", "FAIL", "{cause}")
 COLLECTIVES = Message("figures.collectives", "FAIL", "{count:#collective figure} out of bounds: {causes}")
 GPU_SHARED = Message("figures.gpu_shared", "FAIL", "{share} figures out of bounds go through GPU {gpu}")
 SAME_GAP = Message("checks.same_gap", "INDETERMINATE",
-                   "{cause}; {checks:#check} could not measure all that was asked for, no evidence against the node")
+                   "{cause}; {checks:#check} could not measure everything requested; this is no evidence against the node")
 NICS_MISSING = Message("nics.missing", "FAIL", "{count} NICs are missing: {nics}", "check their driver, then reseat them")
-DEGRADED_REFUSED = Message("acceptance.degraded", "DEGRADED", "not accepted, since DEGRADED: {degraded}",
+DEGRADED_REFUSED = Message("acceptance.degraded", "DEGRADED", "not accepted because DEGRADED: {degraded}",
                            "measure again, or accept it with --accept-degraded", page="read-a-page.md")
-DEGRADED_ACCEPTED = Message("acceptance.degraded_accepted", "DEGRADED", "accepted though DEGRADED (--accept-degraded): {degraded}",
+DEGRADED_ACCEPTED = Message("acceptance.degraded_accepted", "DEGRADED", "accepted although DEGRADED (--accept-degraded): {degraded}",
                             page="read-a-page.md")

@@ -13,12 +13,12 @@ GPUS_BELOW_GRES = Message(
 )  # fmt: skip
 GPUS_NONE = Message(
     "gpu.none", "INDETERMINATE",
-    "partition '{partition}' has GPUs in the site's file (feature gpu), but none answers",
+    "partition '{partition}' has GPUs in the system file (feature gpu), but none answers",
     _XID, page="describe.md",
 )  # fmt: skip
 AS_EXPECTED = Message("topology.as_expected", "PASS", "matches {file}")
 NOT_DESCRIBED = Message(
-    "topology.not_described", "INDETERMINATE", "topology not compared: the job left no description of its node"
+    "topology.not_described", "INDETERMINATE", "topology not compared: the job wrote no description of its node"
 )  # fmt: skip
 NOT_COMPARED = Message("topology.not_compared", NOT_JUDGED, "topology not compared: {cause}", page="describe.md")
 PARTLY_COMPARED = Message(
@@ -27,8 +27,9 @@ PARTLY_COMPARED = Message(
     page="describe.md",
 )  # fmt: skip
 LINKS_NOT_SEEN = Message(
-    "topology.links_not_seen", NOT_JUDGED, "GPU {gpus}: the link under load was not read; only its maximum is compared"
-)
+    "topology.links_not_seen", NOT_JUDGED,
+    "GPU {gpus}: the link's speed under load is unknown; only its maximum is compared",
+)  # fmt: skip
 OTHER_GPUS = Message(
     "document.other_gpus", "INDETERMINATE", "the document is from {hostname}, whose GPUs differ from those of {here}: {gpus}"
 )  # fmt: skip

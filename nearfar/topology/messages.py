@@ -36,7 +36,7 @@ GPU_SLOT = _differs(
 )  # fmt: skip
 GPU_NONE_ON_BUS = _differs(
     "gpu.none_on_bus", sentence="none of the {expected} GPUs is on the PCI bus",
-    next="check their power, the baseboard, or the pass-through into a virtual machine",
+    next="check their power, the baseboard, and in a virtual machine the PCI pass-through",
 )  # fmt: skip
 GPU_MISSING = _differs(
     "gpu.missing", sentence="GPU {gpu}[ ({model})] is missing at {pci}",
@@ -48,7 +48,7 @@ GPU_DRIVER = _differs(
     next="check the kernel log for Xid messages, then power-cycle the node",
 )  # fmt: skip
 GPU_MODEL = _differs("gpu.model", sentence="GPU {gpu} at {pci} is a {found}, expected {expected} ({source})")
-GPU_SWAPPED = _differs("gpu.swapped", sentence="the GPU at {pci} was GPU {was} at {was_at}: swapped")
+GPU_SWAPPED = _differs("gpu.swapped", sentence="GPUs were swapped: the one at {pci} was GPU {was} at {was_at}")
 GPU_MODE = _differs(
     "gpu.mode", sentence="GPU {gpu} at {pci}: {mode} is {found}, expected {expected} ({source})", next="set it with nvidia-smi"
 )  # fmt: skip

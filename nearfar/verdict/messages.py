@@ -19,7 +19,7 @@ HUNG = Message(
 )  # fmt: skip
 HUNG_ONCE = Message("program.hung_once", "DEGRADED", "{error}", _XID)
 SUSPENDED = Message("program.suspended", NOT_JUDGED, "{error}")
-DIED_LATE = Message("program.died_late", "DEGRADED", "{program}{ending} after it printed its document")
+DIED_LATE = Message("program.died_late", "DEGRADED", "{program}{ending} after it wrote its results")
 NO_DOCUMENT = Message("program.no_document", "INDETERMINATE", "{program}{ending}[: {line}]")
 NOT_READ = Message("program.not_read", "INDETERMINATE", "{error}")
 INTERRUPTED = Message(
@@ -50,7 +50,7 @@ NOTHING_TO_COMPARE = Message(
 NOTHING_COMPARED = Message("check.nothing_compared", "INDETERMINATE", "none of its figures was judged: {cause}")
 NO_LIMITS = Message(
     "check.no_limits", "INDETERMINATE",
-    "none of its figures was judged: healthy nodes differ too much in all of them for a limit",
+    "none of its figures was judged: healthy nodes vary too much in all of them to set a limit",
 )  # fmt: skip
 NO_REFERENCES = Message(
     "check.no_references", "INDETERMINATE", "none of its figures was judged: {figures:#figure} without a reference",
@@ -61,15 +61,15 @@ NO_RATIOS = Message(
     "write references of ratios by hand", page="reference/reference-file.md",
 )  # fmt: skip
 JUDGED_BY_OTHERS = Message(
-    "check.judged_elsewhere", "INDETERMINATE", "none of its figures was judged: {judges}", "run the check that judges them with it"
+    "check.judged_elsewhere", "INDETERMINATE", "none of its figures was judged: {judges}", "run it together with the check that judges them"
 )  # fmt: skip
 NOT_ACCEPTED = Message(
-    "check.not_accepted", "INDETERMINATE", "{figures:#figure} without a reference that can accept a node",
+    "check.not_accepted", "INDETERMINATE", "{figures:#figure} without a reference good enough to accept a node",
     _TUNE, page="references.md",
 )  # fmt: skip
 SIBLINGS_ONLY = Message(
     "references.siblings_only", NOT_JUDGED,
-    "{figures:#figure} passed by comparison with like parts or half of a link alone; the right value is not known",
+    "{figures:#figure} passed only by comparison with similar parts or with half of a link's rate; the right value is not known",
     "[run nearfar tune --system {system}, or ]add figures of the GPU model to site/gpus/", page="references.md",
 )  # fmt: skip
 REFERENCES_UNUSED = Message(
@@ -88,7 +88,7 @@ OTHER_TIME = Message(
     "check the node's clock",
 )  # fmt: skip
 AGGRESSOR = Message(
-    "document.aggressor", "INDETERMINATE", "measured beside an aggressor ({cells}), so the figures are not those of an idle node",
+    "document.aggressor", "INDETERMINATE", "measured beside a load (--aggressor {cells}), so the figures are not those of an idle node",
     "run again without --aggressor",
 )  # fmt: skip
 
@@ -128,7 +128,7 @@ JUDGED_ELSEWHERE = Message("figure.judged_elsewhere", NOT_JUDGED, "{figure}: {re
 NO_REFERENCE = Message("figure.no_reference", NOT_JUDGED, "{figure}: {reading}, not judged: no reference")
 NO_LIMIT = Message(
     "figure.no_limit", NOT_JUDGED,
-    "{figure}: {reading}, not judged: healthy nodes differ too much for a limit ({reference})",
+    "{figure}: {reading}, not judged: healthy nodes vary too much to set a limit ({reference})",
 )  # fmt: skip
 NO_BOUND = Message(
     "figure.no_bound", NOT_JUDGED, "{figure}: {reading}, not judged: its reference has no bound ({reference})"
@@ -141,10 +141,10 @@ UNSETTLED = Message(
 BEYOND_REFERENCE = Message("figure.beyond_reference", "FAIL", "{figure}: {reading}, expected {expected}", page=_READING)
 BEYOND_USUAL = Message("figure.beyond_usual", "DEGRADED", "{figure}: {reading}, expected {expected}", page=_READING)
 LIKE_SIBLINGS = Message(
-    "figure.like_siblings", "INDETERMINATE", "{figure}: {reading}, like its siblings; that alone does not accept a node"
+    "figure.like_siblings", "INDETERMINATE", "{figure}: {reading}, similar to its siblings, which is not enough to accept a node"
 )  # fmt: skip
 NOT_BROKEN = Message(
-    "figure.not_broken", "INDETERMINATE", "{figure}: {reading}, not broken; that alone does not accept a node"
+    "figure.not_broken", "INDETERMINATE", "{figure}: {reading}, not broken, which is not enough to accept a node"
 )  # fmt: skip
 #: The codes which say that nothing but a reference which accepts a node is lacking.
 UNREFERENCED = frozenset(message.code for message in (NO_REFERENCE, NO_BOUND, LIKE_SIBLINGS, NOT_BROKEN))

@@ -108,9 +108,7 @@ def test_next_step_measures_nothing_where_a_comparison_is_missing(ask: Ask, tmp_
     (tmp_path / "site" / "orders" / "one.yaml").write_text(text)
     nightly.run(tmp_path / "one", {"cn1": 1.0})
     code, out, _ = ask("one", "--runs", str(tmp_path / "one"))
-    assert code == 3 and out.splitlines()[-1].startswith(
-        "next: measure three nodes or more beside each other, tune references"
-    )
+    assert code == 3 and out.splitlines()[-1].startswith("next: measure at least three nodes, tune references")
     code, _, err = ask("one", "--runs", str(tmp_path / "one"), "--measure", "--partition", "gpu")
     assert code == 3 and "nothing is left to measure" in err
 

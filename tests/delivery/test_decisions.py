@@ -208,8 +208,8 @@ def test_a_swapped_node_is_one_sentence(kinds: Delivery) -> None:
 
 def test_a_delivery_names_what_its_nodes_have_in_common(kinds: Delivery) -> None:
     said = {finding.code: finding.reason for finding in kinds.findings}
-    assert said["delivery.not_seen"].startswith("ordered and never measured: never_seen")
-    assert said["delivery.strangers"].startswith("measured and never ordered: stranger")
+    assert said["delivery.not_seen"].startswith("ordered but never measured: never_seen")
+    assert said["delivery.strangers"].startswith("measured but not ordered: stranger")
     assert said["delivery.boards_changed"].startswith("repaired, swapped: ")
     assert "28 of 29 nodes have BIOS 1.4, 1 has 1.2 (other_bios)" in " ".join(
         f.reason for f in kinds.findings if f.code == "delivery.unlike"

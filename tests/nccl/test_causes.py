@@ -65,6 +65,6 @@ def test_each_says_what_it_saw() -> None:
         NVLINK, gpus=tuple(replace(gpu, link=Link("pcie", 5, 8, 5, 16)) for gpu in NVLINK.gpus[:1]) + NVLINK.gpus[1:]
     )
     (narrow,) = [each for each in NcclEvidence(far, read_log("")).causes() if each.code == "nccl.narrow_link"]
-    assert narrow.reason.startswith("a link has fewer lanes than it can have: GPU 0 has x8 of x16: seat the board")
+    assert narrow.reason.startswith("a link has fewer lanes than it can have: GPU 0 has x8 of x16: reseat the board")
     perhaps = NcclEvidence(pcie(), read_log(SHM)).causes()[1]
-    assert perhaps.reason.startswith("possible: ACS sends what PCIe peers exchange")
+    assert perhaps.reason.startswith("possible: ACS routes traffic between PCIe peers")

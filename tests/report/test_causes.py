@@ -118,7 +118,7 @@ def test_figures_that_nothing_accepts_stand_once():
     found = [about("n0:g0", "figure.like_siblings"), about("n0:g1", "figure.not_broken"),
              about("copies", "check.not_accepted", figures=2), about("memory", "check.not_accepted", figures=1)]  # fmt: skip
     (group,) = reason_groups(found)
-    assert group.cause.finding.reason.startswith("3 figures without a reference that can accept a node")
+    assert group.cause.finding.reason.startswith("3 figures without a reference good enough to accept a node")
     assert (len(group.follows), group.words) == (4, "")
     assert len(reason_groups([*found, about("n0:g2", "figure.beyond_reference", "FAIL")])) == 2
 

@@ -8,6 +8,6 @@ _PAGE = "references.md#a-whole-direction"
 
 #: By direction: what all paths of it lost alike.
 COMMON = {
-    "h2d": Message("common.h2d", NOT_JUDGED, "all host-to-device paths {change} beside healthy figures (all {gpus} GPUs)", page=_PAGE),
-    "d2h": Message("common.d2h", NOT_JUDGED, "all device-to-host paths {change} beside healthy figures (all {gpus} GPUs)", page=_PAGE),
+    "h2d": Message("common.h2d", NOT_JUDGED, "all host-to-device paths {change} compared with healthy ones (all {gpus} GPUs)", page=_PAGE),
+    "d2h": Message("common.d2h", NOT_JUDGED, "all device-to-host paths {change} compared with healthy ones (all {gpus} GPUs)", page=_PAGE),
 }  # fmt: skip

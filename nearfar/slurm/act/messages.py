@@ -17,15 +17,16 @@ def _why(code: str, sentence: str, next: str = "", verdict: str = NOT_JUDGED) ->
 # Evidence.
 STANDS = _why("act.evidence", "{cause}")
 NOT_CONFIRMED = _why("act.not_confirmed", "{cause}")
-OBSERVED = _why("act.observed", "the site lets nearfar only {step} what {check} finds", "if the node is faulty, drain it: " + _BY_HAND)
+OBSERVED = _why("act.observed", "the system file lets nearfar only {step} what {check} finds",
+                "if the node is faulty, drain it: " + _BY_HAND)
 NOT_ALL_RAN = _why("act.not_all_ran", "run {run} did not run every check[: {cause}]", verdict="INDETERMINATE")
 NOT_JUDGEABLE = _why("act.could_not_judge", "{checks} could not be judged[: {cause}]", verdict="INDETERMINATE")
 NOT_GOOD = _why("act.not_good", "{verdict_of}: {checks}[: {cause}]")
-COMMENTED = _why("act.commented", "it has a comment of nearfar until {check} passes")
+COMMENTED = _why("act.commented", "it keeps nearfar's comment until {check} passes")
 PASSED = _why("act.passed", "{check} passed in run {run}", verdict="PASS")
-GOOD = _why("act.good", "measured, and nothing is held against it", verdict="PASS")
+GOOD = _why("act.good", "measured, with no open finding", verdict="PASS")
 NOT_MEASURED = _why("act.not_measured", "{when}", "/etc/nearfar/nightly --nodes {subject}")
-CLEARED = _why("act.cleared", "put back or cleared on {when}, and not measured since", "/etc/nearfar/nightly --nodes {subject}")
+CLEARED = _why("act.cleared", "resumed or cleared on {when}, not measured since", "/etc/nearfar/nightly --nodes {subject}")
 
 # The node as Slurm shows it.
 NO_SUCH_NODE = _why("act.no_such_node", "Slurm has no such node", "if it is gone for good: " + _CLEAR)
@@ -35,7 +36,7 @@ NO_COMMENT = _why("act.no_comment", "no comment: {objection}")
 OTHERS = _why("act.others", "{state}[, '{reason}'][, by {who}]")
 PROLOG_FAILED = _why("act.prolog_failed", "'{reason}': its prolog found it faulty, and Slurm drained it; once it is repaired",
                      "nearfar slurm retest {subject}")
-NO_SLURM = _why("act.no_slurm", "drained by nearfar[ ({open})], by the ledger; slurmctld does not answer")
+NO_SLURM = _why("act.no_slurm", "drained by nearfar[ ({open})] according to the ledger; slurmctld does not answer")
 
 # What holds a drain.
 HELD_CAP = _why(
@@ -55,9 +56,9 @@ SHARED = _why("act.shared", "on {nodes} of {tested} nodes at once, so the refere
 DRAINED = _why("act.drained", "[{dead}; ]repair or check it, then", "nearfar slurm retest {subject}, or " + _CLEAR)
 FLAPS = _why("act.flaps", "[{dead}; ]drained {count} times since {since}; once it is repaired", _CLEAR)
 REASON_EDITED = _why("act.reason_edited",
-                     "its reason is now '{reason}' (nearfar wrote '{ours}'); whoever resumes it, nearfar drains it again until", _CLEAR)
-IN_RETEST = _why("act.in_retest", "being retested inside reservation {reservation}")
+                     "its reason is now '{reason}' (nearfar wrote '{ours}'); if anyone resumes it, nearfar drains it again, until", _CLEAR)
+IN_RETEST = _why("act.in_retest", "being retested in reservation {reservation}")
 # The checks of a retest.
-NOT_RUN = _why("act.not_run", "{check} has not run since[, which takes {nodes} nodes]")
+NOT_RUN = _why("act.not_run", "{check} has not run since[; it needs {nodes} nodes]")
 NOT_COVERED = _why("act.not_covered", "{check} passed in run {run}, which did not judge {figure} (no reference, or a shorter run)")
 NOT_PASSED = _why("act.not_passed", "{check} was {verdict_of} in run {run}")

@@ -86,7 +86,7 @@ def test_a_node_that_was_drained_for_a_figure() -> None:
     ):
         passed, said = judged(*runs)
         assert not passed and why in said
-    assert judged(*FULL, ran("peer_check", WRONG))[0], "the site lets nearfar only observe what that check finds"
+    assert judged(*FULL, ran("peer_check", WRONG))[0], "the system file lets nearfar only observe what that check finds"
 
 
 def test_open_hard_evidence_has_to_be_covered_too() -> None:
