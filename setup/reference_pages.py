@@ -136,7 +136,7 @@ def hooks() -> str:
     limits = f"it has {on_event.LIMIT:g} s, all calls of one `act` {on_event.TOGETHER:g} s"
     tries = f"after {on_event.TRIES} attempts and {on_event.PATIENCE / 3600:g} h the event is given up"
     intro = f"`nearfar slurm act` calls it with one JSON object on standard input for each event; {limits}.\n"
-    intro += f"Unless it exits with 0 the next `act` calls it again with the same `id`; {tries} ({DRAINS}).\n\n"
+    intro += f"If it does not exit with 0, the next `act` calls it again with the same `id`; {tries} ({DRAINS}).\n\n"
     return f"# The on-event program\n\n{intro}{SchemaTables('hook-1').text()}"
 
 
@@ -150,7 +150,7 @@ def commands() -> str:
     with patch.dict(os.environ, COLUMNS=WIDTH, NO_COLOR="1"):
         texts = [(each.name.replace("-", " "), each.text) for each in man_pages.of_commands()]
     text = "# Commands, programs and environment variables\n\n"
-    text += "What `--help` prints, which is also in `man nearfar`, `man nearfar-bind` and so on.\n\n"
+    text += "The output of `--help`, also available as `man nearfar`, `man nearfar-bind` and so on.\n\n"
     for name, help_text in [*texts, *sorted(programs.items())]:
         text += f"## {name}\n\n```text\n{help_text.rstrip()}\n```\n\n"
     rows = [(f"`{name}`", meaning, default) for name, (meaning, default) in VARIABLES.items()]
@@ -182,7 +182,7 @@ def notation() -> str:
                "local": "STREAM by cores on the memory of their own NUMA node", "mixed": "flows of several classes"}  # fmt: skip
     classes["unknown"] = HOST_CLASSES["unknown"]
     text += table(("path class", "meaning"), [(f"`{name}`", meaning) for name, meaning in classes.items()])
-    text += "Behind the path class, after `_`, stands what a figure is if it is no rate:\n\n"
+    text += "If a figure is not a rate, a suffix follows the path class and `_`:\n\n"
     text += table(("suffix", "meaning"), [(f"`{word}`", meaning) for word, meaning in cells.DERIVED.items()])
     return f"{text}## What is refused\n\n{table(('message',), _refusals([line[1] for line in vectors if line[0] == 'bad']))}"
 
@@ -216,8 +216,8 @@ def history() -> str:
 
 def ledger() -> str:
     """The page of the ledger's tables, from the comments of its SQL."""
-    text = "# The ledger\n\n`ledger.db` in the state directory of `nearfar slurm act` is an SQLite file that others may read and must not "
-    text += "change.\nTimes are seconds since 1970; the order of actions and events is that of `seq`.\n\n"
+    text = "# The ledger\n\n`ledger.db` in the state directory of `nearfar slurm act` is an SQLite file. Read it, but never change it.\n"
+    text += "Times are seconds since 1970; `seq` gives the order of actions and events.\n\n"
     for about, name, columns in re.findall(r"^-- ([^\n]+)\nCREATE TABLE (\w+) \(\n(.*?)^\)", TABLES, re.M | re.S):
         rows = re.findall(r"^ {4}([a-z_]+) ([A-Z]+)[^\n]*? +-- (.+)$", columns, re.M)
         text += f"## {name}\n\n{about}.\n\n"
@@ -299,8 +299,8 @@ def metrics() -> str:
 
 def lint() -> str:
     """The page of lint's rules."""
-    text = "# Lint: rules\n\n`nearfar lint` checks a site's files; `./validate` checks those that it uses before it measures.\n"
-    text += "An error ends both with exit code 2, a warning only `nearfar lint --strict`.\n\n"
+    text = "# Lint: rules\n\n`nearfar lint` checks your site files; `./validate` checks those that it uses before it measures.\n"
+    text += "Errors give exit code 2 in both, warnings only with `nearfar lint --strict`.\n\n"
     return text + table(
         ("rule", "level", "finds"), [(f"`{name}`", ", ".join(each.levels), each.finds) for name, each in RULES.items()]
     )

@@ -32,7 +32,7 @@ DERIVED = {
     "smaller_size": "with smaller arrays than usual",
     "tail_p99": "time of the slowest in a hundred transfers",
     "tail_worst": "ratio of the slowest to the median transfer",
-    "penalty": "the part that is lost beside other traffic",
+    "penalty": "the fraction that is lost beside other traffic",
     "over_alone": "ratio to what it does alone",
 }
 _CLASS = re.compile(r"[A-Za-z0-9_]+")

@@ -76,7 +76,7 @@ def _run() -> Iterator[PrometheusMetric]:
     yield row("run_verdict", "Verdict of the node's last run: 1 for its own verdict, else 0.", "verdict")
     yield row("check_verdict", "Verdict of each check of the last run. Always 1.", "check", "verdict")
     yield row("figures", "Figures of a check by verdict.", "check", "verdict")
-    yield row("findings", "Findings of the last run that are no figure.", "check", "verdict", "hard")
+    yield row("findings", "Findings of the last run that are not figures.", "check", "verdict", "hard")
     yield row(
         "finding",
         f"A finding of the last run, figures included: the worst {MOST_FINDINGS} of the node. Always 1.",
@@ -106,7 +106,7 @@ def _health() -> Iterator[PrometheusMetric]:
     yield row(
         "finding", f"A finding: the first {MOST_FINDINGS}. Always 1.", "subject", "verdict", "hard"
     )  # fmt: skip
-    yield row("notes", "Notes, which are no findings.")
+    yield row("notes", "Notes, which are not findings.")
     yield row("unread", "What could not be read.")
     yield row("source_duration_seconds", "How long each source of evidence took.", "source")
     yield row("last_run_end_timestamp_seconds", "When the node's last run ended, in seconds since 1970.")

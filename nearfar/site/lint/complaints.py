@@ -22,7 +22,7 @@ class Rule(NamedTuple):
 
 #: Every rule by its name in ``--json``; docs/reference/lint.md is made from this table.
 RULES = {
-    "yaml": Rule((ERROR,), "A file that is no YAML, a key that occurs twice, a template without its variable."),
+    "yaml": Rule((ERROR,), "A file that is not YAML, a key that occurs twice, a template without its variable."),
     "schema": Rule(
         (ERROR,), "What the JSON schema of the file refuses: unknown keys, wrong types, values out of range."
     ),

@@ -21,7 +21,7 @@ OTHERS, UNCLEAR, UNJUDGED, CLEARED = "others", "unclear", "unjudged", "cleared"
 NOT_MEASURED, GOOD = "not_measured", "good"
 #: The states in the order in which they are shown: what an administrator has to do first.
 STATES = {
-    HELD: "in use though found faulty: you decide",
+    HELD: "faulty but in use: you decide",
     DRAINED: "drained by nearfar: repair, then retest or clear",
     RETEST: "in retest",
     TO_DRAIN: "drained by the next act",
@@ -30,22 +30,22 @@ STATES = {
     UNCLEAR: "left alone: Slurm's state of it is not clear",
     UNJUDGED: "could not be judged",
     CLEARED: "back in use, not measured since",
-    NOT_MEASURED: "not measured lately",
+    NOT_MEASURED: "not measured recently",
     GOOD: "good",
 }
 #: What ``act`` does with a node in each state.
 ACT_DOES = {
-    HELD: "nothing until the drain is allowed; a comment, if the site's file allows it",
+    HELD: "nothing until the drain is allowed; a comment, if the system file allows it",
     DRAINED: "nothing",
     RETEST: "drains it again if the retest is interrupted",
     TO_DRAIN: "drains it",
-    SUSPECT: "a comment, if the site's file allows it",
+    SUSPECT: "a comment, if the system file allows it",
     OTHERS: "nothing",
     UNCLEAR: "nothing",
     UNJUDGED: "nothing",
     CLEARED: "nothing",
     NOT_MEASURED: "nothing",
-    GOOD: "takes back its own comment",
+    GOOD: "removes its own comment",
 }
 #: What ``act`` and the other commands never do.
 NEVER = (
@@ -54,12 +54,12 @@ NEVER = (
     "Leave a partition with fewer usable nodes than the floor, whoever took the others out of use.",
     "Resume a node, unless a retest passed the check that drained it or an administrator typed `clear`.",
     "Close hard evidence because of a passing run, a reboot, or a drain and resume by others.",
-    "Act on a file that others than root and the users of `trusted` could have written, that is cut short, or that is of another node "
+    "Act on a file that anybody but root and the users in `trusted` could have written, that is cut short, or that is from another node "
     "or cluster.",
-    "Drain a node for what could not be judged, for one slow run, or for a check that the site's file only lets nearfar observe.",
+    "Drain a node for what could not be judged, for one slow run, or for a check that the system file only lets nearfar observe.",
     "Drain a node for a fault that many nodes have at once, except for wrong data.",
     "Act on a node whose state is not known, or if Slurm's answer cannot be read.",
-    "Act on what could not be written into the ledger first, or from two hosts on one cluster's ledger.",
+    "Act before the ledger has recorded it, or from two hosts on one cluster's ledger.",
 )
 #: Those that wait for an administrator.
 WAITING = (HELD, DRAINED)
@@ -83,7 +83,7 @@ TRANSITIONS = (
     Transition(ANY, "no run within `max_age`", NOT_MEASURED, "time"),
     Transition(
         TO_DRAIN,
-        "a cap, a partition's floor, the same on many nodes, or the site's file forbids the drain",
+        "a cap, a partition's floor, the same on many nodes, or the system file forbids the drain",
         HELD,
         "act",
     ),

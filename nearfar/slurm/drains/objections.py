@@ -11,7 +11,7 @@ from .reasons import DrainReason
 DIED = ("Not responding", "Node unexpectedly rebooted")
 #: States in which a node that has passed is not resumed yet.
 _NOT_YET = {
-    "INVALID_REG": "Slurm does not take it as it has registered", "INVAL": "Slurm does not take it as it has registered",
+    "INVALID_REG": "Slurm rejects its registration", "INVAL": "Slurm rejects its registration",
     "NOT_RESPONDING": "it does not answer", "POWERING_DOWN": "it is being powered down", "FAIL": "somebody, or a program, marked it",
 }  # fmt: skip
 
