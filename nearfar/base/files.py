@@ -75,7 +75,7 @@ def make_directory(path: Path, elsewhere: str = STATE_ELSEWHERE) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        what = "a link that leads nowhere" if leads_nowhere(path) else "not a directory"
+        what = "a dangling link" if leads_nowhere(path) else "not a directory"
         raise CouldNotJudge(f"{path}: {what}; {elsewhere}") from None
     except OSError as error:
         raise cannot_write(path, error, elsewhere) from None
@@ -100,7 +100,7 @@ def write_atomically(
     beside = None
     try:
         if path.exists() and not path.is_file():
-            raise OSError(errno.EINVAL, "is there and is no file")
+            raise OSError(errno.EINVAL, "exists and is not a file")
         handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)

@@ -69,4 +69,4 @@ def compiled(expression: str, option: str) -> re.Pattern[str]:
         return re.compile(expression, re.MULTILINE)
     except re.error as error:
         at = "" if error.pos is None else f" at character {error.pos + 1}"
-        raise NearfarError(f"{option}: '{expression}' is no regular expression: {error.msg}{at}") from None
+        raise NearfarError(f"{option}: '{expression}' is not a regular expression: {error.msg}{at}") from None

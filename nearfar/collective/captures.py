@@ -77,7 +77,7 @@ def size_in_bytes(text: str) -> int:
     """The bytes of a size as nccl-tests takes it: ``8``, ``32K``, ``1G``. Raises ``NearfarError``."""
     match = re.fullmatch(r"([0-9]{1,15})([KMG]?)B?", text.strip().upper())
     if match is None or int(match[1]) == 0:
-        raise NearfarError(f"'{text}' is no size: write it as 1048576, 32K, 256M or 1G")
+        raise NearfarError(f"'{text}' is not a size: write it as 1048576, 32K, 256M or 1G")
     return int(match[1]) * _UNITS[match[2]]
 
 
@@ -98,7 +98,7 @@ def from_file(file: SiteFile) -> PublishedCollectives:
         )
     for key in data.get("assumed", {}):
         if key not in data["topology"]:
-            raise file.error(f"assumed: {key}: is no key of topology in this file", "assumed", key)
+            raise file.error(f"assumed: {key}: is not a key of topology in this file", "assumed", key)
     node = published_nodes.topology_node(file, name)
     net = {key: value for key, value in data.get("fabric", {}).items() if key != "assumed"}
     result = PublishedCollectives(

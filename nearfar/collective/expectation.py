@@ -175,7 +175,7 @@ def _checked(
                 f"{node_type.name} has no g{gpu}; its GPUs are {', '.join(f'g{index}' for index in has) or 'none'}"
             )
     if len(set(chosen)) != len(chosen):
-        raise NearfarError(f"GPUs {','.join(map(str, chosen))}: one stands twice")
+        raise NearfarError(f"GPUs {','.join(map(str, chosen))}: one is listed twice")
     if nodes < 1 or not chosen or nodes * len(chosen) < 2:
         raise NearfarError(f"{collective} needs two GPUs, of one node or of several; {nodes * len(chosen)} given")
     if bytes is not None and bytes < 1:

@@ -36,7 +36,7 @@ def make(
     hosts: dict[str, tuple[str, str]] = {}
     for file, name in ((file, each.hostname) for file, found in outputs.items() for each in found if each.hostname):
         if not _HOST.fullmatch(name):
-            raise CouldNotJudge(f"{file}: {name[:60]!r} is no name of a host")
+            raise CouldNotJudge(f"{file}: {name[:60]!r} is not a host name")
         hosts.setdefault(short_host_name(name), (name, file))
     if len(hosts) > 1:
         (one, first), (other, second), *_ = hosts.values()
@@ -95,7 +95,7 @@ def _seen(outputs: Files) -> dict[int, SeenGpu]:
         whole = (file, count) if output.every_gpu else whole
         for gpu in output.gpus:
             if gpu.name and _MARKUP.search(gpu.name):
-                raise CouldNotJudge(f"{file}: {gpu.name[:60]!r} is no name of a GPU")
+                raise CouldNotJudge(f"{file}: {gpu.name[:60]!r} is not a GPU name")
             before, other = seen.setdefault(gpu.index, (gpu, file))
             names = {_plain(one.name) for one in (gpu, before) if one.name}
             if len(names) > 1 or len({_bus_id(one.pci) for one in (gpu, before) if one.pci}) > 1:

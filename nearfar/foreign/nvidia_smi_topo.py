@@ -47,7 +47,7 @@ def read(text: str) -> ForeignOutput:
     if list(rows) != names or any(len(row) < devices for row in rows.values()):
         raise Truncated(f"{TOOL}: {len(rows)} rows of {len(names)} GPUs: the table is cut short")
     if odd := next((w for row in rows.values() for w in row[:devices] if not _CLASS.fullmatch(w)), None):
-        raise Truncated(f"{TOOL}: '{odd[:20]}' is no class of a path: the table was broken into other lines")
+        raise Truncated(f"{TOOL}: '{odd[:20]}' is not a path class: the table was broken into other lines")
     places = {name: dict(zip(columns[devices:], row[devices:])) for name, row in {**rows, **nics}.items()}
     cpus = {name: _cpus(places[name].get("CPU Affinity", "")) for name in names}
     numbered = {each: at for at, each in enumerate(sorted({each for each in cpus.values() if each}))}

@@ -95,7 +95,7 @@ def time_of(text: Any, path: Path) -> datetime:
     try:
         return utc_time(str(text))
     except ValueError:
-        raise CouldNotJudge(f"{path}: '{text}' is no time; expected one such as 2026-11-20T09:00:00Z") from None
+        raise CouldNotJudge(f"{path}: '{text}' is not a time; expected one such as 2026-11-20T09:00:00Z") from None
 
 
 def _text(value: Any) -> str | None:

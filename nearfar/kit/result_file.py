@@ -95,7 +95,7 @@ def _checked(path: Path) -> KitResult:
     try:
         started = utc_time(raw["started"])
     except ValueError:
-        raise _refused(path, f"{_RESULT}: started '{raw['started']}' is no time") from None
+        raise _refused(path, f"{_RESULT}: started '{raw['started']}' is not a time") from None
     if started > datetime.now(timezone.utc) + _CLOCKS:
         raise _refused(path, f"it was measured in the future ({raw['started']})")
     cases = tuple(_case(path, contents, entry) for entry in raw["cases"])
@@ -187,7 +187,7 @@ def _case(path: Path, contents: Mapping[str, bytes], entry: Mapping[str, Any]) -
         try:
             document = measurement.loads(text.decode("utf-8"), f"{path}: {place}/{measurement.DOCUMENT}")
         except UnicodeDecodeError:
-            raise _refused(path, f"{place}/{measurement.DOCUMENT} is no UTF-8") from None
+            raise _refused(path, f"{place}/{measurement.DOCUMENT} is not UTF-8") from None
     asked = tuple(contents.get(f"{place}/cells.txt", b"").decode("ascii", "replace").split())
     stderr = contents.get(f"{place}/stderr.txt", b"")
     return KitCase(entry["check"], entry["program"], entry["exit"], entry["seconds"], asked, document, stderr)
@@ -207,7 +207,7 @@ def _node(path: Path, cases: tuple[KitCase, ...]) -> Node:
         if node.hostname != fullest.hostname or not alike or not {(g.pci, g.uuid, g.name) for g in node.gpus} <= boards:
             raise _refused(path, "its documents are of different nodes")
     if not _HOST.fullmatch(fullest.hostname):
-        raise _refused(path, f"{fullest.hostname[:60]!r} is no name of a host")
+        raise _refused(path, f"{fullest.hostname[:60]!r} is not a host name")
     texts = [fullest.product, *(text for gpu in fullest.gpus for text in (gpu.name, gpu.uuid, gpu.pci)), *fullest.notes]
     _refuse_markup(path, texts)
     return fullest
@@ -221,7 +221,7 @@ def _numa_nodes(node: Node) -> tuple[NumaNode, ...]:
 def _refuse_markup(path: Path, texts: Sequence[str | None]) -> None:
     odd = next((text for text in texts if text and (_MARKUP.search(text) or len(text) > 200)), None)
     if odd is not None:
-        raise _refused(path, f"{odd[:60]!r} is no name of a part of a node")
+        raise _refused(path, f"{odd[:60]!r} is not a part of a node")
 
 
 def _check_case(path: Path, case: KitCase, raw: Mapping[str, Any], started: datetime, node: Node) -> None:

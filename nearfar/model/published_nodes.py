@@ -87,7 +87,7 @@ def from_file(file: SiteFile, directories: Sequence[Path]) -> PublishedNode:
         raise file.error("fault: what is at fault belongs to state: fault, and only to it", "state")
     for key in data.get("assumed", {}):
         if key not in data["topology"]:
-            raise file.error(f"assumed: {key}: is no key of topology in this file", "assumed", key)
+            raise file.error(f"assumed: {key}: is not a key of topology in this file", "assumed", key)
     node = topology_node(file, name)
     capacities = with_nominal_rates(implied_capacities(node), node, directories)
     node_type = NodeType(name, node, capacities, description=data["description"], source=data["source"], file=file.path)
@@ -109,7 +109,7 @@ def topology_node(file: SiteFile, name: str) -> Node:
     top = file.data["topology"]
     packages = {numa: index for index, listed in enumerate(top["packages"]) for numa in listed}
     if len(packages) != sum(map(len, top["packages"])):
-        raise file.error("packages: a NUMA node stands twice", "topology", "packages")
+        raise file.error("packages: a NUMA node is listed twice", "topology", "packages")
     for place, numa in enumerate(top["gpus"]):
         if numa is not None and numa not in packages:
             raise file.error(f"gpus: no package has NUMA node {numa}", "topology", "gpus", place)
@@ -178,7 +178,7 @@ def _figures(file: SiteFile, node: Node, capture: int) -> Iterator[CapturedFigur
             for cell, flow, (least, greatest) in _expanded(str(pattern), values, node):
                 check_endpoints(node, cell, "the topology")
                 if flow is not None and flow not in cell.flows:
-                    raise NearfarError(f"{flow} is no flow of {cell}")
+                    raise NearfarError(f"{flow} is not a flow of {cell}")
                 yield CapturedFigure(
                     cell, flow, least, greatest, capture, file.data["captures"][capture].get("until_last", False)
                 )
@@ -252,5 +252,5 @@ def _number(value: Any) -> _Range | None:
             raise NearfarError("of a range give least and greatest, GB/s")
         return least[0], greatest[1]
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e6:
-        raise NearfarError(f"{value!r} is no rate in GB/s")
+        raise NearfarError(f"{value!r} is not a rate in GB/s")
     return float(value), float(value)

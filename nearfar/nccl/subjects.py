@@ -44,7 +44,7 @@ def parse_case(text: str) -> NcclCase:
     """The case of a subject. Raises ``NearfarError`` for any other text."""
     found = _CASE.fullmatch(text)
     if found is None:
-        raise NearfarError(f"'{text}' is no case of nccl-tests, such as all_reduce/x8")
+        raise NearfarError(f"'{text}' is not a case of nccl-tests, such as all_reduce/x8")
     nvls = next(key for key, suffix in _NVLS.items() if suffix == (found["nvls"] or ""))
     return NcclCase(found["collective"], int(found["ranks"] or 0), int(found["nodes"] or 1), nvls)
 

@@ -28,7 +28,7 @@ class MetricsPage:
         self._samples: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
 
     def add(self, name: str, value: float | None, **labels: object) -> None:
-        """Add a sample; None and what is no finite number is left out, and so is an empty label. The first of two with the same labels
+        """Add a sample; None and what is not a finite number is left out, and so is an empty label. The first of two with the same labels
         stays: node_exporter refuses a whole file for the second. Raises ``KeyError`` for a metric or a label that ``METRICS`` has not."""
         metric = METRICS[name]
         for label in labels:

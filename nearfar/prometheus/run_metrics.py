@@ -41,7 +41,7 @@ def page(folder: Path, whole: bool = False, node: str | None = None, level: str 
     nodes = [run_node for run_node in run.nodes if not (run_node.modelled or run_node.foreign)]
     if not nodes:
         raise CouldNotJudge(
-            f"{folder}: nothing was measured; modelled results are no metrics, nor what another tool measured"
+            f"{folder}: nothing was measured; modelled results and those of other tools are not exported"
         )
     handed_over = verdict_file.load_object(folder / _RESULT) or {}
     made = MetricsPage()

@@ -160,7 +160,7 @@ def _fault(entry: Mapping[str, Any], titles: Mapping[str, str]) -> str | None:
         return f"command: a shell cannot read it: {error}"
     unknown = [name for name in entry.get("also", ()) if name not in titles]
     if unknown:
-        return f"also: '{unknown[0]}' is no paper{did_you_mean(unknown[0], list(titles))}"
+        return f"also: '{unknown[0]}' is not a paper{did_you_mean(unknown[0], list(titles))}"
     return _fault_of_figures(entry)
 
 

@@ -104,7 +104,7 @@ def _nodes(file: SiteFile) -> tuple[str, ...] | None:
             raise file.error(f"nodes: '{pattern}': {error}", "nodes", index) from None
         twice = next((name for name in listed if name in names), None)
         if twice is not None:
-            raise file.error(f"nodes: {twice} stands twice", "nodes", index)
+            raise file.error(f"nodes: {twice} is listed twice", "nodes", index)
         names.update(dict.fromkeys(listed))
     return tuple(names) or None
 
@@ -123,7 +123,7 @@ def _serials(file: SiteFile, nodes: Sequence[str] | None) -> dict[str, tuple[str
             )
         for serial in serials:
             if serial in seen:
-                raise file.error(f"serials: {serial} stands twice", "serials", name)
+                raise file.error(f"serials: {serial} is listed twice", "serials", name)
             seen.add(serial)
         found[own] = tuple(serials)
     return found

@@ -54,7 +54,7 @@ def peer_class(node: Node, a: int, b: int) -> str:
     """The class of the path between two GPUs: ``NV<lanes>``, else by their place in the PCI tree."""
     gpu, peer = _gpu(node, a), _gpu(node, b)
     if a == b:
-        raise NearfarError(f"GPU {a} and itself are no pair")
+        raise NearfarError(f"GPU {a} and itself are not a pair")
     return node.peers.get((min(a, b), max(a, b))) or _device_class(node, gpu, peer)
 
 

@@ -30,7 +30,7 @@ def test_written_and_replaced(tmp_path: Path) -> None:
 def test_what_is_no_file_is_not_written_over(tmp_path: Path) -> None:
     target = tmp_path / "pipe"
     os.mkfifo(target)
-    with pytest.raises(CouldNotJudge, match="is there and is no file"):
+    with pytest.raises(CouldNotJudge, match="exists and is not a file"):
         files.write_atomically(target, "x")
     assert target.is_fifo() and os.listdir(tmp_path) == ["pipe"]
 

@@ -49,9 +49,9 @@ def test_the_library_has_no_complaints_and_two_halves() -> None:
     ("old", "new", "says"),
     [
         ("collectives: small", "collectives: big", "use one name for both"),
-        ("1G: 40", "1X: 40", "'1X' is no size"),
-        ("1G: 40", "0: 40", "'0' is no size"),
-        ("1G: 40", f"{'9' * 400}: 40", "is no size"),
+        ("1G: 40", "1X: 40", "'1X' is not a size"),
+        ("1G: 40", "0: 40", "'0' is not a size"),
+        ("1G: 40", f"{'9' * 400}: 40", "is not a size"),
         ("1G: 40", "1G: .nan", "busbw.1G: expected a finite number, found NaN"),
         ("gpus: [0, 1]\n    date", "gpus: [0, 4]\n    date", "has no g4"),
         ("cause: env", "cause: weather", "weather"),

@@ -116,7 +116,7 @@ def test_bandwidth_rises_with_size_to_that_of_large_ones(collective: str) -> Non
     [
         ({"collective": "allreduce"}, "did you mean 'all_reduce'"),
         ({"gpus": [0, 9]}, "has no g9; its GPUs are g0, g1"),
-        ({"gpus": [0, 0]}, "one stands twice"),
+        ({"gpus": [0, 0]}, "one is listed twice"),
         ({"gpus": [0]}, "needs two GPUs"),
         ({"bytes": 0}, "give a size above 0"),
         ({"nodes": 2}, "the network between them is not known"),
@@ -168,12 +168,12 @@ def test_the_command_says_bandwidth_range_and_limit(capsys: pytest.CaptureFixtur
     ("options", "says"),
     [
         (["--collective", "all_gather", "--gpus", "0;1"], "give numbers of GPUs"),
-        (["--collective", "all_gather", "--bytes", "1X"], "'1X' is no size"),
+        (["--collective", "all_gather", "--bytes", "1X"], "'1X' is not a size"),
         (["--collective", "all_gather", "--nodes", "2"], "say with --nics"),
         (["--collective", "all_gather", "--nodes", "2", "--nics", "0x400"], "give their number and Gbit/s"),
         (["--collective", "all_gather", "g0:g1"], "leave out cells"),
         (["--collective", "all_gather", "--gpus", ""], "give numbers of GPUs"),
-        (["--collective", "all_gather", "--bytes", "9" * 400], "is no size"),
+        (["--collective", "all_gather", "--bytes", "9" * 400], "is not a size"),
         (["--collective", "all_gather", "--nodes", "-2", "--nics", "8x400"], "--nodes -2: give a number from 1"),
         (["--collective", "all_gather", "--nodes", "1" * 400, "--nics", "8x400"], "give a number from 1"),
         (["--collective", "all_gather", "--nics", "8x400"], "--nics goes with --nodes"),

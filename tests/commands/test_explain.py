@@ -80,7 +80,7 @@ healthy:
             "27.9",
             ["PCIe 5.0 x16 carries 58.4", "less than half of what PCIe 5.0 x16 carries", "came up as PCIe 5.0 x8"],
         ),
-        ("90", ["X900", "it is no rate of one copy in one direction", "sum of both directions"]),
+        ("90", ["X900", "it is not a rate of one copy in one direction", "sum of both directions"]),
     ],
 )
 def test_a_rate_is_explained_in_three_lines(

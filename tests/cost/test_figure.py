@@ -74,7 +74,10 @@ def test_which_way_is_better() -> None:
 
 @pytest.mark.parametrize(
     "expression, words",
-    [("(", "is no regular expression: missing ), unterminated subpattern at character 1"), ("(a)(b)", "has 2 groups")],
+    [
+        ("(", "is not a regular expression: missing ), unterminated subpattern at character 1"),
+        ("(a)(b)", "has 2 groups"),
+    ],
 )
 def test_a_wrong_expression(expression: str, words: str) -> None:
     with pytest.raises(NearfarError) as refused:

@@ -59,7 +59,7 @@ def test_an_order_is_read_with_its_promises(tmp_path: Path) -> None:
         ("count: 40", "count: 40\nboards: 8", "4: error: unknown key 'boards'"),
         ("order: rack", "order: shelf", "1: error: order: 'shelf' in a file called rack.yaml; use one name for both"),
         ("[a, b, c, d, e, f, g, h]", "[a]", "8: error: serials: n01: 1 serial number, but gpus is 8"),
-        ("{n01: [a", "{n01: [b", "8: error: serials: b stands twice"),
+        ("{n01: [a", "{n01: [b", "8: error: serials: b is listed twice"),
         ("{n01:", "{m01:", "8: error: serials: m01 is not among nodes"),
         ("gpus: 8", "gpus: 8, nvlinks: 36, nvlink_generation: 4", "5: error: expect: nvlinks: 36 lanes of NVLink 4, of which no GPU"),
         ("gpus: 8", "gpus: 8, link: {kind: pcie, gen: 4, width: 16}", "5: warning: expect: link: gen: 4, but NVIDIA H100 80GB HBM3 has 5"),

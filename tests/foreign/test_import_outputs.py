@@ -104,7 +104,7 @@ def test_it_drains_nobody(run: Path, tmp_path: Path) -> None:
     assert node["kind"] == "foreign" and node["verdict"] == "FAIL"
     times = {"started": "2026-11-20T09:00:00Z", "ended": "2026-11-20T09:10:00Z"}
     info = RunInfo(nodes=("node17",), hostname="node17", level="nightly", sweep=None, **times)
-    with pytest.raises(CouldNotJudge, match="nothing was measured on node17; nothing is handed over"):
+    with pytest.raises(CouldNotJudge, match="nothing was measured on node17; no result is written"):
         publish_result.leave(run, tmp_path, info)
 
 
@@ -385,11 +385,11 @@ def test_what_cannot_be_imported_is_one_line(
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("Tesla M2070 (00000000:14", "<script>alert(1)</script> (00000000:14", "is no name of a GPU"),
+        ("Tesla M2070 (00000000:14", "<script>alert(1)</script> (00000000:14", "is not a GPU name"),
         ("Device 0", "Device 99999999: Tesla M2070\nDevice 0", "more than a node has"),
         ("5.60", "1e999", "there is nothing to judge|no figure"),
         ("5.60", "-5.60", "-5.6 is less than the minimum"),
-        ("CUDA Runtime", '{"nvbandwidth": {"Hostname": "../../x", "testcases": []}}', "'../../x' is no name of a host"),
+        ("CUDA Runtime", '{"nvbandwidth": {"Hostname": "../../x", "testcases": []}}', "'../../x' is not a host name"),
     ],
 )
 def test_a_hostile_output_is_one_line(old: str, new: str, words: str, tmp_path: Path, state: Path) -> None:

@@ -188,17 +188,17 @@ def test_markup_in_names_is_refused(result: Path, tmp_path: Path) -> None:
     files = contents(result)
     for name in [name for name in files if name.endswith("document.json")]:
         edit_json(name, no_gpu_name)(files)
-    assert "is no name of a part of a node" in refused(forged(tmp_path / "markup.tar.gz", files))
+    assert "is not a part of a node" in refused(forged(tmp_path / "markup.tar.gz", files))
     for name in [name for name in files if name.endswith("document.json")]:
         edit_json(name, lambda raw: raw["node"].update(hostname="<b>x</b>"))(files)
-    assert "is no name of a host" in refused(forged(tmp_path / "host.tar.gz", files))
+    assert "is not a host name" in refused(forged(tmp_path / "host.tar.gz", files))
 
 
 def test_markup_in_words_does_not_reach_the_page(result: Path, tmp_path: Path) -> None:
     files = contents(result)
     files["words/product.txt"] = b"<script>alert(1)</script>"
     path = forged(tmp_path / "words.tar.gz", files)
-    assert "is no name of a part of a node" in refused(path)
+    assert "is not a part of a node" in refused(path)
 
 
 def test_figures_above_their_own_samples_are_not_believed(

@@ -84,7 +84,7 @@ def test_a_rate_that_two_decimals_round_to_nothing_is_left_out() -> None:
     slow = table.parse(text.replace(single_byte, "1      0.00"))
     table.check(slow, benchmark, 1, LARGEST)
     assert min(table.values(slow, benchmark, "mpi.bandwidth")) == 2
-    with pytest.raises(table.BadTable, match=rf"{LARGEST} B: 0 is no figure"):
+    with pytest.raises(table.BadTable, match=rf"{LARGEST} B: 0 is not a figure"):
         table.check(table.parse(text.replace(largest, f"{LARGEST}  0.00")), benchmark, 1, LARGEST)
 
 
@@ -111,9 +111,9 @@ LATENCY = (DATA / "real/openmpi-latency.txt").read_text()
         (lambda text: text + text, "two tables"),
         (lambda text: text + "8      1.00\n", "two rows of 8 B"),
         (lambda text: text + "8388608\n", None),
-        (lambda text: text + "8388608   nan\n", "8388608 B: nan is no figure"),
-        (lambda text: text + "8388608   -1.0\n", "8388608 B: -1.0 is no figure"),
-        (lambda text: text + "8388608   fast\n", "'fast' is no figure"),
+        (lambda text: text + "8388608   nan\n", "8388608 B: nan is not a figure"),
+        (lambda text: text + "8388608   -1.0\n", "8388608 B: -1.0 is not a figure"),
+        (lambda text: text + "8388608   fast\n", "'fast' is not a figure"),
         (lambda text: text + "8388608   1.0  2.0\n", "the row of 8388608 B has 2 of 1 figures"),
         (lambda text: "This test requires exactly two processes\n", "begins with 'This test requires"),
         (lambda text: "", "the output is empty"),

@@ -169,7 +169,7 @@ GOOD = "{id: 1, place: table 1, kind: measured, what: a figure, command: nearfar
         ("{id: 1, place: t, kind: claim, what: w, not_asked: nobody}", "row 1 stands in mine.yaml already"),
         (
             "{id: 2, place: t, kind: claim, what: w, not_asked: nobody, also: [other]}",
-            "row 2: also: 'other' is no paper",
+            "row 2: also: 'other' is not a paper",
         ),
         ("{id: 2, place: t, kind: claim, what: w, not_asked: nobody, cells: ['n0']}", "row 2: cell 'n0'"),
         (

@@ -76,7 +76,7 @@ def test_rows_of_one_bound_keep_their_one_bound(tmp_path: Path, about: str) -> N
     "degraded, words",
     [
         ("-0.3", "near.h2d: degraded: -0.3 is outside of the row's own bound -0.2, beyond which it is FAIL"),
-        (".nan", "near.h2d: degraded: nan is no finite number"),
+        (".nan", "near.h2d: degraded: nan is not a finite number"),
         ("0.1", "near.h2d: degraded: 0.1 needs the upper bound that it is inside of, and the row has none"),
         ("few", "is not of type 'number'|expected a number"),
     ],

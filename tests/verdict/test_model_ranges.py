@@ -121,7 +121,7 @@ def test_memory_is_judged_by_healthy_ones_and_broken_below_half_of_its_nominal_r
             "above what the memory, by its nominal rate, carries, 4800.0 GB/s",
         ),
         (FILE.replace("sole.h2d: [55.0", "device_local.triad: [55.0"), "give the model's memory"),
-        (MEMORY.replace("device_local.triad", "device_local.quad"), "is no property of a GPU model"),
+        (MEMORY.replace("device_local.triad", "device_local.quad"), "is not a property of a GPU model"),
     ],
 )
 def test_memory_that_cannot_be_is_refused(tmp_path: Path, text: str, words: str) -> None:
@@ -175,7 +175,7 @@ def test_siblings_that_are_all_slow(value: float, plain: str, accepted: str) -> 
         ("[394.0, 396.0]", "[394.0, 404.0]", 10, "NV18.write: 404 GB/s is above what NVLink 4 x18 carries, 400.0 GB/s"),
         ("[55.0, 55.6]", "[55.0, .nan]", 9, "finite"),
         ("  link: {kind: pcie, gen: 5, width: 16}\n", "", 8, "give the model's link under expect"),
-        ("sole.h2d: [55.0", "sole.both.total: [55.0", 9, "'sole.both.total' is no property of a GPU model"),
+        ("sole.h2d: [55.0", "sole.both.total: [55.0", 9, "'sole.both.total' is not a property of a GPU model"),
     ],
 )
 def test_a_wrong_range(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:
@@ -254,5 +254,5 @@ def test_what_a_gpu_computes_is_judged_on_the_first_day(tmp_path: Path, value: f
 
 
 def test_products_of_one_size_alone_are_a_models(tmp_path: Path) -> None:
-    with pytest.raises(NearfarError, match=r"'device_local.sgemm_paper_rate' is no property of a GPU model"):
+    with pytest.raises(NearfarError, match=r"'device_local.sgemm_paper_rate' is not a property of a GPU model"):
         ranges(tmp_path, FILE.replace("NV18.write", "device_local.sgemm_paper_rate"))

@@ -114,7 +114,7 @@ def _check_finite(file: SiteFile) -> None:
         for key, entry in file.data.get(section, {}).items():
             for name, value in entry.items():
                 if isinstance(value, float) and not math.isfinite(value):
-                    raise file.error(f"{section}: {key}: {name} is no finite number", section, key)
+                    raise file.error(f"{section}: {key}: {name} is not a finite number", section, key)
 
 
 def _node(file: SiteFile) -> Node:

@@ -94,7 +94,7 @@ def parse(text: str) -> MpiCase:
     benchmark = BENCHMARKS.get(match["benchmark"]) if match else None
     if match is None or benchmark is None or match["placement"] not in (*WITHIN, *BESIDE):
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-        raise NearfarError(f"'{shown}' is no MPI case such as osu_latency/H-H/same_numa_node")
+        raise NearfarError(f"'{shown}' is not an MPI case such as osu_latency/H-H/same_numa_node")
     if benchmark.pair != (match["ranks"] is None) or (match["ranks"] or "2") in ("0", "1"):
         many = "takes two ranks" if benchmark.pair else "needs a number of ranks such as /x4"
         raise NearfarError(f"'{text}': {benchmark.name} {many}")

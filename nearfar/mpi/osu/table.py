@@ -109,9 +109,9 @@ def _values(size: int, fields: Sequence[str], columns: tuple[str, ...]) -> tuple
         try:
             values[column] = float(field)
         except ValueError:
-            raise BadTable(f"{size} B: '{field}' is no figure ({column})") from None
+            raise BadTable(f"{size} B: '{field}' is not a figure ({column})") from None
         if not math.isfinite(values[column]) or values[column] < 0:
-            raise BadTable(f"{size} B: {field} is no figure ({column})")
+            raise BadTable(f"{size} B: {field} is not a figure ({column})")
     return values, passed
 
 
@@ -144,9 +144,9 @@ def check(table: OsuTable, benchmark: Benchmark, least: int, most: int) -> None:
         shown = values(table, benchmark, quantity)
         for size, value in shown.items():
             if value <= 0:
-                raise BadTable(f"{size} B: {value:g} is no figure ({quantity})")
+                raise BadTable(f"{size} B: {value:g} is not a figure ({quantity})")
         if most not in shown:
-            raise BadTable(f"{most} B: 0 is no figure ({quantity})")
+            raise BadTable(f"{most} B: 0 is not a figure ({quantity})")
 
 
 def values(table: OsuTable, benchmark: Benchmark, quantity: str) -> dict[int, float]:

@@ -91,7 +91,7 @@ class Distributions:
         self.add_figures(node, ((verdict.check, verdict.metrics) for verdict in verdicts))
 
     def add_figures(self, node: str, checks: Iterable[tuple[str, Iterable[JudgedMetric]]]) -> None:
-        """Take over the figures of a node's checks. What is no finite number is left out: its check has said so."""
+        """Take over the figures of a node's checks. What is not a finite number is left out: its check has said so."""
         owner = len(self.nodes)
         self.nodes.append(node)
         for check, figures in checks:

@@ -174,7 +174,7 @@ def _pair_map(figures: list[Figure], why: CellGaps, gpus: list[int], kind: str, 
 
     def nothing(a: int, b: int) -> Place:
         if a == b:
-            return Place(SELF, reason="a GPU and itself are no pair")
+            return Place(SELF, reason="a GPU and itself are not a pair")
         if kind == "pair" and a > b:
             return Place(MIRROR, reason=f"both directions stand at GPU {b}, GPU {a}")
         return without(a, b) if without else why.place(cell(a, b))

@@ -123,5 +123,5 @@ def no_day(text: str, today: datetime.date) -> str | None:
     try:
         day = datetime.date.fromisoformat(text if len(text) > len("2026-11") else f"{text}-01")
     except ValueError:
-        return f"{text} is no day such as {today.isoformat()}, nor a month such as {today:%Y-%m}"
+        return f"{text} is not a day such as {today.isoformat()}, nor a month such as {today:%Y-%m}"
     return f"{text} lies in the future" if day > today + datetime.timedelta(days=1) else None

@@ -71,14 +71,14 @@ def misspelt(check: str, row: str) -> str | None:
         if _shape(word) not in shapes and not (known.of_nics and place and _NIC.fullmatch(_shape(word))):
             nearest = did_you_mean(word, sorted(known.words), else_all=False)
             return f"'{word}' {'is part of' if place else 'begins'} no figure{nearest or such}"
-    return None if len(words) >= known.fewest else f"'{row}' is no whole name of a figure{such}"
+    return None if len(words) >= known.fewest else f"'{row}' is not the full name of a figure{such}"
 
 
 def _of_cell(row: str) -> str | None:
     try:
         parse_metric_name(row)
     except NearfarError as error:
-        return f"'{row.partition('.')[2]}' is no cell's name, such as n0_g0: {str(error).partition(': ')[2]}"
+        return f"'{row.partition('.')[2]}' is not the name of a cell, such as n0_g0: {str(error).partition(': ')[2]}"
     return None
 
 

@@ -33,7 +33,7 @@ class UnitFault(NamedTuple):
 def of_ratio(value: float, row: str) -> UnitFault | None:
     """A ratio, a share or a penalty."""
     if value > MOST_RATIO:
-        return UnitFault(ERROR, "magnitude", f"{value:g} is no ratio; typed in per cent? that is {value / 100:g}")
+        return UnitFault(ERROR, "magnitude", f"{value:g} is not a ratio; typed in per cent? that is {value / 100:g}")
     if _SHARES.search(row) and value > 1:
         return UnitFault(ERROR, "magnitude", f"{value:g} is above 1, which a share of a whole cannot be")
     return None
@@ -45,7 +45,7 @@ def of_latency(value: float) -> UnitFault | None:
     if least <= value <= most:
         return None
     meant = f"typed in ns? that is {value / 1000:g} µs" if value > most else f"typed in ms? that is {value * 1000:g} µs"
-    return UnitFault(ERROR, "magnitude", f"{value:g} µs is no latency of anything small; {meant}")
+    return UnitFault(ERROR, "magnitude", f"{value:g} µs is not a latency of anything small; {meant}")
 
 
 def of_memory(value: float) -> UnitFault | None:

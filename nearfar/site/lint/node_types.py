@@ -149,7 +149,7 @@ def _of_package_link(value: float) -> tuple[str, str, str] | None:
     if least <= value <= most:
         return None
     meant = f"MB/s? that is {value / 1000:g}" if value > most else f"TB/s? that is {value * 1000:g}"
-    return ERROR, "impossible", f"{value:g} GB/s is no link between packages; typed in {meant} GB/s"
+    return ERROR, "impossible", f"{value:g} GB/s is not a link between packages; typed in {meant} GB/s"
 
 
 def _of_gpu_memory(value: float, gpu: Gpu, memories: Mapping[str, float]) -> tuple[str, str, str] | None:

@@ -57,6 +57,6 @@ def _of_date(date: Any, today: datetime.date) -> Iterator[str]:
         except ValueError:
             day = None
     if not isinstance(day, datetime.date):
-        yield f"'{date}' is no day such as {today.isoformat()}"
+        yield f"'{date}' is not a day such as {today.isoformat()}"
     elif day > today + datetime.timedelta(days=1):
         yield f"{day} lies in the future; fix it, or this machine's clock ({today})"

@@ -262,7 +262,7 @@ def _read_health(ledger: Ledger, past: Past, policy: Policy, folder: Path, now: 
             came = min(_arrival(path, at), now)
             _refuse_the_future(path, at, now)
         except (CouldNotJudge, OSError, ValueError) as error:
-            why = f"{path}: {f'{one.time} is no time; not counted' if isinstance(error, ValueError) else error}"
+            why = f"{path}: {f'{one.time} is not a time; not counted' if isinstance(error, ValueError) else error}"
             found.refused.append(error if isinstance(error, CouldNotJudge) else CouldNotJudge(why))
             continue
         failures = tuple(each for each in one.findings if each.verdict == "FAIL")

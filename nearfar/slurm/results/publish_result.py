@@ -93,12 +93,12 @@ def _write(path: Path, document: Mapping[str, Any]) -> None:
 def _document(run_directory: Path, info: RunInfo, run: str) -> dict[str, Any]:
     raw = _load(run_directory / "run.json")
     if raw is None:
-        raise CouldNotJudge(f"{run_directory}: not a whole run (no run.json); nothing is handed over")
+        raise CouldNotJudge(f"{run_directory}: not a whole run (no run.json); no result is written")
     checks = [entry for path in sorted(run_directory.glob("*/*/verdict.json")) if (entry := _check(path)) is not None]
     real = [case for case in raw["missing_cases"] if not case.get("modelled")]
     missing = [f"{case['name']}: {case.get('reason') or 'it did not run'}" for case in real]
     if not checks and not missing:
-        raise CouldNotJudge(f"{run_directory}: nothing was measured on {info.hostname}; nothing is handed over")
+        raise CouldNotJudge(f"{run_directory}: nothing was measured on {info.hostname}; no result is written")
     verdict = verdict_of(info.nodes, (entry["verdict"] for entry in checks), bool(missing))
     return {
         "schema": SCHEMA, "run": run, "node": info.name, "hostname": info.hostname, "pack": info.level, "sweep": info.sweep,
@@ -113,7 +113,7 @@ def _check(path: Path) -> dict[str, Any] | None:
     try:
         verdict = verdict_file.read(path.parent)
     except NearfarError as error:
-        raise CouldNotJudge(f"{error}; nothing is handed over") from None
+        raise CouldNotJudge(f"{error}; no result is written") from None
     if verdict is None or verdict.kind != "measured":
         return None
     return {"check": verdict.check, "verdict": verdict.verdict, "folder": f"{path.parent.parent.name}/{path.parent.name}",
@@ -150,5 +150,5 @@ def _load(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise CouldNotJudge(f"{path}: cannot be read ({error}); nothing is handed over") from None
+        raise CouldNotJudge(f"{path}: cannot be read ({error}); no result is written") from None
     return found if isinstance(found, dict) else None

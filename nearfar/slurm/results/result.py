@@ -169,7 +169,7 @@ def read(folder: Path, trust: Trust) -> NodeResult:
         try:
             utc_time(time)
         except ValueError:
-            raise CouldNotJudge(f"{path}: {time} is no time; not counted") from None
+            raise CouldNotJudge(f"{path}: {time} is not a time; not counted") from None
     if raw["ended"] < raw["started"]:
         raise CouldNotJudge(f"{path}: ended {raw['ended']}, before it started ({raw['started']}); not counted")
     _check_sizes(folder, raw["files"])
@@ -195,9 +195,9 @@ def _check_sizes(folder: Path, sizes: dict[str, int]) -> None:
             found = os.lstat(f"{folder}/{name}").st_size
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else error
-            raise CouldNotJudge(f"{folder / name}: {why}; half a result is not counted") from None
+            raise CouldNotJudge(f"{folder / name}: {why}; an incomplete result is not counted") from None
         if found != size:
-            raise CouldNotJudge(f"{folder / name}: {found} bytes of {size}; half a result is not counted")
+            raise CouldNotJudge(f"{folder / name}: {found} bytes of {size}; an incomplete result is not counted")
 
 
 def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: Trust) -> CheckResult:

@@ -160,7 +160,7 @@ def refuse_forgeable(results: Path) -> None:
     """Raise ``CouldNotJudge`` for a results directory in which others could forge results, or a link that leads nowhere."""
     link = next(filter(files.leads_nowhere, (results, *results.parents)), None)
     if link is not None:
-        raise CouldNotJudge(f"{link}: a link that leads nowhere; {_ELSEWHERE}")
+        raise CouldNotJudge(f"{link}: a dangling link; {_ELSEWHERE}")
     try:
         if results.is_dir():
             own(results).directory(results)

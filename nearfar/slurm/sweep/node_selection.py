@@ -41,7 +41,7 @@ def choose(slurm: Slurm, partition: str, nodes: str | None, reservation: str | N
 def _reserved(slurm: Slurm, name: str) -> frozenset[str]:
     found = next((each for each in reservations.show(slurm) if each.name == name), None)
     if found is None:
-        words = "Slurm knows no such reservation; scontrol show reservation lists them"
+        words = "Slurm has no such reservation; scontrol show reservation lists them"
         raise NearfarError(f"--reservation {name}: {words}")
     if found.state != "ACTIVE":
         raise CouldNotJudge(f"reservation {name} is {found.state}: no job starts in it now")

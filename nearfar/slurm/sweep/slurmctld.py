@@ -82,7 +82,7 @@ def partition_nodes(slurm: Slurm, name: str) -> list[str]:
         text = ""
     fields = dict(re.findall(r"(\w+)=(\S*)", text))
     if fields.get("PartitionName") != name:
-        raise NearfarError(f"--partition {name}: Slurm knows no such partition; sinfo -s lists them")
+        raise NearfarError(f"--partition {name}: Slurm has no such partition; sinfo -s lists them")
     if fields.get("State") != "UP":
         remedy = f"scontrol update partition={name} state=up, or name another"
         raise CouldNotJudge(f"partition {name} is {fields.get('State')}: no job starts in it; {remedy}")
@@ -120,6 +120,6 @@ def refuse_misused(slurm: Slurm, options: Sequence[str]) -> None:
 def _job(line: str) -> JobState:
     fields = [field.strip() for field in line.split("|", 4)]
     if len(fields) != 5 or not fields[0].isdigit():
-        raise CouldNotJudge(f"squeue: '{line[:80]}' is no line that was asked for")
+        raise CouldNotJudge(f"squeue: '{line[:80]}' is not a line that nearfar asked for")
     number, state, has, reason, output = fields
     return JobState(int(number), state, "" if reason == "None" else reason, bool(has), Path(output))

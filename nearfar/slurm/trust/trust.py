@@ -163,7 +163,7 @@ def _stat(path: Path | str) -> os.stat_result:
 
 def _check_text(document: Any) -> None:
     if isinstance(document, str) and _NO_TEXT.search(document):
-        raise ValueError(f"{document[:40]!a} is no text")
+        raise ValueError(f"{document[:40]!a} is not text")
     if isinstance(document, (dict, list)):
         for each in (*document, *document.values()) if isinstance(document, dict) else document:
             _check_text(each)
@@ -172,7 +172,7 @@ def _check_text(document: Any) -> None:
 def _figure(word: str) -> float:
     """``1e999`` and ``NaN`` are JSON to Python, and no figures."""
     if not isfinite(figure := float(word)):
-        raise ValueError(f"{word[:20]} is no figure")
+        raise ValueError(f"{word[:20]} is not a figure")
     return figure
 
 

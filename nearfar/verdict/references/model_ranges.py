@@ -85,7 +85,7 @@ def in_file(file: SiteFile) -> dict[str, list[HealthyRange]]:
             if not _ROW.fullmatch(row):
                 hosts, pairs = "near or sole with .h2d or .d2h", "NVn with .write, .read or .both.total"
                 known = f"{hosts}, {pairs}, {LOCAL_CLASS} with .triad … or .sgemm_today_rate"
-                raise file.error(f"'{row}' is no property of a GPU model; rows are {known}", *steps)
+                raise file.error(f"'{row}' is not a property of a GPU model; rows are {known}", *steps)
             if not (math.isfinite(low) and math.isfinite(high)):
                 raise file.error(f"{row}: low and high are finite numbers, found {low}, {high}", *steps)
             if low > high:

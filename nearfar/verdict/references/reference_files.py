@@ -110,7 +110,7 @@ class ReferenceFile:
         try:
             re.compile(model)
         except re.error as error:
-            raise self.file.error(f"'{model}' is no regular expression: {error}", check, model) from None
+            raise self.file.error(f"'{model}' is not a regular expression: {error}", check, model) from None
 
     def row(self, check: str, model: str | None, names: Sequence[str]) -> ReferenceRow | None:
         """The first of ``names`` that ``check`` has a row for, under the GPU model where the check has an index."""

@@ -121,7 +121,7 @@ class ReferenceRow:
         if bound is None:
             return f"degraded: {degraded:g} needs the {side} bound that it is inside of, and the row has none"
         if not math.isfinite(degraded):
-            return f"degraded: {degraded} is no finite number; -0.02 is 2 % below the value"
+            return f"degraded: {degraded} is not a finite number; -0.02 is 2 % below the value"
         if abs(degraded) > abs(bound):
             return f"degraded: {degraded:g} is outside of the row's own bound {bound:g}, beyond which it is FAIL; swap them"
         return None

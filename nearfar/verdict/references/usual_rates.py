@@ -136,9 +136,7 @@ def _healthy(known: UsualRate) -> str:
 def _place(rate: float, known: UsualRate) -> str:
     least, ceiling = known.least, known.ceiling
     if ceiling is not None and rate > ceiling * (1 + _ROUNDING):
-        return (
-            f"{rate / ceiling * 100:.0f} % of what {known.carrier} carries: it is no rate of one copy in one direction"
-        )
+        return f"{rate / ceiling * 100:.0f} % of what {known.carrier} carries: it is not a rate of one copy in one direction"
     whole, of = (
         (least, "the slowest of these") if least is not None else (ceiling or rate, f"what {known.carrier} carries")
     )

@@ -234,7 +234,7 @@ def test_a_directory_that_is_none(tmp_path: Path) -> None:
     link, file = tmp_path / "link", tmp_path / "file"
     link.symlink_to(tmp_path / "not mounted")
     file.write_text("")
-    for place, words in ((link, "a link that leads nowhere"), (file, "not a directory")):
+    for place, words in ((link, "a dangling link"), (file, "not a directory")):
         with pytest.raises(CouldNotJudge, match=f"^{place}: {words}; name another --state DIR$"):
             prepare(place)
 

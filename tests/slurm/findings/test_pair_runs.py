@@ -139,7 +139,7 @@ def _given_away(place: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "why"),
     [
-        (_half, "half a result is not counted"),
+        (_half, "an incomplete result is not counted"),
         (_another, "of node n5+n6, in the place of n2+n4"),
         (_open, "other users can write to it"),
         (_gone, "the result of n2+n4 is gone"),

@@ -219,7 +219,7 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     "another partition": (
         ["sweep", "-p", "gpus"],
         2,
-        "--partition gpus: Slurm knows no such partition; sinfo -s lists them",
+        "--partition gpus: Slurm has no such partition; sinfo -s lists them",
     ),
     "another node": (
         ["sweep", "-p", "all", "-w", "n[2-6]"],
@@ -231,7 +231,7 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     "no reservation": (
         ["sweep", "-p", "all", "--reservation", "r"],
         2,
-        "--reservation r: Slurm knows no such reservation",
+        "--reservation r: Slurm has no such reservation",
     ),
     "a name": (["sweep", "-p", "all", "--name", "../x"], 2, "--name ../x: letters, digits"),
     "nothing to resume": (["sweep", "--resume", "s9"], 2, "no such sweep"),
@@ -308,7 +308,7 @@ def test_a_dry_run_refuses_what_the_sweep_would(told: Any, tmp_path: Path) -> No
     for name, place, line in (
         ("s1", tmp_path, "s1/sweep.json: no such sweep"),
         ("s2", tmp_path / "open", "results there could be forged"),
-        ("s2", tmp_path / "link/results", "link: a link that leads nowhere; name another --results DIR"),
+        ("s2", tmp_path / "link/results", "link: a dangling link; name another --results DIR"),
     ):
         words = ["sweep", "-p", "all", f"--name={name}", f"--results={place}"]
         found = told(*words, "--dry-run")

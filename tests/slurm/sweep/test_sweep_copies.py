@@ -64,7 +64,7 @@ def test_a_copy_does_not_void_the_original(results: Path, name: str, how: str) -
         (copy / "sweep.json").unlink()
     runs, refused = read(results)
     assert runs == RUNS
-    half = f"{copy}/nodes/n1/1/run.json: No such file or directory; half a result is not counted"
+    half = f"{copy}/nodes/n1/1/run.json: No such file or directory; an incomplete result is not counted"
     assert refused == ((half,) if how == "half" else ())
 
 

@@ -157,7 +157,7 @@ def test_a_results_directory_of_everybody_is_refused_before_anything_is_measured
 HARM: dict[str, tuple[Callable[[Path], object], str]] = {
     "half": (lambda place: os.truncate(place / "result.json", 300), "not a whole JSON document"),
     "forged": (lambda place: place.chmod(0o777), "other users can write to it"),
-    "empty": (lambda place: os.truncate(next(place.glob("*/*/verdict.json")), 0), "half a result is not counted"),
+    "empty": (lambda place: os.truncate(next(place.glob("*/*/verdict.json")), 0), "an incomplete result is not counted"),
 }  # fmt: skip
 
 
