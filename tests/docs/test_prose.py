@@ -125,7 +125,7 @@ def _length(sentence: str) -> int:
 
 @cache
 def _literals(file: Path) -> tuple[tuple[int, str], ...]:
-    """String literals of several words that are no docstrings and no SQL, with their lines."""
+    """String literals of several words that are no docstrings, no SQL and no value of a schema, with their lines."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
     docstrings = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
@@ -134,4 +134,14 @@ def _literals(file: Path) -> tuple[tuple[int, str], ...]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
         if " " in node.value and not re.search(r"\b(?:SELECT|UPDATE|DELETE|CREATE|AND)\b", node.value)
+        if f'"{node.value}"' not in _enums()
+    )
+
+
+@cache
+def _enums() -> str:
+    """The values that the schemas list: keys of programs, not prose."""
+    schemas = sorted((CHECKOUT / "nearfar/base/schemas").glob("*.json"))
+    return " ".join(
+        values for file in schemas for values in re.findall(r'"enum": (\[[^]]*\])', file.read_text(encoding="utf-8"))
     )
