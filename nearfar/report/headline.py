@@ -177,7 +177,7 @@ def slow_unjudged(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[
 def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answer] | None = None) -> str:
     """The run in a sentence: the worst reason, or that all is well; ``answers`` as in ``reasons``."""
     if run.raw.get("interrupted"):
-        return "This run was interrupted: what is shown here is not all that was asked for."
+        return "This run was interrupted, so its results are incomplete."
     measured = [g for g in found if not g.cause.modelled]
     if measured:
         more = f" And {plural(len(measured) - 1, 'more reason')}." if len(measured) > 1 else ""

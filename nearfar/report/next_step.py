@@ -41,7 +41,7 @@ def _next_command(run: RunDirectory, words: list[str]) -> tuple[str, str]:
     if shown == "INDETERMINATE" and accepts and coverage.of_run(run).unjudged:
         if system == "local":
             return _line(site, "describes this machine: an acceptance needs its files and references")
-        return _line(["tune", *named], "references of its healthy runs, which an acceptance needs, as a diff")
+        return _line(["tune", *named], "proposes references from its healthy runs, which acceptance needs, as a diff")
     refused = shown == "DEGRADED" and acceptance is not None and not acceptance["accept_degraded"]
     if shown in ("FAIL", "INDETERMINATE") or refused:
         broken = [case for case in run.missing_cases if case.get("problem")]
@@ -50,7 +50,7 @@ def _next_command(run: RunDirectory, words: list[str]) -> tuple[str, str]:
         checks = list(dict.fromkeys([*names, *(str(case["check"]) for case in broken)]))
         whole = len(checks) > _MOST_CHECKS and not any(word.startswith("--check") for word in words)
         again = ["--acceptance"] * accepts + ([] if whole else ["--check", *checks] if checks else [])
-        mended = f"after {Path(broken[0]['where']).name} is mended: " if broken else ""
+        mended = f"after {Path(broken[0]['where']).name} is fixed: " if broken else ""
         why = f"{mended}measures again what could not be judged"
         if shown == "FAIL":
             why = f"after the repair: measures {'the whole node again' if whole else 'again what failed'}"
@@ -58,15 +58,15 @@ def _next_command(run: RunDirectory, words: list[str]) -> tuple[str, str]:
             why = "measures again what is DEGRADED"
         return _line(["validate", *way, *named, *again], why)
     if shown == "DEGRADED":
-        return _line(["history", "--system", system], "whether it has been so before")
+        return _line(["history", "--system", system], "shows whether it was so before")
     if system == "local":
         return _line(site, "describes this machine; later runs are compared with that file")
     if shown == NOT_JUDGED or coverage.of_run(run).unjudged:
         if coverage.too_disturbed(run):
             why = "again on a quiet machine: other load disturbed this run, so nothing is tuned from it"
             return _line(["validate", *way, *named], why)
-        return _line(["tune", *named], "references from this system's runs, as a diff")
-    return _line(["history", *named], "these figures over time")
+        return _line(["tune", *named], "proposes references from this system's runs, as a diff")
+    return _line(["history", *named], "shows these figures over time")
 
 
 def _way(words: list[str]) -> list[str]:

@@ -33,7 +33,7 @@ def shown(
         said.append(f"this site: {site.name}; {words.site_counts(every)}")
         if not compared:
             said.append(
-                "it is of another kind than the paper's nodes: paths of the same sort stand beside, and rates are not compared"
+                "it is a different kind of node than the paper's: similar paths are shown beside each other, but rates are not compared"
             )
     out = words.stands_out(every) if site is not None else []
     asked = [each for each in rows if each.row.command]
@@ -45,7 +45,9 @@ def shown(
         *(_row(each, site) for each in rows if not each.row.command),
         *_meanings(rows),
     ]
-    again = f"`nearfar reproduce {paper.name} --measure` measures what this machine can, `--run DIR` takes a run that is there"
+    again = (
+        f"`nearfar reproduce {paper.name} --measure` measures what this machine can, `--run DIR` uses an existing run"
+    )
     made = f"`{command}`; `nearfar reproduce --list` counts the rows of all papers"
     return Shown(f"{paper.name}: {paper.title}", tuple(said), tuple(blocks), "" if site is not None else again, made)
 
@@ -133,5 +135,5 @@ def _meanings(rows: Sequence[RowBeside]) -> list[Block]:
     """What the words of the column "the model" mean, of those that stand there."""
     used = {figure.basis for each in rows for figure in each.figures if figure.modelled is not None}
     meant = [(word, meaning) for word, meaning in words.OF_THE_MODEL.items() if word in used]
-    rest = "without such a word: its own answer, beside what was published"
+    rest = "no word: the model's own prediction, compared with the published figure"
     return [Group("the model", (table((), meant), Text((rest, _KEY))))] if meant else []

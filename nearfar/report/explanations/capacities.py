@@ -128,6 +128,6 @@ def _left_over(rows: Sequence[CellRow]) -> str:
         return "Nothing is off by more than 10 %: single flows and what they share explain every cell." if rows else ""
     return (
         f"Not explained: in {len(odd)} of {plural(len(rows), 'cell')} some flow is off by more than 10 %. The prediction "
-        "divides what is full evenly, but for reads beside writes of their own GPU; what else favours some flows, or the total, is "
-        "nothing that this run measured."
+        "shares full capacities evenly, except between reads and writes of one GPU; this run measured nothing that explains other "
+        "differences."
     )

@@ -23,7 +23,7 @@ _NAMED = 3
 _WAYS = (("down", "↓", "to its devices"), ("up", "↑", "from its devices"))
 _JUDGES_NOTHING = (
     "capacities found in this run's single flows, STREAM and one saturating cell for each shared capacity; every other cell of several "
-    "flows stands beside what they predict. This explains and does not judge: capacities calibrated from a run never judge that run"
+    "flows is compared with what they predict. This explains, but does not judge: capacities calibrated from a run never judge that run"
 )
 _OF_GPU = re.compile(r"g(\d+)(\.\w+)")
 _NUMBERS = re.compile(r"\d+")
@@ -39,7 +39,7 @@ def fault_blocks(faults: Faults | None, anchor: str) -> list[Block]:
     """What the answer at the top of the page rests on; nothing where that is the answer alone."""
     if faults is None or not faults.details:
         return []
-    aside = "beside the verdicts, not instead of them: this is what would explain the slow cells together, and judges nothing"
+    aside = "this is what would explain the slow cells together; it does not affect any verdict"
     rows = [(each.cell, each.worst, f"{SIGNS['PASS']} yes" if each.explained else "– no") for each in faults.slow]
     slow = table(("cell", ">worst figure, of healthy", "explained"), rows, kind="explaining")
     blocks: list[Block] = [

@@ -74,7 +74,7 @@ def _computed(runs: Sequence[KernelRun]) -> list[Block]:
         values = (_both([state.clock], "MHz"), _both([state.power], "W"), _both([state.temperature], "°C"))
         label = f"g{run.about.gpu}: {_sized(run)}"
         rows.append((label, _amount(run.rate("rate")), *values, ", ".join(state.throttle) or "–"))
-    columns = ("rate", "clock", "power", "temperature", "clocks held down by")
+    columns = ("rate", "clock", "power", "temperature", "clocks reduced by")
     return words_table("Matrix products", "the kernel alone, and the GPU while it ran", columns, rows)
 
 

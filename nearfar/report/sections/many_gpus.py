@@ -36,9 +36,9 @@ _TITLES = {
     "packed": ("The GPUs of one package",) * 2,
     "across": ("Across the package link",) * 2,
 }
-_CAPTION = "the total of all GPUs; what each GPU has; the total beside what the flows carry alone, added up"
-_CAPTION_OF_FLOWS = "the total of all flows; what each flow has; the total beside what the flows carry alone, added up"
-_CAPTION_OF_TASKS = "the total of all GPUs; what each task has; the slowest beside its fair share"
+_CAPTION = "the total of all GPUs; the rate of each GPU; the total compared with the sum of the flows alone"
+_CAPTION_OF_FLOWS = "the total of all flows; the rate of each flow; the total compared with the sum of the flows alone"
+_CAPTION_OF_TASKS = "the total of all GPUs; the rate of each task; the slowest compared with its fair share"
 _COLUMNS = {"h2d": "Host to device", "d2h": "Device to host", "both": "Both at once"}
 #: What stands where a run did not ask.
 NOT_RUN = Entry("– not run", mark="self", tip="this run did not ask for it")
