@@ -28,7 +28,7 @@ def test_this_sites_column_is_what_the_run_measured(measured: Path, capsys: pyte
     # Four GPUs: the paper's fifth is not there. Other GPUs than the paper's are not compared with it.
     assert figures["n0:g4"]["measured"] is None and figures["n0:g0"]["difference"] is None
     assert cli.main(["reproduce", "joubert2019", "--run", str(measured)]) == 0
-    assert "it is of another kind than the paper's nodes" in capsys.readouterr().out
+    assert "it is a different kind of node than the paper's" in capsys.readouterr().out
 
 
 def test_runs_that_have_no_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

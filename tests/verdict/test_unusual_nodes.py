@@ -90,7 +90,7 @@ def test_a_figure_that_no_tune_can_limit_does_not_keep_a_node_from_acceptance() 
         ("55.5, -0.02", ".nan, -0.02", 5, "finite"),
         ("55.5, -0.02", "55.5, .nan", 5, "finite"),
         ("55.5, -0.02", "0, -0.02", 5, "expected a value above zero"),
-        ("  H200:", "  '*H200':", 4, "no regular expression"),
+        ("  H200:", "  '*H200':", 4, "not a regular expression"),
         ("  H200:", "  4090:", 4, "put it in quotes"),
         ("    near.h2d:", "    7:", 5, "put it in quotes"),
         ("null, GB/s", "null, MB/s", 5, "found 'MB/s'"),
