@@ -10,6 +10,9 @@ from typing import Any
 #: and still expanded in a quarter of a second.
 MOST = 100_000
 _RANGE = re.compile(r"\s*(\d+)-(\d+)(?:/(\d+))?\s*")
+_ENDS = re.compile(r"(?<=[\[,])(\d+)-(\d+)(?=[/,\]])")
+#: A longer list is not repeated in a message.
+_SHOWN = 60
 #: Longer numbers are no node's.
 _DIGITS = 18
 
@@ -49,7 +52,18 @@ def node_set(nodes: str) -> Any:
     try:
         return NodeSet(nodes, resolver=RESOLVER_NOGROUP)
     except (NodeSetException, ValueError) as error:
-        raise NodeListError(f"not a node list such as n[1-4,7]: {error}") from None
+        raise NodeListError(_of_digits(nodes) or f"not a node list such as n[1-4,7]: {error}") from None
+
+
+def _of_digits(nodes: str) -> str:
+    """What is wrong with a range whose ends have leading zeros and unlike lengths; empty where there is none."""
+    for match in _ENDS.finditer(nodes):
+        longest = max(map(len, match.groups()))
+        if len(match[1]) != len(match[2]) and "0" in (match[1][0], match[2][0]) and longest <= _DIGITS:
+            ends = "-".join(number.zfill(longest) for number in match.groups())
+            example = f"{nodes[: match.start()]}{ends}{nodes[match.end() :]}" if len(nodes) <= _SHOWN else ends
+            return f"not a node list: write both ends with the same number of digits, {example}"
+    return ""
 
 
 def folded(names: Iterable[str]) -> str:

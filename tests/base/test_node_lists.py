@@ -57,3 +57,13 @@ def test_a_list_that_would_fill_the_memory_is_refused_by_its_name(nodes: str) ->
 
 def test_the_longest_list_is_read() -> None:
     assert len(node_names.expand(f"n[1-{node_lists.MOST}]")) == node_lists.MOST
+
+
+@pytest.mark.parametrize(
+    "nodes, right", [("gpu[001-39]", "gpu[001-039]"), ("a,r[1-2]n[7,01-100]x", "a,r[1-2]n[7,001-100]x")]
+)
+def test_a_range_with_unlike_ends_is_written_right(nodes: str, right: str) -> None:
+    with pytest.raises(
+        node_lists.NodeListError, match=re.escape(f"write both ends with the same number of digits, {right}")
+    ):
+        node_lists.node_set(nodes)
