@@ -13,7 +13,7 @@ from . import files, node_lists, node_lock, places, process, site_file, standard
 from .errors import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, EXIT_WRONG_USE, CouldNotJudge, NearfarError
 from .files import cannot_write, copy_tree, file_lock, json_or_none, make_directory, text_or_empty, write_atomically
 from .messages import MESSAGES, Message, of_several, plural
-from .node_lists import NodeListError, folded, node_set, refuse_too_many
+from .node_lists import NodeListError, folded, listed_twice, node_set, refuse_too_many
 from .places import reports_directory, state_directory
 from .process import Finished, find_program, run
 from .schema_check import conforms, schema

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -73,6 +74,21 @@ def folded(names: Iterable[str]) -> str:
         return str(node_set(",".join(listed))) if listed else ""
     except NodeListError:
         return ", ".join(listed)
+
+
+def listed_twice(nodes: str) -> str | None:
+    """A name that a list has twice; None where there is none, and ``NodeListError`` as of ``node_set``."""
+    if count(nodes) == len(node_set(nodes)):
+        return None
+    seen: set[str] = set()
+    for item in re.split(r",(?![^\[]*\])", nodes):
+        parts = re.split(r"\[(.*?)\]", item)  # each second one is what brackets hold
+        choices = [[f"[{one}]" for one in part.split(",")] if at % 2 else [part] for at, part in enumerate(parts)]
+        for names in ([str(name) for name in node_set("".join(chosen))] for chosen in itertools.product(*choices)):
+            if twice := next((name for name in names if name in seen), None):
+                return twice
+            seen.update(names)
+    return None
 
 
 def refuse_too_many(names: int) -> None:

@@ -12,6 +12,7 @@ from nearfar.base import (
     SiteFile,
     SiteFileError,
     did_you_mean,
+    listed_twice,
     named_site_file,
     node_set,
     plural,
@@ -102,9 +103,9 @@ def _nodes(file: SiteFile) -> tuple[str, ...] | None:
             listed = [short_host_name(str(name)).lower() for name in node_set(pattern)]
         except NodeListError as error:
             raise file.error(f"nodes: '{pattern}': {error}", "nodes", index) from None
-        twice = next((name for name in listed if name in names), None)
+        twice = next((name for name in listed if name in names), listed_twice(pattern))
         if twice is not None:
-            raise file.error(f"nodes: {twice} is listed twice", "nodes", index)
+            raise file.error(f"nodes: {twice} is listed twice; remove one", "nodes", index)
         names.update(dict.fromkeys(listed))
     return tuple(names) or None
 

@@ -72,6 +72,16 @@ def test_an_order_is_read_with_its_promises(tmp_path: Path) -> None:
                                      "(400.0 of payload); the sum of both directions? that is 450 GB/s"),
         ("value: 480", "value: 700", "13: error: host_memory_check: all.triad: 700 GB/s is above the peak of its memory, 614.4 GB/s"),
         ("value: 740", "value: 799", "16: warning: peer_check: NV18.both.total: 799 GB/s of both directions is above the two"),
+        ('"n[01-40]"', '"n[01-38],n[40,39,07]"', "4: error: nodes: n07 is listed twice; remove one"),
+        ('"n[01-40]"', '"n[01-40]", n07', "4: error: nodes: n07 is listed twice; remove one"),
+        ("rate: 4800", "rate: 4.8", "6: error: memory_channels.rate: 4.8: expected about 4800 MT/s"),
+        ("{driver", "{diver", "7: error: software: no node reports 'diver' (did you mean 'driver'?)"),
+        ("{driver", "{firmware", "7: error: software: no node reports 'firmware' (known: acs, application_clocks, "),
+        ("NVIDIA H100 80GB HBM3", "NVIDIA H2000", "5: warning: expect: gpu_model: no GPU model file has 'NVIDIA H2000' (did you mean "
+                                                  "'NVIDIA H200'?): "),
+        ("NVIDIA H100 80GB HBM3", "H100", "5: warning: expect: gpu_model: no GPU model file has 'H100' (did you mean "
+                                          "'NVIDIA H100 NVL' or 'NVIDIA H100 PCIe' or 'NVIDIA H100 80GB HBM3'?): "),
+        ("value: 54", "value: 58", "11: warning: host_device_check: near.h2d: 58 GB/s is above what healthy NVIDIA H100 80GB HBM3 reach, "),
         ("count: 40", "count: 40\nsystem: keneland", "4: error: system: no system is called 'keneland' (did you mean 'keeneland'?)"),
         ("count: 40", "count: 40\nsystem: keeneland", "6: warning: expect: gpus: 8, but system keeneland has 3"),
     ],

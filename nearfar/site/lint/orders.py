@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nearfar.base import SiteFile, did_you_mean, site_files
+from nearfar.model import link_limits
 from nearfar.site import Order, Partition, orders
-from nearfar.topology import Node
-from nearfar.verdict.references import ReferenceRow
+from nearfar.topology import SETTINGS, Node
+from nearfar.verdict import thresholds
+from nearfar.verdict.references import ReferenceRow, model_ranges
 
 from . import contradictions, gpu_models, line_rates, rows
 from .complaints import ERROR, WARNING, Complaint, at, refused, stop_on_errors
@@ -21,6 +23,9 @@ from .rows import ReferenceTable
 
 #: What an order and a system's files both say.
 _BOTH = ("gpus", "gpu_model", "packages", "memory", "link", "nvlinks", "nvlink_generation", "nics")
+#: What nodes and programs report under ``software``; hwloc and the architecture are never compared.
+_PROGRAMS = ("os", "cuda", "hip", "mps", "mpi", "osu", "nccl", "cublas", "cufft", "cusparse", "tensor_modes")
+_SOFTWARE = frozenset((*_PROGRAMS, *(setting.key for setting in SETTINGS)))
 
 
 def complaints(reading: SiteContents, read: ReadFile[Order]) -> Iterator[Complaint]:
@@ -45,13 +50,53 @@ def complaints(reading: SiteContents, read: ReadFile[Order]) -> Iterator[Complai
             yield at(file, ERROR, "impossible", f"expect: {key}: {fault}", "expect", key)
     for key, fault in below_model(order.expect, order.expect.get("gpu_model"), reading.gpu_models):
         yield at(file, WARNING, "expectation", fault, "expect", key)
+    for key in order.software:
+        if key not in _SOFTWARE:
+            problem = f"software: no node reports '{key}'{did_you_mean(key, sorted(_SOFTWARE))}"
+            yield at(file, ERROR, "names", problem, "software", key)
     node = None if partition is None else expected(reading, partition, reading.gpu_models)
+    yield from _of_model(order, file, node, reading)
     if partition is not None:
         yield from _beside_system(order, file, partition, node)
     whole = orders.described(order, reading.gpu_models, node)
     features = frozenset(partition.features if partition is not None else ())
+    ranges = reading.healthy
     for check in dict.fromkeys(promise.check for promise in order.promised):
-        yield from _of_check(order, file, check, whole, features, reading.gpu_memories)
+        own = list(_of_check(order, file, check, whole, features, reading.gpu_memories))
+        wrong = {complaint.line for complaint in own}
+        healthy = _above_healthy(order, file, check, whole, ranges)
+        yield from (*own, *(complaint for complaint in healthy if complaint.line not in wrong))
+
+
+def _of_model(order: Order, file: SiteFile, node: Node | None, reading: SiteContents) -> Iterator[Complaint]:
+    """A GPU model that neither a file of GPU models nor the system has."""
+    model, known = order.expect.get("gpu_model"), list(reading.gpu_models)
+    if model is None or model in known or (node is not None and any(gpu.name == model for gpu in node.gpus)):
+        return
+    alike = [name for name in known if model.lower() in name.lower()][:4]
+    quoted = " or ".join(f"'{name}'" for name in alike)
+    hint = f" (did you mean {quoted}?)" if alike else did_you_mean(model, known, else_all=False)
+    problem = f"expect: gpu_model: no GPU model file has '{model}'{hint}: no figure is compared with known ones"
+    yield at(file, WARNING, "names", problem, "expect", "gpu_model")
+
+
+def _above_healthy(
+    order: Order, file: SiteFile, check: str, node: Node, ranges: model_ranges.ModelRanges
+) -> Iterator[Complaint]:
+    """Promised rates that no healthy GPU of the model was seen to reach."""
+    gpu = next(iter(node.gpus), None)
+    for promise in (promise for promise in order.promised if gpu is not None and promise.check == check):
+        assert gpu is not None
+        known = model_ranges.find(ranges, gpu.name, [promise.row], link_limits.nominal_link(gpu))
+        if known is None:
+            continue
+        low, high = min(each.low for each in known[0]), max(each.high for each in known[0])
+        # Ranges of the other kind, near or sole, are that much less certain.
+        most = high * (1 + known[1] - thresholds.MODEL_MARGIN)
+        if promise.value * (1 - thresholds.AS_GOOD) > most:
+            reach = f"healthy {gpu.name} reach, {low:.4g} to {high:.4g} {promise.unit}"
+            problem = f"{check}: {promise.row}: {promise.value:g} {promise.unit} is above what {reach}: every node would be refused"
+            yield at(file, WARNING, "impossible", problem, "promised", check, promise.row)
 
 
 def _beside_system(order: Order, file: SiteFile, partition: Partition, node: Node | None) -> Iterator[Complaint]:

@@ -81,6 +81,15 @@ class SiteContents:
                 rates.setdefault(model, float(data["memory"]["bandwidth"]))
         return rates
 
+    @property
+    def healthy(self) -> model_ranges.ModelRanges:
+        """The ranges of healthy figures of each GPU model."""
+        ranges: dict[str, Mapping[str, Sequence[model_ranges.HealthyRange]]] = {}
+        for read in self.gpus.values():
+            for model in (read.value or {}).get("gpu_models", ()):
+                ranges[model] = {**model_ranges.in_file(read.file), **ranges.get(model, {})}
+        return ranges
+
     def add(self, kind: str, names: Sequence[str] | None = None) -> SiteContents:
         """Read the files of a kind (``names``: these alone)."""
         loads: dict[str, tuple[dict[str, ReadFile[Any]], Callable[[SiteFile], Any]]] = {
