@@ -82,11 +82,17 @@ def site_files(subfolder: str, directories: list[Path]) -> dict[str, Path]:
 
 
 def named_site_file(subfolder: str, name: str, directories: list[Path]) -> SiteFile:
-    """The file of ``applications`` or ``orders`` with that name. Raises ``NearfarError`` where there is none, with the nearest one."""
+    """The file of ``applications`` or ``orders`` with that name, or file name (``rack-8.yaml``). Raises ``NearfarError`` where there is
+    none, with the nearest one and the directories that were searched."""
     known = site_files(subfolder, directories)
+    name = name if name in known else name.removesuffix(".yaml")
     if name not in known:
         kind, nearest = subfolder.removesuffix("s"), did_you_mean(name, list(known))
-        raise NearfarError(f"no {kind} is called '{name}'{nearest}: {subfolder} are the files of site/{subfolder}/")
+        searched = ", ".join(str(directory / subfolder) for directory in directories)
+        unset = (
+            "" if os.environ.get("NEARFAR_SITE") else "; NEARFAR_SITE, which names a site's own directories, is not set"
+        )
+        raise NearfarError(f"no {kind} is called '{name}'{nearest}: searched for {name}.yaml in {searched}{unset}")
     return SiteFile(known[name])
 
 

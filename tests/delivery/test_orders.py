@@ -52,6 +52,17 @@ def test_an_order_is_read_with_its_promises(tmp_path: Path) -> None:
         orders.load("rak", [tmp_path])
 
 
+def test_unknown_order_names_what_was_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    complaints(tmp_path, GOOD)
+    assert orders.load("rack.yaml", [tmp_path]).name == "rack"
+    monkeypatch.delenv("NEARFAR_SITE", raising=False)
+    with pytest.raises(NearfarError, match=f"searched for x.yaml in {tmp_path}/orders; NEARFAR_SITE.* is not set"):
+        orders.load("x", [tmp_path])
+    monkeypatch.setenv("NEARFAR_SITE", str(tmp_path))
+    with pytest.raises(NearfarError, match=f"searched for x.yaml in {tmp_path}/orders$"):
+        orders.load("x", [tmp_path])
+
+
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [

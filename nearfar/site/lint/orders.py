@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from nearfar.base import SiteFile, did_you_mean, site_files
+from nearfar.base import SiteFile, did_you_mean
 from nearfar.model import link_limits
 from nearfar.site import Order, Partition, orders
 from nearfar.topology import SETTINGS, Node
@@ -139,6 +139,6 @@ def sound_order(name: str, directories: Sequence[Path]) -> Order:
     """The order of that name, of which lint has no error. Raises ``NearfarError`` with the line of each."""
     order = orders.load(name, directories)
     reading = SiteContents(directories).add("systems").add("nodes").add("gpus")
-    path = site_files("orders", list(directories))[name]
-    stop_on_errors(complaints(reading, ReadFile(SiteFile(path), order)))
+    assert order.file is not None
+    stop_on_errors(complaints(reading, ReadFile(SiteFile(order.file), order)))
     return order
