@@ -9,6 +9,7 @@ keeps the sites, the runs, what was printed and the records.
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import time
@@ -75,4 +76,9 @@ def main(directory: str, nodes: str = "40") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.delivery", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("directory", metavar="DIRECTORY", help="where sites, runs and records are written; made")
+    parser.add_argument("nodes", metavar="NODES", nargs="?", default="40", help="how many nodes (default: %(default)s)")
+    main(**vars(parser.parse_args()))

@@ -8,9 +8,9 @@ reference file.
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
-import sys
 from pathlib import Path
 
 from nearfar import history, measurement, verdict
@@ -61,4 +61,6 @@ def _run(system: str, folder: Path, directory: Path) -> Path:
 
 
 if __name__ == "__main__":
-    print(write(Path(sys.argv[1])))
+    parser = argparse.ArgumentParser(prog="python -m tests.data.runs.h200", description=__doc__)
+    parser.add_argument("directory", metavar="DIRECTORY", type=Path, help="where the history is written; made")
+    print(write(parser.parse_args().directory))
