@@ -51,7 +51,7 @@ def shown(delivery: Delivery, next_step: str, when: str, explained: Mapping[str,
         )),
         *titled_table("the delivery as a whole", [row(Entry(verdict=each.verdict), each.reason) for each in whole]),
         *_decided("refused", "why", {node.name: node.evidence for node in refused}, explained),
-        *_decided("to be measured again", "what is missing", {node.name: node.missing for node in again}),
+        *_decided(_again(delivery), "what is missing", {node.name: node.missing for node in again}),
         *titled_table("accepted though DEGRADED, by name", _held(waived), ("nodes", "what")),
         *([Group("accepted", (Text((folded(node.name for node in accepted),), plain=True),))] if accepted else []),
         *titled_table("accepted after a failure", _failures(accepted), ("nodes", "what failed")),
@@ -70,10 +70,15 @@ def shown(delivery: Delivery, next_step: str, when: str, explained: Mapping[str,
 def _answer(delivery: Delivery, whole: Sequence[Finding]) -> list[str]:
     """What is wrong with the delivery as a whole, then how many nodes are accepted."""
     counts = delivery.counts
-    words = {REFUSED: "refused", AGAIN: "to be measured again"}
+    words = {REFUSED: "refused", AGAIN: _again(delivery)}
     rest = [f"{counts[word]} {said}" for word, said in words.items() if counts[word]]
     accepted = f"{counts[ACCEPTED]} of {plural(len(delivery.nodes), 'node')} accepted"
     return [*(finding.reason for finding in whole[:1]), ", ".join([accepted, *rest])]
+
+
+def _again(delivery: Delivery) -> str:
+    """What the nodes without a decision are."""
+    return "to be measured again" if any(node.runs for node in delivery.nodes) else "left to measure"
 
 
 def _measured(delivery: Delivery) -> str:
