@@ -8,6 +8,7 @@ import os
 import shlex
 import socket
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -122,7 +123,13 @@ def _runs(order: Order, elsewhere: Sequence[Path]) -> Iterator[RunDirectory]:
             raise NearfarError(f"--runs {root}: no such directory")
     told: set[Path] = set()
     for root in (*elsewhere, *own):
-        for place in _holding_runs(root):
+        unused: Counter[str] = Counter()
+        holding = _holding_runs(root)
+        if root in elsewhere and not holding:
+            raise NearfarError(
+                f"--runs {root}: no run below it: name a directory that holds run directories (run.json)"
+            )
+        for place in holding:
             folder = place.resolve()
             if folder in told:
                 continue
@@ -132,8 +139,24 @@ def _runs(order: Order, elsewhere: Sequence[Path]) -> Iterator[RunDirectory]:
             except NearfarError as error:
                 say(f"left out: {error}")
                 continue
+            if root in elsewhere:
+                unused.update(_why_not_used(order, found))
             if root in elsewhere or _is_of(order, found):
                 yield found
+        for why, count in unused.items():
+            say(f"noted: {plural(count, 'run')} below {root} {'is' if count == 1 else 'are'} not used: {why}")
+
+
+def _why_not_used(order: Order, found: RunDirectory) -> list[str]:
+    """Why a run says nothing of the order's nodes; empty where it does."""
+    if found.nodes and all(node.modelled for node in found.nodes):
+        return ["modelled"]
+    systems = sorted({node.system for node in found.nodes if not node.modelled})
+    return (
+        [f"of system {', '.join(systems)}"]
+        if order.system is not None and systems and order.system not in systems
+        else []
+    )
 
 
 def _holding_runs(root: Path) -> list[Path]:

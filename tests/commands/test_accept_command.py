@@ -119,9 +119,22 @@ def test_a_copied_run_is_not_a_second_measurement(ask: Ask, runs: Path, tmp_path
     assert "5 nodes, 5 runs, 2026-11-20" in out
 
 
+def test_a_directory_without_runs_is_wrong_use(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for name, problem in (("empty", "no run below it"), ("nonexistent", "no such directory")):
+        code, _, err = ask("rack", "--runs", str(tmp_path / name))
+        assert code == 2 and f"--runs {tmp_path / name}: {problem}" in err
+
+
+def test_unused_runs_are_noted(ask: Ask, runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "site/orders/rack.yaml").write_text(ORDER.replace("count: 6", "count: 6\nsystem: h200-vm"))
+    _, _, err = ask("rack", "--runs", str(runs))
+    assert f"noted: 2 runs below {runs} are not used: of system " in err
+
+
 def test_nothing_measured_accepts_nobody(ask: Ask) -> None:
     code, out, _ = ask("rack")
-    assert code == 3 and "0 of 6 nodes accepted, 6 to be measured again" in out and "cn[1-6]" in out
+    assert code == 3 and "0 of 6 nodes accepted, 6 left to measure" in out and "cn[1-6]" in out
 
 
 def test_one_node_alone_is_told_what_it_lacks_and_not_to_measure_again(ask: Ask, tmp_path: Path) -> None:
