@@ -184,6 +184,7 @@ def run(request: Request) -> tuple[int, Path]:
     if wrong_host:
         say(f"warning: {wrong_host}; it is judged by that system's references, and not kept in its history")
     _install(system, cases)
+    _announce_build(system, cases)
     with contextlib.ExitStack() as stack:
         if _runs_here(system, cases):
             stack.enter_context(node_lock.held(node_lock.wait(), trusted=drain_policy.measuring_users()))
@@ -252,6 +253,18 @@ def _install(system: System, cases: Sequence[ExpectedCase]) -> list[Path]:
         spack.install(program, made)
         folders.append(made.programs)
     return folders
+
+
+def _announce_build(system: System, cases: Sequence[ExpectedCase]) -> None:
+    """Print that ReFrame's session builds first, where it does: ReFrame itself shows nothing of it."""
+    if os.environ.get("NEARFAR_PROGRAMS"):
+        return
+    environments = [system.environments[case.environ] for case in cases if not case.modelled]
+    if not any(each.built_here and "cxx" not in each.reframe for each in environments):
+        return
+    asked = [sys.executable, str(places.in_checkout("setup/build", "building the programs")), "--is-built"]
+    if process.run(asked, 60).returncode == 1:
+        say("building the programs (once, a few minutes)")
 
 
 def _reframe(request: Request, system: System, folder: Path, progress: RunProgress) -> process.Finished:

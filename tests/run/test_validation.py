@@ -497,3 +497,17 @@ def test_the_expected_cases_are_those_that_reframe_lists() -> None:
 )  # fmt: skip
 def test_valid_systems(valid: tuple[str, ...], features: list[str], fits: bool) -> None:
     assert replace(named("peer_check"), systems=valid).fits("sys", "part", features) == fits
+
+
+def test_a_build_is_announced_before_it_begins(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("NEARFAR_PROGRAMS", "NEARFAR_SYSTEM"):
+        monkeypatch.delenv(name, raising=False)
+    system = validation.chosen_system(validation.Request(system="h200-x1-vm"))
+    wanted = [replace(case("host_device_check"), environ=next(iter(system.environments)))]
+    for code, announced in ((1, True), (0, False)):
+        done = validation.process.Finished(code, "", "", 0.0, False)
+        monkeypatch.setattr(validation.process, "run", lambda *_, done=done: done)
+        validation._announce_build(system, wanted)
+        assert ("building the programs (once, a few minutes)" in capsys.readouterr().err) == announced
