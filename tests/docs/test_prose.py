@@ -134,14 +134,4 @@ def _literals(file: Path) -> tuple[tuple[int, str], ...]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
         if " " in node.value and not re.search(r"\b(?:SELECT|UPDATE|DELETE|CREATE|AND)\b", node.value)
-        if f'"{node.value}"' not in _enums()
-    )
-
-
-@cache
-def _enums() -> str:
-    """The values that the schemas list: keys of programs, not prose."""
-    schemas = sorted((CHECKOUT / "nearfar/base/schemas").glob("*.json"))
-    return " ".join(
-        values for file in schemas for values in re.findall(r'"enum": (\[[^]]*\])', file.read_text(encoding="utf-8"))
     )
