@@ -147,20 +147,26 @@ def reason_groups(found: Sequence[VerdictReason], answers: Mapping[str, Answer] 
         follows = tuple(r for r in left if r is not cause and _follows(r, cause))
         left = [r for r in left if r is not cause and r not in follows]
         groups.append(ReasonGroup(cause, follows))
+    named: dict[str, frozenset[str]] = {}
     for folder, answer in (answers or {}).items():
         explained = [
             r for r in left
             if r.kind == FIGURE and r.node is not None and r.node.folder.name == folder and set(r.cells) <= answer.cells
         ]  # fmt: skip
         left = [r for r in left if r not in explained]
+        named[folder] = frozenset(part.partition(".")[0] for part in answer.parts)
         if len(explained) == 1 and answer.lone:
             # The figure itself says which path it is, and how slow.
             groups.append(ReasonGroup(explained[0], explained=True))
         elif explained:
             under_part = _under(explained, messages.PART_EXPLAINS, PART, cause=answer.sentence)
             groups.append(replace(under_part, explained=True))
-    for find in (_of_collectives, _sharing_a_gpu):
-        common = find(left)
+    # What goes through a part that is named may be slow because of it: no other device is suspected.
+    through = [
+        r for r in left if r.node and any(named.get(r.node.folder.name, frozenset()) & _devices(c) for c in r.cells)
+    ]
+    for find, leaving in ((_of_collectives, []), (_sharing_a_gpu, through)):
+        common = find([r for r in left if r not in leaving])
         groups += common
         left = [r for r in left if not any(r in group.follows for group in common)]
     for alike in _alike(left, lambda r: r.prevented_by):

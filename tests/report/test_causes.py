@@ -171,6 +171,17 @@ def test_a_part_that_the_diagnosis_names_stands_before_its_figures():
     assert told(reason_groups(slow, {"a": Answer("cannot be told")})) == [("a", []), ("b", [])]
 
 
+def test_a_named_part_keeps_other_devices_from_suspicion():
+    slow = reason("FAIL", "a", FIGURE, ["n0:g1"])
+    cells = {"b": "n0:g0+g0:n0", "c": "n1:g0", "d": "n0:g0"}
+    rest = [reason("FAIL", name, FIGURE, [cell]) for name, cell in cells.items()]
+    memory = Answer("explained by n0.memory", frozenset({"n0:g1"}), parts=("n0.memory",))
+    assert told(reason_groups([slow, *rest], {"a": memory}))[1:] == [("b", []), ("c", []), ("d", [])]
+    # What does not go through the part is laid to what it has in common.
+    link = Answer("explained by g1.link", frozenset({"n0:g1"}), parts=("g1.link",))
+    assert [follows for _, follows in told(reason_groups([slow, *rest], {"a": link}))] == [["a"], ["b", "c", "d"]]
+
+
 def test_figures_out_of_bounds_that_share_one_gpu_stand_under_it():
     slow = [reason("FAIL" if n == 1 else "DEGRADED", f"n{n}:g9", FIGURE, [f"n{n}:g9"]) for n in range(4)]
     elsewhere = reason("DEGRADED", "g1:g2", FIGURE, ["g1:g2"])

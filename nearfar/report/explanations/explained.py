@@ -17,11 +17,12 @@ from .merged_document import merged
 @dataclass(frozen=True)
 class Answer:
     """What explains a node's slow figures in a sentence, and the cells that parts it names explain (none: it names no part).
-    ``lone``: one cell is slow, and one part explains it, or none does."""
+    ``lone``: one cell is slow, and one part explains it, or none does. ``parts`` are those that are named, as ``n0.memory``."""
 
     sentence: str
     cells: frozenset[str] = frozenset()
     lone: bool = False
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,4 +74,5 @@ def _answer(said: Mapping[str, Any]) -> Answer:
     subjects = {each["subject"] for each in said.get("findings") or ()}
     lone = len(slow) == 1 >= len(sets) and subjects <= {slow[0]["cell"]}
     cells = (str(each["cell"]) for each in slow if lone or (sets and each["explained"]))
-    return Answer(str(said["sentence"]), frozenset(cells), lone)
+    parts = tuple(str(blame["part"]) for blames in sets for blame in blames)
+    return Answer(str(said["sentence"]), frozenset(cells), lone, parts)
