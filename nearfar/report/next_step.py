@@ -30,7 +30,10 @@ def _next_command(run: RunDirectory, words: list[str]) -> tuple[str, str]:
         return printable(shlex.join(words)), "the whole run again"
     if shown == "MODELLED":
         models = [node.name for node in run.nodes if node.modelled]
-        return _line(["predict", "--node", *models[:1]], "what the model predicts for every path, and what limits it")
+        faults = [word for fault in run.raw.get("degraded") or [] for word in ("--degrade", str(fault))]
+        return _line(
+            ["predict", "--node", *models[:1], *faults], "what the model predicts for every path, and what limits it"
+        )
     if run.raw.get("foreign"):
         return _line(["kit"], "an archive that measures such a node with nearfar itself")
     named = [] if system == "local" else ["--system", system]
