@@ -87,7 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     metrics_option.add(parser)
     parser.add_argument(
         "--degrade", metavar="PART=FACTOR", action="append", default=[],
-        help="simulate a fault on modelled nodes, to see how the page reports it; may be repeated",
+        help="simulate a fault on modelled nodes, to see the page: PART is g2.link, g2.h2d, n0.memory, p0-p1 …; may be repeated",
     )  # fmt: skip
     parser.add_argument("--list", action="store_true", help="list the cases that would run, without running them")
 
