@@ -16,6 +16,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import man_pages
+import yaml
 from schema_tables import SchemaTables, key_table, table
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -294,7 +295,14 @@ def metrics() -> str:
                 for each in catalogue.METRICS.values() if each.file == file]  # fmt: skip
         text += f"## `{file}`\n\n{about}\n\n{table(('metric', 'labels', 'meaning'), rows)}"
     rows = [(f"`{name}`", "", meaning) for name, meaning in catalogue.LABELS.items()]
-    return f"{text}## Labels\n\n{table(('label', '', 'meaning'), rows)}"
+    text += f"## Labels\n\n{table(('label', '', 'meaning'), rows)}"
+    groups = yaml.safe_load((CHECKOUT / "site/templates/monitoring/prometheus-rules.yml").read_text(encoding="utf-8"))[
+        "groups"
+    ]
+    shown = partial(re.sub, r"\{\{(?: *\$labels\.(\w+))?.*?\}\}", lambda value: (value[1] or "…").upper())
+    alerts = [(f"`{rule['alert']}`", shown(rule["annotations"]["summary"]))
+              for group in groups for rule in group["rules"] if "alert" in rule]  # fmt: skip
+    return f"{text}## Alerts\n\n{table(('alert of prometheus-rules.yml', 'meaning'), alerts)}"
 
 
 def lint() -> str:

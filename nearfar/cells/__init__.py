@@ -20,7 +20,7 @@ from .exchange_cells import (
 )
 from .lone_cells import latency_cells, single_paths, size_sweep
 from .matrices import Skip, host_device_cells, host_device_matrix, stream_left_out, stream_matrix
-from .memory_cells import gpu_memory, memory_kernels, one_core_far, one_pageable
+from .memory_cells import gpu_memory, memory_kernels, one_pageable
 from .names import (
     DERIVED,
     MetricName,

@@ -55,18 +55,6 @@ def one_pageable(node: Node) -> list[Cell]:
     return [Cell((replace(two_ways(node, memory, gpu)[0], pageable=True),))]
 
 
-def one_core_far(node: Node) -> list[Cell]:
-    """A copy from the memory beside the first GPU that is seen, driven by a core of another NUMA node, of another package if there is
-    one; none without either."""
-    gpu = next((gpu for gpu in node.gpus if gpu.visible), None)
-    memory = None if gpu is None else memory_beside(node, gpu)
-    far = [n for n in node.host_numa_nodes if memory_allowed(node, n) and n.cpus and n != memory]
-    far.sort(key=lambda numa: memory is not None and numa.package == memory.package)
-    if gpu is None or memory is None or not far:
-        return []
-    return [Cell((replace(two_ways(node, memory, gpu)[0], driver=Endpoint("n", far[0].index)),))]
-
-
 def _shares(cores: int) -> list[str]:
     """The parts of so many cores: of two each part is one core, and of three half of them are."""
     if cores < 2:

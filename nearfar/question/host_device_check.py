@@ -1,4 +1,4 @@
-"""How fast is every path between host memory and the GPUs: each direction, both at once; one unlocked, one from a far core."""
+"""How fast is every path between host memory and the GPUs: host to device, device to host, both at once; one unlocked."""
 
 from nearfar import cells
 from nearfar.cells import Cell, Skip
@@ -8,10 +8,9 @@ from .question import ACCEPT, NIGHTLY, Question
 
 
 def matrix_and_pageable(node: Node) -> tuple[list[Cell], list[Skip]]:
-    """The host-device matrix, one copy from memory that is not page-locked (the driver's own staging), and one of which the core alone
-    is far."""
+    """The host-device matrix, and one copy from memory that is not page-locked: the driver's own staging."""
     asked, left_out = cells.host_device_cells(node)
-    return [*asked, *cells.one_pageable(node), *cells.one_core_far(node)], left_out
+    return [*asked, *cells.one_pageable(node)], left_out
 
 
 QUESTION = Question(

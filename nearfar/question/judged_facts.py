@@ -35,8 +35,6 @@ def judged_elsewhere_by_parts(
     if share and not cell.copies_beside_kernels:
         return "the sum is judged"
     flow = cell.flows[0]
-    if flow.kind == "host" and flow.driver is not None:
-        return "the copy by a core beside the memory is judged"
     if flow.staged and not cell.lone:
         return "each direction by itself is judged"
     if check in _REPEATING and (link_limits.host_load(cell) or link_limits.peer_load(cell)):

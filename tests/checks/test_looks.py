@@ -82,7 +82,7 @@ def test_a_retry_keeps_what_was_seen_before(tmp_path: Path) -> None:
     folder = ran(tmp_path, "slow_until_retried", "--max-retries=1") / "host_device_check"
     judged = verdict(folder)
     assert judged["verdict"] == "FAIL" and looks(judged) == [True, True, True, False]
-    assert "4 looks: 1.38, 1.38, 1.38, 5.87 GB/s, 3 of 4 beyond" in judged["reasons"][0]
+    assert "4 measurements: 1.38, 1.38, 1.38, 5.87 GB/s, 3 of 4 beyond" in judged["reasons"][0]
     assert looks(verdict(folder / "run-1")) == [True, True, True]
     assert {"verdict.json", "document.json", "look-1.json", "look-2.json"} <= {
         p.name for p in (folder / "run-1").iterdir()
@@ -180,7 +180,7 @@ def test_a_job_without_its_plan_ends_in_one_line(tmp_path: Path) -> None:
     "case, word, words",
     [
         ("wrong_data_until_retried", "FAIL", "g2:n1: GPU 2: wrong_data"),
-        ("slow_then_crash", "FAIL", "3 looks: 1.38, 1.38, 1.38 GB/s, all beyond 3.37 GB/s"),
+        ("slow_then_crash", "FAIL", "3 measurements: 1.38, 1.38, 1.38 GB/s, all beyond 3.37 GB/s"),
         ("busy_until_retried", "PASS", ""),
         ("crash_until_retried", "PASS", ""),
     ],

@@ -259,7 +259,9 @@ def test_srun_measures_a_node_that_no_file_describes(suite: Suite) -> None:
     folder = run_directory(suite, done.stdout)
     (judged,), (balance,) = verdicts(folder, "host_device_check"), verdicts(folder, "load_balance_check")
     # Emulated clocks are held down, which excuses the rate.
-    assert judged["verdict"] in ("FAIL", "INDETERMINATE") and "3 looks: " in judged["reasons"][0], judged["reasons"]
+    assert judged["verdict"] in ("FAIL", "INDETERMINATE") and "3 measurements: " in judged["reasons"][0], judged[
+        "reasons"
+    ]
     assert balance["verdict"] == "INDETERMINATE" and "nearfar detect --site alps" in balance["reasons"][0]
     (job,) = suite.folder.glob("*/alps/normal/builtin/host_device_check/rfm_job.sh")
     assert "#SBATCH --gres=gpu:1" in job.read_text() and "srun" in job.read_text()

@@ -169,7 +169,7 @@ def test_the_command_says_bandwidth_range_and_limit(capsys: pytest.CaptureFixtur
     [
         (["--collective", "all_gather", "--gpus", "0;1"], "give numbers of GPUs"),
         (["--collective", "all_gather", "--bytes", "1X"], "'1X' is not a size"),
-        (["--collective", "all_gather", "--nodes", "2"], "say with --nics"),
+        (["--collective", "all_gather", "--nodes", "2"], "describe the NICs between them with --nics"),
         (["--collective", "all_gather", "--nodes", "2", "--nics", "0x400"], "give their number and Gbit/s"),
         (["--collective", "all_gather", "g0:g1"], "leave out cells"),
         (["--collective", "all_gather", "--gpus", ""], "give numbers of GPUs"),

@@ -27,7 +27,7 @@ TOPOLOGIES = [*(CHECKOUT / "site" / "nodes").glob("*.xml"), *(CHECKOUT / "tests"
 def test_what_it_says_of_a_node_stays_as_it_was(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NEARFAR_SITE", raising=False)
     kept = FOLDER / f"{name}.txt"
-    assert said(CASES[name]) == kept.read_text(), f"python -m tests.bind_outputs writes {kept.name} anew"
+    assert said(CASES[name]) == kept.read_text(), f"python -m tests.support.bind_outputs writes {kept.name} anew"
 
 
 def test_every_kept_output_has_its_case() -> None:

@@ -96,7 +96,7 @@ def measured(**parts: Any) -> Any:
         (lambda text: text.replace('"node": "gpu001"', '"node": "gpu777"'), "verdict.json: is of node gpu777"),
         (lambda text: text.replace("nearfar-verdict/2", "other/1"), "expected schema nearfar-verdict/2"),
         (measured(started="soon"), "'soon' is not a time"),
-        (lambda text: json.dumps({**json.loads(text), "measurement": None}), "says nothing of the document"),
+        (lambda text: json.dumps({**json.loads(text), "measurement": None}), "does not name the document"),
         (lambda text: "[1, 2]", "expected a JSON object"),
         (lambda text: '{"schema": "nearfar-verdict/2", "kind": "measured", "node": 3}', "is a required property"),
         (lambda text: "", "not a whole JSON document"),

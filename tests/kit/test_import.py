@@ -257,7 +257,7 @@ def test_what_unpacks_to_more_than_a_kit_leaves_is_refused(tmp_path: Path) -> No
 
 def test_a_system_with_other_gpus_is_refused(result: Path) -> None:
     read = result_file.read(result)
-    with pytest.raises(NearfarError, match=r"the node has 2 × .*'h200-x1-vm' has others .*: 1 × NVIDIA H200"):
+    with pytest.raises(NearfarError, match=r"the node has 2 × .*'h200-x1-vm' has other ones .*: 1 × NVIDIA H200"):
         import_file(read, "h200-x1-vm")
     with pytest.raises(NearfarError, match="h200-x7-vm: no such system file"):
         import_file(read, "h200-x7-vm")

@@ -14,7 +14,7 @@ from tests.support.emulated import Emulated, emulated_programs
 from tests.support.launchers import mpirun
 
 QUANTITIES = ("in", "compute", "out", "total", "overlapped", "rate")
-OWN = ("reduction", "scan", "sort", "triad", "stencil", "md")
+OWN = ("reduction", "scan", "sort", "triad", "stencil", "md", "dmd")
 GEMM = ("sgemm", "dgemm", "bf16gemm")
 LIBRARIES = (*GEMM, "sfft", "dfft", "spmv")
 

@@ -95,7 +95,7 @@ def test_a_run_of_which_a_case_is_missing_is_not_green(tmp_path: Path) -> None:
 def test_what_is_modelled_is_no_metric(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made_runs.run(tmp_path / "run", kind="modelled")
     assert cli.main(["metrics", str(folder), "--output", str(tmp_path)]) == 3
-    assert "nothing was measured; what is modelled is no metric" in capsys.readouterr().err
+    assert "nothing was measured; modelled results and those of other tools are not exported" in capsys.readouterr().err
     assert not list(tmp_path.glob("*.prom"))
 
 

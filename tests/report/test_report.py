@@ -394,7 +394,7 @@ def test_a_run_of_which_little_was_disturbed_is_tuned_from(tmp_path: Path) -> No
     report.build(folder)
     said = report.summary(folder).splitlines()
     assert any("tune --system mine makes them" in line for line in said), said
-    assert "tune --system mine   # references" in said[-1], said
+    assert "tune --system mine   # proposes references" in said[-1], said
 
 
 def test_what_judges_in_other_checks_is_named(tmp_path: Path) -> None:

@@ -53,13 +53,13 @@ def said(first: float, looks: list[LaterLook], earlier: Verdict | None = None) -
 @pytest.mark.parametrize(
     "first, again, word, words",
     [
-        (31.2, (31.0, 31.1), "FAIL", "3 looks: 31.2, 31.0, 31.1 GB/s, all beyond 50.0"),
+        (31.2, (31.0, 31.1), "FAIL", "3 measurements: 31.2, 31.0, 31.1 GB/s, all beyond 50.0"),
         (31.2, (55.0, 31.1), "FAIL", "2 of 3 beyond 50.0"),
         (
             31.2,
             (55.0, 55.2),
             "DEGRADED",
-            "intermittent: 3 looks: 31.2, 55.0, 55.2 GB/s, 1 of 3 beyond 50.0 GB/s (tuned: 55.5 GB/s)",
+            "intermittent: 3 measurements: 31.2, 55.0, 55.2 GB/s, 1 of 3 beyond 50.0 GB/s (tuned: 55.5 GB/s)",
         ),
         (31.2, (31.0, None), "FAIL", "2 of 3 beyond 50.0"),
         (31.2, (55.0, None), "INDETERMINATE", "the second look was interrupted"),
@@ -153,7 +153,10 @@ def test_a_retry_counts_what_was_seen_before() -> None:
     earlier = said(31.2, later(31.0, 31.1))
     found = said(55.0, [], earlier)
     assert (found.verdict, found.metrics[0].value) == ("FAIL", 31.1)
-    assert found.reasons[0].count("looks:") == 1 and "4 looks: 31.2, 31.0, 31.1, 55.0 GB/s, 3 of 4" in found.reasons[0]
+    assert (
+        found.reasons[0].count("measurements:") == 1
+        and "4 measurements: 31.2, 31.0, 31.1, 55.0 GB/s, 3 of 4" in found.reasons[0]
+    )
     assert said(31.2, later(55.0, 55.1), said(55.3, [])).verdict == "DEGRADED"
 
 
@@ -202,7 +205,7 @@ def test_looks_that_others_disturbed_do_not_count_when_it_is_run_again() -> None
 def test_what_passes_most_times_has_the_value_of_such_a_look_whichever_run_made_it() -> None:
     found = said(31.0, later(None, None), disturbed(31.2, 55.0, 55.1))
     assert (found.verdict, found.metrics[0].value) == ("DEGRADED", 55.0)
-    assert not needs_sanity(found) and "6 looks" in found.reasons[0]
+    assert not needs_sanity(found) and "6 measurements" in found.reasons[0]
 
 
 @pytest.mark.parametrize("count, word", [(500, "FAIL"), (3, "DEGRADED")])

@@ -340,7 +340,7 @@ def test_the_same_file_serves_reframes_own_ref() -> None:
     "cell, path_class, flow, total, key",
     [
         ("n0:g0", "near", None, False, "near.h2d"),
-        ("g0:n1@n0", "off_socket", None, False, "off_socket.d2h.far_core"),
+        ("g0:n1@n0", "off_socket", None, False, "off_socket.d2h"),
         ("n0:g0/sm", "near", None, False, "near.h2d.sm"),
         ("n0:g0+g0:n0", "near", "g0:n0", False, "near.both.d2h"),
         ("n0:g0+g0:n0", "sole", None, True, "sole.both.total"),

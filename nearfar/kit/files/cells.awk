@@ -120,13 +120,6 @@ function host_device(    g, i, m, own) {
             if (gpus <= few || own || first_of_package(g)) print down(m, g) "+" up(m, g)
         }
     if (gpus > 0 && memories > 0) print down(near(0), 0) "/pageable"
-    if (gpus > 0 && memories > 1) print down(near(0), 0) "@n" other_memory(near(0))
-}
-
-# The first memory of another package, else the first other one.
-function other_memory(m,    i) {
-    for (i = 0; i < memories; i++) if (home[memory[i]] != home[m]) return memory[i]
-    for (i = 0; i < memories; i++) if (memory[i] != m) return memory[i]
 }
 
 function peers(    a, b, others, half) {

@@ -18,7 +18,7 @@ from .wording import SIGNS, class_words, percent, plural, size, span, unit_words
 _NAMED, _TOLD = 2, 6
 _WAYS = {
     "h2d": "H2D", "d2h": "D2H", "both.total": "both", "both.sm.total": "both sm", "write.staged": "staged", "d2d": "copy",
-    "both.staged.total": "staged both", "h2d.far_core": "H2D, core far",
+    "both.staged.total": "staged both",
 }  # fmt: skip
 _DERIVED = {
     "latency_copy": "tiny copy", "latency_chase": "load", "latency_launch": "launch", "over_near": "over near",

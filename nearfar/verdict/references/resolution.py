@@ -58,8 +58,7 @@ def question_of(cell: Cell, flow: Flow | None, total: bool) -> str:
     ``one_to_all.write``, ``triad``, ``all.triad``; of other flows at once ``together.total``, ``together.h2d``."""
     one = flow or cell.flows[0]
     way = link_limits.driven(one) if one.kind == "peer" else one.direction
-    far_core = ["far_core"] if one.kind == "host" and one.driver is not None else []
-    what = ".".join([way, *(option for option in one.options if option != one.kernel), *far_core])
+    what = ".".join([way, *(option for option in one.options if option != one.kernel)])
     if cell.lone:
         return what
     exchange = exchange_of(cell)
