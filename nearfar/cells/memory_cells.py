@@ -21,8 +21,7 @@ def gpu_memory(node: Node) -> tuple[list[Cell], list[Skip]]:
 def memory_kernels(node: Node) -> tuple[list[Cell], list[Skip]]:
     """What the triad of all cores and all GPUs leaves open: the other kernels on each memory of its own and on all NUMA nodes' at once,
     triad by one core, half and all but one of each NUMA node with several (each number of cores once), every kernel by all but one and two
-    of each at once, and triad of the first GPU on
-    each host memory and on the next GPU's."""
+    of each at once, and triad of the first GPU on each host memory and on the next GPU's."""
     numa = [n for n in node.host_numa_nodes if memory_allowed(node, n) and n.cpus]
     gpus = [gpu for gpu in node.gpus if gpu.visible]
     cells = []

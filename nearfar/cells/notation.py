@@ -61,7 +61,9 @@ OPTIONS = (
     ),
     CellOption(COMPUTE_KERNELS, ("compute",), "matrix products"),
     CellOption(
-        CORE_SHARES, ("stream",), "one core of the NUMA node, every second one, all but the first (default: all)"
+        CORE_SHARES,
+        ("stream",),
+        "one core of the NUMA node, every second one, all but the first two or one (default: all)",
     ),
     CellOption(("sm",), _COPIES, "moved by a kernel instead of a copy engine"),
     CellOption(("staged",), ("peer",), "through host memory, with peer access off; not with `/sm`"),
