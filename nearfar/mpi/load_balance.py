@@ -113,7 +113,8 @@ def _rank(part: Mapping[str, Any]) -> str:
 def findings(document: Document | None) -> list[Finding]:
     """Whether the GPUs' binding is at least as good as the default: not surely slower by more than ``TOLERANCE``.
 
-    Where both are the same there is nothing to compare, and a note says so.
+    Where both use the same memory there is nothing to compare, and a note says so: on healthy machines of one NUMA node the
+    ratio was 0.85 to 1.02.
     """
     if document is None:
         return []
@@ -126,9 +127,10 @@ def findings(document: Document | None) -> list[Finding]:
         ]
     if _places(known["gpu", "h2d"]) == _places(known["default", "h2d"]):
         return [messages.SAME_PLACES.finding("binding")]
-    notes = [messages.ONE_MEMORY.finding("binding")] if len(document.node.host_numa_nodes) == 1 else []
+    if len(document.node.host_numa_nodes) == 1:
+        return [messages.ONE_MEMORY.finding("binding")]
     parts = known["gpu", "speedup"]["flows"] if ("gpu", "speedup") in known else []
-    return notes + [_compared(part["rate"]) for part in parts if part["flow"] == "default"]
+    return [_compared(part["rate"]) for part in parts if part["flow"] == "default"]
 
 
 def _places(result: Mapping[str, Any]) -> list[object]:

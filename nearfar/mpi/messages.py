@@ -29,8 +29,8 @@ SAME_PLACES = Message(
     "nothing to compare: the launcher had already bound every rank to the CPUs and memory of its GPU's NUMA node", page=_PAGE,
 )  # fmt: skip
 ONE_MEMORY = Message(
-    "balance.one_memory", NOT_JUDGED, "the node has one NUMA node: both bindings use its memory, and only the ranks' CPUs differ",
-    page=_PAGE,
+    "balance.one_memory", NOT_JUDGED,
+    "the node has one NUMA node: both bindings use its memory, so their speeds are shown and not compared", page=_PAGE,
 )  # fmt: skip
 AS_GOOD = Message("balance.as_good", "PASS", _SPEED, page=_PAGE)
 UNSETTLED = Message(
@@ -38,7 +38,7 @@ UNSETTLED = Message(
     page=_PAGE,
 )  # fmt: skip
 SLOWER = Message(
-    "balance.slower", "FAIL",
+    "balance.slower", "DEGRADED",
     f"{_SPEED}, expected at least {{least:.2f}}; the system reports the wrong NUMA node as near, or the ranks slow each other there",
     "compare nvidia-smi topo -m with the node type", page=_PAGE,
 )  # fmt: skip

@@ -24,3 +24,8 @@ target_link_libraries(nearfar_gpu PUBLIC nearfar_gpu_code gemm_gpu_code cuda_lib
 
 add_executable(nearfar-copy programs/nearfar_copy.cpp)
 target_link_libraries(nearfar-copy PRIVATE nearfar_gpu)
+
+# For tests on real GPUs: nearfar-copy with a link that is slower on purpose (tests/gpu/slow_link.cpp says how).
+add_executable(nearfar-copy-slow EXCLUDE_FROM_ALL programs/nearfar_copy.cpp tests/gpu/slow_link.cpp)
+target_link_libraries(nearfar-copy-slow PRIVATE nearfar_gpu)
+target_link_options(nearfar-copy-slow PRIVATE -Wl,--wrap=cudaMemcpyAsync,--wrap=cudaMemcpyPeerAsync)

@@ -46,7 +46,7 @@ sys.exit(2)
 #: Case -> the verdict, and a code and a field of its findings.
 CASES = {
     "good": ("PASS", "balance.as_good", 1.2),
-    "slower": ("FAIL", "balance.slower", 0.8),
+    "slower": ("DEGRADED", "balance.slower", 0.8),
     "unknown": (NOT_JUDGED, "balance.no_binding", "the system does not say what is near"),
     "died": ("INDETERMINATE", "cell.error", "rank 1 on n died during saxpy/gpu"),
     "refused": (

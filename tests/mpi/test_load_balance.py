@@ -96,7 +96,7 @@ def test_host_memory_never_goes_by_the_name_of_a_gpu() -> None:
 
 @pytest.mark.parametrize(
     "speedup, half, verdict",
-    [(1.25, 0.01, "PASS"), (0.98, 0.005, "PASS"), (0.9, 0.01, "FAIL"), (0.96, 0.02, "INDETERMINATE"), (0.98, 0.05, "PASS")],
+    [(1.25, 0.01, "PASS"), (0.98, 0.005, "PASS"), (0.9, 0.01, "DEGRADED"), (0.96, 0.02, "INDETERMINATE"), (0.98, 0.05, "PASS")],
 )  # fmt: skip
 def test_the_gpus_binding_is_at_least_as_good(speedup: float, half: float, verdict: str) -> None:
     (finding,) = found(raw(speedup, half))
@@ -105,9 +105,9 @@ def test_the_gpus_binding_is_at_least_as_good(speedup: float, half: float, verdi
 
 
 @given(st.floats(0.1, 3), st.floats(0, 0.5))
-def test_it_fails_only_where_no_value_of_the_interval_is_good(speedup: float, half: float) -> None:
+def test_it_is_slower_only_where_no_value_of_the_interval_is_good(speedup: float, half: float) -> None:
     (finding,) = found(raw(speedup, half))
-    assert (finding.verdict == "FAIL") == (speedup + half < 1 - load_balance.TOLERANCE)
+    assert (finding.verdict == "DEGRADED") == (speedup + half < 1 - load_balance.TOLERANCE)
     assert (finding.verdict == "PASS") == (speedup >= 1 - load_balance.TOLERANCE)
 
 
@@ -121,12 +121,11 @@ def test_equals_are_a_note_and_nothing_is_asserted() -> None:
     assert (finding.verdict, finding.code) == (NOT_JUDGED, "balance.same_places")
 
 
-def test_one_numa_node_is_said_and_the_comparison_still_counts() -> None:
+def test_on_one_numa_node_nothing_is_compared() -> None:
     document = raw(0.5)
     document["node"] = {**NODE, "numa_nodes": NODE["numa_nodes"][:1]}
-    note, finding = found(document)
+    (note,) = found(document)
     assert (note.verdict, note.code) == (NOT_JUDGED, "balance.one_memory")
-    assert finding.verdict == "FAIL"
 
 
 def test_an_unknown_locality_is_a_note_with_the_programs_reason() -> None:
