@@ -18,7 +18,7 @@ from .exchange_cells import (
     exchange_of,
     exchanges,
 )
-from .lone_cells import latency_cells, single_paths, size_sweep
+from .lone_cells import latency_cells, single_paths, size_sweep, tail_cells
 from .matrices import Skip, host_device_cells, host_device_matrix, stream_left_out, stream_matrix
 from .memory_cells import gpu_memory, memory_kernels, one_pageable
 from .names import (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nearfar.topology import Node
 
 from .classes import flow_class
@@ -32,43 +34,69 @@ def size_sweep(node: Node) -> tuple[list[Cell], list[Skip]]:
 def latency_cells(node: Node) -> tuple[list[Cell], list[Skip]]:
     """Each NUMA node with each GPU, each ordered pair of GPUs: the cells of the matrices that are one H2D or a write.
 
-    With many GPUs (``FEW_GPUS``) the first one of each package with every memory, and each GPU with the next one of each path
-    class, one way; the others are ``representative``.
+    With many GPUs (``FEW_GPUS``) the first one of each package with every memory, and each GPU with the next one of each
+    path class, one way; the others are ``representative``.
     """
-    (hosts, left_out), (pairs, left_too) = host_device_matrix(node), peer_matrix(node)
-    cells = [cell for cell in hosts if _down(cell)] + [cell for cell in pairs if _plain_write(cell)]
-    skips = [s for s in (*left_out, *left_too) if _down(s.cell) or _plain_write(s.cell)]
+    cells, skips = _of_matrices(node, lambda cell: _down(cell) or _plain_write(cell))
     if not has_many(node):
         return cells, skips
-    first, pair_of = first_of_each_package(node), representatives(node, FEW_GPUS)
-    kept = []
-    for cell in cells:
-        gpus = cell.flows[0].gpus
-        stands_for: tuple[int, ...]
-        if len(gpus) == 1:
-            gpu = node.gpu(gpus[0])
-            who = first[gpu.package if gpu else None]
-            stands_for, twin = (who,), f"GPU {who}'s (same package)"
-        else:
-            stands_for = pair_of[min(gpus), max(gpus)]
-            twin = "g{}:g{} (same path class)".format(*stands_for)
-        if stands_for == gpus:
-            kept.append(cell)
-        else:
-            skips.append(Skip(cell, f"represented by {twin}", "representative"))
-    return kept, skips
+    first = first_of_each_package(node)
+
+    def host_twin(cell: Cell) -> str | None:
+        gpu = node.gpu(cell.flows[0].gpus[0])
+        who = first[gpu.package if gpu else None]
+        return None if cell.flows[0].gpus == (who,) else f"GPU {who}'s (same package)"
+
+    pair_of = representatives(node, FEW_GPUS)
+
+    def pair_twin(cell: Cell) -> str | None:
+        pair = pair_of[_pair(cell)]
+        return None if cell.flows[0].gpus == pair else _same_class(pair)
+
+    return _without_twins(
+        cells, skips, lambda cell: host_twin(cell) if len(cell.flows[0].gpus) == 1 else pair_twin(cell)
+    )
 
 
 def single_paths(node: Node) -> tuple[list[Cell], list[Skip]]:
     """Each path one way at a time: H2D and D2H of each NUMA node with each GPU, each ordered pair of GPUs written and
     read directly."""
+    return _of_matrices(node, lambda cell: cell.lone and not cell.flows[0].staged)
+
+
+def tail_cells(node: Node) -> tuple[list[Cell], list[Skip]]:
+    """The single paths; with many GPUs (``FEW_GPUS``) each one with the next one of each path class, both ways."""
+    pair_of = representatives(node, FEW_GPUS)
+
+    def twin(cell: Cell) -> str | None:
+        pair = _pair(cell) if len(cell.flows[0].gpus) == 2 else None
+        return None if pair is None or pair_of[pair] == pair else _same_class(pair_of[pair])
+
+    return _without_twins(*single_paths(node), twin)
+
+
+def _of_matrices(node: Node, wanted: Callable[[Cell], bool]) -> tuple[list[Cell], list[Skip]]:
     (hosts, left_out), (pairs, left_too) = host_device_matrix(node), peer_matrix(node)
-    cells = [cell for cell in (*hosts, *pairs) if _direct(cell)]
-    return cells, [skip for skip in (*left_out, *left_too) if _direct(skip.cell)]
+    cells = [cell for cell in (*hosts, *pairs) if wanted(cell)]
+    return cells, [skip for skip in (*left_out, *left_too) if wanted(skip.cell)]
 
 
-def _direct(cell: Cell) -> bool:
-    return cell.lone and not cell.flows[0].staged
+def _without_twins(
+    cells: list[Cell], skips: list[Skip], twin: Callable[[Cell], str | None]
+) -> tuple[list[Cell], list[Skip]]:
+    """Without the cells that ``twin`` names another one for, which are skipped as ``representative``."""
+    twins = {cell: twin(cell) for cell in cells}
+    more = [Skip(cell, f"represented by {who}", "representative") for cell, who in twins.items() if who is not None]
+    return [cell for cell in cells if twins[cell] is None], skips + more
+
+
+def _pair(cell: Cell) -> tuple[int, int]:
+    a, b = cell.flows[0].gpus
+    return min(a, b), max(a, b)
+
+
+def _same_class(pair: tuple[int, int]) -> str:
+    return "g{}:g{} (same path class)".format(*pair)
 
 
 def _down(cell: Cell) -> bool:

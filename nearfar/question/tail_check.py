@@ -34,7 +34,7 @@ QUESTION = Question(
     title="Slowest of many transfers",
     description="the slowest of 1,000 transfers over every path",
     program="nearfar-copy",
-    cells=cells.single_paths,
+    cells=cells.tail_cells,
     levels=(ACCEPT,),
     # No disturbance is predicted.
     systems=("+gpu -modelled",),

@@ -169,9 +169,9 @@ function latencies(    g, i, a, b) {
         for (b = a + 1; b < gpus; b++) if (gpus <= few) { print "g" a ":g" b; print "g" b ":g" a }
 }
 
-function single_paths(    g, i, a, b) {
+function single_paths(most,    g, i, a, b) {
     for (g = 0; g < gpus; g++) for (i = 0; i < memories; i++) { print down(memory[i], g); print up(memory[i], g) }
-    for (a = 0; a < gpus && gpus <= 8; a++)
+    for (a = 0; a < gpus && gpus <= most; a++)
         for (b = a + 1; b < gpus; b++) {
             print "g" a ":g" b; print "g" b ":g" a
             print "g" a ":g" b "@g" b; print "g" b ":g" a "@g" a
@@ -209,7 +209,7 @@ END {
     for (i = 0; i < home_count; i++) for (j = i + 1; j < home_count; j++) if (homes[j] + 0 < homes[i] + 0) { t = homes[i]; homes[i] = homes[j]; homes[j] = t }
     if (check == "host_memory_check") host_memory()
     else if (check == "topology_check") topology()
-    else if (check == "quick_check" || check == "tail_check") single_paths()
+    else if (check == "quick_check" || check == "tail_check") single_paths(check == "tail_check" ? few : 8)
     else if (check == "host_device_check") host_device()
     else if (check == "peer_check") peers()
     else if (check == "gpu_memory_check") gpu_memory()
