@@ -223,7 +223,8 @@ def _modelled_lead(run: RunDirectory, found: list[ReasonGroup], slow: Answer | N
     if slow:
         return f"What is slow is {slow.sentence}; nothing was measured, so this does not affect the verdict."
     if not found:
-        return "Every check ran on the modelled node; nothing was measured, so nothing was judged."
+        fault = ", and the made-up fault slows no figure of these checks" if run.raw.get("degraded") else ""
+        return f"Every check ran on the modelled node{fault}; nothing was measured, so nothing was judged."
     every = (f for node in run.nodes for check in node.checks for f in figures(check, ""))
     odd = sum(f.shown in ("FAIL", "DEGRADED") for f in every)
     what = f"{plural(odd, 'modelled figure differs', 'modelled figures differ')} from what a healthy node has"

@@ -106,17 +106,24 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     words, only = lead(run, found, answers), found[0] if len(found) == 1 and not found[0].follows else None
     # The only reason stands on top, and nowhere again.
     whole = only is not None and words == f"{only.cause.finding.reason.rstrip('.')}."
+    unjudged = slow_unjudged(run, found, answers)  # its answer is the run's first sentence
+    unanswered = [
+        (each, "what this rests on" if each.run is unjudged else faults_.sentence)
+        for each in nodes
+        if (faults_ := each.explained.faults)
+        and each.run.folder.name not in told
+        and (faults_.details or each.run is not unjudged)
+    ]
     measured = (f for s in nodes if not s.run.modelled for c in s.checks for f in c.figures)
     values = {
         "run": run,
         "raw": run.raw,
         "sections": nodes,
         "reasons": found,
-        "answered": {s.id for s in nodes if s.run.folder.name in told},
+        "unanswered": unanswered,
         "href": href,
         "lead": words,
         "lead_href": href(only.cause) if only is not None and whole else None,
-        "slow_unjudged": slow_unjudged(run, found, answers),
         "notice": modelled_notice(run),
         "foreign": foreign_notice(run),
         "not_asked": not_asked(run),
@@ -169,9 +176,9 @@ def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[s
         *sections.findings_table([(check.title, *each) for check in checks for each in check.findings]),
         *sections.gpu_table(node),
     ]
-    if node.modelled:
-        before = [*before, *sections.beside(node.name, [(check.title, check.figures) for check in checks], anchor)]
-        after = [*sections.used_capacities(node.name, everything, faults, anchor), *after]
+    if node.modelled and (node_type := sections.modelled_type(node.name, faults)):
+        before = [*before, *sections.beside(node_type, [(check.title, check.figures) for check in checks], anchor)]
+        after = [*sections.used_capacities(node_type, everything, anchor), *after]
     return Section(
         id=anchor, run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing, checks=checks,
         explained=explained, has_lanes=bool(shown.lanes), state=sections.state_line(node), has_uplinks=bool(shown.uplinks),

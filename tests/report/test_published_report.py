@@ -21,7 +21,7 @@ from nearfar.report.page import section as section_of
 from nearfar.report.sections import unmeasured
 from nearfar.verdict import run_directory
 from tests.data.runs import modelled
-from tests.report.test_report import Page
+from tests.report.test_report import Page, change
 from tests.support.verdicts import judged
 
 SYSTEMS = ("keeneland", "dl160", "summit", "sierra", "pop-four-gpus")
@@ -143,6 +143,22 @@ def test_what_has_no_counterpart_says_why(pages: dict[str, Page]) -> None:
     text = " ".join(pages["dl160"].text.split())
     assert "all GPUs share the one uplink; simultaneous transfers divide it8.00, 2.00 a flow, upper bound" in text
     assert "switch:0000:02:00.0.down" in text
+
+
+def test_what_the_page_predicts_has_the_made_up_fault(runs: dict[str, Path]) -> None:
+    node = run_directory.read(runs["keeneland"]).nodes[0]
+    shown = section_of(0, node, Explained(), ["g0.h2d=0.5"])
+    group = next(each for each in shown.before if isinstance(each, Group) and each.anchor.endswith("published"))
+    words = [e.words for one in group.blocks if isinstance(one, Table) for each in one.rows for e in each.entries]
+    assert not any(each.startswith("17.10, 1.90 a task") for each in words) and any("0.95 a task" in w for w in words)
+
+
+def test_a_made_up_fault_that_slows_nothing_has_no_why(tmp_path: Path) -> None:
+    folder = modelled.write(tmp_path / "run", "summit", {"n0.memory": 0.995}, noise=0.0)
+    change(folder / "run.json", degraded=["n0.memory=0.995"])
+    page = Page(report.build(folder))
+    assert "the made-up fault slows no figure of these checks; nothing was measured" in page.text
+    assert "<h2>Why</h2>" not in page.source and "<ol>\n</ol>" not in page.source
 
 
 @pytest.mark.parametrize("name", ["pop-four-gpus"])

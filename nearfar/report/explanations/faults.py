@@ -66,13 +66,15 @@ def _judged_slow(node: NodeRun) -> list[JudgedMetric]:
     return [m for m in bad if m.unit == "GB/s" and m.cell is not None and not m.intermittent]
 
 
-def _found(node: NodeRun, document: Document | None, judged: list[JudgedMetric]) -> Faults:
+def _found(node: NodeRun, document: Document | None, judged: list[JudgedMetric]) -> Faults | None:
     slow = {m.cell for m in judged if m.cell is not None}
     if document is None:
         return Faults(f"{_named(judged)}; not localised: the documents that were judged are missing")
     node_type = _node_type(document, node.name)
     cells, tuned = _concerned(measured_cells(document), slow) if judged else measured_cells(document), _tuned(node)
     diagnosis = diagnose(node_type, cells, tuned=tuned)
+    if not (judged or diagnosis.degraded or diagnosis.common):
+        return None
     by_cell = {one.cell: one for one in cells}
     healthy = {**from_itself(cells, node_type), **tuned} if diagnosis.bad else {}
     unseen = slow - {one.cell for one in diagnosis.bad} - set(diagnosis.left_out)

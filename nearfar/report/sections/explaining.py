@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from nearfar.base import NearfarError, grouped, listed, site_directories
 from nearfar.model.diagnosis import degraded_by
-from nearfar.model.prediction import Capacity, crossed, degraded, implied_capacities, load_node_type
+from nearfar.model.prediction import Capacity, NodeType, crossed, degraded, implied_capacities, load_node_type
 from nearfar.report.blocks import Block, Group, Text, table
 from nearfar.report.explanations import Capacities, CellRow, Faults
 from nearfar.report.figures import SIGNS, Figure, number, numbers, percent, plural
@@ -112,25 +111,18 @@ def uplink_rates(node: Node, found: Capacities | None) -> dict[str, UplinkRate]:
     return rates
 
 
-@dataclass(frozen=True)
-class CapacityRow:
-    """Capacities of one kind, value and source: ``g0–7.h2d``. ``value`` in GB/s (``≤ 58.4``: it is not known, and counted at that;
-    ``unknown``: nor is any limit), ``limits``: how many rows of the page it limits."""
-
-    name: str
-    value: str
-    source: str
-    limits: int
-
-
-def used_rows(node_type_name: str, figures: Iterable[Figure], faults: Sequence[str] = ()) -> list[CapacityRow]:
-    """Every capacity that the figures of a modelled node cross, like ones in a row: those that limit most first, then by name.
-    ``faults``: those that the node was given (``g2.h2d=0.5``). Empty where the node type is not there."""
+def modelled_type(name: str, faults: Sequence[str]) -> NodeType | None:
+    """The type of a modelled node with the faults that it was given (``g2.h2d=0.5``); None where it is not there."""
     try:
-        node_type = load_node_type(node_type_name, site_directories())
-        node_type = degraded(node_type, degraded_by(faults, node_type))
+        node_type = load_node_type(name, site_directories())
+        return degraded(node_type, degraded_by(faults, node_type))
     except NearfarError:
-        return []
+        return None
+
+
+def used_rows(node_type: NodeType, figures: Iterable[Figure]) -> list[tuple[str, str, str, int]]:
+    """Every capacity that the figures of a modelled node cross, like ones in a row (``g0–7.h2d``): the name; GB/s (``≤ 58.4``: it is not
+    known, and counted at that; ``unknown``: nor is any limit); the source; how many rows of the page it limits, the most first."""
     rows = [figure for figure in figures if figure.cell is not None and not figure.derived and figure.flow is None]
     cells = dict.fromkeys(figure.cell for figure in rows if figure.cell is not None)
     groups = grouped(((_NUMBERS.sub("", c.name), *_known(c)), c.name) for c in crossed(cells, node_type))
@@ -141,16 +133,16 @@ def used_rows(node_type_name: str, figures: Iterable[Figure], faults: Sequence[s
         name = listed(names, _LIKE)
         if len(parts) == len(names) > 1:
             name = f"g{numbers(int(part[1]) for part in parts)}{parts[0][2]}"
-        found.append(CapacityRow(name, value, source, limited))
-    return sorted(found, key=lambda row: -row.limits)
+        found.append((name, value, source, limited))
+    return sorted(found, key=lambda row: -row[3])
 
 
-def used_capacities(node_type_name: str, figures: Iterable[Figure], faults: Sequence[str], anchor: str) -> list[Block]:
+def used_capacities(node_type: NodeType, figures: Iterable[Figure], anchor: str) -> list[Block]:
     """The same as a folded table."""
-    rows = used_rows(node_type_name, figures, faults)
-    unknown = sum(each.value == "unknown" for each in rows)
+    rows = used_rows(node_type, figures)
+    unknown = sum(value == "unknown" for _, value, _, _ in rows)
     note = f"{len(rows)} kinds" + (f", {unknown} of them unknown" if unknown else "")
-    listed = [(each.name, each.value, each.source, str(each.limits or "–")) for each in rows]
+    listed = [(name, value, source, str(limits or "–")) for name, value, source, limits in rows]
     shown = table(("capacity", ">GB/s", "from where", ">limits, rows"), listed, kind="explaining")
     title = "Capacities that the prediction used"
     return [Group(title, (Text((_MEANING,)), shown), note, True, f"{anchor}.used")] if rows else []

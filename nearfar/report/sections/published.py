@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearfar import cells
-from nearfar.base import NearfarError, grouped, listed, site_directories
-from nearfar.model.prediction import Prediction, load_node_type, predict
+from nearfar.base import grouped, listed
+from nearfar.model.prediction import NodeType, Prediction, predict
 from nearfar.report.blocks import Block, Group, Table, Text, table
 from nearfar.report.figures import Figure, kind_parts, number, percent, plural, unit_words
 
@@ -28,12 +28,9 @@ _SAID = {
 }
 
 
-def beside(node_type_name: str, checks: Sequence[tuple[str, Sequence[Figure]]], anchor: str) -> list[Block]:
-    """The comparison of a modelled node; ``checks`` are titles with their figures. Nothing where nothing was published."""
-    try:
-        node_type = load_node_type(node_type_name, site_directories())
-    except NearfarError:
-        return []
+def beside(node_type: NodeType, checks: Sequence[tuple[str, Sequence[Figure]]], anchor: str) -> list[Block]:
+    """The comparison of a modelled node of this type, which has the node's faults; ``checks`` are titles with their figures. Nothing where
+    nothing was published."""
     by_check = {title: [(f, _how(f)) for f in figures if f.published_beside] for title, figures in checks}
     compared = [each for found in by_check.values() for each in found]
     tables = [_table(title, _rows(found)) for title, found in by_check.items() if found]
