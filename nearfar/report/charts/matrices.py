@@ -166,33 +166,53 @@ def load_place(cell: cells.Cell | None) -> tuple[str, int, int] | None:
     return load, gpu, numa
 
 
-def cell_map(key: str, title: str, figures: Iterable[Figure], why: CellGaps, ends: Callable[[cells.Cell], tuple[int, int] | None],
-             cell: Callable[[int, int], cells.Cell], kinds: str, rows: Iterable[int] = (), columns: Iterable[int] = (),
-             nothing: Callable[[int, int], Place] | None = None, together: Sequence[Figure] = (),
-             names: Sequence[str] = ()) -> list[Matrix]:  # fmt: skip
-    """A map of the cells that have ``ends``, their row and column; none where none was asked for. ``cell``: that of a row and a column;
-    ``kinds``: the letters of rows and columns; ``rows`` and ``columns``: those that the node has, cells may add to them; ``nothing``: what
-    stands at a place without a figure (default: what ``why`` says of its cell); ``together``: the figures of the cell of all rows at
-    once; ``names``: of the columns, by number."""
-    known = ((ends(figure.cell), figure) for figure in figures if figure.cell is not None)
-    places = grouped((at, figure) for at, figure in known if at is not None)
-    lost = [at for each in why.by_cell if (at := ends(each)) is not None]
+def cell_map(key: str, at: str, title: str, figures: Iterable[Figure], why: CellGaps, kinds: str, rows: Iterable[int] = (),
+             columns: Iterable[int] = (), *, names: Mapping[str, str] | None = None, together: Sequence[Figure] = (),
+             without: Callable[[cells.Cell], Place] | None = None) -> list[Matrix]:  # fmt: skip
+    """A map of the cells that are written as ``at`` with a row and a column; none where no such cell was asked for. ``kinds``: the letters
+    of rows and columns; ``rows`` and ``columns``: those that the node has, cells may add to them; ``names``: of columns that are words of
+    the notation; ``together``: the figures of the cell of all rows at once; ``without``: what stands at a cell without a figure (default:
+    what ``why`` says of it)."""
+    found = [(figure.cell, figure) for figure in figures if figure.cell is not None]
+    flows = {flow for cell in (*(cell for cell, _ in found), *why.by_cell) for flow in cell.flows}
+    ends = {(end.kind, end.index) for flow in flows for end in (flow.source, flow.destination)}
+    across = {*rows, *(index for kind, index in ends if kind == kinds[0])}
+    down = {*columns, *(index for kind, index in ends if kind == kinds[1])}
+    words, pairs = list(names or ()), kinds[0] == kinds[1]
+    keys = [(row, column) for row in sorted(across) for column in (range(len(words)) if names else sorted(down))]
+    made_of = {
+        (row, column): cells.parse(at.format(row=row, column=words[column] if names else column))
+        for row, column in keys
+        if not (pairs and row == column)
+    }
+    first = {cell: place for place, cell in reversed(made_of.items())}
+    places = grouped((first[cell], figure) for cell, figure in found if cell in first)
+    lost = [first[cell] for cell in why.by_cell if cell in first]
     if not places and not lost:
         return []
-    across = tuple(sorted({*rows, *(row for row, _ in (*places, *lost))}))
-    down = tuple(sorted({*columns, *(column for _, column in (*places, *lost))}))
-    if kinds[0] == kinds[1]:
-        across = down = tuple(sorted({*across, *down}))
-    without = nothing or (lambda row, column: why.place(cell(row, column)))
-    leading = {at: _leading(group) for at, group in places.items()}
+    across = {*rows, *(row for row, _ in (*places, *lost))}
+    down = {*columns, *(column for _, column in (*places, *lost))}
+    if pairs:
+        across = down = across | down
+    leading = {place: _leading(group) for place, group in places.items()}
     away = _distances(leading.values())
-    made = {at: _figure_place(group, away.get(leading[at].anchor)) for at, group in places.items()}
-    grid = tuple(tuple(made.get((r, c)) or without(r, c) for c in down) for r in across)
+    made = {place: _figure_place(group, away.get(leading[place].anchor)) for place, group in places.items()}
+
+    def place(row: int, column: int) -> Place:
+        if pairs and row == column:
+            return Place(SELF, reason="a GPU and itself are not a pair")
+        cell = made_of[row, column]
+        if first[cell] != (row, column):
+            return Place(MIRROR, reason=f"both directions stand at GPU {column}, GPU {row}")
+        return made.get((row, column)) or (without or why.place)(cell)
+
+    grid = tuple(tuple(place(row, column) for column in sorted(down)) for row in sorted(across))
     every = (*(f for group in places.values() for f in group), *together)
-    row_words = {"g": "GPU", "n": "NUMA node", "c": "cores of NUMA node"}[kinds[0]] if kinds[0] != kinds[1] else None
+    row_words = None if pairs else {"g": "GPU", "n": "NUMA node", "c": "cores of NUMA node"}[kinds[0]]
     return [Matrix(
-        key, title, every[0].unit if every else "GB/s", across, down, kinds[0], kinds[1], grid,
-        _figure_place(together) if together else None, every, tuple(names[c] for c in down if names), tuple(_alike(leading, row_words)),
+        key, title, every[0].unit if every else "GB/s", tuple(sorted(across)), tuple(sorted(down)), kinds[0], kinds[1], grid,
+        _figure_place(together) if together else None, every, tuple((names or {})[words[c]] for c in sorted(down) if names),
+        tuple(_alike(leading, row_words)),
     )]  # fmt: skip
 
 
