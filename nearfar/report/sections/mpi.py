@@ -4,10 +4,8 @@ messages between NUMA nodes; the bus bandwidth of collectives, and the ring that
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-
-from markupsafe import Markup
 
 from nearfar import nccl
 from nearfar.base import NOT_JUDGED, ORDER, NearfarError, grouped
@@ -15,7 +13,7 @@ from nearfar.binding import RELATIONS
 from nearfar.measurement import RATIO
 from nearfar.mpi import numa_pairs
 from nearfar.mpi.osu import BENCHMARKS, BESIDE, WITHIN, MpiCase, mpi_figures, parse
-from nearfar.report.blocks import Block, Chart, Entry, Row, Table, Text, row, table
+from nearfar.report.blocks import Block, Chart, Entry, Table, Text, row, table
 from nearfar.report.charts import curves
 from nearfar.report.figures import SIGNS, Figure, class_words, number, unit_words
 from nearfar.topology import Node
@@ -35,67 +33,66 @@ def mpi_tables(figures: list[Figure], document: Mapping[str, Any]) -> list[Block
     cases = {f.subject: case for f in figures if (case := _case(f.subject)) is not None}
     own = [f for f in figures if f.subject in cases]
     rates = mpi_figures.is_message_rate
-    ratios = {(f.subject, _label(f), rates(f.question)): f for f in own if f.quantity == RATIO}
+    over = {(f.subject, _label(f), rates(f.question)): f for f in own if f.quantity == RATIO}
     with_case = ((cases[figure.subject], figure) for figure in own if figure.quantity != RATIO)
     groups = grouped(((c.benchmark, c.buffers, c.ranks, c.nic, figure.quantity), figure) for c, figure in with_case)
-    return [block for key, mine in groups.items() for block in _table(key[-1], mine, cases, ratios, document)]
+    found: list[Block] = []
+    for (*_, quantity), mine in groups.items():
+        ordered = sorted((f.subject for f in mine), key=lambda s: _PLACEMENTS.index(cases[s].placement))
+        shown = {subject: cases[subject] for subject in ordered}
+        placed = {(f.subject, _label(f)): f for f in mine}
+        ratios = {key: over.get((*key, quantity == _MESSAGES)) for key in placed}
+        labels = {subject: _row_label(case) for subject, case in shown.items()}
+        title, unit = _title(shown[ordered[0]], quantity), mine[0].unit
+        found.append(_over_right(title, unit, labels, placed, ratios))
+        curve = curves.messages(_curve(quantity, shown, document), unit, f"{title} over the size of a message")
+        found += [Chart(curve)] if curve else []
+    return found
 
 
-def _table(quantity: str, mine: list[Figure], cases: dict[str, MpiCase], ratios: dict[tuple[str, str, bool], Figure],
-           document: Mapping[str, Any]) -> list[Block]:  # fmt: skip
-    columns = tuple(dict.fromkeys(_label(f) for f in mine))
-    subjects = sorted(dict.fromkeys(f.subject for f in mine), key=lambda s: _PLACEMENTS.index(cases[s].placement))
-    rows = []
-    for subject in subjects:
-        by_label = {_label(f): f for f in mine if f.subject == subject}
-        case = cases[subject]
-        device = " → ".join(f"g{gpu}" for gpu in case.gpus)
-        over = [ratios.get((subject, c, quantity == _MESSAGES)) for c in columns]
-        places = [figure_entry(by_label.get(c), *_over_right(ratio)) for c, ratio in zip(columns, over)]
-        rows.append(row(Entry(class_words(case.placement), (device,) if device else (), "label"), *places))
-    heads = [re.sub(r"^(\d+)", r"\1 ", column) for column in columns]
-    title = _title(cases[subjects[0]], quantity)
-    curve = _curve(quantity, subjects, cases, mine[0].unit, document)
-    return [figure_table(title, mine[0].unit, heads, rows), *([Chart(curve)] if curve else [])]
+def _row_label(case: MpiCase) -> Entry:
+    device = " → ".join(f"g{gpu}" for gpu in case.gpus)
+    return Entry(class_words(case.placement), (device,) if device else (), "label")
 
 
-def figure_table(title: str, unit: str, columns: Sequence[str], rows: Sequence[Row]) -> Table:
-    """A table of figures with what the wrong placement's are over the right one's."""
-    caption = unit_words(unit) + ("; × is the wrong placement's figure over the right one's" if len(rows) > 1 else "")
-    return table(["", *(f">{column}" for column in columns)], rows, title=title, caption=caption, kind="mpi")
+def _over_right(title: str, unit: str, labels: Mapping[str, Entry], figures: Mapping[tuple[str, str], Figure],
+                ratios: Mapping[tuple[str, str], Figure | None]) -> Table:  # fmt: skip
+    """A table with what the wrong placement's figures are over the right one's, by row and column."""
+    caption = unit_words(unit) + ("; × is the wrong placement's figure over the right one's" if len(labels) > 1 else "")
+    below = {key: f"× {number(ratio.value, '1')}" for key, ratio in ratios.items() if ratio}
+    return figure_table(title, caption, labels, figures, below)
 
 
-def figure_entry(figure: Figure | None, *more: str) -> Entry:
-    """A figure of a table, with ``more`` below it."""
-    if figure is None:
-        return Entry("–")
-    shown = figure.shown
-    below = ([shown] if shown in ORDER[:3] else []) + list(more)
-    sign = SIGNS[shown] if shown != NOT_JUDGED else ""
-    return Entry(number(figure.value, figure.unit), tuple(below), "tight", figure.sentence, sign=sign)
+def figure_table(title: str, caption: str, labels: Mapping[str, Entry], figures: Mapping[tuple[str, str], Figure],
+                 below: Mapping[tuple[str, str], str]) -> Table:  # fmt: skip
+    """A table of figures, and of what stands ``below`` them, by row and column; ``labels`` are those of the rows."""
+    columns = dict.fromkeys(column for _, column in figures)
+    heads = (">" + re.sub(r"^(\d+)", r"\1 ", column) for column in columns)
+
+    def entry(key: tuple[str, str]) -> Entry:
+        figure = figures.get(key)
+        if figure is None:
+            return Entry("–")
+        words = (figure.shown if figure.shown in ORDER[:3] else "", below.get(key, ""))
+        sign = SIGNS[figure.shown] if figure.shown != NOT_JUDGED else ""
+        return Entry(number(figure.value, figure.unit), tuple(filter(None, words)), "tight", figure.sentence, sign=sign)
+
+    rows = [row(label, *(entry((key, column)) for column in columns)) for key, label in labels.items()]
+    return table(["", *heads], rows, title=title, caption=caption, kind="mpi")
 
 
-def _over_right(ratio: Figure | None) -> list[str]:
-    """A figure over the right placement's, where this is the wrong one."""
-    return [f"× {number(ratio.value, '1')}"] if ratio else []
-
-
-def _curve(
-    quantity: str, subjects: list[str], cases: dict[str, MpiCase], unit: str, document: Mapping[str, Any]
-) -> Markup:  # fmt: skip
+def _curve(quantity: str, cases: Mapping[str, MpiCase], document: Mapping[str, Any]) -> list[curves.CurveLine]:
+    """A line for each subject."""
     results = [each for each in document.get("results", []) if each.get("quantity") == quantity and each.get("flows")]
     medians = [(each, (each["flows"][0].get("rate") or {}).get("median")) for each in results]
     known = ((each, float(value)) for each, value in medians if isinstance(value, (int, float)))
     points = grouped((each.get("cell"), (int(each.get("bytes") or 0), value)) for each, value in known)
-    placements = [p for p in _PLACEMENTS if any(cases[s].placement == p for s in subjects)]
-    series = [
-        curves.CurveLine(
-            class_words(cases[s].placement), f"{class_words(cases[s].placement)} {cases[s].device}".strip(),
-            placements.index(cases[s].placement), tuple(sorted(points.get(s, []))),
-        )
-        for s in subjects
-    ]  # fmt: skip
-    return curves.messages(series, unit, f"{_title(cases[subjects[0]], quantity)} over the size of a message")
+    placements = list(dict.fromkeys(case.placement for case in cases.values()))
+    named = [(class_words(case.placement), case, tuple(sorted(points.get(key, [])))) for key, case in cases.items()]
+    return [
+        curves.CurveLine(name, f"{name} {case.device}".strip(), placements.index(case.placement), line)
+        for name, case, line in named
+    ]
 
 
 def _title(case: MpiCase, quantity: str) -> str:
@@ -127,14 +124,14 @@ def numa_pair_tables(figures: list[Figure]) -> list[Block]:
 
 
 def _pair_table(unit: str, mine: list[Figure], over: dict[str, Figure]) -> Table:
-    columns = tuple(dict.fromkeys(_size(f) for f in mine))
-    pairs = {f.subject.partition("/")[0]: f.path_class for f in reversed(mine)}
-    rows = []
-    for pair in sorted(pairs, key=lambda pair: _PAIR_PLACEMENTS.index(pairs[pair])):
-        by_size = {_size(f): f for f in mine if f.subject.partition("/")[0] == pair}
-        places = [figure_entry(f := by_size.get(c), *_over_right(over.get(f.subject) if f else None)) for c in columns]
-        rows.append(row(Entry(class_words(pairs[pair]), (pair.replace("-", " ↔ "),), "label"), *places))
-    return figure_table(_PAIR_TITLES[unit], unit, columns, rows)
+    placed = {(f.subject.partition("/")[0], _size(f)): f for f in mine}
+    classes = {pair: figure.path_class for (pair, _), figure in placed.items()}
+    labels = {
+        pair: Entry(class_words(classes[pair]), (pair.replace("-", " ↔ "),), "label")
+        for pair in sorted(classes, key=lambda pair: _PAIR_PLACEMENTS.index(classes[pair]))
+    }
+    ratios = {key: over.get(figure.subject) for key, figure in placed.items()}
+    return _over_right(_PAIR_TITLES[unit], unit, labels, placed, ratios)
 
 
 def _size(figure: Figure) -> str:
@@ -144,23 +141,17 @@ def _size(figure: Figure) -> str:
 
 def collective_blocks(figures: list[Figure], document: Mapping[str, Any], node: Node | None) -> list[Block]:
     """The table of a check of collectives; none of any other."""
-    mine = {(figure.subject, _size_of_question(figure)): figure for figure in figures if figure.quantity == nccl.BUSBW}
+    mine = [(figure.question.rpartition(".")[2], figure) for figure in figures if figure.quantity == nccl.BUSBW]
     if not mine:
         return []
-    labels = sorted(dict.fromkeys(label for _, label in mine), key=nccl.size_of)
-    rows = []
-    for subject in dict.fromkeys(subject for subject, _ in mine):
-        known = [mine.get((subject, label)) for label in labels]
-        places = [figure_entry(f, *([f.expected_words] if f is not None and f.reference else [])) for f in known]
-        rows.append(row(Entry(nccl.parse_case(subject).words, mark="label"), *places))
+    by_size = sorted(mine, key=lambda pair: nccl.size_of(pair[0]))
+    found = {(figure.subject, size): figure for size, figure in by_size}
+    labels = {f.subject: Entry(nccl.parse_case(f.subject).words, mark="label") for _, f in mine}
+    below = {key: figure.expected_words for key, figure in found.items() if figure.reference}
     caption = "bus bandwidth, GB/s, and what is expected"
-    shown = table(["", *(f">{label}" for label in labels)], rows, title="Collectives", caption=caption, kind="mpi")
     hops = nccl.ring_hops(document, node)
     words = f"NCCL's first ring: GPU {' → '.join(map(str, [hop.source for hop in [*hops, *hops[:1]]]))}"
     limiting = [hop.words for hop in hops if hop.limiting]
     words += f"; limited by {'; '.join(limiting)}" if limiting else ""
+    shown = figure_table("Collectives", caption, labels, found, below)
     return [shown, *([Text((words,), kind="muted")] if hops else [])]
-
-
-def _size_of_question(figure: Figure) -> str:
-    return figure.question.rpartition(".")[2]
