@@ -13,9 +13,9 @@ import nearfar
 from nearfar import nccl, question
 from nearfar.base import ORDER, Finding, shown_verdict
 from nearfar.report import sections
-from nearfar.report.blocks import Block, anchors, rendered
+from nearfar.report.blocks import Block, Group, anchors, rendered
 from nearfar.report.charts import Matrix, evidence, load_place, strips
-from nearfar.report.explanations import Explained
+from nearfar.report.explanations import Capacities, Explained, Faults
 from nearfar.report.figures import Figure, FigureRow, figure_rows, figures, parsed, plural, wording
 from nearfar.report.node_drawing import Findings, draw
 from nearfar.report.sections import provenance
@@ -112,7 +112,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         for each in nodes
         if (faults_ := each.explained.faults)
         and each.run.folder.name not in told
-        and (faults_.details or each.run is not unjudged)
+        and (faults_.blocks or each.run is not unjudged)
     ]
     measured = (f for s in nodes if not s.run.modelled for c in s.checks for f in c.figures)
     values = {
@@ -170,9 +170,9 @@ def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[s
         shown = replace(shown, uplinks=uplinks, blamed=dict.fromkeys(explained.blamed, mark))
         drawing = draw(machine, shown, f"node-{number}")
     # The answer itself stands once, at the top of the page: here is what it rests on.
-    before = sections.fault_blocks(explained.faults, anchor)
+    before = _explaining("What explains what is slow", explained.faults, f"{anchor}.faults")
     after = [
-        *sections.capacity_blocks(explained.capacities, anchor),
+        *_explaining("What limits many flows at once", explained.capacities, f"{anchor}.capacities"),
         *sections.findings_table([(check.title, *each) for check in checks for each in check.findings]),
         *sections.gpu_table(node),
     ]
@@ -184,6 +184,10 @@ def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[s
         explained=explained, has_lanes=bool(shown.lanes), state=sections.state_line(node), has_uplinks=bool(shown.uplinks),
         before=before, after=after,
     )  # fmt: skip
+
+
+def _explaining(title: str, found: Capacities | Faults | None, anchor: str) -> list[Block]:
+    return [Group(title, found.blocks, anchor=anchor, kind="explains")] if found and found.blocks else []
 
 
 def _summary(node: NodeRun) -> str:

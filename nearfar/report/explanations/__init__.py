@@ -5,7 +5,7 @@ Needs: base, cells, measurement, model.calibration, model.diagnosis, model.predi
 
 from __future__ import annotations
 
-from .capacities import Capacities, CellRow
+from .capacities import Capacities
 from .explained import Answer, Explained, answers, explain
 from .faults import Faults
 from .merged_document import or_note

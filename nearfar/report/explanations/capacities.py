@@ -5,13 +5,14 @@ It explains and never judges: capacities found in a run are no expectation of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nearfar.base import grouped
 from nearfar.cells import pretty
 from nearfar.measurement import Document
 from nearfar.model.calibration import Calibration, Comparison, as_json, calibrate, measured_cells, node_type_of
+from nearfar.report.blocks import Block, Group, Text, table
 from nearfar.report.figures import number, percent, plural, span
 from nearfar.verdict import NodeRun
 
@@ -19,33 +20,33 @@ from . import merged_document
 
 #: A flow, or a total, that differs by more than this from its prediction is not explained.
 FAR_OFF = 0.10
+#: So many rows are open at first.
+OPEN_ROWS = 8
+#: So many flows, and capacities, are named in a row.
+_NAMED = 3
 _WAY_WORDS = {"h2d": "to each GPU", "d2h": "from each GPU", "p2p": "between GPUs"}
+_JUDGES_NOTHING = (
+    "capacities found in this run's single flows, STREAM and one saturating cell for each shared capacity; every other cell of several "
+    "flows is compared with what they predict. This explains, but does not judge: capacities calibrated from a run never judge that run"
+)
+_NOT_EXPLAINED = (
+    "Not explained: in {odd} of {cells} some flow is off by more than 10 %. The prediction shares full capacities evenly, except between "
+    "reads and writes of one GPU; this run measured nothing that explains other differences."
+)
+_BY_HAND = "capacities and residuals: `report.json`; of any documents of one node: `nearfar calibrate DOCUMENT…`"
 
-
-@dataclass(frozen=True)
-class CellRow:
-    """A measured cell beside its prediction, GB/s; ``off`` is predicted ÷ measured − 1 (None: no prediction), ``at_best``
-    where it depends on a capacity never saturated."""
-
-    cell: str
-    measured: float
-    predicted: float | None
-    off: float | None
-    limited_by: str
-    unexplained: tuple[str, ...]
-    at_best: bool
+#: Cells beside their predictions, with what of each is not explained.
+_Compared = Sequence[tuple[Comparison, Sequence[str]]]
 
 
 @dataclass(frozen=True)
 class Capacities:
     """What a node's single flows say of its cells of several. ``known``: GB/s of each capacity, ``≥ 55.5`` where it was never full;
-    ``note`` says instead why there is none of this."""
+    ``blocks``: what a page shows of it; ``note`` says instead why there is none of this."""
 
     note: str | None = None
     known: Mapping[str, str] = field(default_factory=dict)
-    predictions: tuple[CellRow, ...] = ()
-    line: str = ""
-    left_over: str = ""
+    blocks: tuple[Block, ...] = ()
     found: Mapping[str, object] | None = None
 
 
@@ -57,9 +58,13 @@ def capacities(node: NodeRun, document: Callable[[], Document | None]) -> Capaci
     for check in node.checks:
         busy = check.document.get("aggressor")
         if busy and check.name in merged_document.explaining():
-            return Capacities(note=f"{check.name} was measured while {', '.join(map(str, busy))} ran in the background")
+            return _noted(f"{check.name} was measured while {', '.join(map(str, busy))} ran in the background")
     found = lambda: _found(node.name, document())  # noqa: E731
-    return merged_document.or_note(found, lambda words: Capacities(note=words), "the calibration")
+    return merged_document.or_note(found, _noted, "the calibration")
+
+
+def _noted(why: str) -> Capacities:
+    return Capacities(why, blocks=(Text((f"not calibrated: {why}",)),))
 
 
 def _found(name: str, document: Document | None) -> Capacities | None:
@@ -73,27 +78,53 @@ def _found(name: str, document: Document | None) -> Capacities | None:
     several = [one for one in calibration.comparisons if not one.measured.cell.lone]
     # Tasks that share a GPU are predicted as one flow: they come last.
     several.sort(key=lambda one: max(flow.tasks for flow in one.measured.cell.flows) > 1)
-    predictions = tuple(_row(one, calibration) for one in several if not one.calibrates)
+    compared = [(one, _unexplained(one, calibration)) for one in several if not one.calibrates]
     known = {
         name: number(each.value) if each.value is not None and each.high is not None else f"≥ {number(each.low)}"
         for name, each in calibration.estimates.items()
     }
     found = as_json(calibration, document.kind, document.source)
-    return Capacities(None, known, predictions, _line(predictions), _left_over(predictions), found)
+    return Capacities(None, known, tuple(_blocks(compared)), found)
 
 
-def _row(one: Comparison, calibration: Calibration) -> CellRow:
-    limits = ", ".join(one.limited_by)
-    if one.hangs_on:
-        limits += f"{'; ' if limits else ''}upper bound: {', '.join(one.hangs_on)} never saturated"
-    words = [] if one.predicted is None else _far_off(one)
-    if one.measured.cell in calibration.unexplained:
-        words.append("some flow is held back by nothing known on its way")
-    if one.predicted is None:
-        words.append("nothing known bounds some flow")
-    total = None if one.predicted is None else sum(one.predicted)
-    cell, measured = pretty(one.measured.cell), one.measured.total
-    return CellRow(cell, measured, total, one.deviation, limits, tuple(words), bool(one.hangs_on))
+def _blocks(compared: _Compared) -> Iterator[Block]:
+    """The cells that are not explained; where all are, every one."""
+    yield Text((_JUDGES_NOTHING,))
+    yield Text((_line([one for one, _ in compared]),), "answer")
+    odd = [(one, words) for one, words in compared if words]
+    if odd:
+        yield Text((_NOT_EXPLAINED.format(odd=len(odd), cells=plural(len(compared), "cell")),))
+    elif compared:
+        yield Text(("Nothing is off by more than 10 %: single flows and what they share explain every cell.",))
+    if rows := [_row(one, words) for one, words in odd or compared]:
+        columns = ("cell", ">measured", ">predicted", ">prediction off", "what limits it", "not explained, GB/s a flow")
+        title = "Cells that are not explained" if odd else "Cells of several flows, predicted"
+        shown = table(columns, rows, kind="explaining")
+        yield Group(title, (shown,), plural(len(rows), "cell"), len(rows) > OPEN_ROWS)
+    yield Text((_BY_HAND,), "small muted")
+
+
+def _row(one: Comparison, unexplained: Sequence[str]) -> tuple[str, ...]:
+    limits = [_some(one.limited_by, ", ")] if one.limited_by else []
+    limits += [f"upper bound: {_some(one.hangs_on, ', ')} never saturated"] if one.hangs_on else []
+    predicted = number(None if one.predicted is None else sum(one.predicted))
+    off = "" if one.deviation is None else percent(one.deviation)
+    cell = _some(pretty(one.measured.cell).split(" + "), " + ")
+    return cell, number(one.measured.total), predicted, off, "; ".join(limits), "; ".join(unexplained)
+
+
+def _some(names: Sequence[str], between: str) -> str:
+    """The first of many names."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED + 1 else ""
+    return between.join(names[:_NAMED] if more else names) + more
+
+
+def _unexplained(one: Comparison, calibration: Calibration) -> list[str]:
+    words = ["nothing known bounds some flow"] if one.predicted is None else _far_off(one)
+    held = (
+        ["some flow is held back by nothing known on its way"] if one.measured.cell in calibration.unexplained else []
+    )
+    return [*held, *words] if one.predicted is None else [*words, *held]
 
 
 def _far_off(one: Comparison) -> list[str]:
@@ -110,9 +141,9 @@ def _far_off(one: Comparison) -> list[str]:
     return found
 
 
-def _line(rows: Sequence[CellRow]) -> str:
-    offs = [row.off for row in rows if row.off is not None and not row.at_best]
-    best = sum(row.off is not None and row.at_best for row in rows)
+def _line(compared: Sequence[Comparison]) -> str:
+    offs = [one.deviation for one in compared if one.deviation is not None and not one.hangs_on]
+    best = sum(one.deviation is not None and bool(one.hangs_on) for one in compared)
     if not offs and not best:
         return "No other cell of several flows was measured."
     if not offs:
@@ -120,14 +151,3 @@ def _line(rows: Sequence[CellRow]) -> str:
     within = f"{sum(abs(off) <= FAR_OFF for off in offs)} of {len(offs)} totals are predicted within 10 %"
     more = f" {best} more as upper bounds only: some capacity was never saturated." if best else ""
     return f"{within}, the worst {percent(max(offs, key=abs))} off.{more}"
-
-
-def _left_over(rows: Sequence[CellRow]) -> str:
-    odd = [row for row in rows if row.unexplained]
-    if not odd:
-        return "Nothing is off by more than 10 %: single flows and what they share explain every cell." if rows else ""
-    return (
-        f"Not explained: in {len(odd)} of {plural(len(rows), 'cell')} some flow is off by more than 10 %. The prediction "
-        "shares full capacities evenly, except between reads and writes of one GPU; this run measured nothing that explains other "
-        "differences."
-    )

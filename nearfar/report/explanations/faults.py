@@ -12,10 +12,12 @@ from nearfar.model import diagnosis as model
 from nearfar.model.calibration import MeasuredCell, measured_cells, node_type_of
 from nearfar.model.diagnosis import Diagnosis, Healthy, SlowCell, diagnose, from_itself, from_reference, sentence
 from nearfar.model.prediction import NodeType, load_node_type
-from nearfar.report.figures import plural
+from nearfar.report.blocks import Block, Group, Text, table
+from nearfar.report.figures import SIGNS, plural
 from nearfar.verdict import JudgedMetric, NodeRun
 
 from . import merged_document
+from .capacities import OPEN_ROWS
 
 #: What a figure is compared with, by its reference's origin.
 _COMPARED_WITH = {
@@ -30,23 +32,12 @@ _NAMED = 3
 
 
 @dataclass(frozen=True)
-class SlowCellText:
-    """A slow cell: its worst figure over the healthy one (``50 %``; of several flows with the flow's name, or ``total``), and
-    whether the parts explain it."""
-
-    cell: str
-    worst: str
-    explained: bool
-
-
-@dataclass(frozen=True)
 class Faults:
-    """``sentence`` is the answer in a line, ``details`` what else it says; ``found`` the diagnosis as JSON objects, None
+    """``sentence`` is the answer in a line, ``blocks`` what a page shows that it rests on; ``found`` the diagnosis as JSON objects, None
     where there is none."""
 
     sentence: str
-    details: tuple[str, ...] = ()
-    slow: tuple[SlowCellText, ...] = ()
+    blocks: tuple[Block, ...] = ()
     found: Mapping[str, object] | None = None
 
 
@@ -79,9 +70,15 @@ def _found(node: NodeRun, document: Document | None, judged: list[JudgedMetric])
     healthy = {**from_itself(cells, node_type), **tuned} if diagnosis.bad else {}
     unseen = slow - {one.cell for one in diagnosis.bad} - set(diagnosis.left_out)
     worst = [(one, _worst(one, by_cell[one.cell], healthy[one.cell])) for one in diagnosis.bad]
-    rows = tuple(SlowCellText(pretty(one.cell), words, one.explained) for one, words in worst)
+    rows = [(pretty(o.cell), words, f"{SIGNS['PASS']} yes" if o.explained else "– no") for o, words in worst]
+    shown = table(("cell", ">worst figure, of healthy", "explained"), rows, kind="explaining")
+    blocks: list[Block] = [
+        Text(tuple(_details(diagnosis, slow, unseen))),
+        *([Group(plural(len(rows), "slow cell"), (shown,), folded=len(rows) > OPEN_ROWS)] if rows else []),
+        Text(("this is what would explain the slow cells together; it does not affect any verdict",), "small muted"),
+    ]
     found = model.as_json(diagnosis, document.kind, node_type.name, document.source)
-    return Faults(_answer(diagnosis, judged), tuple(_details(diagnosis, slow, unseen)), rows, found)
+    return Faults(_answer(diagnosis, judged), tuple(blocks), found)
 
 
 def _worst(bad: SlowCell, measured: MeasuredCell, healthy: Healthy) -> str:

@@ -17,7 +17,7 @@ from . import provenance
 from .balance import balances
 from .cell_maps import maps, ratio_maps
 from .contention import contention_tables
-from .explaining import capacity_blocks, fault_blocks, modelled_type, uplink_rates, used_capacities
+from .explaining import modelled_type, uplink_rates, used_capacities
 from .kernels import kernel_blocks
 from .many_gpus import exchange_tables, ramps
 from .mpi import collective_blocks, mpi_tables, numa_pair_tables

@@ -1,5 +1,4 @@
-"""What explains figures, as blocks: the parts that are to blame, the capacities that limit flows, those that a modelled page's predictions
-used; and what shared uplinks carry."""
+"""The capacities that a modelled page's predictions used, and what shared uplinks carry."""
 
 from __future__ import annotations
 
@@ -10,20 +9,12 @@ from nearfar.base import NearfarError, grouped, listed, site_directories
 from nearfar.model.diagnosis import degraded_by
 from nearfar.model.prediction import Capacity, NodeType, crossed, degraded, implied_capacities, load_node_type
 from nearfar.report.blocks import Block, Group, Text, table
-from nearfar.report.explanations import Capacities, CellRow, Faults
-from nearfar.report.figures import SIGNS, Figure, number, numbers, percent, plural
+from nearfar.report.explanations import Capacities
+from nearfar.report.figures import Figure, number, numbers
 from nearfar.report.node_drawing import UplinkRate
 from nearfar.topology import Node, shared_uplinks
 
-#: So many rows are open at first.
-_OPEN = 8
-#: So many flows, and capacities, are named in a row.
-_NAMED = 3
 _WAYS = (("down", "↓", "to its devices"), ("up", "↑", "from its devices"))
-_JUDGES_NOTHING = (
-    "capacities found in this run's single flows, STREAM and one saturating cell for each shared capacity; every other cell of several "
-    "flows is compared with what they predict. This explains, but does not judge: capacities calibrated from a run never judge that run"
-)
 _OF_GPU = re.compile(r"g(\d+)(\.\w+)")
 _NUMBERS = re.compile(r"\d+")
 _MEANING = (
@@ -32,61 +23,6 @@ _MEANING = (
 )
 #: Of like capacities without a common name so many are named.
 _LIKE = 2
-
-
-def fault_blocks(faults: Faults | None, anchor: str) -> list[Block]:
-    """What the answer at the top of the page rests on; nothing where that is the answer alone."""
-    if faults is None or not faults.details:
-        return []
-    aside = "this is what would explain the slow cells together; it does not affect any verdict"
-    rows = [(each.cell, each.worst, f"{SIGNS['PASS']} yes" if each.explained else "– no") for each in faults.slow]
-    slow = table(("cell", ">worst figure, of healthy", "explained"), rows, kind="explaining")
-    blocks: list[Block] = [
-        Text(faults.details),
-        *([Group(plural(len(rows), "slow cell"), (slow,), folded=len(rows) > _OPEN)] if rows else []),
-        Text((aside,), "small muted"),
-    ]
-    return [Group("What explains what is slow", tuple(blocks), anchor=f"{anchor}.faults", kind="explains")]
-
-
-def capacity_blocks(found: Capacities | None, anchor: str) -> list[Block]:
-    """The capacities that a run's own cells say, and the cells that they predict."""
-    if found is None:
-        return []
-    if found.note:
-        blocks: list[Block] = [Text((f"not calibrated: {found.note}",))]
-    else:
-        by_hand = "capacities and residuals: `report.json`; of any documents of one node: `nearfar calibrate DOCUMENT…`"
-        blocks = [
-            Text((_JUDGES_NOTHING,)),
-            Text((found.line,), "answer"),
-            *([Text((found.left_over,))] if found.left_over else []),
-            *([_cells(found.predictions)] if found.predictions else []),
-            Text((by_hand,), "small muted"),
-        ]
-    return [Group("What limits many flows at once", tuple(blocks), anchor=f"{anchor}.capacities", kind="explains")]
-
-
-def _cells(rows: Sequence[CellRow]) -> Group:
-    """The cells that are not explained; where all are, every one."""
-    odd = [each for each in rows if each.unexplained]
-    columns = ("cell", ">measured", ">predicted", ">prediction off", "what limits it", "not explained, GB/s a flow")
-    listed = [
-        (
-            _some(each.cell, " + "), number(each.measured), number(each.predicted), "" if each.off is None else percent(each.off),
-            "; ".join(_some(words, ", ") for words in each.limited_by.split("; ")), "; ".join(each.unexplained),
-        )
-        for each in odd or rows
-    ]  # fmt: skip
-    title = "Cells that are not explained" if odd else "Cells of several flows, predicted"
-    return Group(title, (table(columns, listed, kind="explaining"),), plural(len(listed), "cell"), len(listed) > _OPEN)
-
-
-def _some(words: str, between: str) -> str:
-    """The first of many names."""
-    names = words.split(between)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED + 1 else ""
-    return between.join(names[:_NAMED]) + more if more else words
 
 
 def uplink_rates(node: Node, found: Capacities | None) -> dict[str, UplinkRate]:
