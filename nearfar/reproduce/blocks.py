@@ -88,7 +88,7 @@ def _row(one: RowBeside, site: ThisSite | None) -> Group:
     said = [row(title(check), Entry(line, verdict=verdict)) for check, verdict, line in one.said]
     blocks: list[Block] = [
         Text((paper_row.what,), "what", plain=True),
-        *(Chart(each.drawing, caption=each.caption) for each in (curves(one, site) if one.figures else ())),
+        *(curves(one, site) if one.figures else ()),
         *(_figures(one, unit) for unit in dict.fromkeys(figure.published.unit for figure in one.figures)),
         *([table((), said)] if said else []),
         Text(tuple(filter(None, notes))),

@@ -1,13 +1,15 @@
-"""The curves of a row that is one in the source: totals over the number of GPUs, bandwidth over the size of a transfer."""
+"""What a row shows that is a figure in the source: totals over the number of GPUs, bandwidth over the size of a transfer, and the parts of
+an iteration."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 from markupsafe import Markup
 
 from nearfar.cells import Cell
+from nearfar.report.blocks import Chart, Table
 from nearfar.report.charts import curves as drawn
 from nearfar.report.figures import figures
 from nearfar.report.sections import balances, curves_over_size
@@ -19,37 +21,27 @@ from .this_site import ThisSite
 _STEPS = 3
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A drawing with what it shows."""
-
-    caption: str
-    drawing: Markup
-
-
-def curves(beside: RowBeside, site: ThisSite | None) -> Iterator[Curve]:
-    """The curves of a row; none where its figures are no curve."""
+def curves(beside: RowBeside, site: ThisSite | None) -> Iterator[Chart | Table]:
+    """The curves and tables of a row; none where its figures are no curve."""
     yield from _ramps(beside)
     if site is None:
         return
     for record in site.records(beside.row):
         for each in balances(record.document):
-            yield Curve(f"{site.name}: {each.title}; {each.caption}", each.drawing)
+            yield replace(each, title="", caption=f"{site.name}: {each.title}; {each.caption}")
         for titled in curves_over_size(figures(record, ""), record.document):
             if "GPU" not in titled.title:  # the papers' curves are of host memory and a GPU
-                yield Curve(f"{site.name}, over the size of a transfer: {titled.title}", titled.drawing)
+                yield Chart(titled.drawing, caption=f"{site.name}, over the size of a transfer: {titled.title}")
 
 
-def _ramps(beside: RowBeside) -> Iterator[Curve]:
+def _ramps(beside: RowBeside) -> Iterator[Chart]:
     steps = [(step, figure) for figure in beside.figures if (step := _step(figure)) is not None]
     if _longest(steps) < _STEPS:
         return
-    yield Curve(
-        "published; hollow: the model",
-        _totals(steps, lambda figure: figure.published.value, lambda figure: figure.modelled),
-    )
+    published = _totals(steps, lambda figure: figure.published.value, lambda figure: figure.modelled)
+    yield Chart(published, caption="published; hollow: the model")
     if _longest([(step, figure) for step, figure in steps if figure.measured is not None]) > 1:
-        yield Curve("this site", _totals(steps, lambda figure: figure.measured, lambda figure: None))
+        yield Chart(_totals(steps, lambda figure: figure.measured, lambda figure: None), caption="this site")
 
 
 def _longest(steps: list[tuple[tuple[str, int], FigureBeside]]) -> int:

@@ -130,7 +130,7 @@ def titled_table(
     return [Group(title, (table(columns, rows),), page_only=page_only)] if rows else []
 
 
-def words_table(title: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[Block]:
+def words_table(title: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[Table]:
     """A table of words: the first of each row is its label, the others stand at the right edge; nothing without rows."""
     found = [row(Entry(label, mark="label"), *words) for label, *words in rows]
     columns = ["", *(f">{name}" for name in columns)]

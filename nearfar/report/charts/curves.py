@@ -1,4 +1,4 @@
-"""Small curves: what many GPUs carry together, what a task has, a rate over size, penalties over density."""
+"""Small curves: what many GPUs carry together, what a task has, a rate over size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from nearfar.report.figures import number, percent, size, unit_words
+from nearfar.report.figures import number, size, unit_words
 
 from .plot import STYLES, Plot, Point, bytes_, counted, decades, linear
 
@@ -23,19 +23,6 @@ class CurveLine:
     title: str
     style: int
     points: tuple[tuple[int, float], ...]
-
-
-@dataclass(frozen=True)
-class DensityPoint:
-    """A kernel on a path: ``density`` in operations per byte, ``penalty`` and ``link`` (what the links alone cost; None: not known) as
-    parts of the near time. ``group`` counts the path classes; ``label`` stands beside the point, ``title`` is its tooltip."""
-
-    label: str
-    title: str
-    group: int
-    density: float
-    penalty: float
-    link: float | None
 
 
 def totals(series: Mapping[str, Sequence[tuple[int, float, float | None]]]) -> Markup:
@@ -60,7 +47,7 @@ def _over_counts(words: str, axes: tuple[str, str], series: Mapping[str, Sequenc
     ranges = {way: (bars or {}).get(way, ()) for way in series}
     highest = [high for each in ranges.values() for *_, high in each]
     most = max([max(value, expected or 0.0) for _, value, expected in every] + highest)
-    plot = Plot(words, axes, counted(max(x for x, *_ in every)), linear(0, most))
+    plot = Plot(words, axes, counted(max(x for x, *_ in every)), linear(most))
     for way, points in series.items():
         style = STYLES.index(way)
         plot.line([(x, known) for x, _, known in points if known is not None], style, _expected, hollow=True)
@@ -75,7 +62,7 @@ def sizes(series: Mapping[str, Sequence[tuple[int, float]]]) -> Markup:
     """Rates over the size of a transfer."""
     every = [point for points in series.values() for point in points]
     across = bytes_(min(x for x, _ in every), max(x for x, _ in every))
-    up = linear(0, max(y for _, y in every))
+    up = linear(max(y for _, y in every))
     plot = Plot("Rate over the size of a transfer", ("bytes of a transfer", "GB/s"), across, up)
     for style, points in enumerate(series.values()):
         plot.line(points, style, lambda at: f"{number(at[1])} GB/s at {size(at[0])}")
@@ -98,28 +85,6 @@ def messages(series: Sequence[CurveLine], unit: str, words: str) -> Markup:
         said = f"{each.title}: {{}} {unit_words(unit)} at {{}}"
         plot.line(points, each.style, lambda at, said=said: said.format(number(at[1], unit), size(at[0])))  # type: ignore[misc]
     plot.ends({each.label: points[-1] for each, points in reversed(drawn) if each.label})
-    return plot.markup()
-
-
-def densities(points: Sequence[DensityPoint], words: str) -> Markup:
-    """Penalties of kernels over their operations per byte; empty where no point has a density."""
-    drawn = [each for each in points if each.density > 0]
-    if not drawn:
-        return Markup("")
-    values = [value for each in drawn for value in (each.penalty, each.link) if value is not None]
-    across = decades(min(each.density for each in drawn), max(each.density for each in drawn))
-    up = linear(min(0.0, *values), max(0.01, *values), lambda part: f"{part * 100:g} %")
-    plot = Plot(words, ("operations per byte transferred", ""), across, up, 640, 280, right=24)
-    taken: list[tuple[float, float]] = []
-    for each in sorted(drawn, key=lambda point: -point.penalty):
-        if each.link is not None:
-            words = f"{each.title}: {percent(each.link)} by the links"
-            plot.mark(each.density, each.link, each.group, words, hollow=True)
-        plot.mark(each.density, each.penalty, each.group, f"{each.title}: {percent(each.penalty)}")
-        place = plot.x(each.density), plot.y(each.penalty)
-        if each.label and all(abs(place[0] - a) > 70 or abs(place[1] - b) > 11 for a, b in taken):
-            taken.append(place)
-            plot.label(each.density, each.penalty, each.label)
     return plot.markup()
 
 

@@ -15,7 +15,7 @@ from .svg import element, markup, text
 
 #: How lines and marks are drawn, in their order.
 STYLES = ("h2d", "d2h", "both")
-_TOP, _BOTTOM = 18, 38
+_HEIGHT, _TOP, _BOTTOM = 244, 18, 38
 #: The least distance between two labels, in units of the drawing.
 _LABEL = 14.0
 Point = tuple[float, float]
@@ -29,15 +29,14 @@ class Scale:
     ticks: Sequence[tuple[float, str]]
 
 
-def linear(low: float, high: float, write: Callable[[float], str] = "{:g}".format) -> Scale:
-    """From ``low`` (0 or less) to the next round value above ``high``, with about five lines."""
-    rough = max(high - low, 1e-12) / 5
+def linear(high: float) -> Scale:
+    """From 0 to the next round value above ``high``, with about five lines."""
+    rough = max(high, 1e-12) / 5
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough)
-    first, last = math.floor(low / step), max(1, math.ceil(high * 1.02 / step))
-    ends = first * step, last * step
-    ticks = [(step * count, write(step * count)) for count in range(first, last + 1)]
-    return Scale(lambda value: (value - ends[0]) / (ends[1] - ends[0]), ticks)
+    last = max(1, math.ceil(high * 1.02 / step))
+    ticks = [(step * count, f"{step * count:g}") for count in range(last + 1)]
+    return Scale(lambda value: value / (step * last), ticks)
 
 
 def counted(most: int) -> Scale:
@@ -66,12 +65,13 @@ def bytes_(low: float, high: float) -> Scale:
 class Plot:
     """A drawing: ``words`` say what it shows, ``axes`` are named across and up; ``right``: room for labels."""
 
-    def __init__(self, words: str, axes: tuple[str, str], x: Scale, y: Scale, width: int = 420, height: int = 244,
-                 right: int = 110) -> None:  # fmt: skip
+    def __init__(
+        self, words: str, axes: tuple[str, str], x: Scale, y: Scale, width: int = 420, right: int = 110
+    ) -> None:
         self._x, self._y = x, y
-        self._left, self._right, self._low = 52, width - right, height - _BOTTOM
-        box = f"0 0 {width} {height}"
-        self._root = element("svg", class_="curve", viewBox=box, width=width, height=height, role="img")
+        self._left, self._right, self._low = 52, width - right, _HEIGHT - _BOTTOM
+        box = f"0 0 {width} {_HEIGHT}"
+        self._root = element("svg", class_="curve", viewBox=box, width=width, height=_HEIGHT, role="img")
         self._root.append(element("title", words))
         for value, label in y.ticks:
             at = self.y(value)
@@ -79,7 +79,7 @@ class Plot:
             self._root.append(text(self._left - 6, at + 4, label, "tick", "end"))
         for value, label in x.ticks:
             self._root.append(text(self.x(value), self._low + 16, label, "tick", "middle"))
-        self._root.append(text((self._left + self._right) / 2, height - 5, axes[0], "axis", "middle"))
+        self._root.append(text((self._left + self._right) / 2, _HEIGHT - 5, axes[0], "axis", "middle"))
         self._root.append(text(4, 10, axes[1], "axis"))
 
     def x(self, value: float) -> float:
@@ -100,21 +100,12 @@ class Plot:
         for x, y in points:
             group.append(self._mark(style, x, y, 4.6 if hollow else 3.0, tip((x, y))))
 
-    def mark(self, x: float, y: float, style: int, tip: str, hollow: bool = False) -> None:
-        """A mark alone."""
-        self._series(style, " expected" if hollow else "").append(self._mark(style, x, y, 4.0, tip))
-
     def bar(self, x: float, low: float, high: float, style: int) -> None:
         """From the least to the most."""
         group = self._series(style, "", " range")
         group.append(element("line", x1=self.x(x), x2=self.x(x), y1=self.y(low), y2=self.y(high)))
         for end in (low, high):
             group.append(element("line", x1=self.x(x) - 4, x2=self.x(x) + 4, y1=self.y(end), y2=self.y(end)))
-
-    def label(self, x: float, y: float, words: str) -> None:
-        """Words beside a place."""
-        end = self.x(x) > self._right - 60
-        self._root.append(text(self.x(x) + (-7 if end else 7), self.y(y) - 5, words, "label", "end" if end else None))
 
     def ends(self, labels: Mapping[str, tuple[float, float]]) -> None:
         """Names at the lines' ends, moved apart where they would cover each other."""

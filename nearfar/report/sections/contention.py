@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearfar.mpi import ContentionSubject, contention
-from nearfar.report.blocks import Block, words_table
+from nearfar.report.blocks import Block, Table, words_table
 from nearfar.report.figures import number, percent, plural, unit_words
 
 _ARRANGEMENTS = {
@@ -38,7 +38,7 @@ def contention_tables(document: Mapping[str, Any]) -> list[Block]:
     return [*_split_table(sides), *_penalties(sides), *_alone(sides)]
 
 
-def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> list[Block]:
+def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> list[Table]:
     rows = []
     for about, mpi, moved in ((about, each["mpi"], each["moved"]) for about, each in sides.items() if len(each) == 2):
         label = f"{_ARRANGEMENTS.get(about.word, about.word)}, {about.count} × {mpi['pairs']}: {_traffic(about)}"
@@ -53,7 +53,7 @@ def _penalties(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]
     return words_table("What MPI and the tasks lose to each other", caption, _HEAD, rows)
 
 
-def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> list[Block]:
+def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> list[Table]:
     """Latency beside 1, 2 … tasks in each layout: figure 8 of the Keeneland paper."""
     latencies: dict[tuple[int, str, str], float] = {}
     for about, both in sides.items():
@@ -81,7 +81,7 @@ def _split_table(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any
     return words_table("MPI latency with threads together and split", caption, tuple(columns), rows)
 
 
-def _alone(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> list[Block]:
+def _alone(sides: Mapping[ContentionSubject, Mapping[str, Mapping[str, Any]]]) -> list[Table]:
     rows = []
     for about, both in sides.items():
         if about.word != "mpi_only" or "mpi" not in both:

@@ -10,16 +10,15 @@ from typing import Any
 from nearfar import kernels
 from nearfar.kernels import KernelPenalty, KernelRun, SustainedRun
 from nearfar.measurement import Document, Rate, from_raw
-from nearfar.report.blocks import Block, Chart, Text, words_table
-from nearfar.report.charts import curves
+from nearfar.report.blocks import Block, Table, Text, words_table
 from nearfar.report.figures import class_words, number, percent, unit_words
 
 _TIMES = ("in", "compute", "out", "total", "overlapped")
 _SHOWN = ("in", "kernel", "out", "in turn", "overlapped")
 
 
-def kernel_blocks(document: Mapping[str, Any]) -> list[Block]:
-    """Tables, chart and note; nothing of other documents."""
+def kernel_blocks(document: Mapping[str, Any]) -> Sequence[Block]:
+    """Tables and a note; nothing of other documents."""
     if not any(str(result.get("quantity")).startswith("kernel.") for result in document.get("results", [])):
         return []
     whole = from_raw(document)
@@ -32,13 +31,12 @@ def kernel_blocks(document: Mapping[str, Any]) -> list[Block]:
     one_node = "the node has one NUMA node: there is no second path class, and no penalty"
     return [
         *_penalties(found),
-        *_chart(found),
         *_times(runs, whole),
         *([Text((one_node,), "muted")] if len(whole.node.host_numa_nodes) == 1 else []),
     ]
 
 
-def _times(runs: Sequence[KernelRun], document: Document) -> list[Block]:
+def _times(runs: Sequence[KernelRun], document: Document) -> list[Table]:
     """A row for each kernel, size and path."""
     rows = []
     for run in runs:
@@ -52,21 +50,22 @@ def _times(runs: Sequence[KernelRun], document: Document) -> list[Block]:
     return words_table("Kernels with their transfers", caption, columns, rows)
 
 
-def _penalties(found: Sequence[KernelPenalty]) -> list[Block]:
+def _penalties(found: Sequence[KernelPenalty]) -> list[Table]:
     """A row for each kernel, size and path but the near ones."""
     rows: dict[str, dict[str, KernelPenalty]] = {}
     for each in found:
         path = f"{each.other.about} {class_words(each.path_class)}"
         rows.setdefault(f"{_sized(each.other)}: {path}", {})[each.what] = each
     made = [
-        (label, _penalty(mine.get("total")), _link(mine.get("total")), _penalty(mine.get("overlapped")))
+        (label, _penalty(mine.get("total")), _link(mine.get("total")), _penalty(mine.get("overlapped")), _density(mine))
         for label, mine in rows.items()
     ]
+    columns = ("in turn", "by the links", "overlapped", "operations per byte")
     caption = "how much longer one call takes than from the near memory, with its interval; by the links: what their rates alone cost"
-    return words_table("Penalty of other paths", caption, ("in turn", "by the links", "overlapped"), made)
+    return words_table("Penalty of other paths", caption, columns, made)
 
 
-def _computed(runs: Sequence[KernelRun]) -> list[Block]:
+def _computed(runs: Sequence[KernelRun]) -> list[Table]:
     """The rates of matrix products, beside the state of the GPU."""
     rows = []
     for run in runs:
@@ -78,7 +77,7 @@ def _computed(runs: Sequence[KernelRun]) -> list[Block]:
     return words_table("Matrix products", "the kernel alone, and the GPU while it ran", columns, rows)
 
 
-def _sustained(loaded: Sequence[SustainedRun]) -> list[Block]:
+def _sustained(loaded: Sequence[SustainedRun]) -> list[Table]:
     """A row for each GPU."""
     rows = []
     for run in loaded:
@@ -98,20 +97,8 @@ def _both(values: Sequence[float | None], unit: str) -> str:
     return f"{' / '.join(known)} {unit}" if known else "–"
 
 
-def _chart(found: Sequence[KernelPenalty]) -> list[Block]:
-    classes = list(dict.fromkeys(each.path_class for each in found))
-    points = [
-        curves.DensityPoint(
-            each.other.kernel, f"{each.other.words}, {class_words(each.path_class)}", classes.index(each.path_class), each.other.density,
-            each.value, each.link,
-        )
-        for each in found
-        if each.what == "total" and each.other.density is not None
-    ]  # fmt: skip
-    drawing = curves.densities(points, "penalty of other paths over operations per byte transferred")
-    caption = "in, kernel and out in turn; filled: measured, hollow: what the links alone cost"
-    legend = tuple(f"{mark} {class_words(each)}" for mark, each in zip("●■◆", classes))
-    return [Chart(drawing, "Penalty over arithmetic density", caption, legend)] if drawing else []
+def _density(penalties: Mapping[str, KernelPenalty]) -> str:
+    return number(next((each.other.density for each in penalties.values()), None), "1")
 
 
 def _sized(run: KernelRun) -> str:
