@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from nearfar.base import grouped
 from nearfar.report import title
-from nearfar.report.blocks import Block, Chart, Entry, Group, Labels, Row, Shown, Table, Text, row, table
-from nearfar.report.charts import changes as drawing
+from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Table, Text, row, table
+from nearfar.report.charts import strips
 from nearfar.report.figures import percent, percents, plural, unit_words
 from nearfar.report.sections import provenance
 
@@ -16,7 +17,7 @@ from .changes import BUDGET, FigureChange
 from .comparison import RunComparison
 from .sides import Side
 
-#: Rows of the chart at most.
+#: Rows with a strip at most.
 _DRAWN = 40
 #: Pairs of figures that the page lists; of more nodes than that, those of all nodes together and the significant ones.
 MOST_ROWS = 3000
@@ -59,20 +60,21 @@ def _significant(comparison: RunComparison, at_most: float | None) -> list[Block
     found, several = comparison.significant, len(comparison.nodes) > 1
     # Where nothing is significant, what was tested.
     drawn = (found or [change for change in comparison.tested if not change.across])[:_DRAWN]
-    rows = [
-        drawing.ChangeRow(
-            words.where(each, several), each.change, each.interval, words.mark(each) if each.significant else "chance"
-        )
-        for each in drawn
-    ]
+    if not drawn:
+        return []
+    scale = strips.changes(value for each in drawn for value in (each.change, *each.interval))
     bounds = () if at_most is None else sorted({at_most if each.less_is_better else -at_most for each in drawn})
-    caption = "A dot is a change, the bar its 95 % interval, of this figure by itself."
+    caption = "A dot is a change, the line its 95 % interval, of this figure by itself."
     caption += " Broken line: the bound that was named." if at_most is not None else ""
-    chart = Chart(drawing.draw(rows, "change of each figure with its 95 % interval", bounds), caption=caption)
-    listed = table(_COLUMNS, [_row(each, words.where(each, several)) for each in found], kind="figures")
+    rows = [row(*("" for _ in _COLUMNS), Entry(drawing=strips.axis(scale)))]
+    for place, each in enumerate([*drawn, *found[_DRAWN:]]):
+        kind = words.mark(each) if each.significant else "chance"
+        strip = strips.change(scale, each.change, each.interval, kind, bounds=bounds)
+        own = _row(each, words.where(each, several))
+        rows.append(replace(own, entries=(*own.entries, Entry(drawing=strip if place < _DRAWN else None))))
+    listed = table((*_COLUMNS, ""), rows, caption=caption, kind="figures")
     heading = "changes that are more than chance" if found else "no change that is more than chance"
-    blocks: list[Block] = [*([listed] if found else []), *([chart] if rows else [])]
-    return [Group(heading, tuple(blocks), page_only=not found)] if blocks else []
+    return [Group(heading, (listed,), page_only=not found)]
 
 
 def _row(change: FigureChange, name: str) -> Row:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from markupsafe import Markup
+
 from nearfar.base import plural, statistics
-from nearfar.report.blocks import Block, Chart, Entry, Group, Labels, Row, Shown, Text, row, table
-from nearfar.report.charts import changes
+from nearfar.report.blocks import Block, Entry, Group, Labels, Row, Shown, Text, row, table
+from nearfar.report.charts import strips
 from nearfar.report.figures import percent, percents
 
 from . import words
@@ -14,6 +18,7 @@ from .words import Subject
 
 #: The marks of rows and drawings, by state.
 _KINDS = {"dearer": "slower", "cheaper": "faster"}
+_COLUMNS = ("scheme", ">median", ">costs", ">95 % interval", ">runs", "")
 
 
 def shown(measured: Measured, subject: Subject) -> Shown:
@@ -31,11 +36,16 @@ def shown(measured: Measured, subject: Subject) -> Shown:
         ("ended", f"{measured.ended}, after {measured.seconds:.0f} s"),
     ]
     notes = words.notes(measured)
-    rows = [_row(measured, each) for each in sorted(measured.schemes, key=lambda each: each is not reference)]
+    drawn, axis = _strips(measured)
+    rows = [row(*("" for _ in _COLUMNS), Entry(drawing=axis))] if drawn else []
+    for each in sorted(measured.schemes, key=lambda each: each is not reference):
+        own = _row(measured, each)
+        rows.append(replace(own, entries=(*own.entries, Entry(drawing=drawn.get(each.name)))))
+    caption = "To the right: it costs more. A small dot is a pair of runs, the great one their median, the line its 95 % interval."
+    caption += " Broken line: the bound that was named." if measured.plan.at_most is not None else ""
     blocks: list[Block] = [
         Labels(tuple(facts)),
-        *_chart(measured),
-        table(("scheme", ">median", ">costs", ">95 % interval", ">runs", ""), rows, kind="figures"),
+        table((*_COLUMNS, ""), rows, caption=caption if drawn else "", kind="figures"),
         *([Text(tuple(notes))] if notes else []),
         *([Group("binding in effect", (table((), bindings),))] if bindings else []),
         _method(measured),
@@ -60,20 +70,16 @@ def _row(measured: Measured, scheme: SchemeRuns) -> Row:
     return row(scheme.name, middle, percent(penalty.value), interval, runs, state, mark=_KINDS.get(state, ""))
 
 
-def _chart(measured: Measured) -> list[Block]:
-    """Every pair as a small dot, the median as a great one, the interval as a bar; the bound as a broken line."""
-    rows = []
-    for each in measured.compared:
-        kind, penalty = _KINDS.get(words.state(measured, each), "chance"), measured.penalty(each)
-        if penalty is not None:
-            dots = tuple(measured.ratios(each))
-            rows.append(changes.ChangeRow(each.name, penalty.value, penalty.interval, kind, dots))
-    bound = measured.plan.at_most
-    title = f"what each scheme costs against {measured.reference.name}, with its 95 % interval"
-    caption = "To the right: it costs more. A small dot is a pair of runs, the great one their median, the bar its 95 % interval."
-    caption += " Broken line: the bound that was named." if bound is not None else ""
-    drawing = changes.draw(rows, title, () if bound is None else (bound,))
-    return [Chart(drawing, caption=caption)] if rows else []
+def _strips(measured: Measured) -> tuple[dict[str, Markup], Markup]:
+    """What each scheme costs, by its name: every pair as a small dot, the median as a great one, the interval as a line; and their axis."""
+    bounds = () if measured.plan.at_most is None else (measured.plan.at_most,)
+    found = [(each, penalty) for each in measured.compared if (penalty := measured.penalty(each)) is not None]
+    scale = strips.changes(v for each, p in found for v in (p.value, *(p.interval or ()), *measured.ratios(each)))
+    drawn = {}
+    for each, penalty in found:
+        kind = _KINDS.get(words.state(measured, each), "chance")
+        drawn[each.name] = strips.change(scale, penalty.value, penalty.interval, kind, measured.ratios(each), bounds)
+    return drawn, strips.axis(scale)
 
 
 def _method(measured: Measured) -> Group:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nearfar.model.prediction import load_node_type
 from nearfar.report import title
 from nearfar.report.blocks import Block, Chart, Entry, Group, Shown, Table, Text, row, table
+from nearfar.report.charts import Mark, Scale, strips
 from nearfar.report.node_drawing import Findings, draw
 
 from . import words
 from .curves import curves
 from .paper_files import Paper, PaperRow
 from .rows_beside import FigureBeside, RowBeside
-from .strip import axis, scale_end, strip
 from .this_site import ThisSite
 from .unmeasured_answers import parts
 
@@ -101,18 +101,34 @@ def _row(one: RowBeside, site: ThisSite | None) -> Group:
 def _figures(one: RowBeside, of: str) -> Table:
     """The figures in the unit ``of``."""
     figures = [figure for figure in one.figures if figure.published.unit == of]
-    end, unit = scale_end(figures), words.unit(of)
+    unit = words.unit(of)
+    known = [(each.published.value or 0.0) + (each.published.tolerance or 0.0) for each in figures]
+    known += [value or 0.0 for each in figures for value in (each.modelled, each.measured)]
+    scale = strips.halves(max(known), unit)
     columns = [unit or "figure", "", ">published", ">model", "the model"]
     columns += [">this site", "this site beside it"] if one.measured else []
-    rows = [[Entry(), Entry(drawing=axis(end, unit))] + [Entry()] * (len(columns) - 2)] if end else []
-    return table(columns, [*rows, *(_figure(figure, one, end) for figure in figures)], kind="beside")
+    rows = [[Entry(), Entry(drawing=strips.axis(scale))] + [Entry()] * (len(columns) - 2)] if scale else []
+    return table(columns, [*rows, *(_figure(figure, one, scale) for figure in figures)], kind="beside")
 
 
-def _figure(figure: FigureBeside, one: RowBeside, end: float) -> list[Entry]:
+def _marks(figure: FigureBeside) -> Iterator[Mark]:
+    """What was published with its tolerance, the model's, this site's."""
+    value, around = figure.published.value, figure.published.tolerance or 0.0
+    if value is not None:
+        yield Mark("band", "tolerance", value - around, value + around, half=7)
+    if figure.measured is not None:
+        yield Mark("dot", "here", figure.measured, half=5)
+    if value is not None:
+        yield Mark("tick", "published", value, half=9)
+    if figure.modelled is not None:
+        yield Mark("diamond", "model", figure.modelled, half=5.5)
+
+
+def _figure(figure: FigureBeside, one: RowBeside, scale: Scale | None) -> list[Entry]:
     name, unit = figure.published.name, figure.published.unit
     entries = [
         Entry(name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…", tip=name),
-        Entry(drawing=strip(figure, end) if end else None),
+        Entry(drawing=strips.strip(scale, _marks(figure)) if scale else None),
         Entry(words.published(figure.published)),
         Entry(words.modelled(figure, unit)),
         Entry(words.model(figure, unit), mark="muted model"),

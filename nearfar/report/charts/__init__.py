@@ -5,7 +5,7 @@ Needs: base, cells, verdict, report.figures.
 
 from __future__ import annotations
 
-from . import changes, curves, strips
+from . import curves, strips
 from .matrices import (
     ABSENT,
     MIRROR,
@@ -20,4 +20,6 @@ from .matrices import (
     evidence,
     load_place,
 )
+from .plot import Scale
+from .strips import Mark
 from .svg import element, markup, printable, text
