@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from nearfar import cells
 from nearfar.base import NOT_JUDGED, grouped, statistics
-from nearfar.report.figures import SIGNS, Figure, class_words, number, numbers, parsed, shown_together, slug, unit_words
+from nearfar.report.figures import SIGNS, Figure, class_words, numbers, parsed, shown_together, slug, wording
 from nearfar.verdict import Verdict
 
 #: What a place shows: a figure, or why there is none.
@@ -268,7 +268,7 @@ def _alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> li
         if len(members) < _LEAST or len(good) < _LEAST:
             continue
         middle = statistics.median([f.value for f in good if f.value is not None])
-        carry = " ".join(filter(None, [number(middle, good[0].unit), unit_words(good[0].unit)]))
+        carry = wording.amount(middle, good[0].unit)
         odd = {keys[f.anchor][0] for f in members if f not in good}
         whole, name = {keys[f.anchor][0] for f in good} - odd, class_words(path_class)
         if row_words is None or not whole:

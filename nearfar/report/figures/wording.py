@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nearfar.base import NOT_JUDGED
@@ -52,10 +52,21 @@ def span(values: Iterable[float], unit: str = "GB/s") -> str:
     return low if low == high else f"{low}–{high}"
 
 
-def percent(part: float) -> str:
-    """A difference as a part of 1, in percent with its sign; no sign at nothing: ``+2.4 %``, ``0.0 %``."""
+def amount(value: float | None, unit: str) -> str:
+    """A figure with its unit: ``55.3 GB/s``, ``1.20 TFLOP/s``; ``–`` where there is none."""
+    if unit == "GFLOP/s" and value is not None and value >= 1000:
+        value, unit = value / 1000, "TFLOP/s"
+    return f"{number(value, unit)} {unit_words(unit) if value is not None else ''}".rstrip()
+
+
+def percent(part: float | None, interval: Sequence[float] | None = None) -> str:
+    """A difference as a part of 1, in percent with its sign; no sign at nothing: ``+2.4 %``, ``0.0 %``; ``–`` where there is none. With
+    an interval ``+2.4 % (+2.1 % to +2.6 %)``."""
+    if part is None:
+        return "–"
     words = f"{part * 100:+.1f}"
-    return f"{words[1:] if words[1:] == '0.0' else words} %".replace("-", "−")
+    shown = f"{words[1:] if words[1:] == '0.0' else words} %".replace("-", "−")
+    return f"{shown} ({' to '.join(map(percent, interval))})" if interval else shown
 
 
 def percents(low: float, high: float) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nearfar.mpi import ContentionSubject, contention
 from nearfar.report.blocks import Block, Table, words_table
-from nearfar.report.figures import number, percent, plural, unit_words
+from nearfar.report.figures import number, percent, plural, wording
 
 _ARRANGEMENTS = {
     "per_task": "a pair for each task",
@@ -101,20 +101,15 @@ def _median(rate: Mapping[str, Any]) -> float:
     return float(rate["median"])
 
 
-def _amount(rate: Mapping[str, Any], value: float | None = None) -> str:
-    unit = str(rate["unit"])
-    return f"{number(_median(rate) if value is None else value, unit)} {unit_words(unit)}"
+def _amount(rate: Mapping[str, Any]) -> str:
+    return wording.amount(_median(rate), str(rate["unit"]))
 
 
 def _alone_of(result: Mapping[str, Any]) -> str:
-    solos = [_median(flow["solo"]) for flow in result["flows"] if "solo" in flow]
-    if not solos:
-        return "–"
-    return _amount(result["total"], sum(solos) / (len(solos) if result["total"]["unit"] == "us" else 1))
+    """The sum of what each has alone; of latencies the mean."""
+    solos, unit = [_median(flow["solo"]) for flow in result["flows"] if "solo" in flow], str(result["total"]["unit"])
+    return wording.amount(sum(solos) / (len(solos) if unit == "us" else 1) if solos else None, unit)
 
 
 def _penalty(result: Mapping[str, Any], key: str) -> str:
-    if key not in result:
-        return "–"
-    low, high = result[key]["ci"]
-    return f"{percent(_median(result[key]))} ({percent(low)} to {percent(high)})"
+    return percent(_median(result[key]), result[key]["ci"]) if key in result else "–"

@@ -11,7 +11,7 @@ from nearfar import kernels
 from nearfar.kernels import KernelPenalty, KernelRun, SustainedRun
 from nearfar.measurement import Document, Rate, from_raw
 from nearfar.report.blocks import Block, Table, Text, words_table
-from nearfar.report.figures import class_words, number, percent, unit_words
+from nearfar.report.figures import class_words, number, percent, wording
 
 _TIMES = ("in", "compute", "out", "total", "overlapped")
 _SHOWN = ("in", "kernel", "out", "in turn", "overlapped")
@@ -107,18 +107,11 @@ def _sized(run: KernelRun) -> str:
 
 
 def _amount(rate: Rate | None) -> str:
-    if rate is None:
-        return "–"
-    if rate.unit == "GFLOP/s" and rate.value >= 1e3:
-        return f"{number(rate.value / 1e3)} TFLOP/s"
-    return f"{number(rate.value, rate.unit)} {unit_words(rate.unit)}"
+    return wording.amount(rate.value, rate.unit) if rate else "–"
 
 
 def _penalty(each: KernelPenalty | None) -> str:
-    if each is None:
-        return "–"
-    between = "" if each.interval is None else f" ({percent(each.interval[0])} to {percent(each.interval[1])})"
-    return f"{percent(each.value)}{between}"
+    return percent(each.value, each.interval) if each else "–"
 
 
 def _link(each: KernelPenalty | None) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from nearfar import measurement
+from nearfar.report.blocks import Block, Group, Text, table
 from nearfar.report.figures import wording
 from nearfar.verdict import CheckRecord, NodeRun, verdict_file
 
@@ -32,6 +33,24 @@ def facts(check: CheckRecord) -> list[tuple[str, Any]]:
         ("method", _methods(document)),
     ]
     return [(label, value) for label, value in known if value]
+
+
+def programs(every: Iterable[Mapping[str, Any]]) -> list[Block]:
+    """How the programs of each partition and environment were made."""
+    found: list[Block] = []
+    for made in every:
+        packages = [
+            (p["name"], p["version"], f"`{p['hash']}`", f"`{p['prefix']}`" * bool(p["prefix"]))
+            for p in made["packages"]
+        ]
+        listed = table(("package", "version", "hash", "the site's own, at"), packages)
+        known: Block = Group(wording.plural(len(packages), "package"), (listed,), folded=len(packages) > 8)
+        known = known if packages else Text(("what they were made with is not known",), "muted")
+        name = f"{made['partition']}, environment {made['environ']}"
+        found.append(Group(name, (Text((made["words"],)), known)))
+    return (
+        [Group("How the programs were made", tuple(found), anchor="programs", kind="section programs")] if found else []
+    )
 
 
 def _bindings(document: Mapping[str, Any]) -> list[str]:
