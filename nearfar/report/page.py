@@ -139,7 +139,6 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "title": title,
         "missing_words": missing_words,
         "bullet": strips.bullet,
-        "scatter": strips.scatter,
     }
     return rendered("page.html", values)
 

@@ -1,4 +1,4 @@
-"""What lies on a scale beside a row of a table: how far a figure is from what is expected, how it scatters, how much it changed."""
+"""What lies on a scale beside a row of a table: how far a figure is from what is expected, how much it changed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from nearfar.report.figures import Figure, number, percent
+from nearfar.report.figures import Figure, percent
 
 from .plot import Scale
 from .svg import element, markup, text
 
 #: As wide as the style sheet makes those of figures; those that stand below an axis.
 WIDTH, _WIDE, _EDGE = 116, 260, 7
-#: The scatter's scale, to either side of the figure: one scale for all rows, so that rows can be compared.
-SCATTER = 0.01
 #: Origins of references that somebody measured on a machine of this kind.
 _MEASURED = ("tuned", "published", "site")
 #: Ends of a scale, times a power of ten; steps of a scale of changes, as parts, and how many it has, about.
@@ -135,33 +133,3 @@ def bullet(figure: Figure) -> Markup:
         marks.append(Mark("tick", f"tick{'' if reference.origin in _MEASURED else ' supposed'}", reference.value))
     root = element("svg", class_="bullet", aria_hidden="true")
     return _drawn(root, marks, 7, lambda value: max(0.0, min(1.0, value / most)) * WIDTH)
-
-
-def scatter(figure: Figure) -> Markup:
-    """The samples as dots at their distance from the figure, the interval as a bar; arrows for what lies beyond the scale."""
-    if figure.value is None or len(figure.samples) < 2 or not figure.value:
-        return Markup("")
-    middle = figure.value
-
-    def at(value: float) -> float:
-        offset = max(-1.0, min(1.0, (value / middle - 1) / SCATTER))
-        return WIDTH / 2 + offset * (WIDTH / 2 - 5)
-
-    words = f"{len(figure.samples)} samples, {number(min(figure.samples))} to {number(max(figure.samples))}"
-    root = element("svg", element("title", words), class_="scatter", role="img")
-    root.append(element("path", d=f"M0 7H{WIDTH}M{WIDTH // 2} 1v12", class_="axis"))
-    if figure.interval:
-        low, high = map(at, figure.interval)
-        root.append(element("rect", x=low, y=4, width=max(1.0, high - low), height=6, class_="interval"))
-    # A page has thousands: each kind is one path, and what lies on another is drawn once.
-    dots: dict[str, list[str]] = {"beyond": [], "sample": []}
-    for sample in figure.samples:
-        tip = 4 if sample > middle else -4
-        if abs(sample / middle - 1) > SCATTER:
-            dots["beyond"].append(f"M{at(sample):.1f} 3.5l{tip} 3.5l{-tip} 3.5z")
-        else:
-            dots["sample"].append(f"M{at(sample):.1f} 7h0")
-    for kind, paths in dots.items():
-        if paths:
-            root.append(element("path", d="".join(dict.fromkeys(paths)), class_=kind))
-    return markup(root)
