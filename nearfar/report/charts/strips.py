@@ -122,7 +122,7 @@ def bullet(figure: Figure) -> Markup:
     most = figure.ceiling if figure.ceiling and figure.ceiling >= max(known) else max(known) * 1.05
     if most <= 0:
         return Markup("")
-    marks = [Mark("line", "track", 0.0, most)]
+    marks = []
     if lowest is not None:
         marks.append(Mark("band", "bounds", lowest, most if highest is None else highest, half=5))
     marks.append(Mark("line", f"value {figure.shown}", 0.0, figure.value))
