@@ -262,7 +262,9 @@ def _alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> li
     """
     keys = {figure.anchor: key for key, figure in found.items()}
     said = []
-    for (path_class, _), members in _by_class(found.values()).items():
+    groups = _by_class(found.values())
+    questions = {question for _, question in groups}
+    for (path_class, question), members in groups.items():
         away = _distances(members)
         good = [f for f in members if f.shown in _WELL and abs(away.get(f.anchor, 1.0)) <= _ALIKE]
         if len(members) < _LEAST or len(good) < _LEAST:
@@ -270,7 +272,8 @@ def _alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> li
         middle = statistics.median([f.value for f in good if f.value is not None])
         carry = wording.amount(middle, good[0].unit)
         odd = {keys[f.anchor][0] for f in members if f not in good}
-        whole, name = {keys[f.anchor][0] for f in good} - odd, class_words(path_class)
+        whole = {keys[f.anchor][0] for f in good} - odd
+        name = " ".join(([question] if len(questions) > 1 else []) + [class_words(path_class)])
         if row_words is None or not whole:
             said.append(f"{name}: {carry}, {f'{len(good)} of {len(members)}' if odd else f'all {len(members)}'} alike")
         elif not odd:
