@@ -122,9 +122,10 @@ def plan(request: Request) -> tuple[System, list[ExpectedCase]]:
         _refuse_faults(request.degrade, system, cases)
     if (request.acceptance or request.must_judge) and cases and all(case.modelled for case in cases):
         models = ", ".join(sorted({str(case.node) for case in cases}))
-        if request.acceptance:
+        if request.acceptance and request.system:
             raise CouldNotJudge(f"modelled nodes cannot be accepted ({models}); leave out --acceptance")
-        problem = f"it would run on a modelled node alone ({models})"
+        problem = "" if request.system else "this machine shows no GPU, so "
+        problem += f"it would run on a modelled node alone ({models})"
         raise CouldNotJudge(f"nothing of what is asked for can be measured here: {problem}")
     return system, cases
 

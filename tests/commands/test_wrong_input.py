@@ -167,3 +167,11 @@ def test_an_unknown_word_is_named_in_one_line(words: list[str], said: str, capsy
         code = int(str(end.code))
     error = capsys.readouterr().err
     assert code == 2 and said in error and error.count("\n") == 1
+
+
+def test_an_acceptance_without_gpus_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HWLOC_XMLFILE", str(CHECKOUT / "site/nodes/jaguarpf.xml"))
+    assert cli.main(["validate", "--quick", "--acceptance"]) == 3
+    assert "this machine shows no GPU" in capsys.readouterr().err
