@@ -169,7 +169,7 @@ def test_slurm_installs_what_install_shows_and_undo_takes_all_away(site: Site) -
     }  # fmt: skip
     said = site.roles("n1", "slurm", **order)
     assert changed(said) == {"n1": 3}, "the user, the directories, and the files"
-    assert "slurm.conf: Prolog=/etc/nearfar/prolog    # now: not set" in said
+    assert "Prolog=/etc/nearfar/prolog (now: not set)" in said
     owners = site.hosts.on("n1", "stat -c '%U %a' /srv/nearfar /etc/nearfar/health-check").stdout.split("\n")
     assert owners[:2] == ["nearfar 755", "root 755"]
     assert changed(site.roles("n1", "slurm", **order)) == {"n1": 0}

@@ -34,13 +34,7 @@ EXAMPLES = r"""
     options: [--partition=gpu, --results=/shared/nearfar, --what, health]
 """
 
-RETURN = r"""
-left_to_do:
-  description: What an administrator has to do yet, a line each.
-  returned: success
-  type: list
-  elements: str
-"""
+RETURN = r""" # """
 
 import json  # noqa: E402
 
@@ -62,11 +56,10 @@ def main():
         document = json.loads(out) if rc == 0 else None
     except ValueError:
         document = None
-    if document is None or document.get("schema") != "nearfar-install-changes/2":
+    if document is None or document.get("schema") != "nearfar-install-changes/3":
         module.fail_json(msg=(err.strip() or out.strip() or f"exit code {rc}").split("\n")[-1], command=command)
     module.exit_json(
         changed=document["changed"],
-        left_to_do=document["left_to_do"],
         diff={"prepared": "".join(f"{line}\n" for file in document["files"] for line in file["diff"])},
     )
 

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import sys
-from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from typing import Any
 from nearfar.base import EXIT_GOOD, NearfarError, places, plural
 from nearfar.commands import refuse_outside
 from nearfar.slurm import install
-from nearfar.slurm.controller import Slurm
 from nearfar.slurm.install import FAIL, FOLDER, NOTE, PARTS, TIMERS, Installed, InstallOptions
 
 _EPILOG = """examples:
@@ -27,13 +25,10 @@ _EPILOG = """examples:
 
 Options that you leave out keep their installed values (/etc/nearfar/installed.json); --metrics '' or NEARFAR_SITE='' removes one.
 The scripts set the NEARFAR_… and SLURM_CONF variables of this shell, but not its PYTHONPATH. --apply also replaces files that were
-edited since; the diff shows them. You create directories, edit slurm.conf, enable timers and grant rights; the output lists what is
-missing. Templates: site/templates/slurm/, or those of the same name in NEARFAR_SITE. More: docs/slurm.md
+edited since; the diff shows them. You create directories, edit slurm.conf, enable timers and grant rights; nearfar slurm doctor lists
+what is missing. Templates: site/templates/slurm/, or those of the same name in NEARFAR_SITE. More: docs/slurm.md
 exit codes: 0 done, or shown; 2 wrong use; 3 a file could not be read or written
 """
-#: Seconds that Slurm has for an answer.
-_PATIENCE = 10.0
-_ROOT = Path("/")
 #: Variables of this shell that the scripts set too. PYTHONPATH is never one of them.
 _KEPT = ("NEARFAR_SITE", "NEARFAR_STATE", "NEARFAR_PROGRAMS", "NEARFAR_HISTORY", "NEARFAR_METRICS", "SLURM_CONF")
 
@@ -76,7 +71,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add("--slurm-bin", metavar="DIR", type=Path, help="directory of Slurm's commands (default: from PATH)")
     add("--slurm-conf", metavar="FILE", help="path of slurm.conf (default: SLURM_CONF, if set)")
-    add("--root", metavar="DIR", type=Path, default=_ROOT, help="write below this directory instead of / (default: /)")
+    add(
+        "--root",
+        metavar="DIR",
+        type=Path,
+        default=Path("/"),
+        help="write below this directory instead of / (default: /)",
+    )
     add("--apply", action="store_true", help="write the files, instead of only showing the changes")
     add("--json", action="store_true", help="print the changes as one JSON object")
 
@@ -85,28 +86,20 @@ def run(args: argparse.Namespace) -> int:
     """Show the diff; with ``--apply`` carry it out."""
     root = args.root.absolute()
     installed = install.read(str(args.folder.absolute()), root)
-    options = _options(args, installed)
-    wanted = install.changes(install.rendered(options), installed, root)
-    steps: list[str] = []
+    wanted = install.changes(install.rendered(_options(args, installed)), installed, root)
     if args.apply:
         install.apply(wanted)
-        settings = None
-        with suppress(NearfarError):
-            settings = Slurm(options.surroundings, _PATIENCE).settings() if root == _ROOT else None
-        steps += install.left_to_do(options, settings)
     if args.json:
         document = {
-            "schema": "nearfar-install-changes/2", "applied": args.apply, "changed": bool(wanted),
-            "files": [change.entry() for change in wanted], "left_to_do": steps,
+            "schema": "nearfar-install-changes/3", "applied": args.apply, "changed": bool(wanted),
+            "files": [change.entry() for change in wanted],
         }  # fmt: skip
         print(json.dumps(document, indent=1, ensure_ascii=False))
         return EXIT_GOOD
     for change in wanted:
         print("\n".join(change.diff()))
-    done = "changed" if args.apply else "would change: add --apply"
+    done = "changed; nearfar slurm doctor lists what is left to do" if args.apply else "would change: add --apply"
     print(f"{plural(len(wanted), 'file')} {done}" if wanted else "nothing to change")
-    if steps:
-        print("left to do:", *steps, sep="\n  ")
     return EXIT_GOOD
 
 

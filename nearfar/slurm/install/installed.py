@@ -15,7 +15,7 @@ from nearfar.slurm.controller import templates
 from nearfar.slurm.health import FOUND, LIMIT, QUICK_LIMIT
 from nearfar.slurm.results import make_for_all
 
-from .next_steps import slurm_conf
+from .conf_lines import slurm_conf
 from .options import FOLDER, InstallOptions, from_entry
 
 #: The file beside the scripts that holds the options and the list of files.

@@ -1,15 +1,12 @@
-"""What an administrator does once the files are in place, and the lines that slurm.conf, which is the site's, needs."""
+"""The lines that slurm.conf, which is the site's, needs."""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-
-from nearfar.base import places
 
 from .options import ON_NODES, InstallOptions
 
@@ -68,42 +65,3 @@ def _calls(path: str, ours: str) -> bool:
         return os.path.realpath(path) == os.path.realpath(ours) or ours in Path(path).read_text(errors="replace")
     except OSError:
         return False
-
-
-def left_to_do(options: InstallOptions, settings: Mapping[str, str] | None) -> Iterator[str]:
-    """A line for each step. ``settings``: Slurm's own; None where they are not known."""
-    owners: dict[str, str] = {}
-    if "nightly" in options.what and places.CHECKOUT is not None and "NEARFAR_STATE" not in options.environment:
-        owners[f"{options.checkout}/reports"] = options.user
-    if {"nightly", "act"} & {*options.what}:
-        owners[options.results] = options.user
-    if "act" in options.what:  # systemd makes a state directory below /var/lib, and act any other
-        owners[options.health_output] = "root"
-    for path, user in owners.items():
-        try:
-            owner = Path(path).owner()
-        except (OSError, KeyError):
-            owner = ""
-        if owner != user:
-            yield f"install -d -o {user} -m 0755 {shlex.quote(path)}"
-    if options.user == options.act_user:
-        yield f"{options.user} both measures and drains: use two users (--act-user root)"
-    if "act" in options.what and options.act_user != "root":
-        yield f"sacctmgr modify user {options.act_user} set adminlevel=operator    # act drains and resumes nodes"
-    if "act" in options.what:
-        yield f"the system's file, unless it has an act section: act: {{trusted: [root, {options.user}]}}    # docs/slurm.md"
-    timers = [f"nearfar-{part}.timer" for part in ("nightly", "act") if part in options.what]
-    if timers and options.timer == "systemd":
-        yield f"systemctl daemon-reload && systemctl enable --now {' '.join(timers)}"
-    if {*options.what} & {*ON_NODES}:
-        yield f"every node needs {options.folder}, {options.checkout} and the site's files in the same place, writable by root alone"
-        lacking = slurm_conf(options) if settings is None else lacking_lines(options, settings)
-        yield from (f"slurm.conf: {line}" for line in lacking)
-        if lacking:
-            yield "scontrol reconfigure"
-    if options.metrics is not None:
-        yield (
-            f"node_exporter --collector.textfile.directory={options.metrics} on every machine, writable by {options.user}, "
-            f"{options.act_user} and root: docs/deploy.md"
-        )
-    yield "nearfar slurm doctor"
