@@ -6,13 +6,21 @@ import os
 import pwd
 import re
 import shlex
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from nearfar.base import NearfarError, SiteFile, find_program, plural, process, site_directories, user_name
+from nearfar.base import (
+    CouldNotJudge,
+    NearfarError,
+    SiteFile,
+    find_program,
+    plural,
+    process,
+    site_directories,
+    user_name,
+)
 from nearfar.base import site_files as files_by_name
 from nearfar.site import drain_policy
 from nearfar.site.lint import ERROR, lint
@@ -139,20 +147,13 @@ def scripts(site: Installation) -> str:
 def results(site: Installation) -> str:
     """Whether the results directory is there, and the nightly user's alone."""
     path, user = Path(site.options.results), site.options.user
-    uid = _uid(user)
-    quoted = shlex.quote(str(path))
+    trust = Trust(path, {_uid(user)})
     try:
-        status = path.stat()
-    except OSError as error:
-        raise Problem(f"{path}: {error.strerror}", f"install -d -o {user} -m 0755 {quoted}") from None
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != uid:
-        owner = f"belongs to {user_name(status.st_uid)}, not to {user}"
-        words = owner if stat.S_ISDIR(status.st_mode) else "not a directory"
-        raise Problem(f"{path}: {words}", f"chown {user} {quoted}")
-    if status.st_mode & 0o022:
-        words = f"other users can write to it (mode {stat.S_IMODE(status.st_mode):04o}); its results are refused"
-        raise Problem(f"{path}: {words}", f"chmod go-w {quoted}")
-    Trust(path, {0, uid}).check_parents()
+        trust.check_parents()
+        trust.directory(path)
+    except CouldNotJudge as error:
+        words = str(error).removesuffix("; not counted")
+        raise Problem(words, f"install -d -o {user} -m 0755 {shlex.quote(str(path))}") from None
     return f"{path}: {user}'s, and writable by nobody else"
 
 
@@ -186,9 +187,6 @@ _LEAST = 1800.0
 _LIMIT = 10.0
 #: Seconds after which a night is missing: timers start one a day.
 _NIGHT = 36 * 3600.0
-_ASKED = "Id,LoadState,ActiveState,UnitFileState,Result,ExecMainStatus"
-#: Exit codes that say something about nodes: one failed, or could not be judged.
-_OF_NODES = ("0", "1", "3")
 
 
 def reached(site: Installation) -> str:
@@ -279,26 +277,18 @@ def _ran(site: Installation, part: str, traces: Iterable[Path], limit: float) ->
 
 
 def _enabled(site: Installation, part: str) -> str:
-    timer, service = f"nearfar-{part}.timer", f"nearfar-{part}.service"
     if site.options.timer == "cron":
         if not any(find_program(name) or Path(f"/usr/sbin/{name}").exists() for name in ("cron", "crond")):
             raise Problem("there is no cron on this machine", "nearfar slurm install --timer systemd --apply")
         return f"/etc/cron.d/nearfar-{part}"
     if find_program("systemctl") is None:
         raise Problem("there is no systemd on this machine", "nearfar slurm install --timer cron --apply")
-    answer = process.run(["systemctl", "show", timer, service, f"--property={_ASKED}"], _LIMIT)
-    if answer.timed_out or answer.returncode:
-        why = f"no answer within {_LIMIT:.0f} s" if answer.timed_out else answer.last_line
-        raise Problem(f"systemctl: {why or 'failed'}", f"systemctl status {timer}")
-    blocks = [dict(re.findall(r"^(\w+)=(.*)$", block, re.M)) for block in re.split(r"\n\s*\n", answer.stdout)]
-    units = {block.get("Id", ""): block for block in blocks}
-    states = [units.get(timer, {}).get(name, "unknown") for name in ("LoadState", "ActiveState", "UnitFileState")]
-    if states != ["loaded", "active", "enabled"]:
-        raise Problem(f"{timer} is {', '.join(states)}", f"systemctl daemon-reload && systemctl enable --now {timer}")
-    ended = units.get(service, {})
-    if ended.get("Result") != "success" and ended.get("ExecMainStatus") not in _OF_NODES:
-        words = f"{service} ended with {ended.get('Result')}, exit code {ended.get('ExecMainStatus')}"
-        raise Problem(words, f"journalctl -u {service}")
+    timer = f"nearfar-{part}.timer"
+    for question in ("is-enabled", "is-active"):
+        answer = process.run(["systemctl", question, timer], _LIMIT)
+        if answer.timed_out or answer.returncode:
+            words = answer.stdout.strip() or answer.last_line or "systemctl does not answer"
+            raise Problem(f"{timer}: {words}", f"systemctl daemon-reload && systemctl enable --now {timer}")
     return "enabled"
 
 

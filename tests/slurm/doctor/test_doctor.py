@@ -70,19 +70,12 @@ class Site:
         (self.bin / name).write_text(f"#!/bin/sh\n{text}\n")
         (self.bin / name).chmod(0o755)
 
-    def systemd(self, **changed: str) -> None:
-        """All units as they should be, but for the properties that are named."""
-        texts = []
-        for part in ("nightly", "act"):
-            timer = {"LoadState": "loaded", "ActiveState": "active", "UnitFileState": "enabled"}
-            service = {"ExecMainStatus": "0", "Result": "success"}
-            for unit, state in (("timer", timer), ("service", service)):
-                shown = {
-                    "Id": f"nearfar-{part}.{unit}",
-                    **{name: changed.get(name, value) for name, value in state.items()},
-                }
-                texts.append("\n".join(f"{name}={value}" for name, value in shown.items()))
-        self.tool("systemctl", "cat <<'END'\n" + "\n\n".join(texts) + "\nEND")
+    def systemd(self, enabled: str = "enabled", active: str = "active") -> None:
+        """What systemd answers of all timers."""
+        answers = (
+            f"is-enabled) echo {enabled}; [ {enabled} = enabled ];; is-active) echo {active}; [ {active} = active ];;"
+        )
+        self.tool("systemctl", f'case "$1" in {answers} esac')
 
     def config(self, **settings: str) -> None:
         right = {
@@ -159,16 +152,14 @@ Break = Callable[[Site], object]
      "etc/nearfar/act → nearfar slurm install --apply"),
     (lambda site: (site.root / "etc/nearfar/prolog").unlink(), "scripts", "etc/nearfar/prolog"),
     (lambda site: (site.root / "etc/nearfar/epilog").chmod(0o777), "scripts", "etc/nearfar/epilog"),
-    (lambda site: site.systemd(ActiveState="inactive"), "act timer", "loaded, inactive, enabled → systemctl daemon-reload && "),
-    (lambda site: site.systemd(UnitFileState="disabled"), "nightly timer", "loaded, active, disabled → systemctl daemon-reload"),
-    (lambda site: site.systemd(Result="exit-code", ExecMainStatus="2"), "act timer", "exit code 2 → journalctl -u nearfar-act.service"),
-    (lambda site: site.systemd(Result="timeout", ExecMainStatus="15"), "nightly timer", "timeout"),
+    (lambda site: site.systemd(active="inactive"), "act timer", "nearfar-act.timer: inactive → systemctl daemon-reload && "),
+    (lambda site: site.systemd("disabled"), "nightly timer", "nearfar-nightly.timer: disabled → systemctl daemon-reload"),
     (lambda site: site.tool("systemctl", "echo 'not booted with systemd' >&2; exit 1"), "act timer", "not booted with systemd"),
     (lambda site: age(site.results / "night", 40), "nightly timer", "ran 40 hours ago → to see why: systemctl start"),
     (lambda site: (site.results / "night").rmdir(), "nightly timer", "has not run yet"),
     (lambda site: age(site.state / "ledger.db", 1), "act timer", "ran 60 minutes ago"),
-    (lambda site: site.results.chmod(0o777), "results", "other users can write to it (mode 0777); its results are refused → chmod go-w"),
-    (lambda site: os.chown(site.results, 12345, 0), "results", "12345, not to nobody → chown nobody"),
+    (lambda site: site.results.chmod(0o777), "results", "other users can write to it (mode 0777) → install -d -o nobody -m 0755"),
+    (lambda site: os.chown(site.results, 12345, 0), "results", "belongs to user 12345, not to 65534 → install -d -o nobody"),
     (lambda site: shutil.rmtree(site.results), "results", "No such file or directory → install -d -o nobody"),
     (lambda site: site.folder.chmod(0o777), "results", "other users can write to it (mode 0777)"),
     (lambda site: age(site.findings / "n2.json", 24), "health findings", "none from n2 in"),
