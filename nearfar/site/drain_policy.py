@@ -20,8 +20,6 @@ from nearfar.base import NearfarError, SiteFile, SiteFileError, did_you_mean, si
 
 #: The check that a health finding belongs to.
 HEALTH = "health"
-#: The check that MPI between nodes belongs to: what a sweep's pairs say of each node.
-MPI_PAIRS = "mpi_pairs"
 #: The ladder, lowest step first.
 STEPS = ("observe", "comment", "drain")
 _SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -156,7 +154,7 @@ def problems(file: SiteFile, checks: Sequence[str] | None) -> Iterator[SiteFileE
     """What is wrong with a file's ``act`` wherever it is read: a check that does not exist (it would silently leave the check
     that was meant at the default), caps that contradict each other."""
     data = file.data.get("act") or {}
-    known = [HEALTH, MPI_PAIRS, *(checks or ())]
+    known = [HEALTH, *(checks or ())]
     for name in data.get("checks", {}) if checks is not None else ():
         if name not in known:
             yield file.error(f"act: no check is called '{name}'{did_you_mean(name, known)}", "act", "checks", name)

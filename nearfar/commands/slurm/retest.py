@@ -16,7 +16,6 @@ from . import act_arguments
 _EPILOG = """examples:
   nearfar slurm retest n2                                              in a reservation; released if it passes
   nearfar slurm retest 'n[2,4]' --level quick
-  nearfar slurm retest n4 --beside n2                                  n4 was drained for MPI between nodes, so it needs a partner
   nearfar slurm retest 'n[5-8]' --accept-delivered "new, not accepted"  new nodes that you drained with this reason
 
 No other job can use the nodes meanwhile: they are drained, or reserved for you. If you interrupt it, it drains them again.
@@ -36,9 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--level", choices=list(LEVELS), default=_LEVEL, help=f"what is measured (default: {_LEVEL})")
     parser.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
     parser.add_argument(
-        "--beside", metavar="NODES", help="idle nodes to use as MPI partners; they are reserved meanwhile"
-    )
-    parser.add_argument(
         "--accept-delivered", metavar="REASON", help="also retest nodes that others drained with exactly this reason"
     )
     act_arguments.add(parser)
@@ -47,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, release or drain again, and print which."""
     delivered = None if args.accept_delivered is None else printable_lines(args.accept_delivered)
-    request = RetestOptions(args.nodes, args.level, args.partition, delivered, args.beside)
+    request = RetestOptions(args.nodes, args.level, args.partition, delivered)
     options = act_arguments.options(args)
     on_behalf.of_owner(options.state)
     outcome = retest(request, options, Slurm(), lambda line: print(line, file=sys.stderr))

@@ -11,9 +11,6 @@ from nearfar.site import Partition, System, drain_policy
 from .complaints import WARNING, Complaint, at, refused
 from .reading import ReadFile
 
-#: What MPI between nodes asks of a partition.
-_BETWEEN_NODES = {"mpi", "two_nodes"}
-
 
 def complaints(read: ReadFile[System], checks: Mapping[str, Question]) -> Iterator[Complaint]:
     """What is wrong with one system's ``act``, by the same reading as ``act``'s own."""
@@ -41,7 +38,7 @@ def _of_check(
     file: SiteFile, system: System, real: Sequence[Partition], name: str, checks: Mapping[str, Question]
 ) -> Iterator[Complaint]:
     step, steps = file.data["act"]["checks"][name], ("act", "checks", name)
-    figures = (name in checks and checks[name].has_figures) or name == drain_policy.MPI_PAIRS
+    figures = name in checks and checks[name].has_figures
     if isinstance(step, dict) and not figures and step.get("speed", "observe") != "observe":
         message = f"act: {name}: speed: never applies: it judges no figure, only evidence"
         yield at(file, WARNING, "act", message, *steps, "speed")
@@ -56,9 +53,6 @@ def _never(system: System, real: Sequence[Partition], name: str, checks: Mapping
     """Why no result of a check ever comes to ``act``; None where one may."""
     if name == drain_policy.HEALTH:
         return None
-    if name == drain_policy.MPI_PAIRS:
-        there = any(set(partition.features) >= _BETWEEN_NODES for partition in real)
-        return None if there else "no partition has the features mpi and two_nodes"
     check = checks[name]
     if not check.levels:
         return "no sweep runs it"

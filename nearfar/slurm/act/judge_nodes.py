@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from nearfar.base import Finding, good, minute_text, passes, second_text
-from nearfar.site import HEALTH, MPI_PAIRS, Policy
+from nearfar.site import HEALTH, Policy
 from nearfar.slurm.controller import NodeState
 from nearfar.slurm.drains import DrainCaps, objections, our_comment, our_reason, reasons
 from nearfar.slurm.drains import messages as cap_messages
@@ -222,9 +222,7 @@ def _keeps_comment(facts: Facts, made: NodeStatus, state: NodeState) -> NodeStat
 def _by_runs(facts: Facts, made: NodeStatus) -> NodeStatus:
     name, answered = made.node, facts.past.answered.get(made.node)
     after = 0.0 if answered is None else answered.at
-    measured = max(
-        (each.known for each in facts.last.get(name, ()) if each.check not in (HEALTH, MPI_PAIRS, RUN)), default=0.0
-    )
+    measured = max((each.known for each in facts.last.get(name, ()) if each.check not in (HEALTH, RUN)), default=0.0)
     last = [each for each in facts.last.get(name, ()) if each.known > after or passes(each.verdict)]
     # Cases that did not run concern their run alone: a newer run went without that.
     last = [each for each in last if each.check != RUN or each.known >= measured]

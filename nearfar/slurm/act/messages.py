@@ -59,6 +59,6 @@ REASON_EDITED = _why("act.reason_edited",
                      "its reason is now '{reason}' (nearfar wrote '{ours}'); if anyone resumes it, nearfar drains it again, until", _CLEAR)
 IN_RETEST = _why("act.in_retest", "being retested in reservation {reservation}")
 # The checks of a retest.
-NOT_RUN = _why("act.not_run", "{check} has not run since[; it needs {nodes} nodes]")
+NOT_RUN = _why("act.not_run", "{check} has not run since")
 NOT_COVERED = _why("act.not_covered", "{check} passed in run {run}, which did not judge {figure} (no reference, or a shorter run)")
 NOT_PASSED = _why("act.not_passed", "{check} was {verdict_of} in run {run}")

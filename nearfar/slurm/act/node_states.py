@@ -57,6 +57,7 @@ NEVER = (
     "Act on a file that anybody but root and the users in `trusted` could have written, that is cut short, or that is from another node "
     "or cluster.",
     "Drain a node for what could not be judged, for one slow run, or for a check that the system file only lets nearfar observe.",
+    "Drain a node for MPI between pairs of nodes.",
     "Drain a node for a fault that many nodes have at once, except for wrong data.",
     "Act on a node whose state is not known, or if Slurm's answer cannot be read.",
     "Act before the ledger has recorded it, or from two hosts on one cluster's ledger.",

@@ -12,7 +12,7 @@ import fcntl
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +48,13 @@ def _is_alive(state: Path, name: str) -> bool:
     return False
 
 
-def begin(
-    name: str, nodes: Mapping[str, Mapping[str, Any]], beside: Sequence[str], user: str, slurm: Slurm, ledger: Ledger
-) -> None:
-    """Reserve nodes, and resume those to be retested. ``nodes``: what each is drained with (again). Raises what Slurm's commands raise,
+def begin(name: str, nodes: Mapping[str, Mapping[str, Any]], user: str, slurm: Slurm, ledger: Ledger) -> None:
+    """Reserve nodes, and resume them. ``nodes``: what each is drained with (again). Raises what Slurm's commands raise,
     after every node has been drained again where that was possible."""
-    names = [*nodes, *beside]
     ledger.write("INSERT INTO retest VALUES (?, ?, NULL, ?)", name, time.time(), json.dumps(nodes))
     try:
-        reservations.make(slurm, name, names, user)
-        reservations.verify(slurm, name, names, user)
+        reservations.make(slurm, name, list(nodes), user)
+        reservations.verify(slurm, name, list(nodes), user)
         for node, known in nodes.items():
             how = resuming(str(known["reason"]), reserved=True)
             problem = write(actions.RETEST, node, how, slurm, ledger, reservation=name)

@@ -8,7 +8,7 @@ import secrets
 import shlex
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -18,12 +18,12 @@ from typing import Any
 from nearfar.base import CouldNotJudge, Finding, NearfarError, good, passes, process, second_text, user_name
 from nearfar.cells import parse
 from nearfar.question import QUICK, covering_health, find
-from nearfar.site import HEALTH, MPI_PAIRS, Policy
+from nearfar.site import HEALTH, Policy
 from nearfar.slurm.controller import NodeState, Slurm, node_names
 from nearfar.slurm.drains import drained_by_prolog, drained_by_us, our_reason
 from nearfar.slurm.findings import fails, intake, runs_of_sweep
 from nearfar.slurm.ledger import CheckRun, Evidence, Ledger, LedgerAction, Past, actions, add_run, evidence_in
-from nearfar.slurm.sweep import CHOICES, LEVELS, PAIR, Level, occupation, pairing, sweep_file
+from nearfar.slurm.sweep import CHOICES, LEVELS, Level, sweep_file
 from nearfar.slurm.trust import Trust, on_behalf
 
 from . import admin_host, messages, quarantine
@@ -48,8 +48,6 @@ class RetestOptions:
     partition: str | None
     #: The exact reason that others drained new nodes with.
     delivered: str | None
-    #: Idle nodes for MPI between nodes, which takes two.
-    beside: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,20 +95,18 @@ def retest(request: RetestOptions, options: ActOptions, slurm: Slurm, tell: Call
         with admin_host.locked(state, slurm) as ledger:
             for line in (line for lines in quarantine.recover(state, slurm, ledger) for line in lines):
                 tell(line)
-            these, beside, partition = _prepared(request, options, slurm, ledger)
-            quarantine.begin(name, {each.node: each.known for each in these}, beside, user_name(user), slurm, ledger)
+            these, partition = _prepared(request, options, slurm, ledger)
+            quarantine.begin(name, {each.node: each.known for each in these}, user_name(user), slurm, ledger)
         runs, began = None, time.time()
         try:
-            runs = _measure(request.level, partition, [*(each.node for each in these), *beside], name, options, tell)
+            runs = _measure(request.level, partition, [each.node for each in these], name, options, tell)
         finally:  # interrupted, the nodes are drained again before this ends
             with admin_host.locked(state, slurm) as ledger:
                 result = _end(name, began, these, runs or (), options, slurm, ledger)
     return result
 
 
-def _prepared(
-    request: RetestOptions, options: ActOptions, slurm: Slurm, ledger: Ledger
-) -> tuple[list[Suspect], list[str], str]:
+def _prepared(request: RetestOptions, options: ActOptions, slurm: Slurm, ledger: Ledger) -> tuple[list[Suspect], str]:
     now, nodes = time.time(), slurm.nodes()
     past = reconcile(ledger, nodes, slurm.started, now)
     evidence = evidence_in(ledger, options.policy.system)
@@ -125,8 +121,7 @@ def _prepared(
             which = ", ".join(name for name in CHOICES if _asks(LEVELS[name], check)) or "none"
             words = f"{suspect.node} was drained for {check}, which it does not ask; levels that do: {which}"
             raise NearfarError(f"--level {request.level}: {words}")
-    beside = _idle(request.beside, set(names), nodes)
-    return these, beside, request.partition or _partition([nodes[name] for name in (*names, *beside)])
+    return these, request.partition or _partition([nodes[name] for name in names])
 
 
 def _suspect(
@@ -228,7 +223,7 @@ def passed_since(node: str, runs: Sequence[CheckRun], drained: LedgerAction) -> 
     right = (drained.check, covering_health()) if drained.check == HEALTH else (drained.check,)
     newest = max((run for run in runs if run.check in right), key=lambda run: run.ended, default=None)
     if newest is None:
-        return messages.NOT_RUN.finding(node, check=drained.check, nodes="two" if drained.check == MPI_PAIRS else None)
+        return messages.NOT_RUN.finding(node, check=drained.check)
     if newest.clears(drained.figure):
         return messages.PASSED.finding(node, check=newest.check, run=newest.run)
     message = messages.NOT_COVERED if good(newest.verdict) else messages.NOT_PASSED
@@ -238,9 +233,7 @@ def passed_since(node: str, runs: Sequence[CheckRun], drained: LedgerAction) -> 
 def covered(one: Evidence, runs: Sequence[CheckRun]) -> bool:
     """Whether a full run passed, with the part that a finding speaks of."""
     check = one.found_by.check
-    if check == MPI_PAIRS:
-        return any(run.check == MPI_PAIRS and good(run.verdict) for run in runs)
-    own = [run for run in runs if run.check not in (HEALTH, MPI_PAIRS)]
+    own = [run for run in runs if run.check != HEALTH]
     if not all(passes(run.verdict) and run.level != _QUICK for run in own):
         return False
     cell = _cell(one.finding.fields.get("cell") or one.finding.subject)
@@ -272,24 +265,10 @@ def _measuring_user(results: Path, state: Path) -> int:
 
 
 def _asks(level: Level, check: str) -> bool:
-    if check == MPI_PAIRS:
-        return level.pairs
     levels = () if (question := find(check)) is None else question.levels
     if level.quick or levels == (QUICK,):
         return level.quick and QUICK in levels
     return not level.checks or (covering_health() if check == HEALTH else check) in level.checks
-
-
-def _idle(wanted: str | None, suspects: Collection[str], nodes: Mapping[str, NodeState]) -> list[str]:
-    """Raise ``NearfarError`` for a node that is not idle."""
-    names = [] if wanted is None else node_names.listed(wanted, "--beside")
-    for name in names:
-        if name not in nodes:
-            raise NearfarError(f"--beside {name}: Slurm has no such node")
-        why = "to be retested itself" if name in suspects else occupation(nodes[name])
-        if why is not None:
-            raise NearfarError(f"--beside {name}: it is {why}; name an idle node")
-    return names
 
 
 def _partition(nodes: Sequence[NodeState]) -> str:
@@ -308,12 +287,11 @@ def _measure(
     command = [
         sys.executable, "-m", "nearfar", "slurm", "sweep", f"--partition={partition}", f"--nodes={node_names.fold(names)}",
         f"--reservation={reservation}", f"--level={level}", f"--results={options.results}", f"--name={sweep}",
+        "--no-mpi-pairs",
     ]  # fmt: skip
     # Killed, this process leaves nobody that measures or holds the results directory.
     environment = {**os.environ, sweep_file.PARENT: str(os.getpid())}
-    rounds = len(pairing.ROUNDS) if LEVELS[level].pairs else 0
-    longest = (LEVELS[level].minutes + rounds * LEVELS[PAIR].minutes) * 60 + _BESIDE
-    done = process.run(command, longest, env=environment, on_stderr=tell, on_stdout=tell)
+    done = process.run(command, LEVELS[level].minutes * 60 + _BESIDE, env=environment, on_stderr=tell, on_stdout=tell)
     if done.timed_out:
         tell(f"the sweep {sweep} did not end in time; its jobs are cancelled")
     runs, refused = runs_of_sweep(options.results, sweep, options.policy, time.time())

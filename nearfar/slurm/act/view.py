@@ -20,7 +20,7 @@ from nearfar.base import (
     site_directories,
     site_files,
 )
-from nearfar.site import HEALTH, MPI_PAIRS, Policy, drain_policy
+from nearfar.site import HEALTH, Policy, drain_policy
 from nearfar.slurm.controller import NodeState, node_names
 from nearfar.slurm.drains import our_comment
 from nearfar.slurm.findings import Intake, intake
@@ -80,7 +80,7 @@ def read_policy(name: str | None) -> Policy:
 
 def whole_name(check: str) -> str:
     """The check that a drain's reason names without its ``_check``."""
-    names = (HEALTH, MPI_PAIRS, *question.check_names())
+    names = (HEALTH, *question.check_names())
     return next((name for name in names if name.removesuffix("_check") == check), check)
 
 

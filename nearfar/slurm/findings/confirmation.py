@@ -10,7 +10,7 @@ from math import inf
 
 from nearfar.base import Finding
 from nearfar.site import Policy
-from nearfar.slurm.ledger import CheckRun, Evidence
+from nearfar.slurm.ledger import HARD, CheckRun, Evidence
 
 _DAY = 86400.0
 #: Runs that end so far apart are of two nights.
@@ -51,8 +51,7 @@ def _hard(newest_first: Sequence[CheckRun]) -> list[Evidence]:
     for run in newest_first:
         for finding in run.failures:
             if finding.hard:
-                words = run.confirmed or "hard evidence needs no second run"
-                found.setdefault((finding.subject, finding.code), Evidence(run, finding, stands=True, why=words))
+                found.setdefault((finding.subject, finding.code), Evidence(run, finding, stands=True, why=HARD))
     return list(found.values())
 
 
@@ -74,8 +73,6 @@ def _by_two_runs(judged: Sequence[tuple[CheckRun, Finding | None]], policy: Poli
     newest, finding = judged[0]
     if finding is None or now - newest.known > policy.max_age:
         return None
-    if newest.confirmed:
-        return Evidence(newest, finding, stands=True, why=newest.confirmed)
     before = next(((run, low) for run, low in judged[1:] if _apart(run, newest)), None)
     if before is None:
         return Evidence(newest, finding, why="seen once: a second run has to confirm it")

@@ -14,14 +14,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nearfar.base import CouldNotJudge, SiteFile, printable, site_directories, site_files, utc_text
-from nearfar.site import HEALTH, MPI_PAIRS, Policy
+from nearfar.site import HEALTH, Policy
 from nearfar.slurm.health import finding_files
 from nearfar.slurm.ledger import CheckRun, Ledger, Past, add_run, seconds
 from nearfar.slurm.results import NodeResult, result, results_directory
-from nearfar.slurm.sweep import pairing, sweep_file
+from nearfar.slurm.sweep import sweep_file
 from nearfar.slurm.trust import NotOurs, Trust
 
-from . import pair_runs
 from .result_reading import check_runs, figure_entries
 
 #: Seconds that a node's clock may be ahead of this host's.
@@ -80,7 +79,7 @@ def take_in(
 
 
 def runs_of_sweep(results: Path, sweep: str, policy: Policy, now: float) -> tuple[list[CheckRun], list[str]]:
-    """All believed check runs of one sweep, its pairs included, and a line for each result that is not believed."""
+    """All believed check runs of one sweep, and a line for each result that is not believed."""
     ledger, found = Ledger.in_memory(), Intake()
     with ledger:
         reader = _Results(ledger, Past(), policy, results, None, now, found)
@@ -123,9 +122,6 @@ class _Results:
             if self._key(result_place) not in known:
                 with self._refusing(result_place / result.RESULT):
                     self._result(result_place, sweep)
-        if os.path.lexists(self._folder / sweep / pairing.ROUNDS[0]):
-            with self._refusing(self._folder / sweep / pairing.ROUNDS[0]):
-                self._pairs(sweep)
         quiet = self._now - changed > _QUIET and len(self._found.refused) == before
         swept = os.path.lexists(self._folder / sweep / sweep_file.FILE)
         if quiet and swept and self._over(self._folder / sweep, changed):
@@ -211,25 +207,6 @@ class _Results:
             self.runs.append(run)
             add_run(self._ledger, run, figures.get(run.check), answered=self._past.answered.get(run.node))
 
-    def _pairs(self, sweep: str) -> None:
-        """What the pairs of a sweep say of its nodes: judged together, and again when one more was measured."""
-        places = pair_runs.places(self._folder / sweep, self._trust)
-        key = f"pairs:{self._key(self._folder / sweep)}"
-        stamp = " ".join(sorted(place.name + place.parent.name for place in places))
-        if self._known(key) == stamp:
-            return
-        runs = pair_runs.of_sweep(self._folder / sweep, self._trust, self._policy.system)
-        for run in runs:  # all before the first is taken in
-            _refuse_the_future(Path(run.source), run.ended, self._now)
-        for run in (replace(each, came=min(each.known, self._now)) for each in runs):
-            # Judged with more pairs, the same run may say something else.
-            self._ledger.write(
-                "DELETE FROM check_run WHERE node = ? AND check_name = ? AND run = ?", run.node, MPI_PAIRS, run.run
-            )
-            self.runs.append(run)
-            add_run(self._ledger, run, answered=self._past.answered.get(run.node))
-        self._taken(key, stamp)
-
     def _check_mounted(self, sweeps: Sequence[str]) -> None:
         """Raise ``CouldNotJudge`` where an empty directory has replaced the one that was read: its file system is not mounted."""
         key, inode = f"directory:{self._folder}", str(self._folder.stat().st_ino)
@@ -294,8 +271,7 @@ def _taken_below(ledger: Ledger, place: str) -> dict[str, str]:
 def _stamp(sweep: Path) -> tuple[str, float]:
     """The state of a sweep's files and directories, which a resumed sweep or a node's first result changes, and when one last did."""
     found, changed = [], 0.0
-    stages = (sweep, *(sweep / name for name in pairing.ROUNDS))
-    for path in (stage / name for stage in stages for name in (sweep_file.FILE, "nodes")):
+    for path in (sweep / name for name in (sweep_file.FILE, "nodes")):
         try:
             status = path.lstat()
         except FileNotFoundError:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
-from nearfar.base import NOT_JUDGED, NearfarError, plural
+from nearfar.base import NOT_JUDGED, plural
 from nearfar.slurm.ledger import RUN, CheckRun, FigureEntry, seconds
 from nearfar.slurm.results import NodeResult, result
 
@@ -66,18 +65,3 @@ def _words(check: result.CheckResult) -> str:
 def _cut(words: str) -> str:
     one = " ".join(words.split())
     return one if len(one) <= _LONGEST else f"{one[:_LONGEST]}…"
-
-
-def is_between(subject: Any) -> bool:
-    """Whether a figure's subject is between two nodes, as OSU's cases through a NIC and ping-pong across hosts are."""
-    from nearfar.mpi import contention
-    from nearfar.mpi.osu import subjects
-
-    text = str(subject)
-    about = contention.subject(text)
-    if about is not None:
-        return about.place == "across"
-    try:
-        return subjects.parse(text).nic is not None
-    except NearfarError:
-        return False

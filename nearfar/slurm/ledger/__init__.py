@@ -9,6 +9,7 @@ from . import actions
 from .actions import LedgerAction, Past, SeenTo, end_action, note_action, past
 from .ledger import FILE, KEPT, RECENT_ACTION, WAITING_EVENT, Ledger
 from .runs import (
+    HARD,
     RUN,
     CheckRun,
     Evidence,

@@ -16,6 +16,8 @@ from nearfar.base import Finding, good, utc_time
 from .actions import SeenTo
 from .ledger import Ledger
 
+#: Why hard evidence stands.
+HARD = "hard evidence needs no second run"
 #: The check that stands for cases that should have run and did not.
 RUN = "run"
 
@@ -39,8 +41,6 @@ class CheckRun:
     parts: tuple[str, ...] = ()
     #: Where the result lies.
     source: str = ""
-    #: By what its FAILs are confirmed, where the run itself found them twice.
-    confirmed: str = ""
     #: Why it is neither PASS nor FAIL.
     words: str = ""
     #: When its file came to be there, by the file system's clock; None: not known.
@@ -142,7 +142,7 @@ def add_run(
     number = ledger.write(
         "INSERT OR IGNORE INTO check_run VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         run.node, run.check, run.run, run.system, run.sweep, run.level, run.job, run.started, run.ended, run.came, run.known, run.began,
-        run.verdict, run.words, json.dumps(run.parts), run.confirmed, run.source,
+        run.verdict, run.words, json.dumps(run.parts), "", run.source,
     )  # fmt: skip
     if not ledger.rows("SELECT changes() AS count")[0]["count"]:
         return
@@ -212,7 +212,7 @@ def runs_since(ledger: Ledger, system: str, oldest: float, nodes: Collection[str
 
 
 def _check_run(row: sqlite3.Row, failures: Iterable[Finding], figures: Mapping[str, set[str]]) -> CheckRun:
-    own = "node run started ended verdict source confirmed words came level system sweep"
+    own = "node run started ended verdict source words came level system sweep"
     same: dict[str, Any] = {key: row[key] for key in own.split()}
     intermittent = frozenset(figures.get("INTERMITTENT", ()))
     return CheckRun(
@@ -246,7 +246,7 @@ def last_measured(ledger: Ledger, system: str) -> dict[str, float]:
     """When the newest run that measured each node was known; health checks measure nothing."""
     query = (
         "SELECT node, max(known) AS known FROM check_run "
-        "WHERE system = ? AND check_name NOT IN ('health', 'mpi_pairs', ?) GROUP BY node"
+        "WHERE system = ? AND check_name NOT IN ('health', ?) GROUP BY node"
     )
     return {row["node"]: row["known"] for row in ledger.rows(query, system, RUN)}
 
@@ -257,10 +257,9 @@ def evidence_in(ledger: Ledger, system: str, since: float = inf) -> dict[str, li
     for row in ledger.rows(f"{_HARD} AND (closed_by IS NULL OR known >= ?)", system, since):
         finding = Finding.from_raw(json.loads(row["document"]))
         closed = inf if row["closed_at"] is None else float(row["closed_at"])
-        why = row["confirmed"] or "hard evidence needs no second run"
         found[row["node"]].append(
             Evidence(
-                _check_run(row, (finding,), {}), finding, row["finding_id"], stands=True, why=why, closed_at=closed
+                _check_run(row, (finding,), {}), finding, row["finding_id"], stands=True, why=HARD, closed_at=closed
             )
         )
     return {node: sorted(these, key=lambda each: each.severity) for node, these in found.items()}

@@ -34,7 +34,7 @@ CREATE TABLE check_run (
     verdict TEXT NOT NULL,                           -- PASS, DEGRADED, INDETERMINATE or FAIL
     words TEXT NOT NULL,                             -- why, unless PASS or FAIL
     parts TEXT NOT NULL,                             -- JSON list of the parts that the diagnosis blames
-    confirmed TEXT NOT NULL,                         -- what confirmed its FAILs within the run
+    confirmed TEXT NOT NULL,                         -- empty
     source TEXT NOT NULL,                            -- the file that it was read from
     UNIQUE (node, check_name, run)
 );

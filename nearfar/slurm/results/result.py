@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,9 +106,9 @@ class NodeResult(RunInfo):
         return sorted(pairs, key=lambda pair: (ORDER.index(pair[1].verdict), not pair[1].hard))
 
 
-def within_bounds(figures: Iterable[JudgedMetric], wanted: Callable[[str], bool] | None = None) -> frozenset[str]:
-    """The names of the figures of a check that were judged and are inside their bounds; ``wanted``: of those subjects alone."""
-    return _set(figure.name for figure in figures if figure.passed and (wanted is None or wanted(figure.subject)))
+def within_bounds(figures: Iterable[JudgedMetric]) -> frozenset[str]:
+    """The names of the figures of a check that were judged and are inside their bounds."""
+    return _set(figure.name for figure in figures if figure.passed)
 
 
 def intermittent(figures: Iterable[JudgedMetric]) -> frozenset[str]:

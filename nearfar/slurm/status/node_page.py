@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nearfar.base import NearfarError, passes, second_text, utc_text
-from nearfar.site import HEALTH, MPI_PAIRS
+from nearfar.site import HEALTH
 from nearfar.slurm.act import View, node_states
 from nearfar.slurm.ledger import RUN, CheckRun, Ledger, LedgerAction, actions
 
@@ -67,7 +67,7 @@ def _run(run: CheckRun) -> Iterator[str]:
     if run.words:
         yield f"            {run.words}"
     if run.source and not passes(run.verdict):
-        file = "" if run.check == HEALTH else "/result.json" if run.check in (RUN, MPI_PAIRS) else "/verdict.json"
+        file = "" if run.check == HEALTH else "/result.json" if run.check == RUN else "/verdict.json"
         yield f"            {run.source}{file}"
 
 

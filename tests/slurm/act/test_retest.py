@@ -18,8 +18,6 @@ from nearfar.slurm.ledger import CheckRun
 from tests.support import sweeping
 from tests.support.acting import Site
 from tests.support.node_results import leave
-from tests.support.pair_results import figure
-from tests.support.pair_results import leave as pairs
 from tests.support.private_slurm import PrivateSlurm, needed
 
 pytestmark = pytest.mark.slurm
@@ -279,29 +277,6 @@ def test_who_measures_has_to_be_trusted(site: Site, tmp_path: Path, capsys: pyte
     assert site.run("retest", "n1") == 2
     assert "the results of nobody do not count: add it to `act: trusted` of system 'vm'" in capsys.readouterr().err
     assert not site.state.exists()
-
-
-def test_mpi_between_nodes_is_tested_again_beside_an_idle_node(
-    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    slow, good = {"metrics": [figure(9.0)]}, {"metrics": [figure(1.5)]}
-    pairs(site.results, "before", site.now - 60, [{"n1+n3": good, "n4+n2": slow}, {"n1+n2": slow, "n3+n4": good}])
-    assert site.act() == 0 and "mpi_pairs" in str(site.node("n2").reason)
-    inside = []
-
-    def measured(site: Site, names: Sequence[str], reservation: str) -> None:
-        inside.extend([list(names), reservations.show(site.slurm)[0].nodes])
-        if len(names) > 1:
-            pairs(site.results, "again", time.time(), [{"+".join(names): good}])
-
-    measuring(site, monkeypatch, measured)
-    assert site.run("retest", "n2") == 1, "alone it can have no pair"
-    assert "left no result that counts" in capsys.readouterr().out
-    assert site.run("retest", "n2", "--beside", "n2") == 2
-    assert "--beside n2: it is to be retested itself; name an idle node" in capsys.readouterr().err
-    assert site.run("retest", "n2", "--beside", "n4") == 0
-    assert inside[-2:] == [["n2", "n4"], frozenset({"n2", "n4"})]
-    assert site.drained() == [] and reservations.show(site.slurm) == []
 
 
 def test_a_node_that_flaps_is_cleared_not_retested(

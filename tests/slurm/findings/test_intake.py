@@ -128,13 +128,12 @@ def test_what_was_read_is_forgotten_with_its_runs_and_opens_nothing(fleet: Playe
 
 
 def test_each_system_takes_in_its_own(fleet: PlayedFleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The act of another system that comes first leaves it alone, whoever it trusts; and judges no pairs of it."""
+    """The act of another system that comes first leaves it alone, whoever it trusts."""
     systems = fleet.folder / "site" / "systems"
     systems.mkdir(parents=True)
     (systems / "vm.yaml").write_text("system: vm\nact: {}\npartitions:\n  - name: gpu\n")
     monkeypatch.setenv("NEARFAR_SITE", str(fleet.folder / "site"))
     fleet.wrong("n1")
-    leave_pairs(fleet.results, "s", NOW - 60, [{"n3+n4": {"metrics": [figure(1.5)]}}])
     other = replace(fleet.options, policy=replace(fleet.policy, system="other"))
     for _ in range(2):
         act(other, fleet.slurm)
@@ -143,13 +142,22 @@ def test_each_system_takes_in_its_own(fleet: PlayedFleet, monkeypatch: pytest.Mo
     assert fleet.drained() == []
     fleet.act()
     assert fleet.drained() == ["n1"]
-    with fleet.ledger() as ledger:
-        assert len(ledger.rows("SELECT 1 FROM check_run WHERE check_name = 'mpi_pairs'")) == 2
     (systems / "vm.yaml").unlink()
     fleet.wrong("n2")
     act(other, fleet.slurm)
     with fleet.ledger() as ledger:
         assert ledger.rows("SELECT 1 FROM finding WHERE node = 'n2'"), "nobody else would speak of it"
+
+
+def test_pairs_of_nodes_never_drain(fleet: PlayedFleet) -> None:
+    """n4 has wrong data with both of its partners, one of whom is well with another: the sweep's page says so, and that is all."""
+    good, wrong = {"metrics": [figure(1.5)]}, {"metrics": [figure(9.0)], "wrong": "wrong data at 8 B"}
+    rounds = [{"n1+n2": good, "n3+n4": wrong, "n5+n6": good}, {"n1+n3": good, "n2+n4": wrong}]
+    leave_pairs(fleet.results, "s", NOW - 60, rounds)
+    view = fleet.act().view
+    assert fleet.drained() == [] and not view.refused and not any(view.facts.evidence.values())
+    with fleet.ledger() as ledger:
+        assert not ledger.rows("SELECT 1 FROM check_run")
 
 
 def test_a_job_that_waited_for_days_behind_others(fleet: PlayedFleet) -> None:

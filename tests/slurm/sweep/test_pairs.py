@@ -25,17 +25,11 @@ def slurm() -> Iterator[PrivateSlurm]:
         yield private
 
 
-ACT = "act: {checks: {mpi_pairs: drain}}\n"
-
-
 def swept(
     slurm: PrivateSlurm, place: Path, *options: str, real_pairs: bool = False, **fakes: str
-) -> tuple[dict[str, Any], str, dict[str, str]]:
-    """A sweep over six nodes whose partition has what MPI between nodes asks for; its report, what it said, and the variables
-    that lead to the site."""
+) -> tuple[dict[str, Any], str]:
+    """A sweep over six nodes whose partition has what MPI between nodes asks for; its report, and what it said."""
     variables = sweeping.site(place, slurm, "gpu, mpi, two_nodes")
-    with (place / "site/systems/mine.yaml").open("a") as stream:
-        stream.write(ACT)
     fake = place / "bin/nearfar-contention"
     fake.write_text(FAKE_PROGRAM)
     fake.chmod(0o755)
@@ -59,13 +53,13 @@ def swept(
     done = slurm.run([sys.executable, "-m", "nearfar", "slurm", *words], **variables)
     found: dict[str, Any] = json.loads((place / "results/s/sweep-report.json").read_text())
     assert done.returncode == found["exit_code"], done.stderr
-    return found, done.stdout + done.stderr, variables
+    return found, done.stdout + done.stderr
 
 
 def test_only_who_is_slow_with_a_good_partner_is_blamed(slurm: PrivateSlurm, tmp_path: Path) -> None:
     """n4 is slow with everybody; n5 and n6 only with each other: what lies between them is named, and neither blamed. The
     level accept brings this by itself."""
-    found, said, variables = swept(slurm, tmp_path, FAKE_SLOW="n4", FAKE_SLOW_PAIR="n5+n6")
+    found, said = swept(slurm, tmp_path, FAKE_SLOW="n4", FAKE_SLOW_PAIR="n5+n6")
     nodes = {node["node"]: node for node in found["nodes"]}
     assert {name: node["verdict"] for name, node in nodes.items()} == {
         "n4": "FAIL", **dict.fromkeys(("n1", "n2", "n3", "n5", "n6"), "PASS"),
@@ -80,28 +74,10 @@ def test_only_who_is_slow_with_a_good_partner_is_blamed(slurm: PrivateSlurm, tmp
     assert all((tmp_path / "results/s" / pair["result"]).is_dir() for pair in found["pairs"])
     page = (tmp_path / "results/s/index.html").read_text()
     assert "MPI between nodes" in page and 'href="pairs-2/nodes/n2+n4/1/index.html"' in page
-    explained = acted(slurm, tmp_path, variables, "status", "n4")
-    assert "mpi_pairs (speed; at most: drain): latency between nodes: 9.0 us, expected at most 2.0" in explained
-    assert words in explained and "confirmed by run " in explained, explained
-    assert "MPI between nodes is well with n1, not with n6" in acted(slurm, tmp_path, variables, "status", "n5")
-    acted(slurm, tmp_path, variables, "act")
-    drained = slurm.run(["sinfo", "-hN", "-t", "drain", "-o", "%N %E"]).stdout.split(" ", 1)
-    assert drained[0] == "n4" and drained[1].startswith(
-        "nearfar: FAIL mpi_pairs near.osu_latency.H_H.mlx5_0.8B 9>2 us run="
-    )
-    slurm.run(["scontrol", "update", "nodename=n4", "state=resume"])
-
-
-def acted(slurm: PrivateSlurm, place: Path, variables: dict[str, str], *command: str) -> str:
-    """What a command of `nearfar slurm` says of the results in ``place``."""
-    words = [*command, f"--results={place}/results", f"--state={place}/state", "--system=mine"]
-    done = slurm.run([sys.executable, "-m", "nearfar", "slurm", *words], **variables)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_where_there_are_no_two_nodes_it_says_so(slurm: PrivateSlurm, tmp_path: Path) -> None:
-    found, said, _ = swept(slurm, tmp_path, "--nodes=n1")
+    found, said = swept(slurm, tmp_path, "--nodes=n1")
     assert found["pairs"] == [] and "MPI between nodes was not measured: one node alone" in said
     assert "one node alone" in (tmp_path / "results/s/index.html").read_text()
 
@@ -128,7 +104,7 @@ def test_without_osu_a_ping_pong_of_our_own_measures(slurm: PrivateSlurm, tmp_pa
     """A second stage whose job is the real one: ReFrame starts one rank on each node through the MPI's launcher."""
     if shutil.which("mpirun") is None:
         pytest.skip("no mpirun")
-    found, said, _ = swept(slurm, tmp_path, "--nodes=n[1-2]", real_pairs=True)
+    found, said = swept(slurm, tmp_path, "--nodes=n[1-2]", real_pairs=True)
     (pair,) = found["pairs"]
     assert (pair["nodes"], pair["verdict"]) == (["n1", "n2"], "not judged"), said
     assert {node["verdict"] for node in found["nodes"]} == {"INDETERMINATE"}, "a site without references has no answer"

@@ -14,7 +14,6 @@ import pytest
 
 from nearfar.base.errors import CouldNotJudge
 from nearfar.slurm.sweep import SweepJob, job_script
-from tests.support import pair_results
 from tests.support.node_results import leave
 from tests.support.sweeping import planned
 from tests.support.taking_in import take_in
@@ -123,18 +122,6 @@ def test_a_directory_that_has_only_the_name_of_a_sweep_hides_nothing(results: Pa
     (results / "s").mkdir()
     (results / "s/sweep.json").touch()
     assert read(results) == (RUNS, ())
-
-
-def test_pairs_that_were_copied_count_once(results: Path) -> None:
-    shutil.rmtree(results / "s")
-    pair_results.leave(results, "s", NOW - 60, [{"n1+n2": {"metrics": [pair_results.figure(1.5)]}}])
-    alone = read(results)
-    shutil.copytree(results / "s", results / "t")
-    runs, refused = read(results)
-    assert runs == alone[0] and len(runs) == 2 and alone[1] == ()
-    assert refused == ()
-    shutil.rmtree(results / "s")
-    assert read(results) == alone
 
 
 @pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="leases are Linux'")
