@@ -43,6 +43,7 @@ TESTS = [
         "findings/test_confirmation.py::test_what_confirms_nothing",
         "act/test_judge_nodes.py::test_a_site_that_says_nothing_is_only_observed",
     ),
+    ("findings/test_intake.py::test_pairs_of_nodes_never_drain",),
     (
         "act/test_transitions.py::test_many_nodes_at_once_are_held_but_wrong_data_is_not",
         "findings/test_shared_faults.py::test_whichever_part_it_is_on_each_node",
