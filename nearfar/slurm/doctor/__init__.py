@@ -1,6 +1,6 @@
 """``nearfar slurm doctor``: ten questions about an installation, each answered in one line with what to type where it is bad.
 
-Needs: base, site, site.lint, slurm.controller, slurm.install, slurm.trust.
+Needs: base, site.lint, slurm.act, slurm.controller, slurm.install, slurm.trust.
 """
 
 from __future__ import annotations

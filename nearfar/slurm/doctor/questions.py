@@ -6,25 +6,22 @@ import os
 import pwd
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from nearfar.base import (
     CouldNotJudge,
     NearfarError,
-    SiteFile,
     find_program,
     plural,
     process,
     site_directories,
-    user_name,
 )
-from nearfar.base import site_files as files_by_name
-from nearfar.site import drain_policy
 from nearfar.site.lint import ERROR, lint
 from nearfar.slurm import install
+from nearfar.slurm.act import read_policy
 from nearfar.slurm.controller import NodeState, Slurm, node_names, versions
 from nearfar.slurm.install import ON_NODES, PARTS, Installed, InstallOptions
 from nearfar.slurm.trust import Trust, refuse_changeable, refuse_changeable_tree
@@ -108,21 +105,10 @@ def site_files(site: Installation) -> str:
         raise Problem(f"{plural(len(errors), 'error')}: {errors[0]}", "nearfar lint")
     if "act" not in site.options.what:
         return f"{len(checked.files)} files without an error"
-    trusted = f"[root, {site.options.user}]"
-    named = site.options.system
-    files = files_by_name("systems", site_directories())
-    systems = [SiteFile(path) for name, path in files.items() if named in (None, name)]
-    having = [file for file in systems if "act" in (file.data or {})]
-    if not having:
-        remedy = f"add to site/systems/NAME.yaml: act: {{trusted: {trusted}}}"
-        raise Problem("no system's file has an `act` section", remedy)
-    if len(having) > 1:
-        remedy = "nearfar slurm install --act=--system=NAME --apply"
-        raise Problem(f"{len(having)} systems have an `act` section", remedy)
-    policy = drain_policy.of_system(having[0])
+    policy = read_policy(site.options.system)
     if _uid(site.options.user) not in policy.trusted:
-        words = f"{having[0].path}: results of {site.options.user} are not trusted"
-        raise Problem(words, f"there: act: {{trusted: {trusted}}}")
+        words = f"system {policy.system}: results of {site.options.user} are not trusted"
+        raise Problem(words, f"in its file: act: {{trusted: [root, {site.options.user}]}}")
     return f"{len(checked.files)} files without an error; act follows system {policy.system}"
 
 
@@ -158,19 +144,10 @@ def results(site: Installation) -> str:
 
 
 def two_users(site: Installation) -> str:
-    """Whether one user measures and another drains, who owns the state of ``act``."""
+    """Whether one user measures and another drains."""
     options = site.options
     if options.user == options.act_user:
         raise NearfarError(f"{options.user} both measures and drains: who can write results can drain the cluster")
-    try:
-        owner = Path(options.state).stat().st_uid
-    except FileNotFoundError:
-        owner = _uid(options.act_user)  # it is made by the first call of act
-    except OSError as error:
-        raise Problem(f"{options.state}: {error.strerror}", "as root: nearfar slurm doctor") from None
-    if owner != _uid(options.act_user):
-        words = f"{options.state}: belongs to {user_name(owner)}, not to {options.act_user}"
-        raise Problem(words, f"chown -R {options.act_user} {shlex.quote(options.state)}")
     return f"{options.user} measures, {options.act_user} drains"
 
 
@@ -185,8 +162,6 @@ def _uid(user: str) -> int:
 _LEAST = 1800.0
 #: Seconds that systemd has for an answer.
 _LIMIT = 10.0
-#: Seconds after which a night is missing: timers start one a day.
-_NIGHT = 36 * 3600.0
 
 
 def reached(site: Installation) -> str:
@@ -247,36 +222,8 @@ def conf(site: Installation) -> str:
     return ", ".join(install.slurm_conf(site.options))
 
 
-def nightly(site: Installation) -> str:
-    """Whether nightly sweeps are started, and one left results within 36 hours."""
-    enabled = _enabled(site, "nightly")
-    return f"{enabled}; {_ran(site, 'nightly', Path(site.options.results).glob('*'), _NIGHT)}"
-
-
-def act(site: Installation) -> str:
-    """Whether ``act`` is started, and ran within three of its intervals and a quarter of an hour."""
-    enabled = _enabled(site, "act")
-    limit = 60.0 * (3 * site.options.every + 15)
-    return f"{enabled}; {_ran(site, 'act', Path(site.options.state).glob('ledger.db'), limit)}"
-
-
-def _ran(site: Installation, part: str, traces: Iterable[Path], limit: float) -> str:
-    cron = site.options.timer == "cron"
-    start = f"{site.options.folder}/{part}" if cron else f"systemctl start nearfar-{part}.service"
-    try:
-        times = [path.stat().st_mtime for path in traces]
-    except OSError as error:
-        raise Problem(f"{error.filename}: {error.strerror}", "as root: nearfar slurm doctor") from None
-    if not times:
-        raise Problem("has not run yet", start)
-    ago = (site.now - max(times)) / 60
-    words = f"ran {ago:.0f} minutes ago" if ago < 120 else f"ran {ago / 60:.0f} hours ago"
-    if 60 * ago > limit:
-        raise Problem(words, f"to see why: {start}")
-    return words
-
-
-def _enabled(site: Installation, part: str) -> str:
+def enabled(part: str, site: Installation) -> str:
+    """Whether systemd or cron starts nightly sweeps, or ``act``; whether they did is said by ``nearfar slurm status``."""
     if site.options.timer == "cron":
         if not any(find_program(name) or Path(f"/usr/sbin/{name}").exists() for name in ("cron", "crond")):
             raise Problem("there is no cron on this machine", "nearfar slurm install --timer systemd --apply")
@@ -303,8 +250,8 @@ _QUESTIONS: tuple[tuple[str, frozenset[str], Callable[[Installation], str], str]
     ("rights of act", _ACT, rights, _PING),
     ("site's files", _ALL, site_files, "nearfar lint"),
     ("scripts", _ALL, scripts, _AGAIN),
-    ("nightly timer", _NIGHTLY, nightly, "systemctl status nearfar-nightly.timer"),
-    ("act timer", _ACT, act, "systemctl status nearfar-act.timer"),
+    ("nightly timer", _NIGHTLY, partial(enabled, "nightly"), "systemctl status nearfar-nightly.timer"),
+    ("act timer", _ACT, partial(enabled, "act"), "systemctl status nearfar-act.timer"),
     ("results", _NIGHTLY | _ACT, results, "fix the owner or mode of that directory"),
     ("health findings", _ACT, findings, _PING),
     ("two users", _ACT, two_users, "nearfar slurm install --act-user root --apply"),
