@@ -68,10 +68,7 @@ def prepare(state: Path) -> Path:
 
 def _file_system(place: Path) -> str:
     """The kind of file system that a directory is on; empty where it cannot be told."""
-    try:
-        lines = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
+    lines = files.text_or_empty(Path("/proc/self/mounts")).splitlines()
     above = {str(path) for path in (place, *place.parents)}
     found = [(len(mount[1]), mount[2]) for mount in map(str.split, lines) if mount[1] in above]
     return max(found, default=(0, ""))[1]

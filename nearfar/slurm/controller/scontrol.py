@@ -154,13 +154,6 @@ class Slurm:
         self.cluster()
         return self._ahead
 
-    def partitions(self) -> list[str]:
-        """The names of all partitions, hidden ones too. Raises ``CouldNotJudge`` for an answer that holds none."""
-        found = re.findall(r"^PartitionName=(\S+)", self.call("scontrol", "--all", "show", "partitions"), re.MULTILINE)
-        if not found:
-            raise CouldNotJudge("scontrol shows no partitions at all; nothing is concluded from an empty answer")
-        return found
-
     def nodes(self) -> dict[str, NodeState]:
         """All nodes, those of hidden partitions too, in one query."""
         found = parse_nodes(self.call("scontrol", "--all", "show", "nodes"))

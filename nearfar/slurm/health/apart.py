@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nearfar.base import text_or_empty
+
 #: What is to be done, by its name.
 Tasks = Mapping[str, Callable[[], Any]]
 #: Seconds between two looks at processes that have not answered.
@@ -178,13 +180,9 @@ def _usage(pid: int) -> dict[str, tuple[float, float, int]]:
 
 
 def _children(pid: int) -> list[str]:
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    return []
+    return text_or_empty(Path(f"/proc/{pid}/task/{pid}/children")).split()
 
 
 def _stat(process: str) -> list[str]:
     """What ``/proc/PID/stat`` says of a process behind its name, its state first."""
-    with suppress(OSError):
-        return Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    return []
+    return text_or_empty(Path(f"/proc/{process}/stat")).rpartition(")")[2].split()

@@ -29,7 +29,7 @@ def store(output: Path, finding: Mapping[str, Any], elsewhere: str) -> None:
     """Write a finding, and keep a FAIL that the newest one does not have. Raises ``CouldNotJudge``; nothing was replaced then."""
     newest, folder = output / f"{finding['node']}.json", output / KEPT / str(finding["node"])
     text = json.dumps(finding, indent=1, ensure_ascii=False) + "\n"
-    if finding["verdict"] == "FAIL" and _fails(finding) != _fails(_newest(newest)):
+    if finding["verdict"] == "FAIL" and _fails(finding) != _fails(files.json_or_none(newest)):
         files.write_atomically(folder / name(finding), text, elsewhere, durable=True)
         for place in (folder.parent, output):  # they may be new as well
             files.sync_directory(place, elsewhere)
@@ -45,14 +45,9 @@ def forget(paths: Iterable[Path]) -> None:
                 path.unlink()
 
 
-def _newest(path: Path) -> Mapping[str, Any]:
-    with suppress(OSError, ValueError):
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    return {"findings": []}
-
-
-def _fails(finding: Mapping[str, Any]) -> set[tuple[object, ...]]:
-    return {(one.get("code"), one["subject"], one["reason"]) for one in finding["findings"] if one["verdict"] == "FAIL"}
+def _fails(finding: Any) -> set[tuple[object, ...]]:
+    listed = finding["findings"] if isinstance(finding, dict) else ()
+    return {(one.get("code"), one["subject"], one["reason"]) for one in listed if one["verdict"] == "FAIL"}
 
 
 SCHEMA = "nearfar-health/1"

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, CouldNotJudge, Finding, NearfarError
+from nearfar.base import NOT_JUDGED, CouldNotJudge, Finding, NearfarError, text_or_empty
 from nearfar.site import Policy
 from nearfar.topology import Node
 from nearfar.topology.inventory import kernel_lines
@@ -233,10 +233,7 @@ class Look:
 
 def boot(root: Path = Path("/")) -> str | None:
     """The kernel's name of this boot."""
-    try:
-        return (root / "proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return None
+    return text_or_empty(root / "proc/sys/kernel/random/boot_id") or None
 
 
 def _site(observed: Node | None, name: str, options: HealthOptions, partition: str | None) -> SiteCompared:
@@ -293,10 +290,7 @@ def _ports_down(root: Path, ports: tuple[str, ...]) -> list[Finding]:
     found = []
     for name in (port if "/" in port else f"{port}/1" for port in ports):
         device, _, number = name.partition("/")
-        try:
-            state = (root / "sys/class/infiniband" / device / "ports" / number / "state").read_text(encoding="utf-8")
-        except OSError:
-            state = "missing"
+        state = text_or_empty(root / "sys/class/infiniband" / device / "ports" / number / "state") or "missing"
         if (word := state.rpartition(":")[2].strip()) != "ACTIVE":
             subject = f"{name.removesuffix('/1').replace('/', 'p')}.port"
             found.append(messages.PORT_DOWN.finding(subject, port=name, state=word))

@@ -6,9 +6,8 @@ Needs: base, topology, mpi.osu, question, verdict, site, history, report, report
 slurm.results, slurm.trust.
 """
 
-from . import job_script, node_selection, pairing, slurmctld, sweep_file
-from .levels import CHOICES, LEVELS, PAIR, Level
-from .node_selection import occupation
+from . import job_script, slurmctld, sweep_file
+from .levels import CHOICES, LEVELS, Level
 from .slurmctld import Pace
 from .sweep_file import Sweep, SweepJob, SweepOptions
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -242,7 +241,5 @@ def has_result(sweep: Sweep, job: SweepJob) -> bool:
 
 def was_interrupted(sweep: Sweep, job: SweepJob) -> bool:
     """Whether a job's attempt left a result before it was through, as that says, believed or not: it is judged when all are merged."""
-    try:
-        return bool(json.loads(_result(sweep, job).read_bytes())["interrupted"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return False
+    found = files.json_or_none(_result(sweep, job))
+    return isinstance(found, dict) and bool(found.get("interrupted"))

@@ -177,12 +177,6 @@ def load(folder: Path) -> Sweep:
         raise NearfarError(f"{path}: no such sweep; its name is a directory of the results directory") from None
     except (OSError, ValueError) as error:
         raise CouldNotJudge(f"{path}: cannot be read: {error}") from None
-    return parse(folder, raw)
-
-
-def parse(folder: Path, raw: Any) -> Sweep:
-    """The sweep that a ``sweep.json`` holds. Raises ``CouldNotJudge`` for another document."""
-    path = folder / FILE
     schema = raw.get("schema") if isinstance(raw, dict) else None
     if schema != SCHEMA:
         words = "this file is not a sweep's, or of a later version"
