@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import pwd
 import re
@@ -215,11 +216,38 @@ def findings(site: Installation) -> str:
 
 def conf(site: Installation) -> str:
     """Whether slurm.conf names HealthCheckProgram, Prolog and Epilog, or programs of this machine that call them."""
-    lacking = install.lacking_lines(site.options, site.settings)
+    lacking = []
+    for name, value in site.options.slurm_conf.items():
+        now = site.settings.get(name, "").strip()
+        if not _is_set(name, value, now):
+            isset = now not in ("", "(null)")
+            both = (
+                f"; to keep both, call {value} from it and end with its exit code" if isset and value[0] == "/" else ""
+            )
+            more = f"{now}," if isset and name == "PrologFlags" else ""
+            lacking.append(f"{name}={more}{value} (now: {now if isset else 'not set'}{both})")
     if lacking:
-        lines = "; ".join(line.replace("    # ", " (") + ")" for line in lacking)
-        raise Problem(f"missing: {lines}", "put that into slurm.conf, then: scontrol reconfigure")
-    return ", ".join(install.slurm_conf(site.options))
+        raise Problem(f"missing: {'; '.join(lacking)}", "put that into slurm.conf, then: scontrol reconfigure")
+    return ", ".join(f"{name}={value}" for name, value in site.options.slurm_conf.items())
+
+
+def _is_set(name: str, value: str, now: str) -> bool:
+    """Whether a setting serves; an interval and states of the site's own do, and so does a program that calls ours."""
+    if name == "HealthCheckInterval":
+        return now.split(" ")[0].isdigit() and now.split(" ")[0] != "0"
+    if name == "HealthCheckNodeState":
+        return now.upper() in ("ANY", "START_ONLY") or "IDLE" in now.upper().replace("|", ",").split(",")
+    if name == "PrologFlags":
+        return value.lower() in now.lower().split(",")
+    return any(_calls(path, value) for word in re.split(r"[,\s]+", now) for path in (glob.glob(word) or [word]))
+
+
+def _calls(path: str, ours: str) -> bool:
+    """Whether a program is ours, or a script of this machine that names ours."""
+    try:
+        return os.path.realpath(path) == os.path.realpath(ours) or ours in Path(path).read_text(errors="replace")
+    except OSError:
+        return False
 
 
 def enabled(part: str, site: Installation) -> str:

@@ -5,6 +5,5 @@ Needs: base, slurm.controller, slurm.health, slurm.results.
 
 from __future__ import annotations
 
-from .conf_lines import lacking_lines, slurm_conf
 from .installed import Installed, apply, changes, read, rendered
 from .options import FAIL, FOLDER, NOTE, ON_NODES, PARTS, TIMERS, InstallOptions

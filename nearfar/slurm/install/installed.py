@@ -15,7 +15,6 @@ from nearfar.slurm.controller import templates
 from nearfar.slurm.health import FOUND, LIMIT, QUICK_LIMIT
 from nearfar.slurm.results import make_for_all
 
-from .conf_lines import slurm_conf
 from .options import FOLDER, InstallOptions, from_entry
 
 #: The file beside the scripts that holds the options and the list of files.
@@ -77,7 +76,8 @@ def _values(options: InstallOptions) -> dict[str, Any]:
         "main": _MAIN.format(options.checkout), "options": {name: value for name, value in health.items() if value is not None},
         "nightly_writes": _unit_paths(options.results, options.checkout, *kept), "state_directory": state,
         "act_writes": _unit_paths(None if state else options.state, options.metrics),
-        "limit": int(LIMIT), "quick_limit": int(QUICK_LIMIT), "found": FOUND, "slurm_conf": slurm_conf(options),
+        "limit": int(LIMIT), "quick_limit": int(QUICK_LIMIT), "found": FOUND,
+        "slurm_conf": [f"{name}={value}" for name, value in options.slurm_conf.items()],
     }  # fmt: skip
 
 

@@ -83,6 +83,20 @@ class InstallOptions:
         """The environment in which the scripts call Slurm."""
         return {**os.environ, **self.environment, "PATH": self.path}
 
+    @property
+    def slurm_conf(self) -> dict[str, str]:
+        """The settings that slurm.conf needs, by name: for the parts of the nodes that are installed here, else for all of them."""
+        parts = {*self.what} & {*ON_NODES} or {*ON_NODES}
+        settings: dict[str, str] = {}
+        if "health" in parts:
+            settings["HealthCheckProgram"] = f"{self.folder}/health-check"
+            settings |= {"HealthCheckInterval": "300", "HealthCheckNodeState": "IDLE,CYCLE"}
+        if "prolog" in parts:
+            settings |= {"Prolog": f"{self.folder}/prolog", "PrologFlags": "Alloc"}
+        if "epilog" in parts:
+            settings["Epilog"] = f"{self.folder}/epilog"
+        return settings
+
     def check(self) -> None:
         """Raise ``NearfarError`` for values that systemd, cron, Slurm or a shell would read differently."""
         if not NAME.fullmatch(self.partition):
