@@ -13,8 +13,6 @@ from nearfar.base import CouldNotJudge, NearfarError
 from . import node_names
 from .scontrol import Slurm
 
-#: Slurm's own word for a limit of a year.
-_DURATION = "infinite"
 #: Seconds until jobs that were cancelled have left a reservation.
 _PATIENCE = 60.0
 
@@ -57,7 +55,7 @@ def make(slurm: Slurm, name: str, nodes: Sequence[str], user: str) -> None:
     """Reserve nodes for one user, without an end: should this program die, they stay reserved. Raises what ``call`` does."""
     slurm.call(
         "scontrol", "create", "reservation", f"reservationname={name}", f"nodes={node_names.fold(nodes)}", f"users={user}", "starttime=now",
-        f"duration={_DURATION}", "flags=ignore_jobs",
+        "duration=infinite", "flags=ignore_jobs",
     )  # fmt: skip
 
 

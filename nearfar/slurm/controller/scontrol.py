@@ -124,8 +124,7 @@ class Slurm:
 
     def started(self) -> float | None:
         """When slurmctld was started, in seconds since 1970; None where it does not say."""
-        match = re.search(r"^BOOT_TIME\s*=\s*(\S+)", self.call("scontrol", "show", "config"), re.MULTILINE)
-        return None if match is None else seconds_of(match[1])
+        return seconds_of(self.settings().get("BOOT_TIME", ""))
 
     def settings(self) -> dict[str, str]:
         """Slurm's settings by name, as text (``(null)``: not set). Of one that is set several times

@@ -20,11 +20,9 @@ _NIGHT = _DAY / 2
 def fails(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[Evidence]:
     """All FAILs of one node's runs that began after ``since``, worst first; each figure once, and slow ones only where they are
     young enough."""
-    found: list[Evidence] = []
-    for newest_first in _by_check(runs, since):
-        found += _hard(newest_first)
-        found += _speed(newest_first, policy, now)
-    return sorted(found, key=lambda each: each.severity)
+    runs = tuple(runs)
+    found = [each for newest_first in _by_check(runs, since) for each in _hard(newest_first)]
+    return sorted([*found, *slow_figures(runs, policy, since, now)], key=lambda each: each.severity)
 
 
 def slow_figures(runs: Iterable[CheckRun], policy: Policy, since: float, now: float) -> list[Evidence]:

@@ -206,10 +206,9 @@ def refuse_changeable_tree(folder: Path, users: frozenset[int], what: str) -> No
 
 def _refuse_writable(path: Path, users: frozenset[int], what: str) -> None:
     status = path.lstat()
-    if status.st_uid not in users:
-        raise _refusal(f"{path}: belongs to user {status.st_uid}", what)
-    if status.st_mode & 0o022 and not path.is_symlink():
-        raise _refusal(f"{path}: other users can write to it (mode {status.st_mode & 0o7777:04o})", what)
+    why = _foreign(status, users) or ("" if path.is_symlink() else _open(status, sticky=False))
+    if why:
+        raise _refusal(f"{path}: {why}", what)
 
 
 def _refusal(words: str, what: str) -> NearfarError:
