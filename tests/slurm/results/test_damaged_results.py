@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 from nearfar.slurm.results import result
-from nearfar.slurm.sweep import SweepJob, pairing
 from tests.support.node_results import leave
-from tests.support.sweeping import planned
 from tests.support.taking_in import Taken, take_in
 
 NOW = float(int(time.time()))
@@ -88,19 +86,6 @@ def test_whatever_else_is_wrong_with_a_result(
     found = read(tmp_path / "results")
     assert [run.node for run in found.runs] == ["n2"]
     assert len(found.refused) == 1 and "result.json: cannot be understood" in found.refused[0]
-
-
-@pytest.mark.parametrize("attempt", ["x", 1.5, True, 0, -1, None, 10**9])
-def test_an_attempt_of_a_pair_that_is_no_number_of_one(tmp_path: Path, attempt: Any) -> None:
-    leave(tmp_path / "results", "n2", "00000002", at=NOW - 60)
-    folder = tmp_path / "results/s" / pairing.ROUNDS[0]
-    folder.mkdir(parents=True)
-    raw = json.loads(planned(folder, [SweepJob(("n1", "n2"))]).text)
-    raw["jobs"][0]["attempt"] = attempt
-    (folder / "sweep.json").write_text(json.dumps(raw))
-    found = read(tmp_path / "results")
-    assert [run.node for run in found.runs] == ["n2"]
-    assert len(found.refused) == (0 if attempt == 10**9 else 1)
 
 
 def test_a_sweep_whose_name_is_no_text_is_named_and_hides_none(tmp_path: Path) -> None:

@@ -76,3 +76,12 @@ def test_a_sweep_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     del raw["merged"]
     (tmp_path / "sweep.json").write_text(json.dumps(raw))
     assert list(load(tmp_path).jobs) == ["n1"]
+
+
+@pytest.mark.parametrize("attempt", ["x", 1.5, True, 0, -1, None])
+def test_an_attempt_that_is_no_number_of_one(tmp_path: Path, attempt: object) -> None:
+    raw = json.loads(planned(tmp_path, ["n1"]).text)
+    raw["jobs"][0]["attempt"] = attempt
+    (tmp_path / "sweep.json").write_text(json.dumps(raw))
+    with pytest.raises(CouldNotJudge, match="the file was changed"):
+        load(tmp_path)
