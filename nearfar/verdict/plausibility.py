@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -22,8 +22,11 @@ _SOMETHING = math.ulp(0.0)
 
 _IN_US = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 _IN_GB = {"MB/s": 1e-3, "GB/s": 1.0}
+_SHARE = "a share of a whole"
 _SHARES = ("fairness", "load_balance", "communication_efficiency", "parallel_efficiency")
 _MPI = re.compile(r"osu_\w+/(?P<source>[DH])-(?P<sink>[DH])/[a-z_]+(?:/x(?P<ranks>\d+))?")
+#: The size of its message at the end of a figure's name.
+_SIZE = re.compile(r"\.(\d+)(?:([KMG])i)?B$")
 _MPI_ALONE = re.compile(r"\w+\.mpi_only\.(?P<pairs>\d+)\.")
 
 
@@ -36,15 +39,47 @@ class Limits:
     of: str
 
 
+#: GB/s · What a healthy node's memory carries, of a NUMA node's cores and of a GPU.
+HOST_MEMORY = Limits(thresholds.LEAST_OF_NUMA_NODE, thresholds.MOST_OF_NUMA_NODE, "the memory of 1 NUMA node")
+GPU_MEMORY = Limits(thresholds.LEAST_OF_GPU_MEMORY, thresholds.MOST_OF_GPU_MEMORY, "the memory of a GPU")
+
+
 def fault(metric: AnyMetric, node: Node | None = None) -> str | None:
     """What is wrong with the size of a figure, as the end of a sentence about it; None where it can be. ``node`` is the one
     measured, whose links and CPUs may say more."""
+    limits = _limits(metric, node)
+    return None if limits is None else excess(metric.value, metric.unit, limits)
+
+
+def healthy_limits(metric: AnyMetric, node: Node | None = None) -> Limits | None:
+    """What a reference, the value of a healthy figure, can be: narrower where only a broken node has such a figure."""
+    limits = _limits(metric, node)
+    if limits is None:
+        return None
+    if limits.of == _SHARE:
+        return replace(limits, most=1.0)
+    if metric.unit in _IN_US and (metric.quantity in thresholds.LEAST_TIME or metric.name.endswith(".8B")):
+        return replace(limits, most=thresholds.MOST_HEALTHY_TIME / _IN_US[metric.unit])
+    if isinstance(metric, SubjectMetric) or metric.unit != "GB/s" or metric.derived:
+        return limits
+    flows = metric.cell.flows if metric.flow is None else (metric.flow,)
+    if all(flow.kind == "stream" for flow in flows):
+        return replace(limits, least=HOST_MEMORY.least)
+    if all(flow.kind == "gpu_stream" and flow.source == flow.destination for flow in flows):
+        return replace(limits, least=GPU_MEMORY.least * len(flows))
+    return limits
+
+
+def _limits(metric: AnyMetric, node: Node | None) -> Limits | None:
     if isinstance(metric, SubjectMetric):
-        limits = _of_kind(metric.quantity, metric.unit, metric.subject, None, metric.name, node)
-    else:
-        flow = None if metric.flow is None else str(metric.flow)
-        limits = _of_kind(metric.quantity, metric.unit, str(metric.cell), flow, metric.class_in_name, node)
-    return None if limits is None else _words(metric.value, metric.unit, limits)
+        return _of_kind(metric.quantity, metric.unit, metric.subject, None, metric.name, node)
+    flow = None if metric.flow is None else str(metric.flow)
+    return _of_kind(metric.quantity, metric.unit, str(metric.cell), flow, metric.class_in_name, node)
+
+
+def limits_by_name(name: str, unit: str) -> Limits | None:
+    """What a figure can be of which no more than its name is known."""
+    return _of_kind("", unit, "", None, name, None)
 
 
 def row_fault(row: Mapping[str, Any]) -> str | None:
@@ -58,18 +93,23 @@ def row_fault(row: Mapping[str, Any]) -> str | None:
     subject = str(row["cell"])
     path_class = str(row.get("class") or "") if _flows(subject, None) else str(row.get("metric") or "")
     limits = _known(str(row.get("quantity") or ""), unit, subject, row.get("flow"), path_class)
-    return None if limits is None else _words(value, unit, limits)
+    return None if limits is None else excess(value, unit, limits)
 
 
-def _words(value: float, unit: str, limits: Limits) -> str | None:
+def excess(value: float, unit: str, limits: Limits) -> str | None:
+    """How a value lies beyond its limits, as the end of a sentence about it; None where it does not."""
     if limits.least <= value <= limits.most:
         return None
     unit = "" if unit == "1" else f" {unit}"
     if value <= 0:
         return "nothing, which is not a valid figure"
     if value > limits.most:
-        return f"more than {limits.of} can be, {limits.most:.4g}{unit}"
-    return f"less than {limits.of} can be, {limits.least:.4g}{unit}"
+        return f"more than {limits.of} can be, {_short(limits.most)}{unit}"
+    return f"less than {limits.of} can be, {_short(limits.least)}{unit}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.4g}" if value < 10_000 or value >= 1e6 else f"{value:.0f}"
 
 
 @lru_cache(maxsize=10_000)
@@ -81,7 +121,7 @@ def _of_kind(
     quantity: str, unit: str, subject: str, flow: str | None, path_class: str, node: Node | None
 ) -> Limits | None:
     if unit in _IN_US:
-        return _of_time(quantity, _IN_US[unit])
+        return _of_time(quantity, _IN_US[unit], path_class)
     if unit in _IN_GB:
         most, of = _of_rate(quantity, subject, flow, path_class, node)
         return Limits(_SOMETHING, most / _IN_GB[unit], of)
@@ -97,13 +137,18 @@ def _of_kind(
     return _of_part(quantity, path_class) if unit == "1" else None
 
 
-def _of_time(quantity: str, factor: float) -> Limits:
+def _of_time(quantity: str, factor: float, name: str) -> Limits:
     if quantity in thresholds.LEAST_TIME:
         words = {"copy": "a tiny copy", "chase": "a load", "launch": "a launch"}[quantity.partition(".")[2]]
         return Limits(
             thresholds.LEAST_TIME[quantity] / factor, thresholds.MOST_SMALL_TIME / factor, f"the time of {words}"
         )
-    return Limits(thresholds.LEAST_OTHER_TIME / factor, thresholds.MOST_TIME / factor, "the time of a transfer")
+    size = _SIZE.search(name) if quantity.startswith("mpi.") else None
+    least, of = thresholds.LEAST_OTHER_TIME, "the time of a transfer"
+    if size is not None:
+        fastest = int(size[1]) * 1024 ** " KMG".index(size[2] or " ") / 1000 / thresholds.MOST_OF_MESSAGES
+        least, of = max(least, fastest), f"the time of a message of {size[1]} {size[2]}{'iB' if size[2] else 'B'}"
+    return Limits(least / factor, thresholds.MOST_TIME / factor, of)
 
 
 def _of_part(quantity: str, name: str) -> Limits:
@@ -112,7 +157,7 @@ def _of_part(quantity: str, name: str) -> Limits:
     if name.endswith("tail_worst"):
         return Limits(1.0, thresholds.MOST_WORST, "a ratio of the slowest to the median transfer")
     if name.endswith(_SHARES) or quantity.endswith(_SHARES):
-        return Limits(0.0, thresholds.MOST_SHARE, "a share of a whole")
+        return Limits(0.0, thresholds.MOST_SHARE, _SHARE)
     return Limits(0.0, thresholds.MOST_RATIO, "a ratio of two paths")
 
 

@@ -91,7 +91,8 @@ def right(row: str, metrics: list[AnyMetric], node: Node) -> list[Any]:
     payload = [each.value for each in expected if each]
     ceilings = payload or [0.9 * m.ceiling for m in metrics if m.ceiling]  # of a link, with its packets' headers
     of_gpus = all(isinstance(m, Metric) and m.cell.flows[0].kind == "gpu_stream" for m in metrics)
-    value = 0.9 if unit == "1" else 0.9 * min(ceilings) if ceilings else 1000.0 if of_gpus else 10.0
+    share = 1.0 if "_tail_worst." in row else 0.9
+    value = share if unit == "1" else 0.9 * min(ceilings) if ceilings else 1000.0 if of_gpus else 10.0
     return [value, None if less else -0.05, 0.1 if less else None, unit]
 
 

@@ -12,13 +12,13 @@ from nearfar.base import SiteFile
 from nearfar.model import link_limits
 from nearfar.model.prediction import line_rate
 from nearfar.topology import Link
+from nearfar.verdict import plausibility
 from nearfar.verdict.references import model_ranges
 
 from .complaints import ERROR, WARNING, Complaint, at
+from .magnitude import beyond
 from .reading import ReadFile
 
-#: GB/s of the memory of a GPU: what is beyond is another unit.
-LEAST_MEMORY, MOST_MEMORY = 20.0, 25_000.0
 #: Data sheets round the rate of a memory by no more than this part of it.
 ROUNDED = 0.02
 #: NVLink lanes of a GPU at most, by generation.
@@ -78,14 +78,6 @@ def of_lanes(lanes: int | None, generation: int | None) -> str:
     return f"{lanes} lanes of NVLink {generation}, of which no GPU has more than {most}" if (lanes or 0) > most else ""
 
 
-def of_memory(rate: float) -> str:
-    """What no GPU's memory carries, GB/s; empty where it can be."""
-    if LEAST_MEMORY <= rate <= MOST_MEMORY:
-        return ""
-    meant = f"TB/s? that is {rate * 1000:g}" if rate < LEAST_MEMORY else f"MB/s? that is {rate / 1000:g}"
-    return f"{rate:g} GB/s is not the rate of any GPU's memory; typed in {meant} GB/s"
-
-
 def _impossible(file: SiteFile) -> Iterator[Complaint]:
     expect, memory = file.data["expect"], file.data.get("memory")
     link = expect.get("link", {})
@@ -99,9 +91,9 @@ def _impossible(file: SiteFile) -> Iterator[Complaint]:
     elif lanes > BRIDGED_LANES and any("pcie" in model.lower() for model in file.data["gpu_models"]):
         fault = f"nvlinks: {lanes}, but bridges between PCIe cards have {BRIDGED_LANES} lanes at most; those of the SXM card?"
         yield at(file, ERROR, "impossible", fault, "expect", "nvlinks")
-    fault = "" if memory is None else of_memory(memory["bandwidth"])
-    if fault:
-        yield at(file, ERROR, "impossible", f"memory: {fault}", "memory", "bandwidth")
+    implausible = None if memory is None else beyond(memory["bandwidth"], "GB/s", plausibility.GPU_MEMORY)
+    if implausible:
+        yield at(file, ERROR, "impossible", f"memory: {implausible.message}", "memory", "bandwidth")
 
 
 def _of_healthy(file: SiteFile, today: datetime.date) -> Iterator[Complaint]:

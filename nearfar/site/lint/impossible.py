@@ -12,10 +12,11 @@ from nearfar.cells import Cell, parse
 from nearfar.model import link_text
 from nearfar.model.prediction import Capacity, NodeType, line_rate, most_of, switches
 from nearfar.topology import Gpu, Link, Node
+from nearfar.verdict import plausibility
 
 from .complaints import ERROR, WARNING, Complaint, at
 from .gpu_models import ROUNDED
-from .magnitude import MOST_MEMORY, UnitFault, of_memory
+from .magnitude import UnitFault, beyond
 
 #: No fabric carries more between two nodes, GB/s: eight rails of InfiniBand XDR.
 MOST_FABRIC = 800.0
@@ -97,7 +98,7 @@ def _of_memory_peaks(node_type: NodeType) -> Iterator[tuple[str, str]]:
     for numa in node_type.node.host_numa_nodes:
         capacity = node_type.capacities[f"n{numa.index}.memory"]
         if numa.peak is None:
-            if capacity.value is not None and MOST_PACKAGE < capacity.value <= MOST_MEMORY:
+            if capacity.value is not None and MOST_PACKAGE < capacity.value <= plausibility.HOST_MEMORY.most:
                 yield capacity.name, _too_fast(capacity.value)
             continue
         peak = f"peak: {numa.peak:g} GB/s"
@@ -119,7 +120,9 @@ def _of_stream(node_type: NodeType, file: SiteFile) -> Iterator[Complaint]:
         if not rates:
             continue
         most, name = max(rates.values()), f"c{cores}:n{memory}"
-        fault = of_memory(most) or (UnitFault(ERROR, "impossible", _too_fast(most)) if most > MOST_PACKAGE else None)
+        fault = beyond(most, "GB/s", plausibility.HOST_MEMORY) or (
+            UnitFault(ERROR, "impossible", _too_fast(most)) if most > MOST_PACKAGE else None
+        )
         if fault is None and numa is not None and numa.peak is not None and most > numa.peak * 1.001:
             above = f"{most:g} GB/s is above the peak of n{memory}.memory, {numa.peak:g} GB/s"
             fault = UnitFault(ERROR, "impossible", above)
@@ -128,7 +131,7 @@ def _of_stream(node_type: NodeType, file: SiteFile) -> Iterator[Complaint]:
 
 
 def _too_fast(value: float) -> str:
-    return f"{value:g} GB/s is more than any package's memory has; STREAM prints MB/s: {value / 1000:g} GB/s?"
+    return f"{value:g} GB/s is more than any package's memory has; typed in MB/s? that is {value / 1000:g} GB/s"
 
 
 def _widest(links: Sequence[Link]) -> Link | None:

@@ -6,18 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nearfar.cells import Flow
-from nearfar.measurement import Metric
+from nearfar.measurement import AnyMetric, Metric
 from nearfar.model import link_limits
 from nearfar.model.prediction import link_ceiling, peer_link
 from nearfar.question import synthetic_documents
 from nearfar.topology import Link, Node
-from nearfar.verdict import thresholds
+from nearfar.verdict import plausibility, thresholds
 from nearfar.verdict.references import ReferenceRow
 
 from .complaints import ERROR, WARNING, Complaint
 from .gpu_models import ROUNDED
-from .gpu_models import of_memory as of_memory_of_gpus
-from .magnitude import UnitFault, meant, of_latency, of_memory, of_mpi, of_ratio, of_transfer_time
+from .magnitude import UnitFault, beyond, meant
 from .rows import ReferenceTable, without_mpi
 
 #: A value so far below what its link carries is another figure, whatever the state of the path.
@@ -45,38 +44,41 @@ def complaints(table: ReferenceTable, memories: Mapping[str, float]) -> Iterator
     for row in table.rows.values():
         figures = (table.figures or {}).get(without_mpi(row.name)) or []
         about = [(metric, node) for metric, node in figures if isinstance(metric, Metric)]
-        fault = _of_gpu_memory(row, about, memories.get(table.model or "")) or _of_row(row, about)
+        fault = (
+            _of_links(row, about)
+            or _implausible(row, figures)
+            or _of_gpu_memory(row, about, memories.get(table.model or ""))
+            or _above_dimms(row.value, about)
+        )
         if fault is not None:
             yield table.complaint(*fault, row)
 
 
 def _of_gpu_memory(row: ReferenceRow, about: _About, rate: float | None) -> UnitFault | None:
-    """A rate that no GPU's memory has, or more than that of the row's model carries: of all GPUs that a figure sums up."""
+    """A rate above what the memory of the row's GPU model carries: of all GPUs that a figure sums up."""
     cells = [metric.cell for metric, _ in about if row.unit == "GB/s" and not metric.derived]
     flows = [flow for cell in cells for flow in cell.flows]
     if not flows or not all(flow.kind == "gpu_stream" and flow.source == flow.destination for flow in flows):
         return None
     gpus = max(len(metric.cell.flows) if metric.flow is None else 1 for metric, _ in about)
-    fault = of_memory_of_gpus(row.value / gpus)
-    if fault:
-        return UnitFault(ERROR, "magnitude", fault)
     if rate is None or row.value <= gpus * rate * (1 + ROUNDED):
         return None
     return UnitFault(ERROR, "impossible", f"{row.value:g} GB/s is above the memory of its GPUs, {gpus * rate:g} GB/s")
 
 
-def _of_row(row: ReferenceRow, about: _About) -> UnitFault | None:
-    if row.unit == "1":
-        return of_ratio(row.value, row.name)
-    if row.unit == "us":
-        small = row.question.startswith("latency") or row.figure.endswith(".8B")
-        return of_latency(row.value) if small else of_transfer_time(row.value, row.name)
-    if row.unit != "GB/s":
+def _implausible(row: ReferenceRow, figures: Sequence[tuple[AnyMetric, Node]]) -> UnitFault | None:
+    """A value that none of the figures which the row speaks of can have on a healthy node."""
+    of_figures = [plausibility.healthy_limits(metric, node) for metric, node in figures]
+    known = [limits for limits in of_figures or [plausibility.limits_by_name(row.name, row.unit)] if limits is not None]
+    faults = [beyond(row.value, row.unit, limits) for limits in known]
+    return faults[0] if faults and all(faults) else None
+
+
+def _of_links(row: ReferenceRow, about: _About) -> UnitFault | None:
+    """A rate above what its links carry, or far below."""
+    memory = row.path_class in ("local", "all") or any(metric.quantity == "stream" for metric, _ in about)
+    if row.unit != "GB/s" or memory:
         return None
-    if ".osu_" in row.name:
-        return of_mpi(row.value)
-    if row.path_class in ("local", "all") or any(metric.quantity == "stream" for metric, _ in about):
-        return of_memory(row.value) or _above_dimms(row.value, about)
     limits = [limit for metric, node in about if (limit := _limit(metric, node))]
     above = above_link(row.value, max(limits, key=lambda limit: limit.line)) if limits else None
     return above or _below_link(row.value, row.inner[0], about)

@@ -12,13 +12,13 @@ from nearfar.cells import Flow
 from nearfar.model import PublishedNode, link_text
 from nearfar.model.prediction import Capacity, NodeType, line_rate, link_ceiling, peer_link
 from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml
+from nearfar.verdict import plausibility
 
 from . import impossible
 from .complaints import ERROR, INFO, WARNING, Complaint, at
 from .gpu_models import BRIDGED_LANES, ROUNDED, no_day, of_lanes, of_link
-from .gpu_models import of_memory as of_gpu_memory
 from .line_rates import PhysicalLimit, above_link, below_any_link
-from .magnitude import of_memory
+from .magnitude import beyond
 from .partitions import below_model
 from .reading import ReadFile
 
@@ -118,7 +118,7 @@ def _of_capacity(capacity: Capacity, node: Node, memories: Mapping[str, float]) 
     gpu = node.gpu(int(part[1:])) if part.startswith("g") and part[1:].isdigit() else None
     if way == "memory" and gpu is None:
         # What is wrong with peaks of host memory, packages together, stands elsewhere.
-        return None if capacity.value is None else of_memory(capacity.value)
+        return None if capacity.value is None else beyond(capacity.value, "GB/s", plausibility.HOST_MEMORY)
     for value in (capacity.value, capacity.peak):
         if value is None:
             continue
@@ -153,9 +153,9 @@ def _of_package_link(value: float) -> tuple[str, str, str] | None:
 
 
 def _of_gpu_memory(value: float, gpu: Gpu, memories: Mapping[str, float]) -> tuple[str, str, str] | None:
-    fault = of_gpu_memory(value)
-    if fault:
-        return ERROR, "impossible", fault
+    fault = beyond(value, "GB/s", plausibility.GPU_MEMORY)
+    if fault is not None:
+        return fault
     nominal = memories.get(gpu.name or "")
     if nominal is not None and value > nominal * (1 + ROUNDED):
         return ERROR, "impossible", f"{value:g} GB/s is above the memory of {gpu.name}, {nominal:g} GB/s"

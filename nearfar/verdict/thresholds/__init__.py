@@ -191,8 +191,10 @@ MOST_STAGED = 1_000.0
 MOST_OF_PEERS, MOST_OF_LANE = 5_000.0, 200.0
 #: GB/s · A GPU's own memory. 4800 of an H200, 8000 of a B200, 22,000 of Rubin.
 MOST_OF_GPU_MEMORY = 60_000.0
-#: GB/s · Between two MPI ranks in host memory: what one core copies within its cache, about 120.
-MOST_OF_RANKS = 500.0
+#: GB/s · The least of a healthy node, of cores and of a GPU; less in a reference is another unit. A channel of DDR2-400 has 3.2.
+LEAST_OF_NUMA_NODE, LEAST_OF_GPU_MEMORY = 0.5, 20.0
+#: GB/s · Between two MPI ranks in host memory: what one core copies within its cache, about 120. Between all ranks of a node: 32 pairs.
+MOST_OF_RANKS, MOST_OF_MESSAGES = 500.0, 16_000.0
 #: GB/s · Whatever the kind.
 MOST_RATE = 100_000.0
 #: Million messages a second · Of one pair of ranks: tens.
@@ -204,6 +206,8 @@ MOST_COMPUTE = 2e7
 LEAST_TIME, LEAST_OTHER_TIME = {"latency.copy": 0.5, "latency.chase": 0.05, "latency.launch": 0.2}, 0.02
 #: us of a transfer of a few bytes; us of all others · What takes a tenth of a second is no such transfer; nothing takes a hundred.
 MOST_SMALL_TIME, MOST_TIME = 1e5, 1e8
+#: us · A healthy transfer of a few bytes, a load or a launch takes no longer; more in a reference is another unit.
+MOST_HEALTHY_TIME = 1000.0
 #: Times · Greater than any ratio between two paths.
 MOST_RATIO = 20.0
 #: Part · A share of a whole is at most 1.
