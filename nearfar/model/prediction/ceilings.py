@@ -7,6 +7,8 @@ guessed. The programs have the same rules (src/node/link_ceiling.cpp); tests/vec
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from nearfar.topology import Link, Node
 
@@ -28,6 +30,33 @@ _FIRST_GENERATION_WITH_FLITS = 6
 #: NVLink: GB/s of a lane ("brick") in one direction, by generation (sources: benchmarks/studies/prediction.md). Of generation 2 it is what
 #: the lanes signal, 8 pairs × 25.78125 Gbit/s: its payload is above 16/17 of the 25 GB/s that it is named for.
 _NVLINK = {1: 20.0, 2: 25.78125, 3: 25.0, 4: 25.0, 5: 50.0}
+#: Lanes that the PCI Express slot of a GPU can have, and those of NVLink that a GPU has at most, by generation.
+_PCIE_WIDTHS = (1, 2, 4, 8, 12, 16)
+_MOST_LANES = {1: 4, 2: 6, 3: 12, 4: 18, 5: 18}
+
+
+def link_fault(link: Mapping[str, Any]) -> str:
+    """Why no GPU has a link (``kind``, without it PCIe; ``gen``, ``width``); empty where it can be."""
+    kind, generation, width = link.get("kind", "pcie"), link.get("gen"), link.get("width")
+    if kind == "nvlink":
+        return lanes_fault(width, generation)
+    if kind != "pcie":
+        return ""
+    if width is not None and width not in _PCIE_WIDTHS:
+        return f"width: {width} lanes of PCI Express, which no GPU has; x16 is usual"
+    if generation is not None and generation not in _PCIE:
+        return f"gen: there is no PCI Express {generation}"
+    return ""
+
+
+def lanes_fault(lanes: int | None, generation: int | None) -> str:
+    """Why no GPU has so many lanes of a generation of NVLink; empty where one can."""
+    if generation is None:
+        return ""
+    most = _MOST_LANES.get(generation)
+    if most is None:
+        return f"there is no NVLink {generation}"
+    return f"{lanes} lanes of NVLink {generation}, of which no GPU has more than {most}" if (lanes or 0) > most else ""
 
 
 def line_rate(link: Link) -> float | None:

@@ -76,14 +76,18 @@ def load_experience(directories: tuple[Path, ...]) -> Experience:
     """The shares of the first site directory that has them."""
     for directory in directories:
         if (path := directory / FILE).is_file():
-            file = SiteFile(path)
-            file.check("typical-1")
-            file.check_finite()
-            for name, entry in file.data["shares"].items():
-                if not entry["least"] <= entry["typical"] <= entry["greatest"]:
-                    raise file.error(f"shares: {name}: typical lies outside least to greatest", "shares", name)
-            return {name: Share(**entry) for name, entry in file.data["shares"].items()}
+            return experience_from(SiteFile(path))
     return {}
+
+
+def experience_from(file: SiteFile) -> Experience:
+    """The shares of a file. Raises ``SiteFileError`` with the line of what is wrong."""
+    file.check("typical-1")
+    file.check_finite()
+    for name, entry in file.data["shares"].items():
+        if not entry["least"] <= entry["typical"] <= entry["greatest"]:
+            raise file.error(f"shares: {name}: typical lies outside least to greatest", "shares", name)
+    return {name: Share(**entry) for name, entry in file.data["shares"].items()}
 
 
 def _tells(figure: CapturedFigure, limits: Sequence[Limit]) -> bool:

@@ -3,7 +3,7 @@
 Nothing is measured and nothing written. ``lint`` looks at everything, ``before_measuring`` at what one run uses,
 ``with_references`` at a site as it would be.
 
-Needs: base, topology, cells, measurement, model, model.prediction, collective, binding, question,
+Needs: base, topology, cells, measurement, model, model.prediction, model.typical, collective, binding, question,
 verdict.references, verdict.thresholds, site.
 """
 

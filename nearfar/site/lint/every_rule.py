@@ -50,6 +50,7 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Lin
     reading = SiteContents(directories)
     for kind in SCHEMAS:
         reading.add(kind)
+    reading.add_typical()
     checks, today = known_checks(), today or datetime.date.today()
     complaints = [
         *reading.complaints, *of_systems(reading, checks.values()), *of_node_types(reading),
@@ -57,6 +58,7 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Lin
         *of_references(reading, checks, today),
         *(complaint for read in reading.orders.values() for complaint in orders.complaints(reading, read)),
         *gpu_models.complaints(reading.gpus, today), *node_types.of_published(reading.published_nodes.values(), today),
+        *(complaint for read in reading.published_collectives.values() for complaint in node_types.of_topology(read)),
         *templates.complaints(directories),
         *partitions.shadows(directories, SCHEMAS), *unread(directories, (*SCHEMAS, "published", "templates")),
     ]  # fmt: skip

@@ -10,8 +10,7 @@ from typing import Any
 
 from nearfar.base import SiteFile
 from nearfar.model import link_limits
-from nearfar.model.prediction import line_rate
-from nearfar.topology import Link
+from nearfar.model.prediction import lanes_fault, link_fault
 from nearfar.verdict import plausibility
 from nearfar.verdict.references import model_ranges
 
@@ -21,10 +20,6 @@ from .reading import ReadFile
 
 #: Data sheets round the rate of a memory by no more than this part of it.
 ROUNDED = 0.02
-#: NVLink lanes of a GPU at most, by generation.
-MOST_LANES = {1: 4, 2: 6, 3: 12, 4: 18, 5: 18}
-#: Lanes that a PCI Express slot of a GPU can have.
-_WIDTHS = (1, 2, 4, 8, 12, 16)
 #: NVLink bridges between PCIe cards have no more lanes than this.
 BRIDGED_LANES = 12
 
@@ -54,38 +49,14 @@ def _of_model(file: SiteFile, place: int, model: str, first: dict[str, SiteFile]
         )
 
 
-def of_link(link: Mapping[str, Any]) -> str:
-    """What no link to a GPU is (``kind``, ``gen``, ``width``); empty where it can be."""
-    generation, width = link.get("gen"), link.get("width")
-    if link.get("kind") == "nvlink":
-        return of_lanes(width, generation)
-    if link.get("kind") != "pcie":
-        return ""
-    if width is not None and width not in _WIDTHS:
-        return f"width: {width} lanes of PCI Express, which no GPU has; x16 is usual"
-    if generation is not None and line_rate(Link("pcie", generation, 1)) is None:
-        return f"gen: there is no PCI Express {generation}"
-    return ""
-
-
-def of_lanes(lanes: int | None, generation: int | None) -> str:
-    """What no GPU has of NVLink; empty where it can be."""
-    if generation is None:
-        return ""
-    most = MOST_LANES.get(generation)
-    if most is None:
-        return f"there is no NVLink {generation}"
-    return f"{lanes} lanes of NVLink {generation}, of which no GPU has more than {most}" if (lanes or 0) > most else ""
-
-
 def _impossible(file: SiteFile) -> Iterator[Complaint]:
     expect, memory = file.data["expect"], file.data.get("memory")
     link = expect.get("link", {})
-    fault = of_link(link)
+    fault = link_fault(link)
     if fault:
         yield at(file, ERROR, "impossible", f"link: {fault}", "expect", "link", "width")
     lanes, generation = expect.get("nvlinks", 0), expect.get("nvlink_generation")
-    fault = of_lanes(lanes, generation)
+    fault = lanes_fault(lanes, generation)
     if fault:
         yield at(file, ERROR, "impossible", f"nvlinks: {fault}", "expect", "nvlinks")
     elif lanes > BRIDGED_LANES and any("pcie" in model.lower() for model in file.data["gpu_models"]):

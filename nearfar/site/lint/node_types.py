@@ -10,13 +10,13 @@ from typing import Any
 from nearfar.base import SiteFile, did_you_mean, schema
 from nearfar.cells import Flow
 from nearfar.model import PublishedNode, link_text
-from nearfar.model.prediction import Capacity, NodeType, line_rate, link_ceiling, peer_link
+from nearfar.model.prediction import Capacity, NodeType, lanes_fault, line_rate, link_ceiling, link_fault, peer_link
 from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml
 from nearfar.verdict import plausibility
 
 from . import impossible
 from .complaints import ERROR, INFO, WARNING, Complaint, at
-from .gpu_models import BRIDGED_LANES, ROUNDED, no_day, of_lanes, of_link
+from .gpu_models import BRIDGED_LANES, ROUNDED, no_day
 from .line_rates import PhysicalLimit, above_link, below_any_link
 from .magnitude import beyond
 from .partitions import below_model
@@ -47,7 +47,9 @@ def complaints(
         yield at(file, ERROR, "line-rate", problem, "nvlinks")
     for name, problem in _named_links(file, node_type.node, models):
         yield at(file, ERROR, "impossible", problem, "links", name)
-    problem = of_lanes(file.data.get("nvlinks"), file.data.get("nvlink_generation")) or _newer_nvlink(node_type, models)
+    problem = lanes_fault(file.data.get("nvlinks"), file.data.get("nvlink_generation")) or _newer_nvlink(
+        node_type, models
+    )
     if problem:
         yield at(file, ERROR, "impossible", problem, "nvlinks" if "nvlinks" in file.data else "nvlink_generation")
     for name, problem in _of_links(file, node_type.node):
@@ -82,7 +84,7 @@ def _of_expectation(node_type: NodeType, models: Mapping[str, Mapping[str, Any]]
 def _named_links(file: SiteFile, node: Node, models: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Links that no GPU has, or none of its model."""
     for name, link in file.data.get("links", {}).items():
-        fault = of_link(link)
+        fault = link_fault(link)
         if fault:
             yield name, f"links: {name}: {fault}"
             continue
@@ -182,11 +184,7 @@ def of_published(nodes: Iterable[ReadFile[PublishedNode]], today: datetime.date)
         for place, capture in enumerate(published.captures):
             if fault := no_day(str(capture["date"]), today):
                 yield at(file, ERROR, "provenance", f"date: {fault}", "captures", place, "date")
-        top = file.data["topology"]
-        if fault := of_link(top.get("link", {})):
-            yield at(file, ERROR, "impossible", f"link: {fault}", "topology", "link")
-        if fault := of_lanes(top.get("nvlinks"), top.get("nvlink_generation")):
-            yield at(file, ERROR, "impossible", f"nvlinks: {fault}", "topology", "nvlinks")
+        yield from of_topology(read)
         for figure in published.figures:
             link = _captured_link(published.node_type.node, figure.cell.flows[0]) if figure.cell.lone else None
             signalled = None if link is None else line_rate(link)
@@ -195,6 +193,19 @@ def of_published(nodes: Iterable[ReadFile[PublishedNode]], today: datetime.date)
                     f"{figure}: {figure.greatest:g} GB/s is above the line rate of {link_text(link)}, {signalled:.1f}"
                 )
                 yield at(file, ERROR, "line-rate", above, "captures", figure.capture, "figures")
+
+
+def of_topology(read: ReadFile[Any]) -> Iterator[Complaint]:
+    """Links that no GPU has in the topology of a published file."""
+    file = read.file
+    top = (file.data if isinstance(file.data, dict) else {}).get("topology", {})
+    if fault := link_fault(top.get("link", {})):
+        yield at(file, ERROR, "impossible", f"link: {fault}", "topology", "link")
+    for name, link in top.get("links", {}).items():
+        if fault := link_fault(link):
+            yield at(file, ERROR, "impossible", f"links: {name}: {fault}", "topology", "links", name)
+    if fault := lanes_fault(top.get("nvlinks"), top.get("nvlink_generation")):
+        yield at(file, ERROR, "impossible", f"nvlinks: {fault}", "topology", "nvlinks")
 
 
 def _captured_link(node: Node, flow: Flow) -> Link | None:

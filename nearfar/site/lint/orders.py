@@ -7,12 +7,13 @@ from pathlib import Path
 
 from nearfar.base import SiteFile, did_you_mean
 from nearfar.model import link_limits
+from nearfar.model.prediction import lanes_fault, link_fault
 from nearfar.site import Order, Partition, orders
 from nearfar.topology import SETTINGS, Node
 from nearfar.verdict import thresholds
 from nearfar.verdict.references import ReferenceRow, model_ranges
 
-from . import contradictions, gpu_models, line_rates, rows
+from . import contradictions, line_rates, rows
 from .complaints import ERROR, WARNING, Complaint, at, refused, stop_on_errors
 from .known_metrics import misspelt
 from .known_metrics import rows as known_rows
@@ -45,7 +46,7 @@ def complaints(reading: SiteContents, read: ReadFile[Order]) -> Iterator[Complai
             hint = did_you_mean(str(order.partition), list(system.value.partitions))
             yield at(file, ERROR, "names", f"partition: {order.system} has no '{order.partition}'{hint}", "partition")
     link, lanes = order.expect.get("link", {}), (order.expect.get("nvlinks"), order.expect.get("nvlink_generation"))
-    for key, fault in (("link", gpu_models.of_link(link)), ("nvlinks", gpu_models.of_lanes(*lanes))):
+    for key, fault in (("link", link_fault(link)), ("nvlinks", lanes_fault(*lanes))):
         if fault:
             yield at(file, ERROR, "impossible", f"expect: {key}: {fault}", "expect", key)
     for key, fault in below_model(order.expect, order.expect.get("gpu_model"), reading.gpu_models):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import SiteFile, did_you_mean, site_files
+from nearfar.model.prediction import link_fault
 from nearfar.question import Question
 from nearfar.site import Partition, System, shared_hosts
 from nearfar.topology import Node
@@ -89,6 +90,10 @@ def _of_expectation(
 
     for key, fault in below_model(partition.expect, model or _model(node), reading.gpu_models):
         yield at(file, WARNING, "expectation", fault, *steps(key))
+    kinds = {gpu.link.kind for gpu in node.gpus} if node is not None else set()
+    nominal = {"kind": kinds.pop() if len(kinds) == 1 else "pcie"}
+    if fault := link_fault({**nominal, **partition.expect.get("link", {})}):
+        yield at(file, ERROR, "impossible", f"expect: link: {fault}", *steps("link"))
     gpus = partition.expect.get("gpus")
     if bare is not None and gpus is not None and gpus != len(bare.gpus):
         fault = f"expect: gpus: {gpus}, but {partition.node_type} has {len(bare.gpus)}"

@@ -16,6 +16,8 @@ from nearfar.collective import captures
 from nearfar.model import PublishedNode, published_nodes
 from nearfar.model.prediction import NodeType
 from nearfar.model.prediction import from_file as node_type_from
+from nearfar.model.typical import FILE as TYPICAL
+from nearfar.model.typical import experience_from
 from nearfar.site import applications, orders, systems
 from nearfar.verdict.references import ReferenceFile, known_checks, model_ranges
 
@@ -50,6 +52,7 @@ class SiteContents:
     orders: dict[str, ReadFile[orders.Order]] = field(default_factory=dict)
     published_nodes: dict[str, ReadFile[PublishedNode]] = field(default_factory=dict)
     published_collectives: dict[str, ReadFile[Any]] = field(default_factory=dict)
+    typical: dict[str, ReadFile[Any]] = field(default_factory=dict)
     unreadable: list[Path] = field(default_factory=list)
     complaints: list[Complaint] = field(default_factory=list)
 
@@ -58,7 +61,7 @@ class SiteContents:
         """Every file that was looked at."""
         by_kind: tuple[Mapping[str, ReadFile[Any]], ...] = (
             self.systems, self.node_types, self.references, self.gpus, self.applications, self.orders, self.published_nodes,
-            self.published_collectives,
+            self.published_collectives, self.typical,
         )  # fmt: skip
         return [*(read.file.path for read_files in by_kind for read in read_files.values()), *self.unreadable]
 
@@ -111,6 +114,13 @@ class SiteContents:
                 self._read(name, path, kind, into, load)
         return self
 
+    def add_typical(self) -> SiteContents:
+        """Read what healthy machines typically carry, of the first directory that has it."""
+        path = next((path for each in self.directories if (path := each / TYPICAL).is_file()), None)
+        if path is not None:
+            self._read(path.stem, path, "typical", self.typical, experience_from)
+        return self
+
     def _read(
         self, name: str, path: Path, kind: str, into: dict[str, ReadFile[Any]], load: Callable[[SiteFile], Any]
     ) -> None:
@@ -120,7 +130,7 @@ class SiteContents:
             self.unreadable.append(path)
             self.complaints.append(refused(error, "yaml"))
             return
-        value, errors = salvage(file, SCHEMAS[kind], load)
+        value, errors = salvage(file, SCHEMAS.get(kind, f"{kind}-1"), load)
         into[name] = ReadFile(file, value)
         self.complaints += errors
 
