@@ -51,9 +51,9 @@ def fault(metric: AnyMetric, node: Node | None = None) -> str | None:
     return None if limits is None else excess(metric.value, metric.unit, limits)
 
 
-def healthy_limits(metric: AnyMetric, node: Node | None = None) -> Limits | None:
-    """What a reference, the value of a healthy figure, can be: narrower where only a broken node has such a figure."""
-    limits = _limits(metric, node)
+def healthy_limits(metric: AnyMetric) -> Limits | None:
+    """What a reference, the value of a healthy figure, can be on any node: narrower where only a broken one has such a figure."""
+    limits = _limits(metric, None)
     if limits is None:
         return None
     if limits.of == _SHARE:

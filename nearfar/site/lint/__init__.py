@@ -4,7 +4,7 @@ Nothing is measured and nothing written. ``lint`` looks at everything, ``before_
 ``with_references`` at a site as it would be.
 
 Needs: base, topology, cells, measurement, model, model.prediction, model.typical, collective, binding, question,
-verdict.references, verdict.thresholds, site.
+verdict, verdict.references, verdict.thresholds, site.
 """
 
 from .complaints import ERROR, INFO, WARNING, Complaint, refused, sorted_once, strict, summary
