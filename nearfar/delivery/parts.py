@@ -9,7 +9,7 @@ from typing import Any
 
 from nearfar.base import Finding, grouped, statistics
 from nearfar.history import short_name
-from nearfar.site import Order
+from nearfar.site import Order, orders
 from nearfar.topology import GPU_MODEL, SETTINGS, Node, Setting, compare, spread, written_settings
 from nearfar.verdict import NodeRun, Verdict
 
@@ -17,8 +17,6 @@ from . import messages
 
 #: What is compared among the nodes beside versions.
 PARTS = ("product", "packages", "numa_nodes", "gpus", "gpu_model", "link", "nvlinks", "nics", "memory")
-#: Versions that differ from node to node and explain nothing.
-_NO_VERSIONS = ("hwloc", "architecture")
 #: The system keeps some of the modules' memory for itself; a missing module is a larger part of a node's.
 _SAME_MEMORY = 0.05
 
@@ -54,7 +52,7 @@ def _of_all(values: Iterable[Any]) -> str | None:
 
 def versions(node: Node) -> dict[str, str]:
     """Versions and settings, by the names of ``Node.software`` and of the settings that cost."""
-    known = {key: value for key, value in node.software.items() if key not in _NO_VERSIONS}
+    known = {key: value for key, value in node.software.items() if key not in orders.NEVER_ORDERED}
     return dict(sorted({**known, **written_settings(node)}.items()))
 
 

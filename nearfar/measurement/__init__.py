@@ -24,6 +24,7 @@ from .document import (
     load,
     loads,
     shared,
+    software_names,
     subject_key,
     verified_in,
     without_samples,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NoReturn
 
-from nearfar.base import CouldNotJudge, NearfarError, conforms, validator
+from nearfar.base import CouldNotJudge, NearfarError, conforms, schema, validator
 from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.topology import Node, node_from_document
 
@@ -19,6 +19,12 @@ from .tail import Tail, tail_of
 SCHEMA_NAME = "nearfar-measurement"
 SCHEMA = f"{SCHEMA_NAME}/2"
 _FILE = "measurement-2"
+
+
+def software_names() -> list[str]:
+    """The names under ``node.software`` of a document, as its schema has them."""
+    return list(schema(_FILE)["properties"]["node"]["properties"]["software"]["properties"])
+
 
 #: Quantities whose subject is a cell; other subjects are kept as text in ``Result.subject`` alone.
 CELL_QUANTITIES = ("copy", "stream", "latency.copy", "latency.chase", "latency.launch", "tail")

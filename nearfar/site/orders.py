@@ -24,6 +24,8 @@ from nearfar.topology import Gpu, Node, NumaNode, Package
 from .expectations import filled, overlaid
 from .systems import Partition, System
 
+#: Versions that differ from node to node and explain nothing.
+NEVER_ORDERED = ("hwloc", "architecture")
 #: Bytes that a channel of host memory moves at once.
 _CHANNEL = 8
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nearfar.base import SiteFile, did_you_mean
+from nearfar.measurement import software_names
 from nearfar.model import link_limits
 from nearfar.model.prediction import lanes_fault, link_fault
 from nearfar.site import Order, Partition, orders
@@ -24,9 +25,8 @@ from .rows import ReferenceTable
 
 #: What an order and a system's files both say.
 _BOTH = ("gpus", "gpu_model", "packages", "memory", "link", "nvlinks", "nvlink_generation", "nics")
-#: What nodes and programs report under ``software``; hwloc and the architecture are never compared.
-_PROGRAMS = ("os", "cuda", "hip", "mps", "mpi", "osu", "nccl", "cublas", "cufft", "cusparse", "tensor_modes")
-_SOFTWARE = frozenset((*_PROGRAMS, *(setting.key for setting in SETTINGS)))
+#: What nodes and programs report under ``software``, and the settings that cost.
+_SOFTWARE = frozenset((*software_names(), *(setting.key for setting in SETTINGS))) - set(orders.NEVER_ORDERED)
 
 
 def complaints(reading: SiteContents, read: ReadFile[Order]) -> Iterator[Complaint]:

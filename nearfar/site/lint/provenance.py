@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from nearfar.base import did_you_mean
+from nearfar.measurement import software_names
 from nearfar.verdict.references import ReferenceFile, place_key
 
 from .complaints import ERROR, WARNING, Complaint, at
-
-#: What documents say of the software they were measured with (``node.software``).
-SOFTWARE = ("kernel", "driver", "cuda", "mps", "mpi", "osu", "os", "hwloc", "vbios")
 
 
 def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Complaint]:
@@ -40,9 +38,9 @@ def complaints(references: ReferenceFile, today: datetime.date) -> Iterator[Comp
             guess = did_you_mean(key, sorted(known), else_all=False)
             yield complaint(WARNING, f"unused: the file has no such row{guess}", "tuned", "rows", key)
     for key, version in stamp.items():
-        if key not in SOFTWARE:
+        if key not in software_names():
             yield complaint(
-                WARNING, f"no document names it{did_you_mean(str(key), list(SOFTWARE))}", "tuned", "stamp", str(key)
+                WARNING, f"no document names it{did_you_mean(str(key), software_names())}", "tuned", "stamp", str(key)
             )
         elif isinstance(version, float):
             fault = f"{version} is a number, which loses closing zeros; put the version in quotes"
