@@ -185,7 +185,7 @@ def lead(run: RunDirectory, found: list[ReasonGroup], answers: Mapping[str, Answ
         if first.worst is not None:
             text = first.cause.finding.reason
             if first.cause.kind != SHARED:
-                return f"What is slow is {text}{where(run, first)}.{more}"
+                return f"{text[0].upper()}{text[1:]}{where(run, first)}.{more}"
             return f"{text[0].upper()}{text[1:]}. The worst: {first.worst.finding.reason.rstrip('.')}.{more}"
         follows = f"; {first.words}" if first.words else ""
         return f"{first.cause.finding.reason.rstrip('.')}{where(run, first)}{follows}.{more}"

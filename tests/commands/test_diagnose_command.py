@@ -255,9 +255,25 @@ def test_predict_degrades_the_parts_that_diagnose_names(capsys, part, capacities
 
 
 def test_a_part_of_which_nothing_is_known_cannot_be_degraded(capsys):
-    code, _, err = run(capsys, "--node", "summit", "n0:g0", "--degrade", "p0-p1.link=0.5", command="predict")
+    code, _, err = run(capsys, "--node", "jaguarpf", "c0:n0/triad", "--degrade", "p0-p1.link=0.5", command="predict")
     assert code == 2
     assert "p0-p1 is not known" in err
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("g2.link=1.5", "--degrade g2.link=1.5: a factor is above 0 and at most 1, such as 0.5"),
+        (
+            "g9.link=0.5",
+            "summit has no such part (did you mean 'g5.link'?); its parts: g0.link to g5.link, g0.h2d to g5.h2d, ",
+        ),
+    ],
+)
+def test_a_wrong_fault_states_what_is_allowed(capsys, fault, message):
+    code, _, err = run(capsys, "--node", "summit", "n0:g0", "--degrade", fault, command="predict")
+    assert (code, err.count("\n")) == (2, 1)
+    assert message in err
 
 
 _ANSWER = re.compile(r"(\S+) is degraded to ([\d.]+) \(([\d.]+) to ([\d.]+)\) of healthy: (.*)")

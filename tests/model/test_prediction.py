@@ -522,6 +522,8 @@ def test_a_degraded_memory_slows_stream_as_well(types):
     slow = degraded(types["summit"], {"n0.memory": 0.5})
     assert predict(parse("c0:n0/triad"), slow).total == pytest.approx(137.65 / 2)
     assert predict(parse("c1:n1/triad"), slow).total == pytest.approx(137.65)
+    bases = [predict(parse(cell), slow).basis for cell in ("c0:n0/triad", "c1:n1/triad")]
+    assert bases == ["predicted", "input"]
 
 
 @given(st.sampled_from(["g0.h2d", "g0.both", "n0.memory", "n1.memory", "g4.d2h", "n0:g3"]), st.floats(0.05, 1))
@@ -548,14 +550,34 @@ def load_summit():
         ({"g0.h2d": 0}, "more than 0 and at most 1"),
         ({"g0.h2d": 1.5}, "more than 0 and at most 1"),
         ({"g0.h2d": math.nan}, "more than 0 and at most 1"),
-        ({"p0-p1": 0.5}, "p0-p1 is not known"),
-        ({"p0-p1": 0.5}, "nodes/summit.yaml capacities: {p0-p1: {value: …, source: …}} in GB/s"),
     ],
 )
 def test_factors_that_make_no_sense(types, factors, words):
     with pytest.raises(NearfarError) as caught:
         degraded(types["summit"], factors)
     assert words in str(caught.value)
+
+
+def test_a_package_link_degrades_from_its_peak(types):
+    slow = degraded(types["summit"], {"p0-p1": 0.5})
+    assert predict(parse("n0:g3"), slow).total == 32.0
+    assert predict(parse("g3:n0"), slow).total == 36.6
+    for name, peak in (("sierra", 64), ("keeneland", 12.8)):
+        known = load_node_type(name, SITE)
+        assert degraded(known, {"p0-p1": 0.25}).capacities["p0-p1"].value == peak / 4
+
+
+def test_a_package_link_of_which_nothing_is_known_names_its_place():
+    with pytest.raises(NearfarError, match=r"p0-p1 is not known .*nodes/jaguarpf.yaml capacities: {p0-p1: {value: …, "):
+        degraded(load_node_type("jaguarpf", SITE), {"p0-p1": 0.5})
+
+
+def test_a_staged_copy_feels_a_degraded_host_link(types):
+    slow = degraded(types["summit"], {"g0.d2h": 0.5})
+    staged = [predict(parse(cell), slow) for cell in ("g0:g1/staged", "g1:g0/staged", "g0:g3/staged")]
+    assert [each.total for each in staged] == pytest.approx([45.95 / 2, 33.18, 45.95 / 2])
+    assert [each.basis for each in staged] == ["predicted", "input", "predicted"]
+    assert predict(parse("g0:g1"), slow).total == 46.33
 
 
 def test_a_cap_that_is_not_known_names_its_place(types):

@@ -191,7 +191,7 @@ def test_a_healthy_run_is_not_looked_at(healthy: Path) -> None:
 def test_a_modelled_fault_is_named_everywhere(ill: Path) -> None:
     page, digest = built(ill)
     part = "g2.d2h (link from GPU 2 to host, that direction alone)"
-    shown = f"explained by {part} at 0.499 [0.493–0.506] of healthy: 13 of 13 slow cells"
+    shown = f"explained by {part} at 0.500 [0.494–0.506] of healthy: 19 of 19 slow cells"
     assert page.text.count(shown) == 2  # said first, and among the reasons with a link to what it rests on
     assert "link from GPU 2 to host, that direction alone; now g2.d2h 22.9 GB/s, g2.peers_out 22.9 GB/s." in page.text
     assert "#s0.faults" in page.links and "s0.faults" in page.ids

@@ -20,7 +20,7 @@ from .responses import Responses
 from .search import BestFits, Fit, Search
 
 #: Capacities that flows of a direction cross, by how their names end; copies between GPUs without NVLink cross them too.
-_CROSSED = {"h2d": (".h2d", ".peers_in"), "d2h": (".d2h", ".peers_out")}
+_CROSSED = {"h2d": (".h2d", ".peers_in", ".staged_in"), "d2h": (".d2h", ".peers_out", ".staged_out")}
 
 
 @dataclass(frozen=True)

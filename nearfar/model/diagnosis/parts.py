@@ -6,12 +6,17 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from nearfar.base import NearfarError
-from nearfar.model.prediction import NodeType, link_of
+from nearfar.base import NearfarError, did_you_mean
+from nearfar.cells import CellError, parse
+from nearfar.model.prediction import NodeType, healthy_value, link_of
 
 #: Names of capacities, and the part that carries them beside others: (pattern, name of the part, what it is).
 _WHOLE = (
-    (r"g(\d+)\.(?:h2d|d2h|both|peers_in|peers_out)", "g{0}.link", "link between GPU {0} and its host, both directions"),
+    (
+        r"g(\d+)\.(?:h2d|d2h|both|(?:peers|staged)_(?:in|out))",
+        "g{0}.link",
+        "link between GPU {0} and its host, both directions",
+    ),
     (r"g(\d+)\.(?:out|in)", "g{0}.nvlink", "links of GPU {0} to the NVLink switch, both directions"),
     (r"switch:(.+)\.(?:up|down|both)", "switch:{0}", "uplink of PCI bridge {0}, both directions"),
     (r"n(\d+)\.memory", "n{0}.memory", "memory of NUMA node {0}"),
@@ -98,18 +103,46 @@ def degraded_by(faults: Iterable[str], node_type: NodeType) -> dict[str, float]:
 
 
 def _factor(text: str) -> tuple[str, float]:
-    name, equals, factor = text.rpartition("=")
+    name, equals, value = text.rpartition("=")
     try:
-        return name, float(factor if equals else "")
+        factor = float(value if equals else "")
     except ValueError:
         raise NearfarError(f"--degrade {text}: expected PART=FACTOR, such as g0.d2h=0.5 or g0.link=0.5") from None
+    if not 0 < factor <= 1:
+        raise NearfarError(f"--degrade {text}: a factor is above 0 and at most 1, such as 0.5")
+    return name, factor
 
 
 def _by_capacity(name: str, factor: float, node_type: NodeType) -> Iterator[tuple[str, float]]:
     """The factor of each capacity that a part's name stands for; any other name is a capacity's own."""
-    values = {item.name: item.value for item in (*node_type.capacities.values(), *node_type.caps.values())}
-    part = next((item for item in parts_of(node_type) if item.name == name), None)
+    values = {item.name: healthy_value(item, node_type) for item in node_type.capacities.values()}
+    values |= {item.name: item.value for item in node_type.caps.values()}
+    parts = parts_of(node_type)
+    part = next((item for item in parts if item.name == name), None)
+    if part is None and name not in values and not _is_cell(name):
+        known_parts = [item.name for item in parts if any(values[each] is not None for each in item.capacities)]
+        hint = did_you_mean(name, known_parts, else_all=False)
+        parts_text = ", ".join(_ranges(known_parts)) or "none of which anything is known"
+        raise NearfarError(
+            f"--degrade {name}={factor:g}: {node_type.name} has no such part{hint}; its parts: {parts_text}"
+        )
     known = [capacity for capacity in (part.capacities if part else ()) if values[capacity] is not None]
     # Of a part that nobody knows anything of, the first says why it cannot be degraded.
     for capacity in known or (part.capacities[:1] if part else (name,)):
         yield capacity, factor
+
+
+def _is_cell(name: str) -> bool:
+    try:
+        return parse(name) is not None
+    except CellError:
+        return False
+
+
+def _ranges(names: Iterable[str]) -> Iterator[str]:
+    """The names, those that differ by numbers alone as ``g0.link to g5.link``."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(re.sub(r"\d+", "#", name), []).append(name)
+    for group in alike.values():
+        yield group[0] if len(group) == 1 else f"{group[0]} to {group[-1]}"

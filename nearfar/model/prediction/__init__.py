@@ -18,5 +18,5 @@ from .host_peers import with_them as with_host_peers
 from .modelled import modelled_document
 from .most import most_of
 from .node_types import NodeType, check_endpoints, from_file, load_node_type, plain
-from .rates import Prediction, degraded, predict
+from .rates import Prediction, degraded, healthy_value, predict
 from .unknown import not_known

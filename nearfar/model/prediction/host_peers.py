@@ -1,4 +1,4 @@
-"""Copies between GPUs that have no NVLink of their own: they go through both GPUs' links to the host.
+"""Copies between GPUs that have no NVLink of their own, or are staged: they go through both GPUs' links to the host.
 
 On a healthy node these limit nothing beside the pairs' own figures. A link at half of what it carries slows a GPU's pairs below a PCI
 switch by a half, and those across packages by less.
@@ -15,7 +15,7 @@ from .capacities import Capacity
 from .node_types import NodeType
 
 #: The direction of a GPU's link to the host that its copies with other GPUs use: into it that from the host.
-_DIRECTION = {"peers_in": "h2d", "peers_out": "d2h"}
+_DIRECTION = {"peers_in": "h2d", "peers_out": "d2h", "staged_in": "h2d", "staged_out": "d2h"}
 
 
 def link_of(name: str) -> str | None:
@@ -26,12 +26,13 @@ def link_of(name: str) -> str | None:
 
 def ways_of(flow: Flow) -> tuple[str, str]:
     """The names of the two capacities that a copy between GPUs crosses."""
-    return f"{flow.source}.peers_out", f"{flow.destination}.peers_in"
+    how = "staged" if flow.staged else "peers"
+    return f"{flow.source}.{how}_out", f"{flow.destination}.{how}_in"
 
 
 def through_the_host(flow: Flow, node: Node) -> bool:
-    """Whether a copy between two GPUs goes directly from one to the other, and by their links to the host."""
-    return flow.kind == "peer" and not flow.staged and not flow_class(node, flow).startswith((*OWN_LINKS, "unknown"))
+    """Whether a copy between two GPUs goes by their links to the host: staged in host memory, or without NVLink."""
+    return flow.kind == "peer" and (flow.staged or not flow_class(node, flow).startswith((*OWN_LINKS, "unknown")))
 
 
 def capacities(node_type: NodeType) -> dict[str, Capacity]:
@@ -44,7 +45,7 @@ def capacities(node_type: NodeType) -> dict[str, Capacity]:
     for cell, cap in node_type.caps.items():
         flow = cell.flows[0]
         if cell.lone and cap.value is not None and through_the_host(flow, node_type.node):
-            below_a_switch = flow_class(node_type.node, flow) in ("PIX", "PXB")
+            below_a_switch = not flow.staged and flow_class(node_type.node, flow) in ("PIX", "PXB")
             for name in ways_of(flow):
                 best.setdefault(name, []).append((below_a_switch, cap.value))
     by_name = {}

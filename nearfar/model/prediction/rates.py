@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -100,12 +101,12 @@ def _basis(
     limits = {constraint.name for constraint in full}
     if not measured and any(c.assumed and c.name in limits for c in crossed):
         return "assumed"
+    if any(c.source == _FAULT for c in crossed):
+        return "predicted"
     if streams:
         # Each memory has STREAM of its own; how two kernels share one is the model's answer.
         return "input" if len({flow.destination for flow in cell.flows}) == len(cell.flows) else "predicted"
     pair = len(cell.flows) == 2 and cell.flows[0].source == cell.flows[1].destination
-    if any(c.source == _FAULT for c in crossed):
-        return "predicted"
     own = [c for c in crossed if c.value is not None and math.isclose(c.value, total, rel_tol=1e-6)]
     if not own or not (cell.lone or (pair and cell.flows[0].destination == cell.flows[1].source)):
         return "predicted"
@@ -152,13 +153,14 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
             cells = f", and {len(caps)} cells by name ({next(iter(caps))} …)" if caps else ""
             problem = f"'{name}' is not a capacity of node type {node_type.name}"
             raise NearfarError(f"{problem}; known: {', '.join(known) or 'none'}{cells}")
-        if capacity.value is None:
+        healthy = capacity.value if cell is not None else healthy_value(capacity, node_type)
+        if healthy is None:
             section = "capacities" if cell is None else "caps"
             raise NearfarError(
                 f"{node_type.name}: {name} is not known ({capacity.source}), and a factor needs a value: write into "
                 f"{node_type.where} {section}: {{{name}: {{value: …, source: …}}}} in GB/s (with kind: assumed, if nobody measured it)"
             )
-        scaled = replace(capacity, value=capacity.value * factor, published=False, assumed=False, source=_FAULT)
+        scaled = replace(capacity, value=healthy * factor, published=False, assumed=False, source=_FAULT)
         if cell is not None:
             caps[cell] = scaled
             continue
@@ -168,6 +170,14 @@ def degraded(node_type: NodeType, factors: Mapping[str, float]) -> NodeType:
             if cores == memory and name == f"n{memory}.memory":
                 stream[cores, memory] = {kernel: rate * factor for kernel, rate in kernels.items()}
     return replace(node_type, capacities=capacities, caps=caps, stream=stream)
+
+
+def healthy_value(capacity: Capacity, node_type: NodeType) -> float | None:
+    """What a fault takes its part of, GB/s: the value; of a link between packages without one the most that it can carry, else what
+    single flows push through it. None where nobody knows."""
+    if capacity.value is not None or not re.fullmatch(r"p\d+-p\d+", capacity.name):
+        return capacity.value
+    return capacity.best or _carried(node_type).get(capacity.name)
 
 
 @lru_cache(maxsize=16)
