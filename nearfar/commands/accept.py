@@ -42,9 +42,11 @@ _EPILOG = """examples:
   nearfar accept rack-7 --record rack-7.zip                write the record: a PDF to sign, pages, verdicts, checksums
   nearfar accept rack-7 --record vendor.zip --anonymous    without host names, serial numbers and addresses
 
-You can repeat a command: it keeps what was measured and measures the rest. docs/accept.md leads from the order to the record.
+You can repeat a command: it keeps what was measured and measures the rest. Modelled runs are ignored.
+docs/accept.md leads from the order to the record.
 
-exit codes: 0 all nodes accepted, 1 a node or the whole delivery is refused, 2 wrong use, 3 a node must be measured (again)
+exit codes: 0 all nodes accepted, 1 a node or the whole delivery is refused, 2 wrong use, or an order that nearfar lint rejects,
+3 a node must be measured (again)
 """
 
 
