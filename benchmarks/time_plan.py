@@ -103,7 +103,7 @@ def _together(one: Flow, other: Flow, node: Node) -> bool:
 
 def rates(asked: question.Question, cells: list[Cell], node: Node, alone: bool) -> Iterator[Part]:
     """The parts of a check of nearfar-copy or nearfar-stream."""
-    check, once = asked.name, "--visits" in asked.options
+    check, once = asked.name, "--rounds" in asked.options
     kinds: dict[str, list[Cell]] = {}
     for cell in cells:
         kinds.setdefault(kind_of(cell), []).append(cell)

@@ -12,8 +12,8 @@ QUESTION = Question(
     cells=cells.memory_kernels,
     levels=(ACCEPT,),
     systems=("-modelled",),
-    # Two visits describe a figure that host_memory_check or gpu_memory_check judges; waiting for one that comes again costs more.
-    options=("--visits", "2"),
+    # Two rounds describe a figure that host_memory_check or gpu_memory_check judges; waiting for one that comes again costs more.
+    options=("--rounds", "2"),
     nothing_to_ask="no memory that this process may use",
     findings=smaller_sizes,
 )

@@ -25,7 +25,7 @@ OSU, OWN = "osu", "own"
 #: The runs that measure for all the checks of a session, by the name of their ReFrame test, and the program of each.
 SHARED_RUNS = {"copies": "nearfar-copy", "streams": "nearfar-stream"}
 #: Options of a program that can be said of each cell instead.
-_ASKED = {"--latency": "latency", "--tail": "tail", "--sizes": "sizes", "--visits": "visits"}
+_ASKED = {"--latency": "latency", "--tail": "tail", "--sizes": "sizes", "--rounds": "rounds"}
 
 
 def one_gpu(node: Node) -> Finding | None:
@@ -134,7 +134,7 @@ class Question:
     def aspect(self) -> str:
         """What of its cells is measured in that file: ``latency``, ``tail``, ``sizes``; empty: their rates."""
         word = (self.asks or "").partition("=")[0]
-        return "" if word == "visits" else word
+        return "" if word == "rounds" else word
 
     @property
     def shared_run(self) -> str | None:

@@ -50,7 +50,7 @@ QUESTION = Question(
     program="nearfar-copy",
     cells=one_for_each_gpu,
     levels=(NIGHTLY, ACCEPT),
-    options=("--visits", "1"),
+    options=("--rounds", "1"),
     counts_gpus=True,
     # It loads the links and measures nothing.
     figures=no_figures,

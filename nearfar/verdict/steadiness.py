@@ -95,8 +95,8 @@ def _path(
     for visit in result["visits"]:
         own, first = samples[first : first + visit["n"]], first + visit["n"]
         if own:
-            visits.append((float(visit["at"]), median(own) < (1 - thresholds.LOW_VISIT) * entry.plateau))
-    return _Path(entry, what, flow, tuple(visits)) if len(visits) >= thresholds.STEADY_VISITS else None
+            visits.append((float(visit["at"]), median(own) < (1 - thresholds.LOW_ROUND) * entry.plateau))
+    return _Path(entry, what, flow, tuple(visits)) if len(visits) >= thresholds.STEADY_ROUNDS else None
 
 
 def _on_own(paths: Sequence[_Path]) -> dict[str, Finding]:
@@ -145,7 +145,7 @@ def _beside_alike(paths: Sequence[_Path]) -> dict[str, Finding]:
                 sum(at <= until for path in own for at, _ in path.visits),
             )
             steady = not any(path.low(until) for path in alike)
-            clear |= steady and low >= thresholds.LOW_VISITS and low >= thresholds.LOW_VISIT_SHARE * number
+            clear |= steady and low >= thresholds.LOW_ROUNDS and low >= thresholds.LOW_ROUND_SHARE * number
             others = ", ".join(str(path.flow) for path in alike[:3])
             for path in own:
                 if path.low(until):
@@ -169,5 +169,5 @@ def _low(path: _Path, until: float, others: str, steady: bool) -> Finding:
     )
     return messages.LOW_VISITS.finding(
         entry.name, **_reached(path), low=path.low(until), visits=sum(at <= until for at, _ in path.visits),
-        limit=with_unit((1 - thresholds.LOW_VISIT) * (entry.plateau or 0.0), entry.unit), others=beside,
+        limit=with_unit((1 - thresholds.LOW_ROUND) * (entry.plateau or 0.0), entry.unit), others=beside,
     )  # fmt: skip

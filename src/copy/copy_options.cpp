@@ -7,35 +7,35 @@ namespace nearfar {
 namespace {
 
 const HelpText text{
-    "nearfar-copy [CELL...] [options]: measures copies between host memory and GPUs, between GPUs, and within one, alone and beside computing\n\n"
+    "nearfar-copy [CELL...] [options]: measures copies between host memory and GPUs, between GPUs and within a GPU, alone or beside compute\n\n"
     "A cell is one or more flows that run at the same time. Without cells: every NUMA node with every GPU.\n\n"
     "flows:\n"
-    "  n0:g1         from the memory of NUMA node 0 to GPU 1; g1:n0 is the way back\n"
-    "  n0:g0+g0:n0   both at once\n"
-    "  g0:g1         between GPUs, a write by GPU 0's copy engine; g0:g1@g1 is a read by GPU 1's\n"
+    "  n0:g1         from the memory of NUMA node 0 to GPU 1; g1:n0 is the opposite direction\n"
+    "  n0:g0+g0:n0   both directions at once\n"
+    "  g0:g1         from GPU 0 to GPU 1, written by GPU 0's copy engine; g0:g1@g1: read by GPU 1's\n"
     "  g0:g0         within GPU 0's memory\n"
     "  n0:g1@n1      driven by a thread on NUMA node 1\n"
-    "  n0:g1/x4      divided among four processes\n"
+    "  n0:g1/x4      split among four processes\n"
     "  n0:g1/sm      copied by a kernel instead of a copy engine\n"
     "  n0:g1/huge    host memory in huge pages; /pageable: not pinned\n"
     "  g0:g1/staged  through host memory, with peer access off\n\n"
     "Beside copies, in the same cell:\n"
     "  g0:g0/gemm    GPU 0 computes matrix products (single precision, 4096 x 4096, by cuBLAS), in GFLOP/s\n"
     "  c0:n0/triad   the cores of NUMA node 0 run STREAM; see nearfar-stream --help\n\n"
-    "GPUs are numbered in PCI bus order, including those that are not visible.\n\n"
+    "GPUs are numbered in PCI bus order, including those that CUDA_VISIBLE_DEVICES hides.\n\n"
     "options:\n",
     "\nexamples:\n"
     "  nearfar-copy                          the whole host-device matrix, as a table\n"
     "  nearfar-copy n0:g0 n1:g0 --json       one GPU from two NUMA nodes, as a document\n"
     "  nearfar-copy n0:g0+n0:g1+n0:g2+n0:g3  four GPUs at once from one NUMA node\n"
     "  nearfar-copy g0:g1+g1:g0              two GPUs, both directions at once\n"
-    "  nearfar-copy n0:g0+g0:g0/gemm         what a copy and computing cost each other\n"
+    "  nearfar-copy n0:g0+g0:g0/gemm         how a copy and compute slow each other down\n"
     "  nearfar-copy n0:g0 --sizes 1KiB..1GiB how bandwidth grows with size\n"
-    "  nearfar-copy --cells FILE             a line for each cell, with what is measured of it behind it: n0:g0, n0:g0 latency,\n"
-    "                                        n0:g0 tail=1000, n0:g0 sizes=1KiB..1GiB, n0:g0 visits=2\n"
+    "  nearfar-copy --cells FILE             one cell per line, followed by what to measure: n0:g0, n0:g0 latency,\n"
+    "                                        n0:g0 tail=1000, n0:g0 sizes=1KiB..1GiB, n0:g0 rounds=2\n"
     "  nearfar-copy --quick                  every path in one direction, in a few seconds\n"
-    "  nearfar-copy --tail                   the slowest of 1000 transfers of every path, and when it was\n"
-    "  nearfar-copy --aggressor n0:g2        the matrix, with the path to one GPU loaded by another process\n"
+    "  nearfar-copy --tail                   the slowest of 1000 transfers on every path, and when it ran\n"
+    "  nearfar-copy --aggressor n0:g2        the matrix, while another process loads the path to one GPU\n"
     "\nexit codes: 0 measured, 1 a cell failed (wrong data, lost GPU), 2 wrong use, 3 something could not be measured\n"};
 
 Cell read_aggressor(const std::string& cell) {
@@ -56,7 +56,7 @@ void ask_all(CommandLine& line, Aspect aspect, const std::string& value) {
     Policy& policy = line.policy;
     if (policy.aspect != Aspect::rates && policy.aspect != aspect)
         throw WrongUse("--" + aspect_word(policy.aspect) + " and --" + aspect_word(aspect) +
-                       " measure different things of a cell: one of them, or a file of --cells that says it of each");
+                       " exclude each other; use one, or give each cell its own in a --cells file");
     policy.aspect = aspect;
     read_aspect(aspect, value, "--" + aspect_word(aspect), policy);
 }
@@ -64,21 +64,20 @@ void ask_all(CommandLine& line, Aspect aspect, const std::string& value) {
 Options table(CommandLine& line) {
     Policy& policy = line.policy;
     return with_cell_options(
-        {{"--sizes", "A..B", "measure cells of one flow at each power of two (1KiB..1GiB) or at the sizes of a list (4KiB,1MiB)",
+        {{"--sizes", "A..B", "measure cells of one flow at each power of two (1KiB..1GiB), or at the listed sizes (4KiB,1MiB)",
           [&line](const std::string& sizes) { ask_all(line, Aspect::sizes, sizes); }},
          {"--latency", "",
-          "measure latencies of cells of one flow, in microseconds: a tiny copy, dependent loads by a kernel, a kernel launch",
+          "measure latencies in cells of one flow, in microseconds: of a tiny copy, of dependent loads by a kernel, of a kernel launch",
           [&line](const std::string&) { ask_all(line, Aspect::latency, ""); }},
          {"--tail", "[=N]",
-          "time N transfers (default 1000) of 16 MiB one by one, in cells of one flow; show the slowest in a hundred, in a "
-          "thousand and of all, and when it was. Without cells: every path in one direction, as --quick",
+          "time N single transfers (default 1000) of 16 MiB, in cells of one flow; show the 99th and 99.9th percentile and the "
+          "slowest transfer, with its time. Without cells: every path in one direction, as --quick",
           [&line](const std::string& count) { ask_all(line, Aspect::tail, count); }},
          switch_option("--quick",
-                       "take few samples and measure several pairs of GPUs at once; paths that are slower than similar ones are "
+                       "take fewer samples and measure several pairs of GPUs at once; paths slower than similar ones are "
                        "measured again alone. Without cells: the host-device matrix in one direction, and all pairs of GPUs",
                        policy.quick),
-         {"--aggressor", "CELL",
-          "keep the flows of CELL running beside every measured cell, as a background load; may be repeated",
+         {"--aggressor", "CELL", "run the flows of CELL as background load beside every measured cell; may be repeated",
           [&policy](const std::string& cell) { policy.aggressors.push_back(read_aggressor(cell)); }, true},
          even_if_busy_option(policy.even_if_busy),
          {"--as-task", "GPU,GPU", "", [&line](const std::string& gpus) { line.as_task = read_numbers(gpus); }}},

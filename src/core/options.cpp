@@ -124,7 +124,7 @@ void read_options(const std::vector<std::string>& words, const Options& options,
         const auto option = std::find_if(options.begin(), options.end(), [&](const Option& one) { return one.name == name; });
         if (option == options.end()) refuse_option(name, options);
         const std::string value = value_of(*option, words, i);
-        if (!given.insert(name).second && !option->value.empty() && !option->repeats) throw WrongUse(name + " is there twice");
+        if (!given.insert(name).second && !option->value.empty() && !option->repeats) throw WrongUse(name + " is named twice");
         option->read(value);
     }
 }

@@ -107,7 +107,7 @@ Step step_of(std::size_t position, std::size_t count, const std::vector<Cell>& c
         step.words += (step.words.empty() ? "" : "+") + cell.key();
         step.cells.push_back(cell.key());
     }
-    if (round > 0) step.words += ", visit " + std::to_string(round + 1);
+    if (round > 0) step.words += ", round " + std::to_string(round + 1);
     return step;
 }
 

@@ -70,7 +70,7 @@ std::vector<Binding> parse_bindings(const std::string& text) {
         else if (word != "default")
             throw WrongUse("--binding: '" + word + "' is none of default, gpu, wrong");
         if (std::find(found.begin(), found.end(), binding) != found.end())
-            throw WrongUse("--binding: '" + word + "' is there twice");
+            throw WrongUse("--binding: '" + word + "' is named twice");
         found.push_back(binding);
     }
     if (found.empty()) throw WrongUse("--binding needs one or more of default, gpu, wrong");

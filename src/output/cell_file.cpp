@@ -16,7 +16,7 @@ bool next_line(std::istream& text, const std::string& place, std::string& line) 
     line.clear();
     int letter = 0;
     while ((letter = text.get()) != EOF && letter != '\n') {
-        if (std::iscntrl(letter) != 0 && letter != '\t' && letter != '\r') throw WrongUse(place + ": it is no text");
+        if (std::iscntrl(letter) != 0 && letter != '\t' && letter != '\r') throw WrongUse(place + ": not a text file");
         line += static_cast<char>(letter);
     }
     const bool some = letter != EOF || !line.empty();
@@ -43,17 +43,17 @@ std::vector<FileLine> cell_lines(const std::string& name) {
     if (name == "-") {
         lines = read_lines(std::cin, "standard input");
     } else {
-        if (std::filesystem::is_directory(name)) throw WrongUse("--cells " + name + ": it is a folder");
+        if (std::filesystem::is_directory(name)) throw WrongUse("--cells " + name + ": this is a directory; name a file");
         std::ifstream file(name);
         if (!file) throw WrongUse("--cells " + name + ": the file cannot be read");
         lines = read_lines(file, name);
     }
-    if (lines.empty()) throw WrongUse("--cells " + name + ": there is no cell in it");
+    if (lines.empty()) throw WrongUse("--cells " + name + ": the file has no cells");
     return lines;
 }
 
 Option cells_option(const std::function<void(const std::string&)>& read) {
-    return {"--cells", "FILE|-", "read cells from a file or standard input, one a line (as --list prints them)", read, true};
+    return {"--cells", "FILE|-", "read cells from a file or standard input, one per line, as --list prints them", read, true};
 }
 
 }  // namespace nearfar

@@ -16,7 +16,7 @@ namespace {
 constexpr int most_visits = 1000;
 constexpr int most_tail = 100000;
 
-// `n0:g0`, and behind it `latency`, `tail[=N]`, `sizes=A..B`, `visits=N`.
+// `n0:g0`, and behind it `latency`, `tail[=N]`, `sizes=A..B`, `rounds=N`.
 Cell read_cell_line(const FileLine& line, Policy& policy) {
     std::istringstream words(line.text);
     std::string word;
@@ -26,8 +26,8 @@ Cell read_cell_line(const FileLine& line, Policy& policy) {
         const std::size_t equals = std::min(word.find('='), word.size());
         const std::string name = word.substr(0, equals);
         const std::string value = equals < word.size() ? word.substr(equals + 1) : "";
-        if (name == "visits") {
-            cell.visits = whole_value(line.place + ": visits", value, 1, most_visits);
+        if (name == "rounds") {
+            cell.visits = whole_value(line.place + ": rounds", value, 1, most_visits);
             continue;
         }
         cell.aspect = parse_key(cell.text() + " " + name).aspect;
@@ -70,30 +70,31 @@ void leave_out_repeated(std::vector<Cell>& cells) {
 void read_aspect(Aspect aspect, const std::string& value, const std::string& name, Policy& policy) {
     if (aspect == Aspect::sizes) {
         const std::vector<std::size_t> sizes = parse_sizes(value, name);
-        if (!policy.sizes.empty() && policy.sizes != sizes)
-            throw WrongUse(name + ": all cells of a run are measured at the same sizes");
+        if (!policy.sizes.empty() && policy.sizes != sizes) throw WrongUse(name + ": all cells of a run have the same sizes");
         policy.sizes = sizes;
     } else if (aspect == Aspect::tail) {
         if (!value.empty()) policy.tail = whole_value(name, value, 1, most_tail);
     } else if (!value.empty()) {
-        throw WrongUse(name + ": '=" + value + "' belongs behind tail or sizes alone");
+        throw WrongUse(name + ": '=" + value + "' is a value that only tail and sizes take");
     }
 }
 
 Options with_cell_options(Options own, CommandLine& line) {
     const Options shared{
         cells_option([&line](const std::string& name) { read_cell_file(name, line); }),
-        switch_option("--all",
-                      "without cells, on more than eight NUMA nodes: measure every cell, not one for each package and distance",
-                      line.policy.all),
+        switch_option(
+            "--all",
+            "without cells: measure every cell, also on more than eight NUMA nodes (default there: one per package and distance)",
+            line.policy.all),
         switch_option("--list", "print the cells and measure nothing", line.list),
-        switch_option("--absent-fails",
-                      "a cell that names what this node lacks fails, and the rest is measured (else: wrong use)",
-                      line.absent_fails),
-        count_option("--visits", "measure each cell N times (default: until its best rate was reached again, at most 8 times)",
+        switch_option(
+            "--absent-fails",
+            "report cells that name a device this node lacks as failed, and measure the rest (default: refuse them all)",
+            line.absent_fails),
+        count_option("--rounds", "measure each cell in N rounds (default: until its best rate is repeated, at most 8 rounds)",
                      line.policy.visits, most_visits),
-        seconds_option("--budget", "divide this time among all cells", line.policy.budget),
-        seconds_option("--idle", "wait so long before the first measurement, with no GPU opened", line.idle)};
+        seconds_option("--budget", "measure for this time in total, divided among the cells", line.policy.budget),
+        seconds_option("--idle", "wait this long before the first measurement, without opening a GPU", line.idle)};
     own.insert(own.end(), shared.begin(), shared.end());
     return with_common(std::move(own), line);
 }

@@ -26,7 +26,7 @@ void read_aspect(Aspect aspect, const std::string& value, const std::string& nam
 
 // `table` gives all options of a program with the fields that they are read into. Throws WrongUse or CellError. Reads `--cells FILE`
 // (or standard input for `-`): one cell a line, # begins a comment;
-// behind a cell may stand what is measured of it: `latency`, `tail[=N]`, `sizes=A..B`, and how often: `visits=N`. A cell that is
+// behind a cell may stand what is measured of it: `latency`, `tail[=N]`, `sizes=A..B`, and how often: `rounds=N`. A cell that is
 // named twice is measured once, as often as the one that asks for most.
 CommandLine parse_command_line(int argc, char** argv, Options (*table)(CommandLine&));
 

@@ -19,7 +19,7 @@ std::vector<std::string> pci_addresses(const std::string& text) {
         } catch (const WrongUse& error) {
             throw WrongUse(std::string("--gpus: ") + error.what());
         }
-        if (!devices.insert(device).second) throw WrongUse("--gpus: " + part + " is there twice");
+        if (!devices.insert(device).second) throw WrongUse("--gpus: " + part + " is named twice");
     }
     return parts;
 }
@@ -35,7 +35,7 @@ Options with_common(Options own, CommonOptions& into) {
              into.json = true;
              into.json_file = text;
          }},
-        seconds_option("--timeout", "after so long without progress end with what was measured and exit code 1 (default 30)",
+        seconds_option("--timeout", "stop after this time without progress, with the results so far and exit code 1 (default 30)",
                        into.hang_seconds),
         switch_option("--version", "print the version and exit", into.version),
         switch_option("--help", "print this text and exit (also -h)", into.help)};

@@ -15,11 +15,11 @@ using namespace nearfar;
 namespace {
 
 const HelpText text{
-    "nearfar-stream [CELL...] [options]: measures STREAM on host memory, with one thread bound to each core, and on the memory of GPUs\n\n"
-    "Without cells: triad of every NUMA node's cores on every NUMA node's memory, and all NUMA nodes at once.\n\n"
+    "nearfar-stream [CELL...] [options]: measures STREAM on host memory, with one thread bound to each core, and on GPU memory\n\n"
+    "Without cells: triad by every NUMA node's cores on every NUMA node's memory, and on all NUMA nodes at once.\n\n"
     "cells:\n"
     "  c0:n1/triad       the cores of NUMA node 0 on the memory of NUMA node 1; also copy, scale, add\n"
-    "  c0:n1/triad/half  with half of the cores; also /one, /butone and /buttwo (all but one, two)\n"
+    "  c0:n1/triad/half  with half of the cores; also /one, /butone and /buttwo (all cores but one or two)\n"
     "  g0:g0/triad       GPU 0 on its own memory; also dot, read, write, fill\n"
     "  g0:g1/triad       GPU 0 on the memory of GPU 1; g0:n1/triad on the host's\n"
     "  A+B               several at once\n\n"
@@ -41,15 +41,15 @@ bool is_of_gpus(const Cell& cell) {
 }
 
 void require_stream(const Cell& cell) {
-    if (cell.aspect != Aspect::rates) throw WrongUse("cell '" + cell.key() + "': nearfar-stream measures rates alone");
+    if (cell.aspect != Aspect::rates) throw WrongUse("cell '" + cell.key() + "': nearfar-stream measures only rates");
     bool cores = false;
     for (const Flow& flow : cell.flows) {
         if (flow.kernel == Kernel::none)
-            throw WrongUse("cell '" + cell.text() + "': copies with GPUs are measured by nearfar-copy");
+            throw WrongUse("cell '" + cell.text() + "': use nearfar-copy to measure copies with GPUs");
         cores = cores || flow.is_stream_flow();
     }
     if (cores && std::any_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.is_gpu_stream_flow(); }))
-        throw WrongUse("cell '" + cell.text() + "': cores and GPUs are measured in cells of their own");
+        throw WrongUse("cell '" + cell.text() + "': cores and GPUs cannot share a cell; give each its own");
 }
 
 Matrix matrix(const Node& node, const Policy& policy) { return stream_matrix(node, policy.all); }

@@ -40,7 +40,7 @@ def test_products_are_told_in_operations_and_in_no_total(emulated: Emulated) -> 
 
 
 def test_stream_beside_copies_is_counted_with_them(emulated: Emulated) -> None:
-    (result,) = measured(emulated, STREAM, "--visits", "1")["results"]
+    (result,) = measured(emulated, STREAM, "--rounds", "1")["results"]
     rates = [flow["rate"]["median"] for flow in result["flows"]]
     assert {flow["rate"]["unit"] for flow in result["flows"]} == {"GB/s"}
     assert result["total"]["median"] == pytest.approx(sum(rates), rel=0.25)

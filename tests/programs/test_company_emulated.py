@@ -42,7 +42,7 @@ def ends(flow: str) -> list[str]:
 
 
 def test_all_pairs_are_visited_four_at_a_time(emulated: Emulated) -> None:
-    document = measured(emulated, *ALL, "--visits", "2", settings=f"{RATES},slow=2:5:2e8")
+    document = measured(emulated, *ALL, "--rounds", "2", settings=f"{RATES},slow=2:5:2e8")
     found = results(document)
     assert set(found) == set(ALL) and not document["skipped"] + document["failed"]
     alone = {cell for cell, result in found.items() if "beside" not in result}
@@ -74,14 +74,14 @@ def test_where_pairs_are_alone(emulated: Emulated, words: list[str], settings: s
 
 
 def test_two_pairs_are_not_worth_it(emulated: Emulated) -> None:
-    document = measured(emulated, "g0:g1", "g2:g3", "--visits", "1")
+    document = measured(emulated, "g0:g1", "g2:g3", "--rounds", "1")
     assert not any("beside" in result for result in results(document).values())
 
 
 @pytest.mark.parametrize("visits", [1, 2])
 def test_baselines_are_told_by_the_windows_in_company(emulated: Emulated, visits: int) -> None:
     many = "g2:g3+g4:g5+g6:g7"
-    document = measured(emulated, "g0:g1", "g2:g3", "g4:g5", "g6:g7", many, "--visits", str(visits))
+    document = measured(emulated, "g0:g1", "g2:g3", "g4:g5", "g6:g7", many, "--rounds", str(visits))
     assert ["solo" in flow for flow in results(document)[many]["flows"]] == [visits > 1] * 3
 
 
@@ -89,7 +89,7 @@ def test_a_lost_gpu_fails_its_own_cells_alone(emulated: Emulated) -> None:
     once = emulated.folder / "lost"
     cells = ["g0:g1", "g2:g3", "g4:g5", "g6:g7", "g1:g0", "g3:g2", "g5:g4", "g7:g6"]
     settings = f"{RATES},once={once},fault=cudaMemcpyPeerAsync@4:40:lose=719"
-    document = measured(emulated, *cells, "--visits", "2", settings=settings)
+    document = measured(emulated, *cells, "--rounds", "2", settings=settings)
     assert once.exists() and not document["skipped"]
     assert {entry["cell"] for entry in document["failed"]} == {"g4:g5", "g5:g4"}
     assert set(results(document)) == set(cells) - {"g4:g5", "g5:g4"}
@@ -99,7 +99,7 @@ def test_a_lost_gpu_fails_its_own_cells_alone(emulated: Emulated) -> None:
 def test_a_gpu_that_takes_the_process_along_is_found_alone(emulated: Emulated) -> None:
     cells = ["g0:g1", "g2:g3", "g4:g5", "g6:g7"]
     settings = f"{RATES},process_is_lost=1,fault=cudaMemcpyPeerAsync@4:12:lose=719"
-    document = measured(emulated, *cells, "--visits", "2", settings=settings)
+    document = measured(emulated, *cells, "--rounds", "2", settings=settings)
     together, alone = document["failed"]
     assert (together["cell"], together["code"]) == ("", "lost")
     assert "while g2:g3+g4:g5+g6:g7 were measured together" in together["reason"]
@@ -110,13 +110,13 @@ def test_a_gpu_that_takes_the_process_along_is_found_alone(emulated: Emulated) -
 def test_a_pair_that_hangs_is_found_alone(emulated: Emulated) -> None:
     cells = ["g0:g1", "g2:g3", "g4:g5", "g6:g7"]
     settings = f"{RATES},fault=cudaMemcpyPeerAsync@4:12:stall"
-    document = measured(emulated, *cells, "--visits", "2", "--timeout", "3", settings=settings)
+    document = measured(emulated, *cells, "--rounds", "2", "--timeout", "3", settings=settings)
     assert {(entry["cell"], entry["code"]) for entry in document["failed"]} == {("g4:g5", "hang")}
     assert set(results(document)) == set(cells) - {"g4:g5"}
 
 
 def test_a_signal_in_the_middle_leaves_what_was_visited(emulated: Emulated) -> None:
-    command = [str(emulated.programs / "emulated-copy"), "--json", *ALL, "--visits", "3"]
+    command = [str(emulated.programs / "emulated-copy"), "--json", *ALL, "--rounds", "3"]
     environment = emulated.environment(GPUS, RATES)
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

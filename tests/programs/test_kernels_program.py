@@ -32,7 +32,7 @@ def emulated(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Em
 def measured(emulated: Emulated, *words: str, code: int = 0, settings: str = "") -> dict[str, Any]:
     """The document of emulated-kernels on two GPUs with small operands."""
     path = emulated.programs / "emulated-kernels"
-    ended = emulated.start([str(path), "--size", "small", "--visits", "1", "--json", *words], 2, settings)
+    ended = emulated.start([str(path), "--size", "small", "--rounds", "1", "--json", *words], 2, settings)
     document = ended.document()
     assert ended.code == code, f"{document['skipped']} {document['failed']} {ended.errors}"
     measurement.document.from_raw(document, "emulated-kernels")
@@ -40,7 +40,7 @@ def measured(emulated: Emulated, *words: str, code: int = 0, settings: str = "")
 
 
 def test_the_cpu_computes_and_every_answer_was_verified(program: Path) -> None:
-    words = ["--device", "host", "--size", "small", "--visits", "2", "--json"]
+    words = ["--device", "host", "--size", "small", "--rounds", "2", "--json"]
     ran = subprocess.run([str(program), *words], capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
     document = json.loads(ran.stdout)
@@ -150,7 +150,7 @@ def test_modes_of_tensor_cores_in_the_environment_are_named(
 
 
 def test_ranks_have_a_gpu_each_and_subjects_name_the_binding(emulated: Emulated) -> None:
-    words = ["--size", "small", "--kernels", "triad,scan", "--visits", "2", "--binding", "default,right", "--json"]
+    words = ["--size", "small", "--kernels", "triad,scan", "--rounds", "2", "--binding", "default,right", "--json"]
     ended = emulated.run_ranks("emulated-kernels", 2, *words, gpus=2)
     document = ended.document()
     measurement.document.from_raw(document, "emulated-kernels")
@@ -163,7 +163,7 @@ def test_ranks_have_a_gpu_each_and_subjects_name_the_binding(emulated: Emulated)
 
 
 def test_a_binding_that_a_node_cannot_have_is_left_out(program: Path) -> None:
-    words = ("--device", "host", "--size", "small", "--kernels", "triad", "--visits", "1", "--json")
+    words = ("--device", "host", "--size", "small", "--kernels", "triad", "--rounds", "1", "--json")
     ran = mpirun(program, 2, *words, "--binding", "right,wrong")
     document = json.loads(ran.stdout)
     measured_bindings = {result["cell"].split("/")[1] for result in document["results"]}

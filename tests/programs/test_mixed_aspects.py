@@ -21,8 +21,8 @@ def cells(folder: Path, *lines: str) -> str:
 
 
 ASKED = (
-    "n0:g0", "n0:g0 latency", "n0:g0 tail=20", "n0:g0 sizes=1KiB..4MiB", "n0:g0 visits=1",
-    "g0:n0 visits=1", "n0:g0/x2", "n9:g0 latency", "n0:g0 latency visits=2",
+    "n0:g0", "n0:g0 latency", "n0:g0 tail=20", "n0:g0 sizes=1KiB..4MiB", "n0:g0 rounds=1",
+    "g0:n0 rounds=1", "n0:g0/x2", "n9:g0 latency", "n0:g0 latency rounds=2",
 )  # fmt: skip
 
 
@@ -64,9 +64,9 @@ def test_each_check_finds_its_own_part(emulated: Emulated, tmp_path: Path) -> No
         ("n0:g0 sizes", "cells.txt:1 '': expected sizes that ascend"),
         ("n0:g0 sizes=4KiB..1KiB", "cells.txt:1 '4KiB..1KiB': expected sizes"),
         ("n0:g0 tail=0", "cells.txt:1"),
-        ("n0:g0 visits=x", "cells.txt:1: visits"),
-        ("n0:g0 latency=3", "'=3' belongs behind tail or sizes alone"),
-        ("n0:g0 sizes=1KiB..4KiB\nn0:g0 sizes=1KiB..8KiB", "cells.txt:2: all cells of a run are measured at the same sizes"),
+        ("n0:g0 rounds=x", "cells.txt:1: rounds"),
+        ("n0:g0 latency=3", "'=3' is a value that only tail and sizes take"),
+        ("n0:g0 sizes=1KiB..4KiB\nn0:g0 sizes=1KiB..8KiB", "cells.txt:2: all cells of a run have the same sizes"),
     ],
 )  # fmt: skip
 def test_a_wrong_line_is_named(emulated: Emulated, tmp_path: Path, line: str, words: str) -> None:
@@ -76,7 +76,7 @@ def test_a_wrong_line_is_named(emulated: Emulated, tmp_path: Path, line: str, wo
 
 def test_a_process_that_dies_leaves_the_other_aspects(emulated: Emulated, tmp_path: Path) -> None:
     once = tmp_path / "once"
-    asked = cells(tmp_path, "n0:g0", "g0:n0 latency", "n0:g0 tail=10 visits=2")
+    asked = cells(tmp_path, "n0:g0", "g0:n0 latency", "n0:g0 tail=10 rounds=2")
     ended = emulated.run("--cells", asked, "--json", settings=f"once={once},fault=cudaMemcpyAsync:60:abort")
     raw = ended.document()
     told = {(e["cell"], e.get("aspect", "")) for key in ("results", "failed", "skipped") for e in raw[key]}

@@ -45,7 +45,7 @@ def tree_of(pid: int) -> list[int]:
 def test_a_suspended_run_goes_on(emulated: Emulated, program: str) -> None:
     words = {
         "copy": ["n0:g0", "g0:n0", "n0:g0/x2", "n0:g0+g0:n0"],
-        "kernels": ["g0.n0/triad", "--size=paper", "--visits=8"],
+        "kernels": ["g0.n0/triad", "--size=paper", "--rounds=8"],
         "sustained": ["--sustain=4", "--size=small"],
     }[program]
     command = [

@@ -23,7 +23,7 @@ def emulated(build_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Em
 def measured(emulated: Emulated, *words: str, gpus: int = 2, settings: str = "") -> tuple[int, dict[str, Any]]:
     """The exit code and the document of nearfar-stream with two visits to each cell."""
     program = str(emulated.programs / "emulated-stream")
-    ended = emulated.start([program, *words, "--visits", "2", "--json"], gpus, settings)
+    ended = emulated.start([program, *words, "--rounds", "2", "--json"], gpus, settings)
     document = ended.document()
     measurement.document.from_raw(document, "emulated-stream")
     return ended.code, document
@@ -99,7 +99,9 @@ def test_cores_and_gpus_in_one_run(emulated: Emulated) -> None:
 
 def test_cores_and_gpus_in_one_cell_are_refused(emulated: Emulated) -> None:
     ended = emulated.start([str(emulated.programs / "emulated-stream"), "c0:n0/triad+g0:g0/triad"], 1, "")
-    assert ended.code == 2 and "cells of their own" in ended.errors and len(ended.errors.splitlines()) == 1
+    assert (
+        ended.code == 2 and "cores and GPUs cannot share a cell" in ended.errors and len(ended.errors.splitlines()) == 1
+    )
 
 
 @pytest.mark.parametrize(

@@ -82,5 +82,5 @@ def test_the_sanitizer_finds_nothing(build_folder: Path, gpus: int) -> None:
         pytest.skip("no compute-sanitizer")
     cells = [*(f"g0:g0/{kernel}" for kernel in KERNELS), "g0:n0/triad", *(["g0:g1/copy"] if gpus > 1 else [])]
     before = (sanitizer, "--target-processes", "all", "--error-exitcode", "99")
-    code, _, words = stream(build_folder, *cells, "--visits", "1", "--timeout", "300", before=before)
+    code, _, words = stream(build_folder, *cells, "--rounds", "1", "--timeout", "300", before=before)
     assert code in (0, 3) and "ERROR SUMMARY: 0 errors" in words and "Invalid" not in words, words

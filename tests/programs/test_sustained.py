@@ -142,8 +142,8 @@ def test_a_busy_gpu_is_left_out_and_memory_too_small_is_said(emulated: Emulated)
         (("1e9",), "--sustain needs a number from 1 to 3600 (whole), not '1e9'"),
         (("1", "g7"), "'g7': this node has no such GPU, of 2"),
         (("1", "n0"), "'n0' is no GPU: --sustain loads g0, g1 …, or all"),
-        (("1", "--kernels", "sort"), "--sustain computes one matrix product over and over: --kernels sgemm, dgemm or bf16gemm"),
-        (("1", "--visits", "2"), "--sustain has a time of its own: leave out --list, --rate-only, --visits and --budget"),
+        (("1", "--kernels", "sort"), "--sustain repeats one matrix product: use --kernels sgemm, dgemm or bf16gemm"),
+        (("1", "--rounds", "2"), "--sustain sets the duration: leave out --list, --rate-only, --rounds and --budget"),
         (("1", "--device", "host"), "--sustain loads GPUs: leave out --device host"),
     ],
 )  # fmt: skip

@@ -82,7 +82,7 @@ def test_all_numa_nodes_at_once_with_every_kernel_where_there_are_two() -> None:
 
 
 def test_kernels_are_described_by_two_visits_and_the_judged_triad_takes_what_it_needs() -> None:
-    assert question.named("memory_kernels_check").options == ("--visits", "2")
+    assert question.named("memory_kernels_check").options == ("--rounds", "2")
     assert question.named("gpu_memory_check").options == ()
 
 

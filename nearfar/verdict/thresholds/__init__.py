@@ -87,13 +87,13 @@ EVEN = 0.9
 
 #: Median over plateau · The least of a lone copy on a host that nobody else uses.
 LEAST_STEADINESS = 0.98
-#: Visits; bytes · Fewer visits, and smaller transfers, say nothing of steadiness: they vary by themselves.
-STEADY_VISITS, STEADY_BYTES = 3, 1 << 25
-#: Part of the plateau · A visit is low whose median lies further below it.
-LOW_VISIT = 0.03
-#: Visits; part of the visits · On a shared host a path with so many low visits is unsteady, where alike paths had none in the same rounds.
-LOW_VISITS, LOW_VISIT_SHARE = 2, 1 / 3
-#: Seconds · Visits of one round lie within it.
+#: Rounds; bytes · Fewer rounds, and smaller transfers, say nothing of steadiness: they vary by themselves.
+STEADY_ROUNDS, STEADY_BYTES = 3, 1 << 25
+#: Part of the plateau · A path is low in a round whose median lies further below it.
+LOW_ROUND = 0.03
+#: Rounds; part of the rounds · On a shared host a path that is low in so many rounds is unsteady, if alike paths were low in none.
+LOW_ROUNDS, LOW_ROUND_SHARE = 2, 1 / 3
+#: Seconds · All measurements of one round lie within it.
 ROUND = 0.5
 
 # --- Errors that counters tell, and slow CPUs ---

@@ -12,17 +12,17 @@ constexpr int most_visits = 1000;
 constexpr int most_sustained = 3600;  // seconds
 
 const HelpText text{
-    "nearfar-kernels [SUBJECT...] [options]: measures kernels with their transfers: operands from host memory to a GPU, the kernel, results back\n\n"
-    "A subject is g0.n1 (GPU 0 computes, operands come from and results return to NUMA node 1), or g0.n1/sgemm for one kernel there.\n"
-    "Without subjects: every GPU with every NUMA node. Under mpirun with one rank a GPU: all GPUs at the same time, under each binding.\n"
+    "nearfar-kernels [SUBJECT...] [options]: measures kernels with their transfers: operands to the GPU, the kernel, results back\n\n"
+    "A subject is g0.n1 (GPU 0 computes, with operands and results in NUMA node 1's memory), or g0.n1/sgemm for one kernel.\n"
+    "Without subjects: every GPU with every NUMA node. Under mpirun, with one rank per GPU: all GPUs at once, under each binding.\n"
     "Kernels: sgemm dgemm bf16gemm (cuBLAS), sfft dfft (cuFFT), reduction scan sort (CUB), spmv (cuSPARSE), triad stencil md dmd.\n\n"
     "options:\n",
     "\nexamples:\n"
     "  nearfar-kernels                                      all kernels, every GPU with every NUMA node, as a table\n"
-    "  nearfar-kernels g0.n0 g0.n1 --size today --json      what the other NUMA node costs GPU 0, as a document\n"
-    "  nearfar-kernels --kernels sgemm,dgemm,bf16gemm       what the GPUs compute\n"
+    "  nearfar-kernels g0.n0 g0.n1 --size today --json      how much slower GPU 0 is from the other NUMA node, as a document\n"
+    "  nearfar-kernels --kernels sgemm,dgemm,bf16gemm       matrix products only\n"
     "  nearfar-kernels --sustain 60                         burn-in: all GPUs at full load for a minute, every result checked\n"
-    "  mpirun -n 4 nearfar-kernels --binding right,wrong    four GPUs at the same time\n"
+    "  mpirun -n 4 nearfar-kernels --binding right,wrong    four GPUs at once\n"
     "  mpirun -n 4 nearfar-kernels saxpy                    how well four ranks are balanced, by binding (saxpy --help)\n"
     "  nearfar-kernels --device host --size small           without a GPU\n"
     "\nexit codes: 0 measured, 1 failed (wrong answers, a lost GPU), 2 wrong use, 3 something could not be measured\n"};
@@ -55,21 +55,21 @@ std::vector<Binding> bindings_in(const std::string& list) {
     for (const std::string& part : list_value("--binding", list)) {
         bindings.push_back(all[choice_value("--binding", part, {"default", "right", "wrong"})]);
         if (std::count(bindings.begin(), bindings.end(), bindings.back()) > 1)
-            throw WrongUse("--binding: '" + part + "' is there twice");
+            throw WrongUse("--binding: '" + part + "' is named twice");
     }
     return bindings;
 }
 
 // None: all of them.
 void require_products(KernelsOptions& options) {
-    if (options.host_device) throw WrongUse("--rate-only is of GPUs: --device host goes without it");
+    if (options.host_device) throw WrongUse("--rate-only measures GPUs: leave out --device host");
     std::vector<std::string> kernels = options.kernels;
     for (const std::string& word : options.subjects)
         if (const std::string kernel = parse_subject(word, false).kernel; !kernel.empty()) kernels.push_back(kernel);
     for (const std::string& kernel : kernels)
         if (!make_problem(kernel, ProblemSize::small)->shape().is_product())
-            throw WrongUse("--rate-only measures matrix products alone, and " + kernel +
-                           " is none: --kernels sgemm,dgemm,bf16gemm");
+            throw WrongUse("--rate-only measures matrix products, and " + kernel +
+                           " is not one: use --kernels sgemm,dgemm,bf16gemm");
     if (options.kernels.empty()) options.kernels = {"sgemm", "dgemm", "bf16gemm"};
 }
 
@@ -77,10 +77,10 @@ void require_products(KernelsOptions& options) {
 void require_sustainable(KernelsOptions& options) {
     if (options.host_device) throw WrongUse("--sustain loads GPUs: leave out --device host");
     if (options.list || options.rate_only || options.visits > 0 || options.budget > 0)
-        throw WrongUse("--sustain has a time of its own: leave out --list, --rate-only, --visits and --budget");
+        throw WrongUse("--sustain sets the duration: leave out --list, --rate-only, --rounds and --budget");
     if (options.kernels.empty()) options.kernels = {"bf16gemm"};
     if (options.kernels.size() > 1 || !make_problem(options.kernels.front(), ProblemSize::small)->shape().is_product())
-        throw WrongUse("--sustain computes one matrix product over and over: --kernels sgemm, dgemm or bf16gemm");
+        throw WrongUse("--sustain repeats one matrix product: use --kernels sgemm, dgemm or bf16gemm");
     if (options.sizes.size() > 1) options.sizes = {ProblemSize::today};
     for (const std::string& word : options.subjects) parse_gpu(word);
 }
@@ -93,30 +93,31 @@ Options table(KernelsOptions& options) {
           "problem sizes: paper (SHOC's size 4), today (hundreds of megabytes), small (for tests); default paper,today",
           [&](const std::string& list) { options.sizes = sizes_in(list); }},
          {"--binding", "LIST",
-          "only under mpirun: where each rank's CPUs and memory are: default, right, wrong (default: right,wrong)",
+          "under mpirun only: the binding of each rank's CPUs and memory: default, right, wrong (default: right,wrong)",
           [&](const std::string& list) { options.bindings = bindings_in(list); }},
-         choice_option<bool>("--device", "host: compute on the CPU, where there is no GPU", options.host_device,
+         choice_option<bool>("--device", "host: compute on the CPU, for machines without a GPU", options.host_device,
                              {{"gpu", false}, {"host", true}}),
          switch_option("--rate-only",
-                       "measure only what GPUs compute, without transfers, of operands made there: sgemm, dgemm, bf16gemm",
+                       "measure only the GPUs' compute rate, with operands created on the GPU: sgemm, dgemm, bf16gemm",
                        options.rate_only),
          {"--sustain", "SECONDS",
-          "load all GPUs (or g0, g1 …) at the same time for so long, at most 3600, with exact products (bf16gemm, or --kernels sgemm, dgemm)\n"
-          "that are all checked; each second with its rate, clocks, power, temperatures and throttle reasons",
+          "load all GPUs (or g0, g1 …) at once for this time, at most 3600, with matrix products (bf16gemm, or --kernels sgemm, dgemm),\n"
+          "check every result, and record rate, clocks, power, temperatures and throttle reasons each second",
           [&](const std::string& text) { options.sustain = whole_value("--sustain", text, 1, most_sustained); }},
          cells_option([&](const std::string& name) {
              for (const FileLine& line : cell_lines(name)) options.subjects.push_back(line.text);
          }),
-         switch_option("--absent-fails",
-                       "a subject that names what this node lacks fails, and the rest is measured (else: wrong use)",
-                       options.absent_fails),
+         switch_option(
+             "--absent-fails",
+             "report subjects that name a device this node lacks as failed, and measure the rest (default: refuse them all)",
+             options.absent_fails),
          switch_option("--list", "print the subjects with their kernels and measure nothing", options.list),
          count_option(
-             "--visits",
-             "measure each kernel N times (default: until its shortest times were reached again, 2 to 6 times; with ranks 2 or 3)",
+             "--rounds",
+             "measure each kernel in N rounds (default: until its shortest times are repeated, 2 to 6 rounds; with ranks 2 or 3)",
              options.visits, most_visits),
          even_if_busy_option(options.even_if_busy),
-         seconds_option("--budget", "begin no further round after this time", options.budget)},
+         seconds_option("--budget", "start no new round after this time", options.budget)},
         options);
 }
 

@@ -10,12 +10,12 @@ constexpr int most_iterations = 1000;
 constexpr int most_rounds = 200;  // with 1000 iterations each far below what saxpy's exactness allows
 
 const HelpText text{
-    "mpirun -n RANKS nearfar-kernels saxpy [options]: measures the load balance of one rank a GPU: transfers, saxpy and a barrier, repeated (the pattern of POP)\n\n"
-    "Prints load balance and communication efficiency by POP's definitions under several bindings, and the rates of the transfers.\n\n"
+    "mpirun -n RANKS nearfar-kernels saxpy [options]: measures load balance with one rank per GPU, which repeats transfers, saxpy and a barrier (the POP pattern)\n\n"
+    "Prints load balance and communication efficiency as POP defines them, under several bindings, and the transfer rates.\n\n"
     "options:\n",
     "\nexamples:\n"
-    "  mpirun -n 4 nearfar-kernels saxpy                            four GPUs, as launched and beside their GPUs\n"
-    "  mpirun -n 4 nearfar-kernels saxpy --binding gpu,wrong --json what the wrong NUMA node costs, as a document\n"
+    "  mpirun -n 4 nearfar-kernels saxpy                            four GPUs, with the launcher's binding and with ranks beside their GPUs\n"
+    "  mpirun -n 4 nearfar-kernels saxpy --binding gpu,wrong --json how much the wrong NUMA node costs, as a document\n"
     "  mpirun -n 2 nearfar-kernels saxpy --device host              without a GPU\n"
     "\nexit codes: 0 measured, 1 failed (wrong data, lost GPU, a rank that died), 2 wrong use, 3 something could not be measured\n"};
 
@@ -37,16 +37,16 @@ Options table(SaxpyOptions& options) {
           "bindings: default (as the launcher left the ranks), gpu (each rank's CPUs and memory on its GPU's NUMA node), wrong (on the "
           "farthest one); default default,gpu",
           [&options](const std::string& list) { options.bindings = parse_bindings(list); }},
-         choice_option<bool>("--device", "host: use host memory in place of GPU memory, where there is no GPU",
+         choice_option<bool>("--device", "host: use host memory instead of GPU memory, for machines without a GPU",
                              options.host_device, {{"gpu", false}, {"host", true}}),
          {"--bytes", "SIZE", "size of each of a rank's two vectors (default 64MiB)",
           [&options](const std::string& size) { options.bytes = vector_bytes(size); }},
-         count_option("--iterations", "iterations in a round (default 20)", options.iterations, most_iterations),
-         count_option("--rounds", "rounds of each binding (default: 6 to 31, until the figures are known within 1 %)",
-                      options.rounds, most_rounds),
+         count_option("--iterations", "iterations per round (default 20)", options.iterations, most_iterations),
+         count_option("--rounds", "rounds per binding (default: 6 to 31, until the figures are known within 1 %)", options.rounds,
+                      most_rounds),
          switch_option("--oversubscribe", "allow more ranks than cores", options.oversubscribe),
          even_if_busy_option(options.even_if_busy),
-         seconds_option("--budget", "begin no further round after this time (default 20)", options.budget)},
+         seconds_option("--budget", "start no new round after this time (default 20)", options.budget)},
         options);
 }
 

@@ -52,7 +52,7 @@ std::vector<NumaPair> parse_numa_pairs(const std::string& list) {
                             whole_value("--between", text.substr(dash + 1), 0, most_numa_nodes)};
         for (const NumaPair& other : pairs)
             if (std::minmax(pair.first, pair.second) == std::minmax(other.first, other.second))
-                throw WrongUse("--between '" + list + "': " + text_of(pair) + " is there twice");
+                throw WrongUse("--between '" + list + "': " + text_of(pair) + " is named twice");
         pairs.push_back(pair);
     }
     return pairs;

@@ -39,7 +39,7 @@ TEST(NumaPairs, WhatIsNoPairIsNamed) {
     EXPECT_NE(refusal([] { parse_numa_pairs("0-x"); }).find("--between"), std::string::npos);
     EXPECT_NE(refusal([] { parse_numa_pairs("0-1-1"); }).find("--between"), std::string::npos);
     EXPECT_NE(refusal([] { parse_numa_pairs(""); }).find("--between"), std::string::npos);
-    EXPECT_NE(refusal([] { parse_numa_pairs("0-1,1-0"); }).find("n1-n0 is there twice"), std::string::npos);
+    EXPECT_NE(refusal([] { parse_numa_pairs("0-1,1-0"); }).find("n1-n0 is named twice"), std::string::npos);
 }
 
 TEST(NumaPairs, EachRankHasACoreOfItsNode) {
