@@ -106,7 +106,7 @@ def test_a_wrong_product_in_one_launch_fails(emulated: Emulated, launch: int) ->
 def test_only_products_go_without_transfers(emulated: Emulated) -> None:
     command = [str(emulated.programs / "emulated-kernels"), "--rate-only", "g0.n0/triad"]
     ended = emulated.start(command, 1, "")
-    assert ended.code == 2 and "triad is none" in ended.errors
+    assert ended.code == 2 and "triad is not one" in ended.errors
 
 
 def test_results_that_never_come_back_fail(emulated: Emulated) -> None:
