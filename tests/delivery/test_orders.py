@@ -87,6 +87,7 @@ def test_unknown_order_names_what_was_searched(tmp_path: Path, monkeypatch: pyte
         ('"n[01-40]"', '"n[01-40]", n07', "4: error: nodes: n07 is listed twice; remove one"),
         ("rate: 4800", "rate: 4.8", "6: error: memory_channels.rate: 4.8: expected about 4800 MT/s"),
         ("{driver", "{diver", "7: error: software: no node reports 'diver' (did you mean 'driver'?)"),
+        ("{driver", "{hwloc", "7: error: software: no node reports 'hwloc' (known: "),
         ("{driver", "{firmware", "7: error: software: no node reports 'firmware' (known: acs, application_clocks, "),
         ("NVIDIA H100 80GB HBM3", "NVIDIA H2000", "5: warning: expect: gpu_model: no GPU model file has 'NVIDIA H2000' (did you mean "
                                                   "'NVIDIA H200'?): "),

@@ -36,7 +36,7 @@ RULES = {
         (ERROR, WARNING),
         "A rate above what its link carries; a warning if PCIe packets larger than 256 B could explain it.",
     ),
-    "magnitude": Rule((ERROR, WARNING), "A value that looks like another unit or a lost digit."),
+    "magnitude": Rule((ERROR, WARNING), "A value that no figure of its kind can have: another unit, or a lost digit."),
     "low": Rule((WARNING,), "A value that only a broken path has."),
     "loose": Rule((WARNING,), "A lower bound that a broken path passes."),
     "impossible": Rule(
