@@ -193,7 +193,8 @@ def test_a_modelled_fault_is_named_everywhere(ill: Path) -> None:
     part = "g2.d2h (link from GPU 2 to host, that direction alone)"
     shown = f"explained by {part} at 0.500 [0.494–0.506] of healthy: 19 of 19 slow cells"
     assert page.text.count(shown) == 2  # said first, and among the reasons with a link to what it rests on
-    assert "link from GPU 2 to host, that direction alone; now g2.d2h 22.9 GB/s, g2.peers_out 22.9 GB/s." in page.text
+    now = "now g2.d2h 22.9 GB/s, g2.staged_out 22.9 GB/s, g2.peers_out 22.9 GB/s."
+    assert f"link from GPU 2 to host, that direction alone; {now}" in page.text
     assert "#s0.faults" in page.links and "s0.faults" in page.ids
     (node,) = digest["nodes"]
     assert node["diagnosis"]["sentence"] == shown
