@@ -141,7 +141,7 @@ def test_the_same_seed_gives_the_same_document(capsys):
         (["--node", "sumit", "n0:g0"], "unknown node type 'sumit' (did you mean 'summit'?)"),
         (["--node", "summit", "n0:q"], "cell 'n0:q', column 4: expected an endpoint"),
         (["--node", "summit", "n0:g9"], "node type summit has no g9; it has: g0, g1"),
-        (["--node", "summit", "n0:g0", "--degrade", "g9.h2d=0.5"], "known: g0.h2d, g0.d2h"),
+        (["--node", "summit", "n0:g0", "--degrade", "g9.h2d=0.5"], "its parts: g0.link to g5.link"),
         (["--node", "summit", "n0:g0", "--degrade", "g0.h2d"], "expected PART=FACTOR"),
         (["--node", "summit", "n0:g0", "--degrade", "g0.h2d=half"], "expected PART=FACTOR"),
         (["--node", "summit", "n0:g0", "--noise", "0.1"], "needs --json"),

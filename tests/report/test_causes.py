@@ -160,7 +160,7 @@ def test_a_part_that_the_diagnosis_names_stands_before_its_figures():
     rest = reason("FAIL", "c", FIGURE, ["n0:g1"])
     answer = Answer("explained by g2.h2d", frozenset({"n0:g2", "n0:g2+g2:n0"}))
     groups = reason_groups([*slow, rest], {"a": answer})
-    assert told(groups) == [("explained by g2.h2d", ["a", "b"]), ("c", [])]
+    assert told(groups) == [("what is slow is explained by g2.h2d", ["a", "b"]), ("c", [])]
     assert (groups[0].cause.finding.verdict, groups[0].words) == ("FAIL", "and 2 figures that follow from it")
     assert groups[0].worst is slow[0]
     # One figure says by itself what one part would explain.

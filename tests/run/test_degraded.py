@@ -34,9 +34,9 @@ def test_the_page_names_the_part_and_that_the_fault_was_made_up(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--system", "summit", "--degrade", "g2.foo=0.5"], "'g2.foo' is not a capacity of node type summit"),
+        (["--system", "summit", "--degrade", "g2.foo=0.5"], "--degrade g2.foo=0.5: summit has no such part"),
         (["--system", "summit", "--degrade", "g2.d2h"], "expected PART=FACTOR"),
-        (["--system", "summit", "--degrade", "g2.d2h=1.5"], "more than 0 and at most 1"),
+        (["--system", "summit", "--degrade", "g2.d2h=1.5"], "above 0 and at most 1"),
         (["--system", "h200-x1-vm", "--degrade", "g0.d2h=0.5"], "only a modelled node can be given a fault"),
     ],
 )

@@ -137,7 +137,7 @@ def test_programs_of_a_prefix_are_run_and_named(tmp_path: Path, build_folder: Pa
     assert (record["how"], record["folder"]) == ("prefix", str(build_folder / "bin"))
     document = json.loads(next(run.glob("*/host_memory_check/document.json")).read_text())
     assert document["program"]["command"][0] == str(build_folder / "bin" / "nearfar-stream")
-    assert f"prefix {build_folder} of the site" in (run / "index.html").read_text()
+    assert f"Prefix {build_folder} of the site" in (run / "index.html").read_text()
 
 
 def test_a_prefix_without_programs_is_no_verdict_about_the_node(tmp_path: Path) -> None:

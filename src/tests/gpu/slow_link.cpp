@@ -12,7 +12,7 @@ namespace {
 struct SlowLink {
     std::string direction;
     int gpu = -1;
-    double extra = 0; // bytes moved again, as a share of the copy's
+    double extra = 0;  // bytes moved again, as a share of the copy's
 
     SlowLink() {
         const char* const text = std::getenv("NEARFAR_SLOW_LINK");
@@ -25,7 +25,8 @@ struct SlowLink {
     }
 
     std::size_t again(const char* way, int which, std::size_t bytes) const {
-        return which == gpu && direction == way ? static_cast<std::size_t>(extra * static_cast<double>(bytes)) & ~std::size_t{255} : 0;
+        return which == gpu && direction == way ? static_cast<std::size_t>(extra * static_cast<double>(bytes)) & ~std::size_t{255}
+                                                : 0;
     }
 };
 
@@ -39,7 +40,7 @@ bool on_host(const void* place) {
     return cudaPointerGetAttributes(&found, place) == cudaSuccess && found.type != cudaMemoryTypeDevice;
 }
 
-} // namespace
+}  // namespace
 
 extern "C" {
 
@@ -56,7 +57,8 @@ cudaError_t __wrap_cudaMemcpyAsync(void* to, const void* from, std::size_t bytes
     return again == 0 ? first : __real_cudaMemcpyAsync(to, from, again, kind, stream);
 }
 
-cudaError_t __wrap_cudaMemcpyPeerAsync(void* to, int to_gpu, const void* from, int from_gpu, std::size_t bytes, cudaStream_t stream) {
+cudaError_t __wrap_cudaMemcpyPeerAsync(void* to, int to_gpu, const void* from, int from_gpu, std::size_t bytes,
+                                       cudaStream_t stream) {
     const cudaError_t first = __real_cudaMemcpyPeerAsync(to, to_gpu, from, from_gpu, bytes, stream);
     const std::size_t again = slow_link().again("peer", to_gpu, bytes) + slow_link().again("peer", from_gpu, bytes);
     return first != cudaSuccess || again == 0 ? first : __real_cudaMemcpyPeerAsync(to, to_gpu, from, from_gpu, again, stream);
