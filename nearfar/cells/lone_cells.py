@@ -40,22 +40,17 @@ def latency_cells(node: Node) -> tuple[list[Cell], list[Skip]]:
     cells, skips = _of_matrices(node, lambda cell: _down(cell) or _plain_write(cell))
     if not has_many(node):
         return cells, skips
-    first = first_of_each_package(node)
+    first, pair_of = first_of_each_package(node), representatives(node, FEW_GPUS)
 
-    def host_twin(cell: Cell) -> str | None:
-        gpu = node.gpu(cell.flows[0].gpus[0])
+    def twin(cell: Cell) -> str | None:
+        gpus = cell.flows[0].gpus
+        if len(gpus) == 2:
+            return None if gpus == pair_of[_pair(cell)] else _same_class(pair_of[_pair(cell)])
+        gpu = node.gpu(gpus[0])
         who = first[gpu.package if gpu else None]
-        return None if cell.flows[0].gpus == (who,) else f"GPU {who}'s (same package)"
+        return None if gpus == (who,) else f"GPU {who}'s (same package)"
 
-    pair_of = representatives(node, FEW_GPUS)
-
-    def pair_twin(cell: Cell) -> str | None:
-        pair = pair_of[_pair(cell)]
-        return None if cell.flows[0].gpus == pair else _same_class(pair)
-
-    return _without_twins(
-        cells, skips, lambda cell: host_twin(cell) if len(cell.flows[0].gpus) == 1 else pair_twin(cell)
-    )
+    return _without_twins(cells, skips, twin)
 
 
 def single_paths(node: Node) -> tuple[list[Cell], list[Skip]]:
