@@ -72,7 +72,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis."""
     documents = named_documents(args.document)
-    healthy = named_documents(args.healthy)
+    named = named_documents(args.healthy)
+    healthy = [each for each in named if measured_cells(each)]
+    if named and not healthy:
+        raise CouldNotJudge(f"{named[0].source}: holds no figure of a cell: it cannot describe a healthy node")
     refuse_loaded(healthy)
     refuse_foreign_cells([*documents, *healthy])
     document = merge(documents)
@@ -95,8 +98,6 @@ def _refuse_unlike(healthy: Document, document: Document) -> None:
     """Refuse a healthy run whose figures say nothing about those of the document."""
     if document.kind == "measured" and healthy.kind == "modelled":
         raise NearfarError(f"{healthy.source}: is modelled: a measured run is compared with a measured one")
-    if not measured_cells(healthy):
-        raise CouldNotJudge(f"{healthy.source}: holds no figure of a cell: it cannot describe a healthy node")
     for gpu in healthy.node.gpus:
         own = document.node.gpu(gpu.index)
         if own is not None and own.name and gpu.name and own.name != gpu.name:

@@ -210,6 +210,14 @@ def test_a_healthy_run_without_figures(capsys, write):
     assert "well.json: holds no figure" in err
 
 
+def test_checks_of_a_healthy_run_that_measure_no_path_are_passed_over(capsys, tmp_path, write):
+    for check, changes in (("host_device_check", {}), ("gemm_check", {"results": []})):
+        (tmp_path / "well" / check).mkdir(parents=True)
+        write(f"well/{check}/document.json", **changes)
+    code, out, err = run(capsys, write(), "--healthy", tmp_path / "well")
+    assert code == 0 and "nothing is slow" in out, (out, err)
+
+
 def test_slow_but_not_explained_is_a_failure(capsys, write):
     well = write("well.json")
     slow = results(well)

@@ -343,9 +343,9 @@ def _figures(figures: Sequence[Mapping[str, Any]]) -> tuple[NodeFigure, ...]:
 
 
 def kind_of(figure: Mapping[str, Any]) -> str:
-    """Which spread and floors a figure has: ``lone`` cells of a copy engine, a ``gpu`` that computes or uses its own memory,
-    ``pageable`` copies, ``stream`` of cores, ``latency``, the ``worst`` of many transfers over the median one, a high ``percentile``
-    of their times; all others ``windowed``."""
+    """Which spread and floors a figure has: ``lone`` cells of a copy engine, those over ``nvlink``, a ``gpu`` that computes or uses its
+    own memory, ``pageable`` copies, ``stream`` of cores, ``latency``, the ``worst`` of many transfers over the median one, a high
+    ``percentile`` of their times; all others ``windowed``."""
     if str(figure["class"]).endswith(_OF_THE_WORST):
         return "worst"
     if str(figure["class"]).endswith(_OF_A_PERCENTILE):
@@ -363,5 +363,6 @@ def kind_of(figure: Mapping[str, Any]) -> str:
         return "pageable"
     if figure["quantity"] != "copy" or figure["engine"] != "ce":
         return "windowed"
-    windowed = any(flow.staged or flow.tasks > 1 for flow in cell.flows)
-    return "lone" if cell.lone and not windowed else "windowed"
+    if not cell.lone or any(flow.staged or flow.tasks > 1 for flow in cell.flows):
+        return "windowed"
+    return "nvlink" if str(figure["class"]).startswith("NV") else "lone"

@@ -84,10 +84,13 @@ def _between(values: Sequence[float], own: Sequence[float]) -> float:
 
 
 def from_reference(rates: Sequence[float], slacks: Sequence[float], total_slack: float) -> Healthy:
-    """What a site's references say a cell's flows should have; a slack is how far below is still good, as a part: three
-    standard deviations."""
-    deviations = tuple(max(thresholds.RUN_TO_RUN, slack / thresholds.PER_SLACK) for slack in slacks)
-    return Healthy(tuple(rates), deviations, max(thresholds.RUN_TO_RUN, total_slack / thresholds.PER_SLACK), "tuned")
+    """What a site's references say a cell's flows should have. A slack is how far below is still good, as a part, and holds what
+    differs from run to run: what is judged slow is bad."""
+
+    def deviation(slack: float) -> float:
+        return math.sqrt(max(0.0, (slack / thresholds.BAD_SIGMAS) ** 2 - thresholds.RUN_TO_RUN**2))
+
+    return Healthy(tuple(rates), tuple(map(deviation, slacks)), deviation(total_slack), "tuned")
 
 
 def from_itself(cells: Sequence[MeasuredCell], node_type: NodeType) -> dict[Cell, Healthy]:

@@ -17,8 +17,6 @@ MISFIT = 0.03
 SHARING = 0.10
 #: Figures · So many of one kind are siblings.
 LEAST_SIBLINGS = 3
-#: Standard deviations · How far below a site's reference is still good.
-PER_SLACK = 3.0
 #: Difference of logarithms · A cell that is not slow is left out where the model of the healthy node is further off its healthy total.
 UNLIKE = 0.25
 
