@@ -29,7 +29,7 @@ def stand_in(site_directory: Path) -> None:
 def main(results: str, sweep: str, level: str, node: str, attempt: str) -> None:
     """Write a run, and hand it over."""
     number, now = os.environ.get("SLURM_JOB_ID", ""), utc(time.time())
-    job_script.claim(Path(results), sweep, SweepJob(parted(node), int(attempt)), number or None)
+    job_script.refuse_second(Path(results), sweep, SweepJob(parted(node), int(attempt)))
     files = [Path(results).parent / f"{name}.fault" for name in (node, "all")]
     faults = [word for path in files if path.exists() for word in path.read_text().split()]
     with tempfile.TemporaryDirectory() as folder:

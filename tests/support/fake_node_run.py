@@ -1,4 +1,4 @@
-"""Stands in for `nearfar slurm node` in tests: claims its turn, leaves a result at once, and a line in the sweep's file ``measured``.
+"""Stands in for `nearfar slurm node` in tests: leaves a result at once, and a line in the sweep's file ``measured``.
 ``FAKE_SLOW`` names nodes that are slow in pairs,
 ``FAKE_SLOW_PAIR`` one pair that is slow though its nodes are well."""
 
@@ -24,7 +24,7 @@ def main(results: str, sweep: str, level: str, node: str, attempt: str) -> None:
     slow = suspects & set(node.split("+")) or node == os.environ.get("FAKE_SLOW_PAIR")
     host, now = socket.gethostname(), utc(time.time())
     number = os.environ.get("SLURM_JOB_ID", "")
-    job_script.claim(Path(results), sweep, SweepJob(parted(node), int(attempt)), number or None)
+    job_script.refuse_second(Path(results), sweep, SweepJob(parted(node), int(attempt)))
     with open(Path(results) / sweep / "measured", "a", encoding="utf-8") as stream:
         stream.write(f"{node} {attempt} {number}\n")
     time.sleep(float(os.environ.get("FAKE_SECONDS", "0")))

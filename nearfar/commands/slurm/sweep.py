@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import os
 import shlex
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from nearfar.slurm.sweep import (
     merge,
     pair_rounds,
     slurmctld,
-    sweep_file,
 )
 from nearfar.slurm.trust import on_behalf
 
@@ -33,14 +31,14 @@ _EPILOG = """examples:
   nearfar slurm sweep --partition gpu                            accept every node of a partition
   nearfar slurm sweep --partition gpu --nodes 'gpu[001-032,040]' --results /shared/nearfar
   nearfar slurm sweep --partition gpu --reservation delivery --level quick --max-jobs 64
-  nearfar slurm sweep --partition gpu --no-wait                  only submit; repeat without --no-wait to wait and write the page
+  nearfar slurm sweep --partition gpu --no-wait                  only submit; --resume NAME waits for the jobs and writes the page
   nearfar slurm sweep --resume 20261121T090000-accept            continue an interrupted sweep, or measure nodes without a result
   nearfar slurm sweep --partition gpu --dry-run                  show what would be submitted
   nearfar slurm sweep --partition gpu --idle --results /shared/nearfar                      each night, on idle nodes
   nearfar slurm sweep --partition gpu --idle --max-jobs 4 --sbatch=--qos=preemptible --deadline 5
 
 All jobs are submitted at once, and at most --max-jobs run at a time. Ctrl-C (or kill -9) leaves them in Slurm: they run on and leave
-their results. To continue the sweep, repeat the same command before its deadline, or use --resume.
+their results. --resume waits for them, and measures the nodes that then have no result.
 --idle: only nodes that are exactly IDLE get a job (not powered down, planned, reserved, drained or in use), those measured
 longest ago first. If a user needs the node before the job starts, the job is cancelled. To make running jobs preemptible, name a QOS
 or partition of yours with --sbatch. `nearfar slurm install` installs the nightly timer.
@@ -136,26 +134,20 @@ def run(args: argparse.Namespace) -> int:
         return EXIT_GOOD
     with begin_or_resume.lock(results):
         sweep = _sweep(args, slurm, results)
-        if not sweep.folder.exists():
+        if args.resume is None:
             begin_or_resume.begin(sweep)
         return _finish(sweep, slurm, Pace(result_wait=args.result_wait), args)
 
 
 def _sweep(args: argparse.Namespace, slurm: Slurm, results: Path) -> Sweep:
-    wait = 0.0 if args.dry_run else args.result_wait
     if args.resume is not None:
-        return begin_or_resume.resume(results, args.resume, slurm, wait)
+        return begin_or_resume.resume(results, args.resume, slurm)
     level, most = (_LEVEL_IDLE, _MAX_JOBS_IDLE) if args.idle else (_LEVEL, _MAX_JOBS)
     asked = SweepOptions(
         partition=args.partition, level=args.level or level, max_jobs=args.max_jobs or most, reservation=args.reservation,
         site_partition=args.site_partition, options=(*([f"--nice={_NICE}"] if args.idle else []), *args.sbatch),
         idle_only=args.idle, accept_degraded=args.accept_degraded,
     )  # fmt: skip
-    name = begin_or_resume.unfinished(results, args.name, time.time())
-    if name is not None:
-        begin_or_resume.refuse_other_options(sweep_file.load(results / name), asked, args.nodes)
-        slurmctld.print_line(f"continues sweep {name}; --name NAME begins another")
-        return begin_or_resume.resume(results, name, slurm, wait)
     return begin_or_resume.new_sweep(
         slurm, results, asked, nodes=args.nodes, name=args.name, minutes=args.time, hours=args.deadline, mpi_pairs=args.mpi_pairs
     )  # fmt: skip

@@ -15,45 +15,17 @@ from pathlib import Path
 
 from nearfar.base import CouldNotJudge, NearfarError, files, plural, process, utc_text
 from nearfar.slurm.controller import Slurm, node_names
-from nearfar.slurm.results import make_for_all, result, results_directory
+from nearfar.slurm.results import make_for_all
 from nearfar.slurm.trust import own
 
 from . import job_script, node_selection, slurmctld, sweep_file
 from .levels import LEVELS
-from .sweep_file import Sweep, SweepJob, SweepOptions, jobs_for
+from .slurmctld import JobState
+from .sweep_file import Sweep, SweepOptions, jobs_for
 
-#: So many sweeps may have begun since one that was killed.
-_RECENT = 10
 _ELSEWHERE = "name another --results DIR"
 #: A sweep's directory while it is made.
 _BEGUN = ".begun"
-
-
-def unfinished(results: Path, name: str | None, now: float) -> str | None:
-    """The name of the sweep that a command has begun before, and that goes on where it is typed again: the one of its ``name``; without
-    a name one of the last in ``results`` that the same command began, if it is within its time and its page is not made."""
-    if name is not None:
-        return name if (results / name).exists() else None
-    for path in _newest_first(results)[:_RECENT]:
-        with suppress(NearfarError):
-            kept = sweep_file.load(path.parent)
-            if kept.command == typed() and now < kept.deadline and not kept.merged:
-                return kept.name
-    return None
-
-
-def _newest_first(results: Path) -> list[Path]:
-    return sorted(results.glob(f"*/{sweep_file.FILE}"), key=lambda path: path.stat().st_mtime, reverse=True)
-
-
-def refuse_other_options(kept: Sweep, asked: SweepOptions, nodes: str | None) -> None:
-    """Raise ``NearfarError`` where a sweep of the same name was begun with other options."""
-    others = [key for key, value in asdict(asked).items() if value != getattr(kept, key)]
-    if nodes is not None and set(node_names.listed(nodes, "--nodes")) != {*kept.jobs, *kept.left_out}:
-        others.append("nodes")
-    if others:
-        words = f"there is a sweep of that name, begun with other options ({', '.join(others)})"
-        raise NearfarError(f"{kept.folder}: {words}; --resume {kept.name} continues it")
 
 
 def new_sweep(
@@ -74,6 +46,10 @@ def new_sweep(
     name = name or time.strftime(f"%Y%m%dT%H%M%S-{asked.level}", time.gmtime(now))
     if not node_names.NAME.fullmatch(name):
         raise NearfarError(f"--name {name}: letters, digits, '.', '_' and '-' alone; it names a directory and jobs")
+    if (results / name).exists():
+        raise NearfarError(
+            f"{results / name}: there is a sweep of that name; --resume {name} continues it, or name another: --name NAME"
+        )
     names = node_selection.choose(slurm, asked.partition, nodes, asked.reservation)
     wanted, system = asked.site_partition, node_selection.system_of(names[0]) if asked.site_partition else None
     if system is not None and wanted not in system.partitions:  # where no file names the node, the jobs find out
@@ -92,22 +68,18 @@ def new_sweep(
     )
     return Sweep(
         **asdict(asked), folder=results / name, minutes=minutes, started=now, deadline=now + hours * 3600, environment=environment,
-        command=typed(), jobs=jobs_for((node,) for node in names), mpi_pairs=no_pairs is None, no_pairs=no_pairs or "",
+        command=("nearfar", *sys.argv[1:]), jobs=jobs_for((node,) for node in names), mpi_pairs=no_pairs is None, no_pairs=no_pairs or "",
         gres={node: listed for node in names if node in known and (listed := node_selection.gres(known[node]))},
         left_out=busy if asked.idle_only else {}, cluster=slurm.cluster(),
     )  # fmt: skip
-
-
-def typed() -> tuple[str, ...]:
-    """The command that was typed, without what does not change what is measured."""
-    return ("nearfar", *(word for word in sys.argv[1:] if word not in ("--no-wait", "--json", "--dry-run")))
 
 
 def longest_ago(results: Path, nodes: Iterable[str]) -> list[str]:
     """The nodes, those first that no sweep in ``results`` has measured, then by the last sweep that did."""
     wanted = list(nodes)
     unseen, order = set(wanted), []
-    for sweep in _newest_first(results):
+    sweeps = results.glob(f"*/{sweep_file.FILE}")
+    for sweep in sorted(sweeps, key=lambda path: path.stat().st_mtime, reverse=True):
         measured = {place.parent.name for place in sweep.parent.glob("nodes/*/[0-9]*")} & unseen
         order += [node for node in wanted if node in measured]
         unseen -= measured
@@ -188,58 +160,25 @@ def begin(sweep: Sweep) -> Sweep:
     return sweep
 
 
-def resume(results: Path, name: str, slurm: Slurm, result_wait: float = 0.0) -> Sweep:
-    """A sweep as it stands by what its jobs have left and what Slurm has of them, whatever its file knows: nodes without a result have
-    their turn again, and jobs that are still in Slurm are waited for. Where its time is over it gets as much again. ``result_wait``:
-    seconds that the result of a job that has ended is waited for. Raises ``NearfarError`` for a sweep of another cluster."""
+def resume(results: Path, name: str, slurm: Slurm) -> Sweep:
+    """A sweep of the nodes that an earlier one has no whole result of; where any is left, with as much time again. Jobs of the earlier
+    one that are still in Slurm are waited for. Raises ``NearfarError`` for a sweep of another cluster."""
     sweep, here = sweep_file.load(results / name), slurm.cluster()
     if here != sweep.cluster:
         words = "continue it there, or name that cluster's SLURM_CONF"
         raise NearfarError(f"sweep {name} is of cluster {sweep.cluster}, and this host's Slurm is {here}: {words}")
-    begun, in_slurm = job_script.begun(sweep), job_script.in_slurm(slurmctld.jobs(slurm, sweep.lanes.values()))
-    alive = {name for name, (attempt, state) in in_slurm.items() if not state.ended}
-    left = _results(sweep)
-    gone = [job for job in sweep.jobs.values() if job.outstanding and job.name not in alive]
-    if any(left.get(job.name, 0) < job.attempt for job in gone):
-        time.sleep(result_wait)
-        left = _results(sweep)
+    if sweep.through:
+        return sweep
+    adopt(sweep, slurmctld.jobs(slurm, sweep.lanes.values()))
+    now = time.time()
+    return replace(sweep, merged=False, started=now, deadline=now + (sweep.deadline - sweep.started))
+
+
+def adopt(sweep: Sweep, states: Iterable[JobState]) -> None:
+    """Take jobs of a sweep that Slurm has and this process has not submitted, or does not know that it has, for those of their nodes: a
+    node is not measured by two at once. A job is known by its output file."""
+    alive = {state.output.stem: state for state in states if not state.ended}
     for job in sweep.jobs.values():
-        attempt, state = in_slurm.get(job.name, (0, None))
-        if state is not None and attempt >= job.attempt:
+        state = alive.get(f"{job.name}.{job.attempt}")
+        if job.waiting and state is not None:
             job.job_id, job.state, job.reason = state.job_id, state.state, state.reason
-        if left.get(job.name, 0) >= max(job.attempt, attempt if job.name in alive else 0):
-            job.attempt, job.has_result, job.ended = left[job.name], True, True
-            job.interrupted = was_interrupted(sweep, job)
-        elif job.name in alive:
-            job.attempt, job.ended = max(job.attempt, attempt), False
-        else:
-            used = max(begun.get(job.name, 0), job.attempt - (job.job_id is None))
-            sweep.jobs[job.name] = SweepJob(job.nodes, used + 1)
-    now, sweep = time.time(), replace(sweep, merged=False)
-    if sweep.deadline <= now or any(job.waiting for job in sweep.jobs.values()):
-        return replace(sweep, started=now, deadline=now + (sweep.deadline - sweep.started))
-    return sweep
-
-
-def _results(sweep: Sweep) -> dict[str, int]:
-    """The latest attempt at each node or pair that has left a result."""
-    found: dict[str, int] = {}
-    for place in results_directory.folders(sweep.results, sweep.name):
-        if results_directory.is_there(place / result.RESULT):
-            found[place.parent.name] = max(found.get(place.parent.name, 0), int(place.name))
-    return found
-
-
-def _result(sweep: Sweep, job: SweepJob) -> Path:
-    return result.place(sweep.results, sweep.name, job.name, job.attempt) / result.RESULT
-
-
-def has_result(sweep: Sweep, job: SweepJob) -> bool:
-    """Whether a job's attempt has left a result."""
-    return results_directory.is_there(_result(sweep, job))
-
-
-def was_interrupted(sweep: Sweep, job: SweepJob) -> bool:
-    """Whether a job's attempt left a result before it was through, as that says, believed or not: it is judged when all are merged."""
-    found = files.json_or_none(_result(sweep, job))
-    return isinstance(found, dict) and bool(found.get("interrupted"))

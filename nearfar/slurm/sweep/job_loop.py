@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from nearfar.base import CouldNotJudge, NearfarError, write_atomically
 from nearfar.slurm.controller import NodeState, Slurm
 
-from . import begin_or_resume, job_script, slurmctld
+from . import begin_or_resume, job_script, slurmctld, sweep_file
 from .node_selection import first_objection, occupation, refusal
 from .outcome import outcome
 from .slurmctld import JobState, Pace, passing, print_line
@@ -38,7 +38,7 @@ class SweepLoop:
     def __post_init__(self) -> None:
         """What it remembers between two questions."""
         self._nodes: dict[str, NodeState] = {}
-        self._nodes_at = self._asked_at = self._saved_at = self._submit_at = float("-inf")
+        self._nodes_at = self._asked_at = self._submit_at = float("-inf")
         self._interval, self._away = self.pace.first, False
         #: Whether the last submission may or may not have been taken.
         self._doubtful = False
@@ -56,25 +56,14 @@ class SweepLoop:
     def run(self, watch: bool = True) -> None:
         """Until all jobs have ended; without ``watch`` until all are submitted. Raises ``NearfarError`` for submissions that Slurm
         refuses for good."""
-        try:
-            while True:
-                self._ask()
-                self._submit()
-                if not self._waiting and not (watch and self._outstanding):
-                    return
-                if self.clock() - self._saved_at >= self.pace.save:
-                    self._save()
-                self.sleep(self.pace.submit if self._waiting else self.pace.poll)
-        finally:
-            self._save()
-
-    def _save(self) -> None:
-        self._saved_at = self.clock()
-        self.sweep.save()
+        while self._waiting or (watch and self._outstanding):
+            self._ask()
+            self._submit()
+            self.sleep(self.pace.submit if self._waiting else self.pace.poll)
 
     def _end(self, job: SweepJob, state: str, reason: str, has_result: bool = False) -> None:
         job.state, job.reason, job.ended, job.has_result = state, reason, True, has_result
-        job.interrupted = has_result and begin_or_resume.was_interrupted(self.sweep, job)
+        job.interrupted = has_result and sweep_file.was_interrupted(self.sweep, job)
         self.on_end(job)
 
     # What slurmctld says.
@@ -83,6 +72,7 @@ class SweepLoop:
         """Ask about jobs and nodes, when it is time. A controller that is away is waited for until the deadline."""
         if self.clock() - self._asked_at < self._interval:
             return
+        self.sweep.check_place()
         self._asked_at, self._interval = self.clock(), min(1.5 * self._interval, self.pace.jobs)
         try:
             if self._outstanding or self._doubtful:
@@ -112,11 +102,7 @@ class SweepLoop:
         """Take over what squeue says of the sweep's jobs, also of one whose submission was not answered."""
         by_id = {state.job_id: state for state in states}
         if self._doubtful:
-            found = job_script.in_slurm(by_id.values())
-            for job in self._waiting:
-                attempt, state = found.get(job.name, (0, None))
-                if state is not None and attempt == job.attempt:
-                    job.job_id = state.job_id
+            begin_or_resume.adopt(self.sweep, by_id.values())
             self._doubtful = False
         for job in self._outstanding:
             slurms = by_id.get(job.job_id or 0)
@@ -126,7 +112,7 @@ class SweepLoop:
                 self._gone.pop(job.name, None)
             elif slurms is not None and not slurms.started:
                 self._end(job, job.state, job.reason)
-            elif begin_or_resume.has_result(self.sweep, job):
+            elif sweep_file.has_result(self.sweep, job):
                 self._end(job, job.state, job.reason, has_result=True)
             # slurmctld forgets a job after MinJobAge, and may not know it yet; a result may be seen late.
             elif self.clock() - self._gone.setdefault(job.name, self.clock()) > self.pace.result_wait:
@@ -183,6 +169,7 @@ class SweepLoop:
 def measure(sweep: Sweep, slurm: Slurm, pace: Pace, watch: bool = True) -> None:
     """Submit the jobs of a sweep, wait for them, and print what comes of them; without ``watch`` only submit. The results directory is
     locked by the caller."""
+    sweep.save()
     # The sweep may be in another place than it was begun in.
     write_atomically(sweep.folder / job_script.SCRIPT, job_script.text(sweep), "name another --results DIR", mode=0o644)
 

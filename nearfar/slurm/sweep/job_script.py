@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from nearfar.base import CouldNotJudge, files, node_lock, places
+from nearfar.base import CouldNotJudge, node_lock, places
 from nearfar.slurm.controller import templates
 from nearfar.slurm.results import result
 
 from .node_selection import gpus
-from .slurmctld import JobState
 from .sweep_file import Sweep, SweepJob
 
 #: In the sweep's directory.
@@ -52,60 +51,20 @@ def submission(sweep: Sweep, job: SweepJob, now: float) -> list[str]:
         f"--job-name={sweep.lanes[job.name]}", "--dependency=singleton", f"--partition={sweep.partition}",
         f"--nodelist={','.join(job.nodes)}", f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--exclusive", "--mem=0",
         *([f"--gres={gres}"] if gres else []), "--no-requeue", f"--time={sweep.minutes}",
-        f"--deadline={time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(deadline))}", f"--output={output(sweep.folder, job)}", "--chdir=/",
+        f"--deadline={time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(deadline))}", f"--output={output(sweep.folder, job)}", "--open-mode=append",
+        "--chdir=/",
         *([f"--reservation={sweep.reservation}"] if sweep.reservation else []), *sweep.options,
         str(sweep.folder / SCRIPT), job.name, str(job.attempt), str(gpus(gres)),
     ]  # fmt: skip
 
 
-def begun(sweep: Sweep) -> dict[str, int]:
-    """The latest attempt at each node or pair that has begun, by name: it has an output file, or a claim."""
-    found: dict[str, int] = {}
-    folder = sweep.folder / JOBS
-    for path in folder.iterdir() if folder.is_dir() else ():
-        name, attempt = _whose(path)
-        found[name] = max(found.get(name, 0), attempt)
-    return found
-
-
-def in_slurm(slurms: Iterable[JobState]) -> dict[str, tuple[int, JobState]]:
-    """Each node's or pair's latest attempt of a sweep that Slurm has, by name: the output file of a job is called by both."""
-    found: dict[str, tuple[int, JobState]] = {}
-    # Of two jobs for one attempt the one that may still run.
-    for state in sorted(slurms, key=lambda state: not state.ended):
-        name, attempt = _whose(state.output)
-        if attempt and attempt >= found.get(name, (0, state))[0]:
-            found[name] = attempt, state
-    return found
-
-
-def _whose(path: Path) -> tuple[str, int]:
-    """The node or pair and the attempt that an output file or a claim is of; attempt 0 for another file."""
-    name, _, attempt = path.stem.rpartition(".")
-    return name, int(attempt) if attempt.isdecimal() else 0
-
-
-def claim(results_directory: Path, sweep: str, job: SweepJob, number: str | None) -> None:
-    """Write down that the job of Slurm with this number has an attempt's turn (None: no job; nothing is written). Raises ``CouldNotJudge``
-    where another job has it, or has left a result: a submission whose answer was lost may be there twice, and a node is measured once."""
-    if number is None:
-        return
+def refuse_second(results_directory: Path, sweep: str, job: SweepJob) -> None:
+    """Raise ``CouldNotJudge`` where an attempt has left a result: a submission whose answer was lost may be in Slurm twice, and a node is
+    measured once. Both are of one lane, so that they never run at once."""
     check_seen(results_directory, sweep)
     place = result.place(results_directory, sweep, job.name, job.attempt)
-    path = results_directory / sweep / JOBS / f"{job.name}.{job.attempt}.claim"
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-        with open(handle, "w", encoding="utf-8") as stream:
-            stream.write(number)
-    except FileExistsError:
-        holder = path.read_text(encoding="utf-8", errors="replace")
-        if holder != number:
-            words = f"job {holder or 'unknown'} has had this turn already; job {number} measured nothing"
-            raise CouldNotJudge(f"{path}: {words}") from None
-    except OSError as error:
-        raise files.cannot_write(path, error, "name another --results DIR") from None
     if place.exists():
-        raise CouldNotJudge(f"{place}: there is a result already; it is kept, and job {number} measured nothing")
+        raise CouldNotJudge(f"{place}: there is a result already; it is kept, and this job measured nothing")
 
 
 def check_seen(results_directory: Path, sweep: str) -> None:

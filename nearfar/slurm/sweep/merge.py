@@ -168,7 +168,7 @@ def fleet_findings(found: Iterable[Outcome]) -> tuple[Finding, ...]:
 def _node(sweep: Sweep, one: Outcome) -> dict[str, Any]:
     read = one.result
     return {
-        "node": one.name, "verdict": one.verdict, "reason": one.reason, "job": one.job.job_id, "state": one.job.state,
+        "node": one.name, "verdict": one.verdict, "reason": one.reason, "job": one.job_id, "state": one.job.state,
         "notes": list(one.notes),
         "result": None if read is None else str(read.folder.relative_to(sweep.folder)),
         "run": None if read is None else read.run, "hostname": None if read is None else read.hostname,

@@ -40,7 +40,8 @@ def run(
     if here is not None and here not in job.nodes:
         raise CouldNotJudge(f"this is node {here}, and the job is for {job.name}; nothing was measured")
     _check_programs()
-    job_script.claim(results, sweep, job, os.environ.get("SLURM_JOB_ID"))
+    if "SLURM_JOB_ID" in os.environ:
+        job_script.refuse_second(results, sweep, job)
     began, started = time.monotonic(), time.time()
     # The ranks of a pair's other node read files too.
     shared = results / sweep if len(job.nodes) > 1 else None

@@ -35,6 +35,11 @@ class Outcome:
         """The node's name; of a pair ``n1+n2``."""
         return self.job.name
 
+    @property
+    def job_id(self) -> int | None:
+        """The job that measured it; where none has, the one that was to."""
+        return self.job.job_id if self.result is None or self.result.slurm is None else self.result.slurm["job"]
+
 
 def outcomes(sweep: Sweep, on_result: Callable[[NodeResult], None] = lambda _: None) -> list[Outcome]:
     """Every node of a sweep, worst first; in a nightly run without those that others had. ``on_result`` is called with each result as it is
@@ -77,7 +82,8 @@ def outcome(sweep: Sweep, job: SweepJob) -> Outcome:
 def _with_result(job: SweepJob, read: NodeResult, notes: tuple[str, ...]) -> Outcome:
     if not read.interrupted:
         return Outcome(job, read.verdict, read.reason, read, notes)
-    ended = f"Slurm ended job {job.job_id} before it was through: {_slurm_words(job)}"
+    ended = f"Slurm ended job {read.slurm['job'] if read.slurm else job.job_id} before it was through"
+    ended += f": {_slurm_words(job)}" if job.interrupted else ""
     reason = f"{read.reason}; {ended}" if read.reason and read.verdict == "FAIL" else ended
     return Outcome(job, worst([read.verdict, "INDETERMINATE"]), reason, read, notes)
 

@@ -50,7 +50,7 @@ class PairRounds:
     def as_json(self, folder: Path) -> list[dict[str, Any]]:
         """For ``sweep-report.json``; results are relative to the sweep's directory."""
         return [
-            {"nodes": list(pair), "round": number, "verdict": one.verdict, "reason": one.reason, "job": one.job.job_id,
+            {"nodes": list(pair), "round": number, "verdict": one.verdict, "reason": one.reason, "job": one.job_id,
              "result": None if one.result is None else str(one.result.folder.relative_to(folder))}
             for number, found in enumerate(self.rounds, 1) for pair, one in found.items()
         ]  # fmt: skip
@@ -62,12 +62,13 @@ def measure(sweep: Sweep, slurm: Slurm, pace: Pace) -> None:
     done: list[dict[Pair, Outcome]] = []
     for name in pairing.ROUNDS:
         if (sweep.folder / name).exists():
-            mine = begin_or_resume.resume(sweep.folder, name, slurm, pace.result_wait)
+            mine = begin_or_resume.resume(sweep.folder, name, slurm)
         else:
             chosen = pairing.again(nodes, _verdicts(done)) if done else pairing.first(nodes)
             if not chosen:
                 return
             mine = begin_or_resume.begin(_round(sweep, name, chosen))
+        sweep.rounds.append(mine)
         print_line(f"MPI between nodes: {plural(len(mine.jobs), 'pair')} ({name})")
         job_loop.measure(mine, slurm, pace)
         done.append(_by_pair(mine))
@@ -77,7 +78,7 @@ def _round(sweep: Sweep, name: str, chosen: Sequence[Pair]) -> Sweep:
     now, level = time.time(), LEVELS[PAIR]
     return replace(
         sweep, folder=sweep.folder / name, part_of=sweep.name, level=PAIR, jobs=jobs_for(chosen), minutes=level.minutes,
-        started=now, deadline=now + level.hours * 3600,
+        started=now, deadline=now + level.hours * 3600, rounds=[],
     )  # fmt: skip
 
 
@@ -104,9 +105,9 @@ def read(sweep: Sweep, found: Sequence[Outcome]) -> PairRounds | None:
 
 
 def rounds_of(sweep: Sweep) -> list[Sweep]:
-    """The rounds that were begun."""
+    """The rounds that were begun: by this process, else as they lie there."""
     folders = [sweep.folder / name for name in pairing.ROUNDS]
-    return [sweep_file.load(folder) for folder in folders if (folder / sweep_file.FILE).exists()]
+    return sweep.rounds or [sweep_file.load(folder) for folder in folders if (folder / sweep_file.FILE).exists()]
 
 
 def _by_pair(mine: Sweep) -> dict[Pair, Outcome]:

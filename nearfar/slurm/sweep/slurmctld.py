@@ -30,8 +30,8 @@ ENDED = frozenset({
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds: between two submissions, two turns of the loop, two questions about all jobs (at first, and later), two about all nodes,
-    two saves. ``result_wait``: how long a result may take from the end of its job to this host's sight (NFS keeps attributes for a
+    """Seconds: between two submissions, two turns of the loop, two questions about all jobs (at first, and later), two about all nodes.
+    ``result_wait``: how long a result may take from the end of its job to this host's sight (NFS keeps attributes for a
     minute). The first minute has a dozen questions, each later one nine."""
 
     submit: float = 0.2
@@ -39,7 +39,6 @@ class Pace:
     first: float = 2.0
     jobs: float = 10.0
     nodes: float = 30.0
-    save: float = 2.0
     result_wait: float = 75.0
 
 

@@ -1,25 +1,25 @@
-"""A sweep, its jobs, and its own file, ``sweep.json``: what is measured where, and how far each job has come."""
+"""A sweep, its jobs, and its own file, ``sweep.json``: what is measured where. How far it has come is what its jobs have left."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, NearfarError, write_atomically
-from nearfar.slurm.results import joined
+from nearfar.base import CouldNotJudge, NearfarError, files
+from nearfar.slurm.results import joined, parted, result, results_directory
 
 SCHEMA = "nearfar-sweep/1"
 FILE = "sweep.json"
 #: The environment variable that has the number of the process that a sweep is to end with.
 PARENT = "NEARFAR_SWEEP_PARENT"
-#: Fields of a sweep that the file says otherwise, or not: its place is the folder, its jobs have entries of their own.
-_APART = ("folder", "jobs")
+#: Fields of a sweep that the file says otherwise, or not: its place is the folder, its jobs are those of ``nodes``.
+_APART = ("folder", "jobs", "rounds")
 #: What a job is called that was taken back before it started: no job starts on its node, others want it, its time is over.
 WITHDRAWN = ("refused", "busy", "DEADLINE")
 #: How a nightly job ends that made way for others, or never had its turn.
@@ -29,7 +29,8 @@ _MADE_WAY = ("waiting", "busy", "PREEMPTED", "DEADLINE")
 @dataclass(eq=False)
 class SweepJob:
     """A job of a sweep, and how far it has come. ``nodes``: the node that it measures, or two that it measures together.
-    ``job_id`` None: not submitted. ``state`` is Slurm's word about it; ``waiting`` and ``refused`` where it has none.
+    ``job_id`` None: not submitted. ``state`` is Slurm's word about it; ``waiting``, ``refused`` and ``measured`` (before this process
+    began) where it has none.
 
     ``ended``: nothing more comes of this attempt. ``has_result``: a result was renamed into place; ``interrupted``: of a
     job that Slurm ended early.
@@ -93,7 +94,8 @@ class Sweep(SweepOptions):
     ``minutes``: a job's time limit; ``started`` and ``deadline`` are in seconds since 1970; ``gres`` is by node, as sbatch takes
     it; ``left_out``: why a node of the partition is not even tried. ``mpi_pairs``: MPI between nodes follows, in sweeps that are
     ``part_of`` this one; ``no_pairs`` says why it does not though it might. ``cluster``: Slurm's name of the cluster that has its
-    jobs. ``merged``: all its jobs have ended, those of its pairs too, and its page is made.
+    jobs. ``merged``: all its jobs have ended, those of its pairs too, and its page is made. ``rounds``: those of its pairs that this
+    process has measured.
     """
 
     folder: Path
@@ -110,6 +112,7 @@ class Sweep(SweepOptions):
     no_pairs: str = ""
     cluster: str = ""
     merged: bool = False
+    rounds: list[Sweep] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -146,7 +149,6 @@ class Sweep(SweepOptions):
         document = {
             "schema": SCHEMA, "sweep": self.name, "nodes": list(self.jobs),
             **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in _APART},
-            "jobs": [asdict(job) for job in self.jobs.values()],
         }  # fmt: skip
         return json.dumps(document, indent=1) + "\n"
 
@@ -154,7 +156,7 @@ class Sweep(SweepOptions):
         """Write ``sweep.json``, whole or not at all. Raises ``CouldNotJudge`` (full disk, read-only, a directory that is gone)."""
         self.check_place()
         # `act` reads it, maybe as another user, and believes what only its owner can change.
-        write_atomically(self.folder / FILE, self.text, "name another --results DIR", mode=0o644)
+        files.write_atomically(self.folder / FILE, self.text, "name another --results DIR", mode=0o644)
 
     def check_place(self) -> None:
         """Raise ``CouldNotJudge`` where the sweep's directory is gone: another in its place would hide what was measured."""
@@ -169,7 +171,8 @@ def jobs_for(nodes: Iterable[tuple[str, ...]]) -> dict[str, SweepJob]:
 
 
 def load(folder: Path) -> Sweep:
-    """The sweep of a folder. Raises ``NearfarError`` where there is none, ``CouldNotJudge`` for half a file."""
+    """The sweep of a folder as its results have it: a node without a whole result has its turn again. Raises ``NearfarError`` where there
+    is no sweep, ``CouldNotJudge`` for half a file."""
     path = folder / FILE
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
@@ -182,18 +185,34 @@ def load(folder: Path) -> Sweep:
         words = "this file is not a sweep's, or of a later version"
         raise CouldNotJudge(f"{path}: expected schema {SCHEMA}, found {schema}; {words}")
     try:
-        jobs = list(map(_job, raw["jobs"]))
         values = {f.name: _tuple(raw[f.name]) for f in fields(Sweep) if f.name not in _APART and f.name in raw}
-        return Sweep(folder=folder, jobs={job.name: job for job in jobs}, **values)
+        sweep = Sweep(folder=folder, jobs=jobs_for(map(parted, raw["nodes"])), **values)
     except (KeyError, TypeError, AttributeError) as error:
         raise CouldNotJudge(f"{path}: {error} is missing or wrong; the file was changed") from None
-
-
-def _job(entry: Mapping[str, Any]) -> SweepJob:
-    if type(entry["attempt"]) is not int or entry["attempt"] < 1:
-        raise TypeError(f"attempt {ascii(entry['attempt'])[:40]}")
-    return SweepJob(**{f.name: _tuple(entry[f.name]) for f in fields(SweepJob)})
+    for job in sweep.jobs.values():
+        attempts = filter(results_directory.is_attempt, results_directory.names(f"{folder}/nodes/{job.name}"))
+        job.attempt = max(map(int, attempts), default=0)
+        if job.attempt and has_result(sweep, job) and not was_interrupted(sweep, job):
+            job.state, job.ended, job.has_result = "measured", True, True
+        else:
+            job.attempt += 1
+    return sweep
 
 
 def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
+
+
+def _result(sweep: Sweep, job: SweepJob) -> Path:
+    return result.place(sweep.results, sweep.name, job.name, job.attempt) / result.RESULT
+
+
+def has_result(sweep: Sweep, job: SweepJob) -> bool:
+    """Whether a job's attempt has left a result."""
+    return results_directory.is_there(_result(sweep, job))
+
+
+def was_interrupted(sweep: Sweep, job: SweepJob) -> bool:
+    """Whether a job's attempt left a result before it was through, as that says, believed or not: it is judged when all are merged."""
+    found = files.json_or_none(_result(sweep, job))
+    return isinstance(found, dict) and bool(found.get("interrupted"))

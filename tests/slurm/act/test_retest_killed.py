@@ -221,7 +221,7 @@ def retested(slurm: PrivateSlurm, tmp_path: Path) -> Iterator[Retested]:
 def test_killed_while_its_sweep_measures(slurm: PrivateSlurm, retested: Retested) -> None:
     sweeping.build(slurm, "n1", "busy")
     running = retested.started("n1")
-    sweeping.until(lambda: bool(list(retested.results.glob("*/jobs/*.claim"))), "the node is measured")
+    sweeping.until(lambda: bool(list(retested.results.glob("*/jobs/*.out"))), "the node is measured")
     assert retested.sweeps
     running.send_signal(signal.SIGKILL)
     running.communicate()
@@ -237,7 +237,7 @@ def test_killed_while_its_sweep_measures(slurm: PrivateSlurm, retested: Retested
 def test_its_sweep_is_killed(slurm: PrivateSlurm, retested: Retested) -> None:
     sweeping.build(slurm, "n1", "busy")
     running = retested.started("n1")
-    sweeping.until(lambda: bool(list(retested.results.glob("*/jobs/*.claim"))), "the node is measured")
+    sweeping.until(lambda: bool(list(retested.results.glob("*/jobs/*.out"))), "the node is measured")
     os.kill(int(retested.sweeps[0].split()[0]), signal.SIGKILL)
     running.communicate(timeout=60)
     state = Slurm(slurm.environment)

@@ -126,7 +126,7 @@ def test_results_on_a_full_disk(slurm: PrivateSlurm, variables: dict[str, str], 
     subprocess.run(["mount", "-o", "remount,size=16m", str(small)], check=True)
     out, said = sweeping.started(slurm, variables, "sweep", "--resume=s", *words).communicate(timeout=120)
     (node,) = report(small / "s")["nodes"]
-    assert (node["verdict"], node["result"]) == ("PASS", "nodes/n1/2"), out + said
+    assert (node["verdict"], node["result"]) == ("PASS", "nodes/n1/1"), out + said
 
 
 def test_a_node_that_may_not_write_to_the_results_directory(

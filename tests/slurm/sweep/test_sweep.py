@@ -127,7 +127,7 @@ def test_what_has_no_result_has_its_turn_again(slurm: PrivateSlurm, variables: d
     again = sweeping.started(slurm, variables, "sweep", "--resume=s1", f"--results={results}")
     out, said = again.communicate(timeout=120)
     nodes = report(results / "s1")
-    assert (nodes["n3"]["verdict"], nodes["n3"]["result"]) == ("PASS", "nodes/n3/2"), out + said
+    assert (nodes["n3"]["verdict"], nodes["n3"]["result"]) == ("PASS", "nodes/n3/1"), out + said
     assert nodes["n4"]["verdict"] == "INDETERMINATE", "nobody resumed it"
     assert (results / "s1/nodes/n1/1/result.json").read_bytes() == before and not (results / "s1/nodes/n1/2").exists()
 
@@ -169,8 +169,8 @@ def test_an_interrupt_leaves_the_jobs_and_resume_finds_them(
     assert (nodes["n1"]["verdict"], nodes["n2"]["verdict"]) == ("PASS", "FAIL")
 
 
-def test_what_is_typed_again_goes_on(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
-    """First nobody waits; then the same command finds what was measured meanwhile, and begins nothing new."""
+def test_what_nobody_waited_for_is_merged_later(slurm: PrivateSlurm, variables: dict[str, str], tmp_path: Path) -> None:
+    """First nobody waits; then --resume finds what was measured meanwhile, and submits nothing."""
     sweeping.build(slurm, "n2", "slow")
     words = ["sweep", "--partition=all", "--nodes=n[1-2]", "--level=quick", f"--results={tmp_path}", "--max-jobs=1"]
     first = sweeping.started(slurm, variables, *words, "--no-wait")
@@ -180,18 +180,18 @@ def test_what_is_typed_again_goes_on(slurm: PrivateSlurm, variables: dict[str, s
         and "2 jobs stay in Slurm and leave their results; continue: nearfar slurm sweep --resume" in said
     ), said
     sweeping.until_all_have_ended(slurm)
-    again = sweeping.started(slurm, variables, *words)
-    out, said = again.communicate(timeout=120)
     (sweep,) = tmp_path.glob("2*")
-    assert f"continues sweep {sweep.name}" in said and again.returncode == 1, out + said
+    again = sweeping.started(slurm, variables, "sweep", f"--resume={sweep.name}", f"--results={tmp_path}")
+    out, said = again.communicate(timeout=120)
+    assert again.returncode == 1, out + said
     nodes = report(sweep)
     assert {name: (node["verdict"], node["result"]) for name, node in nodes.items()} == {
         "n1": ("PASS", "nodes/n1/1"), "n2": ("FAIL", "nodes/n2/1"),
     }  # fmt: skip
     assert {json.loads(path.read_text())["slurm"]["cluster"] for path in sweep.rglob("result.json")} == {"private"}
-    other = sweeping.started(slurm, variables, *words, "--idle", f"--name={sweep.name}")
+    other = sweeping.started(slurm, variables, *words, f"--name={sweep.name}")
     out, said = other.communicate(timeout=60)
-    assert other.returncode == 2 and "begun with other options (options, idle_only)" in said, said
+    assert other.returncode == 2 and f"there is a sweep of that name; --resume {sweep.name} continues it" in said, said
 
 
 # Wrong use and bad input
@@ -306,7 +306,7 @@ def test_a_dry_run_refuses_what_the_sweep_would(told: Any, tmp_path: Path) -> No
     (tmp_path / "open").chmod(0o777)
     (tmp_path / "link").symlink_to(tmp_path / "not mounted")
     for name, place, line in (
-        ("s1", tmp_path, "s1/sweep.json: no such sweep"),
+        ("s1", tmp_path, "s1: there is a sweep of that name; --resume s1 continues it"),
         ("s2", tmp_path / "open", "results there could be forged"),
         ("s2", tmp_path / "link/results", "link: a dangling link; name another --results DIR"),
     ):

@@ -88,20 +88,15 @@ def test_a_sweep_that_was_renamed_or_restored_counts(results: Path, tmp_path: Pa
     assert read(results) == (RUNS, ())
 
 
-def test_of_two_jobs_for_one_attempt_only_one_measures(results: Path) -> None:
+def test_of_two_jobs_for_one_attempt_one_leaves_a_result(results: Path) -> None:
     (results / "s/jobs").mkdir()
-    job = SweepJob(("n3",))
-    job_script.claim(results, "s", job, "7")
-    job_script.claim(results, "s", job, "7")  # restarted by Slurm
-    with pytest.raises(CouldNotJudge, match=r"n3\.1\.claim: job 7 has had this turn already; job 8 measured nothing"):
-        job_script.claim(results, "s", job, "8")
+    job_script.refuse_second(results, "s", SweepJob(("n3",)))
     with pytest.raises(
-        CouldNotJudge, match="nodes/n1/1: there is a result already; it is kept, and job 9 measured nothing"
+        CouldNotJudge, match="nodes/n1/1: there is a result already; it is kept, and this job measured nothing"
     ):
-        job_script.claim(results, "s", SweepJob(("n1",)), "9")
-    job_script.claim(results, "by-hand", job, None)
+        job_script.refuse_second(results, "s", SweepJob(("n1",)))
     with pytest.raises(CouldNotJudge, match="gone/jobs: not there for this node; is its file system mounted here"):
-        job_script.claim(results, "gone", job, "10")
+        job_script.refuse_second(results, "gone", SweepJob(("n3",)))
     assert not (results / "gone").exists()
 
 

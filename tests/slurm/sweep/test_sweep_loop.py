@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.slurm.controller.node_state import NodeState
-from nearfar.slurm.sweep import SweepJob, begin_or_resume, node_selection, outcome, slurmctld
+from nearfar.slurm.sweep import begin_or_resume, node_selection, outcome, slurmctld, sweep_file
 from nearfar.slurm.sweep.job_loop import SweepLoop
 from nearfar.slurm.sweep.slurmctld import JobState, Pace
-from nearfar.slurm.sweep.sweep_file import Sweep, load
+from nearfar.slurm.sweep.sweep_file import Sweep
 from tests.support.sweeping import planned
 
 AWAY = CouldNotJudge("squeue: Unable to contact slurm controller (connect failure)")
@@ -113,8 +113,8 @@ def sweep(
     made = made or planned(pretended.results, names, level="quick", deadline=1000.0 + 400 * 3600, **more)
     found = SweepLoop(made, pretended, pace=Pace(result_wait=5.0),  # type: ignore[arg-type]
                   clock=lambda: pretended.now, now=lambda: pretended.now, sleep=pretended.sleep)  # fmt: skip
-    monkeypatch.setattr(begin_or_resume, "has_result", lambda _, job: job.name in pretended.results_seen)
-    monkeypatch.setattr(begin_or_resume, "was_interrupted", lambda _, job: job.state == "PREEMPTED")
+    monkeypatch.setattr(sweep_file, "has_result", lambda _, job: job.name in pretended.results_seen)
+    monkeypatch.setattr(sweep_file, "was_interrupted", lambda _, job: job.state == "PREEMPTED")
     return found
 
 
@@ -134,7 +134,6 @@ def test_a_dozen_questions_a_minute_at_any_size(tmp_path: Path, monkeypatch: pyt
     names = [f"n{number}" for number in range(150)]
     pretended = PretendedSlurm(tmp_path, fate=dict.fromkeys(names[::10], "NODE_FAIL"))
     running = sweep(pretended, names, monkeypatch)
-    monkeypatch.setattr(Sweep, "save", lambda self: None)
     running.run()
     jobs = running.sweep.jobs.values()
     assert sum(job.has_result for job in jobs) == 135 and all(job.ended for job in jobs)
@@ -201,25 +200,19 @@ def test_a_controller_that_is_away_is_waited_for(
     assert len(said) == 2 and "does not answer" in said[0] and "answers again" in said[1], "told once each"
 
 
-def test_a_resumed_sweep_stands_as_slurm_and_the_files_have_it(tmp_path: Path) -> None:
-    """n1 runs and the file does not know it; n2's job was cancelled before; n3's was known and is gone; n4 was never submitted; n5's
-    job has left a file and is forgotten."""
+def test_a_resumed_sweep_takes_the_jobs_that_are_left(tmp_path: Path) -> None:
+    """n1 runs and n2 waits in its lane; n3's job was cancelled; n4 was never submitted; of n5 a first attempt waits, and the second is
+    due."""
     folder = tmp_path / "s"
-    (folder / "jobs").mkdir(parents=True)
-    (folder / "jobs/n5.1.claim").touch()
-    jobs = [
-        SweepJob(("n1",)),
-        SweepJob(("n2",)),
-        SweepJob(("n3",), job_id=3, state="RUNNING"),
-        SweepJob(("n4",)),
-        SweepJob(("n5",)),
-    ]
-    planned(folder, jobs, cluster="c").save()
-    pretended = PretendedSlurm(tmp_path, jobs={1: ("n1", 990.0), 2: ("n2", 0.0)}, cancelled={2})
-    pretended.outputs = {number: f"{folder}/jobs/n{number}.1.out" for number in (1, 2)}
+    (folder / "nodes/n5/1").mkdir(parents=True)
+    (folder / "nodes/n5/1/result.json").write_text('{"interrupted": true}')
+    planned(folder, [f"n{number}" for number in range(1, 6)], cluster="c").save()
+    jobs = {1: ("n1", 990.0), 2: ("n2", 2000.0), 3: ("n3", 0.0), 5: ("n5", 2000.0)}
+    pretended = PretendedSlurm(tmp_path, jobs=jobs, cancelled={3})
+    pretended.outputs = {number: f"{folder}/jobs/n{number}.1.out" for number in jobs}
     found = begin_or_resume.resume(tmp_path, "s", pretended)  # type: ignore[arg-type]
     assert {name: (job.attempt, job.job_id) for name, job in found.jobs.items()} == {
-        "n1": (1, 1), "n2": (2, None), "n3": (2, None), "n4": (1, None), "n5": (2, None),
+        "n1": (1, 1), "n2": (1, 2), "n3": (1, None), "n4": (1, None), "n5": (2, None),
     }  # fmt: skip
 
 
@@ -237,9 +230,7 @@ def test_a_controller_that_stays_away_is_waited_for_until_the_deadline(
     running = sweep(pretended, ["n1"], monkeypatch, planned(tmp_path, ["n1"], deadline=2000.0))
     with pytest.raises(NearfarError, match=r"connect failure.*; the sweep's deadline has come"):
         running.run()
-    assert 2000 < pretended.now < 2100 and load(tmp_path).jobs["n1"].outstanding, (
-        "its job is looked for when it is resumed"
-    )
+    assert 2000 < pretended.now < 2100 and running.sweep.jobs["n1"].outstanding
 
 
 def test_an_order_that_slurm_refuses_for_good_ends_the_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +245,7 @@ def test_an_order_that_slurm_refuses_for_good_ends_the_sweep(tmp_path: Path, mon
     monkeypatch.setattr(pretended, "_submit", refuse)
     with pytest.raises(NearfarError, match="Invalid account"):
         running.run()
-    assert load(tmp_path).jobs["n1"].job_id is None, "what was known is kept, so that it resumes"
+    assert running.sweep.jobs["n1"].waiting
 
 
 def test_a_node_that_is_drained_while_its_job_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
