@@ -31,7 +31,7 @@ LABELS = {
     "figure": "name of the figure in `verdict.json`, only with `--all`",
     "source": "a [source of evidence](health.md)",
     "state": "a [state](states.md)",
-    "action": "`drain`, `comment` or `uncomment`",
+    "action": "`drain`",
     "cap": "`per_day` or `in_all`",
     "by": "what holds the drain: `cap`, `available` (the floor), `same_metric`, or `step` (only observed)",
 }

@@ -20,8 +20,6 @@ from nearfar.base import NearfarError, SiteFile, SiteFileError, did_you_mean, si
 
 #: The check that a health finding belongs to.
 HEALTH = "health"
-#: The ladder, lowest step first.
-STEPS = ("observe", "comment", "drain")
 _SECONDS = {"m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -225,7 +223,7 @@ def seconds(duration: str) -> float:
 
 
 def step_of(value: str | Mapping[str, str]) -> DrainSteps:
-    """What ``drain`` or ``{evidence: drain, speed: comment}`` says."""
+    """What ``drain`` or ``{evidence: drain, speed: observe}`` says."""
     return DrainSteps(value, value) if isinstance(value, str) else DrainSteps(**value)
 
 

@@ -24,7 +24,7 @@ hosts: ["n[1-6]"]
 act:
   trusted: [root, {user}]
   default: drain
-  checks: {{peer_check: observe, saturation_check: comment}}
+  checks: {{peer_check: observe, saturation_check: observe}}
   cap:
     per_day: {{nodes: 3, share: 0.5}}
     in_all: {{nodes: 4, share: 0.6}}
@@ -92,8 +92,6 @@ def prepared(private: PrivateSlurm, folder: Path, monkeypatch: pytest.MonkeyPatc
             private.run(["scontrol", "update", f"nodename={name}", "state=resume"])
         if node.reason:  # slurm-versions.md
             private.run(["scontrol", "update", f"nodename={name}", "reason="])
-        if node.comment:
-            private.run(["scontrol", "update", f"nodename={name}", "comment="])
 
 
 def instead_of_scontrol(site: Site, folder: Path, monkeypatch: pytest.MonkeyPatch, update: str) -> None:

@@ -18,7 +18,7 @@ from nearfar.commands.command_line import HelpFormatter, Parser
 COMMANDS = {
     "sweep": "measure many nodes, one job each, and write one page of the results",
     "status": "list all nodes by state, show one in full, or list recent drains and releases",
-    "act": "drain faulty nodes, or set a comment, as your system file allows",
+    "act": "drain faulty nodes, as your system file allows",
     "clear": "close a node's findings after a repair, and return it to service unmeasured",
     "retest": "measure drained nodes in a reservation, and release those that pass",
     "health": "check this node in seconds (for HealthCheckProgram, prolog and epilog)",

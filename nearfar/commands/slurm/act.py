@@ -30,9 +30,7 @@ exit codes: 0 done; 2 wrong use or no rights; 3 something could not be read or d
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments and help."""
-    parser.description = (
-        "Read what sweeps and health checks found, and drain or comment nodes as your system file allows."
-    )
+    parser.description = "Read what sweeps and health checks found, and drain nodes as your system file allows."
     parser.epilog = _EPILOG
     parser.add_argument("--dry-run", action="store_true", help="show what would be done, and do nothing")
     parser.add_argument(

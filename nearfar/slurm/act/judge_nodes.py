@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from nearfar.base import Finding, good, minute_text, passes, second_text
+from nearfar.base import Finding, minute_text, passes, second_text
 from nearfar.site import HEALTH, Policy
 from nearfar.slurm.controller import NodeState
-from nearfar.slurm.drains import DrainCaps, objections, our_comment, our_reason, reasons
+from nearfar.slurm.drains import DrainCaps, objections, our_reason, reasons
 from nearfar.slurm.drains import messages as cap_messages
 from nearfar.slurm.findings import WRONG_DATA, SharedFault, blamed, confirmation
 from nearfar.slurm.ledger import RUN, CheckRun, Evidence, LastVerdict, Past
@@ -31,7 +31,7 @@ class Facts:
     past: Past
     #: Hard evidence that is open, or was known within ``max_age``.
     evidence: Mapping[str, Sequence[Evidence]] = field(default_factory=dict)
-    #: All runs that count, of nodes with a slow figure and of those with our comment.
+    #: All runs that count, of nodes with a slow figure.
     runs: Mapping[str, Sequence[CheckRun]] = field(default_factory=dict)
     #: The newest run of each check within ``max_age``, and when each node was measured last.
     last: Mapping[str, Sequence[LastVerdict]] = field(default_factory=dict)
@@ -165,18 +165,8 @@ def _by_evidence(
         return made.to(states.HELD, cause, evidence=held, held=states.BY_SAME_METRIC)
     if held is not None:
         check, quoted = held.found_by.check, shlex.quote(str(reason_of(held)))
-        step = policy.step(check, True)
-        cause = messages.OBSERVED.finding(name, step=step, check=check, quoted=quoted)
-        return _commented(
-            made.to(states.HELD, cause, evidence=held, held=states.BY_STEP), held if step == "comment" else None
-        )
-    comment = next((each for step, each in standing if step == "comment"), None)
-    if comment is not None:
-        return _commented(
-            made.to(states.SUSPECT, messages.STANDS.finding(name, cause=comment.why), evidence=comment), comment
-        )
-    if state is not None and our_comment(state) is not None:
-        return _keeps_comment(facts, made, state)
+        cause = messages.OBSERVED.finding(name, check=check, quoted=quoted)
+        return made.to(states.HELD, cause, evidence=held, held=states.BY_STEP)
     if own:
         worst = own[0]
         message = messages.STANDS if worst.stands else messages.NOT_CONFIRMED
@@ -197,26 +187,6 @@ def _to_drain(made: NodeStatus, worst: Evidence, state: NodeState | None) -> Nod
         return made.to(states.HELD, messages.UNREAD_REASON.finding(name), evidence=worst, held=states.BY_CAP)
     cause = messages.STANDS.finding(name, cause=worst.why)
     return made.to(states.TO_DRAIN, cause, evidence=worst, action=states.DRAIN, reason=reason)
-
-
-def _commented(made: NodeStatus, worst: Evidence | None) -> NodeStatus:
-    if worst is None or made.slurm is None:
-        return made
-    objection = objections.objection_to_comment(made.slurm)
-    if objection is not None:
-        return replace(made, cause=messages.NO_COMMENT.finding(made.node, objection=objection))
-    if made.slurm.comment is not None:
-        return made
-    return replace(made, action=states.COMMENT, reason=str(reason_of(worst)))
-
-
-def _keeps_comment(facts: Facts, made: NodeStatus, state: NodeState) -> NodeStatus:
-    ours = our_comment(state)
-    assert ours is not None
-    for each in facts.last.get(made.node, ()):
-        if each.check.removesuffix("_check") == ours.check and good(each.verdict):
-            return replace(_by_runs(facts, made), action=states.UNCOMMENT, reason=state.comment)
-    return made.to(states.SUSPECT, messages.COMMENTED.finding(made.node, check=ours.check))
 
 
 def _by_runs(facts: Facts, made: NodeStatus) -> NodeStatus:

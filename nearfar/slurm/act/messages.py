@@ -17,12 +17,11 @@ def _why(code: str, sentence: str, next: str = "", verdict: str = NOT_JUDGED) ->
 # Evidence.
 STANDS = _why("act.evidence", "{cause}")
 NOT_CONFIRMED = _why("act.not_confirmed", "{cause}")
-OBSERVED = _why("act.observed", "the system file lets nearfar only {step} what {check} finds",
+OBSERVED = _why("act.observed", "the system file lets nearfar only observe what {check} finds",
                 "if the node is faulty, drain it: " + _BY_HAND)
 NOT_ALL_RAN = _why("act.not_all_ran", "run {run} did not run every check[: {cause}]", verdict="INDETERMINATE")
 NOT_JUDGEABLE = _why("act.could_not_judge", "{checks} could not be judged[: {cause}]", verdict="INDETERMINATE")
 NOT_GOOD = _why("act.not_good", "{verdict_of}: {checks}[: {cause}]")
-COMMENTED = _why("act.commented", "it keeps nearfar's comment until {check} passes")
 PASSED = _why("act.passed", "{check} passed in run {run}", verdict="PASS")
 GOOD = _why("act.good", "measured, with no open finding", verdict="PASS")
 NOT_MEASURED = _why("act.not_measured", "{when}", "/etc/nearfar/nightly --nodes {subject}")
@@ -32,7 +31,6 @@ CLEARED = _why("act.cleared", "resumed or cleared on {when}, not measured since"
 NO_SUCH_NODE = _why("act.no_such_node", "Slurm has no such node", "if it is gone for good: " + _CLEAR)
 UNREADABLE = _why("act.unreadable", "{objection}; nearfar leaves it alone")
 NOT_DRAINED = _why("act.not_drained", "not drained: {objection}")
-NO_COMMENT = _why("act.no_comment", "no comment: {objection}")
 OTHERS = _why("act.others", "{state}[, '{reason}'][, by {who}]")
 PROLOG_FAILED = _why("act.prolog_failed", "'{reason}': its prolog found it faulty, and Slurm drained it; once it is repaired",
                      "nearfar slurm retest {subject}")

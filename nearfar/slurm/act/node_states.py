@@ -35,21 +35,21 @@ STATES = {
 }
 #: What ``act`` does with a node in each state.
 ACT_DOES = {
-    HELD: "nothing until the drain is allowed; a comment, if the system file allows it",
+    HELD: "nothing until the drain is allowed",
     DRAINED: "nothing",
     RETEST: "drains it again if the retest is interrupted",
     TO_DRAIN: "drains it",
-    SUSPECT: "a comment, if the system file allows it",
+    SUSPECT: "nothing",
     OTHERS: "nothing",
     UNCLEAR: "nothing",
     UNJUDGED: "nothing",
     CLEARED: "nothing",
     NOT_MEASURED: "nothing",
-    GOOD: "removes its own comment",
+    GOOD: "nothing",
 }
 #: What ``act`` and the other commands never do.
 NEVER = (
-    "Change a drain, a reason or a comment that somebody else has written.",
+    "Change a drain or a reason that somebody else has written.",
     "Drain more nodes than the caps allow, even if `act` is killed in the middle.",
     "Leave a partition with fewer usable nodes than the floor, whoever took the others out of use.",
     "Resume a node, unless a retest passed the check that drained it or an administrator typed `clear`.",
@@ -106,7 +106,7 @@ TRANSITIONS = (
     Transition(CLEARED, "a run passes", GOOD, "sweep"),
 )
 
-DRAIN, COMMENT, UNCOMMENT, NOTHING = "drain", "comment", "uncomment", "nothing"
+DRAIN, NOTHING = "drain", "nothing"
 #: What holds a drain, by the words of the site's file.
 BY_CAP, BY_FLOOR, BY_SAME_METRIC, BY_STEP = "cap", "available", "same_metric", "step"
 HELD_BY = (BY_CAP, BY_FLOOR, BY_SAME_METRIC, BY_STEP)
@@ -122,7 +122,7 @@ class NodeStatus:
     cause: Finding
     #: What is found on it, the worst; None: nothing that counts.
     evidence: Evidence | None = None
-    #: What ``act`` does, and the reason or comment that it writes.
+    #: What ``act`` does, and the reason that it writes.
     action: str = NOTHING
     reason: str | None = None
     #: What keeps it from being drained, one of ``HELD_BY``; empty: nothing.

@@ -12,7 +12,7 @@ from nearfar.slurm.controller import NodeState, NotSeen, Objection, Refused, Slu
 from nearfar.slurm.drains import objections
 from nearfar.slurm.ledger import Ledger, actions, end_action, note_action
 
-from .node_states import COMMENT, DRAIN, NodeStatus
+from .node_states import NodeStatus
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,14 @@ class NodeWrite:
 
 
 def carry_out(status: NodeStatus, system: str, slurm: Slurm, ledger: Ledger) -> str | None:
-    """Do what was decided about one node; why it was not done, or None. Raises ``NearfarError`` where the next node would fare no better:
+    """Drain a node as was decided; why it was not done, or None. Raises ``NearfarError`` where the next node would fare no better:
     no permission, no answer from slurmctld. Then the ledger has whether this one's write is unclear."""
-    more: dict[str, Any] = {"reason": status.reason, "why": status.cause.reason, "system": system}
-    if status.evidence is not None:
-        found = status.evidence.found_by
-        more |= {"check": found.check, "finding": status.evidence.finding, "run": found.run}
-    refusal = write(status.action, status.node, _write(status), slurm, ledger, **more)
+    assert status.reason is not None and status.evidence is not None
+    found, how = status.evidence.found_by, draining(status.reason, objections.objection_to_drain)
+    refusal = write(
+        actions.DRAIN, status.node, how, slurm, ledger, reason=status.reason, why=status.cause.reason, system=system,
+        check=found.check, finding=status.evidence.finding, run=found.run,
+    )  # fmt: skip
     return None if refusal is None else str(refusal)
 
 
@@ -51,16 +52,6 @@ def write(kind: str, node: str, how: NodeWrite, slurm: Slurm, ledger: Ledger, **
         raise
     end_action(ledger, seq, actions.DONE)
     return None
-
-
-def _write(status: NodeStatus) -> NodeWrite:
-    reason = status.reason
-    assert reason is not None
-    if status.action == DRAIN:
-        return draining(reason, objections.objection_to_drain)
-    if status.action == COMMENT:
-        return NodeWrite({"comment": reason}, objections.objection_to_comment, lambda node: node.comment == reason)
-    return NodeWrite({"comment": ""}, objections.objection_to_comment, lambda node: node.comment is None)
 
 
 def draining(reason: str, objection: Objection) -> NodeWrite:

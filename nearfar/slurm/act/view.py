@@ -22,7 +22,6 @@ from nearfar.base import (
 )
 from nearfar.site import HEALTH, Policy, drain_policy
 from nearfar.slurm.controller import NodeState, node_names
-from nearfar.slurm.drains import our_comment
 from nearfar.slurm.findings import Intake, intake
 from nearfar.slurm.ledger import (
     Ledger,
@@ -113,8 +112,7 @@ def view_of(
     """Judge every node. ``taken``: what this call could not take in; ``trouble``: why Slurm could not be asked; ``asked_for``: nodes of
     which all runs are read."""
     policy, oldest = options.policy, now - options.policy.max_age
-    commented = {name for name, state in nodes.items() if our_comment(state) is not None}
-    wanted = {*slow_nodes(ledger, policy.system, oldest), *commented, *asked_for}
+    wanted = {*slow_nodes(ledger, policy.system, oldest), *asked_for}
     runs = runs_since(ledger, policy.system, oldest - policy.look_back, wanted)
     facts = Facts(
         policy, now, nodes, past, evidence_in(ledger, policy.system, oldest), runs, last_verdicts(ledger, policy.system, oldest),

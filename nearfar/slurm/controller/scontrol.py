@@ -167,19 +167,15 @@ class Slurm:
             raise CouldNotJudge(f"scontrol shows {', '.join(found) or 'nothing'} where node {name} was asked for")
         return found[name]
 
-    def update(
-        self, name: str, objection: Objection, *, state: str | None = None, reason: str | None = None,
-        comment: str | None = None,
-    ) -> None:  # fmt: skip
-        """Set a node's state, reason or comment, unless its present state meets an objection. Slurm has no compare-and-set: between this
+    def update(self, name: str, objection: Objection, *, state: str, reason: str | None = None) -> None:
+        """Set a node's state and reason, unless its present state meets an objection. Slurm has no compare-and-set: between this
         read and the write a few milliseconds remain. Raises ``Refused`` with the objection, and whatever ``call`` raises."""
         why = objection(self.node(name))
         if why is not None:
             raise Refused(name, why)
-        wanted = {"state": state, "reason": reason, "comment": comment}
-        words = [f"{key}={value}" for key, value in wanted.items() if value is not None]
         try:
-            self.call("scontrol", "update", f"nodename={name}", *words)
+            words = [] if reason is None else [f"reason={reason}"]
+            self.call("scontrol", "update", f"nodename={name}", f"state={state}", *words)
         except CouldNotJudge as error:
             if _THIS_NODE not in str(error):
                 raise

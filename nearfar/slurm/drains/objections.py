@@ -44,11 +44,6 @@ def carries(state: NodeState, reason: str | None) -> bool:
     return ours is not None and ours.same(reasons.find(reason))
 
 
-def our_comment(state: NodeState) -> DrainReason | None:
-    """The comment of ours that a node has; None where it has none, or somebody has edited it."""
-    return reasons.read(state.comment)
-
-
 def unreadable(state: NodeState) -> str | None:
     """Why nothing at all is done about a node. Until it has registered, a slurmctld that was just started knows nothing of it."""
     if state.base == "UNKNOWN":
@@ -102,11 +97,4 @@ def objection_to_resume(state: NodeState, reason: str, by_a_person: bool = False
     not_yet = next((why for flag, why in _NOT_YET.items() if flag in flags), None)
     if not_yet is not None:
         return f"it is {state.words}: {not_yet}"
-    return unreadable(state)
-
-
-def objection_to_comment(state: NodeState) -> str | None:
-    """Why a node's comment must not be written."""
-    if state.comment is not None and our_comment(state) is None:
-        return f"its comment is not ours: '{state.comment}'"
     return unreadable(state)

@@ -35,7 +35,7 @@ _UNIT = 16
 
 @dataclass(frozen=True)
 class DrainReason:
-    """What a node was drained or commented for. ``check`` lacks its ``_check``; ``figures`` are the value and the limit
+    """What a node was drained for. ``check`` lacks its ``_check``; ``figures`` are the value and the limit
     as shown, with unit, where it is a figure."""
 
     check: str

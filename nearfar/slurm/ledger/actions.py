@@ -23,7 +23,7 @@ RELEASE, CLEAR, RESUMED = "release", "clear", "resumed"
 LAPSED = "lapsed"
 #: Of a retest: a node resumed inside its reservation, and drained as it was before.
 RETEST, DRAIN_AS_BEFORE = "retest", "drain_as_before"
-COMMENT, UNCOMMENT, CALL, TAKE_OVER = "comment", "uncomment", "call", "take_over"
+CALL, TAKE_OVER = "call", "take_over"
 DRAINS, RETURNS = (DRAIN, ADOPTED, DRAIN_AGAIN), (RELEASE, CLEAR, RESUMED)
 BEGUN, DONE, REFUSED, UNCLEAR, VOID = "begun", "done", "refused", "unclear", "void"
 

@@ -79,10 +79,10 @@ CREATE INDEX finding_open ON finding (node) WHERE hard AND closed_by IS NULL;
 CREATE TABLE action (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,           -- the order of actions
     at REAL NOT NULL,                                -- when
-    kind TEXT NOT NULL,                              -- drain, adopted, drain_again, clear, retest, release, resumed, lapsed, comment ...
+    kind TEXT NOT NULL,                              -- drain, adopted, drain_again, clear, retest, release, resumed, lapsed ...
     node TEXT,                                       -- Slurm's name of the node
     outcome TEXT NOT NULL,                           -- begun, done, refused, unclear (Slurm did not answer), void (Slurm does not show it)
-    reason TEXT,                                     -- the node's reason or comment in Slurm
+    reason TEXT,                                     -- the node's reason in Slurm
     why TEXT,                                        -- what confirmed it, or the administrator's words
     check_name TEXT,                                 -- the check
     run TEXT,                                        -- the run

@@ -17,8 +17,8 @@ _RUNS, _ACTIONS = 20, 20
 _WORDS = {
     actions.DRAIN: "drained", actions.ADOPTED: "drained by its own health check", actions.DRAIN_AGAIN: "drained again after a retest",
     actions.DRAIN_AS_BEFORE: "drained as before a retest", actions.RETEST: "resumed for a retest", actions.RELEASE: "released",
-    actions.CLEAR: "cleared", actions.RESUMED: "found resumed", actions.LAPSED: "in use again", actions.COMMENT: "commented",
-    actions.UNCOMMENT: "comment removed", actions.TAKE_OVER: "ledger taken over",
+    actions.CLEAR: "cleared", actions.RESUMED: "found resumed", actions.LAPSED: "in use again",
+    actions.TAKE_OVER: "ledger taken over",
 }  # fmt: skip
 _OUTCOMES = {
     actions.BEGUN: "begun, and its end is not known",

@@ -51,8 +51,8 @@ def submission(sweep: Sweep, job: SweepJob, now: float) -> list[str]:
         f"--job-name={sweep.lanes[job.name]}", "--dependency=singleton", f"--partition={sweep.partition}",
         f"--nodelist={','.join(job.nodes)}", f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--exclusive", "--mem=0",
         *([f"--gres={gres}"] if gres else []), "--no-requeue", f"--time={sweep.minutes}",
-        f"--deadline={time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(deadline))}", f"--output={output(sweep.folder, job)}", "--open-mode=append",
-        "--chdir=/",
+        f"--deadline={time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(deadline))}", f"--output={output(sweep.folder, job)}",
+        "--open-mode=append", "--chdir=/",
         *([f"--reservation={sweep.reservation}"] if sweep.reservation else []), *sweep.options,
         str(sweep.folder / SCRIPT), job.name, str(job.attempt), str(gpus(gres)),
     ]  # fmt: skip

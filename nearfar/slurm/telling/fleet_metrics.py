@@ -20,9 +20,8 @@ def page(result: ActResult, ledger: Ledger, seconds: float) -> MetricsPage:
     made.add("nearfar_act_info", 1, system=system, version=__version__)
     made.add("nearfar_act_last_run_timestamp_seconds", time.time(), system=system)
     made.add("nearfar_act_last_run_duration_seconds", seconds, system=system)
-    actions = Counter(status.action for status, problem in result.done if problem is None)
-    for action in (node_states.DRAIN, node_states.COMMENT, node_states.UNCOMMENT):
-        made.add("nearfar_act_actions", actions[action], system=system, action=action)
+    done = sum(problem is None for _, problem in result.done)
+    made.add("nearfar_act_actions", done, system=system, action=node_states.DRAIN)
     problems = sum(problem is not None for _, problem in result.done) + len(result.unclear)
     made.add("nearfar_act_problems", problems, system=system)
     made.add("nearfar_act_refused_files", len(view.refused), system=system)

@@ -204,20 +204,6 @@ def test_a_clock_ahead_and_the_same_run_twice(site: Site, tmp_path: Path, capsys
     assert site.drained() == ["n3"], "a copy of a run is the same run"
 
 
-def test_a_comment_comes_and_goes(site: Site) -> None:
-    site.private.run(["scontrol", "update", "nodename=n5", "comment=mine"])
-    for node in ("n1", "n5"):
-        leave(site.results, node, f"0000000{node[1]}", at=site.now - 7200, speed=27.0, check="saturation_check")
-        leave(site.results, node, f"0000001{node[1]}", at=site.now - 60, speed=27.0, check="saturation_check")
-    assert site.act() == 0 and site.act() == 0
-    expected = "nearfar: FAIL saturation d2h g2 27<52.6 GB/s run=00000011"
-    assert (site.node("n1").comment, site.node("n5").comment) == (expected, "mine")
-    leave(site.results, "n1", "00000021", at=time.time() + 30, check="saturation_check")
-    assert site.act() == 0
-    assert (site.node("n1").comment, site.node("n5").comment, site.drained()) == (None, "mine", [])
-    assert site.log() == [("comment", "done", "n1"), ("uncomment", "done", "n1")]
-
-
 @root_only
 def test_without_the_right_to(site: Site) -> None:
     leave(site.results, "n3", "00000103", at=site.now - 60, wrong="wrong data")
@@ -247,7 +233,7 @@ def test_without_the_right_to(site: Site) -> None:
     [
         ("act: {trusted: [nobody-here]}", "vm.yaml:3: act: trusted: no user 'nobody-here' on this host"),
         ("act: {checks: {host_devise_check: drain}}", "vm.yaml:3: act: no check is called 'host_devise_check' (did you mean"),
-        ("act: {default: destroy}", "vm.yaml:3: act.default: \"destroy\": expected a step: observe, comment or drain"),
+        ("act: {default: destroy}", "vm.yaml:3: act.default: \"destroy\": expected a step: observe or drain"),
         ("act: {cap: {per_day: {nodes: 9}}}", "vm.yaml:3: act: cap: more a day than in all"),
         ("act: {intermittent: {nights: 5, of: 3}}", "vm.yaml:3: act: intermittent: 5 of 3 nights is impossible"),
         ("act: {max_age: soon}", "vm.yaml:3: act.max_age: \"soon\": expected a duration such as 36h"),

@@ -14,9 +14,9 @@ from nearfar.base import Finding
 from nearfar.site import Policy
 from nearfar.site.drain_policy import AvailableFloor, DrainCap, DrainSteps
 from nearfar.slurm.act.judge_nodes import Facts, judge
-from nearfar.slurm.act.node_states import COMMENT, DRAIN, HELD, NOTHING, STATES, UNCOMMENT, Fleet
+from nearfar.slurm.act.node_states import DRAIN, HELD, NOTHING, STATES, Fleet
 from nearfar.slurm.controller import NodeState
-from nearfar.slurm.drains import drained_by_us, our_comment, our_reason, reasons
+from nearfar.slurm.drains import drained_by_us, our_reason, reasons
 from nearfar.slurm.ledger import CheckRun, Evidence, LedgerAction, Past, actions
 from nearfar.slurm.ledger.runs import LastVerdict
 
@@ -59,9 +59,7 @@ def states(draw: st.DrawFn) -> dict[str, NodeState]:
         flags = draw(st.sampled_from([(), (), ("DRAIN",), ("NOT_RESPONDING",), ("PLANNED",)]))
         base, reason = draw(st.sampled_from(["IDLE", "MIXED", "DOWN", "UNKNOWN"])), draw(REASONS)
         at = None if reason is None else datetime.fromtimestamp(NOW - draw(HOURS) * HOUR, timezone.utc)
-        found[name] = NodeState(
-            name, base, frozenset(flags), reason, reason_at=at, comment=draw(REASONS), partitions=("gpu",)
-        )
+        found[name] = NodeState(name, base, frozenset(flags), reason, reason_at=at, partitions=("gpu",))
     return found
 
 
@@ -131,8 +129,6 @@ def test_what_always_holds(
                 if (r.node, r.check) == (name, check) and finding.subject in {f.subject for f in r.failures}
             }
             assert finding.hard or len(failing) > 1, "drained for a speed that was seen once"
-        if each.action in (COMMENT, UNCOMMENT):
-            assert before.comment is None or our_comment(before) is not None, "a foreign comment overwritten"
         wrong = any(f.code == WRONG.code for run in runs if run.node == name for f in run.failures)
         if wrong and before.usable and our_reason(before) is None:
             assert each.state == HELD or each.action == DRAIN, "wrong data is drained, or held and told"
@@ -151,4 +147,4 @@ def test_runs_that_could_not_be_judged_never_act(runs: list[CheckRun], nodes: di
 def test_a_site_that_says_nothing_is_only_observed(
     runs: list[CheckRun], nodes: dict[str, NodeState], past: Past
 ) -> None:
-    assert not {each.action for each in judged(Policy("s"), nodes, past, runs).nodes.values()} & {DRAIN, COMMENT}
+    assert not {each.action for each in judged(Policy("s"), nodes, past, runs).nodes.values()} & {DRAIN}

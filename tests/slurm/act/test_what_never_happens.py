@@ -13,7 +13,6 @@ from tests.conftest import CHECKOUT
 TESTS = [
     (
         "act/test_histories.py::test_no_finding_is_lost_whatever_happens",
-        "act/test_act.py::test_a_comment_comes_and_goes",
         "act/test_clear.py::test_what_we_drained_is_in_use_and_what_others_drained_is_not",
     ),
     (

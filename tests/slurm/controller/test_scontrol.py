@@ -133,7 +133,7 @@ def test_reasons_through_a_real_slurmctld(private: PrivateSlurm, reason: str) ->
     slurm = Slurm(private.environment)
     before = datetime.now(timezone.utc).replace(microsecond=0)
     slurm.update("n2", lambda node: None, state="drain", reason=reason)
-    slurm.update("n2", lambda node: None, comment="my Reason=none State=DOWN")
+    slurm.call("scontrol", "update", "nodename=n2", "comment=my Reason=none State=DOWN")
     node = slurm.nodes()["n2"]
     assert (node.reason, node.comment, node.drain, node.base) == (
         printable_lines(reason),

@@ -75,7 +75,7 @@ def test_a_gpu_that_is_gone_drains_its_node_up_to_the_cap(private: PrivateSlurm,
 
 
 def test_a_site_that_only_observes(private: PrivateSlurm, scripts: Path, tmp_path: Path) -> None:
-    (tmp_path / "site" / "systems" / "vm.yaml").write_text(SYSTEM.replace("default: drain", "default: comment"))
+    (tmp_path / "site" / "systems" / "vm.yaml").write_text(SYSTEM.replace("default: drain", "default: observe"))
     assert "drained" not in checked(private, scripts, "n2")
     assert not Slurm(private.environment).node("n2").drain
 
