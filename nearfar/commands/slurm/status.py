@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, NearfarError
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, NearfarError, columns
 from nearfar.slurm.act import ActOptions, View, admin_host, dry_run, node_states, view_of
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.ledger import Ledger, actions
@@ -80,8 +80,8 @@ def _print(args: argparse.Namespace, view: View, ledger: Ledger, names: Sequence
                 document["ledger"] = admin_host.export(ledger)
         print(json.dumps(document, indent=1, ensure_ascii=False))
     elif since is not None:
-        lines = [node_page.action_line(each) for each in node_page.of_nodes(ledger, names, since)]
-        print("\n".join(lines) or f"nothing was done since {args.since}")
+        done = [node_page.action_row(each) for each in node_page.of_nodes(ledger, names, since)]
+        print("\n".join(columns(done)) or f"nothing was done since {args.since}")
         return EXIT_GOOD
     elif names:
         print("\n\n".join("\n".join(node_page.page(view, ledger, name)) for name in names))

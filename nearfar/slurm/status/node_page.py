@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nearfar.base import NearfarError, passes, second_text, utc_text
+from nearfar.base import NearfarError, columns, passes, second_text, utc_text
 from nearfar.site import HEALTH
 from nearfar.slurm.act import View, node_states
-from nearfar.slurm.ledger import RUN, CheckRun, Ledger, LedgerAction, actions
-
-from .status_page import broken
+from nearfar.slurm.ledger import RUN, Ledger, LedgerAction, actions
 
 #: Runs that are shown, the newest, and actions.
 _RUNS, _ACTIONS = 20, 20
@@ -33,24 +31,27 @@ def page(view: View, ledger: Ledger, name: str) -> Iterator[str]:
     status = view.fleet.nodes[name]
     state = status.slurm
     yield f"{name}: {node_states.STATES[status.state]}"
-    yield from (f"  {line}" for words in (status.headline, status.cause.reason) for line in broken(words))
+    rows = [["why", "", ": ".join(filter(None, (status.headline, status.cause.reason)))]]
     if state is not None:
-        known = state.reason_by is not None and state.reason_at is not None
-        given = f" [{state.reason_by}, {state.reason_at:%Y-%m-%d %H:%M:%S} UTC]" if known else ""
-        yield f"  slurm     {state.words}" + (f", reason '{state.reason}'{given}" if state.reason else "")
-        if state.comment:
-            yield f"  comment   '{state.comment}'"
-    for each in list(of_nodes(ledger, [name]))[-_ACTIONS:]:
-        yield f"  {action_line(each, with_node=False)}"
+        given = "" if state.reason_at is None else second_text(state.reason_at.timestamp())
+        reason = f", reason '{state.reason}'" if state.reason else ""
+        rows.append(["slurm", given, f"{state.words}{reason}{f', by {state.reason_by}' if state.reason_by else ''}"])
+        rows += [["comment", "", f"'{state.comment}'"]] if state.comment else []
+    done = list(of_nodes(ledger, [name]))[-_ACTIONS:]
+    rows += [["done", *action_row(each, with_node=False)] for each in done]
     runs = view.facts.runs.get(name, ())
     for run in sorted(runs, key=lambda run: (run.ended, run.check), reverse=True)[:_RUNS]:
-        yield from _run(run)
+        about = f"{run.run} {run.check} {run.verdict}{': ' if run.words else ''}{run.words}"
+        file = "" if run.check == HEALTH else "/result.json" if run.check == RUN else "/verdict.json"
+        read = f" ({run.source}{file})" if run.source and not passes(run.verdict) else ""
+        rows.append(["run", second_text(run.ended), f"{about}{read}"])
     for evidence in (*view.facts.open_evidence.get(name, ()), *view.facts.slow.get(name, ())):
-        step = view.options.policy.step(evidence.found_by.check, evidence.finding.hard)
-        kind = "hard evidence" if evidence.finding.hard else "speed"
-        yield f"  FAIL      {evidence.found_by.check} ({kind}; at most: {step}): {evidence.finding.reason}"
-        yield f"            {evidence.why}"
-    yield from (f"  shared    {fault.words}" for fault in view.fleet.shared if name in fault.nodes)
+        found, hard = evidence.found_by, evidence.finding.hard
+        step = view.options.policy.step(found.check, hard)
+        about = f"{found.check} ({'hard evidence' if hard else 'speed'}; at most: {step}): {evidence.finding.reason}"
+        rows.append(["FAIL", second_text(found.known), f"{about}; {evidence.why}"])
+    rows += [["shared", "", fault.words] for fault in view.fleet.shared if name in fault.nodes]
+    yield from columns(rows)
 
 
 def check_known(view: View, names: Sequence[str]) -> None:
@@ -61,16 +62,6 @@ def check_known(view: View, names: Sequence[str]) -> None:
             raise NearfarError(f"Slurm has no node {which}, and the ledger knows nothing of it")
 
 
-def _run(run: CheckRun) -> Iterator[str]:
-    """A run, and of one that did not pass what it reported and the file that has it."""
-    yield f"  run       {run.run} {run.check:<22} {run.verdict:<13} {second_text(run.ended)}"
-    if run.words:
-        yield f"            {run.words}"
-    if run.source and not passes(run.verdict):
-        file = "" if run.check == HEALTH else "/result.json" if run.check == RUN else "/verdict.json"
-        yield f"            {run.source}{file}"
-
-
 def of_nodes(ledger: Ledger, names: Sequence[str], since: float = 0.0) -> Iterator[LedgerAction]:
     """The actions on some nodes (none: on all) since then; calls of ``act`` are left out."""
     for each in actions.actions(ledger, since):
@@ -78,16 +69,16 @@ def of_nodes(ledger: Ledger, names: Sequence[str], since: float = 0.0) -> Iterat
             yield each
 
 
-def action_line(each: LedgerAction, with_node: bool = True) -> str:
-    """``2026-11-27 05:25:19 n2 drained by root: nearfar: FAIL …``."""
-    node = f" {each.node or ''}".rstrip() if with_node else ""
+def action_row(each: LedgerAction, with_node: bool = True) -> list[str]:
+    """When, which node, and ``drained, by root: nearfar: FAIL …``."""
     done = _WORDS.get(each.kind, each.kind)
     if each.kind == actions.ADOPTED and each.check != HEALTH:
         done = "drained by hand"
     outcome = f" ({_OUTCOMES.get(each.outcome, each.outcome)}{': ' + each.error if each.error else ''})"
     outcome = "" if each.outcome == actions.DONE else outcome
     about = each.why if each.kind in actions.RETURNS else "; ".join(filter(None, (each.reason, each.why)))
-    return f"{second_text(each.at)}{node} {done}{outcome}, by {each.user}" + (f": {about}" if about else "")
+    words = f"{done}{outcome}, by {each.user}" + (f": {about}" if about else "")
+    return [second_text(each.at), *([each.node or ""] if with_node else []), words]
 
 
 def action_entry(each: LedgerAction) -> dict[str, Any]:

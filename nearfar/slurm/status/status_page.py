@@ -1,4 +1,4 @@
-"""The fleet in one screen, and as JSON: whether what watches the nodes is alive, and nodes of which the same is to be said in one line."""
+"""The fleet in one table, and as JSON: whether what watches the nodes is alive, and nodes of which the same is to be said in one line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.base import MESSAGES, minute_text, plural, second_text, utc_text
+from nearfar.base import MESSAGES, columns, minute_text, plural, second_text, utc_text
 from nearfar.site import HEALTH, DrainCap
 from nearfar.slurm.act import NodeStatus, View, node_states
 from nearfar.slurm.controller import node_names
@@ -80,10 +80,6 @@ def _span(seconds: float) -> str:
     return plural(max(0, round(seconds)), "second")
 
 
-#: Letters of a line.
-WIDTH = 110
-#: Lines of nodes that a state has at most; what is more is listed.
-_MOST = 12
 #: Letters of a list of nodes that are shown; the whole list is in the JSON.
 _LONGEST = 300
 
@@ -96,7 +92,7 @@ def waits(view: View, watch: Watchers) -> bool:
 
 
 def lines(view: View, watch: Watchers) -> Iterator[str]:
-    """The screen, line by line."""
+    """The page, line by line."""
     yield f"{view.options.policy.system}, {second_text(view.now)}: {watch.line(view.now)}"
     yield from watch.problems
     yield f"drains: {'; '.join(_used(view))}"
@@ -106,12 +102,12 @@ def lines(view: View, watch: Watchers) -> Iterator[str]:
     for fault in view.fleet.shared:
         yield from _shared(fault, view.options.policy.system)
     yield from (*view.refused, *view.clocks, *view.other_systems)
-    for state, title in node_states.STATES.items():
-        nodes = view.fleet.of_state(state)
-        if nodes:
-            yield ""
-            yield f"{title}: {len(nodes)}"
-            yield from _wrapped([node.node for node in nodes]) if state == node_states.GOOD else _rows(nodes)
+    rows = [
+        [state.replace("_", " "), str(len(these)), _since_text(these), ": ".join([_folded(these), *said_of(these)])]
+        for state in node_states.STATES
+        for these in alike(view.fleet.of_state(state))
+    ]
+    yield from ("", *columns([["STATE", "NODES", "SINCE", "WHICH, AND WHY"], *rows], right=[1]))
 
 
 def _used(view: View) -> Iterator[str]:
@@ -133,8 +129,7 @@ def _counted(view: View, caps: DrainCaps) -> Iterator[tuple[str, str, DrainCap, 
 
 def _shared(fault: SharedFault, system: str) -> Iterator[str]:
     """What many nodes have at once, and what an administrator types."""
-    folded = node_names.fold(fault.nodes)
-    names = shlex.quote(folded if len(folded) <= _LONGEST else "NODES")
+    names = shlex.quote(node_names.fold(fault.nodes))
     yield f"not blamed on a node: {fault.words}"
     if fault.hard:
         yield f"  it was not the nodes:  nearfar slurm clear {names} --because WORDS"
@@ -142,16 +137,6 @@ def _shared(fault: SharedFault, system: str) -> Iterator[str]:
     else:
         yield f"  its reference is old:  nearfar tune --system {system}   (docs/references.md)"
         yield f"  its cause is fixed:    nearfar slurm clear {names} --because WORDS"
-
-
-def _rows(nodes: Sequence[NodeStatus]) -> Iterator[str]:
-    rows = alike(nodes)
-    shown = rows if len(rows) <= _MOST + 1 else rows[:_MOST]
-    for these in shown:
-        yield from _row(these)
-    left = [node.node for these in rows[len(shown) :] for node in these]
-    if left:
-        yield from _wrapped(left, f"and {len(left)} more: ")
 
 
 def alike(nodes: Sequence[NodeStatus]) -> list[list[NodeStatus]]:
@@ -186,46 +171,19 @@ def _alike(node: NodeStatus) -> tuple[object, ...]:
     return node.cause.code, None if ours else evidence, ours and (ours.check, ours.what, ours.part), node.held
 
 
-def _row(these: Sequence[NodeStatus]) -> Iterator[str]:
-    names, said, since = node_names.fold(node.node for node in these), said_of(these), _since(these)
-    if since is not None:
-        said = [f"{said[0]}, since {minute_text(since)}", *said[1:]]
-    if len(names) > _LONGEST // 4:
-        yield from _wrapped([node.node for node in these])
-        names = ""
-    for text in [line for each in said for line in broken(each)]:
-        yield f"  {names:<13} {text}".rstrip()
-        names = ""
-
-
-def broken(words: str) -> Iterator[str]:
-    """A text in lines that end behind a semicolon where it is longer than one; none for an empty text."""
-    line = ""
-    for part in words.split("; ") if words else ():
-        if line and len(line) + len(part) > WIDTH:
-            yield f"{line};"
-            line = part
-        else:
-            line = f"{line}; {part}" if line else part
-    if line:
-        yield line
-
-
 def _since(these: Sequence[NodeStatus]) -> float | None:
     return min((node.since for node in these if node.since is not None), default=None)
 
 
-def _wrapped(names: Sequence[str], before: str = "") -> Iterator[str]:
-    """A list of nodes in lines that are broken behind commas, so that they can be pasted together."""
-    text = node_names.fold(names)
-    cut = len(text) > _LONGEST
-    line = f"  {before}"
-    for part in re.findall(r"[^,]+,?", text[:_LONGEST].rpartition(",")[0] + "," if cut else text):
-        if len(line) + len(part) > WIDTH:
-            yield line
-            line = "    "
-        line += part
-    yield line + ("… (all of them: --json)" if cut else "")
+def _since_text(these: Sequence[NodeStatus]) -> str:
+    since = _since(these)
+    return "" if since is None else minute_text(since)
+
+
+def _folded(these: Sequence[NodeStatus]) -> str:
+    """A list of nodes, cut behind a name where it is long."""
+    text = node_names.fold(node.node for node in these)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rpartition(',')[0]},… (all of them: --json)"
 
 
 def document(view: View, watch: Watchers, names: Sequence[str] = ()) -> dict[str, Any]:
