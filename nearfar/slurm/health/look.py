@@ -38,7 +38,7 @@ SHORT = 5.0
 #: The sources of evidence: what each reads, and what it finds.
 SOURCES = {
     "kernel_log": ("`/dev/kmsg`", "Xids, SXids, adapters that were not initialised"),
-    "journal": ("the journal", "the same, in what the kernel log has lost and at the end of the previous boot"),
+    "journal": ("the journal", "the same, at the end of the previous boot"),
     "driver": (
         "NVML",
         "memory errors, row remapping, retired pages, NVLink errors and lanes, fabric registration, recovery actions",
@@ -143,9 +143,12 @@ class Look:
         trusted = self._answers["trust"].answered
         driver_too: Tasks = {"driver": partial(driver.read, ROOT)} if own else {}
         self._ask(options.limit, {**driver_too, **({"inventory": inventory.observe} if trusted else {})})
-        observed, ring, gaps = self._value("inventory"), self._value("kernel_log"), self._gaps()
+        observed, ring = self._value("inventory"), self._value("kernel_log")
         site = partial(_site, observed, node, options, self.site.partition)
-        journal: Tasks = {"journal": partial(kernel_log.fill, gaps)} if gaps else {}
+        journal: Tasks = {}
+        before, after = (self._kept("kernel_log").get(name) for name in ("boot", "log_at"))
+        if ring is not None and isinstance(before, str) and before != self._boot and isinstance(after, float):
+            journal = {"journal": partial(kernel_log.end_of_boot, before, after)}
         self._ask(SHORT, {**journal, **({"site": site} if trusted else {})})
         self.site = self._value("site") or self.site
         ports: Tasks = {"infiniband": partial(_ports_down, ROOT, self.site.ports)} if self.site.ports else {}
@@ -157,9 +160,8 @@ class Look:
         gpus = seen or list(self._kept("inventory").get("gpus", ()))
         self._gpus = {pci: index for index, pci in enumerate(gpus)}
         if ring is not None:
-            unread = tuple(f"{gap.what}; the journal did not answer" for gap in gaps)
-            filled = self._value("journal") or ((), unread)
-            self._judge("kernel_log", lambda now: kernel_log.classify(now, ring, filled))
+            previous = self._value("journal") or ((), "the journal did not answer" if journal else "")
+            self._judge("kernel_log", lambda now: kernel_log.classify(now, ring, previous))
         if (answers := self._value("driver")) is not None:
             self._judge("driver", lambda now: driver.classify(now, answers))
         self._judge_driver_hung()
@@ -192,12 +194,6 @@ class Look:
 
     def _now(self, name: str) -> Now:
         return Now(self._gpus, self._boot, self._at, self._kept(name))
-
-    def _gaps(self) -> list[kernel_log.LogGap]:
-        ring = self._value("kernel_log")
-        with suppress(TypeError, ValueError):  # what was kept is torn: it begins anew
-            return [] if ring is None else kernel_log.gaps(self._now("kernel_log"), ring)
-        return []
 
     def _judge(self, name: str, classify: Callable[[Now], Seen]) -> None:
         try:

@@ -40,13 +40,15 @@ def kmsg(root: Path, *messages: str, first: int = 0, facility: int = 0) -> Path:
 
 def told(*messages: str, past: Mapping[str, Any] = NOTHING) -> Seen:
     lines = tuple(LogLine(60.0 + i, text, i) for i, text in enumerate(messages))
-    return kernel_log.classify(now(past), ((*lines, LogLine(99.0, "", len(lines))), ""), ((), ()))
+    return kernel_log.classify(now(past), ((*lines, LogLine(99.0, "", len(lines))), ""))
 
 
 def seen_in(root: Path, past: Mapping[str, Any] = NOTHING, journalctl: str = NO_JOURNAL) -> Seen:
     """What a check of this tree finds."""
-    ring = kernel_lines.read_ring(root)
-    return kernel_log.classify(now(past), ring, kernel_log.fill(kernel_log.gaps(now(past), ring), journalctl))
+    previous = (
+        kernel_log.end_of_boot(past["boot"], past["log_at"], journalctl) if past.get("boot", "b") != "b" else ((), "")
+    )
+    return kernel_log.classify(now(past), kernel_lines.read_ring(root), previous)
 
 
 def found(seen: Seen) -> list[tuple[str, str, bool]]:
@@ -236,15 +238,12 @@ def test_a_new_boot_begins_anew(tmp_path: Path) -> None:
     seen = seen_in(kmsg(tmp_path, "up", FALLEN), past)
     assert len(seen.findings) == 1
     gap = "the kernel's log between the last health check and this boot"
-    assert seen.unread == (f"{gap}; the journal: journalctl is not installed",)
+    assert seen.unread == (f"{gap}: journalctl is not installed",)
 
 
-def journal(
-    tmp_path: Path, *entries: tuple[float, str], boots: Mapping[str, tuple[tuple[float, str], ...]] | None = None
-) -> str:
-    """A journalctl that has these entries, newest first as it is asked."""
-    held = {"b": entries, **(boots or {})}
-    (tmp_path / "entries.json").write_text(json.dumps(held))
+def journal(tmp_path: Path, *entries: tuple[float, str]) -> str:
+    """A journalctl that has these entries of the boot before, newest first as it is asked."""
+    (tmp_path / "entries.json").write_text(json.dumps({"before": entries}))
     program = tmp_path / "journalctl"
     program.write_text(
         f"#!{sys.executable} -IS\n"
@@ -263,28 +262,17 @@ def numbers(seen: Seen) -> list[int]:
     return [one.fields["number"] for one in seen.findings]
 
 
-def test_what_the_ring_has_lost_comes_from_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_log, "JOURNAL", 20.0)
+def test_what_the_ring_has_lost_is_told(tmp_path: Path) -> None:
     past = {"boot": "b", "at": 2.0, "sequence": 4, "log_at": 4.0}
-    kmsg(tmp_path, "much else", first=50)
-    program = journal(tmp_path, (3.0, FALLEN), (7.0, RESET), (8.0, "else"), (60.0, FALLEN))
-    seen = seen_in(tmp_path, past, program)
-    assert numbers(seen) == [63] and not seen.unread and seen.past["sequence"] == 50
-    assert "45 lines since the last health check are gone from /dev/kmsg" in seen_in(tmp_path, past).unread[0]
-
-
-def test_without_a_ring_the_journal_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_log, "JOURNAL", 20.0)
-    past = {"boot": "b", "at": 2.0, "sequence": 4, "log_at": 4.0}
-    seen = seen_in(tmp_path, past, journal(tmp_path, (3.0, FALLEN), (7.0, RESET), (8.0, "else")))
-    assert numbers(seen) == [63] and not seen.unread and seen.said.startswith("journal: ")
-    assert (seen.past["log_at"], seen.past["sequence"]) == (7.0, 4)
+    seen = seen_in(kmsg(tmp_path, "much else", first=50), past)
+    assert seen.unread == ("the kernel's log: 45 lines since the last health check are gone from /dev/kmsg",)
+    assert seen.past["sequence"] == 50
 
 
 def test_a_gpu_that_fell_off_before_the_reboot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_log, "JOURNAL", 20.0)
     past = {"boot": "be-fo-re", "at": 9.0, "sequence": 9000, "log_at": 9.0}
-    program = journal(tmp_path, boots={"before": ((8.0, FALLEN), (10.0, FALLEN))})
+    program = journal(tmp_path, (8.0, FALLEN), (10.0, FALLEN))
     seen = seen_in(kmsg(tmp_path, "up"), past, program)
     assert found(seen) == [("g0.xid79", "FAIL", True)] and not seen.unread and seen.findings[0].fields["times"] is None
 
@@ -294,10 +282,11 @@ def test_neither_can_be_read(tmp_path: Path) -> None:
     program = tmp_path / "journalctl"
     program.write_text("#!/bin/sh\necho 'No journal files were opened due to insufficient permissions.' >&2; exit 1\n")
     program.chmod(0o755)
-    seen = seen_in(tmp_path, journalctl=str(program))
+    seen = seen_in(tmp_path, {"boot": "before", "at": 9.0, "sequence": 9000, "log_at": 9.0}, str(program))
     assert seen.findings == () and seen.unread == (
-        "the kernel's log: /dev/kmsg cannot be read: No such file or directory; "
-        "the journal: No journal files were opened due to insufficient permissions.",
+        "the kernel's log between the last health check and this boot: "
+        "No journal files were opened due to insufficient permissions.",
+        "the kernel's log: /dev/kmsg cannot be read: No such file or directory",
     )
 
 
@@ -308,7 +297,7 @@ def test_a_journal_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
     program.write_text(f"#!/bin/sh\nwhile echo '{line}'; do sleep 0.01; done\n")
     program.chmod(0o755)
     began = time.monotonic()
-    seen = seen_in(tmp_path, journalctl=str(program))
+    seen = seen_in(tmp_path, {"boot": "before", "at": 9.0, "sequence": 9000, "log_at": 9.0}, str(program))
     assert time.monotonic() - began < 10
     assert "there is more than can be read" in seen.unread[0]
 

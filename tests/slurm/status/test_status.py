@@ -74,7 +74,7 @@ def test_all_good_in_a_few_lines(fleet: PlayedFleet, run: Run, capsys: pytest.Ca
     first, drains, _, _, good = capsys.readouterr().out.splitlines()
     assert first.endswith("6 of 6 nodes in use measured lately") and "act 0 seconds ago" in first
     assert drains == "drains: 0 of 6 in all; 0 of 6 within a day"
-    assert good.split() == "good 6 n[1-6]: measured, with no open finding".split()
+    assert good.split() == ["good", "6", "n[1-6]:", "measured,", "with", "no", "open", "finding"]
 
 
 def test_nodes_alike_share_a_line_with_what_to_type(
