@@ -123,11 +123,7 @@ def _complete() -> None:
     from nearfar.commands.command_line import values
 
     words = os.environ["COMP_LINE"].split()[1:]
-    chosen = _chosen(words)
-    top = parser(chosen)
-    if chosen == "slurm":
-        importlib.import_module("nearfar.commands.slurm").take_arguments_of(top, words)
-    argcomplete.autocomplete(top, default_completer=values)  # type: ignore[arg-type]  # a function does as well
+    argcomplete.autocomplete(parser(_chosen(words)), default_completer=values)  # type: ignore[arg-type]  # a function does as well
 
 
 def _chosen(words: Sequence[str]) -> str | None:
