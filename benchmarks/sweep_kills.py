@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Sweeps killed (SIGKILL) at random moments and typed again until they are through, on a private Slurm (as root): is each node measured
+"""Sweeps killed (SIGKILL) at random moments and resumed until they are through, on a private Slurm (as root): is each node measured
 once, and the page right? The first kill is counted from when the sweep's directory is there, the next ones from the start of a process.
 
 python benchmarks/sweep_kills.py [--sweeps 40] [--nodes 6] [--kills 2] [--seed 1]
 
-The jobs are stand-ins that claim their turn, wait a moment and leave a result. Exit code 1 where a node was measured twice, or has no
+The jobs are stand-ins that wait a moment and leave a result. Exit code 1 where a node was measured twice, or has no
 result.
 """
 
@@ -38,19 +38,12 @@ def one(
 ) -> tuple[int, str]:
     """A sweep that is killed as often as ``kills`` has seconds, unless it ends before; how often it was, and what was wrong, or
     nothing."""
-    words = [
-        "sweep",
-        "--partition=all",
-        "--level=quick",
-        "--max-jobs=3",
-        f"--name={name}",
-        f"--results={results}",
-        "--result-wait=3",
-    ]
+    begin = ["--partition=all", "--level=quick", "--max-jobs=3", f"--name={name}"]
+    words = ["sweep", f"--results={results}", "--result-wait=3"]
     done = 0
     for seconds in [*kills, None]:
         begun = (results / name / "sweep.json").exists()
-        running = sweeping.started(slurm, variables, *words)
+        running = sweeping.started(slurm, variables, *words, *([f"--resume={name}"] if begun else begin))
         if not begun:
             sweeping.until((results / name / "sweep.json").exists, f"{name} is begun")
         try:
