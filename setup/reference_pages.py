@@ -30,7 +30,7 @@ from nearfar.history.schema import COLUMNS  # noqa: E402
 from nearfar.prometheus import catalogue  # noqa: E402
 from nearfar.site.lint.complaints import RULES  # noqa: E402
 from nearfar.slurm.act import node_states  # noqa: E402
-from nearfar.slurm.controller import NodeState, versions  # noqa: E402
+from nearfar.slurm.controller import OLDEST, NodeState  # noqa: E402
 from nearfar.slurm.drains.objections import objection_to_drain, objection_to_resume  # noqa: E402
 from nearfar.slurm.health import xids  # noqa: E402
 from nearfar.slurm.health.look import SOURCES  # noqa: E402
@@ -301,7 +301,7 @@ def _in_slurm(words: str) -> tuple[str, str, str]:
 
 def slurm_versions() -> str:
     """The page of what differs between versions of Slurm."""
-    text = f"# Versions of Slurm\n\nnearfar needs Slurm {versions.words(versions.OLDEST)} or later. It reads both forms of all below, "
+    text = f"# Versions of Slurm\n\nnearfar needs Slurm {OLDEST} or later. It reads both forms of all below, "
     text += "whatever `scontrol --version` prints.\n\n"
     return text + SLURM_VERSIONS
 

@@ -248,7 +248,7 @@ class Events(Found):
             return f"scontrol {' '.join(words)}: not begun, cancelled", None
         if node in self.truth.foreign:  # behind the reason, or in its place, Slurm writes "reboot issued"
             self.truth.foreign[node] = self.world.nodes()[node].reason or ""
-        if "ASAP" in words and self.world.slurm.version() < (24, 11):
+        if "ASAP" in words and self.world.slurm.version() < "24.11":
             self.truth.answer(node)  # who types it puts the node into use as well
             self.truth.foreign.pop(node, None)
         self._booted(node)

@@ -1,12 +1,11 @@
-"""What slurmctld is asked and told: nodes, reservations, lists of node names, the text that Slurm is given; what differs between
-versions of Slurm.
+"""What slurmctld is asked and told: nodes, reservations, lists of node names, the text that Slurm is given.
 
 Needs: base.
 """
 
 from __future__ import annotations
 
-from . import node_names, reservations, templates, versions
+from . import node_names, reservations, templates
 from .node_names import NAME
 from .node_state import ORIGIN, NodeState
-from .scontrol import NoSlurm, NoSlurmConf, NotSeen, Objection, Refused, Slurm, WrongOption
+from .scontrol import OLDEST, NoSlurm, NoSlurmConf, NotSeen, Objection, Refused, Slurm, WrongOption

@@ -13,11 +13,13 @@ from collections.abc import Callable, Mapping
 
 from nearfar.base import CouldNotJudge, NearfarError, printable, process
 
-from . import versions
 from .node_state import NodeState, parse_nodes, seconds_of
 
 #: Seconds that a query or an update may take; a busy slurmctld answers within its MessageTimeout (10 s by default).
 LIMIT = 30.0
+#: The oldest Slurm whose answers and options were read.
+OLDEST = "22.05"
+_VERSION = re.compile(r"(?<![\d.])\d\d\.\d\d(?!\d)")
 #: What Slurm's commands say where they find no slurm.conf.
 _NO_CONF = "Could not establish a configuration source"
 #: What Slurm's commands, as all that use getopt, say of an option that is not one.
@@ -66,7 +68,7 @@ class Slurm:
         self.environ = {**(os.environ if environ is None else environ), "TZ": "UTC", "LC_ALL": "C"}
         # A site's habit of relative or local times would change what is read here.
         self.environ["SLURM_TIME_FORMAT"] = "standard"
-        self._version: versions.Version | None = None
+        self._version = ""
         self._cluster: str | None = None
         self._ahead = 0.0
         conf = self.environ.get("SLURM_CONF")
@@ -110,16 +112,16 @@ class Slurm:
         except NearfarError:
             pass
 
-    def version(self) -> versions.Version:
-        """Slurm's version as (22, 5). Raises ``NearfarError`` for one older than ``versions.OLDEST``."""
-        if self._version is None:
+    def version(self) -> str:
+        """Slurm's version as ``22.05``. Raises ``NearfarError`` for one older than 22.05."""
+        if not self._version:
             text = self.call("scontrol", "--version")
-            self._version = versions.parse(text)
-            if self._version is None:
+            match = _VERSION.search(text)
+            if match is None:
                 raise CouldNotJudge(f"scontrol --version prints '{text.strip()[:60]}', not a version")
-        if self._version < versions.OLDEST:
-            oldest = versions.words(versions.OLDEST)
-            raise NearfarError(f"Slurm {versions.words(self._version)} is too old: {oldest} or later is needed")
+            if match[0] < OLDEST:
+                raise NearfarError(f"Slurm {match[0]} is too old: {OLDEST} or later is needed")
+            self._version = match[0]
         return self._version
 
     def started(self) -> float | None:

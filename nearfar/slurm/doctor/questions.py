@@ -23,7 +23,7 @@ from nearfar.base import (
 from nearfar.site.lint import ERROR, lint
 from nearfar.slurm import install
 from nearfar.slurm.act import read_policy
-from nearfar.slurm.controller import NodeState, Slurm, node_names, versions
+from nearfar.slurm.controller import NodeState, Slurm, node_names
 from nearfar.slurm.install import ON_NODES, PARTS, Installed, InstallOptions
 from nearfar.slurm.trust import Trust, refuse_changeable, refuse_changeable_tree
 
@@ -173,8 +173,7 @@ def reached(site: Installation) -> str:
         known = ", ".join(sorted({name for node in site.slurm_answers[1].values() for name in node.partitions}))
         remedy = f"nearfar slurm install --partition NAME --apply, where NAME is one of: {known}"
         raise Problem(f"partition {site.options.partition} has no nodes", remedy)
-    version = versions.words(site.slurm.version())
-    return f"{version}, {plural(len(site.nodes), 'node')} in partition {site.options.partition}"
+    return f"{site.slurm.version()}, {plural(len(site.nodes), 'node')} in partition {site.options.partition}"
 
 
 def rights(site: Installation) -> str:

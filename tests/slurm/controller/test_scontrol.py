@@ -154,7 +154,7 @@ def test_an_objection_to_the_state_of_the_moment_stops_the_write(private: Privat
     assert slurm.node("n2").drain
     slurm.update("n2", lambda node: None, state="resume")
     assert slurm.wait("n2", lambda node: node.idle, 20).why_out is None
-    assert slurm.version() >= (22, 5)
+    assert slurm.version() >= "22.05"
 
 
 @pytest.mark.slurm
