@@ -13,7 +13,7 @@ from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, Nearfar
 from nearfar.slurm.act import ActOptions, View, admin_host, dry_run, node_states, view_of
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.ledger import Ledger, actions
-from nearfar.slurm.status import node_page, status_page, watchers
+from nearfar.slurm.status import status_page, watchers
 
 from . import act_arguments
 
@@ -70,21 +70,23 @@ def _view(ledger: Ledger, options: ActOptions, slurm: Slurm, names: Sequence[str
 
 
 def _print(args: argparse.Namespace, view: View, ledger: Ledger, names: Sequence[str], since: float | None) -> int:
-    node_page.check_known(view, names)
+    status_page.check_known(view, names)
     watch = watchers(view, ledger)
     if args.json:
         document = {"cluster": ledger.meta("cluster"), **status_page.document(view, watch, names)}
         if since is not None:
-            document["actions"] = [node_page.action_entry(each) for each in node_page.of_nodes(ledger, names, since)]
+            document["actions"] = [
+                status_page.action_entry(each) for each in status_page.of_nodes(ledger, names, since)
+            ]
             if not since and not names:
                 document["ledger"] = admin_host.export(ledger)
         print(json.dumps(document, indent=1, ensure_ascii=False))
     elif since is not None:
-        done = [node_page.action_row(each) for each in node_page.of_nodes(ledger, names, since)]
+        done = [status_page.action_row(each) for each in status_page.of_nodes(ledger, names, since)]
         print("\n".join(columns(done)) or f"nothing was done since {args.since}")
         return EXIT_GOOD
     elif names:
-        print("\n\n".join("\n".join(node_page.page(view, ledger, name)) for name in names))
+        print("\n\n".join("\n".join(status_page.page(view, ledger, name)) for name in names))
     else:
         print("\n".join(status_page.lines(view, watch)))
     if names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from nearfar.base import Finding
-from nearfar.site import Policy
+from nearfar.site import DrainCap, Policy
 from nearfar.slurm.controller import NodeState
 
 from . import messages
@@ -36,6 +36,12 @@ class DrainCaps:
             for partition in state.partitions:
                 self.members.setdefault(partition, set()).add(name)
 
+    @property
+    def counted(self) -> tuple[tuple[str, str, DrainCap, set[str]], ...]:
+        """Each cap's name, what it is called, what it allows, and the nodes that count."""
+        per_day = "per_day", "within a day", self._policy.per_day, self.per_day
+        return ("in_all", "in all", self._policy.in_all, self.in_all), per_day
+
     def objection(self, node: str) -> Finding | None:
         """The cap or the floor that forbids to drain one more node; None where it may be drained."""
         return self._beyond_cap(node) or self._beyond_floor(node)
@@ -50,11 +56,7 @@ class DrainCaps:
         return self._nodes[node].partitions if node in self._nodes else ()
 
     def _beyond_cap(self, node: str) -> Finding | None:
-        policy = self._policy
-        for cap, before, when in (
-            (policy.per_day, self.per_day, "within a day"),
-            (policy.in_all, self.in_all, "in all"),
-        ):
+        for _, when, cap, before in reversed(self.counted):
             counted = before | {node}
             if len(counted) > cap.nodes:
                 return messages.CAP.finding(node, most=cap.nodes, when=when)

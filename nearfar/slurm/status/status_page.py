@@ -1,4 +1,4 @@
-"""The fleet in one table, and as JSON: whether what watches the nodes is alive, and nodes of which the same is to be said in one line."""
+"""The fleet in one table, alike nodes in one line; one node in full; both as JSON; and whether what watches the nodes is alive."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.base import MESSAGES, columns, minute_text, plural, second_text, utc_text
-from nearfar.site import HEALTH, DrainCap
+from nearfar.base import MESSAGES, NearfarError, columns, minute_text, passes, plural, second_text, utc_text
+from nearfar.site import HEALTH
 from nearfar.slurm.act import NodeStatus, View, node_states
 from nearfar.slurm.controller import node_names
-from nearfar.slurm.drains import DrainCaps
 from nearfar.slurm.findings import SharedFault
-from nearfar.slurm.ledger import Ledger
+from nearfar.slurm.ledger import RUN, Ledger, LedgerAction, actions
 
 #: Seconds after which ``act`` (every five minutes), and a node's health check, are missed.
 _MISSED = 3600.0
@@ -112,19 +111,13 @@ def lines(view: View, watch: Watchers) -> Iterator[str]:
 
 def _used(view: View) -> Iterator[str]:
     caps = view.facts.caps()
-    for _, when, cap, counted in _counted(view, caps):
+    for _, when, cap, counted in caps.counted:
         narrow = [
             f"partition {name}: {len(counted & members)} of {cap.of(len(members))}"
             for name, members in sorted(caps.members.items())
             if cap.of(len(members)) < cap.nodes
         ]
         yield f"{len(counted)} of {cap.nodes} {when}" + (f" ({', '.join(narrow[:4])})" if narrow else "")
-
-
-def _counted(view: View, caps: DrainCaps) -> Iterator[tuple[str, str, DrainCap, set[str]]]:
-    """Each cap's name, what it is called, what it allows, and the drains that count."""
-    yield "in_all", "in all", view.options.policy.in_all, caps.in_all
-    yield "per_day", "within a day", view.options.policy.per_day, caps.per_day
 
 
 def _shared(fault: SharedFault, system: str) -> Iterator[str]:
@@ -188,7 +181,6 @@ def _folded(these: Sequence[NodeStatus]) -> str:
 
 def document(view: View, watch: Watchers, names: Sequence[str] = ()) -> dict[str, Any]:
     """``nearfar-slurm-status/2``; ``names``: the nodes that are listed (none: all)."""
-    caps = view.facts.caps()
     nodes = [view.fleet.nodes[name] for name in names] if names else list(view.fleet.nodes.values())
     return {
         "schema": "nearfar-slurm-status/2",
@@ -206,7 +198,7 @@ def document(view: View, watch: Watchers, names: Sequence[str] = ()) -> dict[str
         },
         "drains": {
             name: {"used": len(counted), "of": cap.nodes, "nodes": sorted(counted)}
-            for name, _, cap, counted in _counted(view, caps)
+            for name, _, cap, counted in view.facts.caps().counted
         },
         "states": {
             state: {"title": title, "count": len(these), "nodes": node_names.fold(node.node for node in these)}
@@ -245,3 +237,80 @@ def _node_entry(view: View, node: NodeStatus) -> Mapping[str, Any]:
 
 def _time(at: float | None) -> str | None:
     return None if at is None else utc_text(at)
+
+
+#: Runs that are shown, the newest, and actions.
+_RUNS, _ACTIONS = 20, 20
+_WORDS = {
+    actions.DRAIN: "drained", actions.ADOPTED: "drained by its own health check", actions.DRAIN_AGAIN: "drained again after a retest",
+    actions.DRAIN_AS_BEFORE: "drained as before a retest", actions.RETEST: "resumed for a retest", actions.RELEASE: "released",
+    actions.CLEAR: "cleared", actions.RESUMED: "found resumed", actions.LAPSED: "in use again",
+    actions.TAKE_OVER: "ledger taken over",
+}  # fmt: skip
+_OUTCOMES = {
+    actions.BEGUN: "begun, and its end is not known",
+    actions.REFUSED: "not done",
+    actions.UNCLEAR: "Slurm did not answer",
+    actions.VOID: "void: Slurm does not show it",
+}
+
+
+def page(view: View, ledger: Ledger, name: str) -> Iterator[str]:
+    """Everything about one node: its state, what was done, its runs, its FAILs and whether they stand."""
+    status = view.fleet.nodes[name]
+    state = status.slurm
+    yield f"{name}: {node_states.STATES[status.state]}"
+    rows = [["why", "", ": ".join(filter(None, (status.headline, status.cause.reason)))]]
+    if state is not None:
+        given = "" if state.reason_at is None else second_text(state.reason_at.timestamp())
+        reason = f", reason '{state.reason}'" if state.reason else ""
+        rows.append(["slurm", given, f"{state.words}{reason}{f', by {state.reason_by}' if state.reason_by else ''}"])
+        rows += [["comment", "", f"'{state.comment}'"]] if state.comment else []
+    done = list(of_nodes(ledger, [name]))[-_ACTIONS:]
+    rows += [["done", *action_row(each, with_node=False)] for each in done]
+    runs = view.facts.runs.get(name, ())
+    for run in sorted(runs, key=lambda run: (run.ended, run.check), reverse=True)[:_RUNS]:
+        about = f"{run.run} {run.check} {run.verdict}{': ' if run.words else ''}{run.words}"
+        file = "" if run.check == HEALTH else "/result.json" if run.check == RUN else "/verdict.json"
+        read = f" ({run.source}{file})" if run.source and not passes(run.verdict) else ""
+        rows.append(["run", second_text(run.ended), f"{about}{read}"])
+    for evidence in (*view.facts.open_evidence.get(name, ()), *view.facts.slow.get(name, ())):
+        found, hard = evidence.found_by, evidence.finding.hard
+        step = view.options.policy.step(found.check, hard)
+        about = f"{found.check} ({'hard evidence' if hard else 'speed'}; at most: {step}): {evidence.finding.reason}"
+        rows.append(["FAIL", second_text(found.known), f"{about}; {evidence.why}"])
+    rows += [["shared", "", fault.words] for fault in view.fleet.shared if name in fault.nodes]
+    yield from columns(rows)
+
+
+def check_known(view: View, names: Sequence[str]) -> None:
+    """Raise ``NearfarError`` for a node that Slurm does not have, and of which the ledger knows nothing."""
+    for name in names:
+        if name not in view.fleet.nodes:
+            which = f"{name} of system '{view.options.policy.system}'"
+            raise NearfarError(f"Slurm has no node {which}, and the ledger knows nothing of it")
+
+
+def of_nodes(ledger: Ledger, names: Sequence[str], since: float = 0.0) -> Iterator[LedgerAction]:
+    """The actions on some nodes (none: on all) since then; calls of ``act`` are left out."""
+    for each in actions.actions(ledger, since):
+        if each.kind != actions.CALL and (not names or each.node in names):
+            yield each
+
+
+def action_row(each: LedgerAction, with_node: bool = True) -> list[str]:
+    """When, which node, and ``drained, by root: nearfar: FAIL …``."""
+    done = _WORDS.get(each.kind, each.kind)
+    if each.kind == actions.ADOPTED and each.check != HEALTH:
+        done = "drained by hand"
+    outcome = f" ({_OUTCOMES.get(each.outcome, each.outcome)}{': ' + each.error if each.error else ''})"
+    outcome = "" if each.outcome == actions.DONE else outcome
+    about = each.why if each.kind in actions.RETURNS else "; ".join(filter(None, (each.reason, each.why)))
+    words = f"{done}{outcome}, by {each.user}" + (f": {about}" if about else "")
+    return [second_text(each.at), *([each.node or ""] if with_node else []), words]
+
+
+def action_entry(each: LedgerAction) -> dict[str, Any]:
+    """An action as JSON."""
+    found = {key: value for key, value in vars(each).items() if key not in ("finding", "at", "seen")}
+    return {**found, "at": utc_text(each.at), "finding": None if each.finding is None else each.finding.to_raw()}

@@ -57,7 +57,7 @@ def _add_partitions(made: MetricsPage, result: ActResult) -> None:
     facts = result.view.facts
     policy, system = facts.policy, facts.policy.system
     caps = facts.caps()
-    for name, counted, cap in (("per_day", caps.per_day, policy.per_day), ("in_all", caps.in_all, policy.in_all)):
+    for name, _, cap, counted in caps.counted:
         made.add("nearfar_drains", len(counted), system=system, cap=name)
         made.add("nearfar_drains_limit", cap.nodes, system=system, cap=name)
         for partition, members in sorted(caps.members.items()):
