@@ -22,6 +22,8 @@ from schema_tables import SchemaTables, key_table, table
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
+from node_state_tables import ACT_DOES, NEVER, TRANSITIONS  # noqa: E402
+
 from nearfar import cells  # noqa: E402
 from nearfar.base.environment import VARIABLES  # noqa: E402
 from nearfar.base.site_file import SiteFile  # noqa: E402
@@ -269,11 +271,11 @@ def health() -> str:
 def states() -> str:
     """The page of a node's states, and what follows from Slurm's."""
     text = f"# States of a node\n\nThe states that `nearfar slurm status` shows, and what `nearfar slurm act` does in each ({DRAINS}).\n\n"
-    rows = [(f"`{state}`", meaning, node_states.ACT_DOES[state]) for state, meaning in node_states.STATES.items()]
+    rows = [(f"`{state}`", meaning, ACT_DOES[state]) for state, meaning in node_states.STATES.items()]
     text += table(("state", "meaning", "what `act` does"), rows) + "## From state to state\n\n"
-    changes = [(_state(each.before), each.event, _state(each.after), each.who) for each in node_states.TRANSITIONS]
+    changes = [(_state(each.before), each.event, _state(each.after), each.who) for each in TRANSITIONS]
     text += table(("from", "when", "to", "by"), changes) + "## What nearfar never does\n\n"
-    text += "".join(f"- {each}\n" for each in node_states.NEVER) + "\n## Slurm's states\n\n"
+    text += "".join(f"- {each}\n" for each in NEVER) + "\n## Slurm's states\n\n"
     text += "Whether a node is drained for what was found, resumed by `clear` or `retest`, and counted as usable by the floor.\n\n"
     alike: dict[tuple[str, ...], list[str]] = {}
     for words in SLURM_STATES:

@@ -1,14 +1,13 @@
-"""The states of a node, what each is called, and the one table of how a node comes from one to another.
+"""The states of a node, and what each is called; docs/reference/states.md has how a node comes from one to another.
 
 The state follows from what the ledger and Slurm say at the moment; ``judge_nodes.judge`` computes it, and nothing keeps it.
-docs/reference/states.md is made from the tables here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from nearfar.base import Finding
 from nearfar.slurm.controller import NodeState
@@ -33,78 +32,8 @@ STATES = {
     NOT_MEASURED: "not measured recently",
     GOOD: "good",
 }
-#: What ``act`` does with a node in each state.
-ACT_DOES = {
-    HELD: "nothing until the drain is allowed",
-    DRAINED: "nothing",
-    RETEST: "drains it again if the retest is interrupted",
-    TO_DRAIN: "drains it",
-    SUSPECT: "nothing",
-    OTHERS: "nothing",
-    UNCLEAR: "nothing",
-    UNJUDGED: "nothing",
-    CLEARED: "nothing",
-    NOT_MEASURED: "nothing",
-    GOOD: "nothing",
-}
-#: What ``act`` and the other commands never do.
-NEVER = (
-    "Change a drain or a reason that somebody else has written.",
-    "Drain more nodes than the caps allow, even if `act` is killed in the middle.",
-    "Leave a partition with fewer usable nodes than the floor, whoever took the others out of use.",
-    "Resume a node, unless a retest passed the check that drained it or an administrator typed `clear`.",
-    "Close hard evidence because of a passing run, a reboot, or a drain and resume by others.",
-    "Act on a file that anybody but root and the users in `trusted` could have written, that is cut short, or that is from another node "
-    "or cluster.",
-    "Drain a node for what could not be judged, for one slow run, or for a check that the system file only lets nearfar observe.",
-    "Drain a node for MPI between pairs of nodes.",
-    "Drain a node for a fault that many nodes have at once, except for wrong data.",
-    "Act on a node whose state is not known, or if Slurm's answer cannot be read.",
-    "Act before the ledger has recorded it, or from two hosts on one cluster's ledger.",
-)
 #: Those that wait for an administrator.
 WAITING = (HELD, DRAINED)
-
-
-class Transition(NamedTuple):
-    """How a node comes from one state to another, and by whom."""
-
-    before: str
-    event: str
-    after: str
-    who: str
-
-
-ANY = "any in use"
-TRANSITIONS = (
-    Transition(ANY, "a run passes, and no hard evidence is open", GOOD, "sweep"),
-    Transition(ANY, "a run could not be judged", UNJUDGED, "sweep"),
-    Transition(ANY, "a slow figure, not confirmed yet", SUSPECT, "sweep"),
-    Transition(ANY, "a slow figure is confirmed by a second run, or hard evidence is found", TO_DRAIN, "sweep, health"),
-    Transition(ANY, "no run within `max_age`", NOT_MEASURED, "time"),
-    Transition(
-        TO_DRAIN,
-        "a cap, a partition's floor, the same on many nodes, or the system file forbids the drain",
-        HELD,
-        "act",
-    ),
-    Transition(HELD, "the cap or the floor has room", TO_DRAIN, "act"),
-    Transition(TO_DRAIN, "drained with its reason", DRAINED, "act; the node itself on hard evidence"),
-    Transition(DRAINED, "reserved, and resumed inside the reservation", RETEST, "retest"),
-    Transition(RETEST, "every check that matters passes", GOOD, "retest"),
-    Transition(RETEST, "one does not, or the retest is interrupted", DRAINED, "retest, act"),
-    Transition(
-        DRAINED,
-        "`nearfar slurm clear`, or `scontrol update state=resume` while the drain has nearfar's reason",
-        CLEARED,
-        "administrator",
-    ),
-    Transition(HELD, "`nearfar slurm clear`", CLEARED, "administrator"),
-    Transition(DRAINED, "another reason replaces nearfar's", OTHERS, "administrator, or a program"),
-    Transition(ANY, "drained or down, not by nearfar", OTHERS, "Slurm, administrator"),
-    Transition(OTHERS, "resumed, and hard evidence is open", TO_DRAIN, "administrator, or a program"),
-    Transition(CLEARED, "a run passes", GOOD, "sweep"),
-)
 
 DRAIN, NOTHING = "drain", "nothing"
 #: What holds a drain, by the words of the site's file.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,6 @@ import pytest
 from nearfar.site.drain_policy import AvailableFloor, DrainCap, DrainSteps
 from nearfar.slurm.act import node_states, quarantine
 from nearfar.slurm.act.node_states import (
-    ANY,
     CLEARED,
     DRAINED,
     GOOD,
@@ -21,12 +21,15 @@ from nearfar.slurm.act.node_states import (
     RETEST,
     SUSPECT,
     TO_DRAIN,
-    TRANSITIONS,
     UNJUDGED,
 )
 from nearfar.slurm.controller import reservations
 from tests.conftest import CHECKOUT
 from tests.support.played_fleet import PlayedFleet
+
+sys.path.insert(0, str(CHECKOUT / "setup"))
+
+from node_state_tables import ANY, TRANSITIONS, Transition
 
 Step = Callable[[PlayedFleet], None]
 
@@ -129,7 +132,7 @@ def test_the_manual_names_every_state() -> None:
 
 
 @pytest.mark.parametrize("row", TRANSITIONS, ids=lambda row: f"{row.before}-{row.after}")
-def test_a_row_is_as_it_says(row: node_states.Transition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_is_as_it_says(row: Transition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reservations, "remove", lambda slurm, name: None)
     fleet = PlayedFleet(tmp_path)
     before, event = HOW[row.before, row.after]
