@@ -35,7 +35,6 @@ from nearfar.slurm.act import node_states  # noqa: E402
 from nearfar.slurm.controller import OLDEST, NodeState  # noqa: E402
 from nearfar.slurm.drains.objections import objection_to_drain, objection_to_resume  # noqa: E402
 from nearfar.slurm.health import xids  # noqa: E402
-from nearfar.slurm.health.look import SOURCES  # noqa: E402
 from nearfar.slurm.ledger.tables import TABLES  # noqa: E402
 from nearfar.slurm.telling import on_event  # noqa: E402
 from nearfar.topology import HOST_CLASSES, LOCAL_CLASS, PEER_CLASSES, SETTINGS  # noqa: E402
@@ -44,6 +43,19 @@ FOLDER = CHECKOUT / "docs" / "reference"
 #: The columns that --help is wrapped to.
 WIDTH = "100"
 
+#: The sources of the health check: what each reads, and what it finds.
+SOURCES = {
+    "kernel_log": ("`/dev/kmsg`", "Xids, SXids, adapters that were not initialised"),
+    "journal": ("the journal", "the same, at the end of the previous boot"),
+    "driver": (
+        "NVML",
+        "memory errors, row remapping, retired pages, NVLink errors and lanes, fabric registration, recovery actions",
+    ),
+    "inventory": ("hwloc, sysfs, NVML", "missing GPUs, GPUs that the driver cannot initialise"),
+    "site": ("the system file", "differences from what it expects"),
+    "infiniband": ("`/sys/class/infiniband`", "ports of `expect: infiniband` that are not active"),
+    "last_run": ("the sweeps' results", "time and verdict of the node's last run; no finding"),
+}
 #: The versions that ``pytest -m slurm`` passed with, and what changed in a version, with the place in Slurm's source at its tag. Both
 #: forms of all are read whatever the version, since slurmctld and scontrol may be of two.
 SLURM_VERSIONS = """\

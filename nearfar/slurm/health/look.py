@@ -35,19 +35,6 @@ QUICK_LIMIT = 3.0
 ROOT = Path("/")
 #: Seconds for what lies on local disks, or must not hold up what follows.
 SHORT = 5.0
-#: The sources of evidence: what each reads, and what it finds.
-SOURCES = {
-    "kernel_log": ("`/dev/kmsg`", "Xids, SXids, adapters that were not initialised"),
-    "journal": ("the journal", "the same, at the end of the previous boot"),
-    "driver": (
-        "NVML",
-        "memory errors, row remapping, retired pages, NVLink errors and lanes, fabric registration, recovery actions",
-    ),
-    "inventory": ("hwloc, sysfs, NVML", "missing GPUs, GPUs that the driver cannot initialise"),
-    "site": ("the system file", "differences from what it expects"),
-    "infiniband": ("`/sys/class/infiniband`", "ports of `expect: infiniband` that are not active"),
-    "last_run": ("the sweeps' results", "time and verdict of the node's last run; no finding"),
-}
 #: Sources that wait for the driver. Where they hang in so many checks in a row, that is hard evidence.
 DRIVER, IN_A_ROW = ("driver", "inventory"), 2
 #: How many sweeps back the last run of this node is looked for.
