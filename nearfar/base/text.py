@@ -5,6 +5,7 @@ from __future__ import annotations
 import pwd
 import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
+from itertools import zip_longest
 from typing import TypeVar
 
 from .errors import NearfarError
@@ -24,13 +25,15 @@ def grouped(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
 def columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
     """A line for each row, the heading's too: columns two blanks apart, those in ``right`` (by position, 0 the first) at the
     right edge, as numbers stand."""
-    if not rows:
-        return []
-    from tabulate import tabulate  # here: most commands print no table, and it takes 0.1 s to import
-
-    sides = ["right" if column in right else "left" for column in range(len(rows[0]))]
-    text = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=sides, preserve_whitespace=True)
-    return [line.rstrip() for line in text.split("\n")]
+    widths = [max(map(len, column)) for column in zip_longest(*rows, fillvalue="")]
+    lines = (
+        [
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths))
+        ]
+        for row in rows
+    )
+    return ["  ".join(line).rstrip() for line in lines]
 
 
 def listed(items: Iterable[object], most: int = 3) -> str:

@@ -4,11 +4,12 @@ import os
 from spack.package import *
 from spack_repo.builtin.build_systems.cmake import CMakePackage
 from spack_repo.builtin.build_systems.cuda import CudaPackage
+from spack_repo.builtin.build_systems.python import PythonExtension, PythonPipBuilder
 
 
-class Nearfar(CMakePackage, CudaPackage):
-    """The programs of nearfar, a ReFrame test pack: the rate of every path between host memory and the GPUs of a node, between
-    GPUs, and of MPI beside them. The pack itself (checks, site files, reports) runs from a checkout."""
+class Nearfar(CMakePackage, CudaPackage, PythonExtension):
+    """A ReFrame test pack that measures and judges every path of a multi-GPU node: between host memory and GPUs, between GPUs,
+    and of MPI beside them."""
 
     # Sources come from a checkout or an unpacked release, by `develop:` or `spack develop --path` (docs/deploy.md):
     # the project has no public address yet. `setup/release --home` writes this recipe with address and checksum.
@@ -18,6 +19,7 @@ class Nearfar(CMakePackage, CudaPackage):
     version("0.1.0")
 
     variant("mpi", default=True, description="Build the programs that need MPI")
+    variant("pack", default=True, description="Install the command nearfar with its checks and site files")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -27,6 +29,19 @@ class Nearfar(CMakePackage, CudaPackage):
     depends_on("numactl", type="run")
     depends_on("mpi", when="+mpi")
     depends_on("cuda@12.2:", when="+cuda")
+
+    with when("+pack"):
+        extends("python@3.10:", type=("build", "run"))
+        depends_on("py-pip", type="build")
+        depends_on("py-hatchling@1.26:1", type="build")
+        with default_args(type="run"):
+            depends_on("hwloc@2:")  # lstopo
+            depends_on("reframe@4.10.4:4.10")
+            depends_on("py-jinja2@3")
+            depends_on("py-pyyaml@5.4:6")
+            depends_on("py-jsonschema@4")
+            depends_on("py-nvidia-ml-py@12.535:13")
+            depends_on("py-argcomplete@3.1:3")
 
     @property
     def root_cmakelists_dir(self):
@@ -51,7 +66,23 @@ class Nearfar(CMakePackage, CudaPackage):
                 args.append(self.define("NEARFAR_CUDA_ARCHITECTURES", ";".join(architectures)))
         return args
 
+    @run_after("install")
+    def install_pack(self):
+        if self.spec.satisfies("+pack"):
+            pip(*PythonPipBuilder.std_args(self), f"--prefix={self.prefix}", self.stage.source_path)
+
+    def setup_run_environment(self, env):
+        if self.spec.satisfies("+pack"):
+            env.set("NEARFAR_PROGRAMS", self.prefix.bin)
+
     def test_cells(self):
         """nearfar-stream starts, and finds the memory of this machine"""
         program = which(self.prefix.bin.join("nearfar-stream"), required=True)
         assert "c0:n0/triad" in program("--list", output=str.split)
+
+    def test_predict(self):
+        """nearfar predicts the rates of a described node"""
+        if self.spec.satisfies("~pack"):
+            raise SkipTest("the command nearfar is installed by +pack")
+        program = which(self.prefix.bin.nearfar, required=True)
+        assert "GB/s" in program("predict", "--node", "summit", "n0:g0", output=str.split)
