@@ -24,7 +24,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     needs_network()
     place = tmp_path_factory.mktemp("release")
     good(run("git", "clone", "-q", CHECKOUT, place / "source"))
-    good(run(place / "source/setup/release", place / "made"))
+    good(run(place / "source/setup/release", "--home", "https://example.org/nearfar", place / "made"))
     return place / "made"
 
 
@@ -41,12 +41,14 @@ def nearfar(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Nearfar:
 
 def test_a_release_is_whole_and_names_what_it_brings(release: Path) -> None:
     good(run("sha256sum", "-c", "--quiet", "SHA256SUMS", cwd=release))
-    assert len(list(release.iterdir())) == 5
+    assert len(list(release.iterdir())) == 6
     bill = json.loads(next(release.glob("*.cdx.json")).read_text())
     locked = re.findall(r"(?m)^([\w.-]+)==", (CHECKOUT / "setup/locks/base.txt").read_text())
     assert {part["name"] for part in bill["components"]} == set(locked)
     collection = good(run("tar", "tzf", *release.glob("nearfar-validation-*.tar.gz")))
     assert {"LICENSE", "CHANGELOG.md", "README.md"} <= set(collection.split())
+    manifest = good(run("tar", "xzOf", *release.glob("nearfar-validation-*.tar.gz"), "MANIFEST.json"))
+    assert json.loads(manifest)["collection_info"]["repository"] == "https://example.org/nearfar"
     source = next(path for path in release.glob("nearfar-*.tar.gz") if "validation" not in path.name)
     assert "/validate\n" in good(run("tar", "tzf", source))
 
