@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +76,9 @@ def test_what_is_noted_stands_in_no_variables_way() -> None:
     assert {str(path): clash for path, (noted, _) in files.items() if (clash := noted & own)} == {}
 
 
-@pytest.mark.ansible
-def test_ansible_lint_is_content(tmp_path: Path) -> None:
+@pytest.fixture
+def tool(tmp_path: Path) -> Callable[..., str]:
+    """Runs one of Ansible's programs in the collection, as it is installed; returns what it prints."""
     tools = ansible()
     if tools is None or not (tools / "ansible-lint").exists():
         pytest.skip("no ansible-lint: setup/ansible_for_tests")
@@ -83,11 +86,62 @@ def test_ansible_lint_is_content(tmp_path: Path) -> None:
     place.mkdir(parents=True)
     (place / "validation").symlink_to(CHECKOUT / "ansible")
     environment = {
-        **os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "ANSIBLE_COLLECTIONS_PATH": str(tmp_path / "collections"),
-        "ANSIBLE_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path),
+        **os.environ, "PATH": f"{tmp_path}/bin:{tools}:{os.environ['PATH']}", "ANSIBLE_HOME": str(tmp_path),
+        "ANSIBLE_COLLECTIONS_PATH": str(tmp_path / "collections"), "XDG_CACHE_HOME": str(tmp_path),
     }  # fmt: skip
-    done = subprocess.run(
-        [tools / "ansible-lint", "--nocolor", "--offline", "-q"], cwd=place / "validation", env=environment, capture_output=True,
-        text=True, timeout=300,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+
+    def run(name: str, *words: str | Path) -> str:
+        done = subprocess.run(
+            [tools / name, *words],
+            cwd=place / "validation",
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.ansible
+def test_ansible_lint_is_content(tool: Callable[..., str]) -> None:
+    tool("ansible-lint", "--nocolor", "--offline", "-q")
+
+
+@pytest.mark.ansible
+def test_each_family_installs_its_packages(tool: Callable[..., str], tmp_path: Path) -> None:
+    """``dnf`` and ``zypper`` are stand-ins that keep their arguments."""
+    hosts = {
+        "rhel9": ("RedHat", "RedHat", "9", "dnf", "--enablerepo=codeready-builder-for-rhel-9-x86_64-rpms"),
+        "rocky8": ("RedHat", "Rocky", "8", "dnf", "--enablerepo=powertools"),
+        "alma10": ("RedHat", "AlmaLinux", "10", "dnf", "--enablerepo=crb"),
+        "fedora": ("RedHat", "Fedora", "42", "dnf", "install"),
+        "sles15": ("Suse", "SLES", "15", "zypper", "--no-recommends"),
+    }
+    (tmp_path / "bin").mkdir()
+    for program in ("dnf", "zypper"):
+        (tmp_path / "bin" / program).write_text(f'#!/bin/sh\necho {program} "$@"\necho Nothing to do.\n')
+        (tmp_path / "bin" / program).chmod(0o755)
+    plays = [
+        {"hosts": name, "connection": "local", "gather_facts": False, "tasks": [
+            {"ansible.builtin.set_fact": {
+                "ansible_os_family": family, "ansible_distribution": distribution, "ansible_architecture": "x86_64",
+                "ansible_distribution_major_version": release, "cacheable": True,
+            }},
+            {"ansible.builtin.include_role": {"name": "nearfar.validation.nearfar", "tasks_from": "pack/packages"}},
+            {"ansible.builtin.debug": {"msg": "{{ (nearfar_" + program + ").stdout_lines[0] }}"}},
+        ]}
+        for name, (family, distribution, release, program, _) in hosts.items()
+    ]  # fmt: skip
+    (tmp_path / "book.yml").write_text(yaml.safe_dump(plays))
+    python = f"ansible_python_interpreter={sys.executable}"
+    said = tool("ansible-playbook", "-i", f"{','.join(hosts)},", "-e", python, tmp_path / "book.yml")
+    calls = dict(re.findall(r'^ok: \[(\w+)\] => \{\s+"msg": "(.*)"', said, re.M))
+    packages = load(ROLE / "vars/main.yml")["nearfar_table"]
+    for name, (family, _, _, program, option) in hosts.items():
+        words = calls[name].split()
+        assert words[0] == program and "install" in words and option in words, calls[name]
+        assert words[-len(packages[family.lower()]) :] == packages[family.lower()]
+    assert "--enablerepo" not in calls["fedora"] and "changed=0" in said and "changed=1" not in said
