@@ -78,3 +78,15 @@ def test_recipe_and_cmake_project_agree() -> None:
     assert {f"cuda@{oldest[1]}:", f"cmake@{version[1]}:", "hwloc@2:"} <= needed
     versions = [literal(call) for call in calls("version")]
     assert versions == ["main", __version__], "a release that is made gets its line in the recipe"
+
+
+def test_recipe_needs_what_python_needs() -> None:
+    """The versions are those of pyproject.toml, and ReFrame's archive is the locked one."""
+    project = (CHECKOUT / "pyproject.toml").read_text(encoding="utf-8").split("[project.optional-dependencies]")[0]
+    asked = dict(re.findall(r'^    "([\w-]+)>=([\d.]+)', project, re.M))
+    asked["reframe"] = asked.pop("reframe-hpc")
+    needed = dict(re.findall(r"^(?:py-)?([\w-]+)@([\d.]+)", "\n".join(map(literal, calls("depends_on"))), re.M))
+    for name, oldest in asked.items():
+        assert oldest.split(".")[0] == needed[name.lower()].split(".")[0], name
+    archive = re.search(r'sha256="(\w+)"', (RECIPE.parents[1] / "reframe/package.py").read_text(encoding="utf-8"))
+    assert archive is not None and archive[1] in (CHECKOUT / "setup/locks/base.txt").read_text(encoding="utf-8")

@@ -30,6 +30,7 @@ class Nearfar(CMakePackage, CudaPackage, PythonExtension):
     depends_on("mpi", when="+mpi")
     depends_on("cuda@12.2:", when="+cuda")
 
+    # Without polars, which `nearfar history` and `tune` need: 1.30 or newer, and spack-packages has 1.29.
     with when("+pack"):
         extends("python@3.10:", type=("build", "run"))
         depends_on("py-pip", type="build")
