@@ -10,7 +10,7 @@ class Reframe(BuiltinReframe):
     version(
         "4.10.4",
         sha256="0d3b0246664fa5b98dc50deed239282300fd74684c607f6b23b5484b924e988b",
-        url="https://files.pythonhosted.org/packages/source/R/ReFrame-HPC/reframe_hpc-4.10.4.tar.gz",
+        url="https://files.pythonhosted.org/packages/27/9b/904f1eadd81d223e5e3a131ba05b6776e5aeff3353e90a43a6920533bc85/reframe_hpc-4.10.4.tar.gz",
     )
 
     sanity_check_is_file = ["reframe/frontend/cli.py"]
