@@ -43,6 +43,7 @@ class Nearfar(CMakePackage, CudaPackage, PythonExtension):
             depends_on("py-jsonschema@4")
             depends_on("py-nvidia-ml-py@12.535:13")
             depends_on("py-argcomplete@3.1:3")
+            depends_on("py-clustershell@1.9:1")
 
     @property
     def root_cmakelists_dir(self):

@@ -15,6 +15,9 @@ class Reframe(BuiltinReframe):
         url="https://files.pythonhosted.org/packages/27/9b/904f1eadd81d223e5e3a131ba05b6776e5aeff3353e90a43a6920533bc85/reframe_hpc-4.10.4.tar.gz",
     )
 
+    depends_on("py-clustershell@1.9:1", when="@4.10:", type="run")
+    depends_on("py-fasteners", when="@4.10:", type="run")
+
     def install(self, spec, prefix):
         super().install(spec, prefix)
         program = prefix.bin.reframe
