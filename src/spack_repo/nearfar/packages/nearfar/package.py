@@ -21,6 +21,8 @@ class Nearfar(CMakePackage, CudaPackage, PythonExtension):
     variant("mpi", default=True, description="Build the programs that need MPI")
     variant("pack", default=True, description="Install the command nearfar with its checks and site files")
 
+    skip_modules = ["nearfar.data"]  # checks that only ReFrame imports
+
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("cmake@3.20:", type="build")
