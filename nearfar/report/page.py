@@ -76,6 +76,9 @@ class Section:
     has_uplinks: bool
     before: list[Block]
     after: list[Block]
+    provenance: list[Block]
+    #: The notes on its references, each with its number.
+    notes: dict[str, int]
 
     @property
     def first_map(self) -> str | None:
@@ -103,6 +106,8 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
             return next((f"#{each.id}.faults" for each in nodes if each.run is reason.node), None)
         return None if anchor is None else f"#{anchor}" if anchor in placed or anchor not in rows else f"#row.{anchor}"
 
+    reasons_of = ((group.cause, *group.follows) for group in found)
+    linked = {target for group in reasons_of for reason in group if (target := href(reason))}
     words, only = lead(run, found, answers), found[0] if len(found) == 1 and not found[0].follows else None
     # The only reason stands on top, and nowhere again.
     whole = only is not None and words == f"{only.cause.finding.reason.rstrip('.')}."
@@ -122,6 +127,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "reasons": found,
         "unanswered": unanswered,
         "href": href,
+        "linked": {target.removeprefix("#") for target in linked},
         "lead": words,
         "lead_href": href(only.cause) if only is not None and whole else None,
         "notice": modelled_notice(run),
@@ -133,7 +139,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "next": next_command(run),
         "command": provenance.command(run.raw.get("command")),
         "version": nearfar.__version__,
-        "provenance": provenance,
+        "programs": provenance.programs(run.programs),
         "signs": wording.SIGNS,
         "words": wording,
         "title": title,
@@ -162,6 +168,7 @@ def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[s
     gpus = [g.index for g in machine.gpus] if machine else []
     checks = [_check(number, node, check, hosts, gpus) for check in node.checks]
     everything = [f for c in checks for f in c.figures]
+    notes = [r.figure.reference.note for c in checks for r in c.rows if r.figure.reference and r.figure.reference.note]
     drawing, shown = None, _findings(node, everything)
     if machine is not None:
         mark = node.word if node.word in ("FAIL", "DEGRADED") else "DEGRADED"
@@ -181,7 +188,8 @@ def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[s
     return Section(
         id=anchor, run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing, checks=checks,
         explained=explained, has_lanes=bool(shown.lanes), state=sections.state_line(node), has_uplinks=bool(shown.uplinks),
-        before=before, after=after,
+        before=before, after=after, provenance=provenance.runs(node, [(c.title, c.record) for c in checks]),
+        notes={note: number for number, note in enumerate(dict.fromkeys(notes), 1)},
     )  # fmt: skip
 
 

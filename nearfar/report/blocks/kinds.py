@@ -48,8 +48,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Text:
-    """Sentences, each a paragraph. ``kind``: CSS classes (``muted``, ``answer``); ``plain``: as they are, where a page would set a capital
-    and a full stop."""
+    """Sentences, each a paragraph. ``kind``: CSS classes (``muted``, ``answer``), ``pre``: lines of a program; ``plain``: as they are,
+    where a page would set a capital and a full stop."""
 
     sentences: tuple[str, ...]
     kind: str = ""

@@ -103,7 +103,7 @@ def _drawn(root: ET.Element, marks: Iterable[Mark], middle: float, x: Callable[[
             box = element("circle", cx=at, cy=middle, r=mark.half, class_=mark.kind)
         else:
             paths = {
-                "line": f"M{at:.1f} {middle:g}H{to:.1f}", "tick": f"M{at:.1f} {top:g}v{2 * mark.half:g}",
+                "line": f"M{at:.4g} {middle:g}H{to:.4g}", "tick": f"M{at:.1f} {top:g}v{2 * mark.half:g}",
                 "diamond": f"M{at:.1f} {top:g}l{mark.half} {mark.half} l-{mark.half} {mark.half} l-{mark.half} -{mark.half}z",
             }  # fmt: skip
             box = element("path", d=paths[mark.shape], class_=mark.kind)
@@ -124,7 +124,7 @@ def bullet(figure: Figure) -> Markup:
         return Markup("")
     marks = []
     if lowest is not None:
-        marks.append(Mark("band", "bounds", lowest, most if highest is None else highest, half=5))
+        marks.append(Mark("line", "bounds", lowest, most if highest is None else highest))
     marks.append(Mark("line", f"value {figure.shown}", 0.0, figure.value))
     if figure.median is not None and figure.steadiness_words:
         marks.append(Mark("tick", "median", figure.median, half=4))

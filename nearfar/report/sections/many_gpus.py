@@ -261,7 +261,8 @@ def entry_of(total: Figure, others: Sequence[Figure], said: Sequence[str]) -> En
     elif total.best_case:
         below.append(total.bound_words)
     classes = f"{mark}{' bound' if total.best_case else ''}"
-    return Entry(total.written, tuple(below), classes, total.sentence, total.anchor, sign=SIGNS[mark])
+    tip = total.sentence if mark in ("FAIL", "DEGRADED", "INDETERMINATE") else ""
+    return Entry(total.written, tuple(below), classes, tip, total.anchor, sign=SIGNS[mark])
 
 
 def gap_entry(place: Place) -> Entry:

@@ -8,31 +8,53 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from markupsafe import Markup
+
 from nearfar import measurement
-from nearfar.report.blocks import Block, Group, Text, table
+from nearfar.base import grouped
+from nearfar.report.blocks import Block, Group, Labels, Text, table
 from nearfar.report.figures import wording
 from nearfar.verdict import CheckRecord, NodeRun, verdict_file
 
 
-def facts(check: CheckRecord) -> list[tuple[str, Any]]:
-    """Label and value (a text or a list of texts) of where a check's figures come from."""
+def runs(node: NodeRun, checks: Iterable[tuple[str, CheckRecord]]) -> list[Block]:
+    """Each run of a program once, with the checks (title, record) that its figures are of."""
+    found = grouped(((_facts(check), _stderr(check)), (title, check)) for title, check in checks)
+    blocks: list[Block] = []
+    for (facts, stderr), mine in found.items():
+        rows = [(title, f"`{check.name}`", *_of_check(node, check)) for title, check in mine]
+        columns = ("check", "name", ">took", "binding in effect", "method", "files")
+        shown: list[Block] = [Labels(facts), table(columns, rows), *([Text((stderr,), "pre")] if stderr else [])]
+        blocks.append(Group(", ".join(title for title, _ in mine), tuple(shown)))
+    note = "commands, versions, bindings in effect, raw documents"
+    return [Group("Provenance", tuple(blocks), note, folded=True)]
+
+
+def _facts(check: CheckRecord) -> tuple[tuple[str, str], ...]:
+    """Labels and words of the run of a program that a check's figures come from."""
     document, verdict = check.document, check.verdict
     program = document.get("program") or {}
     software = verdict.software if verdict else {}
     case = [(key, getattr(verdict, key)) for key in ("system", "partition", "environ")] if verdict else []
-    known: list[tuple[str, Any]] = [
-        ("command", command(program.get("command"))),
+    ran = command(program.get("command"))
+    known = [
+        ("command", f"`{ran}`" if ran else ""),
         ("program", " ".join(str(program[k]) for k in ("name", "version") if program.get(k))),
         ("started", str(document.get("started") or "")),
-        ("took", wording.seconds(document["seconds"]) if "seconds" in document else ""),
         ("node type", str(document.get("node_type") or "")),
         ("ReFrame case", " ".join(f"{key} {name}" for key, name in case if name)),
-        ("references", list(verdict.references) if verdict else []),
-        ("software", [f"{name} {version}" for name, version in sorted(software.items())]),
-        ("binding in effect", _bindings(document)),
-        ("method", _methods(document)),
+        ("references", "; ".join(verdict.references) if verdict else ""),
+        ("software", ", ".join(f"{name} {version}" for name, version in sorted(software.items()))),
     ]
-    return [(label, value) for label, value in known if value]
+    return tuple((label, words) for label, words in known if words)
+
+
+def _of_check(node: NodeRun, check: CheckRecord) -> tuple[str, str, str, str]:
+    """How long a check's cells took, bindings, methods, and links to its files."""
+    took = wording.seconds(check.document["seconds"]) if "seconds" in check.document else ""
+    links = (Markup('<a href="{}">{}</a>').format(target, name) for name, target in _files(node, check))
+    bindings, methods = "; ".join(_bindings(check.document)), "; ".join(_methods(check.document))
+    return took, bindings, methods, Markup(" · ").join(links) or "none"
 
 
 def programs(every: Iterable[Mapping[str, Any]]) -> list[Block]:
@@ -80,7 +102,7 @@ def command(words: Any) -> str:
     return shlex.join(map(str, words)) if isinstance(words, list) else str(words or "")
 
 
-def files(node: NodeRun, check: CheckRecord) -> list[tuple[str, str]]:
+def _files(node: NodeRun, check: CheckRecord) -> list[tuple[str, str]]:
     """Name and link, from the page, of each file of a check."""
     names = [verdict_file.NAME] if check.verdict else []
     names += [measurement.DOCUMENT] if check.document else []
@@ -88,7 +110,7 @@ def files(node: NodeRun, check: CheckRecord) -> list[tuple[str, str]]:
     return [(name, quote(f"{node.folder.name}/{check.folder.name}/{name}")) for name in names]
 
 
-def stderr(check: CheckRecord) -> str:
+def _stderr(check: CheckRecord) -> str:
     """The end of the program's standard error."""
     try:
         text = (check.folder / "stderr.txt").read_text(encoding="utf-8", errors="replace")
