@@ -11,7 +11,7 @@ from nearfar.report.blocks import Block, Entry, Row, row, titled_table
 from nearfar.report.explanations import or_note
 from nearfar.report.figures import SIGNS, link_words, numbers, plural
 from nearfar.topology import Gpu, Node
-from nearfar.verdict import NodeRun
+from nearfar.verdict import SIBLINGS_ONLY, NodeRun
 
 #: CPUs of others, and CPUs that a hypervisor kept, on the average of a run: what is less is on every machine.
 _OTHERS = 1.0
@@ -82,8 +82,14 @@ def _others_gpus(uses: Sequence[MachineUse]) -> str | None:
 
 
 def findings_table(found: Sequence[tuple[str, str, Finding]]) -> list[Block]:
-    """Findings with the titles of their checks and their anchors."""
-    return titled_table("Findings", [_finding(*each) for each in found])
+    """Findings with the titles of their checks and their anchors. What several checks passed by siblings alone is one line."""
+    alone = [(check, each) for check, _, each in found if each.code == SIBLINGS_ONLY.code]
+    rows = [_finding(*each) for each in found if each[2].code != SIBLINGS_ONLY.code]
+    if alone:
+        fields = {**alone[0][1].fields, "figures": sum(each.fields["figures"] for _, each in alone)}
+        together = SIBLINGS_ONLY.finding(alone[0][1].subject, **fields)
+        rows.append(_finding(", ".join(check for check, _ in alone), "", together))
+    return titled_table("Findings", rows)
 
 
 def _finding(check: str, anchor: str, finding: Finding) -> Row:
