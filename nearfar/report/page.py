@@ -14,7 +14,7 @@ from nearfar import nccl, question
 from nearfar.base import ORDER, Finding, shown_verdict
 from nearfar.report import sections
 from nearfar.report.blocks import Block, Group, anchors, rendered
-from nearfar.report.charts import Matrix, evidence, load_place, strips
+from nearfar.report.charts import evidence, load_place, strips
 from nearfar.report.explanations import Capacities, Explained, Faults
 from nearfar.report.figures import Figure, FigureRow, figure_rows, figures, parsed, plural, wording
 from nearfar.report.node_drawing import Findings, draw
@@ -52,8 +52,6 @@ class CheckView:
     anchor: str
     figures: list[Figure]
     rows: list[FigureRow]
-    matrices: list[Matrix]
-    ratios: list[Matrix]
     blocks: list[Block]
     findings: list[tuple[str, Finding]]
     gaps: list[sections.Gap]
@@ -77,13 +75,9 @@ class Section:
     before: list[Block]
     after: list[Block]
     provenance: list[Block]
+    legend: Block
     #: The notes on its references, each with its number.
     notes: dict[str, int]
-
-    @property
-    def first_map(self) -> str | None:
-        """The first check with a map of figures: the maps' legend stands there."""
-        return next((c.name for c in self.checks if (c.matrices or c.blocks) and not c.nothing), None)
 
 
 def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
@@ -94,9 +88,7 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     faults = [str(fault) for fault in run.raw.get("degraded") or []]
     nodes = [section(number, node, explained[node.folder.name], faults) for number, node in enumerate(run.nodes)]
     checks = [check for each in nodes for check in each.checks]
-    drawn = [check for check in checks if not check.nothing]
-    placed = {anchor for check in drawn for matrix in [*check.matrices, *check.ratios] for anchor in _anchors(matrix)}
-    placed |= {anchor for check in drawn for anchor in anchors(check.blocks)}
+    placed = {anchor for check in checks for anchor in anchors(check.blocks)}
     rows = {row.figure.anchor for check in checks for row in check.rows if not row.alike}
     rows |= {anchor for check in checks for gap in check.gaps for _, anchor in gap.cells}
 
@@ -149,18 +141,6 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     return rendered("page.html", values)
 
 
-def _anchors(matrix: Matrix) -> list[str]:
-    if matrix.all_skipped:
-        return []
-    # A map of many has places for what stands out alone.
-    places = [place for row in matrix.places for place in row if place.stands_out or not matrix.compact]
-    figures = [p.figure for p in places if p.figure is not None]
-    figures += [] if matrix.compact else [figure for place in places for _, figure in place.parts]
-    if matrix.all_at_once and matrix.all_at_once.figure:
-        figures.append(matrix.all_at_once.figure)  # its parts stand in the table alone
-    return [figure.anchor for figure in figures] + [place.anchor for place in places]
-
-
 def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[str] = ()) -> Section:
     """One node of a run; ``number`` makes its anchors unique on the page; ``faults``: those that a modelled one was given."""
     machine, anchor = node.node, f"s{number}"
@@ -189,7 +169,7 @@ def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[s
         id=anchor, run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing, checks=checks,
         explained=explained, has_lanes=bool(shown.lanes), state=sections.state_line(node), has_uplinks=bool(shown.uplinks),
         before=before, after=after, provenance=provenance.runs(node, [(c.title, c.record) for c in checks]),
-        notes={note: number for number, note in enumerate(dict.fromkeys(notes), 1)},
+        legend=sections.legend(node.modelled), notes={note: number for number, note in enumerate(dict.fromkeys(notes), 1)},
     )  # fmt: skip
 
 
@@ -215,19 +195,21 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
     mapped = asked is None or asked.maps
     many = sections.ramps(found, check.document, why, node.node) if found or mapped else []
     plain = mapped and not many and not any(figure.derived.startswith("latency_") for figure in found)
-    matrices = sections.maps(found, why, hosts, gpus, plain)
-    exchanged = sections.exchange_tables(found, check.document, why, node.node)
+    nothing = None if found else sections.nothing(left_out)
+    shown = [
+        *(each.block for each in sections.maps(found, why, hosts, gpus, plain)),
+        *sections.check_blocks(found, check.document, node.node), *many, *sections.exchange_tables(found, check.document, why, node.node),
+        *(sections.ratio_blocks(found, why, hosts, gpus) if plain else []),
+    ]  # fmt: skip
     return CheckView(
         record=check, name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled),
-        line=check_line(check, node), anchor=prefix, figures=found, rows=figure_rows(found), matrices=matrices,
-        ratios=sections.ratio_maps(found, why, hosts, gpus) if plain else [],
-        blocks=[*sections.check_blocks(found, check.document, node.node), *many, *exchanged],
+        line=check_line(check, node), anchor=prefix, figures=found, rows=figure_rows(found), blocks=[] if nothing else shown,
         findings=[
             (finding_anchor(prefix, i, f), f)
             for i, f in enumerate(check.verdict.findings if check.verdict else ())
             if parsed(f.subject) is None  # a cell without a figure stands in its matrix, and among the gaps
         ],
-        gaps=left_out, nothing=None if found else sections.nothing(left_out),
+        gaps=left_out, nothing=nothing,
     )  # fmt: skip
 
 

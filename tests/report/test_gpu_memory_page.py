@@ -61,7 +61,7 @@ def test_a_gpu_that_was_not_measured_has_its_place_and_no_map_without_kernels() 
 
 def test_the_page_has_triad_by_number_of_cores(tmp_path: Path) -> None:
     page = Page(report.build(gpu_memory.write(tmp_path)))
-    for words in ("STREAM triad by number of cores", "one core", "half of them", "all but one"):
+    for words in ("STREAM triad by number of cores", "One core", "Half of them", "All but one"):
         assert words in page.text, words
 
 

@@ -1,4 +1,4 @@
-"""How large a page is at most, and what stands on it once."""
+"""How large a page is at most."""
 
 from __future__ import annotations
 
@@ -26,10 +26,3 @@ LARGE: dict[str, Callable[[Path], Path]] = {
 def test_page_has_at_most_300_kb(tmp_path: Path, name: str) -> None:
     page = report.build(LARGE[name](tmp_path / "run"))
     assert page.stat().st_size <= MOST
-
-
-def test_checks_that_siblings_alone_passed_are_one_line(tmp_path: Path) -> None:
-    folder = golden.write(tmp_path / "run")
-    text = report.build(folder).read_text()
-    assert len(list(folder.glob("*/*/verdict.json"))) > 1
-    assert text.count("passed only by comparison with similar parts") == 1

@@ -63,11 +63,9 @@ def test_page_and_terminal_say_once_that_siblings_alone_judged(tmp_path: Path) -
     folder = golden.write(tmp_path / "run")
     lines = [line for line in shown(folder, None) if line.startswith("references  ")]
     assert len(lines) == 1 and "host_device, " in lines[0]
-    assert report.build(folder).read_text().count("<code>references</code>") == sum(
-        finding.code == SIBLINGS_ONLY.code
-        for check in run_directory.read(folder).nodes[0].checks
-        for finding in check.verdict.findings
-    )
+    codes = [f.code for check in run_directory.read(folder).nodes[0].checks for f in check.verdict.findings]
+    assert codes.count(SIBLINGS_ONLY.code) > 1, "each check has its own"
+    assert report.build(folder).read_text().count("<code>references</code>") == 1
 
 
 def test_the_verdict_comes_first_and_no_figure_that_passed(slow: Path) -> None:

@@ -1,6 +1,6 @@
 """Small drawings as inline SVG and heat maps as tables.
 
-Needs: base, cells, verdict, report.figures.
+Needs: base, cells, verdict, report.blocks, report.figures.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from .matrices import (
     ABSENT,
     MIRROR,
     NEAR,
+    NOT_RUN,
     SELF,
     SKIPPED,
     CellGaps,
@@ -18,6 +19,8 @@ from .matrices import (
     cell_anchor,
     cell_map,
     evidence,
+    figure_entry,
+    gap_entry,
     load_place,
 )
 from .plot import Scale

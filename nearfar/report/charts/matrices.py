@@ -7,8 +7,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from nearfar import cells
-from nearfar.base import NOT_JUDGED, grouped, statistics
-from nearfar.report.figures import SIGNS, Figure, class_words, numbers, parsed, shown_together, slug, wording
+from nearfar.base import NOT_JUDGED, ORDER, grouped, statistics
+from nearfar.report.blocks import Block, Entry, Group, Table, Text, row, table
+from nearfar.report.figures import (
+    SIGNS,
+    Figure,
+    class_words,
+    number,
+    numbers,
+    parsed,
+    shown_together,
+    slug,
+    unit_words,
+    wording,
+)
 from nearfar.verdict import Verdict
 
 #: What a place shows: a figure, or why there is none.
@@ -21,11 +33,17 @@ _SIGNS = {FAILED: SIGNS["FAIL"], MISSING: SIGNS["INDETERMINATE"], SKIPPED: "–"
 _MOST_PLACES = 16
 #: As near to the median of its class, a part of 1, a figure is alike.
 _ALIKE = 0.02
+#: Of a map that is a list so many places stand open.
+_MOST_LISTED = 24
+#: A reason in a place has so many letters.
+_LONGEST_REASON = 64
 #: A tint has so many steps; each is so wide, a part of 1, and the first begins where a difference can be seen.
 _STEPS, _STEP, _FIRST = 5, 0.02, 0.01
 #: A class of fewer has no median to speak of.
 _LEAST = 3
 _WELL = ("PASS", "MODELLED", NOT_JUDGED)
+#: Classes of the path between a device and its own memory.
+_OWN = ("near", "local")
 
 
 @dataclass(frozen=True)
@@ -43,7 +61,7 @@ class Place:
     @property
     def stands_out(self) -> bool:
         """Whether a reader should look at it: it has no figure though one was asked for, or its verdict is no good one."""
-        return self.state in (FAILED, SKIPPED, MISSING) or self.shown in ("FAIL", "DEGRADED", "INDETERMINATE")
+        return self.state in (FAILED, SKIPPED, MISSING) or self.shown in ORDER[:3]
 
     @property
     def shown(self) -> str:
@@ -80,21 +98,6 @@ class Matrix:
         return [each for each in every if each[2].state not in (SELF, MIRROR)]
 
     @property
-    def filled(self) -> str:
-        """``98 of 240 have a figure``."""
-        places = self._own
-        return f"{sum(place.figure is not None for *_, place in places)} of {len(places)} have a figure"
-
-    @property
-    def sparse(self) -> list[tuple[int, int, Place]]:
-        """(Row, column, place) of what a large map has where half of its places or more were not measured: then it is a list, what stands
-        out first."""
-        filled = [each for each in self._own if each[2].state in (FIGURE, FAILED, MISSING)]
-        if not self.compact or 2 * len(filled) > len(self._own):
-            return []
-        return sorted(filled, key=lambda each: not each[2].stands_out)
-
-    @property
     def gaps(self) -> list[str]:
         """Why places have no figure, each reason once with how many share it."""
         places = (place for row in self.places for place in row if place.state in _WITHOUT_FIGURE)
@@ -106,10 +109,84 @@ class Matrix:
         ]
 
     @property
-    def all_skipped(self) -> str | None:
-        """Why, where every place that was run is skipped: the first reason. A matrix of nothing but skips is a sentence."""
+    def block(self) -> Group:
+        """The map as a page shows it."""
+        modelled = bool(self.figures) and self.figures[0].modelled
+        note = f"{'MODELLED; ' if modelled else ''}{self._caption}"
+        return Group(self.title, (*self._blocks(), *self._together()), note, kind="map")
+
+    @property
+    def _caption(self) -> str:
+        words = ["ratio" if self.unit == "1" else unit_words(self.unit)]
+        if self.key == "memory":
+            words.append("reads and writes together; the peak: clock × width of the memory")
+        elif self.row_kind == "c" and any(figure.of_peak for figure in self.figures):
+            words.append("reads and writes together; the peak: that of the DIMMs")
+        elif self.key in ("both", "pair"):
+            words.append(f"the total; {'↓ H2D and ↑ D2H' if self.key == 'both' else '→ and ← each direction'}")
+        elif self.row_kind == self.column_kind:
+            words.append("rows: source, columns: destination")
+        words += ["rows: cores"] if self.row_kind == "c" else []
+        words += ["columns: memory"] if (self.row_kind, self.column_kind) == ("c", "n") else []
+        return ", ".join(words)
+
+    def _blocks(self) -> list[Block]:
         run = [place for *_, place in self._own if place.state != ABSENT]
-        return run[0].reason if run and all(p.state == SKIPPED for p in run) else None
+        if run and all(place.state == SKIPPED for place in run):
+            return [Text((f"– No figure here: every cell was skipped. {run[0].reason}",), "small nothing")]
+        alike = [Text(self.alike, "small alike", plain=True)] if self.alike else []
+        filled = [each for each in self._own if each[2].state in (FIGURE, FAILED, MISSING)]
+        if self.compact and 2 * len(filled) <= len(self._own):
+            return [*alike, *self._listed(filled)]
+        near = self.compact and any(figure.class_in_name == "near" for figure in self.figures)
+        legend = [*(["bold: near"] if near else []), *(self.gaps[:4] if self.compact else [])]
+        return [*alike, self._table(), *([Text(("; ".join(legend),), "small muted", plain=True)] if legend else [])]
+
+    def _listed(self, filled: Sequence[tuple[int, int, Place]]) -> list[Block]:
+        """What a large map has of which half of the places or more were not measured."""
+        count, arrow = sum(place.figure is not None for *_, place in self._own), "↔" if self.key == "pair" else "→"
+        out: list[str] = []
+        others: list[str] = []
+        for row_, column, place in filled:
+            shown = (
+                f"{place.figure.written} {SIGNS[place.shown]}"
+                if place.figure
+                else f"{place.state} {_SIGNS[place.state]}"
+            )
+            words = f"{self.row_kind}{row_}{arrow}{self.column_kind}{column} {shown}"
+            (out if place.stands_out else others).append(words)
+        gaps = [gap for gap in self.gaps if not gap.startswith(_SIGNS[FAILED])]
+        first = Text(
+            (" · ".join([*out, "; ".join([f"{count} of {len(self._own)} have a figure", *gaps])]),), plain=True
+        )
+        rest = Text((" · ".join(others),), plain=True)
+        if len(filled) > _MOST_LISTED and others:
+            title = f"{wording.plural(len(others), 'figure')} as expected or not judged"
+            return [first, Group(title, (rest,), folded=True)]
+        return [first, *([rest] if others else [])]
+
+    def _table(self) -> Table:
+        width, names = len(self.columns), self.column_names
+        short = self.compact and width > 4
+        heads = names or [f"{self.column_kind}{c}" if short else _endpoint(self.column_kind, c) for c in self.columns]
+        sizes = {1: "one", 2: "few", 3: "", 4: ""}
+        kind = "compact" if self.compact else sizes.get(width, "dense many" if width > 10 else "dense")
+        entry = _compact_entry if self.compact else _entry
+        rows = (
+            row(Entry(_endpoint(self.row_kind, index), mark="label"), *map(entry, places))
+            for index, places in zip(self.rows, self.places)
+        )
+        return table(["", *heads], rows, kind=f"heat {kind}".rstrip())
+
+    def _together(self) -> list[Text]:
+        if self.all_at_once is None or self.all_at_once.figure is None:
+            return []
+        place, figure = self.all_at_once, self.all_at_once.figure
+        value = " ".join(filter(None, [figure.written, unit_words(figure.unit), figure.bound_words]))
+        expected = f"expected {figure.expectation}" if figure.reference else figure.expectation
+        parts = [value, f"{SIGNS[place.shown]} {place.shown}", figure.of_peak, expected]
+        what = "GPUs" if self.row_kind == "g" else "NUMA nodes"
+        return [Text((f"All {what} at once: {', '.join(filter(None, parts))}",), "small", plain=True)]
 
 
 @dataclass(frozen=True)
@@ -144,6 +221,78 @@ def evidence(verdict: Verdict | None, prefix: str = "") -> CellGaps:
         if cell is not None and by_cell.get(cell, (state,))[0] == state:  # what failed is not skipped too
             by_cell[cell] = state, reason
     return CellGaps(by_cell, prefix)
+
+
+#: What stands where a run did not ask.
+NOT_RUN = Entry("– not run", mark="self", tip="this run did not ask for it")
+_STATES = {FAILED: f"{SIGNS['FAIL']} failed", SKIPPED: "– skipped", MISSING: f"{SIGNS['INDETERMINATE']} missing"}
+_NOTHING = {SELF: "–", MIRROR: "↗", NEAR: "●"}
+
+
+def figure_entry(figure: Figure, shown: str, below: Iterable[str], tint: str = "") -> Entry:
+    """A figure in a map or a table of steps; ``shown``: the worst verdict of all that stand there."""
+    out = shown in ORDER[:3]
+    words = [*([shown] if shown in ("FAIL", "DEGRADED") else []), *below]
+    mark = " ".join(filter(None, [shown, tint, "bound" if figure.best_case else ""]))
+    tip = figure.sentence if out else ""
+    return Entry(figure.written, tuple(filter(None, words)), mark, tip, figure.anchor, sign=SIGNS[shown])
+
+
+def gap_entry(place: Place) -> Entry:
+    """What stands where a figure is missing."""
+    if place.state == ABSENT:
+        return NOT_RUN
+    why = place.reason if len(place.reason) <= _LONGEST_REASON else f"{place.reason[: _LONGEST_REASON - 1]}…"
+    return Entry(_STATES[place.state], (why,), f"none {place.state}", place.reason, place.anchor)
+
+
+def _entry(place: Place) -> Entry:
+    figure = place.figure
+    if figure is None:
+        near = " near" if place.state == NEAR else ""
+        return Entry(f"{_NOTHING[place.state]}{near}", mark="self") if place.state in _NOTHING else gap_entry(place)
+    parts = " ".join(f"{way}\u202f{_part(each)}" for way, each in place.parts) if figure.written != "unknown" else ""
+    if figure.is_ratio and not figure.published_beside:
+        least = "no bound" if figure.at_least is None else f"at least {number(figure.at_least, figure.unit)}"
+        against = "only an upper bound is known" if figure.best_case else least
+    elif figure.share is not None:
+        against = figure.against
+    else:
+        against = figure.bound_words or ("judged elsewhere" if figure.judged_elsewhere else "no reference")
+    own = "● " if figure.class_in_name in _OWN else ""
+    below = (parts, against, figure.of_peak, f"{own}{class_words(figure.path_class)}")
+    return figure_entry(figure, place.shown, below, place.tint)
+
+
+def _part(figure: Figure) -> str:
+    return figure.written.replace("≤ ", "≤") + (f" {SIGNS[figure.shown]}" if figure.shown in ORDER[:3] else "")
+
+
+def _compact_entry(place: Place) -> Entry:
+    """The number of a place in a map of many, with a sign where it stands out."""
+    figure = place.figure
+    if figure is None:
+        if place.state in _NOTHING:
+            return Entry(_NOTHING[place.state], mark="self")
+        state = () if place.state == ABSENT else (place.state,)
+        return Entry(
+            _SIGNS[place.state], state, f"none {place.state}", place.reason if place.anchor else "", place.anchor
+        )
+    marks = [
+        place.shown if place.shown not in ("PASS", NOT_JUDGED) else "", place.tint, "bound" if figure.best_case else "",
+        "own" if figure.class_in_name in _OWN else "",
+    ]  # fmt: skip
+    found = Entry(figure.written, mark=" ".join(filter(None, marks)))
+    if not place.stands_out:
+        return found
+    return replace(found, tip=figure.sentence, anchor=figure.anchor, sign=SIGNS[place.shown])
+
+
+_KINDS = {"g": "GPU", "n": "NUMA", "c": "cores of"}
+
+
+def _endpoint(kind: str, index: int) -> str:
+    return f"{_KINDS[kind]} {index}"
 
 
 def cell_anchor(prefix: str, cell: cells.Cell) -> str:

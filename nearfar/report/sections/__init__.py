@@ -15,7 +15,7 @@ from nearfar.topology import Node
 
 from . import provenance
 from .balance import balances
-from .cell_maps import maps, ratio_maps
+from .cell_maps import legend, maps, ratio_blocks
 from .contention import contention_tables
 from .explaining import modelled_type, uplink_rates, used_capacities
 from .kernels import kernel_blocks

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from markupsafe import Markup
+
 from nearfar import cells
+from nearfar.base import NOT_JUDGED
+from nearfar.report.blocks import Block, Group, Text
 from nearfar.report.charts import NEAR, CellGaps, Matrix, Place, cell_map, load_place
-from nearfar.report.figures import Figure
+from nearfar.report.figures import SIGNS, Figure
 
 #: The cell at a row and a column of each map of GPUs and NUMA nodes, and its title.
 _HOST = {
@@ -69,6 +73,27 @@ def ratio_maps(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list
         *(m for each in ratios for m in cell_map(*each, far, known, "gn", gpus, numa, without=beside_near)),
         *cell_map("staged", at, "Staged ÷ direct", staged, known, "gg", gpus, gpus, without=beside_direct),
     ]
+
+
+def ratio_blocks(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Block]:
+    """The same as a page shows them."""
+    found = ratio_maps(figures, why, numa, gpus)
+    if not found:
+        return []
+    title = "Staged over direct" if found[0].key == "staged" else "Far path as a share of the near path"
+    return [Group(title, tuple(each.block for each in found), folded=len(found[0].columns) > 4)]
+
+
+def legend(modelled: bool) -> Text:
+    """What tints and signs of maps mean."""
+    ramp = Markup('<span class="ramp"></span>')
+    tint = "as its like to 10 % worse: the median of its class on the map, of a class of one or two its reference"
+    signs = {
+        "PASS": "as expected", "DEGRADED": "DEGRADED", "FAIL": "FAIL", "INDETERMINATE": "could not be judged", NOT_JUDGED: "no reference",
+        **({"MODELLED": "MODELLED; hatched, ≤: only an upper bound is known"} if modelled else {}),
+    }  # fmt: skip
+    words = " · ".join(f"{SIGNS[word]} {meaning}" for word, meaning in signs.items())
+    return Text((ramp + f" {tint} · {words}",), "legend", plain=True)
 
 
 def _latency_maps(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:

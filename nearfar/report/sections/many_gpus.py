@@ -27,8 +27,8 @@ from nearfar.cells import (
     load_of,
 )
 from nearfar.report.blocks import Block, Chart, Entry, Group, Row, Text, row, table
-from nearfar.report.charts import ABSENT, SKIPPED, CellGaps, Place, curves
-from nearfar.report.figures import SIGNS, Figure, class_words, number, parsed, plural, shown_together, span
+from nearfar.report.charts import NOT_RUN, SKIPPED, CellGaps, curves, figure_entry, gap_entry
+from nearfar.report.figures import Figure, class_words, number, parsed, plural, shown_together, span
 from nearfar.topology import Node
 
 _TITLES = {
@@ -40,10 +40,6 @@ _CAPTION = "the total of all GPUs; the rate of each GPU; the total compared with
 _CAPTION_OF_FLOWS = "the total of all flows; the rate of each flow; the total compared with the sum of the flows alone"
 _CAPTION_OF_TASKS = "the total of all GPUs; the rate of each task; the slowest compared with its fair share"
 _COLUMNS = {"h2d": "Host to device", "d2h": "Device to host", "both": "Both at once"}
-#: What stands where a run did not ask.
-NOT_RUN = Entry("– not run", mark="self", tip="this run did not ask for it")
-_STATES = {"failed": f"{SIGNS['FAIL']} failed", SKIPPED: "– skipped", "missing": f"{SIGNS['INDETERMINATE']} missing"}
-_LONGEST_REASON = 64
 #: So many rows are open at first.
 _OPEN = 8
 
@@ -252,25 +248,13 @@ def fairness_words(rates: Sequence[float]) -> list[str]:
 
 def entry_of(total: Figure, others: Sequence[Figure], said: Sequence[str]) -> Entry:
     """A cell's total with the worst verdict of all its figures."""
-    mark = shown_together(total, others)
-    below = [mark] if mark in ("FAIL", "DEGRADED") else []
-    below += [] if total.best_case else said
+    below = [] if total.best_case else [*said]
     if total.share is not None:
         origin = f", {total.reference.origin}" if total.reference and not total.published_beside else ""
         below.append(f"{total.against}{origin}")
     elif total.best_case:
         below.append(total.bound_words)
-    classes = f"{mark}{' bound' if total.best_case else ''}"
-    tip = total.sentence if mark in ("FAIL", "DEGRADED", "INDETERMINATE") else ""
-    return Entry(total.written, tuple(below), classes, tip, total.anchor, sign=SIGNS[mark])
-
-
-def gap_entry(place: Place) -> Entry:
-    """What stands where a figure is missing."""
-    if place.state == ABSENT:
-        return NOT_RUN
-    why = place.reason if len(place.reason) <= _LONGEST_REASON else f"{place.reason[: _LONGEST_REASON - 1]}…"
-    return Entry(_STATES[place.state], (why,), f"none {place.state}", place.reason, place.anchor)
+    return figure_entry(total, shown_together(total, others), below)
 
 
 def steps(title: str, caption: str, columns: Sequence[str], rows: Sequence[Row], asked: Sequence[Cell], why: CellGaps,

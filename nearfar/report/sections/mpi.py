@@ -73,9 +73,10 @@ def figure_table(title: str, caption: str, labels: Mapping[str, Entry], figures:
         figure = figures.get(key)
         if figure is None:
             return Entry("–")
-        words = (figure.shown if figure.shown in ORDER[:3] else "", below.get(key, ""))
+        out = figure.shown in ORDER[:3]
+        words, tip = (figure.shown if out else "", below.get(key, "")), figure.sentence if out else ""
         sign = SIGNS[figure.shown] if figure.shown != NOT_JUDGED else ""
-        return Entry(number(figure.value, figure.unit), tuple(filter(None, words)), "tight", figure.sentence, sign=sign)
+        return Entry(number(figure.value, figure.unit), tuple(filter(None, words)), "tight", tip, sign=sign)
 
     rows = [row(label, *(entry((key, column)) for column in columns)) for key, label in labels.items()]
     return table(["", *heads], rows, title=title, caption=caption, kind="mpi")
