@@ -71,6 +71,7 @@ class Shared:
 
 def shared(nodes: Sequence[BatchNode]) -> list[Shared]:
     """What several nodes have in common, most nodes first: it speaks of a reference, a driver or a delivery more than of a node."""
-    groups = grouped(((node.verdict, *what), node.name) for node in nodes for what in dict.fromkeys(node.findings))
+    bad = [node for node in nodes if node.verdict != "PASS"]
+    groups = grouped(((node.verdict, *what), node.name) for node in bad for what in dict.fromkeys(node.findings))
     found = [Shared(*key, tuple(names)) for key, names in groups.items() if len(names) > 1]
     return sorted(found, key=lambda one: (VERDICTS.index(one.verdict), -len(one.nodes), one.check, one.what))

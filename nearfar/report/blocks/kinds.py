@@ -23,6 +23,8 @@ class Entry:
     verdict: str = ""
     #: A sign that stands before the words.
     sign: str = ""
+    #: Where a link of the words leads, on a page.
+    href: str = ""
 
 
 @dataclass(frozen=True)

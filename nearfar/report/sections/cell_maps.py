@@ -93,7 +93,7 @@ def legend(modelled: bool) -> Text:
         **({"MODELLED": "MODELLED; hatched, ≤: only an upper bound is known"} if modelled else {}),
     }  # fmt: skip
     words = " · ".join(f"{SIGNS[word]} {meaning}" for word, meaning in signs.items())
-    return Text((ramp + f" {tint} · {words}",), "legend", plain=True)
+    return Text((ramp + f" {tint} · {words}",), "legend tints", plain=True)
 
 
 def _latency_maps(figures: list[Figure], why: CellGaps, numa: list[int], gpus: list[int]) -> list[Matrix]:

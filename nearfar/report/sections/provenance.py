@@ -51,7 +51,7 @@ def _facts(check: CheckRecord) -> tuple[tuple[str, str], ...]:
 
 def _of_check(node: NodeRun, check: CheckRecord) -> tuple[str, str, str, str]:
     """How long a check's cells took, bindings, methods, and links to its files."""
-    took = wording.seconds(check.document["seconds"]) if "seconds" in check.document else ""
+    took = wording.seconds(check.document["seconds"]).replace(" ", "\u00a0") if "seconds" in check.document else ""
     links = (Markup('<a href="{}">{}</a>').format(target, name) for name, target in _files(node, check))
     bindings, methods = "; ".join(_bindings(check.document)), "; ".join(_methods(check.document))
     return took, bindings, methods, Markup(" · ").join(links) or "none"
