@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from markupsafe import Markup
+
 import nearfar
 from nearfar import nccl, question
 from nearfar.base import ORDER, Finding, shown_verdict
 from nearfar.report import sections
-from nearfar.report.blocks import Block, Group, anchors, rendered
-from nearfar.report.charts import evidence, load_place, strips
+from nearfar.report.blocks import Block, Entry, Group, Text, anchors, rendered, row, table
+from nearfar.report.charts import evidence, load_place
 from nearfar.report.explanations import Capacities, Explained, Faults
 from nearfar.report.figures import Figure, FigureRow, figure_rows, figures, parsed, plural, wording
 from nearfar.report.node_drawing import Findings, draw
@@ -60,7 +62,7 @@ class CheckView:
 
 @dataclass(frozen=True)
 class Section:
-    """One node. ``before`` and ``after``: the blocks around those of its checks."""
+    """One node; ``blocks`` stand below its drawing."""
 
     id: str
     run: NodeRun
@@ -70,14 +72,8 @@ class Section:
     checks: list[CheckView]
     explained: Explained
     has_lanes: bool
-    state: str
     has_uplinks: bool
-    before: list[Block]
-    after: list[Block]
-    provenance: list[Block]
-    legend: Block
-    #: The notes on its references, each with its number.
-    notes: dict[str, int]
+    blocks: list[Block]
 
 
 def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
@@ -86,20 +82,19 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     found = reasons(run, answers)
     told = answered(found)
     faults = [str(fault) for fault in run.raw.get("degraded") or []]
-    nodes = [section(number, node, explained[node.folder.name], faults) for number, node in enumerate(run.nodes)]
-    checks = [check for each in nodes for check in each.checks]
-    placed = {anchor for check in checks for anchor in anchors(check.blocks)}
-    rows = {row.figure.anchor for check in checks for row in check.rows if not row.alike}
-    rows |= {anchor for check in checks for gap in check.gaps for _, anchor in gap.cells}
+    nodes = [
+        section(number, node, explained[node.folder.name], faults, _missing(run, node))
+        for number, node in enumerate(run.nodes)
+    ]
+    placed = {anchor for each in nodes for anchor in anchors(each.blocks)}
 
     def href(reason: VerdictReason) -> str | None:
         anchor = reason.anchor
         if reason.check is None and reason.node is not None and anchor is None:
             return next((f"#{each.id}.faults" for each in nodes if each.run is reason.node), None)
-        return None if anchor is None else f"#{anchor}" if anchor in placed or anchor not in rows else f"#row.{anchor}"
+        # What no map has stands among every figure.
+        return None if anchor is None else f"#{anchor}" if anchor in placed else f"#row.{anchor}"
 
-    reasons_of = ((group.cause, *group.follows) for group in found)
-    linked = {target for group in reasons_of for reason in group if (target := href(reason))}
     words, only = lead(run, found, answers), found[0] if len(found) == 1 and not found[0].follows else None
     # The only reason stands on top, and nowhere again.
     whole = only is not None and words == f"{only.cause.finding.reason.rstrip('.')}."
@@ -119,7 +114,6 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "reasons": found,
         "unanswered": unanswered,
         "href": href,
-        "linked": {target.removeprefix("#") for target in linked},
         "lead": words,
         "lead_href": href(only.cause) if only is not None and whole else None,
         "notice": modelled_notice(run),
@@ -136,19 +130,24 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         "words": wording,
         "title": title,
         "missing_words": missing_words,
-        "bullet": strips.bullet,
     }
     return rendered("page.html", values)
 
 
-def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[str] = ()) -> Section:
-    """One node of a run; ``number`` makes its anchors unique on the page; ``faults``: those that a modelled one was given."""
+def section(
+    number: int,
+    node: NodeRun,
+    explained: Explained,
+    faults: Sequence[str] = (),
+    missing: Sequence[dict[str, Any]] = (),
+) -> Section:
+    """One node of a run; ``number`` makes its anchors unique on the page; ``faults``: those that a modelled one was given; ``missing``:
+    its cases that did not run."""
     machine, anchor = node.node, f"s{number}"
     hosts = [n.index for n in machine.host_numa_nodes] if machine else []
     gpus = [g.index for g in machine.gpus] if machine else []
     checks = [_check(number, node, check, hosts, gpus) for check in node.checks]
     everything = [f for c in checks for f in c.figures]
-    notes = [r.figure.reference.note for c in checks for r in c.rows if r.figure.reference and r.figure.reference.note]
     drawing, shown = None, _findings(node, everything)
     if machine is not None:
         mark = node.word if node.word in ("FAIL", "DEGRADED") else "DEGRADED"
@@ -165,12 +164,42 @@ def section(number: int, node: NodeRun, explained: Explained, faults: Sequence[s
     if node.modelled and (node_type := sections.modelled_type(node.name, faults)):
         before = [*before, *sections.beside(node_type, [(check.title, check.figures) for check in checks], anchor)]
         after = [*sections.used_capacities(node_type, everything, anchor), *after]
+    after += sections.every_figure([(check.title, check.rows, check.gaps) for check in checks])
+    after += provenance.runs(node, [(check.title, check.record) for check in checks])
     return Section(
         id=anchor, run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing, checks=checks,
-        explained=explained, has_lanes=bool(shown.lanes), state=sections.state_line(node), has_uplinks=bool(shown.uplinks),
-        before=before, after=after, provenance=provenance.runs(node, [(c.title, c.record) for c in checks]),
-        legend=sections.legend(node.modelled), notes={note: number for number, note in enumerate(dict.fromkeys(notes), 1)},
+        explained=explained, has_lanes=bool(shown.lanes), has_uplinks=bool(shown.uplinks),
+        blocks=[*_overview(node, checks, missing), *before, *_of_checks(checks, node.modelled), *after],
     )  # fmt: skip
+
+
+def _missing(run: RunDirectory, node: NodeRun) -> list[dict[str, Any]]:
+    """The cases of a node, or of its system where no node is known, that did not run."""
+    cases = [(case, case.get("node")) for case in run.missing_cases]
+    return [case for case, name in cases if name == node.name or (not name and case.get("system") == node.system)]
+
+
+def _overview(node: NodeRun, checks: Sequence[CheckView], missing: Sequence[dict[str, Any]]) -> list[Block]:
+    """A row for each check and each case that did not run, and the node's state."""
+    rows = []
+    for check in checks:
+        problem = check.record.problem
+        below = (f"{wording.SIGNS['INDETERMINATE']} {problem}.",) if problem else ()
+        rows.append(row(Entry(verdict=check.shown), check.title, Entry(check.line, below), anchor=check.anchor))
+    rows += [] if checks else [row("No check ran on this node.")]
+    rows += [
+        row(Entry(verdict="INDETERMINATE"), title(str(case.get("check"))), missing_words(case)) for case in missing
+    ]
+    state = sections.state_line(node)
+    return [table((), rows, kind="checks block"), *([Text((f"State: {state}",), "block")] if state else [])]
+
+
+def _of_checks(checks: Sequence[CheckView], modelled: bool) -> list[Block]:
+    """The maps, tables and curves of each check; what tints mean below the first."""
+    tagged = Markup('{} <span class="tag">MODELLED</span>' if modelled else "{}")
+    shown = [check for check in checks if check.blocks]
+    legends = [[sections.legend(modelled)] if at == 0 else [] for at in range(len(shown))]
+    return [Group(tagged.format(c.title), (*c.blocks, *legend)) for c, legend in zip(shown, legends)]
 
 
 def _explaining(title: str, found: Capacities | Faults | None, anchor: str) -> list[Block]:

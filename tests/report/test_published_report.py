@@ -44,7 +44,7 @@ def section(folder: Path) -> Section:
 
 def published(folder: Path) -> Group:
     return next(
-        each for each in section(folder).before if isinstance(each, Group) and each.anchor.endswith("published")
+        each for each in section(folder).blocks if isinstance(each, Group) and each.anchor.endswith("published")
     )
 
 
@@ -148,7 +148,7 @@ def test_what_has_no_counterpart_says_why(pages: dict[str, Page]) -> None:
 def test_what_the_page_predicts_has_the_made_up_fault(runs: dict[str, Path]) -> None:
     node = run_directory.read(runs["keeneland"]).nodes[0]
     shown = section_of(0, node, Explained(), ["g0.h2d=0.5"])
-    group = next(each for each in shown.before if isinstance(each, Group) and each.anchor.endswith("published"))
+    group = next(each for each in shown.blocks if isinstance(each, Group) and each.anchor.endswith("published"))
     words = [e.words for one in group.blocks if isinstance(one, Table) for each in one.rows for e in each.entries]
     assert not any(each.startswith("17.10, 1.90 a task") for each in words) and any("0.95 a task" in w for w in words)
 

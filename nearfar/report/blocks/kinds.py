@@ -23,6 +23,8 @@ class Entry:
     verdict: str = ""
     #: A sign that stands before the words.
     sign: str = ""
+    #: What opens on demand, on a page alone: its title and its words.
+    more: tuple[str, str] = ("", "")
     #: Where a link of the words leads, on a page.
     href: str = ""
 
@@ -140,9 +142,10 @@ def words_table(title: str, caption: str, columns: Sequence[str], rows: Iterable
 
 
 def anchors(blocks: Iterable[Block]) -> Iterator[str]:
-    """The anchors of all entries of tables."""
+    """The anchors of all rows and entries of tables."""
     for block in blocks:
         if isinstance(block, Group):
             yield from anchors(block.blocks)
         elif isinstance(block, Table):
+            yield from (each.anchor for each in block.rows if each.anchor)
             yield from (entry.anchor for each in block.rows for entry in each.entries if entry.anchor)

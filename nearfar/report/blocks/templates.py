@@ -73,7 +73,7 @@ def coded(text: str) -> Markup:
 def heading(text: str) -> str:
     """A text that begins with a capital; a name such as ``n0`` or ``osu_bw`` stays."""
     name = text.partition(" ")[0].rstrip(",:;.")
-    return f"{text[:1].upper()}{text[1:]}" if name.isalpha() else text
+    return text[:1].upper() + text[1:] if name.isalpha() else text  # of ``Markup`` it stays one
 
 
 def sentence(text: str) -> str:

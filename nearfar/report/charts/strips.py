@@ -133,3 +133,9 @@ def bullet(figure: Figure) -> Markup:
         marks.append(Mark("tick", f"tick{'' if reference.origin in _MEASURED else ' supposed'}", reference.value))
     root = element("svg", class_="bullet", aria_hidden="true")
     return _drawn(root, marks, 7, lambda value: max(0.0, min(1.0, value / most)) * WIDTH)
+
+
+def legend(mark: Mark) -> Markup:
+    """A mark by itself, as bullets have it: ``at`` and ``to`` are its places."""
+    width = max(mark.to, 2 * mark.at)
+    return _drawn(_root("bullet", round(width), 14), [mark], 7, lambda at: at)

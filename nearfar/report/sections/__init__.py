@@ -18,6 +18,7 @@ from .balance import balances
 from .cell_maps import legend, maps, ratio_blocks
 from .contention import contention_tables
 from .explaining import modelled_type, uplink_rates, used_capacities
+from .figure_tables import every_figure
 from .kernels import kernel_blocks
 from .many_gpus import exchange_tables, ramps
 from .mpi import collective_blocks, mpi_tables, numa_pair_tables

@@ -1,0 +1,125 @@
+"""Every figure of a node's checks with all that is known of it, and the cells that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from markupsafe import Markup
+
+from nearfar.base import NOT_JUDGED, ORDER
+from nearfar.report.blocks import Block, Entry, Group, Row, Table, Text, row, table
+from nearfar.report.charts import strips
+from nearfar.report.figures import SIGNS, Figure, FigureRow, class_words, number, plural, unit_words
+
+from .unmeasured import Gap
+
+#: On paper stand so many rows that did not pass; on a screen so many of a check stand open, and more print only on request.
+_ON_PAPER, _OPEN, _LONG = 12, 24, 60
+_STATES = {"failed": f"{SIGNS['FAIL']} failed", "skipped": "– skipped", "missing": f"{SIGNS['INDETERMINATE']} missing"}
+#: What a bar shows, and how it is drawn.
+_LEGEND = {
+    "the figure: of a rate its plateau": strips.Mark("line", "value PASS", 0, 26),
+    "its median": strips.Mark("tick", "median", 4, half=4),
+    "a repeated measurement": strips.Mark("dot", "look", 5, half=2.5),
+    "tuned or published reference": strips.Mark("tick", "tick", 4),
+    "reference from a model, a prediction or siblings": strips.Mark("tick", "tick supposed", 4),
+    "within bounds": strips.Mark("line", "bounds", 0, 26),
+}
+Checks = Sequence[tuple[str, Sequence[FigureRow], Sequence[Gap]]]
+
+
+def every_figure(checks: Checks) -> list[Block]:
+    """A table for each check (title, rows, gaps), below what its bars mean and the notes on its references."""
+    noted = (row.figure.reference for _, rows, _ in checks for row in rows)
+    notes = {note: at for at, note in enumerate(dict.fromkeys(r.note for r in noted if r and r.note), 1)}
+    legend = Markup("").join(
+        Markup("<span>{} {}</span>").format(strips.legend(m), words) for words, m in _LEGEND.items()
+    )
+    blocks: list[Block] = (
+        [Text((legend,), "legend bullet-legend block", plain=True)] if any(r for _, r, _ in checks) else []
+    )
+    if notes:
+        listed = [row(Entry(f"note {at}", mark="tight"), note) for note, at in notes.items()]
+        blocks.append(Group("Notes on the references", (table((), listed),)))
+    left = _ON_PAPER
+    for title, rows, gaps in checks:
+        if rows or gaps:
+            bad = sum(row.figure.shown in ORDER[:3] for row in rows)
+            blocks.append(_check(title, rows, gaps, notes, bad, min(bad, left)))
+            left -= min(bad, left)
+    return blocks
+
+
+def _check(
+    title: str, rows: Sequence[FigureRow], gaps: Sequence[Gap], notes: Mapping[str, int], bad: int, printed: int
+) -> Group:
+    count = sum(len(row.alike) or 1 for row in rows)
+    words = [plural(count, "figure") if rows else "no figure"]
+    words += [f"{plural(sum(len(gap.cells) for gap in gaps), 'cell')} without one"] if gaps else []
+    shown: list[Block] = [_table(rows, notes, printed)] if rows else []
+    shown += [Text((f"and {bad - printed} more that did not pass",), "on-paper", plain=True)] if bad > printed else []
+    shown += [table(("no figure", "cells", "why"), map(_gap, gaps))] if gaps else []
+    kind = " ".join([*(["printed"] if printed else []), *(["long"] if count > _LONG else [])])
+    on_both = '{}: <span class="unprinted">every figure</span><span class="on-paper">what did not pass</span>'
+    return Group(Markup(on_both).format(title), tuple(shown), ", ".join(words), not 0 < len(rows) <= _OPEN, kind=kind)
+
+
+def _table(rows: Sequence[FigureRow], notes: Mapping[str, int], printed: int) -> Table:
+    figures = [figure for row in rows for figure in (row.alike or (row.figure,))]
+    columns = ["verdict", "cell", "class", ">value", "against its reference", "expected"]
+    columns += ["ceiling"] if (ceilings := any(figure.ceiling for figure in figures)) else []
+    columns += ["limited by"] if (limits := any(figure.limited_by for figure in figures)) else []
+
+    def entries(each: FigureRow) -> Iterable[Entry | str]:
+        figure, reference = each.figure, each.figure.reference
+        yield Entry(verdict=figure.shown)
+        yield _cell(each)
+        yield class_words(figure.path_class)
+        yield _value(figure)
+        share = () if figure.share is None else (f"{figure.share * 100:.1f} %",)
+        yield Entry(below=share, drawing=strips.bullet(figure))
+        note = f"note {notes[reference.note]}" if reference and reference.note else ""
+        yield Entry(figure.expected_words, tuple(filter(None, [figure.second_bound, note, figure.before])))
+        if ceilings:
+            part = (f"{100 * figure.value / figure.ceiling:.0f} %",) if figure.ceiling and figure.value else ()
+            yield Entry(number(figure.ceiling, figure.unit) if figure.ceiling else "none known", part)
+        if limits:
+            yield Entry(" ".join(figure.limited_by), mark="mono")
+
+    def made(at: int, each: FigureRow) -> Row:
+        anchor = f"row.{each.figure.anchor}" if each.figure.shown in ORDER[:3] and not each.alike else ""
+        return row(*entries(each), mark="printed" if at < printed else "", anchor=anchor)
+
+    return table(columns, [made(at, each) for at, each in enumerate(rows)], kind="figures")
+
+
+def _cell(each: FigureRow) -> Entry:
+    figure = each.figure
+    alike = f"{len(each.alike)} alike, {each.span}; nearest to their median: " if each.alike else ""
+    part = figure.derived.replace("_", " ") if figure.is_ratio else "total" if figure.is_total else ""
+    told = figure.reference or figure.shown not in (NOT_JUDGED, "MODELLED")
+    reason = (figure.reason,) if figure.reason and told and not each.alike else ()
+    more = ("each of them", each.each) if each.alike else ("", "")
+    return Entry(f"{alike}{' '.join(filter(None, [figure.pretty, part]))} `{figure.name}`", reason, more=more)
+
+
+def _value(figure: Figure) -> Entry:
+    interval = "" if figure.interval is None or figure.n == 1 else "{:.2f}–{:.2f}".format(*figure.interval)
+    unsettled = "" if figure.converged else "not converged"
+    unverified = f"{SIGNS['FAIL']} data not verified" if not figure.verified and figure.basis != "foreign" else ""
+    below = (
+        f"{interval}, n {figure.n}" if interval and figure.n else interval, figure.bound_words, figure.steadiness_words, figure.look_words,
+        figure.how, unsettled, unverified,
+    )  # fmt: skip
+    unit = unit_words(figure.unit) if figure.written != "unknown" else ""
+    return Entry(f"{figure.written} {unit}".rstrip(), tuple(filter(None, below)))
+
+
+def _gap(gap: Gap) -> Row:
+    named = (
+        Markup('<span id="row.{}">{}</span>' if anchor else "<span{}>{}</span>").format(anchor, what)
+        for what, anchor in gap.cells
+    )
+    return row(
+        Entry(_STATES[gap.state], mark="tight"), Entry(drawing=Markup(" ").join(named), mark="mono gaps"), gap.why
+    )
