@@ -23,22 +23,8 @@ from nearfar.report.node_drawing import Findings, draw
 from nearfar.report.sections import provenance
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
 
+from . import headline
 from .causes import VerdictReason, answered
-from .headline import (
-    acceptance_finding,
-    anchor_prefix,
-    check_line,
-    finding_anchor,
-    foreign_notice,
-    lead,
-    missing_words,
-    modelled_notice,
-    models,
-    not_asked,
-    reasons,
-    slow_unjudged,
-    title,
-)  # fmt: skip
 from .next_step import next_command
 
 
@@ -79,7 +65,7 @@ class Section:
 def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
     """The page of a run, one self-contained HTML document. ``explained`` is by the nodes' folders."""
     answers = {name: each.answer for name, each in explained.items() if each.answer is not None}
-    found = reasons(run, answers)
+    found = headline.reasons(run, answers)
     told = answered(found)
     faults = [str(fault) for fault in run.raw.get("degraded") or []]
     nodes = [
@@ -95,10 +81,10 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         # What no map has stands among every figure.
         return None if anchor is None else f"#{anchor}" if anchor in placed else f"#row.{anchor}"
 
-    words, only = lead(run, found, answers), found[0] if len(found) == 1 and not found[0].follows else None
+    words, only = headline.lead(run, found, answers), found[0] if len(found) == 1 and not found[0].follows else None
     # The only reason stands on top, and nowhere again.
     whole = only is not None and words == f"{only.cause.finding.reason.rstrip('.')}."
-    unjudged = slow_unjudged(run, found, answers)  # its answer is the run's first sentence
+    unjudged = headline.slow_unjudged(run, found, answers)  # its answer is the run's first sentence
     unanswered = [
         (each, "what this rests on" if each.run is unjudged else faults_.sentence)
         for each in nodes
@@ -107,31 +93,14 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         and (faults_.blocks or each.run is not unjudged)
     ]
     measured = (f for s in nodes if not s.run.modelled for c in s.checks for f in c.figures)
-    values = {
-        "run": run,
-        "raw": run.raw,
-        "sections": nodes,
-        "reasons": found,
-        "unanswered": unanswered,
-        "href": href,
-        "lead": words,
-        "lead_href": href(only.cause) if only is not None and whole else None,
-        "notice": modelled_notice(run),
-        "foreign": foreign_notice(run),
-        "not_asked": not_asked(run),
-        "counts": Counter(figure.shown for figure in measured if not figure.explains),
-        "shown": run.shown,
-        "acceptance": acceptance_finding(run),
-        "next": next_command(run),
-        "command": provenance.command(run.raw.get("command")),
-        "version": nearfar.__version__,
-        "programs": provenance.programs(run.programs),
-        "signs": wording.SIGNS,
-        "words": wording,
-        "title": title,
-        "missing_words": missing_words,
-    }
-    return rendered("page.html", values)
+    return rendered("page.html", {
+        "run": run, "raw": run.raw, "shown": run.shown, "sections": nodes, "reasons": found, "unanswered": unanswered, "href": href,
+        "lead": words, "lead_href": href(only.cause) if only is not None and whole else None,
+        "notice": headline.modelled_notice(run), "foreign": headline.foreign_notice(run), "not_asked": headline.not_asked(run),
+        "counts": Counter(figure.shown for figure in measured if not figure.explains), "acceptance": headline.acceptance_finding(run),
+        "next": next_command(run), "command": provenance.command(run.raw.get("command")),
+        "programs": provenance.programs(run.programs), "signs": wording.SIGNS, "words": wording, "version": nearfar.__version__,
+    })  # fmt: skip
 
 
 def section(
@@ -188,7 +157,8 @@ def _overview(node: NodeRun, checks: Sequence[CheckView], missing: Sequence[dict
         rows.append(row(Entry(verdict=check.shown), check.title, Entry(check.line, below), anchor=check.anchor))
     rows += [] if checks else [row("No check ran on this node.")]
     rows += [
-        row(Entry(verdict="INDETERMINATE"), title(str(case.get("check"))), missing_words(case)) for case in missing
+        row(Entry(verdict="INDETERMINATE"), headline.title(str(case.get("check"))), headline.missing_words(case))
+        for case in missing
     ]
     state = sections.state_line(node)
     return [table((), rows, kind="checks block"), *([Text((f"State: {state}",), "block")] if state else [])]
@@ -212,11 +182,11 @@ def _summary(node: NodeRun) -> str:
         return "what this node is was not recorded"
     parts = {"package": machine.packages, "NUMA node": machine.host_numa_nodes, "NIC": machine.nics}
     counts = [plural(len(found), what) for what, found in parts.items() if found or what == "NUMA node"]
-    return " · ".join([*([machine.product] if machine.product else []), models(machine), *counts])
+    return " · ".join([*([machine.product] if machine.product else []), headline.models(machine), *counts])
 
 
 def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpus: list[int]) -> CheckView:
-    prefix = anchor_prefix(number, check)
+    prefix = headline.anchor_prefix(number, check)
     found = figures(check, prefix)
     why = evidence(check.verdict, prefix)
     left_out = sections.gaps(check, prefix)
@@ -231,10 +201,10 @@ def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpu
         *(sections.ratio_blocks(found, why, hosts, gpus) if plain else []),
     ]  # fmt: skip
     return CheckView(
-        record=check, name=check.name, title=title(check.name), shown=shown_verdict(check.word, node.modelled),
-        line=check_line(check, node), anchor=prefix, figures=found, rows=figure_rows(found), blocks=[] if nothing else shown,
+        record=check, name=check.name, title=headline.title(check.name), shown=shown_verdict(check.word, node.modelled),
+        line=headline.check_line(check, node), anchor=prefix, figures=found, rows=figure_rows(found), blocks=[] if nothing else shown,
         findings=[
-            (finding_anchor(prefix, i, f), f)
+            (headline.finding_anchor(prefix, i, f), f)
             for i, f in enumerate(check.verdict.findings if check.verdict else ())
             if parsed(f.subject) is None  # a cell without a figure stands in its matrix, and among the gaps
         ],

@@ -11,19 +11,8 @@ from nearfar.report.explanations import Answer
 from nearfar.report.figures import FigureKind, coverage, figure_kinds, figures, plural
 from nearfar.verdict import SIBLINGS_ONLY, CheckRecord, NodeRun, RunDirectory
 
+from . import headline
 from .causes import ReasonGroup, answered
-from .headline import (
-    acceptance_finding,
-    check_line,
-    foreign_notice,
-    lead,
-    modelled_notice,
-    not_asked,
-    reasons,
-    short_name,
-    slow_unjudged,
-    where,
-)
 from .next_step import next_command
 
 #: As many as a terminal has.
@@ -60,12 +49,14 @@ def summarise(
     # The figures of checks that its command names, or of the quick one, are wanted.
     every = every or any(str(word).startswith(("--check", "--quick")) for word in run.raw.get("command") or ())
     shown = run.shown
-    found = reasons(run, explained)
+    found = headline.reasons(run, explained)
     measured = [group for group in found if not group.cause.modelled]
-    told = wrapped([f"{shown}  {lead(run, found, explained)}{' (interrupted)' if run.raw.get('interrupted') else ''}"])
-    more, unjudged = _reason_lines(run, measured), slow_unjudged(run, found, explained)
+    told = wrapped(
+        [f"{shown}  {headline.lead(run, found, explained)}{' (interrupted)' if run.raw.get('interrupted') else ''}"]
+    )
+    more, unjudged = _reason_lines(run, measured), headline.slow_unjudged(run, found, explained)
     told_of = answered(measured) | ({unjudged.folder.name} if unjudged else set())
-    notice, accepts = modelled_notice(run), acceptance_finding(run)
+    notice, accepts = headline.modelled_notice(run), headline.acceptance_finding(run)
     disturbed = plural(coverage.disturbed(run), "figure")
     # Where nothing is wrong the first line has the numbers.
     counted = coverage.line(run) if coverage.disturbed(run) or shown in ("FAIL", "DEGRADED", "INDETERMINATE") else None
@@ -76,7 +67,7 @@ def summarise(
         *_answers(run, explained or {}, several, told_of),
         *_siblings_only(run),
         *([f"disturbed  other load disturbed {disturbed}, which nearfar tune leaves out"] if coverage.disturbed(run) else []),
-        *(f"not run    {words}" for words in not_asked(run)),
+        *(f"not run    {words}" for words in headline.not_asked(run)),
         *([f"MODELLED  {notice}"] if notice else []),
         *_collectives(run),
         *_foreign(run),
@@ -98,7 +89,7 @@ def _by_verdict(checks: Sequence[CheckRows], every: bool) -> list[str]:
     """``PASS  gpu_memory, gemm, peer``: the checks of which the table has no figure that did not pass, a line for each verdict; of several
     nodes each name once. ``every``: those alone that are worse than their figures, of which a reason says why."""
     names = grouped(
-        (shown_verdict(check.word, node.modelled), short_name(check.name))
+        (shown_verdict(check.word, node.modelled), headline.short_name(check.name))
         for node, check, rows in checks
         if all(kind.passes for kind in rows) and not (every and (not rows or good(check.word)))
     )
@@ -130,7 +121,7 @@ def _collectives(run: RunDirectory) -> list[str]:
 
 def _foreign(run: RunDirectory) -> list[str]:
     """Whose figures they are, and what of other tools' output is not judged; the page has all of it."""
-    notice = foreign_notice(run)
+    notice = headline.foreign_notice(run)
     if notice is None:
         return []
     lines = [f"  · {each.reason}" for *_, each in _findings(run) if each.code.startswith("foreign.")]
@@ -143,7 +134,7 @@ def _siblings_only(run: RunDirectory) -> list[str]:
     figures = {(node.name, check.name): finding.fields["figures"] for node, check, finding in known}
     if not figures or not good(run.shown):
         return []
-    named = ", ".join(dict.fromkeys(short_name(name) for _, name in figures))
+    named = ", ".join(dict.fromkeys(headline.short_name(name) for _, name in figures))
     system = "" if run.raw.get("foreign") else run.raw.get("system")
     return [f"references  {named}: {SIBLINGS_ONLY.text(named, {'figures': sum(figures.values()), 'system': system})}"]
 
@@ -158,7 +149,7 @@ def _reason_lines(run: RunDirectory, found: list[ReasonGroup]) -> list[str]:
     lines = []
     for group in found[1:]:
         follows = f"; {group.words}" if group.words else ""
-        lines.append(f"  · {group.cause.finding.reason}{where(run, group)}{follows}")
+        lines.append(f"  · {group.cause.finding.reason}{headline.where(run, group)}{follows}")
         lines += [f"    {group.worst.finding.reason}"] if group.worst is not None else []
     return lines
 
@@ -214,10 +205,10 @@ def table(
 def sentences(checks: Sequence[CheckRows], several: bool) -> list[str]:
     """The answer of each check without a figure that has a reference, a line each."""
     return columns([
-        [shown_verdict(check.word, node.modelled), *_names(node, check, several), printable(check_line(check, node))]
+        [shown_verdict(check.word, node.modelled), *_names(node, check, several), printable(headline.check_line(check, node))]
         for node, check, rows in checks if not rows
     ])  # fmt: skip
 
 
 def _names(node: NodeRun, check: CheckRecord, several: bool) -> list[str]:
-    return [*([node.name] if several else []), short_name(check.name)]
+    return [*([node.name] if several else []), headline.short_name(check.name)]

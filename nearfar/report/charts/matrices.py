@@ -9,18 +9,7 @@ from dataclasses import dataclass, field, replace
 from nearfar import cells
 from nearfar.base import NOT_JUDGED, ORDER, grouped, statistics
 from nearfar.report.blocks import Block, Entry, Group, Table, Text, row, table
-from nearfar.report.figures import (
-    SIGNS,
-    Figure,
-    class_words,
-    number,
-    numbers,
-    parsed,
-    shown_together,
-    slug,
-    unit_words,
-    wording,
-)
+from nearfar.report.figures import SIGNS, Figure, parsed, shown_together, slug, wording
 from nearfar.verdict import Verdict
 
 #: What a place shows: a figure, or why there is none.
@@ -117,7 +106,7 @@ class Matrix:
 
     @property
     def _caption(self) -> str:
-        words = ["ratio" if self.unit == "1" else unit_words(self.unit)]
+        words = ["ratio" if self.unit == "1" else wording.unit_words(self.unit)]
         if self.key == "memory":
             words.append("reads and writes together; the peak: clock × width of the memory")
         elif self.row_kind == "c" and any(figure.of_peak for figure in self.figures):
@@ -182,7 +171,7 @@ class Matrix:
         if self.all_at_once is None or self.all_at_once.figure is None:
             return []
         place, figure = self.all_at_once, self.all_at_once.figure
-        value = " ".join(filter(None, [figure.written, unit_words(figure.unit), figure.bound_words]))
+        value = " ".join(filter(None, [figure.written, wording.unit_words(figure.unit), figure.bound_words]))
         expected = f"expected {figure.expectation}" if figure.reference else figure.expectation
         parts = [value, f"{SIGNS[place.shown]} {place.shown}", figure.of_peak, expected]
         what = "GPUs" if self.row_kind == "g" else "NUMA nodes"
@@ -253,14 +242,14 @@ def _entry(place: Place) -> Entry:
         return Entry(f"{_NOTHING[place.state]}{near}", mark="self") if place.state in _NOTHING else gap_entry(place)
     parts = " ".join(f"{way}\u202f{_part(each)}" for way, each in place.parts) if figure.written != "unknown" else ""
     if figure.is_ratio and not figure.published_beside:
-        least = "no bound" if figure.at_least is None else f"at least {number(figure.at_least, figure.unit)}"
+        least = "no bound" if figure.at_least is None else f"at least {wording.number(figure.at_least, figure.unit)}"
         against = "only an upper bound is known" if figure.best_case else least
     elif figure.share is not None:
         against = figure.against
     else:
         against = figure.bound_words or ("judged elsewhere" if figure.judged_elsewhere else "no reference")
     own = "● " if figure.class_in_name in _OWN else ""
-    below = (parts, against, figure.of_peak, f"{own}{class_words(figure.path_class)}")
+    below = (parts, against, figure.of_peak, f"{own}{wording.class_words(figure.path_class)}")
     return figure_entry(figure, place.shown, below, place.tint)
 
 
@@ -422,13 +411,13 @@ def _alike(found: Mapping[tuple[int, int], Figure], row_words: str | None) -> li
         carry = wording.amount(middle, good[0].unit)
         odd = {keys[f.anchor][0] for f in members if f not in good}
         whole = {keys[f.anchor][0] for f in good} - odd
-        name = " ".join(([question] if len(questions) > 1 else []) + [class_words(path_class)])
+        name = " ".join(([question] if len(questions) > 1 else []) + [wording.class_words(path_class)])
         if row_words is None or not whole:
             said.append(f"{name}: {carry}, {f'{len(good)} of {len(members)}' if odd else f'all {len(members)}'} alike")
         elif not odd:
-            said.append(f"{row_words} {numbers(whole)} {name}: {carry}, all alike")
+            said.append(f"{row_words} {wording.numbers(whole)} {name}: {carry}, all alike")
         else:
-            said.append(f"{row_words} {numbers(whole)} {name}: {carry}, alike; {numbers(odd)} not")
+            said.append(f"{row_words} {wording.numbers(whole)} {name}: {carry}, alike; {wording.numbers(odd)} not")
     return said
 
 
