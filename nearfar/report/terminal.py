@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from nearfar.base import ORDER, Finding, columns, good, grouped, printable, shown_verdict
-from nearfar.report.blocks import narrowed, wrapped_line
+from nearfar.base import ORDER, Finding, columns, good, grouped, shown_verdict
+from nearfar.report import blocks
+from nearfar.report.blocks import block_lines, wrapped_line
 from nearfar.report.explanations import Answer
 from nearfar.report.figures import FigureKind, coverage, figure_kinds, figures, plural
 from nearfar.verdict import SIBLINGS_ONLY, CheckRecord, NodeRun, RunDirectory
@@ -18,7 +19,7 @@ from .next_step import next_command
 #: As many as a terminal has.
 MOST_LINES = 24
 _LEAST_REASONS, _MOST_REASONS = 2, 6
-HEADING = ("verdict", "question", "figure", "measured", "reference", "share")
+HEADING = ("verdict", "question", "figure", ">measured", ">reference", ">share")
 
 #: A check of a node, and its rows.
 CheckRows = tuple[NodeRun, CheckRecord, list[FigureKind]]
@@ -93,7 +94,7 @@ def _by_verdict(checks: Sequence[CheckRows], every: bool) -> list[str]:
         for node, check, rows in checks
         if all(kind.passes for kind in rows) and not (every and (not rows or good(check.word)))
     )
-    return columns([[word, ", ".join(dict.fromkeys(found))] for word, found in names.items()])
+    return block_lines([blocks.table((), [(word, ", ".join(dict.fromkeys(found))) for word, found in names.items()])])
 
 
 def _answers(run: RunDirectory, explained: Mapping[str, Answer], several: bool, told: set[str]) -> list[str]:
@@ -191,23 +192,23 @@ def table(
     if not chosen:
         return [], 0
     last: CheckRecord | None = None
-    rows = [[HEADING[0], *(["node"] if several else []), *HEADING[1:]]]
+    rows = []
     for node, check, kind in chosen:
         names = ["" if check is last else name for name in _names(node, check, several)]
-        rows.append([*map(printable, [kind.first.shown, *names, *kind.cells])])
+        rows.append([kind.first.shown, *names, *kind.cells])
         last = check
-    place = 3 if several else 2  # of the figure's name, before columns at the right edge
-    over = 0 if width is None else max(map(len, columns(rows, range(place + 1, place + 4)))) - width
-    lines = columns(narrowed(rows, over, place), range(place + 1, place + 4))
-    return list(zip(lines, ["", *(row[0] for row in rows[1:])])), len(found) - len(chosen)
+    heads = [HEADING[0], *(["node"] if several else []), *HEADING[1:]]
+    lines = block_lines([blocks.table(heads, rows, cut=heads.index("figure"))], width)
+    return list(zip(lines, ["", *(row[0] for row in rows)])), len(found) - len(chosen)
 
 
 def sentences(checks: Sequence[CheckRows], several: bool) -> list[str]:
     """The answer of each check without a figure that has a reference, a line each."""
-    return columns([
-        [shown_verdict(check.word, node.modelled), *_names(node, check, several), printable(headline.check_line(check, node))]
+    rows = [
+        [shown_verdict(check.word, node.modelled), *_names(node, check, several), headline.check_line(check, node)]
         for node, check, rows in checks if not rows
-    ])  # fmt: skip
+    ]  # fmt: skip
+    return block_lines([blocks.table((), rows)])
 
 
 def _names(node: NodeRun, check: CheckRecord, several: bool) -> list[str]:

@@ -21,4 +21,4 @@ from .kinds import (
 )
 from .pdf import shown_pdf
 from .templates import prepare, rendered, shown_page
-from .terminal import block_lines, narrowed, shown_lines, terminal_width, wrapped_line
+from .terminal import block_lines, shown_lines, terminal_width, wrapped_line

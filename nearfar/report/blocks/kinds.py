@@ -40,7 +40,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under ``columns`` (none: without a heading). ``numbers``: the columns that stand at their right edge; ``kind``: CSS classes."""
+    """Rows under ``columns`` (none: without a heading). ``numbers``: the columns that stand at their right edge; ``kind``: CSS classes;
+    ``cut``: the column whose words are cut on a terminal that is too narrow."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -48,6 +49,7 @@ class Table:
     title: str = ""
     caption: str = ""
     kind: str = ""
+    cut: int = 0
 
 
 @dataclass(frozen=True)
@@ -120,11 +122,12 @@ def table(
     title: str = "",
     caption: str = "",
     kind: str = "",
+    cut: int = 0,
 ) -> Table:
     """A table; a column whose name begins with ``>`` holds numbers."""
     numbers = frozenset(place for place, name in enumerate(columns) if name.startswith(">"))
     found = tuple(each if isinstance(each, Row) else row(*each) for each in rows)
-    return Table(tuple(name.removeprefix(">") for name in columns), found, numbers, title, caption, kind)
+    return Table(tuple(name.removeprefix(">") for name in columns), found, numbers, title, caption, kind, cut)
 
 
 def titled_table(

@@ -79,7 +79,7 @@ def _table(block: Table, width: int | None) -> list[str]:
     if len(rows[0]) - 1 not in numbers:
         rows = _wrapped_last(rows, width)
         over = max(map(len, columns(rows, numbers))) - width
-    return columns(narrowed(rows, over), numbers)
+    return columns(_narrowed(rows, over, kept.index(block.cut)), numbers)
 
 
 def _wrapped_last(rows: Sequence[list[str]], width: int) -> list[list[str]]:
@@ -92,7 +92,7 @@ def _wrapped_last(rows: Sequence[list[str]], width: int) -> list[list[str]]:
     return wrapped
 
 
-def narrowed(rows: Sequence[list[str]], over: int, place: int = 0) -> list[list[str]]:
+def _narrowed(rows: Sequence[list[str]], over: int, place: int) -> list[list[str]]:
     """With the names in one column cut by ``over``, where that is more than 0."""
     most = max(_LEAST_NAME, max(len(each[place]) for each in rows) - max(0, over))
     cut = [each[place] if len(each[place]) <= most else f"{each[place][: most - 1].rstrip(' ,:')}…" for each in rows]
