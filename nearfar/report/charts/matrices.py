@@ -18,6 +18,8 @@ FIGURE, FAILED, SKIPPED, MISSING, NEAR, ABSENT = "figure", "failed", "skipped", 
 SELF, MIRROR = "self", "mirror"
 _WITHOUT_FIGURE = (FAILED, MISSING, SKIPPED, ABSENT)
 _SIGNS = {FAILED: SIGNS["FAIL"], MISSING: SIGNS["INDETERMINATE"], SKIPPED: "–", ABSENT: "·"}
+#: What the letters of rows and columns mean.
+_KINDS = {"g": "GPU", "n": "NUMA", "c": "cores of"}
 #: Of more places each shows its number alone.
 _MOST_PLACES = 16
 #: As near to the median of its class, a part of 1, a figure is alike.
@@ -132,40 +134,35 @@ class Matrix:
         return [*alike, self._table(), *([Text(("; ".join(legend),), "small muted", plain=True)] if legend else [])]
 
     def _listed(self, filled: Sequence[tuple[int, int, Place]]) -> list[Block]:
-        """What a large map has of which half of the places or more were not measured."""
-        count, arrow = sum(place.figure is not None for *_, place in self._own), "↔" if self.key == "pair" else "→"
-        out: list[str] = []
-        others: list[str] = []
-        for row_, column, place in filled:
-            shown = (
-                f"{place.figure.written} {SIGNS[place.shown]}"
-                if place.figure
-                else f"{place.state} {_SIGNS[place.state]}"
-            )
-            words = f"{self.row_kind}{row_}{arrow}{self.column_kind}{column} {shown}"
-            (out if place.stands_out else others).append(words)
+        """What a large map has of which half of the places or more were not measured: what stands out first."""
+        arrow = "↔" if self.key == "pair" else "→"
+        words: dict[bool, list[str]] = {True: [], False: []}
+        for start, end, place in filled:
+            said = (place.figure.written, SIGNS[place.shown]) if place.figure else (place.state, _SIGNS[place.state])
+            words[place.stands_out].append(f"{self.row_kind}{start}{arrow}{self.column_kind}{end} {' '.join(said)}")
+        count = sum(place.figure is not None for *_, place in self._own)
         gaps = [gap for gap in self.gaps if not gap.startswith(_SIGNS[FAILED])]
-        first = Text(
-            (" · ".join([*out, "; ".join([f"{count} of {len(self._own)} have a figure", *gaps])]),), plain=True
-        )
-        rest = Text((" · ".join(others),), plain=True)
-        if len(filled) > _MOST_LISTED and others:
-            title = f"{wording.plural(len(others), 'figure')} as expected or not judged"
-            return [first, Group(title, (rest,), folded=True)]
-        return [first, *([rest] if others else [])]
+        rest = "; ".join([f"{count} of {len(self._own)} have a figure", *gaps])
+        first = Text((" · ".join([*words[True], rest]),), plain=True)
+        others = [Text((" · ".join(words[False]),), plain=True)] if words[False] else []
+        if len(filled) <= _MOST_LISTED or not others:
+            return [first, *others]
+        title = f"{wording.plural(len(words[False]), 'figure')} as expected or not judged"
+        return [first, Group(title, tuple(others), folded=True)]
 
     def _table(self) -> Table:
         width, names = len(self.columns), self.column_names
         short = self.compact and width > 4
-        heads = names or [f"{self.column_kind}{c}" if short else _endpoint(self.column_kind, c) for c in self.columns]
+        kind = self.column_kind if short or names else f"{_KINDS[self.column_kind]} "
+        heads = names or [f"{kind}{index}" for index in self.columns]
         sizes = {1: "one", 2: "few", 3: "", 4: ""}
-        kind = "compact" if self.compact else sizes.get(width, "dense many" if width > 10 else "dense")
+        look = "compact" if self.compact else sizes.get(width, "dense many" if width > 10 else "dense")
         entry = _compact_entry if self.compact else _entry
         rows = (
-            row(Entry(_endpoint(self.row_kind, index), mark="label"), *map(entry, places))
+            row(Entry(f"{_KINDS[self.row_kind]} {index}", mark="label"), *map(entry, places))
             for index, places in zip(self.rows, self.places)
         )
-        return table(["", *heads], rows, kind=f"heat {kind}".rstrip())
+        return table(["", *heads], rows, kind=f"heat {look}".rstrip())
 
     def _together(self) -> list[Text]:
         if self.all_at_once is None or self.all_at_once.figure is None:
@@ -215,7 +212,7 @@ def evidence(verdict: Verdict | None, prefix: str = "") -> CellGaps:
 #: What stands where a run did not ask.
 NOT_RUN = Entry("– not run", mark="self", tip="this run did not ask for it")
 _STATES = {FAILED: f"{SIGNS['FAIL']} failed", SKIPPED: "– skipped", MISSING: f"{SIGNS['INDETERMINATE']} missing"}
-_NOTHING = {SELF: "–", MIRROR: "↗", NEAR: "●"}
+_NOTHING = {SELF: "–", MIRROR: "↗", NEAR: "● near"}
 
 
 def figure_entry(figure: Figure, shown: str, below: Iterable[str], tint: str = "") -> Entry:
@@ -238,8 +235,7 @@ def gap_entry(place: Place) -> Entry:
 def _entry(place: Place) -> Entry:
     figure = place.figure
     if figure is None:
-        near = " near" if place.state == NEAR else ""
-        return Entry(f"{_NOTHING[place.state]}{near}", mark="self") if place.state in _NOTHING else gap_entry(place)
+        return Entry(_NOTHING[place.state], mark="self") if place.state in _NOTHING else gap_entry(place)
     parts = " ".join(f"{way}\u202f{_part(each)}" for way, each in place.parts) if figure.written != "unknown" else ""
     if figure.is_ratio and not figure.published_beside:
         least = "no bound" if figure.at_least is None else f"at least {wording.number(figure.at_least, figure.unit)}"
@@ -262,26 +258,17 @@ def _compact_entry(place: Place) -> Entry:
     figure = place.figure
     if figure is None:
         if place.state in _NOTHING:
-            return Entry(_NOTHING[place.state], mark="self")
+            return Entry(_NOTHING[place.state][0], mark="self")
         state = () if place.state == ABSENT else (place.state,)
         return Entry(
             _SIGNS[place.state], state, f"none {place.state}", place.reason if place.anchor else "", place.anchor
         )
-    marks = [
-        place.shown if place.shown not in ("PASS", NOT_JUDGED) else "", place.tint, "bound" if figure.best_case else "",
-        "own" if figure.class_in_name in _OWN else "",
-    ]  # fmt: skip
-    found = Entry(figure.written, mark=" ".join(filter(None, marks)))
+    verdict = place.shown if place.shown not in ("PASS", NOT_JUDGED) else ""
+    own = "own" if figure.class_in_name in _OWN else ""
+    mark = " ".join(filter(None, [verdict, place.tint, "bound" if figure.best_case else "", own]))
     if not place.stands_out:
-        return found
-    return replace(found, tip=figure.sentence, anchor=figure.anchor, sign=SIGNS[place.shown])
-
-
-_KINDS = {"g": "GPU", "n": "NUMA", "c": "cores of"}
-
-
-def _endpoint(kind: str, index: int) -> str:
-    return f"{_KINDS[kind]} {index}"
+        return Entry(figure.written, mark=mark)
+    return Entry(figure.written, (), mark, figure.sentence, figure.anchor, sign=SIGNS[place.shown])
 
 
 def cell_anchor(prefix: str, cell: cells.Cell) -> str:
