@@ -114,7 +114,7 @@ def _figures(batch: Batch, fold: Fold) -> list[Block]:
         single, pooled = batch.distributions.single(check), batch.distributions.pooled(check)
         name = f"{wording.plural(len(single), 'figure')} one by one"
         one_by_one = Group(name, (_figure_table("Figure", single, batch, fold),), folded=True, kind="long")
-        groups.append(Group(title(check), (_figure_table("Row of references", pooled, batch, fold), one_by_one)))
+        groups.append(Group(title(check), (_figure_table("Reference entry", pooled, batch, fold), one_by_one)))
     return [Group("How the figures lie across nodes", (Text(words, "muted"), *groups))]
 
 
