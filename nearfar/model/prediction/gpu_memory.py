@@ -1,4 +1,4 @@
-"""What the memory of GPUs carries, by their model (``site/gpus/``): a capacity of each GPU."""
+"""What the memory of GPUs carries, and an xGMI link between two, by their model (``site/gpus/``): a capacity of each GPU or pair."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ def name_of(gpu: int) -> str:
 def with_nominal_rates(
     capacities: Mapping[str, Capacity], node: Node, directories: Sequence[Path]
 ) -> dict[str, Capacity]:
-    """The capacities, those of GPUs' memory with the nominal rate of their model as what is nominal.
+    """The capacities, those of GPUs' memory with the nominal rate of their model as what is nominal, and those of xGMI links.
 
     A figure of the node type stands before it; a model of which no file says anything stays unknown. Raises ``SiteFileError`` for
     a file of a GPU model that cannot be read.
     """
-    rates = _nominal_rates(directories) if node.gpus else {}
+    rates = _nominal_rates(directories, "memory") if node.gpus else {}
+    links = _nominal_rates(directories, "xgmi") if "XGMI" in node.peers.values() else {}
     named = dict(capacities)
     for gpu in node.gpus:
         rate, source_words = rates.get(gpu.name or "", (None, ""))
@@ -33,16 +34,21 @@ def with_nominal_rates(
         if rate is not None and memory.best is None:
             source = memory.source if memory.value is not None else "no figure of this node type is given"
             named[memory.name] = replace(memory, nominal=rate, nominal_words=source_words, source=source)
+    for (a, b), link in node.peers.items():
+        gpu = node.gpu(a)
+        rate, source_words = links.get((gpu and gpu.name) or "", (None, ""))
+        if link == "XGMI" and rate is not None:
+            named[f"g{a}-g{b}"] = Capacity(f"g{a}-g{b}", nominal=rate, nominal_words=source_words)
     return named
 
 
-def _nominal_rates(directories: Sequence[Path]) -> dict[str, tuple[float, str]]:
-    """GB/s and where they are published, by GPU model; the first directory that has a model counts."""
+def _nominal_rates(directories: Sequence[Path], part: str) -> dict[str, tuple[float, str]]:
+    """GB/s of a part of GPUs and where they are published, by GPU model; the first directory that has a model counts."""
     rates: dict[str, tuple[float, str]] = {}
     for path in site_files("gpus", list(directories)).values():
         file = SiteFile(path)
         file.check("gpu-1")
-        memory = file.data.get("memory")
-        for model in file.data["gpu_models"] if memory else ():
-            rates.setdefault(model, (float(memory["bandwidth"]), memory["source"]))
+        entry = file.data.get(part)
+        for model in file.data["gpu_models"] if entry else ():
+            rates.setdefault(model, (float(entry["bandwidth"]), entry["source"]))
     return rates

@@ -11,8 +11,8 @@ from nearfar.topology import Gpu, Link, Node, behind_nvswitch
 from .limits import Limit, NotDescribed, cpu_generation, gpus_of, limit, link_of, steps, weights
 
 
-def of_nvlink(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
-    """Lanes of their own between two GPUs, or each GPU's lanes to the switch."""
+def of_own_links(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
+    """NVLink lanes or an xGMI link of their own between two GPUs, or each GPU's lanes to the switch."""
     node = node_type.node
     switched = behind_nvswitch(node)
     if all(gpu.index in switched for gpu in gpus_of(cell, node)):
@@ -26,16 +26,17 @@ def of_nvlink(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
                 yield Limit(f"g{gpu.index}.lanes", steps("nvlink.both", link, most and 2 * most), out | into)
         return
     for pair in dict.fromkeys(frozenset(flow.gpus) for flow in cell.flows):
-        lanes = peer_link(node, *sorted(pair))
-        if lanes is None:
-            raise NotDescribed
-        one_way = link_ceiling(lanes, "p2p")
-        between = [flow for flow in cell.flows if frozenset(flow.gpus) == pair]
         name = "-".join(f"g{gpu}" for gpu in sorted(pair))
+        lanes, xgmi = peer_link(node, *sorted(pair)), node_type.capacities.get(name)
+        if lanes is None and (xgmi is None or xgmi.best is None):
+            raise NotDescribed
+        one_way = link_ceiling(lanes, "p2p") if lanes is not None else xgmi and xgmi.best
+        between = [flow for flow in cell.flows if frozenset(flow.gpus) == pair]
+        what, link = ("xgmi", Link("xgmi")) if lanes is None else ("nvlink", lanes)
         for flow in between:
-            yield Limit(f"{name}.{flow.source}", steps("nvlink", lanes, one_way), {flow: 1.0})
+            yield Limit(f"{name}.{flow.source}", steps(what, link, one_way), {flow: 1.0})
         if len(between) > 1:
-            yield Limit(name, steps("nvlink.both", lanes, one_way and 2 * one_way), weights(between))
+            yield Limit(name, steps(f"{what}.both", link, one_way and 2 * one_way), weights(between))
 
 
 def of_peers(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
