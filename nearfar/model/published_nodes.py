@@ -28,7 +28,7 @@ class CapturedFigure:
     """A captured rate, GB/s: of all flows of ``cell`` together, or of one ``flow`` of it; ``capture`` is its place in the file's list.
 
     Of figures of which only the range was published, ``least`` and ``greatest`` are that range and ``value`` is its middle.
-    ``until_last``: a total of equal amounts, over the time until the last flow has ended.
+    ``until_last``: a total of equal amounts, over the time until the last flow has ended. ``set_aside``: of something else than the cell.
     """
 
     cell: Cell
@@ -37,6 +37,7 @@ class CapturedFigure:
     greatest: float
     capture: int
     until_last: bool = False
+    set_aside: bool = False
 
     @property
     def value(self) -> float:
@@ -90,7 +91,9 @@ def from_file(file: SiteFile, directories: Sequence[Path]) -> PublishedNode:
             raise file.error(f"assumed: {key}: is not a key of topology in this file", "assumed", key)
     node = topology_node(file, name)
     capacities = with_nominal_rates(implied_capacities(node), node, directories)
-    node_type = NodeType(name, node, capacities, description=data["description"], source=data["source"], file=file.path)
+    node_type = NodeType(
+        name, node, capacities, chips=data["topology"].get("chips", ()), description=data["description"], source=data["source"], file=file.path
+    )
     figures = [figure for place in range(len(data["captures"])) for figure in _figures(file, node, place)]
     return PublishedNode(
         name=name,
@@ -179,9 +182,9 @@ def _figures(file: SiteFile, node: Node, capture: int) -> Iterator[CapturedFigur
                 check_endpoints(node, cell, "the topology")
                 if flow is not None and flow not in cell.flows:
                     raise NearfarError(f"{flow} is not a flow of {cell}")
-                yield CapturedFigure(
-                    cell, flow, least, greatest, capture, file.data["captures"][capture].get("until_last", False)
-                )
+                of = file.data["captures"][capture]
+                until_last, set_aside = of.get("until_last", False), "set_aside" in of
+                yield CapturedFigure(cell, flow, least, greatest, capture, until_last, set_aside)
         except NearfarError as error:
             raise file.error(f"{pattern}: {error}", *steps) from None
 

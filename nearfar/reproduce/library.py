@@ -19,6 +19,8 @@ from nearfar.topology import OWN_LINKS, Node
 WITHIN = 0.15
 #: More flows between GPUs are not spelt out.
 _SPELT = 4
+#: The class of figures that are of something else than their cells.
+_SET_ASIDE = "set aside"
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,11 @@ class CapturedBeside:
     def ratio(self) -> float | None:
         """Captured over typical."""
         return None if self.typical is None else self.captured / self.typical
+
+    @property
+    def counted(self) -> bool:
+        """Whether the summary counts it."""
+        return self.node.state != "fault" and self.kind != _SET_ASIDE
 
     @property
     def in_range(self) -> bool:
@@ -115,12 +122,12 @@ def shown(nodes: Sequence[PublishedNode], command: str) -> Shown:
 
 _NOTE = (
     "typical, range: what the other healthy nodes let expect of this one. at most: its links' payload. ratio: captured over typical. "
-    "Nodes that were posted as a fault are not counted in the classes."
+    "Not counted in the classes: nodes that were posted as a fault, and figures set aside (the node's file says why)."
 )
 
 
 def _summary(every: Sequence[CapturedBeside]) -> Table:
-    counted = [each for each in every if each.node.state != "fault"]
+    counted = [each for each in every if each.counted]
     kinds = sorted(
         {each.kind for each in counted}, key=lambda kind: (-sum(each.kind == kind for each in counted), kind)
     )
@@ -181,6 +188,11 @@ def as_json(nodes: Sequence[PublishedNode]) -> dict[str, Any]:
 
 def _names(node: Node, figure: CapturedFigure) -> tuple[str, str]:
     """The class of a figure in the summary, and what it is of its node."""
+    kind, name = _kind_and_name(node, figure)
+    return _SET_ASIDE if figure.set_aside else kind, name
+
+
+def _kind_and_name(node: Node, figure: CapturedFigure) -> tuple[str, str]:
     cell, of = figure.cell, figure.flow
     kinds = {flow.kind for flow in cell.flows}
     options = sorted({option for flow in cell.flows for option in flow.options})

@@ -23,7 +23,7 @@ class NodeType:
 
     ``capacities`` holds every capacity that the topology implies, the unknown ones too. ``caps`` are what cells carry
     alone where that is less than the capacities on their way. ``stream`` has STREAM by (cores, memory) and kernel,
-    loads and stores counted together. The GPUs of ``node`` have their nominal links. ``published`` (see the schema) is
+    loads and stores counted together. ``chips``: the GPUs of each virtual PCIe switch of a chip. The GPUs of ``node`` have their nominal links. ``published`` (see the schema) is
     compared with, never used as input. Two are equal only if they are one object: what follows from one is kept beside it.
     """
 
@@ -33,6 +33,7 @@ class NodeType:
     caps: Mapping[Cell, Capacity] = field(default_factory=dict)
     stream: Mapping[tuple[int, int], Mapping[str, float]] = field(default_factory=dict)
     paths_alike: bool = False
+    chips: Sequence[Sequence[Sequence[int]]] = ()
     description: str = ""
     source: str = ""
     unreviewed: bool = False

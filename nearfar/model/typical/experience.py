@@ -42,7 +42,7 @@ Experience = Mapping[str, Share]
 def shares_of(node: PublishedNode) -> dict[str, float]:
     """What the figures of a node say of each share: their median."""
     found: dict[str, list[float]] = {}
-    for figure in node.figures:
+    for figure in (figure for figure in node.figures if not figure.set_aside):
         try:
             limits = limits_of(figure.cell, node.node_type)
         except NotDescribed:

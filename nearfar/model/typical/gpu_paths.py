@@ -50,7 +50,8 @@ def of_peers(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         if len(out) > 1 and len(into) > 1:
             fans.append(limit(f"g{gpu.index}.fan", "fan", gpu.link, ["d2h"] * 2, out | into))
     for bridge, below in switches(node).items():
-        out, into = _out_and_in(cell, below)
+        chip = next((chip for chip in node_type.chips if list(below) in chip), [below])
+        out, into = _out_and_in(cell, below, {gpu for group in chip for gpu in group})
         if out or into:
             yield from _shared(f"switch:{bridge}", link_of(below, node), out, into)
     yield from _across(cell, node, gpus)
@@ -82,7 +83,10 @@ def _shared(name: str, link: Link, out: Mapping[Flow, float], into: Mapping[Flow
         yield limit(f"{name}.both", "peers.both", link, ["d2h"] * 2, {**out, **into})
 
 
-def _out_and_in(cell: Cell, gpus: Collection[int]) -> tuple[dict[Flow, float], dict[Flow, float]]:
-    """The flows that leave these GPUs for others, and those that enter them."""
-    inside = [(f, f.source.index in gpus, f.destination.index in gpus) for f in cell.flows]
+def _out_and_in(
+    cell: Cell, gpus: Collection[int], beside: Collection[int] = ()
+) -> tuple[dict[Flow, float], dict[Flow, float]]:
+    """The flows that leave these GPUs for others, and those that enter them; those with the GPUs ``beside`` need no uplink."""
+    flows = [f for f in cell.flows if f.source.index not in beside or f.destination.index not in beside]
+    inside = [(f, f.source.index in gpus, f.destination.index in gpus) for f in flows]
     return weights(f for f, a, b in inside if a and not b), weights(f for f, a, b in inside if b and not a)
