@@ -47,13 +47,11 @@ def shares_of(node: PublishedNode) -> dict[str, float]:
             limits = limits_of(figure.cell, node.node_type)
         except NotDescribed:
             continue
-        if not _tells(figure, limits):
-            continue
-        steps = limits[-1].steps
-        for name, base in steps:
-            in_rates = base == 1.0
-            if name and not (in_rates and figure.value > _AS_FAST_AS_THE_LINK * steps[-1][1]):
-                found.setdefault(name, []).append(_rate(figure, limits[-1]) / base)
+        for limit in _told(figure, limits):
+            for name, base in limit.steps:
+                in_rates = base == 1.0
+                if name and not (in_rates and figure.value > _AS_FAST_AS_THE_LINK * limit.steps[-1][1]):
+                    found.setdefault(name, []).append(_rate(figure, limit) / base)
     return {name: median(values) for name, values in found.items()}
 
 
@@ -90,17 +88,18 @@ def experience_from(file: SiteFile) -> Experience:
     return {name: Share(**entry) for name, entry in file.data["shares"].items()}
 
 
-def _tells(figure: CapturedFigure, limits: Sequence[Limit]) -> bool:
-    """Whether the figure is of its last limit alone: a lone copy, both ways of one pair, all with all in one place, or GPUs and the host
-    one way. One direction of both is none: what the other carried is not said."""
-    cell = figure.cell
-    if figure.flow is not None and len({flow.direction for flow in cell.flows}) > 1:
-        return False
+def _told(figure: CapturedFigure, limits: Sequence[Limit]) -> Sequence[Limit]:
+    """The limits that the figure is of: its last for a lone copy, both ways of one pair, all with all in one place, or GPUs and the host
+    one way; for both ways of a GPU near its memory that of each way, or of the way that it is of."""
+    cell, ways = figure.cell, {flow.direction for flow in figure.cell.flows}
+    if all(flow.kind == "host" for flow in cell.flows) and len(ways) > 1:
+        near = len(cell.gpus) == 1 and not any(".far" in each.name for each in limits)
+        return [each for each in limits if near and ".both." in each.name and figure.flow in (None, *each.flows)]
     if len(cell.flows) < 2 or (len(cell.flows) == 2 and cell.flows[0].source == cell.flows[1].destination):
-        return True
+        return limits[-1:]
     if all(flow.kind == "host" for flow in cell.flows):
-        return len({flow.direction for flow in cell.flows}) == 1
-    return limits[-1].steps[0][0].startswith("fan") and all(each.name.startswith("g") for each in limits)
+        return limits[-1:]
+    return limits[-1:] if limits[-1].steps[0][0].startswith("fan") and all(each.name.startswith("g") for each in limits) else ()
 
 
 def _rate(figure: CapturedFigure, limit: Limit) -> float:

@@ -30,8 +30,12 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
             far = weights(f for f in own[way] if flow_class(node, f) == "off_socket")
             if far:
                 yield limit(f"g{gpu.index}.{way}.far", "far", gpu.link, [way], far, cpu_generation(node))
-        if len(ways) > 1:
-            yield _link_limit(gpu, "both", "host.both", own["h2d"] | own["d2h"], node_type)
+        both = node_type.capacities[f"g{gpu.index}.both"].value
+        if len(ways) > 1 and both is not None:
+            yield Limit(f"g{gpu.index}.both", (("", both),), own["h2d"] | own["d2h"])
+        elif len(ways) > 1:
+            for way in ways:
+                yield limit(f"g{gpu.index}.both.{way}", f"host.both.{way}", gpu.link, [way], own[way])
     for memory in node.host_numa_nodes:
         controller = node_type.capacities[f"n{memory.index}.memory"]
         weight = {"h2d": controller.read_weight, "d2h": controller.write_weight}
