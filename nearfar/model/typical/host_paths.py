@@ -63,7 +63,9 @@ def of_staged(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
     if flow_class(replace(node_type.node, peers={}), cell.flows[0]) in ("PIX", "PXB"):
         yield limit("host", f"staged.switch{ways}", link, ["d2h"] * count, weights(cell.flows))
     elif (carried := link_ceiling(link, "d2h")) is not None:
-        yield Limit("host", ((f"staged{ways}", count / (1 / carried + _STAGING)),), weights(cell.flows))
+        base, generation = count / (1 / carried + _STAGING), cpu_generation(node_type.node)
+        like = ((f"staged{ways}.{generation}", base),) if generation else ()
+        yield Limit("host", (*like, (f"staged{ways}", base)), weights(cell.flows))
     else:
         raise NotDescribed
 

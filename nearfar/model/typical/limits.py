@@ -25,6 +25,8 @@ _CPU_GENERATIONS = {
     "xeon-3": r"Xeon.* [3-9]3\d\d",
     "xeon-4-5": r"Xeon.* [3-9][45]\d\d",
 }
+#: GB/s of one xGMI link between packages in one direction: 16 lanes at 18 GT/s (EPYC 7002: AnandTech 14694) or 32 (9004: Lenovo LP1852).
+_XGMI = {"zen2-3": 36.0, "zen4": 64.0, "zen5": 64.0}
 _Step = tuple[str, float]
 
 
@@ -61,7 +63,8 @@ def limit(
     base = None if None in each else sum(rate or 0.0 for rate in each)
     first = [(f"{what}.{between}.{link.kind}{link.max_gen or link.gen}", base)] if between and base else []
     if absolute and first:
-        first = [(f"{what}.{between}", 1.0)]
+        xgmi = _XGMI.get(between or "")
+        first = [(f"{what}.{between}", 1.0), *([(f"{what}.xgmi", xgmi * len(ways))] if xgmi else [])]
     return Limit(name, (*first, *steps(what, link, base)), flows)
 
 
