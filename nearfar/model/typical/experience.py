@@ -21,7 +21,7 @@ _LEAST_SPREAD = 0.10
 _MOST_SPREAD = 0.15
 #: Of paths through far memory or the link between packages, and copies that the driver stages in host memory.
 _LEAST_SPREAD_FAR, _MOST_SPREAD_FAR = 0.25, 0.40
-_FAR = ("far.", "across", "staged")
+_FAR = ("far", "across", "staged")
 #: A copy across packages that is as fast as its link tells nothing of what the packages' own link carries.
 _AS_FAST_AS_THE_LINK = 0.88
 

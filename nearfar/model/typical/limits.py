@@ -69,10 +69,11 @@ def limit(
 
 
 def steps(what: str, link: Link, base: float | None) -> tuple[_Step, ...]:
-    """The steps of a share of ``base``: of such a link, of such a kind, of any. Raises ``NotDescribed`` where ``base`` is not known."""
+    """The steps of a share of ``base``: of such a link, of any. Raises ``NotDescribed`` where ``base`` is not known."""
     if base is None:
         raise NotDescribed
-    return (f"{what}.{link.kind}{link.max_gen or link.gen}", base), (f"{what}.{link.kind}", base), (what, base)
+    generation = link.max_gen or link.gen
+    return (*([(f"{what}.{link.kind}{generation}", base)] if generation else []), (what, base))
 
 
 def gpus_of(cell: Cell, node: Node) -> list[Gpu]:
