@@ -15,7 +15,7 @@ from nearfar.base import NearfarError, SiteFile
 from nearfar.cells import Cell, Flow, parse
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package
 
-from .prediction import NodeType, check_endpoints, implied_capacities, with_nominal_rates
+from .prediction import NodeType, check_endpoints, implied_capacities, with_nominal_rates, xgmi_rate
 
 FOLDER = "published-nodes"
 #: What a pattern of cells begins with that is one cell of all GPUs.
@@ -92,7 +92,14 @@ def from_file(file: SiteFile, directories: Sequence[Path]) -> PublishedNode:
     node = topology_node(file, name)
     capacities = with_nominal_rates(implied_capacities(node), node, directories)
     node_type = NodeType(
-        name, node, capacities, chips=data["topology"].get("chips", ()), description=data["description"], source=data["source"], file=file.path
+        name,
+        node,
+        capacities,
+        chips=data["topology"].get("chips", ()),
+        xgmi=xgmi_rate(node, directories),
+        description=data["description"],
+        source=data["source"],
+        file=file.path,
     )
     figures = [figure for place in range(len(data["captures"])) for figure in _figures(file, node, place)]
     return PublishedNode(

@@ -12,7 +12,7 @@ from .ceilings import lanes_ceiling, lanes_fault, line_rate, link_ceiling, link_
 from .compiled import CompiledCell, known_values
 from .crossings import READ_AND_WRITTEN, crossed
 from .fair_shares import Constraint, max_min
-from .gpu_memory import with_nominal_rates
+from .gpu_memory import with_nominal_rates, xgmi_rate
 from .host_peers import link_of
 from .host_peers import with_them as with_host_peers
 from .modelled import modelled_document

@@ -1,4 +1,4 @@
-"""What the memory of GPUs carries, and an xGMI link between two, by their model (``site/gpus/``): a capacity of each GPU or pair."""
+"""What the memory of GPUs carries, a capacity of each, and an xGMI link between two, by their model (``site/gpus/``)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ def name_of(gpu: int) -> str:
 def with_nominal_rates(
     capacities: Mapping[str, Capacity], node: Node, directories: Sequence[Path]
 ) -> dict[str, Capacity]:
-    """The capacities, those of GPUs' memory with the nominal rate of their model as what is nominal, and those of xGMI links.
+    """The capacities, those of GPUs' memory with the nominal rate of their model as what is nominal.
 
     A figure of the node type stands before it; a model of which no file says anything stays unknown. Raises ``SiteFileError`` for
     a file of a GPU model that cannot be read.
     """
     rates = _nominal_rates(directories, "memory") if node.gpus else {}
-    links = _nominal_rates(directories, "xgmi") if "XGMI" in node.peers.values() else {}
     named = dict(capacities)
     for gpu in node.gpus:
         rate, source_words = rates.get(gpu.name or "", (None, ""))
@@ -34,12 +33,14 @@ def with_nominal_rates(
         if rate is not None and memory.best is None:
             source = memory.source if memory.value is not None else "no figure of this node type is given"
             named[memory.name] = replace(memory, nominal=rate, nominal_words=source_words, source=source)
-    for (a, b), link in node.peers.items():
-        gpu = node.gpu(a)
-        rate, source_words = links.get((gpu and gpu.name) or "", (None, ""))
-        if link == "XGMI" and rate is not None:
-            named[f"g{a}-g{b}"] = Capacity(f"g{a}-g{b}", nominal=rate, nominal_words=source_words)
     return named
+
+
+def xgmi_rate(node: Node, directories: Sequence[Path]) -> float | None:
+    """The line rate of one xGMI link of the node's GPUs in one direction, GB/s; None where it has none or its model's file has no rate."""
+    if "XGMI" not in node.peers.values():
+        return None
+    return _nominal_rates(directories, "xgmi").get(node.gpus[0].name or "", (None, ""))[0]
 
 
 def _nominal_rates(directories: Sequence[Path], part: str) -> dict[str, tuple[float, str]]:

@@ -14,7 +14,7 @@ from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml
 
 from .capacities import Capacity, implied_capacities, switches
-from .gpu_memory import with_nominal_rates
+from .gpu_memory import with_nominal_rates, xgmi_rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,8 @@ class NodeType:
 
     ``capacities`` holds every capacity that the topology implies, the unknown ones too. ``caps`` are what cells carry
     alone where that is less than the capacities on their way. ``stream`` has STREAM by (cores, memory) and kernel,
-    loads and stores counted together. ``chips``: the GPUs of each virtual PCIe switch of a chip. The GPUs of ``node`` have their nominal links. ``published`` (see the schema) is
+    loads and stores counted together. ``chips``: the GPUs of each virtual PCIe switch of a chip. ``xgmi``: the line rate
+    of a link, GB/s. The GPUs of ``node`` have their nominal links. ``published`` (see the schema) is
     compared with, never used as input. Two are equal only if they are one object: what follows from one is kept beside it.
     """
 
@@ -34,6 +35,7 @@ class NodeType:
     stream: Mapping[tuple[int, int], Mapping[str, float]] = field(default_factory=dict)
     paths_alike: bool = False
     chips: Sequence[Sequence[Sequence[int]]] = ()
+    xgmi: float | None = None
     description: str = ""
     source: str = ""
     unreviewed: bool = False
@@ -55,7 +57,10 @@ def load_node_type(name: str, site_dirs: Sequence[Path]) -> NodeType:
         hint = did_you_mean(name, list(files))
         raise NearfarError(f"unknown node type '{name}'{hint}: node types are files of site/nodes/")
     node_type = from_file(SiteFile(files[name]))
-    return replace(node_type, capacities=with_nominal_rates(node_type.capacities, node_type.node, site_dirs))
+    node = node_type.node
+    return replace(
+        node_type, capacities=with_nominal_rates(node_type.capacities, node, site_dirs), xgmi=xgmi_rate(node, site_dirs)
+    )
 
 
 def from_file(file: SiteFile) -> NodeType:

@@ -99,7 +99,11 @@ def _told(figure: CapturedFigure, limits: Sequence[Limit]) -> Sequence[Limit]:
         return limits[-1:]
     if all(flow.kind == "host" for flow in cell.flows):
         return limits[-1:]
-    return limits[-1:] if limits[-1].steps[0][0].startswith("fan") and all(each.name.startswith("g") for each in limits) else ()
+    return (
+        limits[-1:]
+        if limits[-1].steps[0][0].startswith("fan") and all(each.name.startswith("g") for each in limits)
+        else ()
+    )
 
 
 def _rate(figure: CapturedFigure, limit: Limit) -> float:

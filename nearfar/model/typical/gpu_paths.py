@@ -8,7 +8,7 @@ from nearfar.cells import Cell, Flow, flow_class
 from nearfar.model.prediction import NodeType, lanes_ceiling, link_ceiling, peer_link, switches
 from nearfar.topology import Gpu, Link, Node, behind_nvswitch
 
-from .limits import Limit, NotDescribed, cpu_generation, gpus_of, limit, link_of, steps, weights
+from .limits import Limit, cpu_generation, gpus_of, limit, link_of, steps, weights
 
 
 def of_own_links(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
@@ -27,12 +27,10 @@ def of_own_links(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         return
     for pair in dict.fromkeys(frozenset(flow.gpus) for flow in cell.flows):
         name = "-".join(f"g{gpu}" for gpu in sorted(pair))
-        lanes, xgmi = peer_link(node, *sorted(pair)), node_type.capacities.get(name)
-        if lanes is None and (xgmi is None or xgmi.best is None):
-            raise NotDescribed
-        one_way = link_ceiling(lanes, "p2p") if lanes is not None else xgmi and xgmi.best
-        between = [flow for flow in cell.flows if frozenset(flow.gpus) == pair]
+        lanes = peer_link(node, *sorted(pair))
         what, link = ("xgmi", Link("xgmi")) if lanes is None else ("nvlink", lanes)
+        one_way = node_type.xgmi if lanes is None else link_ceiling(lanes, "p2p")
+        between = [flow for flow in cell.flows if frozenset(flow.gpus) == pair]
         for flow in between:
             yield Limit(f"{name}.{flow.source}", steps(what, link, one_way), {flow: 1.0})
         if len(between) > 1:
