@@ -124,6 +124,9 @@ def topology_node(file: SiteFile, name: str) -> Node:
         if numa is not None and numa not in packages:
             raise file.error(f"gpus: no package has NUMA node {numa}", "topology", "gpus", place)
     count = len(top["gpus"])
+    for place, group in ((place, group) for place, chip in enumerate(top.get("chips", ())) for group in chip):
+        if group not in top.get("switches", ()):
+            raise file.error(f"chips: {group}: switches has no such group", "topology", "chips", place)
     groups = [*top.get("switches", ()), *top.get("host_bridges", ())]
     pairs: Mapping[str, list[list[int]]] = top.get("pairs", {})
     for group in [*groups, *(pair for listed in pairs.values() for pair in listed)]:

@@ -49,8 +49,8 @@ def shares_of(node: PublishedNode) -> dict[str, float]:
             continue
         for limit in _told(figure, limits):
             for name, base in limit.steps:
-                in_rates = base == 1.0
-                if name and not (in_rates and figure.value > _AS_FAST_AS_THE_LINK * limit.steps[-1][1]):
+                of_the_link = base == limit.steps[-1][1]
+                if name and (of_the_link or figure.value <= _AS_FAST_AS_THE_LINK * limit.steps[-1][1]):
                     found.setdefault(name, []).append(_rate(figure, limit) / base)
     return {name: median(values) for name, values in found.items()}
 
@@ -95,15 +95,9 @@ def _told(figure: CapturedFigure, limits: Sequence[Limit]) -> Sequence[Limit]:
     if all(flow.kind == "host" for flow in cell.flows) and len(ways) > 1:
         near = len(cell.gpus) == 1 and not any(".far" in each.name for each in limits)
         return [each for each in limits if near and ".both." in each.name and figure.flow in (None, *each.flows)]
-    if len(cell.flows) < 2 or (len(cell.flows) == 2 and cell.flows[0].source == cell.flows[1].destination):
-        return limits[-1:]
-    if all(flow.kind == "host" for flow in cell.flows):
-        return limits[-1:]
-    return (
-        limits[-1:]
-        if limits[-1].steps[0][0].startswith("fan") and all(each.name.startswith("g") for each in limits)
-        else ()
-    )
+    one_place = limits[-1].steps[0][0].startswith("fan") and all(each.name.startswith("g") for each in limits)
+    one_pair = len(cell.flows) == 2 and cell.flows[0].source == cell.flows[1].destination
+    return limits[-1:] if cell.lone or one_pair or one_place or cell.flows[0].kind == "host" else ()
 
 
 def _rate(figure: CapturedFigure, limit: Limit) -> float:

@@ -65,11 +65,11 @@ def _across(cell: Cell, node: Node, gpus: Sequence[Gpu]) -> Iterator[Limit]:
     for flow in apart:
         ways.setdefault((home[flow.source.index], home[flow.destination.index]), []).append(flow)
     for (a, b), flows in ways.items():
-        yield limit(f"p{a}-p{b}", "across", link, ["d2h"], weights(flows), generation, absolute=True)
+        yield limit(f"p{a}-p{b}", "across", link, ["d2h"], weights(flows), generation)
     for (a, b), flows in ways.items():
         if a < b and (b, a) in ways:
             both = weights([*flows, *ways[b, a]])
-            yield limit(f"p{a}-p{b}.both", "across.both", link, ["d2h"] * 2, both, generation, absolute=True)
+            yield limit(f"p{a}-p{b}.both", "across.both", link, ["d2h"] * 2, both, generation)
 
 
 def _shared(name: str, link: Link, out: Mapping[Flow, float], into: Mapping[Flow, float]) -> Iterator[Limit]:

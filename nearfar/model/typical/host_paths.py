@@ -29,7 +29,7 @@ def of_host(cell: Cell, node_type: NodeType) -> Iterator[Limit]:
         for way in ways:
             far = weights(f for f in own[way] if flow_class(node, f) == "off_socket")
             if far:
-                yield limit(f"g{gpu.index}.{way}.far", "far", gpu.link, [way], far, cpu_generation(node))
+                yield limit(f"g{gpu.index}.{way}.far", "far", gpu.link, [way], far)
         both = node_type.capacities[f"g{gpu.index}.both"].value
         if len(ways) > 1 and both is not None:
             yield Limit(f"g{gpu.index}.both", (("", both),), own["h2d"] | own["d2h"])

@@ -1,8 +1,7 @@
 """What flows share on a node, each with the experience that says how much of it they get.
 
-A limit has **steps**, from the most particular to the most general: the name of a share (``peers.pcie4``, then ``peers.pcie``) and what
-the share is of, GB/s: what the links can carry as payload, or 1 where the experience is itself in GB/s (the link between packages of a
-CPU generation).
+A limit has **steps**, from the most particular to the most general: the name of a share (``peers.pcie4``, then ``peers``) and what the
+share is of, GB/s: what the links can carry as payload, or one xGMI link between packages or GPUs signals.
 """
 
 from __future__ import annotations
@@ -50,22 +49,13 @@ def cpu_generation(node: Node) -> str | None:
 
 
 def limit(
-    name: str,
-    what: str,
-    link: Link,
-    ways: Sequence[str],
-    flows: Mapping[Flow, float],
-    between: str | None = None,
-    absolute: bool = False,
+    name: str, what: str, link: Link, ways: Sequence[str], flows: Mapping[Flow, float], between: str | None = None
 ) -> Limit:
-    """A share ``what`` of what the link carries in these ways; ``between``: of such packages, ``absolute``: then in GB/s."""
+    """A share ``what`` of what the link carries in these ways; ``between``: of what xGMI between packages of that generation does."""
     each = [link_ceiling(link, way) for way in ways]
-    base = None if None in each else sum(rate or 0.0 for rate in each)
-    first = [(f"{what}.{between}.{link.kind}{link.max_gen or link.gen}", base)] if between and base else []
-    if absolute and first:
-        xgmi = _XGMI.get(between or "")
-        first = [(f"{what}.{between}", 1.0), *([(f"{what}.xgmi", xgmi * len(ways))] if xgmi else [])]
-    return Limit(name, (*first, *steps(what, link, base)), flows)
+    xgmi = _XGMI.get(between or "", 0.0) * len(ways)
+    first = [(f"{what}.{between}", xgmi), (f"{what}.xgmi", xgmi)] if xgmi else []
+    return Limit(name, (*first, *steps(what, link, None if None in each else sum(rate or 0.0 for rate in each))), flows)
 
 
 def steps(what: str, link: Link, base: float | None) -> tuple[_Step, ...]:

@@ -68,7 +68,7 @@ def _rates(cell: Cell, known: Sequence[_Known], bound: str, until_last: bool) ->
 
 def _value(base: float, share: float) -> float:
     """GB/s; a share of what links carry is at most all of it."""
-    return share if base == 1.0 else base * min(share, 1.0)
+    return base * min(share, 1.0)
 
 
 def _room(known: _Known, rates: Mapping[Flow, float]) -> float:
