@@ -122,7 +122,7 @@ def shown(nodes: Sequence[PublishedNode], command: str) -> Shown:
 
 _NOTE = (
     "typical, range: what the other healthy nodes let expect of this one. at most: its links' payload. ratio: captured over typical. "
-    "Not counted in the classes: nodes that were posted as a fault, and figures set aside (the node's file says why)."
+    "Not counted in the classes: nodes that were posted as a fault, and figures set aside (the node's file gives the reason)."
 )
 
 

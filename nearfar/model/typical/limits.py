@@ -24,7 +24,8 @@ _CPU_GENERATIONS = {
     "xeon-3": r"Xeon.* [3-9]3\d\d",
     "xeon-4-5": r"Xeon.* [3-9][45]\d\d",
 }
-#: GB/s of one xGMI link between packages in one direction: 16 lanes at 18 GT/s (EPYC 7002: AnandTech 14694) or 32 (9004: Lenovo LP1852).
+#: GB/s of one xGMI link between packages one way: 16 lanes at 18 GT/s (EPYC 7002 and 7003: ROCm, MI100 microarchitecture) or 32 (9004:
+#: Lenovo LP1852; 9005 is taken to be as fast).
 _XGMI = {"zen2-3": 36.0, "zen4": 64.0, "zen5": 64.0}
 _Step = tuple[str, float]
 
