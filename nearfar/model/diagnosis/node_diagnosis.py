@@ -125,6 +125,7 @@ def diagnose(
     fits = (best, *fits_found.rivals) if best.parts else ()
     sets = tuple(_blames(responses, fit) for fit in fits)
     sure = [_certain_parts(fit, blames) for fit, blames in zip(fits, sets)]
+    sure = [fit for fit in sure if not any(set(other.parts) < set(fit.parts) for other in sure)]
     certain = all(fit.parts for fit in sure)
     if not certain:
         bad = [replace(measured, explained=False) for measured in bad]
