@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from datetime import datetime
 from typing import TypeVar
 
@@ -32,14 +32,8 @@ def majority(seen: Iterable[tuple[str, T, datetime | None]]) -> T | None:
     """What most hosts had last, of a host, what it had, and when (None: its clock was wrong then, which counts only where no host's
     was right); of equally many the latest. None where nothing was seen."""
     every = list(seen)
-    known = [(when, host, what) for host, what, when in every if when is not None]
-    if not known:
-        last = {host: what for host, what, _ in every}
-        return max(Counter(last.values()).items(), key=lambda item: item[1])[0] if last else None
-    votes: dict[str, T] = {}
-    newest: dict[T, datetime] = {}
-    for when, host, what in sorted(known, key=lambda item: item[0]):
-        votes[host] = what
-        newest[what] = when
-    counts: Mapping[T, int] = Counter(votes.values())
-    return max(counts, key=lambda what: (counts[what], newest[what]))
+    known = [each for each in every if each[2] is not None] or every
+    in_order = sorted(((when or datetime.min, host, what) for host, what, when in known), key=lambda each: each[0])
+    newest = {what: when for when, _, what in in_order}
+    counts = Counter({host: what for _, host, what in in_order}.values())
+    return max(counts, key=lambda what: (counts[what], newest[what]), default=None)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nearfar.base import day_text
+from nearfar.base import day_text, grouped
 from nearfar.model.prediction import NodeType
 from nearfar.verdict import thresholds
 from nearfar.verdict.references import (
@@ -285,7 +285,4 @@ def _about(chosen: ChosenSamples, how: TuneOptions, figures: int, rows: Iterable
 
 def places_by_reason(refused: Mapping[RowPlace, str]) -> dict[str, list[str]]:
     """Places with the same reason together."""
-    by_reason: dict[str, list[str]] = {}
-    for place, why in refused.items():
-        by_reason.setdefault(why, []).append(place_key(place))
-    return by_reason
+    return grouped((why, place_key(place)) for place, why in refused.items())

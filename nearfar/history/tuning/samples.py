@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from nearfar.base import listed, statistics
+from nearfar.base import grouped, listed, statistics
 from nearfar.cells import split_class
 from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl, unsound
 from nearfar.measurement import COMPUTE_UNITS
@@ -79,9 +80,7 @@ class Pool:
     @property
     def nodes(self) -> dict[str, float]:
         """The median of each node, over its figures and runs."""
-        values: dict[str, list[float]] = {}
-        for figure in self.figures:
-            values.setdefault(figure.node, []).extend(figure.values)
+        values = grouped((figure.node, value) for figure in self.figures for value in figure.values)
         return {node: statistics.median(own) for node, own in values.items()}
 
 
@@ -134,12 +133,12 @@ def choose(
     )
     host = hosts.by_name((name, _boards(joined)) for name, _, joined in boards.iter_rows())
     usable = [row for row in stamps.to_dicts() if row["reason"] is None]
-    ahead = tuple(sorted(row["node"] for row in stamps.to_dicts() if row["latest"] > now + AHEAD))
+    ahead = tuple(sorted({row["node"] for row in stamps.to_dicts() if row["latest"] > now + AHEAD}))
     # Nodes without a driver have no version of it to differ in.
     voting = [row for row in usable if row["driver"] is not None] or usable
-    chosen = hosts.majority((host[row["node"]], tuple(row[key] for key in STAMP), row["last"]) for row in voting)
+    chosen = hosts.majority((host[row["node"]], _stamp(row), row["last"]) for row in voting)
     if chosen is None:
-        return _nothing(stamps, tuple(dict.fromkeys(ahead)))
+        return _nothing(stamps, ahead)
     same = pl.col("driver").is_null() | pl.all_horizontal(
         stamped.get(key, pl.col(key)).eq_missing(pl.lit(value)) for key, value in zip(STAMP, chosen)
     )
@@ -161,19 +160,17 @@ def choose(
         nodes = listed(sorted({str(figure["node"]) for figure in cannot}), 4)
         left_out[f"that cannot be (of {nodes})"] = sum(figure["count"] for figure in cannot)
     # What has no other figures is still named, and refused.
-    whole = _pools(
-        [*can_be, *cannot], _by_pool([*unreliable.to_dicts(), *cannot], types), types, left_out, spreads or {}
-    )
-    entered = [row for row in usable if row["driver"] is None or tuple(row[key] for key in STAMP) == chosen]
+    pools = _pools([*can_be, *cannot], [*unreliable.to_dicts(), *cannot], types, left_out, spreads or {})
+    entered = [row for row in usable if row["driver"] is None or _stamp(row) == chosen]
     return ChosenSamples(
-        pools=tuple(whole),
+        pools=tuple(pools),
         runs=tuple(sorted({run for joined in figures["runs"].to_list() for run in joined})),
         first=min((row["first"] for row in entered if row["first"] is not None), default=now),
         last=max((row["last"] for row in entered if row["last"] is not None), default=now),
         stamp={key: value for key, value in zip(STAMP, chosen) if value is not None},
         left_out={reason: count for reason, count in left_out.items() if count},
         figures=sum(len(figure["value"]) for figure in can_be),
-        ahead=tuple(dict.fromkeys(ahead)),
+        ahead=ahead,
         names={name: own for name, own in host.items() if name != own},
         elsewhere=frozenset((f["check"], row) for f in can_be if _judged_elsewhere(f) for row in f["rows"]),
     )
@@ -232,13 +229,17 @@ def _nothing(stamps: pl.DataFrame, ahead: tuple[str, ...]) -> ChosenSamples:
     return ChosenSamples((), tuple(sorted(runs)), moment, moment, {}, left_out, 0, ahead)
 
 
-def _left_out(stamps: pl.DataFrame, newest: Sequence[str | None]) -> dict[str, int]:
-    counts: dict[str, int] = {}
+def _stamp(row: Mapping[str, Any]) -> tuple[str | None, ...]:
+    return tuple(row[key] for key in STAMP)
+
+
+def _left_out(stamps: pl.DataFrame, chosen: tuple[str | None, ...]) -> Counter[str]:
+    counts: Counter[str] = Counter()
     for row in stamps.to_dicts():
-        other = row["driver"] is not None and tuple(row[key] for key in STAMP) != tuple(newest)
+        other = row["driver"] is not None and _stamp(row) != chosen
         reason = "of other software" if other else row["reason"]
         if reason is not None:
-            counts[reason] = counts.get(reason, 0) + row["count"]
+            counts[reason] += row["count"]
     return counts
 
 
@@ -249,42 +250,29 @@ def _key(figure: Mapping[str, Any], types: Mapping[str, str]) -> tuple[object, .
     return figure["check"], figure["gpu_model"], row, figure["unit"], node_type
 
 
-def _by_pool(
-    figures: Iterable[Mapping[str, Any]], types: Mapping[str, str]
-) -> dict[tuple[object, ...], list[Mapping[str, Any]]]:
-    pools: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
-    for figure in figures:
-        pools.setdefault(_key(figure, types), []).append(figure)
-    return pools
-
-
 def _pools(
-    figures: Iterable[Mapping[str, Any]],
-    unreliable: Mapping[tuple[object, ...], Sequence[Mapping[str, Any]]],
+    figures: Sequence[Mapping[str, Any]],
+    unreliable: Iterable[Mapping[str, Any]],
     types: Mapping[str, str],
-    left_out: dict[str, int],
+    left_out: Counter[str],
     spreads: Mapping[str, Mapping[str, float]],
 ) -> list[Pool]:
-    tuned = []
-    mpi = _mpi(figures := list(figures))
-    for figure in figures:
-        reason = not_tuned(figure, mpi.get(str(figure["check"])))
-        if reason is None:
-            tuned.append(figure)
-        else:
-            left_out[reason] = left_out.get(reason, 0) + len(figure["value"])
+    mpi = _mpi(figures)
+    by_reason = grouped((not_tuned(figure, mpi.get(str(figure["check"]))), figure) for figure in figures)
+    tuned = grouped((_key(figure, types), figure) for figure in by_reason.pop(None, []))
+    for reason, own in by_reason.items():
+        left_out[str(reason)] += sum(len(figure["value"]) for figure in own)
+    doubted = grouped((_key(figure, types), figure) for figure in unreliable)
     return [
-        _pool(key, own, unreliable.get(key, ()), spreads.get(str(key[1]), {}))
-        for key, own in sorted(_by_pool(tuned, types).items(), key=lambda item: tuple(map(str, item[0])))
+        _pool(key, own, doubted.get(key, ()), spreads.get(str(key[1]), {}))
+        for key, own in sorted(tuned.items(), key=lambda item: tuple(map(str, item[0])))
     ]
 
 
 def _mpi(figures: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Of each check the MPI that most hosts had last: checks may be of several, and name one differently."""
-    seen: dict[str, list[tuple[str, str, datetime | None]]] = {}
-    for figure in figures:
-        if figure["mpi"] is not None:
-            seen.setdefault(str(figure["check"]), []).append((figure["host"], str(figure["mpi"]), figure["last"]))
+    known = (figure for figure in figures if figure["mpi"] is not None)
+    seen = grouped((str(each["check"]), (each["host"], str(each["mpi"]), each["last"])) for each in known)
     return {check: chosen for check, own in seen.items() if (chosen := hosts.majority(own)) is not None}
 
 
@@ -328,10 +316,7 @@ def _pool(
 
 def _figures(figures: Sequence[Mapping[str, Any]]) -> tuple[NodeFigure, ...]:
     """The figures of each host, those of all its names together."""
-    by_figure: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for figure in figures:
-        if figure["value"]:
-            by_figure.setdefault((str(figure["host"]), str(figure["metric"])), []).append(figure)
+    by_figure = grouped(((str(each["host"]), str(each["metric"])), each) for each in figures if each["value"])
     made = []
     for (host, metric), own in by_figure.items():
         values, lows, highs = ([v for figure in own for v in figure[name]] for name in ("value", "low", "high"))
