@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nearfar.base import Finding, NearfarError, grouped, node_set
 from nearfar.history import short_name
-from nearfar.history.tuning import budget
+from nearfar.history.tuning import limits
 from nearfar.site import Order, systems
 from nearfar.verdict import RunDirectory
 
@@ -40,7 +40,7 @@ def assess(
     }
     known = figures.outside(order, directories)
     pools, wanted = figures.pools({name: node.verdicts for name, node in own.items()}, known)
-    many = budget.figures_of_a_node(pools)
+    many = limits.figures_of_a_node(pools)
     compared = [(pool, figures.compared(pool, known, many)) for pool in pools]
     judged = {(f.node, pool.check, f.metric) for pool, figure in compared if figure.judges for f in pool.figures}
     needed = _needed(order, own.values())

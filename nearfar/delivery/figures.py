@@ -12,7 +12,7 @@ from typing import Any
 from nearfar import cells
 from nearfar.base import ORDER, Finding, NearfarError, grouped, plural, statistics, worst
 from nearfar.history import figure_rows
-from nearfar.history.tuning import NodeFigure, Pool, TunedLimit, budget, limits, samples
+from nearfar.history.tuning import NodeFigure, Pool, TunedLimit, limits, samples
 from nearfar.site import Order, expectations, orders, systems
 from nearfar.topology import Link
 from nearfar.verdict import Verdict, disturbances, thresholds
@@ -146,7 +146,7 @@ def _limit(pool: Pool, median: float, figures: int) -> TunedLimit | str:
         whole = replace(whole, figures=tuple(replace(figure, values=figure.values[-1:]) for figure in whole.figures))
     if len(whole.nodes) < thresholds.FEWEST_NODES:
         return f"{plural(len(whole.nodes), 'node')}, fewer than {thresholds.FEWEST_NODES}"
-    limit = limits.limit(whole, budget.chances(figures))
+    limit = limits.limit(whole, limits.chances(figures))
     if isinstance(limit, limits.Refusal):
         return limit.why
     apart = 0.0 if limit.bound is None else abs(limit.bound / limit.value - 1)

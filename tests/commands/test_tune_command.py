@@ -18,7 +18,7 @@ from nearfar.base.files import file_lock
 from nearfar.commands import tune
 from nearfar.history.series import LESS_IS_BETTER
 from nearfar.history.tuning import NodeFigure, Pool, limits, samples
-from nearfar.history.tuning.budget import chances
+from nearfar.history.tuning.limits import chances
 from nearfar.mpi.osu.benchmarks import BENCHMARKS
 from nearfar.verdict.references import ReferenceFile
 from nearfar.verdict.references.reference_files import known_checks

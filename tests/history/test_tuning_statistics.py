@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nearfar.history.tuning import limits
-from nearfar.history.tuning.budget import chances
-from nearfar.history.tuning.limits import Refusal, TunedLimit
+from nearfar.history.tuning.limits import Refusal, TunedLimit, chances
 from nearfar.history.tuning.samples import NodeFigure, Pool, kind_of
 from nearfar.verdict import thresholds
 

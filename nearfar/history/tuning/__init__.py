@@ -3,7 +3,7 @@
 Needs: base, topology, cells, measurement, model.prediction, question, verdict, verdict.references, verdict.thresholds, history.
 """
 
-from . import budget, limits, proposal, reference_text, samples, text
+from . import limits, proposal, reference_text, samples, text
 from .limits import Chances, Refusal, TunedLimit
 from .proposal import Proposal, TuneOptions
 from .samples import ChosenSamples, NodeFigure, Pool

@@ -1,10 +1,11 @@
 """The limits of a pool: how far below the middle (of times above) a healthy host's next figure lies only as often as the budget of
-false alarms allows; or why there are none. benchmarks/studies/limits.md says what each term buys."""
+false alarms allows, which a node's figures share; or why there are none. benchmarks/studies/limits.md says what each term buys."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,10 +49,47 @@ class TunedLimit:
 
 
 @dataclass(frozen=True)
+class Budget:
+    """``figures`` of a node share it. ``outside`` of ``judged`` figures that were measured lie outside of the new limits; ``slow`` has
+    the nodes with a figure whose middle does, and for how many limits."""
+
+    nodes: int
+    figures: int
+    outside: int
+    judged: int
+    slow: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Refusal:
     """Why a pool has no limit, in a sentence."""
 
     why: str
+
+
+def chances(figures: int) -> Chances:
+    """What the budget leaves one of ``figures`` figures: a sum of chances bounds that of any, however they hang together."""
+    share = 1 / (thresholds.NODE_NIGHTS * max(1, figures))
+    return Chances(thresholds.FAILS * share, thresholds.DEGRADEDS * share)
+
+
+def figures_of_a_node(pools: Iterable[Pool]) -> int:
+    """How many figures the node with the most has."""
+    metrics = Counter(node for pool in pools for node, _ in {(figure.node, figure.metric) for figure in pool.figures})
+    return max(metrics.values(), default=0)
+
+
+def budget(limits: Mapping[Pool, TunedLimit], figures: int) -> Budget:
+    """The budget of these limits."""
+    slow: Counter[str] = Counter()
+    outside = judged = 0
+    for pool, limit in limits.items():
+        slow.update(limit.aside)
+        end, sign = limit.as_expected, -1 if pool.less_is_better else 1
+        for figure in pool.figures:
+            judged += len(figure.values)
+            outside += 0 if end is None else sum(sign * value < sign * end for value in figure.values)
+    return Budget(len({figure.node for pool in limits for figure in pool.figures}), figures, outside, judged, slow)
 
 
 def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:

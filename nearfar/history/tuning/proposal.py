@@ -25,8 +25,7 @@ from nearfar.verdict.references import (
 )
 
 from . import limits, reference_text
-from .budget import Budget, budget, chances, figures_of_a_node
-from .limits import Refusal, TunedLimit
+from .limits import Budget, Refusal, TunedLimit, budget, chances, figures_of_a_node
 from .reference_text import CurrentFile
 from .samples import ChosenSamples, Pool
 
