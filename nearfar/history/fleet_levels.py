@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta, timezone
 from itertools import groupby
 from pathlib import Path
@@ -127,14 +127,10 @@ def _path(place: Path, system: str) -> Path:
 
 
 def _read_level(raw: Mapping[str, Any]) -> FleetLevel:
-    software = {str(key): str(value) for key, value in raw["software"].items()}
-    value, low, high = (float(raw[key]) for key in ("value", "low", "high"))
-    if not 0 < low <= value <= high < math.inf or int(raw["nodes"]) < thresholds.FEWEST_NODES:
+    level = FleetLevel(**{each.name: raw[each.name] for each in fields(FleetLevel)})
+    if (
+        not 0 < level.low <= level.value <= level.high < math.inf
+        or not thresholds.FEWEST_NODES <= level.nodes < math.inf
+    ):
         raise ValueError("no level")
-    model = raw["gpu_model"]
-    partition, check, row, unit, first_seen = (
-        str(raw[key]) for key in ("partition", "check", "row", "unit", "first_seen")
-    )
-    return FleetLevel(
-        partition, check, row, None if model is None else str(model), unit, software, value, low, high, int(raw["nodes"]), first_seen
-    )  # fmt: skip
+    return replace(level, software={str(key): str(version) for key, version in raw["software"].items()})
