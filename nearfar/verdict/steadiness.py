@@ -47,30 +47,23 @@ def apply(
     pairs = zip(metrics, judged, strict=True)
     paths = [path for metric, entry in pairs if (path := _path(entry, describe(metric), visits)) is not None]
     unsteady = _on_own(paths) if host == "own" else _beside_alike(paths)
-    return [_degraded(entry, unsteady.get(entry.name)) for entry in judged]
+    return [
+        entry.judged_as(unsteady[entry.name])
+        if entry.name in unsteady and entry.verdict in ("PASS", NOT_JUDGED) else entry
+        for entry in judged
+    ]  # fmt: skip
 
 
 def outliers(metrics: Sequence[AnyMetric], judged: Sequence[JudgedMetric], host: str) -> list[JudgedMetric]:
     """The figures, with DEGRADED for a single transfer that took many times as long as the others, where no reference judges it: no
     median and no rate sees it. On an ``own`` host; on a ``shared`` one it may be a neighbour's, and is only told (``tail_check``)."""
-    return [_outlier(metric, entry) if host == "own" else entry for metric, entry in zip(metrics, judged, strict=True)]
-
-
-def _outlier(metric: AnyMetric, entry: JudgedMetric) -> JudgedMetric:
-    if metric.derived != "tail_worst" or metric.value < thresholds.WORST_DEGRADED or entry.verdict != NOT_JUDGED:
-        return entry
-    return _degraded(
-        entry,
-        messages.OUTLIER.finding(
-            entry.name, figure=describe(metric), ratio=metric.value, limit=thresholds.WORST_DEGRADED
-        ),
-    )
-
-
-def _degraded(entry: JudgedMetric, finding: Finding | None) -> JudgedMetric:
-    if finding is None or entry.verdict not in ("PASS", NOT_JUDGED):
-        return entry
-    return entry.judged_as(finding)
+    limit, found = thresholds.WORST_DEGRADED, list(judged)
+    for place, (metric, entry) in enumerate(zip(metrics, judged, strict=True)):
+        outlier = metric.derived == "tail_worst" and metric.value >= limit and entry.verdict == NOT_JUDGED
+        if outlier and host == "own":
+            finding = messages.OUTLIER.finding(entry.name, figure=describe(metric), ratio=metric.value, limit=limit)
+            found[place] = entry.judged_as(finding)
+    return found
 
 
 def _path(
@@ -116,13 +109,12 @@ def _limits(path: _Path) -> Finding | None:
             "bound": with_unit(bound, entry.unit, more),
         }
         return messages.MEDIAN_BELOW.finding(entry.name, **_reached(path), **below)
-    least = thresholds.LEAST_STEADINESS
-    if entry.steadiness >= least:
+    if entry.steadiness >= thresholds.LEAST_STEADINESS:
         return None
-    median = figure(entry.median, entry.unit)
     return messages.UNSTEADY.finding(
-        entry.name, **_reached(path), median=median, steadiness=entry.steadiness, least=least
-    )
+        entry.name, **_reached(path), median=figure(entry.median, entry.unit), steadiness=entry.steadiness,
+        least=thresholds.LEAST_STEADINESS,
+    )  # fmt: skip
 
 
 def _reached(path: _Path) -> dict[str, Any]:
