@@ -59,11 +59,11 @@ class _Figure:
     """What makes figures alike: the reference entry that speaks of both, and no part that both use."""
 
     name: str
-    value: float
     before: Baseline
     entry: tuple[str, str]
     parts: frozenset[object]
-    by_day: Mapping[str, float]
+    #: What it has left of its baseline's median (of a time the inverse), by day; None: now. Days without a measurement are lacking.
+    left: Mapping[str | None, float]
 
     @classmethod
     def of(cls, metric: AnyMetric, before: Baseline, groups: Mapping[int, frozenset[int]]) -> _Figure:
@@ -73,12 +73,15 @@ class _Figure:
         else:
             own, memories = metric.cell.gpus, {str(f.destination) for f in metric.cell.flows if f.kind == "stream"}
         parts = frozenset[object](gpu for index in own for gpu in groups.get(index, [index])) | memories
-        by_day = {night.day: night.value for night in before.later}
-        return cls(metric.name, metric.value, before, (row_keys(metric)[-1], metric.unit), parts, by_day)
+        middle, times = before.median, metric.unit in TIME_UNITS
+        values: dict[str | None, float] = {None: metric.value, **{night.day: night.value for night in before.later}}
+        kept = {day: value / middle for day, value in values.items() if middle > 0 and 0 < value < math.inf}
+        left = {day: 1 / part for day, part in kept.items()} if times else kept
+        return cls(metric.name, before, (row_keys(metric)[-1], metric.unit), parts, left)
 
     def is_alike(self, other: _Figure) -> bool:
         """Whether its change tells of the other's: it has no part in common with it, and a baseline of the same time."""
-        known = len(self.before.values) >= thresholds.FEWEST_NIGHTS and self.before.median > 0
+        known = len(self.before.values) >= thresholds.FEWEST_NIGHTS
         apart = bool(self.parts) and self.parts.isdisjoint(other.parts)
         return known and apart and self.entry == other.entry and self._reaches(other) and other._reaches(self)
 
@@ -86,19 +89,11 @@ class _Figure:
         """Whether the other's baseline began before its own ended: that of a new board is younger."""
         return not self.before.later or other.before.since <= self.before.later[0].day
 
-    def left(self, day: str | None) -> float | None:
-        """What it has left of its baseline's median on a day, ``None``: now (of a time the inverse); None where it was not measured."""
-        value = self.value if day is None else self.by_day.get(day)
-        if value is None or not math.isfinite(value) or value <= 0:
-            return None
-        part = value / self.before.median
-        return 1 / part if self.entry[1] in TIME_UNITS else part
-
 
 def _common(alike: Sequence[_Figure], day: str | None) -> float | None:
     """What all of them have left at least of their baselines, 1 where one of them lost nothing: what one lost by itself is not taken
     out, nor more than ``MOST_COMMON``. None of fewer than two that have no part in common."""
-    there = [(each, left) for each in alike if (left := each.left(day)) is not None]
-    if not any(one.parts.isdisjoint(other.parts) for one, _ in there for other, _ in there):
+    there = [each for each in alike if day in each.left]
+    if not any(one.parts.isdisjoint(other.parts) for one in there for other in there):
         return None
-    return min(1.0, max(1 - thresholds.MOST_COMMON, *(left for _, left in there)))
+    return min(1.0, max(1 - thresholds.MOST_COMMON, *(each.left[day] for each in there)))
