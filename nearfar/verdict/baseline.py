@@ -171,21 +171,19 @@ def level(values: Sequence[float], sign: int, floor: float) -> tuple[float, floa
 
 def _began(off: Sequence[float], days: Sequence[date]) -> tuple[str, float | None]:
     """About when it began, and of a drift the part that is lost in a week: the better fit of a step and of a line from some night on."""
-    best: tuple[float, date, float | None] = (math.inf, days[0], None)
-    for start in range(len(off)):
-        rest, elapsed = off[start:], [(day - days[start]).days for day in days[start:]]
+    fits: list[tuple[float, date, float | None]] = []
+    for start, first in enumerate(days):
+        rest, elapsed = off[start:], [(day - first).days for day in days[start:]]
         before = math.fsum(each * each for each in off[:start])
         mean = math.fsum(rest) / len(rest)
-        best = min(
-            best, (before + math.fsum((each - mean) ** 2 for each in rest), days[start], None), key=lambda one: one[0]
-        )
+        fits.append((before + math.fsum((each - mean) ** 2 for each in rest), first, None))
         squares = sum(each * each for each in elapsed)
-        if len(rest) > _LAST and squares:
-            slope = math.fsum(a * b for a, b in zip(rest, elapsed)) / squares
-            left = before + math.fsum((a - slope * b) ** 2 for a, b in zip(rest, elapsed))
-            if slope > 0 and left < best[0]:
-                best = (left, days[start], 7 * slope)
-    return best[1].isoformat(), best[2]
+        slope = math.fsum(a * b for a, b in zip(rest, elapsed)) / squares if squares else 0.0
+        if len(rest) > _LAST and slope > 0:
+            left = math.fsum((a - slope * b) ** 2 for a, b in zip(rest, elapsed))
+            fits.append((before + left, first, 7 * slope))
+    _, since, weekly = min(fits, key=lambda fit: fit[0])
+    return since.isoformat(), weekly
 
 
 def _of_many(metric: AnyMetric) -> bool:
