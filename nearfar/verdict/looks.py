@@ -112,15 +112,13 @@ def _settled(
         return entry
     looks = tuple(each.look for each in seen)
     if len(beyond) > 1 and len(beyond) > len(within):
-        made = _middle(beyond, entry)
-        return replace(made, looks=looks, verdict="FAIL")
+        return replace(_middle(beyond, entry), looks=looks, verdict="FAIL")
     if len(within) > 1:
-        made = _middle(within, entry)
+        made = replace(_middle(within, entry), looks=looks)
         if not beyond:
-            return replace(made, looks=looks)
+            return made
         reference = made.reference
         origin = "" if reference is None else f" ({reference.origin}: {with_unit(reference.value, reference.unit)})"
-        made = replace(made, looks=looks)
         finding = INTERMITTENT.finding(metric.name, figure=describe(metric), looks=f"{made.looks_words}{origin}")
         return made.judged_as(finding)
     if unsettled:
