@@ -68,16 +68,10 @@ class _Change:
         message: Message = messages.EFFECT_UNKNOWN
         if self.moved:
             message = messages.WORSE if worse else messages.MOVED if certain else messages.NO_EFFECT
-        fields: dict[str, Any] = {
-            "system": system,
-            "new": self.new,
-            "old": self.old,
-            "nodes": len(self.nodes),
-            "of": of,
-        }
-        if certain:
-            fields["moved"] = [each.words for each in worse or certain]
-        return message.finding(FLEET, **fields, needed=thresholds.FEWEST_NODES)
+        moved: dict[str, Any] = {"moved": [each.words for each in worse or certain]} if certain else {}
+        return message.finding(
+            FLEET, system=system, new=self.new, old=self.old, nodes=len(self.nodes), of=of, **moved, needed=thresholds.FEWEST_NODES
+        )  # fmt: skip
 
 
 def report(store: History, system: str, now: datetime | None = None) -> FleetReport:

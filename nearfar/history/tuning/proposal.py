@@ -6,6 +6,7 @@ import difflib
 import io
 import math
 import shlex
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -141,19 +142,15 @@ def _places(pools: Sequence[Pool], today: CurrentFile) -> tuple[dict[RowPlace, P
     """The place of each pool, and why some have none."""
     placed: dict[RowPlace, Pool] = {}
     refused: dict[RowPlace, str] = {}
-    for check in dict.fromkeys(pool.check for pool in pools):
-        own = [pool for pool in pools if pool.check == check]
+    for check, own in grouped((pool.check, pool) for pool in pools).items():
         before = {place[1] is not None for place in today.rows if place[0] == check}
         indexed = any(pool.indexed for pool in own) or len({pool.model for pool in own}) > 1 or True in before
         for pool in own:
             place = (check, pool.model if indexed else None, pool.row)
-            if indexed and (pool.model is None or False in before):
-                why = (
-                    "the GPUs' model is not known"
-                    if pool.model is None
-                    else "today's rows of this check have no $index: remove them"
-                )
-                refused[place] = why
+            if indexed and pool.model is None:
+                refused[place] = "the GPUs' model is not known"
+            elif indexed and False in before:
+                refused[place] = "today's rows of this check have no $index: remove them"
             elif place in placed:
                 types = sorted({pool.node_type or "none", placed[place].node_type or "none"})
                 units = sorted({pool.unit, placed[place].unit})
@@ -166,10 +163,10 @@ def _places(pools: Sequence[Pool], today: CurrentFile) -> tuple[dict[RowPlace, P
 
 def _impossible(pool: Pool) -> Refusal | None:
     """A median above what its link can carry is a fault of the measurement."""
-    if not pool.figures:
+    if not pool.figures or pool.ceiling is None:
         return None
-    middle = sorted(pool.nodes.values())[len(pool.nodes) // 2]
-    if pool.ceiling is None or middle <= pool.ceiling * (1 + thresholds.CEILING_ROUNDING):
+    middle = statistics.median_high(pool.nodes.values())
+    if middle <= pool.ceiling * (1 + thresholds.CEILING_ROUNDING):
         return None
     return Refusal(
         f"the median {figure(middle, pool.unit)} is above what its link can carry, {figure(pool.ceiling, pool.unit)}"

@@ -195,11 +195,9 @@ def _sifted(figures: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]],
         if good:
             kept = {name: [figure[name][place] for place in good] for name in ("value", "low", "high")}
             can_be.append({**figure, **kept})
-        wrong = [(value, fault) for value, fault in zip(values, faults) if fault is not None]
-        if wrong:
-            value, fault = wrong[0]
-            why = f"{value:.4g} {figure['unit']} of {figure['node']}: {fault}"
-            cannot.append({**figure, "value": [], "low": [], "high": [], "count": len(wrong), "why": why})
+        value, fault = next((value, fault) for value, fault in zip(values, faults) if fault is not None)
+        why, count = f"{value:.4g} {figure['unit']} of {figure['node']}: {fault}", len(values) - len(good)
+        cannot.append({**figure, "value": [], "low": [], "high": [], "count": count, "why": why})
     return can_be, cannot
 
 
