@@ -60,30 +60,33 @@ def text(today: CurrentFile, about: Mapping[str, Any], new: Mapping[RowPlace, Re
     new stand after those of their check and GPU model.
     """
     staying = [row.provenance for place, row in today.rows.items() if place not in new]
-    patch: dict[str, Any] = {}
+    content = yaml_patch.loaded(today.text) if today.text else {}
+    tuned = _table(_table(content, PROVENANCE), "tuned")
     whole = today.tuned
     if all(own.keys() >= _OF_A_TUNE for own in staying):
         whole = {**about, "n": min([about["n"], *(own["n"] for own in staying)])}
-        patch = _instead({key: today.tuned[key] for key in whole if key in today.tuned}, whole)
-    rows: dict[str, dict[str, Any]] = {}
-    checks: dict[str, dict[str, Any]] = {}
+        tuned.update(whole)
+    rows = _table(tuned, "rows")
     for place, row in new.items():
-        before = today.rows[place].provenance if place in today.rows else {}
         whole_too = {key for key in ("date", "stamp") if same(whole.get(key) or {}, row.provenance[key])}
         own = {key: value for key, value in row.provenance.items() if key not in whole_too}
-        rows[place_key(place)] = OneLine(_instead({key: before[key] for key in _OF_A_ROW & before.keys()}, own))
-        table = checks.setdefault(row.check, {} if row.model is None else {INDEX: ["$dev.gpu.model"]})
-        table = table if row.model is None else table.setdefault(row.model, {})
+        before = rows.get(place_key(place)) or {}
+        kept = {key: value for key, value in before.items() if key not in _OF_A_ROW or key in own}
+        rows[place_key(place)] = OneLine({**kept, **own})
+        table = _table(content, row.check)
+        if row.model is not None:
+            table[INDEX] = ["$dev.gpu.model"]
+            table = _table(table, row.model)
         table[row.name] = row.values
-    content = {PROVENANCE: {"tuned": {**patch, "rows": rows}}, **checks}
     return yaml_patch.patched(today.text, content) if today.text else yaml_patch.dumped(content)
 
 
-def _instead(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The merge patch that makes ``old`` into ``new``."""
-    inner = {key: _instead(old[key], value) for key, value in new.items()
-             if isinstance(value, Mapping) and isinstance(old.get(key), Mapping)}  # fmt: skip
-    return {**dict.fromkeys(old), **new, **inner}
+def _table(content: dict[str, Any], key: str) -> dict[str, Any]:
+    """The mapping at a key of another, made where there is none."""
+    if not isinstance(content.get(key), dict):
+        content[key] = {}
+    table: dict[str, Any] = content[key]
+    return table
 
 
 def check(text: str, today: CurrentFile, new: Mapping[RowPlace, ReferenceRow]) -> ReferenceFile:

@@ -34,10 +34,15 @@ def dumped(value: Any, flow: bool | None = None, style: str | None = None) -> st
                      allow_unicode=True)  # fmt: skip
 
 
-def patched(text: str, changes: dict[str, Any]) -> str:
-    """A text (a mapping without aliases) with ``changes``, which are as a JSON merge patch: None removes a key, a mapping changes only
-    what it names, all else is the new value. Comments inside of a value that cannot stay come before it."""
-    return _Patch(text).made(changes)
+def loaded(text: str) -> Any:
+    """The value of a text."""
+    return yaml.load(_without_tabs(text), yaml.SafeLoader)
+
+
+def patched(text: str, new: dict[str, Any]) -> str:
+    """A text (a mapping without aliases) that is changed where its value is not the ``new`` one. Comments inside of a value that cannot
+    stay come before it."""
+    return _Patch(text).made(new)
 
 
 def has_anchors(text: str) -> bool:
@@ -61,13 +66,11 @@ class _Patch:
         self._comments = list(_comments(text))
         self._edits: list[tuple[int, int, str]] = []
 
-    def made(self, changes: dict[str, Any]) -> str:
-        """The text with the changes."""
-        loader = yaml.SafeLoader(_without_tabs(self._text))
-        root = loader.get_single_node()
+    def made(self, value: dict[str, Any]) -> str:
+        """The text with the ``value``."""
+        root = yaml.compose(_without_tabs(self._text), yaml.SafeLoader)
         assert root is not None
-        old = loader.construct_document(root)
-        self._set(None, root, old, _merged(old, changes), in_flow=False)
+        self._set(None, root, loaded(self._text), value, in_flow=False)
         parts, done = [], 0
         for start, end, new in sorted(self._edits, key=lambda edit: edit[0]):
             parts += [self._text[done:start], new]
@@ -130,16 +133,6 @@ class _Patch:
 def _without_tabs(text: str) -> str:
     """PyYAML's own scanner refuses tabs before a comment that libyaml's, which reads a site's files, takes."""
     return re.sub(r"\t(?=[\t ]*(?:#|\r?$))", " ", text, flags=re.M)
-
-
-def _merged(old: Any, changes: dict[str, Any]) -> dict[str, Any]:
-    new = type(changes)(old if isinstance(old, dict) else {})
-    for key, value in changes.items():
-        if value is None:
-            new.pop(key, None)
-        else:
-            new[key] = _merged(new.get(key), value) if isinstance(value, dict) else value
-    return new
 
 
 def _depth(value: Any) -> int:
