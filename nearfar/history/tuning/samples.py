@@ -11,17 +11,19 @@ from typing import Any
 
 from nearfar.base import grouped, listed, statistics
 from nearfar.cells import split_class
-from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl, unsound
+from nearfar.history import LESS_IS_BETTER, History, RowFilter, pl, series, unsound
 from nearfar.measurement import COMPUTE_UNITS
 from nearfar.question import judged_elsewhere_by_parts
 from nearfar.topology import LOCAL_CLASS
 from nearfar.verdict import cell_of, row_fault
 from nearfar.verdict.references import known_checks
 
-from . import disturbed_runs, hosts
+from . import hosts
 
 #: What has to be the same for figures to be of one pool, beside the row: the software.
 STAMP = ("driver", "cuda", "mps")
+#: So many runs that were disturbed are named, the latest first; of the rest their number.
+_NAMED = 5
 #: A time further ahead than this is a wrong clock's.
 AHEAD = timedelta(days=1)
 #: An interval of 95 % is so many standard deviations wide.
@@ -151,7 +153,7 @@ def choose(
     )  # fmt: skip
     unreliable = store.aggregated(
         question, ["check", "row", "gpu_model", "unit", "partition", "product"], pl.len().alias("count"),
-        *disturbed_runs.expressions(_reason()), where=wanted & same & _reason().is_in(_UNRELIABLE),
+        *_disturbed_runs(), where=wanted & same & _reason().is_in(_UNRELIABLE),
         made={"row": pl.col("rows").list.last()},
     )  # fmt: skip
     left_out = _left_out(stamps, chosen)
@@ -218,6 +220,31 @@ def _reason() -> pl.Expr:
         .when(unsound().is_not_null()).then(unsound())
         .when(failed).then(pl.lit("that failed"))
     )  # fmt: skip
+
+
+def _disturbed_runs() -> tuple[pl.Expr, ...]:
+    """For an aggregation: ``disturbed``, the latest runs with their nodes, and ``disturbances``, how many runs of nodes there are."""
+    disturbed = pl.struct("run", "node", _reason().alias("reason"), "disturbance")
+    return (
+        disturbed.unique().sort(descending=True).head(_NAMED).alias("disturbed"),
+        pl.struct("run", "node").n_unique().alias("disturbances"),
+    )
+
+
+def _disturbed_words(groups: Iterable[Mapping[str, Any]]) -> str | None:
+    """``20261121T193319 of gpu001: other processes used the CPUs; … and 3 more``, of rows with ``_disturbed_runs``; None of none."""
+    groups = list(groups)
+    whys: dict[tuple[str, str], dict[str, None]] = {}
+    for entry in (entry for group in groups for entry in group["disturbed"]):
+        reason = str(entry["reason"])
+        known = series.DISTURBED.get(entry["disturbance"] or "", reason)
+        why = reason if reason == "with clocks held down" else known
+        whys.setdefault((entry["run"], entry["node"]), {})[why] = None
+    if not whys:
+        return None
+    latest, total = sorted(whys, reverse=True)[:_NAMED], sum(group["disturbances"] for group in groups)
+    more = f"; and {total - len(latest)} more" if total > len(latest) else ""
+    return "; ".join(f"{run} of {node}: {', '.join(whys[run, node])}" for run, node in latest) + more
 
 
 def _nothing(stamps: pl.DataFrame, ahead: tuple[str, ...]) -> ChosenSamples:
@@ -307,7 +334,7 @@ def _pool(
         check=str(check), model=None if model is None else str(model), row=str(row), unit=str(unit), kind=kind,
         indexed=first["gpus"] is not None, node_type=str(node_type), ceiling=max(ceilings, default=None),
         unreliable=sum(group["count"] for group in unreliable), beyond=next((f["why"] for f in figures if "why" in f), None),
-        figures=_figures(figures), disturbed=disturbed_runs.words(group for group in unreliable if "disturbed" in group),
+        figures=_figures(figures), disturbed=_disturbed_words(group for group in unreliable if "disturbed" in group),
         spread=spreads.get(kind),
     )  # fmt: skip
 
