@@ -147,8 +147,8 @@ def _limit(pool: Pool, median: float, figures: int) -> TunedLimit | str:
     if len(whole.nodes) < thresholds.FEWEST_NODES:
         return f"{plural(len(whole.nodes), 'node')}, fewer than {thresholds.FEWEST_NODES}"
     limit = limits.limit(whole, limits.chances(figures))
-    if isinstance(limit, limits.Refusal):
-        return limit.why
+    if isinstance(limit, str):
+        return limit
     apart = 0.0 if limit.bound is None else abs(limit.bound / limit.value - 1)
     if pool.kind != "worst" and apart > thresholds.ALIKE * thresholds.FAIL_FLOOR[pool.kind]:
         low, high = min(pool.nodes.values()), max(pool.nodes.values())

@@ -60,13 +60,6 @@ class Budget:
     slow: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """Why a pool has no limit, in a sentence."""
-
-    why: str
-
-
 def chances(figures: int) -> Chances:
     """What the budget leaves one of ``figures`` figures: a sum of chances bounds that of any, however they hang together."""
     share = 1 / (thresholds.NODE_NIGHTS * max(1, figures))
@@ -92,17 +85,17 @@ def budget(limits: Mapping[Pool, TunedLimit], figures: int) -> Budget:
     return Budget(len({figure.node for pool in limits for figure in pool.figures}), figures, outside, judged, slow)
 
 
-def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
-    """The limits of a pool's hosts. The middle has four digits."""
+def limit(pool: Pool, chances: Chances) -> TunedLimit | str:
+    """The limits of a pool's hosts, or why there are none, in a sentence. The middle has four digits."""
     entered = sum(len(figure.values) for figure in pool.figures)
     if pool.unreliable > thresholds.MOST_UNRELIABLE * (entered + pool.unreliable):
         count = f"{pool.unreliable} of its {entered + pool.unreliable} figures"
         runs = "" if pool.disturbed is None else f" ({pool.disturbed})"
         if pool.beyond is not None:
             reason = f"cannot be ({pool.beyond}){f' or are unreliable{runs}' if runs else ''}"
-            return Refusal(f"{count} {reason}; what the other nodes should reach is unknown")
+            return f"{count} {reason}; what the other nodes should reach is unknown"
         reason = "were disturbed, not verified, or had clocks held down"
-        return Refusal(f"{count} {reason}{runs}; the remaining ones are the best of them")
+        return f"{count} {reason}{runs}; the remaining ones are the best of them"
     hosts, kind, sign = pool.nodes, pool.kind, 1 if pool.less_is_better else -1
     value, n = float(f"{statistics.median(hosts.values()):.4g}"), len(hosts)
     deviation = _deviation(pool, value, n)
@@ -117,7 +110,7 @@ def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
     fail = min(most, fail)
     better = [host for host, middle in hosts.items() if -sign * (middle / value - 1) > fail]
     if len(better) > thresholds.MOST_BETTER * n:
-        return Refusal(_disagreement(pool, hosts, better))
+        return _disagreement(pool, hosts, better)
     if _often_beyond(pool, value, most, sign):
         return TunedLimit(value, None, None, deviation, n, pool.unit)
     inner = None if degraded >= fail else degraded
@@ -126,9 +119,7 @@ def limit(pool: Pool, chances: Chances) -> TunedLimit | Refusal:
     if n > 2 and kind not in ("worst", "percentile") and 2 * len(aside) > n:
         figures = listed(sorted({f.metric for f in outside}), 4)
         middle = with_unit(statistics.median(f.median for f in outside), pool.unit)
-        return Refusal(
-            f"two groups of figures: {figures} at {middle} on {len(aside)} of {n} nodes, the remaining ones at {value:g}"
-        )
+        return f"two groups of figures: {figures} at {middle} on {len(aside)} of {n} nodes, the remaining ones at {value:g}"
     return TunedLimit(
         value, value * (1 + sign * fail), None if inner is None else value * (1 + sign * inner), deviation, n, pool.unit,
         tuple(sorted(aside)),

@@ -26,7 +26,7 @@ from nearfar.verdict.references import (
 )
 
 from . import limits, reference_text
-from .limits import Budget, Refusal, TunedLimit, budget, chances, figures_of_a_node
+from .limits import Budget, TunedLimit, budget, chances, figures_of_a_node
 from .reference_text import CurrentFile
 from .samples import ChosenSamples, Pool
 
@@ -89,8 +89,8 @@ def propose(
     allowed = chances(figures)
     for place, pool in places.items():
         limit = _impossible(pool) or limits.limit(pool, allowed)
-        if isinstance(limit, Refusal):
-            refused[place] = limit.why
+        if isinstance(limit, str):
+            refused[place] = limit
             continue
         row = limits.row(place, limit, pool.less_is_better)
         before = today.rows.get(place, row)
@@ -161,16 +161,14 @@ def _places(pools: Sequence[Pool], today: CurrentFile) -> tuple[dict[RowPlace, P
     return {place: pool for place, pool in placed.items() if place not in refused}, refused
 
 
-def _impossible(pool: Pool) -> Refusal | None:
+def _impossible(pool: Pool) -> str | None:
     """A median above what its link can carry is a fault of the measurement."""
     if not pool.figures or pool.ceiling is None:
         return None
     middle = statistics.median_high(pool.nodes.values())
     if middle <= pool.ceiling * (1 + thresholds.CEILING_ROUNDING):
         return None
-    return Refusal(
-        f"the median {figure(middle, pool.unit)} is above what its link can carry, {figure(pool.ceiling, pool.unit)}"
-    )
+    return f"the median {figure(middle, pool.unit)} is above what its link can carry, {figure(pool.ceiling, pool.unit)}"
 
 
 def _of_today(place: RowPlace, today: CurrentFile, published: Sequence[ReferenceFile]) -> ReferenceRow | None:
