@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nearfar.base.schema_check import schema
 from nearfar.history.tuning import limits
 from nearfar.history.tuning.limits import TunedLimit, chances
 from nearfar.history.tuning.samples import NodeFigure, Pool, kind_of
@@ -238,3 +239,10 @@ def test_no_limit_lies_between_two_states_of_a_healthy_host(hosts: int) -> None:
         made_of(tuple(NodeFigure(f"n{host}", "m", runs[3:]) for host in range(hosts)), "latency", unit="us")
     )
     assert without.bound is not None and without.bound < 0.39
+
+
+def test_a_gpu_file_sets_the_spread_of_nvlink() -> None:
+    keys = schema("gpu-1")["properties"]["spread"]["properties"]
+    assert {key: float(each["defaultText"]) for key, each in keys.items()} == {
+        kind: thresholds.SPREAD[kind] for kind in ("lone", "nvlink", "gpu", "windowed")
+    }

@@ -17,6 +17,7 @@ import pytest
 
 from nearfar import cli
 from nearfar.base.places import IMPORT_PATH as CHECKOUT
+from nearfar.base.schema_check import schema
 from nearfar.slurm.controller import templates
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.health import check
@@ -71,6 +72,7 @@ def test_a_node_as_the_site_describes_it(site: Path) -> None:
     found = looked(site)
     assert (found["verdict"], found["findings"], found["system"], found["partition"]) == ("PASS", [], "vm", "gpu")
     assert (site / "health" / "n1.json").stat().st_mode & 0o777 == 0o644
+    assert set(schema("health-1")["properties"]) == set(found)
 
 
 def test_a_gpu_that_is_not_there(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
