@@ -150,6 +150,7 @@ class SweepLoop:
         blind = self._doubtful or self._away or not self._nodes
         if job is None or blind or self.clock() < self._submit_at or self.now() >= self.sweep.deadline:
             return
+        job_script.set_output_aside(self.sweep.folder, job)
         try:
             job.job_id = slurmctld.submit(self.slurm, job_script.submission(self.sweep, job, self.now()))
             job.state = "PENDING"

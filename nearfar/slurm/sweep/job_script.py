@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -29,6 +30,13 @@ _WARNS = ": warning: "
 def output(folder: Path, job: SweepJob) -> Path:
     """The file of a job's standard output and error."""
     return folder / JOBS / f"{job.name}.{job.attempt}.out"
+
+
+def set_output_aside(folder: Path, job: SweepJob) -> None:
+    """Rename the output of an earlier job of the same attempt, which left no result: its last line is not that of the next."""
+    path = output(folder, job)
+    with contextlib.suppress(OSError):  # mostly there is none
+        path.rename(path.with_suffix(f".{int(path.stat().st_mtime)}{path.suffix}"))
 
 
 def text(sweep: Sweep) -> str:

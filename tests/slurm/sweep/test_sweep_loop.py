@@ -339,3 +339,14 @@ def test_whatever_squeue_says_is_a_job_or_an_error(line: str) -> None:
     except CouldNotJudge:
         return
     assert isinstance(job, JobState) and str(job.job_id).isdigit()
+
+
+def test_an_earlier_jobs_last_line_is_not_this_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sweep is resumed, and the job that has its turn now never starts."""
+    running = sweep(PretendedSlurm(tmp_path, fate={"n1": "blocked"}), ["n1"], monkeypatch)
+    (tmp_path / "jobs/n1.1.out").write_text("nearfar: no programs\n")
+    running.run()
+    (job,) = running.sweep.jobs.values()
+    assert outcome.outcome(running.sweep, job).reason.startswith("job 1 never started: ")  # type: ignore[union-attr]
+    (kept,) = (tmp_path / "jobs").iterdir()
+    assert kept.read_text() == "nearfar: no programs\n"
