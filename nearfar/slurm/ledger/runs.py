@@ -140,9 +140,9 @@ def add_run(
     the action that has seen to the node last: what a run that began before it found is closed by it. Hard evidence of a health check that
     is open already is not entered again: its ``last_seen`` is."""
     number = ledger.write(
-        "INSERT OR IGNORE INTO check_run VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR IGNORE INTO check_run VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         run.node, run.check, run.run, run.system, run.sweep, run.level, run.job, run.started, run.ended, run.came, run.known, run.began,
-        run.verdict, run.words, json.dumps(run.parts), "", run.source,
+        run.verdict, run.words, json.dumps(run.parts), run.source,
     )  # fmt: skip
     if not ledger.rows("SELECT changes() AS count")[0]["count"]:
         return

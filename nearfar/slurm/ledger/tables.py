@@ -6,7 +6,7 @@ Times are seconds since 1970, by the admin host's clock unless a column says oth
 from __future__ import annotations
 
 #: Raised by whatever changes a table.
-VERSION = "1"
+VERSION = "2"
 
 #: A comment before a table says what a row is, one behind a column what that holds.
 TABLES = """
@@ -34,7 +34,6 @@ CREATE TABLE check_run (
     verdict TEXT NOT NULL,                           -- PASS, DEGRADED, INDETERMINATE or FAIL
     words TEXT NOT NULL,                             -- why, unless PASS or FAIL
     parts TEXT NOT NULL,                             -- JSON list of the parts that the diagnosis blames
-    confirmed TEXT NOT NULL,                         -- empty
     source TEXT NOT NULL,                            -- the file that it was read from
     UNIQUE (node, check_name, run)
 );
