@@ -86,8 +86,8 @@ exit codes: 0 good or degraded, 1 the node failed, 2 wrong use, 3 it could not b
 """
 
 
-def parser(chosen: str | None) -> Parser:
-    """The parser of all commands; only the chosen one knows its arguments."""
+def parser(chosen: str | None, words: Sequence[str] = ()) -> Parser:
+    """The parser of all commands; only the chosen one knows its arguments. ``words``: the command line, if it is known."""
     top = Parser(
         prog="nearfar", epilog=_EPILOG, formatter_class=HelpFormatter,
         description="Measure every path through a multi-GPU node, and name the part to blame where one is slow or wrong.",
@@ -98,6 +98,7 @@ def parser(chosen: str | None) -> Parser:
         command = commands.add_parser(name, help=line, formatter_class=HelpFormatter)
         if name == chosen:
             module = importlib.import_module(f"nearfar.commands.{_MODULES.get(name, name)}")
+            command.words = words
             module.configure(command)
             command.set_defaults(run=module.run, parser=command)
     _show_groups(top, commands)
@@ -123,7 +124,7 @@ def _complete() -> None:
     from nearfar.commands.command_line import values
 
     words = os.environ["COMP_LINE"].split()[1:]
-    argcomplete.autocomplete(parser(_chosen(words)), default_completer=values)  # type: ignore[arg-type]  # a function does as well
+    argcomplete.autocomplete(parser(_chosen(words), words), default_completer=values)  # type: ignore[arg-type]  # a function does as well
 
 
 def _chosen(words: Sequence[str]) -> str | None:
@@ -167,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a locale without the character: as on standard error
     try:
-        parsed, rest = parser(_chosen(words)).parse_known_args(words)
+        parsed, rest = parser(_chosen(words), words).parse_known_args(words)
         if rest:
             parsed.parser.error(f"unrecognized arguments: {' '.join(rest)}")  # with the command's own usage
         code: int = parsed.run(parsed)

@@ -13,6 +13,8 @@ from nearfar.base import EXIT_WRONG_USE, did_you_mean
 class Parser(argparse.ArgumentParser):
     """argparse's, without the usage in front of an error: a misspelt option is not hidden by an argument that is missing."""
 
+    #: The command line that is parsed, where it is known before.
+    words: Sequence[str] = ()
     _words: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:

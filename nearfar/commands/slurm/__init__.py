@@ -10,8 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 
-from nearfar.commands.command_line import HelpFormatter
-from nearfar.slurm.controller import Slurm
+from nearfar.commands.command_line import HelpFormatter, Parser
 
 #: What can be done, each with the line that ``nearfar slurm --help`` shows; a module of this package each.
 COMMANDS = {
@@ -39,21 +38,25 @@ docs/slurm.md sets up nightly sweeps; docs/drains.md explains drains and repairs
 """
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """The commands, and help."""
+def configure(parser: Parser) -> None:
+    """The commands, and help. Of a known command line only its command is imported: a health check has no time for the others."""
     parser.description = "Under Slurm: accept nodes, measure them every night, and drain faulty ones."
     parser.epilog = _EPILOG
     commands = parser.add_subparsers(title="commands", dest="slurm_command", metavar="COMMAND", required=True)
+    chosen = next((word for word in parser.words if word in COMMANDS), None)
     for name, words in COMMANDS.items():
-        module = importlib.import_module(f"nearfar.commands.slurm.{name}")
         command = commands.add_parser(name, help=words, formatter_class=HelpFormatter)
-        module.configure(command)
-        command.set_defaults(slurm_run=module.run, parser=command)
+        if chosen in (None, name):
+            module = importlib.import_module(f"nearfar.commands.slurm.{name}")
+            module.configure(command)
+            command.set_defaults(slurm_run=module.run, parser=command)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the one that was named; where there is no Slurm that is said before all else."""
     if args.slurm_command in NEED_SLURM:
+        from nearfar.slurm.controller import Slurm  # a health check asks Slurm only to drain
+
         Slurm().refuse_absence()
     code: int = args.slurm_run(args)
     return code

@@ -75,6 +75,14 @@ def test_a_node_as_the_site_describes_it(site: Path) -> None:
     assert set(schema("health-1")["properties"]) == set(found)
 
 
+def test_only_its_own_command_is_imported() -> None:
+    script = "import sys; from nearfar import cli; sys.exit(cli.main(['slurm', 'health', '--help']))"
+    said = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", script], capture_output=True, text=True, check=True
+    )
+    assert "nearfar.slurm.health" in said.stderr and "nearfar.slurm.sweep" not in said.stderr
+
+
 def test_a_gpu_that_is_not_there(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HWLOC_XMLFILE", str(hardware(site / "n1.xml", without="08")))
     found = looked(site)
