@@ -38,7 +38,7 @@ _EPILOG = """examples:
   nearfar slurm sweep --partition gpu --idle --max-jobs 4 --sbatch=--qos=preemptible --deadline 5
 
 All jobs are submitted at once, and at most --max-jobs run at a time. Ctrl-C (or kill -9) leaves them in Slurm: they run on and leave
-their results. --resume waits for them, and measures the nodes that then have no result.
+their results. --resume waits for them, and measures the nodes that have neither such a job nor a whole result.
 --idle: only nodes that are exactly IDLE get a job (not powered down, planned, reserved, drained or in use), those measured
 longest ago first. If a user needs the node before the job starts, the job is cancelled. To make running jobs preemptible, name a QOS
 or partition of yours with --sbatch. `nearfar slurm install` installs the nightly timer.
