@@ -74,7 +74,7 @@ def _table(block: Table, width: int | None) -> list[str]:
     numbers = [position for position, place in enumerate(kept) if place in block.numbers]
     made = columns(rows, numbers)
     over = 0 if width is None else max(map(len, made), default=0) - width
-    if width is None or over <= 0:
+    if width is None or over <= 0 or block.cut in drawn:
         return made
     if len(rows[0]) - 1 not in numbers:
         rows = _wrapped_last(rows, width)
