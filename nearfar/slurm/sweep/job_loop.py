@@ -164,6 +164,7 @@ class SweepLoop:
             elif "policy" in words.lower() and self._outstanding:
                 self._submit_at = self.clock() + self.pace.jobs  # a limit on jobs: as they end there is room
             else:
+                self.sweep.check_place()
                 raise
 
 

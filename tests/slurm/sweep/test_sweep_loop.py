@@ -248,6 +248,21 @@ def test_an_order_that_slurm_refuses_for_good_ends_the_sweep(tmp_path: Path, mon
     assert running.sweep.jobs["n1"].waiting
 
 
+def test_a_directory_that_vanishes_while_jobs_are_submitted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """sbatch finds no script then; the sweep says that its directory is gone."""
+    pretended = PretendedSlurm(tmp_path / "results")
+    pretended.results.mkdir()
+    running = sweep(pretended, ["n1"], monkeypatch)
+
+    def refuse(command: Sequence[str]) -> str:
+        pretended.results.rename(tmp_path / "elsewhere")
+        raise CouldNotJudge("sbatch: error: Unable to open file job.sh")
+
+    monkeypatch.setattr(pretended, "_submit", refuse)
+    with pytest.raises(CouldNotJudge, match="is gone: it was moved or removed"):
+        running.run()
+
+
 def test_a_node_that_is_drained_while_its_job_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretended = PretendedSlurm(tmp_path, fate={"n1": "blocked"})
     running = sweep(pretended, ["n1"], monkeypatch)
