@@ -20,11 +20,11 @@ class load_balance_check(launched_check):
     #: :default: ``'default,gpu'``
     bindings = variable(str, value="default,gpu", loggable=True)
 
-    #: Seconds after which no further round begins.
+    #: Seconds for each binding, after which no further round begins.
     #:
     #: :type: float
-    #: :default: ``4.0``
-    budget = variable(float, value=4.0, loggable=True)
+    #: :default: ``2.0``
+    budget = variable(float, value=2.0, loggable=True)
 
     def cells(self, node):
         return self.question.cells(node, bindings=self.bindings)
@@ -34,4 +34,6 @@ class load_balance_check(launched_check):
         return len(self.expected.gpus)
 
     def options(self):
-        return [*self.question.options, "--binding", self.bindings, "--budget", f"{self.budget:g}"]
+        bindings = [subject.partition("/")[2] for subject in self.asked]
+        budget = self.budget * len(bindings)
+        return [*self.question.options, "--binding", ",".join(bindings), "--budget", f"{budget:g}"]

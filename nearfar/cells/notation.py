@@ -8,7 +8,7 @@ parser and the one in C++.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from nearfar.base import NearfarError
@@ -208,6 +208,10 @@ class Cell:
     def copies_beside_kernels(self) -> bool:
         """Whether some of its flows are copies and others are not: STREAM, or what a GPU computes."""
         return len({flow.kind in ("stream", "gpu_stream", "compute") for flow in self.flows}) > 1
+
+    def with_one_task(self) -> Cell:
+        """The same flows, none of them shared by tasks."""
+        return Cell(tuple(replace(flow, tasks=1, threads=False) for flow in self.flows))
 
 
 def pretty(cell: Cell | Flow) -> str:

@@ -105,7 +105,7 @@ def of_tasks(results: Iterable[Result], figures: Sequence[Metric]) -> list[Metri
         shared = {flow.flow: flow for flow in result.flows if flow.tasks is not None and flow.tasks.least is not None}
         if cell is None or cell not in by_cell or not shared or len(shared) < len(cell.flows):
             continue
-        beside = {m.flow or m.cell.flows[0]: m for m in by_cell.get(_with_one_task(cell), [])}
+        beside = {m.flow or m.cell.flows[0]: m for m in by_cell.get(cell.with_one_task(), [])}
         first = by_cell[cell][0]
         slowest = {
             flow: each.tasks.least for flow, each in shared.items() if each.tasks and each.tasks.least is not None
@@ -144,10 +144,6 @@ def tails(results: Iterable[Result], figures: Sequence[Metric]) -> list[Metric]:
             found.append(_derived(figure, "tail_p99", result.tail.p99, TAIL))
             found.append(_derived(figure, "tail_worst", result.tail.worst_over_p50, RATIO))
     return found
-
-
-def _with_one_task(cell: Cell) -> Cell:
-    return Cell(tuple(replace(flow, tasks=1, threads=False) for flow in cell.flows))
 
 
 def _by_cell(figures: Iterable[Metric], lone: bool = False) -> dict[Cell, list[Metric]]:

@@ -198,6 +198,7 @@ def from_raw(raw: Any, source: str = "<document>") -> Document:
         node = node_from_document(raw["node"])
     except NearfarError as error:
         _refuse(source, ["node"], str(error))
+    raw = _with_lone_rates(raw)
     results = tuple(_result(entry, source, index) for index, entry in enumerate(raw["results"]))
     seen: dict[object, int] = {}
     for index, result in enumerate(results):
@@ -279,6 +280,30 @@ def _check_version(raw: Any, source: str) -> None:
         raise CouldNotJudge(
             f"{source}: is of schema {name}, this nearfar reads {SCHEMA} alone: update the older of the two"
         )
+
+
+def _with_lone_rates(raw: dict[str, Any]) -> dict[str, Any]:
+    """The document where each copy in company has the rate of the same flow's own cell, if there is one, as ``solo``."""
+
+    def is_copy(entry: Mapping[str, Any]) -> bool:
+        return entry["quantity"] == "copy" and not entry.get("aspect")
+
+    lone = {
+        subject_key(entry["cell"]): entry["flows"][0]["rate"]
+        for entry in raw["results"]
+        if is_copy(entry) and len(entry["flows"]) == 1
+    }
+
+    def with_solo(flow: dict[str, Any], beside: object) -> dict[str, Any]:
+        key = subject_key(flow["flow"])
+        alone = key.with_one_task() if isinstance(key, Cell) else key
+        return {"solo": lone[alone], **flow} if alone in lone and alone != beside else flow
+
+    def with_solos(entry: dict[str, Any]) -> dict[str, Any]:
+        own = subject_key(entry["cell"])
+        return {**entry, "flows": [with_solo(flow, own) for flow in entry["flows"]]}
+
+    return {**raw, "results": [with_solos(entry) if is_copy(entry) else entry for entry in raw["results"]]}
 
 
 def _result(entry: dict[str, Any], source: str, index: int) -> Result:

@@ -30,7 +30,7 @@ SAME_PLACES = Message(
 )  # fmt: skip
 ONE_MEMORY = Message(
     "balance.one_memory", NOT_JUDGED,
-    "the node has one NUMA node: both bindings use its memory, so their speeds are shown and not compared", page=_PAGE,
+    "the node has one NUMA node: the launcher's binding uses the same memory as that beside the GPUs, and was not measured", page=_PAGE,
 )  # fmt: skip
 AS_GOOD = Message("balance.as_good", "PASS", _SPEED, page=_PAGE)
 UNSETTLED = Message(

@@ -16,8 +16,13 @@ from .question import ACCEPT, Question, one_gpu
 
 
 def subjects(node: Node, bindings: str = "default,gpu") -> tuple[list[str], list[Skip]]:
-    """One rank a GPU in POP's saxpy pattern, by binding; the pack's own is at least as good as the launcher's."""
-    return [load_balance.subject(word) for word in bindings.split(",")] if len(node.gpus) > 1 else [], []
+    """One rank a GPU in POP's saxpy pattern, by binding; the pack's own is at least as good as the launcher's.
+
+    With one NUMA node there is nothing to compare it with: the launcher's uses the same memory."""
+    words = bindings.split(",")
+    if len(node.host_numa_nodes) == 1 and "gpu" in words:
+        words = [word for word in words if word != "default"]
+    return [load_balance.subject(word) for word in words] if len(node.gpus) > 1 else [], []
 
 
 def synthetic(node: Node, features: Collection[str]) -> Document:

@@ -19,7 +19,7 @@ struct Policy {
     double budget = 0;             // seconds for all cells together; 0: each takes what it needs
     double target = 0.005;         // half-width of an interval that is narrow; within which copies of the warm-up agree; relative
     double latched_seconds = 0.5;  // the most for one visit to a lone flow
-    double windowed_seconds = 0.3;  // the most for one window; six sub-windows take 0.1
+    double windowed_seconds = 0.3;  // the most for one window; four sub-windows take 0.06
     double solo_seconds = 0.2;      // the most for the baseline of one flow in a window
     double stream_seconds = 1.5;    // the most for one window of STREAM: passes over large arrays take their time
     double warm_up_seconds = 0.3;
@@ -34,7 +34,7 @@ struct Policy {
     bool quick = false;              // pairs of GPUs together, few samples, suspects once more
     bool all = false;                // without cells: those too that another one stands for
     std::vector<Cell> aggressors;    // run in the background, beside everything that is measured
-    std::size_t samples = 6;         // in a visit to a cell, or in a window
+    std::size_t samples = 4;         // in a visit to a cell, or in a window: more visits help more than more samples
     double sample_seconds = 0.0105;  // of a sample
     int sample_chunks = 10;          // of the slowest flow in a sample of a window, at least
     int visits = 0;                  // to each cell; 0: as visits_for says

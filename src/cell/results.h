@@ -25,7 +25,7 @@ struct FlowResult {
     Flow flow;
     const char* unit = nullptr;     // of its rates, where it is not that of the cell
     Summary rate;                   // GB/s
-    std::optional<Summary> solo;    // the same flow alone, on the same code path
+    std::optional<Summary> solo;    // the same flow alone, where that is no cell of the run
     std::optional<double> ceiling;  // GB/s, physical
     std::vector<int> cpus;          // the driving thread's binding in effect; of a latency that of the best visit
     std::vector<int> memory_nodes;  // where the host pages are, in effect

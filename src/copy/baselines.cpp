@@ -12,6 +12,13 @@ constexpr int long_sample_chunks = 3;  // of 4.8 ms: a sample takes as long as o
 
 }  // namespace
 
+Baselines::Baselines(const Node& node, const std::vector<GpuDevice>& gpus, Buffers& buffers, BesideCopies& beside,
+                     const std::vector<Cell>& cells)
+    : node_(node), gpus_(gpus), buffers_(buffers), beside_(beside) {
+    for (const Cell& cell : cells)
+        if (cell.aspect == Aspect::rates && cell.flows.size() == 1) cells_.insert(cell.flows[0].text());
+}
+
 double Baselines::probed_rate(const Route& route, const Policy& policy) {
     const auto known = probed_.find(route.flow().text());
     if (known != probed_.end()) return known->second;
@@ -26,7 +33,7 @@ std::vector<Route> Baselines::fitting_routes(const Flow& flow, const FlowBuffers
 
 bool Baselines::has_solo(const Flow& flow, ChunkLength length, int round) const {
     const auto known = solos_.find({flow.alone().text(), length});
-    return known != solos_.end() && (known->second.round >= round || is_expected(flow, length));
+    return known != solos_.end() && known->second.round >= round;
 }
 
 const Summary& Baselines::solo(const Flow& flow, ChunkLength length, const Policy& policy, double seconds, int round) {
@@ -48,13 +55,6 @@ CheckedOutcome Baselines::run_alone(const Flow& flow, ChunkLength length, const 
     std::vector<Route> routes = plan_routes(flow, buffers_of(Cell{{flow}})[0], buffers_, node_, gpus_, 1);
     const std::size_t chunk = chunk_for(probed_rate(routes[0], policy), routes[0].bytes(), length);
     return run_checked({checked_mover(routes[0], chunk, 0)}, window_policy(policy, length), seconds, nullptr);
-}
-
-void Baselines::tell(const Flow& flow, const Summary& rate, const Visit& visit) {
-    Solo& solo = solos_[{flow.alone().text(), ChunkLength::short_one}];
-    solo.visits.push_back(visit);
-    solo.rate = joined(solo.rate, rate, solo.visits);
-    solo.round = std::max(solo.round, 0);
 }
 
 Policy window_policy(const Policy& policy, ChunkLength length) {

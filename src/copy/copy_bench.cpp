@@ -95,7 +95,7 @@ void CopyBench::measure(Session& session, const Progress& progress, BesideCopies
     Buffers buffers(node_, gpus_, buffer_bytes, policy_.sizes.empty() ? 0 : policy_.sizes.back());
     PeerAccess peers(gpus_);
     set_up(buffers, beside, session);
-    Baselines baselines(node_, gpus_, buffers, beside);
+    Baselines baselines(node_, gpus_, buffers, beside, cells_);
     ChaseBench chases(node_, gpus_);
     CopySetting setting{node_, gpus_, buffers, peers, tasks_, watch_, baselines, chases, beside, 0};
     Background background(aggressor_flows(policy_.aggressors, node_, gpus_, environment_, policy_.hang_seconds * task_patience),
@@ -142,11 +142,7 @@ void CopyBench::measure(Session& session, const Progress& progress, BesideCopies
                 figures.push_back({kind(result.cell), result.total.plateau ? result.total.plateau->value : result.total.median});
             return below_best(figures);
         };
-        const std::vector<std::vector<std::size_t>> sets = company_sets(cells_, has_own_links, kind);
-        for (const std::vector<std::size_t>& set : sets)
-            for (const std::size_t i : set)
-                if (set.size() > 1) baselines.expect(cells_[i].flows[0]);
-        measure_in_rounds(cells_, sets, policy_, running_time(), session, noting, bench);
+        measure_in_rounds(cells_, company_sets(cells_, has_own_links, kind), policy_, running_time(), session, noting, bench);
     }
     tasks_.dismiss();
     note();

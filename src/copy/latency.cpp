@@ -17,6 +17,7 @@
 namespace nearfar {
 namespace {
 
+constexpr std::size_t latency_samples = 6;  // they are short
 constexpr std::size_t tiny_copy = 8;
 constexpr int calls_a_sample = 100;
 constexpr double microsecond = 1e-6;
@@ -66,13 +67,15 @@ Summary take_samples(const Policy& policy, double seconds, const std::function<d
     return summarise(std::move(samples));
 }
 
-std::vector<CellResult> measure_latencies(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
+std::vector<CellResult> measure_latencies(const Cell& cell, const Policy& usual, double seconds, CopySetting& setting) {
     if (!can_be_latched(cell) || cell.flows[0].sm)
         throw Prevented("unsupported",
                         cell.text() + ": --latency is for one flow alone, by a copy engine, on pinned or device memory");
     const std::vector<Route> routes =
         plan_routes(cell.flows[0], buffers_of(cell)[0], setting.buffers, setting.node, setting.gpus, 1);
     const Route& route = routes[0];
+    Policy policy = usual;
+    policy.samples = latency_samples;
     const std::vector<int> cpus = bind_thread({cpu_of_round(route.cpus(), setting.node, setting.round)});
     const double share = std::min(seconds / 3, policy.latched_seconds);
     std::vector<CellResult> results;

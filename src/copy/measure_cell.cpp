@@ -130,25 +130,24 @@ Window plan_window(const Cell& cell, ChunkLength length, const Policy& policy, C
     return window;
 }
 
-// What each flow does alone. Half of the flows are measured before the cell and half after it: drift then falls on both.
+// What each flow does alone that is no cell of the run itself. Half of the flows are measured before the cell and half after it: drift
+// then falls on both.
 class Solos {
 public:
     Solos(const Cell& cell, ChunkLength length, const Policy& policy, double seconds, CopySetting& setting)
         : cell_(cell), length_(length), policy_(policy), baselines_(setting.baselines), round_(setting.round),
-          is_first_(setting.round == 0), found_(cell.flows.size(), nullptr),
-          wanted_(cell.flows.size() > 1 || cell.flows[0].tasks > 1) {
+          are_copies_(std::all_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.is_copy(); })),
+          found_(cell.flows.size(), nullptr) {
         // Those that this round knows already cost nothing; the cell itself may take as long as all that are not.
         const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(), [&](const Flow& flow) {
-            return wanted_ && !is_awaited(flow) && !baselines_.has_solo(flow, length, round_);
+            return is_wanted(flow) && !baselines_.has_solo(flow, length, round_);
         });
         // A matrix product of an older GPU takes as long as a hundred chunks of a copy.
-        const bool are_copies =
-            std::all_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.is_copy(); });
-        const double most = are_copies ? policy.windowed_seconds : policy.stream_seconds;
-        seconds_of_cell_ = std::min(most, unknown > 0 ? seconds / 2 : seconds);
+        seconds_of_cell_ =
+            std::min(are_copies_ ? policy.windowed_seconds : policy.stream_seconds, unknown > 0 ? seconds / 2 : seconds);
         if (unknown > 0)
-            seconds_of_each_ =
-                std::min(are_copies ? policy.solo_seconds : policy.stream_seconds, seconds / 2 / static_cast<double>(unknown));
+            seconds_of_each_ = std::min(are_copies_ ? policy.solo_seconds : policy.stream_seconds,
+                                        seconds / 2 / static_cast<double>(unknown));
     }
 
     double seconds_of_cell() const { return seconds_of_cell_; }
@@ -163,20 +162,19 @@ private:
     const Policy& policy_;
     Baselines& baselines_;
     int round_;
-    bool is_first_;
+    bool are_copies_;
     std::vector<const Summary*> found_;
-    bool wanted_;
     double seconds_of_cell_ = 0;
     double seconds_of_each_ = 0;
 
-    // A window in company will tell it: from the next visit on it is known.
-    bool is_awaited(const Flow& flow) const {
-        return is_first_ && baselines_.is_expected(flow, length_) && !baselines_.has_solo(flow, length_, round_);
+    // What a copy keeps beside a kernel is compared in windows alone.
+    bool is_wanted(const Flow& flow) const {
+        return (cell_.flows.size() > 1 || flow.tasks > 1) && !(are_copies_ && baselines_.is_cell(flow));
     }
 
     void measure(std::size_t first, std::size_t end) {
-        for (std::size_t i = first; wanted_ && i < end; ++i)
-            if (!is_awaited(cell_.flows[i]))
+        for (std::size_t i = first; i < end; ++i)
+            if (is_wanted(cell_.flows[i]))
                 found_[i] = &baselines_.solo(cell_.flows[i], length_, policy_, seconds_of_each_, round_);
     }
 };

@@ -77,7 +77,6 @@ std::vector<SetOutcome> measure_peer_set(const std::vector<Cell>& cells, const P
         outcome.trouble = checked.trouble[i];
         if (outcome.trouble || checked.moved.rates.empty() || checked.moved.rates[i].min <= 0) continue;
         outcome.result = result_of(cells[ready[i].place], ready[i], checked, i, links[i], setting.gpus);
-        setting.baselines.tell(ready[i].route().flow(), outcome.result->total, outcome.result->visits[0]);
         for (Ready& other : ready)
             if (other.place != ready[i].place) outcome.result->beside.push_back(other.route().flow().text());
     }

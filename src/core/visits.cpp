@@ -9,7 +9,7 @@ namespace nearfar {
 namespace {
 
 constexpr double upper = 0.9;               // of the samples of all visits: what the path can do
-constexpr double upper_of_visit = 0.8;      // of six samples the second highest: a wild one says nothing
+constexpr double upper_of_visit = 2.0 / 3;  // of four samples the second highest: a wild one says nothing
 constexpr double least_half_width = 0.002;  // of an interval, relative
 constexpr std::size_t times_reached = 3;    // visits on one level, which are then taken for the path's
 
@@ -47,15 +47,22 @@ double quantile_of(std::vector<double> samples, double at) {
     return quantile(samples, at);
 }
 
-// The standard error of a quantile of all samples: from the same without one visit at a time.
-double jackknife(const std::vector<double>& samples, const std::vector<Visit>& visits, double at) {
+// What the path can do: a high quantile of all samples, of times a low one; of few the second best at most, as one may be wild.
+double plateau_value(const std::vector<double>& samples, Best best) {
+    const double second = samples.size() > 2 ? 1 - 1 / static_cast<double>(samples.size() - 1) : upper;
+    const double at = std::min(upper, second);
+    return quantile_of(samples, best == Best::highest ? at : 1 - at);
+}
+
+// The standard error of a plateau: from the same without one visit at a time.
+double jackknife(const std::vector<double>& samples, const std::vector<Visit>& visits, Best best) {
     std::vector<double> estimates;
     auto first = samples.begin();
     for (const Visit& visit : visits) {
         const auto end = first + static_cast<std::ptrdiff_t>(visit.samples);
         std::vector<double> others(samples.begin(), first);
         others.insert(others.end(), end, samples.end());
-        if (!others.empty()) estimates.push_back(quantile_of(std::move(others), at));
+        if (!others.empty()) estimates.push_back(plateau_value(others, best));
         first = end;
     }
     const double n = static_cast<double>(estimates.size());
@@ -87,13 +94,12 @@ std::optional<Plateau> plateau_of(const Summary& rate, const std::vector<Visit>&
     std::vector<double> reached = levels(rate.samples, visits, highest ? upper_of_visit : 1 - upper_of_visit);
     if (reached.size() < 2) return {};
     if (highest) std::reverse(reached.begin(), reached.end());  // the best first
-    const double at = highest ? upper : 1 - upper;
     Plateau plateau;
-    plateau.value = quantile_of(rate.samples, at);
+    plateau.value = plateau_value(rate.samples, best);
     if (plateau.value <= 0) return {};  // of differences of times, disturbed more than they are long
     const double between = std::abs(reached[0] - reached[reached.size() / 2]);
     const double half =
-        std::max({student(reached.size() - 1) * jackknife(rate.samples, visits, at), between, least_half_width * plateau.value});
+        std::max({student(reached.size() - 1) * jackknife(rate.samples, visits, best), between, least_half_width * plateau.value});
     plateau.low = std::max(plateau.value - half, 0.0);
     plateau.high = plateau.value + half;
     plateau.steadiness = highest ? rate.median / plateau.value : plateau.value / rate.median;

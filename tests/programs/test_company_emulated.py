@@ -78,11 +78,14 @@ def test_two_pairs_are_not_worth_it(emulated: Emulated) -> None:
     assert not any("beside" in result for result in results(document).values())
 
 
-@pytest.mark.parametrize("visits", [1, 2])
-def test_baselines_are_told_by_the_windows_in_company(emulated: Emulated, visits: int) -> None:
-    many = "g2:g3+g4:g5+g6:g7"
-    document = measured(emulated, "g0:g1", "g2:g3", "g4:g5", "g6:g7", many, "--rounds", str(visits))
-    assert ["solo" in flow for flow in results(document)[many]["flows"]] == [visits > 1] * 3
+def test_what_is_a_cell_of_its_own_is_not_measured_again_as_a_baseline(emulated: Emulated) -> None:
+    both = "g2:g3+g4:g5"
+    document = measured(emulated, "g2:g3", both, "--rounds", "1")
+    assert ["solo" in flow for flow in results(document)[both]["flows"]] == [False, True]
+    read = {result.subject: result for result in measurement.document.from_raw(document).results}
+    of_cell, of_baseline = (flow.solo for flow in read[both].flows)
+    assert of_cell == read["g2:g3"].flows[0].rate and of_baseline is not None
+    assert read["g2:g3"].flows[0].solo is None, "a flow alone has no company"
 
 
 def test_a_lost_gpu_fails_its_own_cells_alone(emulated: Emulated) -> None:

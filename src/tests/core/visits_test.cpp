@@ -49,6 +49,13 @@ TEST(Visits, OfTimesTheLowestAreTheBest) {
     EXPECT_NEAR(plateau->behind, 0.5, 1e-9);
 }
 
+TEST(Visits, OneWildSampleOfFewIsNoPlateau) {
+    const Summary rate = summarise({50, 50, 50, 50, 50, 50, 50, 55}, visits_of({4, 4}));
+    const std::optional<Plateau> plateau = plateau_of(rate, visits_of({4, 4}));
+    ASSERT_TRUE(plateau);
+    EXPECT_EQ(plateau->value, 50);
+}
+
 TEST(Visits, DisturbedDifferencesOfTimesHaveNoPlateau) {
     const Summary time = summarise({-0.3, -0.2, 6.0, -0.3, 6.0, 9.0}, visits_of({3, 3}));
     EXPECT_FALSE(plateau_of(time, visits_of({3, 3}), Best::lowest)) << "nothing takes less than no time";
