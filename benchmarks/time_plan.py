@@ -2,7 +2,7 @@
 """How long ./validate takes on a node, planned from the number of its cells.
 
 Each check asks for cells; a cell is visited so many times, and a visit takes so long. Set-up grows with the GPUs. The figures were
-read off documents of real runs (two H200s on a quiet host; set-up of one, two and four); what no machine at hand could
+read off documents of real runs (two H200s, 2026-11-28; set-up of one, two and four); what no machine at hand could
 show is marked as a guess.
 
     benchmarks/time_plan.py                        eight GPUs of tests/data, with one, two and four NUMA nodes
@@ -26,16 +26,14 @@ from nearfar.topology import Node, parse_hwloc_xml, peer_class
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "topologies"
 
-#: Seconds of one visit, without the baselines of its flows: of two H200s, medians.
-LONE, HOST_WINDOW, PEER_WINDOW, MANY_WINDOW = 0.082, 0.155, 0.101, 0.125
-STAGED, STREAM, SHARED = 0.106, 0.19, 0.20
+#: Seconds of one visit: medians.
+LONE, HOST_WINDOW, PEER_WINDOW, MANY_WINDOW = 0.062, 0.100, 0.070, 0.136
+STAGED, STREAM, SHARED = 0.078, 0.106, 0.121
 #: All sizes of a cell; all three latencies of a cell; a visit's transfers of a tail.
-SIZES, LATENCIES = {"host": 21 * 0.018, "peer": 21 * 0.009}, {"host": 0.12, "peer": 0.09}
-TAILS = {"host": 0.068, "peer": 0.0155}
-#: The baseline of one flow of a window, once for each process.
-SOLO = 0.100
-#: A window of four pairs: a guess from windows of two pairs of a quick look on four H200s (0.075 s with half as long samples).
-COMPANY = 0.14
+SIZES, LATENCIES = {"host": 0.365, "peer": 0.132}, {"host": 0.081, "peer": 0.072}
+TAILS = {"host": 0.069, "peer": 0.019}
+#: A window of four pairs: a guess from windows of two pairs.
+COMPANY = 0.10
 #: Visits to a cell on a quiet host.
 VISITS = {"host": 3, "peer": 2, "many": 3, "staged": 3, "stream": 5, "shared": 3, "sizes": 2, "latency": 5, "tail": 5}
 #: Set-up and end of a process: itself, for each GPU of the node, for each GPU of its cells, and for the tasks on each.
@@ -107,7 +105,6 @@ def rates(asked: question.Question, cells: list[Cell], node: Node, alone: bool) 
     kinds: dict[str, list[Cell]] = {}
     for cell in cells:
         kinds.setdefault(kind_of(cell), []).append(cell)
-    known: set[Flow] = set()
     for kind, found in kinds.items():
         if kind == "peer":
             sets = [[cell] for cell in found] if alone else company(found, node)
@@ -119,15 +116,11 @@ def rates(asked: question.Question, cells: list[Cell], node: Node, alone: bool) 
                 visits,
                 visits * sum(LONE if len(s) == 1 else COMPANY for s in sets),
             )
-            known |= {cell.flows[0] for s in sets if len(s) > 1 for cell in s}
             continue
         each = {"host": LONE, "both": HOST_WINDOW, "peers": PEER_WINDOW, "staged": STAGED, "stream": STREAM,
                 "shared": SHARED, "many": MANY_WINDOW}[kind]  # fmt: skip
         visits = 1 if once else VISITS["peer" if kind == "peers" else "host" if kind == "both" else kind]
         yield Part(check, kind, len(found), visits, visits * len(found) * each)
-        baselines = {flow for cell in found if len(cell.flows) > 1 and kind != "stream" for flow in cell.flows}
-        if baselines - known and kind != "shared":
-            yield Part(check, f"{kind}: baselines", len(baselines - known), 1, SOLO * len(baselines - known))
 
 
 def plan(node: Node, alone: bool) -> Iterator[Part]:

@@ -43,7 +43,7 @@ def test_every_check_and_cell_is_counted(alone: bool) -> None:
 
 def test_company_halves_the_time_of_pairs() -> None:
     seconds = [
-        sum(part.seconds for part in time_plan.plan(EIGHT, alone) if part.check == "peer_check")
+        sum(part.seconds for part in time_plan.plan(EIGHT, alone) if part.kind == "pairs, one way")
         for alone in (True, False)
     ]
     assert seconds[1] < seconds[0] / 2
