@@ -171,7 +171,7 @@ def document(name: str, title: str, *sections: str) -> str:
 def hooks() -> str:
     """The page of the on-event program."""
     limits = f"it has {on_event.LIMIT:g} s, all calls of one `act` {on_event.TOGETHER:g} s"
-    tries = f"after {on_event.TRIES} attempts and {on_event.PATIENCE / 3600:g} h the event is given up"
+    tries = f"after {on_event.PATIENCE / 3600:g} h the event is given up"
     intro = f"`nearfar slurm act` calls it with one JSON object on standard input for each event; {limits}.\n"
     intro += f"If it does not exit with 0, the next `act` calls it again with the same `id`; {tries} ({DRAINS}).\n\n"
     return f"# The on-event program\n\n{intro}{SchemaTables('hook-1').text()}"

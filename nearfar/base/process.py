@@ -72,17 +72,18 @@ def run(
     on_stdout: Callable[[str], None] | None = None,
     on_stderr: Callable[[str], None] | None = None,
     newline: str | None = None,
+    stdin: IO[str] | None = None,
 ) -> Finished:
     """Run ``command`` for at most ``limit`` seconds (None: no limit); its group is gone when this returns or raises.
 
     ``on_stdout`` and ``on_stderr`` see each line as it comes (from reader threads). ``env`` replaces the environment.
     ``newline``: what alone ends a line of standard output, as of ``open`` (None: a carriage return too, which is replaced).
-    Raises ``CouldNotJudge`` when the program is missing or may not be executed.
+    ``stdin``: an open file that it reads (None: an empty one). Raises ``CouldNotJudge`` when the program is missing or may not be executed.
     """
     started = time.monotonic()
     try:
         child = subprocess.Popen(
-            list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            list(command), stdin=subprocess.DEVNULL if stdin is None else stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             encoding="utf-8", errors="replace", env=None if env is None else dict(env), cwd=cwd, start_new_session=True,
         )  # fmt: skip
     except FileNotFoundError:

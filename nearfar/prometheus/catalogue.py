@@ -31,7 +31,6 @@ LABELS = {
     "figure": "name of the figure in `verdict.json`, only with `--all`",
     "source": "a [source of evidence](health.md)",
     "state": "a [state](states.md)",
-    "action": "`drain`",
     "cap": "`per_day` or `in_all`",
     "by": "what holds the drain: `cap`, `available` (the floor), `same_metric`, or `step` (only observed)",
 }
@@ -116,10 +115,7 @@ def _fleet() -> Iterator[PrometheusMetric]:
     def row(name: str, text: str, *labels: str) -> PrometheusMetric:
         return PrometheusMetric(f"nearfar_{name}", text, ("system", *labels), FLEET)
 
-    yield row("act_info", "The last nearfar slurm act that ended. Always 1.", "version")
     yield row("act_last_run_timestamp_seconds", "When act ended last, in seconds since 1970.")
-    yield row("act_last_run_duration_seconds", "How long the last act took, without on_event.")
-    yield row("act_actions", "What the last act did, by action.", "action")
     yield row("act_problems", "What the last act could not do: nodes refused, retests whose end is not known.")
     yield row("act_refused_files", "Results and findings that the last act did not accept.")
     yield row("act_wrong_clocks", "Nodes whose clock is off, as the last act saw it.")
@@ -127,22 +123,11 @@ def _fleet() -> Iterator[PrometheusMetric]:
     yield row("fleet_node", "A node that is not good. Always 1.", "node", "state")
     yield row("fleet_dead_nodes", "Nodes drained by nearfar that are down and do not answer.")
     yield row("fleet_open_findings", "Hard evidence of a node that is open, by check.", "node", "check")
-    yield row("fleet_hard_evidence", "Hard evidence that is open, on all nodes.")
-    yield row("fleet_shared_faults", "Metrics that fail on many nodes at once, for which no node is blamed.")
     text = "Nodes that have such a fault; subject is without the parts' numbers."
     yield row("fleet_shared_fault_nodes", text, "check", "subject", "hard")
-    yield row("drains", "Drains that count against a cap.", "cap")
-    yield row("drains_limit", "The most nodes that a cap allows.", "cap")
-    yield row("partition_nodes", "The nodes of a partition.", "partition")
-    yield row("partition_usable_nodes", "Its nodes that are neither down nor drained.", "partition")
-    yield row("partition_usable_least_nodes", "The floor: its nodes that have to stay usable.", "partition")
     yield row("partition_drains", "Drains in a partition that count against a cap.", "partition", "cap")
     yield row("partition_drains_limit", "The most nodes of a partition that a cap allows.", "partition", "cap")
     yield row("drains_held", "Nodes whose drain is held, by what holds it.", "by")
-    yield row("fleet_last_result_timestamp_seconds", "When the newest result of a node came, in seconds since 1970.")
-    yield row(
-        "fleet_last_look_timestamp_seconds", "When the newest health check of a node came, in seconds since 1970."
-    )
     yield row("events_waiting", "Events that the on_event program has not been sent yet.")
 
 

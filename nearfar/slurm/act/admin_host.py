@@ -28,8 +28,8 @@ from nearfar.slurm.trust import Trust, on_behalf
 _PATIENCE = 10.0
 #: What another host needs of each table to go on, in the order in which it is taken over. Results are taken in anew.
 _EXPORTED = {
-    "check_run": "id IN (SELECT check_run FROM finding WHERE hard)", "action": "TRUE", "finding": "hard", "retest": "ended IS NULL",
-    "event": "TRUE",
+    "sqlite_sequence": "TRUE", "check_run": "id IN (SELECT check_run FROM finding WHERE hard)", "action": "TRUE", "finding": "hard",
+    "retest": "ended IS NULL", "meta": "name LIKE 'told:%'",
 }  # fmt: skip
 #: File systems on which several hosts can write one file.
 _SHARED = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import actions
 from .actions import LedgerAction, Past, SeenTo, end_action, note_action, past
-from .ledger import FILE, KEPT, RECENT_ACTION, WAITING_EVENT, Ledger
+from .ledger import FILE, KEPT, Ledger
 from .runs import (
     HARD,
     RUN,

@@ -17,12 +17,8 @@ from .tables import TABLES, VERSION
 
 #: The name of the file, in the state directory.
 FILE = "ledger.db"
-#: Seconds that runs, what was read, and what was told of are kept.
+#: Seconds that runs and what was read are kept.
 KEPT = 92 * 86400.0
-#: The actions since a time: a drain as long as Slurm shows it.
-RECENT_ACTION = "max(at, coalesce(seen, 0)) >= ?"
-#: The events of a system that have still to be told.
-WAITING_EVENT = "told IS NULL AND given_up IS NULL AND NOT over AND system = ?"
 #: Seconds that another process' transaction is waited for.
 _PATIENCE = 20.0
 
@@ -191,15 +187,14 @@ class Ledger:
         answers = "at > ? AND kind IN ('release', 'clear', 'resumed')"
         self.write(f"UPDATE action SET at = coalesce(({before}), ?) WHERE {answers}", now, now, now)
         self.write("UPDATE check_run SET began = began - (known - ?), known = ? WHERE known > ?", now, now, now)
-        for place in ("action.at", "action.seen", "event.at", "finding.closed_at", "finding.last_seen"):
+        for place in ("action.at", "action.seen", "finding.closed_at", "finding.last_seen"):
             table, _, column = place.partition(".")
             self.write(f"UPDATE {table} SET {column} = ? WHERE {column} > ?", now, now)
 
     def forget(self, older: float, figures: float) -> None:
         """Remove runs known before ``older`` that no open finding rests on, and the figures that passed before ``figures``; what was read
-        and told of then. A result that had hard evidence stays known: put there again, it would be open again. That of a sweep which is not
-        over is still listed. An event stays that would be told again: of open evidence, of a slow figure that stands, of a recent
-        action."""
+        then. A result that had hard evidence stays known: put there again, it would be open again. That of a sweep which is not
+        over is still listed."""
         old = "SELECT 'run:' || node || ':' || run FROM check_run WHERE known < ?"
         hard = "SELECT 'run:' || r.node || ':' || r.run FROM finding JOIN check_run AS r ON r.id = check_run WHERE hard"
         self.write(f"DELETE FROM taken WHERE place IN ({old}) AND place NOT IN ({hard})", older)
@@ -209,9 +204,6 @@ class Ledger:
                 "AND substr(place, 1, instr(place, '/nodes/') - 1) IN (SELECT place FROM taken)"
             )
         open_ = "FROM finding WHERE hard AND closed_by IS NULL"
-        over = "(told IS NOT NULL OR given_up IS NOT NULL OR over) AND (over OR id NOT LIKE 'slow-%')"
-        needed = f"SELECT 'finding-' || id {open_} UNION SELECT 'action-' || seq FROM action WHERE {RECENT_ACTION}"
-        self.write(f"DELETE FROM event WHERE at < ? AND {over} AND id NOT IN ({needed})", older, older)
         self.write(f"DELETE FROM check_run WHERE known < ? AND id NOT IN (SELECT check_run {open_})", older)
         passed = "verdict = 'PASS' AND check_run IN (SELECT id FROM check_run WHERE known < ?)"
         self.write(f"DELETE FROM figure WHERE {passed}", figures)

@@ -6,13 +6,13 @@ Times are seconds since 1970, by the admin host's clock unless a column says oth
 from __future__ import annotations
 
 #: Raised by whatever changes a table.
-VERSION = "2"
+VERSION = "3"
 
 #: A comment before a table says what a row is, one behind a column what that holds.
 TABLES = """
 -- What the file is
 CREATE TABLE meta (
-    name TEXT PRIMARY KEY,                           -- version, cluster or host
+    name TEXT PRIMARY KEY,                           -- version, cluster, host, or told:SYSTEM (what on_event has taken)
     value TEXT NOT NULL                              -- its value
 );
 
@@ -108,20 +108,4 @@ CREATE TABLE taken (
     place TEXT PRIMARY KEY,                          -- its file or directory
     stamp TEXT NOT NULL                              -- what it looked like
 ) WITHOUT ROWID;
-
--- What the on-event program is sent
-CREATE TABLE event (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,           -- the order of events
-    id TEXT NOT NULL UNIQUE,                         -- the event's name
-    at REAL NOT NULL,                                -- when it was known or done
-    kind TEXT NOT NULL,                              -- finding, drain or release
-    node TEXT NOT NULL,                              -- Slurm's name of the node
-    system TEXT NOT NULL,                            -- whose program is called
-    document TEXT NOT NULL,                          -- what is sent, as JSON
-    tries INTEGER NOT NULL DEFAULT 0,                -- failed attempts
-    told REAL,                                       -- when it was delivered
-    given_up REAL,                                   -- when it was given up
-    problem TEXT,                                    -- why the last attempt failed
-    over INTEGER NOT NULL DEFAULT 0                  -- 1: a slow figure that no longer stands
-);
 """

@@ -2,7 +2,7 @@
 
 ``act_and_tell`` is ``act`` with both. Nothing of it changes what ``act`` decides and does.
 
-Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.ledger, slurm.status.
+Needs: base, site, prometheus, slurm.act, slurm.controller, slurm.ledger.
 """
 
 from __future__ import annotations

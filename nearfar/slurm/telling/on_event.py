@@ -1,200 +1,129 @@
-"""What happened, as rows of the ledger's table of events, each once; the site's ``on_event`` program is called for each at least once.
+"""The site's ``on_event`` program: called for each hard finding, drain and release of the ledger that it has not taken yet.
 
-It runs after ``act`` has let its lock go: administrators' commands do not wait for a mail server. An event is told when the program has
-ended with exit code 0 and the ledger has that; killed between the two, it is told twice, with the same ``id``.
+It runs after ``act`` has let its lock go: administrators' commands do not wait for a mail server. The ledger keeps the numbers of the last
+finding and action that the program has taken (exit code 0); killed between the two, it gets that one again, with the same ``id``.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pwd
-import signal
 import socket
-import subprocess
+import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from hashlib import sha256
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NearfarError, utc_text
+from nearfar.base import NearfarError, files, printable, process, utc_text
 from nearfar.prometheus import catalogue
 from nearfar.site import program_problem
 from nearfar.slurm.act import ActOptions, ActResult, View, act
 from nearfar.slurm.controller import Slurm
-from nearfar.slurm.ledger import KEPT, RECENT_ACTION, WAITING_EVENT, Evidence, Ledger, actions
+from nearfar.slurm.ledger import Ledger, actions
 
 from . import fleet_metrics
 
-#: Characters of a text that the program gets: what a check reports may be of any length.
-_LONGEST = 2000
-
-
-def note_events(ledger: Ledger, view: View) -> None:
-    """Add what has happened since the last call. A slow figure that no longer stands is another event when it does again."""
-    system = view.options.policy.system
-    with ledger.transaction():
-        for node, these in view.facts.open_evidence.items():
-            for each in these:
-                _add(ledger, system, f"finding-{each.id}", each.found_by.known, "finding", node, _finding(each))
-        standing = dict(_slow(view))
-        slow = "SELECT id FROM event WHERE id LIKE 'slow-%' AND NOT over AND system = ?"
-        known = {row["id"] for row in ledger.rows(slow, system)}
-        for name in known - standing.keys():
-            ledger.write("UPDATE event SET id = id || '-' || seq, over = 1 WHERE id = ?", name)
-        for name, (node, each) in standing.items():
-            _add(ledger, system, name, each.found_by.known, "finding", node, _finding(each))
-        kinds = (*actions.DRAINS, *actions.RETURNS)
-        new = (
-            f"SELECT * FROM action WHERE kind IN ({','.join('?' * len(kinds))}) AND outcome = ? AND node IS NOT NULL "
-            f"AND coalesce(system, ?) = ? AND {RECENT_ACTION} AND 'action-' || seq NOT IN (SELECT id FROM event) ORDER BY seq"
-        )
-        for row in ledger.rows(new, *kinds, actions.DONE, system, system, view.now - KEPT):
-            action = actions.action(row)
-            more: dict[str, Any] = {
-                "reason": action.reason, "why": action.why, "check": action.check, "run": action.run,
-                "finding": action.finding and action.finding.to_raw(),
-            }  # fmt: skip
-            if action.kind in actions.RETURNS:
-                more = {"by_act": action.kind != actions.RESUMED, "why": action.why}
-            kind = "drain" if action.kind in actions.DRAINS else "release"
-            _add(ledger, system, f"action-{action.seq}", action.at, kind, str(action.node), {"system": system, **more})
-
-
-def _slow(view: View) -> Iterator[tuple[str, tuple[str, Evidence]]]:
-    """The slow figures that stand, by the names of their events."""
-    standing = ((node, each) for node, these in view.facts.slow.items() for each in these if each.stands)
-    for node, each in standing:
-        what = "\n".join((view.facts.policy.system, node, each.found_by.check, each.finding.subject))
-        yield f"slow-{sha256(what.encode()).hexdigest()[:8]}", (node, each)
-
-
-def _finding(one: Evidence) -> dict[str, Any]:
-    found = one.found_by
-    return {
-        "check": found.check, "run": found.run, "finding": one.finding.to_raw(), "why": one.why or None, "source": found.source,
-    }  # fmt: skip
-
-
-def _add(ledger: Ledger, system: str, name: str, at: float, kind: str, node: str, more: Mapping[str, Any]) -> None:
-    document = json.dumps(_cut({key: value for key, value in more.items() if value is not None}), ensure_ascii=False)
-    statement = "INSERT OR IGNORE INTO event (id, at, kind, node, system, document) VALUES (?, ?, ?, ?, ?, ?)"
-    ledger.write(statement, name, at, kind, node, system, document)
-
-
-def _cut(value: Any) -> Any:
-    """A value with its texts cut, those of its objects too."""
-    if isinstance(value, Mapping):
-        return {key: _cut(each) for key, each in value.items()}
-    return value[:_LONGEST] if isinstance(value, str) else value
-
-
-SCHEMA = "nearfar-hook/1"
 #: Seconds of one call, and of all calls of one ``act`` together.
 LIMIT, TOGETHER = 10.0, 60.0
-#: After so many tries, and so many seconds, an event is given up.
-TRIES, PATIENCE = 3, 86400.0
-#: Bytes of output that are read, and characters of the line that is shown.
-_READ, _LINE = 4096, 200
+#: Seconds after which an event that the program does not take is given up.
+PATIENCE = 86400.0
+#: All that the program finds: nothing of what act was started with.
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+_KINDS = ", ".join(f"'{kind}'" for kind in (*actions.DRAINS, *actions.RETURNS))
+#: The open hard findings after one, and then the actions after one.
+_LATER = (
+    "SELECT 'finding' AS place, finding.id AS number, known AS at, finding.node AS node, system, 'done' AS outcome, 'finding' AS kind, "
+    'finding.check_name AS "check", run, NULL AS reason, NULL AS why, source, document AS finding FROM finding '
+    "JOIN check_run ON check_run.id = check_run WHERE hard AND closed_by IS NULL AND finding.id > ? UNION ALL "
+    "SELECT 'action', seq, at, node, system, outcome, kind, check_name, run, reason, why, NULL, finding FROM action "
+    f"WHERE kind IN ({_KINDS}) AND outcome IN ('done', 'begun', 'unclear') AND seq > ? ORDER BY place DESC, number"
+)
 
 
 def act_and_tell(options: ActOptions, slurm: Slurm, metrics: Path | None) -> tuple[ActResult, list[str]]:
     """Run ``act``, then tell the site's program, then write what Prometheus reads (``metrics``: its directory; None: nothing); with what
     ``act`` did, a line for each thing that could not be told. Raises what ``act`` does, and only that."""
-    began = time.monotonic()
-    result = act(options, slurm)
-    took = time.monotonic() - began
-    problems = tell(options.state, result.view)
+    result, problems = act(options, slurm), list[str]()
+    try:
+        with Ledger.open(options.state) as ledger, files.file_lock(options.state / "on-event.lock", 0.0):
+            problems += _tell(ledger, result.view)
+    except NearfarError as error:
+        problems.append(f"on_event: {error}")
     if metrics is not None:
         try:
             with Ledger.open(options.state) as ledger:
-                fleet_metrics.page(result, ledger, took).write(metrics, catalogue.FLEET)
+                waiting = len(list(_waiting(ledger, result.view)))
+            fleet_metrics.page(result, waiting).write(metrics, catalogue.FLEET)
         except NearfarError as error:
             problems.append(f"metrics: {error}")
     return result, problems
 
 
-def tell(state: Path, view: View) -> list[str]:
-    """Tell the program what it has not been told; a line for each thing that went wrong. Another ``act`` that does so now is left to it."""
-    options, program = view.options, view.options.policy.on_event
-    try:
-        with Ledger.open(state) as ledger:
-            note_events(ledger, view)
-            if program is None:  # switched on later, it is told what happens from then on
-                ledger.write(f"UPDATE event SET given_up = ? WHERE {WAITING_EVENT}", view.now, options.policy.system)
-                return []
-            with open(state / "on-event.lock", "w") as lock:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    return []
-                return _tell(ledger, options, program)
-    except (NearfarError, OSError) as error:
-        return [f"on_event: {error}"]
+def _waiting(ledger: Ledger, view: View) -> Iterator[sqlite3.Row]:
+    """What a system's program has still to take. Until it is known whether an action was done, none after it is sent."""
+    system = view.options.policy.system
+    for row in ledger.rows(_LATER, *_taken(ledger, system)[:2]):
+        if row["outcome"] != actions.DONE and time.time() - row["at"] < PATIENCE:
+            return
+        if row["outcome"] == actions.DONE and row["system"] in (None, system) and row["node"] in view.fleet.nodes:
+            yield row
 
 
-def _tell(ledger: Ledger, options: ActOptions, program: str) -> list[str]:
-    end = time.monotonic() + TOGETHER
-    for row in ledger.rows(f"SELECT * FROM event WHERE {WAITING_EVENT} ORDER BY tries > 0, seq", options.policy.system):
+def _taken(ledger: Ledger, system: str) -> list[int]:
+    """The numbers of the last finding and the last action that a system's program has taken, and how often the next was sent."""
+    return list(json.loads(ledger.meta(f"told:{system}") or "[0, 0, 0]"))
+
+
+def _tell(ledger: Ledger, view: View) -> list[str]:
+    system, program = view.options.policy.system, view.options.policy.on_event
+    end, taken = time.monotonic() + TOGETHER, _taken(ledger, system)
+    for row in _waiting(ledger, view):
         if time.monotonic() >= end:
             break
-        document = {
-            "schema": SCHEMA, "event": row["kind"], "id": row["id"], "attempt": row["tries"] + 1, "time": utc_text(row["at"]),
-            "system": options.policy.system, "node": row["node"], "host": socket.gethostname(), **json.loads(row["document"]),
-        }  # fmt: skip
-        problem = _problem(program, document, min(LIMIT, end - time.monotonic()))
-        now = time.time()
-        if problem is None:
-            ledger.write("UPDATE event SET told = ? WHERE seq = ?", now, row["seq"])
-            continue
-        over = row["tries"] + 1 >= TRIES and now - row["at"] >= PATIENCE
-        failed = "UPDATE event SET tries = tries + 1, problem = ?, given_up = ? WHERE seq = ?"
-        ledger.write(failed, problem, now if over else None, row["seq"])
-        what_next = "given up" if over else "sent again by the next act"
-        return [f"on_event: {row['kind']} of {row['node']}: {program}: {problem}; {what_next}"]
+        # Switched on later, it is told what happens from then on.
+        problem = None if program is None else _problem(program, _event(row, system, taken[2] + 1), LIMIT)
+        over = problem is None or time.time() - row["at"] >= PATIENCE
+        taken[2] = 0 if over else taken[2] + 1
+        if over:
+            taken[0 if row["place"] == "finding" else 1] = row["number"]
+        if program is not None:
+            ledger.set_meta(f"told:{system}", json.dumps(taken))
+        if problem is not None:
+            what_next = "given up" if over else "sent again by the next act"
+            return [f"on_event: {row['kind']} of {row['node']}: {program}: {problem}; {what_next}"]
+    ledger.set_meta(f"told:{system}", json.dumps(taken))
     return []
 
 
-def _problem(program: str, document: Mapping[str, Any], limit: float) -> str | None:
-    """Call the program; why it did not take the document, None where it did. Its whole process group is gone when this returns."""
+def _event(row: sqlite3.Row, system: str, attempt: int) -> dict[str, Any]:
+    kind = row["kind"]
+    event = "release" if kind in actions.RETURNS else "drain" if kind in actions.DRAINS else kind
+    more = {key: row[key] for key in ("check", "run", "reason", "why", "source") if row[key] is not None}
+    if row["finding"] is not None:
+        more["finding"] = json.loads(row["finding"])
+    if event == "release":
+        more = {"why": row["why"], "by_act": kind != actions.RESUMED}
+    return {
+        "schema": "nearfar-hook/1", "event": event, "id": f"{row['place']}-{row['number']}", "attempt": attempt,
+        "time": utc_text(row["at"]), "system": system, "node": row["node"], "host": socket.gethostname(), **more,
+    }  # fmt: skip
+
+
+def _problem(program: str, event: dict[str, Any], limit: float) -> str | None:
+    """Call the program; why it did not take the event, None where it did."""
     unsafe = program_problem(program, {0, os.geteuid()})
     if unsafe is not None:
         return unsafe
-    text = (json.dumps(document, ensure_ascii=False) + "\n").encode("utf-8", "replace")
-    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as output:
-        stdin.write(text)
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stdin:
+        stdin.write(json.dumps(event, ensure_ascii=False) + "\n")
         stdin.seek(0)
         try:
-            child = subprocess.Popen(
-                [program], stdin=stdin, stdout=output, stderr=subprocess.STDOUT, cwd="/", env=_environment(), start_new_session=True,
-                umask=0o022,
-            )  # fmt: skip
-        except (OSError, ValueError) as error:
-            return f"cannot be started: {getattr(error, 'strerror', None) or error}"
-        try:
-            code = child.wait(limit)
-        except subprocess.TimeoutExpired:
-            return f"it did not end within {limit:.0f} s"
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-        if code == 0:
-            return None
-        output.seek(0)
-        lines = map(str.strip, output.read(_READ).decode("utf-8", "replace").split("\n"))
-    printed = "".join(letter if letter.isprintable() else "?" for letter in next(filter(None, lines), ""))[:_LINE]
-    return f"exit code {code}{': ' + printed if printed else ''}"
-
-
-def _environment() -> Mapping[str, str]:
-    """All that the program finds: nothing of what act was started with."""
-    found = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
-    with suppress(KeyError):
-        user = pwd.getpwuid(os.geteuid())
-        found |= {"HOME": user.pw_dir, "USER": user.pw_name, "LOGNAME": user.pw_name}
-    return found
+            done = process.run([program], limit, env=ENVIRONMENT, cwd=Path("/"), stdin=stdin, grace=0.5)
+        except NearfarError as error:
+            return str(error)
+    if done.timed_out:
+        return f"it did not end within {limit:.0f} s"
+    printed = f": {printable(done.last_line)[:200]}" if done.last_line else ""
+    return f"exit code {done.returncode}{printed}" if done.returncode else None

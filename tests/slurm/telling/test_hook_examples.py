@@ -78,8 +78,8 @@ def sendmail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "sendmail").write_text(f'#!/bin/sh\n[ "$*" = "-t -i" ] && cat > {tmp_path}/sent\n')
     (folder / "sendmail").chmod(0o755)
-    environment = {**on_event._environment(), "PATH": f"{folder}:{os.environ['PATH']}"}
-    monkeypatch.setattr(on_event, "_environment", lambda: environment)
+    environment = {**on_event.ENVIRONMENT, "PATH": f"{folder}:{os.environ['PATH']}"}
+    monkeypatch.setattr(on_event, "ENVIRONMENT", environment)
     return tmp_path / "sent"
 
 

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from nearfar.base import validator
-from nearfar.site.drain_policy import DrainSteps
 from nearfar.slurm.act import admin_host
-from nearfar.slurm.telling import act_and_tell
+from nearfar.slurm.telling import act_and_tell, on_event
 from tests.support.played_fleet import PlayedFleet
 
 
@@ -67,7 +66,7 @@ def test_a_program_that_fails_is_told_again_with_the_same_id(fleet: PlayedFleet)
     assert problem.endswith("exit code 3: no; sent again by the next act") and fleet.drained() == ["n1"]
     program(fleet, 'cat >> "$0.told"')
     act(fleet)
-    assert [(each["event"], each["attempt"]) for each in told(fleet)] == [("drain", 1), ("finding", 2)]
+    assert [(each["event"], each["attempt"]) for each in told(fleet)] == [("finding", 2), ("drain", 1)]
 
 
 def test_what_is_given_up_after_a_day(fleet: PlayedFleet, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,25 +110,12 @@ def test_switched_on_later_it_is_told_what_happens_from_then_on(fleet: PlayedFle
     assert {each["node"] for each in told(fleet)} == {"n2"}
 
 
-def test_a_slow_figure_that_comes_back_is_another_event(fleet: PlayedFleet) -> None:
-    fleet.change(default=type(fleet.policy.default)("observe", "observe"))
-    fleet.slow_twice("n1")
-    act(fleet)
-    fleet.result("n1", ago=0)
-    act(fleet)
-    assert len(told(fleet)) == 1
-    fleet.result("n1", ago=-31, speed=27.0)
-    fleet.result("n1", ago=-62, speed=27.0)
-    act(fleet)
-    assert len({each["id"] for each in told(fleet)}) == 1 and len(told(fleet)) == 2
-
-
 def test_metrics_show_the_state_after_the_drains_of_their_own_call(fleet: PlayedFleet) -> None:
     fleet.wrong("n1")
     assert act(fleet, fleet.folder) == []
     text = (fleet.folder / "nearfar-fleet.prom").read_text()
     assert 'nearfar_fleet_nodes{system="vm",state="drained"} 1' in text
-    assert 'nearfar_drains{system="vm",cap="per_day"} 1' in text
+    assert 'nearfar_fleet_nodes{system="vm",state="to_drain"} 0' in text
     assert 'nearfar_fleet_node{system="vm",node="n1",state="drained"} 1' in text
 
 
@@ -157,32 +143,18 @@ def test_a_finding_after_all_others_were_forgotten_is_told(fleet: PlayedFleet) -
     assert [each["node"] for each in told(fleet) if each["event"] == "finding"] == ["n1", "n2"]
 
 
-def test_what_was_told_long_ago_is_forgotten_and_not_told_again(fleet: PlayedFleet) -> None:
-    """But for evidence that is open, a drain that Slurm still shows, and what came after."""
-    fleet.wrong("n1")
-    fleet.wrong("n2")
-    fleet.slow_twice("n3")
+def test_nothing_is_told_after_a_drain_whose_end_is_not_known(fleet: PlayedFleet) -> None:
+    """Told of the next one first, the program would never hear of it."""
+    for node in ("n1", "n2"):
+        fleet.wrong(node)
     act(fleet)
-    fleet.clear("n1")
-    fleet.clear("n3")
-    act(fleet)
-    before = len(told(fleet))
-    with fleet.ledger() as ledger, ledger.transaction():
-        for table, column in (
-            ("action", "at"),
-            ("action", "seen"),
-            ("event", "at"),
-            ("check_run", "known"),
-            ("check_run", "began"),
-        ):
-            ledger.write(f"UPDATE {table} SET {column} = {column} - 100 * 86400")
-    fleet.wrong("n4")
-    for _ in range(2):
-        act(fleet)
-    assert [each["node"] for each in told(fleet)[before:]] == ["n4", "n4"]
     with fleet.ledger() as ledger:
-        left = ledger.rows("SELECT kind, node FROM event WHERE at < ? ORDER BY kind", time.time() - 86400)
-    assert [tuple(row) for row in left] == [("drain", "n2"), ("finding", "n2")]
+        ledger.write("UPDATE action SET outcome = 'unclear' WHERE node = 'n1' AND kind = 'drain'")
+        ledger.write("DELETE FROM meta WHERE name LIKE 'told:%'")
+        view = fleet.view()
+        assert [row["kind"] for row in on_event._waiting(ledger, view)] == ["finding", "finding"]
+    act(fleet)
+    assert [(each["event"], each["node"]) for each in told(fleet)[-2:]] == [("drain", "n1"), ("drain", "n2")]
 
 
 def test_two_systems_in_one_ledger(fleet: PlayedFleet) -> None:
@@ -192,13 +164,10 @@ def test_two_systems_in_one_ledger(fleet: PlayedFleet) -> None:
     fleet.act()
     act_and_tell(other, fleet.slurm, None)
     assert told(fleet) == []
-    fleet.change(default=DrainSteps("observe", "observe"))
-    fleet.slow_twice("n2")
     for _ in range(3):
         act(fleet)
         act_and_tell(other, fleet.slurm, None)
     assert sorted((each["event"], each["node"], each["system"]) for each in told(fleet)) == [
         ("drain", "n1", "vm"),
         ("finding", "n1", "vm"),
-        ("finding", "n2", "vm"),
     ]
