@@ -31,21 +31,29 @@ class PairRounds:
     rounds: tuple[dict[Pair, Outcome], ...]
     judged: dict[str, NodeVerdict]
 
+    @property
+    def by_pair(self) -> dict[Pair, Outcome]:
+        """The outcomes of all rounds."""
+        return {pair: one for found in self.rounds for pair, one in found.items()}
+
     def notes(self) -> list[str]:
         """What concerns no single node: what lies between two of them, and that it was not OSU that measured."""
-        read = [one.result for found in self.rounds for one in found.values() if one.result is not None]
+        read = [one.result for one in self.by_pair.values() if one.result is not None]
         own = {check.check for each in read for check in each.checks} & set(LEVELS[PAIR].instead)
+        alone = [
+            pair for pair, one in self.by_pair.items()
+            if one.verdict == "FAIL" and all(self.judged[node].verdict == "PASS" for node in pair if node in self.judged)
+        ]  # fmt: skip
         return [
             *(f"MPI between nodes was measured by {name}, because there is no OSU; {INSTALL}" for name in sorted(own)),
             *(f"MPI between {pair.one} and {pair.other} alone is too slow or wrong, and both are well with other partners: check "
-              "the cable and the switch between them" for pair in pairing.together_alone(self.judged, _verdicts(self.rounds))),
+              "the cable and the switch between them" for pair in alone),
         ]  # fmt: skip
 
     def pages(self, folder: Path) -> list[tuple[str, str]]:
         """The pages of pairs that are not well, by name; relative to the sweep's directory."""
-        bad = [(pair, one.result) for found in self.rounds for pair, one in found.items() if not passes(one.verdict)]
-        read = [(joined(pair), each.folder) for pair, each in bad if each is not None]
-        return [(name, f"{place.relative_to(folder)}/index.html") for name, place in read]
+        bad = [(joined(pair), one.result) for pair, one in self.by_pair.items() if not passes(one.verdict)]
+        return [(name, f"{read.folder.relative_to(folder)}/index.html") for name, read in bad if read is not None]
 
     def as_json(self, folder: Path) -> list[dict[str, Any]]:
         """For ``sweep-report.json``; results are relative to the sweep's directory."""
@@ -59,19 +67,19 @@ class PairRounds:
 def measure(sweep: Sweep, slurm: Slurm, pace: Pace) -> None:
     """Measure the rounds, or what is left of them."""
     nodes = candidates(sweep, outcomes(sweep))
-    done: list[dict[Pair, Outcome]] = []
+    shown: dict[Pair, str] = {}
     for name in pairing.ROUNDS:
         if (sweep.folder / name).exists():
             mine = begin_or_resume.resume(sweep.folder, name, slurm)
         else:
-            chosen = pairing.again(nodes, _verdicts(done)) if done else pairing.first(nodes)
+            chosen = pairing.next_round(nodes, shown)
             if not chosen:
                 return
             mine = begin_or_resume.begin(_round(sweep, name, chosen))
         sweep.rounds.append(mine)
         print_line(f"MPI between nodes: {plural(len(mine.jobs), 'pair')} ({name})")
         job_loop.measure(mine, slurm, pace)
-        done.append(_by_pair(mine))
+        shown |= {pair: one.verdict for pair, one in _by_pair(mine).items()}
 
 
 def _round(sweep: Sweep, name: str, chosen: Sequence[Pair]) -> Sweep:
@@ -101,7 +109,10 @@ def _well(one: Outcome) -> bool:
 def read(sweep: Sweep, found: Sequence[Outcome]) -> PairRounds | None:
     """What the rounds found so far; None where there were none."""
     rounds = tuple(map(_by_pair, rounds_of(sweep)))
-    return PairRounds(rounds, pairing.judge(candidates(sweep, found), _verdicts(rounds))) if rounds else None
+    shown = {pair: one.verdict for each in rounds for pair, one in each.items()}
+    return (
+        PairRounds(rounds, {node: pairing.judge(node, shown) for node in candidates(sweep, found)}) if rounds else None
+    )
 
 
 def rounds_of(sweep: Sweep) -> list[Sweep]:
@@ -115,10 +126,6 @@ def _by_pair(mine: Sweep) -> dict[Pair, Outcome]:
     return {Pair(*job.nodes): found[name] for name, job in mine.jobs.items() if len(job.nodes) == 2}
 
 
-def _verdicts(rounds: Sequence[dict[Pair, Outcome]]) -> list[dict[Pair, str]]:
-    return [{pair: one.verdict for pair, one in found.items()} for found in rounds]
-
-
 def with_pairs(found: Sequence[Outcome], pairs: PairRounds) -> list[Outcome]:
     """The nodes' outcomes with what the pairs say of them."""
     both = []
@@ -126,7 +133,7 @@ def with_pairs(found: Sequence[Outcome], pairs: PairRounds) -> list[Outcome]:
         judged, reason = pairs.judged.get(one.name), one.reason
         if judged is not None:
             if judged.verdict != "PASS":
-                mine = [each for round_ in pairs.rounds for pair, each in round_.items() if one.name in pair]
+                mine = [each for pair, each in pairs.by_pair.items() if one.name in pair]
                 why = next((each.reason for each in reversed(mine) if not passes(each.verdict)), None)
                 reason = f"{judged.words}: {why}" if why else judged.words
             one = replace(one, verdict=worst([one.verdict, judged.verdict]), reason=reason, pairs=judged)
