@@ -54,7 +54,6 @@ SOURCES = {
     "inventory": ("hwloc, sysfs, NVML", "missing GPUs, GPUs that the driver cannot initialise"),
     "site": ("the system file", "differences from what it expects"),
     "infiniband": ("`/sys/class/infiniband`", "ports of `expect: infiniband` that are not active"),
-    "last_run": ("the sweeps' results", "time and verdict of the node's last run; no finding"),
 }
 #: The versions that ``pytest -m slurm`` passed with, and what changed in a version, with the place in Slurm's source at its tag. Both
 #: forms of all are read whatever the version, since slurmctld and scontrol may be of two.

@@ -108,7 +108,6 @@ def _health() -> Iterator[PrometheusMetric]:
     yield row("notes", "Notes, which are not findings.")
     yield row("unread", "What could not be read.")
     yield row("source_duration_seconds", "How long each source of evidence took.", "source")
-    yield row("last_run_end_timestamp_seconds", "When the node's last run ended, in seconds since 1970.")
 
 
 def _fleet() -> Iterator[PrometheusMetric]:

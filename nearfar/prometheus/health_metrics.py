@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +34,6 @@ def page(finding: Mapping[str, Any]) -> MetricsPage:
     made.add("nearfar_health_unread", len(finding.get("unread", ())), **whose)
     for name, source in finding.get("sources", {}).items():
         made.add("nearfar_health_source_duration_seconds", source["seconds"], **whose, source=name)
-    last = finding.get("last")
-    if last:
-        with suppress(ValueError):
-            ended = utc_time(last["ended"]).timestamp()
-            made.add("nearfar_health_last_run_end_timestamp_seconds", ended, **whose)
     return made
 
 

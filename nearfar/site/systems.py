@@ -7,6 +7,7 @@ that happen to be alive. ``local`` exists only where no file claims the host; it
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -38,6 +39,8 @@ DMI_PRODUCT = Path("/sys/class/dmi/id/product_name")
 STAND_IN = "keeneland"
 #: Set where a process runs within a job on one node: the site's partition that the node is of.
 JOB_PARTITION = "NEARFAR_JOB_PARTITION"
+#: Slurm's partitions in a partition's ``access``.
+_ACCESS = re.compile(r"^(?:-p\s*|--partition[=\s]\s*)(\S+)$")
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,25 @@ class System:
     def source(self) -> str:
         """What says how its nodes should be."""
         return "ReFrame's configuration" if self.file is None else str(self.file)
+
+    def partition_of(self, slurm: str | None) -> str:
+        """The partition for nodes of Slurm's partition ``slurm``: whose ``access`` names it, whose name it is, or the only one. Modelled
+        ones are never it. Raises ``NearfarError`` where that leaves none, or several."""
+        real = {name: partition for name, partition in self.partitions.items() if not partition.modelled}
+        by_access = []
+        for name, partition in real.items():
+            options = (_ACCESS.match(str(option).strip()) for option in partition.reframe.get("access", []))
+            if slurm and any(slurm in match[1].split(",") for match in options if match):
+                by_access.append(name)
+        for found in (by_access, [name for name in real if name == slurm], [*real]):
+            if len(found) == 1:
+                return found[0]
+        if not real:
+            raise NearfarError(f"system '{self.name}' has modelled partitions alone: there is no node of it to measure")
+        none = "none of them names Slurm's" + (f" '{slurm}'" if slurm else "")
+        raise NearfarError(
+            f"system '{self.name}' has the partitions {', '.join(real)}, and {none} in its access; or name one: --site-partition NAME"
+        )
 
 
 def load_all(directories: list[Path] | None = None, environ: Mapping[str, str] | None = None) -> dict[str, System]:

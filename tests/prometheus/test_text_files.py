@@ -143,7 +143,7 @@ def look(**parts: Any) -> dict[str, Any]:
     ]
     whole = {
         "schema": "nearfar-health/1", "run": "0badcafe", "node": "n1", "hostname": "n1.site", "system": None, "partition": "gpu",
-        "time": "2026-11-20T09:00:00Z", "boot": None, "seconds": 0.4, "verdict": "FAIL", "findings": found, "last": None,
+        "time": "2026-11-20T09:00:00Z", "boot": None, "seconds": 0.4, "verdict": "FAIL", "findings": found,
         "notes": ["a"], "unread": ["b", "c"], "sources": {"pcie": {"seconds": 0.01, "said": ""}},
     }  # fmt: skip
     return {**whole, **parts}
@@ -158,7 +158,6 @@ def test_a_look(tmp_path: Path) -> None:
     assert [labels["verdict"] for labels, value in found["nearfar_health_verdict"] if value] == ["FAIL"]
     assert (found["nearfar_health_notes"], found["nearfar_health_unread"]) == ([(node, 1)], [(node, 2)])
     assert found["nearfar_health_source_duration_seconds"] == [({**node, "source": "pcie"}, 0.01)]
-    assert "nearfar_health_last_run_end_timestamp_seconds" not in found
 
 
 def test_a_look_with_thousands_of_findings_has_few_series() -> None:

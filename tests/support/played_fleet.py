@@ -82,7 +82,7 @@ class PlayedFleet:
         )
         document: dict[str, Any] = {
             "schema": "nearfar-health/1", "run": run, "node": node, "hostname": node, "system": system, "partition": "gpu",
-            "time": utc(time.time()), "boot": None, "seconds": 0.3, "verdict": "FAIL" if found else "PASS", "findings": found, "last": None,
+            "time": utc(time.time()), "boot": None, "seconds": 0.3, "verdict": "FAIL" if found else "PASS", "findings": found,
         }  # fmt: skip
         finding_files.store(self.health, document, "")
         return run

@@ -40,9 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partition",
         metavar="NAME",
-        help="its partition in the system file (default: the last run's, or the only one)",
+        help="its partition, in the system file or Slurm's (default: the only one)",
     )
-    parser.add_argument("--results", metavar="DIR", type=Path, help="the directory that sweeps write to")
     parser.add_argument("--tools", metavar="DIRS", default="", help="where hwloc's lstopo is, if not in /usr/bin")
     limits = f"seconds that a source may take (default: {LIMIT:g}, with --quick {QUICK_LIMIT:g}; at most 30)"
     parser.add_argument("--limit", metavar="SECONDS", type=float, help=limits)
@@ -61,8 +60,7 @@ def run(args: argparse.Namespace) -> int:
         raise NearfarError(f"--limit: {limit:g}: more than 0 and at most 30 seconds")
     return program(
         HealthOptions(
-            args.output, args.system, args.partition, args.results, limit, args.tools, args.quick, metrics_option.of(args),
-            args.state, args.drain,
+            args.output, args.system, args.partition, limit, args.tools, args.quick, metrics_option.of(args), args.state, args.drain,
         ),
         args.json,
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """The check of one node for slurmd, what it leaves behind, and how that is believed; on hard evidence a node drains itself.
 
-Needs: base, topology, topology.inventory, site, prometheus, slurm.controller, slurm.drains, slurm.results, slurm.trust.
+Needs: base, topology, topology.inventory, site, prometheus, slurm.controller, slurm.drains, slurm.trust.
 """
 
 from __future__ import annotations

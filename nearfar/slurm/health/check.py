@@ -104,7 +104,7 @@ def _checked(options: HealthOptions, node: str, place: Path, as_json: bool) -> i
         "boot": boot(), "seconds": round(time.monotonic() - began, 3), "system": seen.site.system, "partition": seen.site.partition,
         "verdict": worst(["PASS", *(each.verdict for each in seen.findings)]),
         "findings": [each.to_raw() for each in seen.findings], "notes": seen.notes, "unread": seen.unread,
-        "sources": seen.sources, "last": seen.last,
+        "sources": seen.sources,
     }  # fmt: skip
     print(json.dumps(finding, indent=1, ensure_ascii=False) if as_json else _text(finding), flush=True)
     hard = [each for each in seen.findings if each.hard and each.verdict == "FAIL"]

@@ -1,4 +1,4 @@
-"""One look at this node: its kernel log and its driver, its hardware against the site's file, and last its last run.
+"""One look at this node: its kernel log and its driver, its hardware against the site's file.
 
 What may hang is read in a process of its own (``apart``). What was read is judged here, by pure functions.
 """
@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import NOT_JUDGED, CouldNotJudge, Finding, NearfarError, text_or_empty
+from nearfar.base import NOT_JUDGED, Finding, NearfarError, text_or_empty
 from nearfar.site import Policy
 from nearfar.topology import Node
 from nearfar.topology.inventory import kernel_lines
@@ -37,8 +37,6 @@ ROOT = Path("/")
 SHORT = 5.0
 #: Sources that wait for the driver. Where they hang in so many checks in a row, that is hard evidence.
 DRIVER, IN_A_ROW = ("driver", "inventory"), 2
-#: How many sweeps back the last run of this node is looked for.
-_SWEEPS = 30
 
 
 @dataclass(frozen=True)
@@ -46,16 +44,14 @@ class HealthOptions:
     """What is looked at and where the finding goes. Paths may be given as text."""
 
     output: Path = OUTPUT
-    #: System and partition of the site's files; None: those that claim the node.
+    #: The system's file, and the partition there or in Slurm; None: those that claim the node.
     system: str | None = None
     partition: str | None = None
-    #: Where sweeps leave results, for the last one of this node.
-    results: Path | None = None
     #: Seconds that the driver, and every other source at most, may take.
     limit: float = LIMIT
     #: Directories of hwloc's programs, before the system's own.
     tools: str = ""
-    #: The check before or after a job: no last run is read, and only a FAIL is written, so that the newest whole check stays.
+    #: The check before or after a job: only a FAIL is written, so that the newest whole check stays.
     quick: bool = False
     #: The directory of Prometheus' text files; None: none is written.
     metrics: Path | None = None
@@ -68,7 +64,7 @@ class HealthOptions:
 
     def __post_init__(self) -> None:
         """Make paths of texts."""
-        for name in ("output", "results", "metrics", "state"):
+        for name in ("output", "metrics", "state"):
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else Path(value))
 
@@ -105,8 +101,6 @@ class Look:
         self.unread: list[str] = []
         #: What each source wants to find at the next check, and in how many checks in a row the driver hung.
         self.past = dict(past)
-        #: The name, end and verdict of the last run on this node.
-        self.last: dict[str, str] | None = None
 
     @property
     def sources(self) -> dict[str, Any]:
@@ -131,7 +125,7 @@ class Look:
         driver_too: Tasks = {"driver": partial(driver.read, ROOT)} if own else {}
         self._ask(options.limit, {**driver_too, **({"inventory": inventory.observe} if trusted else {})})
         observed, ring = self._value("inventory"), self._value("kernel_log")
-        site = partial(_site, observed, node, options, self.site.partition)
+        site = partial(_site, observed, node, options)
         journal: Tasks = {}
         before, after = (self._kept("kernel_log").get(name) for name in ("boot", "log_at"))
         if ring is not None and isinstance(before, str) and before != self._boot and isinstance(after, float):
@@ -139,10 +133,7 @@ class Look:
         self._ask(SHORT, {**journal, **({"site": site} if trusted else {})})
         self.site = self._value("site") or self.site
         ports: Tasks = {"infiniband": partial(_ports_down, ROOT, self.site.ports)} if self.site.ports else {}
-        last = options.results if not options.quick else None
-        self._ask(SHORT, {**ports, **({"last_run": partial(_last, last, node)} if last else {})})
-        partition, self.last = self._value("last_run") or (None, None)
-
+        self._ask(SHORT, ports)
         seen = [gpu.pci for gpu in (observed.gpus if observed else ()) or self._value("driver") or ()]
         gpus = seen or list(self._kept("inventory").get("gpus", ()))
         self._gpus = {pci: index for index, pci in enumerate(gpus)}
@@ -156,7 +147,7 @@ class Look:
         self.findings = [each for each in found if each.verdict not in ("PASS", NOT_JUDGED)]
         self.notes += [self.site.note] if self.site.note else []
         self.past["inventory"] = {"gpus": gpus}
-        self.past["site"] = {"system": self.site.system, "partition": self.site.partition or partition}
+        self.past["site"] = {"system": self.site.system, "partition": self.site.partition}
 
     def _ask(self, limit: float, tasks: Tasks) -> None:
         """Let sources read at the same time; a finding for each that did not answer."""
@@ -219,8 +210,8 @@ def boot(root: Path = Path("/")) -> str | None:
     return text_or_empty(root / "proc/sys/kernel/random/boot_id") or None
 
 
-def _site(observed: Node | None, name: str, options: HealthOptions, partition: str | None) -> SiteCompared:
-    """What the site's files say of this node, and what differs from them; ``partition``: the last check's."""
+def _site(observed: Node | None, name: str, options: HealthOptions) -> SiteCompared:
+    """What the site's files say of this node, and what differs from them."""
     from nearfar.base import SiteFile, site_directories
     from nearfar.site import drain_policy, expectations, systems, topology_diff
 
@@ -237,7 +228,7 @@ def _site(observed: Node | None, name: str, options: HealthOptions, partition: s
             policy = drain_policy.of_system(SiteFile(described.file)) if described.file else None
         except NearfarError as error:
             note = f"it will not be drained from here: {error}"
-        where = _partition(described, options.partition, partition)
+        where = described.partitions[described.partition_of(options.partition)]
         node_type = where.load_node_type(directories)
         ports = tuple(where.expectation(node_type).get("infiniband") or ())
         why = topology_diff.not_compared(described, where, node_type)
@@ -248,18 +239,6 @@ def _site(observed: Node | None, name: str, options: HealthOptions, partition: s
         return SiteCompared(system, where.name, tuple(found), ports, policy, note)
     except NearfarError as error:
         return SiteCompared(system, options.partition, (messages.SITE_UNREADABLE.finding("site", error=str(error)),))
-
-
-def _partition(described: Any, wanted: str | None, before: str | None) -> Any:
-    """The partition named, else that of the last check or run, else the only real one."""
-    real = {name: one for name, one in described.partitions.items() if not one.modelled}
-    for name in (wanted, before):
-        if name in real:
-            return real[name]
-    if wanted is None and len(real) == 1:
-        return next(iter(real.values()))
-    names = ", ".join(real) or "none is real"
-    raise NearfarError(f"{described.file}: which of its partitions is this node of ({names})? --partition NAME")
 
 
 def _driver_silent(observed: Node | None) -> list[Finding]:
@@ -278,21 +257,3 @@ def _ports_down(root: Path, ports: tuple[str, ...]) -> list[Finding]:
             subject = f"{name.removesuffix('/1').replace('/', 'p')}.port"
             found.append(messages.PORT_DOWN.finding(subject, port=name, state=word))
     return found
-
-
-def _last(results: Path, node: str) -> tuple[str | None, dict[str, str]] | None:
-    """The partition, and the name, end and verdict, of the last believed run on this node; None where there is none."""
-    from nearfar.slurm.results import result, results_directory
-    from nearfar.slurm.trust import Trust
-
-    with suppress(CouldNotJudge, OSError):
-        trust = Trust(results, frozenset({0, results.stat().st_uid}))
-        sweeps, _ = results_directory.sweeps(results, trust)
-        for sweep in sweeps[:_SWEEPS]:
-            attempts = filter(results_directory.is_attempt, results_directory.names(f"{results}/{sweep}/nodes/{node}"))
-            for attempt in sorted(map(int, attempts), reverse=True):
-                with suppress(CouldNotJudge, OSError):
-                    found = result.read(result.place(results, sweep, node, attempt), trust)
-                    partition = next((check.partition for check in found.checks if check.partition), None)
-                    return partition, {"run": found.run, "ended": found.ended, "verdict": found.verdict}
-    return None

@@ -68,7 +68,7 @@ def _files(options: InstallOptions) -> Iterator[InstalledFile]:
 def _values(options: InstallOptions) -> dict[str, Any]:
     sweep = [f"--partition={options.partition}", f"--results={options.results}", f"--deadline={options.deadline:g}"]
     act = [f"--results={options.results}", f"--health={options.health_output}", f"--state={options.state}"]
-    health = {"output": options.health_output, "results": options.results, "metrics": options.metrics}
+    health = {"output": options.health_output, "partition": options.partition, "metrics": options.metrics}
     kept = [options.environment.get(name) for name in ("NEARFAR_STATE", "NEARFAR_HISTORY", "NEARFAR_METRICS")]
     state = options.state.removeprefix(_STATE) if options.state.startswith(_STATE) else None
     return {

@@ -22,7 +22,7 @@ from nearfar.run import expected_cases, validation
 from nearfar.site import SYSTEM, gpu_count, systems
 from nearfar.slurm.results import RunInfo, publish_result, result
 
-from . import job_script, node_selection
+from . import job_script
 from .levels import LEVELS, PAIR
 from .sweep_file import SweepJob
 
@@ -98,7 +98,7 @@ def _partition(wanted: str | None) -> str:
     site = systems.site()
     system = site.systems[site.here]
     systems.site.cache_clear()  # it is another once the partition is known
-    return wanted or node_selection.site_partition(system, os.environ.get("SLURM_JOB_PARTITION"))
+    return wanted or system.partition_of(os.environ.get("SLURM_JOB_PARTITION"))
 
 
 def _request(name: str, report_directory: Path, accept_degraded: bool = False) -> validation.Request:

@@ -17,7 +17,6 @@ from .slurmctld import partition_nodes
 _SHARED = ("mps", "shard")
 #: What a partition of the site's file has where MPI between its nodes is to be measured.
 _FOR_PAIRS = ("mpi", "two_nodes")
-_ACCESS = re.compile(r"^(?:-p\s*|--partition[=\s]\s*)(\S+)$")
 
 
 def choose(slurm: Slurm, partition: str, nodes: str | None, reservation: str | None) -> list[str]:
@@ -121,26 +120,6 @@ def system_of(node: str) -> System | None:
     return known.get(named) if named else systems.claims(node, None, known)
 
 
-def site_partition(system: System, slurm: str | None) -> str:
-    """The site's partition for nodes of Slurm's partition ``slurm``: whose ``access`` names it, whose name it is, or the only
-    one. Modelled partitions are never it. Raises ``NearfarError`` where that leaves none, or several."""
-    real = {name: partition for name, partition in system.partitions.items() if not partition.modelled}
-    by_access = []
-    for name, partition in real.items():
-        options = (_ACCESS.match(str(option).strip()) for option in partition.reframe.get("access", []))
-        if slurm and any(slurm in match[1].split(",") for match in options if match):
-            by_access.append(name)
-    for found in (by_access, [name for name in real if name == slurm], [*real]):
-        if len(found) == 1:
-            return found[0]
-    if not real:
-        raise NearfarError(f"system '{system.name}' has modelled partitions alone: there is no node of it to measure")
-    raise NearfarError(
-        f"system '{system.name}' has the partitions {', '.join(real)}, and none of them names Slurm's '{slurm}' in its "
-        "access; name one: --site-partition NAME"
-    )
-
-
 def reason_against_pairs(
     asked: bool | None, level: str, nodes: Sequence[str], partition: str, wanted: str | None
 ) -> str | None:
@@ -155,7 +134,7 @@ def reason_against_pairs(
     if asked or system is None:
         return None if asked else f"no system file names {nodes[0]} under hosts; --mpi-pairs measures it all the same"
     try:
-        name = wanted or site_partition(system, partition)
+        name = wanted or system.partition_of(partition)
     except NearfarError as error:
         return str(error)
     if name not in system.partitions:

@@ -257,7 +257,7 @@ def test_health_findings_count_only_as_roots(site: Site, tmp_path: Path, capsys:
         (health / f"{node}.json").write_text(json.dumps({
             "schema": "nearfar-health/1", "run": f"0000000{node[1]}", "node": "n3" if node == "n2" else node, "hostname": node,
             "system": "vm", "partition": "gpu", "time": utc(site.now - 60), "boot": None, "seconds": 0.3, "verdict": "FAIL",
-            "findings": [finding], "last": None,
+            "findings": [finding],
         }))  # fmt: skip
     os.chown(health / "n1.json", 65534, 65534)
     assert site.act("--health", str(health)) == 3

@@ -67,7 +67,7 @@ class World:
             found = [{"subject": "g2", "verdict": "FAIL", "hard": True, "reason": words}] if words else []
             check: dict[str, Any] = {
                 "schema": "nearfar-health/1", "run": run, "node": node, "hostname": node, "system": "vm", "partition": "gpu",
-                "time": utc(at), "boot": None, "seconds": 0.3, "verdict": "FAIL" if words else "PASS", "findings": found, "last": None,
+                "time": utc(at), "boot": None, "seconds": 0.3, "verdict": "FAIL" if words else "PASS", "findings": found,
             }  # fmt: skip
             finding_files.store(self.health, check, "")
             for path in (self.health / f"{node}.json", self.health / "kept" / node / finding_files.name(check)):

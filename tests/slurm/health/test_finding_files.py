@@ -29,7 +29,7 @@ def look(run: str, *findings: tuple[str, str, bool, str], minutes: float = 0, no
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(NOW - 3600 + 60 * minutes))
     verdict = "FAIL" if any(f["verdict"] == "FAIL" for f in found) else "PASS"
     return {"schema": "nearfar-health/1", "run": run, "node": node, "hostname": node, "system": "vm", "partition": "gpu",
-            "time": at, "boot": None, "seconds": 1.0, "verdict": verdict, "findings": found, "last": None}  # fmt: skip
+            "time": at, "boot": None, "seconds": 1.0, "verdict": verdict, "findings": found}  # fmt: skip
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from nearfar.base.schema_check import schema
 from nearfar.slurm.controller import templates
 from nearfar.slurm.controller.scontrol import Slurm
 from nearfar.slurm.health import check
-from tests.support.node_results import leave
 from tests.support.private_slurm import PrivateSlurm, needed
 from tests.support.taking_in import take_in
 
@@ -151,16 +150,14 @@ def test_never_green_for_what_was_not_looked_at(site: Path, monkeypatch: pytest.
     assert "vm.yaml:2" in found["findings"][0]["fields"]["error"]
 
 
-def test_the_partition_of_the_last_run(site: Path) -> None:
-    """Where the site's file has several, a node is of the one that its last run was on."""
+def test_the_partition_of_a_site_with_several(site: Path) -> None:
+    """Named as the site's file or as Slurm has it: the installed script names Slurm's."""
     file = site / "site/systems/vm.yaml"
-    file.write_text(SYSTEM + "  - name: other\n    node_type: h200-x4-vm\n")
+    file.write_text(SYSTEM + "    access: [-p batch]\n  - name: other\n    node_type: h200-x4-vm\n")
     assert codes(looked(site)) == [("site", "health.site_unreadable")]
-    leave(site / "results", "n1", "0000000a", at=time.time() - 3600)
-    results = ["--results", str(site / "results")]
-    assert looked(site, *results)["last"]["run"] == "0000000a"
-    found = looked(site, *results)
-    assert (found["verdict"], found["partition"]) == ("PASS", "gpu")
+    for name in ("gpu", "batch"):
+        found = looked(site, "--partition", name)
+        assert (found["verdict"], found["partition"]) == ("PASS", "gpu")
 
 
 def test_a_second_look_ends_at_once(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

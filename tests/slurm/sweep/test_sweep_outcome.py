@@ -18,7 +18,7 @@ from nearfar.commands import slurm
 from nearfar.site.systems import Partition, System, within_job
 from nearfar.slurm.results import publish_result, result
 from nearfar.slurm.results.result import RunInfo
-from nearfar.slurm.sweep import begin_or_resume, job_script, merge, node_selection, outcome
+from nearfar.slurm.sweep import begin_or_resume, job_script, merge, outcome
 from nearfar.slurm.sweep.sweep_file import Sweep, SweepJob
 from tests.data.runs import synthetic
 from tests.support.sweeping import planned
@@ -191,17 +191,17 @@ def system(**partitions: Partition) -> System:
 @pytest.mark.parametrize("options", [["-p gpu"], ["-pgpu"], ["--partition=gpu,other"], ["--partition gpu"]])
 def test_the_sites_partition_is_the_one_that_asks_slurm_for_it(options: list[str]) -> None:
     one, two = Partition("a", reframe={"access": options}), Partition("b", reframe={"access": ["-p cpu"]})
-    assert node_selection.site_partition(system(a=one, b=two), "gpu") == "a"
+    assert system(a=one, b=two).partition_of("gpu") == "a"
 
 
 def test_the_sites_partition_by_name_or_because_it_is_the_only_one() -> None:
     model = Partition("m", features=("modelled",))
-    assert node_selection.site_partition(system(a=Partition("a"), gpu=Partition("gpu")), "gpu") == "gpu"
-    assert node_selection.site_partition(system(a=Partition("a"), m=model), "gpu") == "a"
+    assert system(a=Partition("a"), gpu=Partition("gpu")).partition_of("gpu") == "gpu"
+    assert system(a=Partition("a"), m=model).partition_of("gpu") == "a"
     with pytest.raises(NearfarError, match="--site-partition NAME"):
-        node_selection.site_partition(system(a=Partition("a"), b=Partition("b")), "gpu")
+        system(a=Partition("a"), b=Partition("b")).partition_of("gpu")
     with pytest.raises(NearfarError, match="modelled partitions alone"):
-        node_selection.site_partition(system(m=model), "gpu")
+        system(m=model).partition_of("gpu")
 
 
 def test_a_job_sees_its_partition_alone_with_the_local_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
