@@ -138,7 +138,7 @@ class System:
             raise NearfarError(f"system '{self.name}' has modelled partitions alone: there is no node of it to measure")
         none = "none of them names Slurm's" + (f" '{slurm}'" if slurm else "")
         raise NearfarError(
-            f"system '{self.name}' has the partitions {', '.join(real)}, and {none} in its access; or name one: --site-partition NAME"
+            f"system '{self.name}' has the partitions {', '.join(real)}, and {none} in its access: add access: [-p PARTITION]"
         )
 
 

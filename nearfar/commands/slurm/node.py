@@ -37,17 +37,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--level", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
     parser.add_argument("--accept-degraded", action="store_true", help="with the level accept: accept a DEGRADED node")
     metrics_option.add(parser)
-    parser.add_argument(
-        "--site-partition", metavar="NAME", help="the node's partition in the system file (default: Slurm's)"
-    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure, hand over, and print where."""
     job = SweepJob(parted(args.node), args.attempt)
-    place = node_run.run(
-        args.results.absolute(), args.sweep, job, args.level, args.site_partition, args.gpus, args.accept_degraded
-    )
+    place = node_run.run(args.results.absolute(), args.sweep, job, args.level, args.gpus, args.accept_degraded)
     if len(job.nodes) == 1:  # what a pair measured is no node's
         metrics_option.write(args, lambda to: run_metrics.write(place, to))
     print(place)

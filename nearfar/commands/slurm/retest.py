@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     request = RetestOptions(args.nodes, args.level, args.partition, delivered)
     options = act_arguments.options(args)
     on_behalf.of_owner(options.state)
-    outcome = retest(request, options, Slurm(), lambda line: print(line, file=sys.stderr))
-    for node, words in outcome.words.items():
-        print(f"{node:<12} {'released' if node in outcome.passed else 'drained':<13} {words}")
-    return EXIT_GOOD if set(outcome.passed) == set(outcome.words) else EXIT_FAILED
+    done = retest(request, options, Slurm(), lambda line: print(line, file=sys.stderr))
+    for one in done:
+        print(f"{one.node:<12} {'released' if one.in_use else 'drained':<13} {one.words}")
+    return EXIT_GOOD if all(one.in_use for one in done) else EXIT_FAILED

@@ -53,7 +53,7 @@ _MAX_JOBS, _MAX_JOBS_IDLE = 32, 8
 _NICE = 100000
 #: Options that a sweep is begun with, and keeps.
 _OF_THE_BEGINNING = (
-    "nodes", "reservation", "idle", "level", "max_jobs", "name", "time", "deadline", "site_partition", "sbatch", "mpi_pairs",
+    "nodes", "reservation", "idle", "level", "max_jobs", "name", "time", "deadline", "sbatch", "mpi_pairs",
     "accept_degraded",
 )  # fmt: skip
 #: Minutes that a sweep or a job may be given: a year.
@@ -86,11 +86,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--time", metavar="MINUTES", type=positive, help="a job's time limit (default: by level)")
     add("--deadline", metavar="HOURS", type=float,
         help="no job starts or runs later than this many hours from now (default: by level)")  # fmt: skip
-    add(
-        "--site-partition",
-        metavar="NAME",
-        help="the partition in the system file (default: the one whose access options match)",
-    )
     add("--sbatch", metavar="OPTION", action="append", default=[], help="an option for sbatch, as --sbatch=--qos=low")
     add("--result-wait", metavar="SECONDS", type=float, default=Pace.result_wait,
         help="how long to wait for a result file after its job has ended (default: 75; NFS may take a minute)")  # fmt: skip
@@ -145,7 +140,7 @@ def _sweep(args: argparse.Namespace, slurm: Slurm, results: Path) -> Sweep:
     level, most = (_LEVEL_IDLE, _MAX_JOBS_IDLE) if args.idle else (_LEVEL, _MAX_JOBS)
     asked = SweepOptions(
         partition=args.partition, level=args.level or level, max_jobs=args.max_jobs or most, reservation=args.reservation,
-        site_partition=args.site_partition, options=(*([f"--nice={_NICE}"] if args.idle else []), *args.sbatch),
+        options=(*([f"--nice={_NICE}"] if args.idle else []), *args.sbatch),
         idle_only=args.idle, accept_degraded=args.accept_degraded,
     )  # fmt: skip
     return begin_or_resume.new_sweep(

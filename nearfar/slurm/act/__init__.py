@@ -9,5 +9,5 @@ from . import admin_host, messages, node_states, quarantine
 from .clearing import Cleared, clear
 from .node_states import Fleet, NodeStatus
 from .one_call import ActResult, act, dry_run
-from .retesting import RetestOptions, RetestResult, retest
+from .retesting import RetestOptions, retest
 from .view import STATE, ActOptions, View, read_policy, view_of

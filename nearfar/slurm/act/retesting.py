@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from nearfar.slurm.sweep import CHOICES, LEVELS, Level, sweep_file
 from nearfar.slurm.trust import Trust, on_behalf
 
 from . import admin_host, messages, quarantine
+from .clearing import Cleared
 from .judge_nodes import flapping
 from .node_states import reason_of
 from .reconcile import reconcile
@@ -72,15 +73,7 @@ class Suspect:
         }
 
 
-@dataclass
-class RetestResult:
-    """How a retest ended for each node, in words; ``passed`` are in use again."""
-
-    words: dict[str, str] = field(default_factory=dict)
-    passed: list[str] = field(default_factory=list)
-
-
-def retest(request: RetestOptions, options: ActOptions, slurm: Slurm, tell: Callable[[str], None]) -> RetestResult:
+def retest(request: RetestOptions, options: ActOptions, slurm: Slurm, tell: Callable[[str], None]) -> list[Cleared]:
     """Retest nodes. Raises ``NearfarError`` where one may not be, or where anything is unclear: all are drained then."""
     if options.results is None:
         raise NearfarError("a retest needs the directory that its results go to: --results DIR")
@@ -156,8 +149,8 @@ def _suspect(
 
 def _end(
     name: str, began: float, these: Sequence[Suspect], runs: Sequence[CheckRun], options: ActOptions, slurm: Slurm, ledger: Ledger,
-) -> RetestResult:  # fmt: skip
-    outcome, policy = RetestResult(), options.policy
+) -> list[Cleared]:  # fmt: skip
+    result, policy = list[Cleared](), options.policy
     again: dict[str, Mapping[str, Any]] = {}
     with ledger.transaction():
         for run in runs:
@@ -175,14 +168,12 @@ def _end(
         if drain is None and late is not None:
             drain = suspect.known
             words = f"{words}, but meanwhile {late.found_by.check} found: {late.finding.reason}; drained as before"
-        outcome.words[suspect.node] = words
-        if drain is None:
-            outcome.passed.append(suspect.node)
-        else:
+        result.append(Cleared(suspect.node, words, drain is None))
+        if drain is not None:
             again[suspect.node] = drain
-    passed = {node: f"its retest passed: {outcome.words[node]}" for node in outcome.passed}
+    passed = {one.node: f"its retest passed: {one.words}" for one in result if one.in_use}
     quarantine.end(name, again, passed, began, slurm, ledger)
-    return outcome
+    return result
 
 
 def judge(suspect: Suspect, runs: Sequence[CheckRun], policy: Policy) -> tuple[Mapping[str, Any] | None, str]:

@@ -18,31 +18,25 @@ PREFIX = "nearfar:"
 #: Slurm keeps longer ones, but what shows them (sinfo, mails) cuts.
 LONGEST = 120
 _WORD = r"[A-Za-z0-9_.:+@/%-]+"
-_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?"
 #: Slurm and people put words behind it: `` : reboot issued``, ``, called vendor``.
 _RUN = r"[A-Za-z0-9_+@/%-]+(?:[.:][A-Za-z0-9_+@/%-]+)*"
-_PATTERN = re.compile(
-    rf"{PREFIX} FAIL (?P<check>{_WORD})(?P<what>(?: {_WORD})*?)"
-    rf"(?: (?P<value>{_NUMBER})(?P<sign>[<>])(?P<limit>{_NUMBER}) (?P<unit>{_WORD})(?: (?P<part>{_WORD}))?)? run=(?P<run>{_RUN})"
-)  # fmt: skip
+_PATTERN = re.compile(rf"{PREFIX} FAIL (?P<check>{_WORD})(?P<what>(?: [A-Za-z0-9_.:+@/%<>-]+)*) run=(?P<run>{_RUN})")
+#: A figure, its limit and their unit.
+_FIGURES = re.compile(r" [^ ]+[<>][^ ]+ [^ ]+")
 #: GPUs and NUMA nodes in a cell, a metric or a part.
 _ENDPOINT = re.compile(r"(?<![A-Za-z0-9])[gn][0-9]+")
-#: The unit of a ratio, which has none.
-_RATIO = "ratio"
-#: Characters of a unit that stand in a reason.
-_UNIT = 16
+#: Characters of a unit, and of a check's and a run's name, that stand in a reason.
+_UNIT, _NAME = 16, 24
 
 
 @dataclass(frozen=True)
 class DrainReason:
-    """What a node was drained for. ``check`` lacks its ``_check``; ``figures`` are the value and the limit
-    as shown, with unit, where it is a figure."""
+    """What a node was drained for. ``check`` lacks its ``_check``; ``what`` is the subject, with figure, limit, unit and part where it is
+    a figure: `` d2h g2 27.1<52.6 GB/s g2.link``."""
 
     check: str
-    what: tuple[str, ...]
+    what: str
     run: str
-    figures: tuple[str, str, str] | None = None
-    part: str | None = None
 
     def same(self, other: DrainReason | None) -> bool:
         """Whether another one speaks of the same finding: the same check of the same run."""
@@ -55,12 +49,12 @@ class DrainReason:
     @property
     def headline(self) -> str:
         """``FAIL host_device d2h g2 27.1<52.6 GB/s run=8f3a``."""
-        words = ["FAIL", self.check, *self.what]
-        if self.figures is not None:
-            value, limit, unit = self.figures
-            words += [f"{value}{'<' if float(value) < float(limit) else '>'}{limit}", unit]
-            words += [self.part] if self.part else []
-        return " ".join([*words, f"run={self.run}"])
+        return f"FAIL {self.check}{self.what} run={self.run}"
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What it has in common with those of other nodes: all but figures and run."""
+        return self.check, _FIGURES.sub("", self.what)
 
 
 def find(text: str | None) -> DrainReason | None:
@@ -73,32 +67,26 @@ def find(text: str | None) -> DrainReason | None:
 def read(text: str | None) -> DrainReason | None:
     """The reason that one of ours is, to the letter; None for any other text."""
     match = _PATTERN.fullmatch(text or "")
-    if match is None or len(text or "") > LONGEST:
-        return None
-    value = match["value"]
-    figures = None if value is None else (value, match["limit"], match["unit"])
-    found = DrainReason(match["check"], tuple(match["what"].split()), match["run"], figures, match["part"])
-    return found if str(found) == text else None
+    return None if match is None or len(match[0]) > LONGEST else DrainReason(**match.groupdict())
 
 
 def reason(check: str, finding: Finding, run: str, part: str | None = None) -> DrainReason:
-    """The reason that a FAIL of a check becomes, never longer than ``LONGEST``: the part goes first, then words are
-    cut, then the figures go; check and run stay."""
-    figures, unit = None, finding.fields.get("unit") or "1"
+    """The reason that a FAIL of a check becomes, never longer than ``LONGEST``: the part goes first, then the subject is cut; check and
+    run stay."""
+    made = DrainReason(_plain(check.removesuffix("_check"))[:_NAME], "", _run(run))
+    room = LONGEST - len(str(made))
+    figures, unit = "", finding.fields.get("unit")
     value, limit = finding.fields.get("value"), finding.fields.get("limit")
     if value is not None and limit is not None and value != limit and isfinite(value) and isfinite(limit):
-        figures = (*_apart(value, limit), _plain(unit)[:_UNIT] if finding.fields.get("unit") != "1" else _RATIO)
-    made = DrainReason(
-        _plain(check.removesuffix("_check"))[:24], tuple(map(_plain, _subject(finding))), _run(run), figures,
-        None if part is None or figures is None else _plain(part),
-    )  # fmt: skip
-    if len(str(made)) > LONGEST:
-        made = replace(made, part=None)
-    while len(str(made)) > LONGEST and made.what:
-        spare = max(1, len(made.what[-1]) - (len(str(made)) - LONGEST))
-        cut = made.what[-1][:spare]
-        made = replace(made, what=(*made.what[:-1], cut) if len(cut) > 3 else made.what[:-1])
-    return made if len(str(made)) <= LONGEST else replace(made, figures=None)
+        shown, bound = _apart(value, limit)
+        figures = (
+            f" {shown}{'<' if value < limit else '>'}{bound} {'ratio' if unit == '1' else _plain(unit or '1')[:_UNIT]}"
+        )
+    figures = figures if len(figures) <= room else ""
+    subject = "".join(f" {_plain(word)}" for word in _subject(finding))
+    behind = f"{figures} {_plain(part)}" if part is not None and figures else figures
+    behind = behind if len(subject) + len(behind) <= room else figures
+    return replace(made, what=subject[: room - len(behind)].rstrip() + behind)
 
 
 def part_of(blamed: Sequence[str], finding: Finding) -> str | None:

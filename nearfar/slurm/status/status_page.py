@@ -161,7 +161,7 @@ def _alike(node: NodeStatus) -> tuple[object, ...]:
         return node.cause.code, *sorted(node.cause.fields.items())
     found, ours = node.evidence, node.drained_for
     evidence = None if found is None else (found.found_by.check, found.finding.subject, found.finding.code)
-    return node.cause.code, None if ours else evidence, ours and (ours.check, ours.what, ours.part), node.held
+    return node.cause.code, None if ours else evidence, ours and ours.kind, node.held
 
 
 def _since(these: Sequence[NodeStatus]) -> float | None:

@@ -51,10 +51,6 @@ def new_sweep(
             f"{results / name}: there is a sweep of that name; --resume {name} continues it, or name another: --name NAME"
         )
     names = node_selection.choose(slurm, asked.partition, nodes, asked.reservation)
-    wanted, system = asked.site_partition, node_selection.system_of(names[0]) if asked.site_partition else None
-    if system is not None and wanted not in system.partitions:  # where no file names the node, the jobs find out
-        has = f"system '{system.name}' has no such partition; it has {', '.join(system.partitions)}"
-        raise NearfarError(f"--site-partition {wanted}: {has}")
     if asked.options:
         slurmctld.refuse_misused(slurm, asked.options)
     known = slurm.nodes()
@@ -64,7 +60,7 @@ def new_sweep(
     else:  # a lane waits behind a busy node
         names.sort(key=lambda node: node in busy)
     no_pairs = node_selection.reason_against_pairs(
-        False if asked.idle_only else mpi_pairs, asked.level, names, asked.partition, asked.site_partition
+        False if asked.idle_only else mpi_pairs, asked.level, names, asked.partition
     )
     return Sweep(
         **asdict(asked), folder=results / name, minutes=minutes, started=now, deadline=now + hours * 3600, environment=environment,

@@ -42,7 +42,7 @@ def set_output_aside(folder: Path, job: SweepJob) -> None:
 def text(sweep: Sweep) -> str:
     """The script of a sweep."""
     values = {
-        "sweep": sweep.name, "level": sweep.level, "results": sweep.results, "site_partition": sweep.site_partition,
+        "sweep": sweep.name, "level": sweep.level, "results": sweep.results,
         "accept_degraded": sweep.accept_degraded, "python": sys.executable, "environment": sweep.environment, "cluster": sweep.cluster,
     }  # fmt: skip
     return templates.render("job.sh", values)

@@ -28,13 +28,12 @@ from .sweep_file import SweepJob
 
 
 def run(
-    results: Path, sweep: str, job: SweepJob, level: str, site_partition_name: str | None = None, gpus: int | None = None,
+    results: Path, sweep: str, job: SweepJob, level: str, gpus: int | None = None,
     accept_degraded: bool = False,
 ) -> Path:  # fmt: skip
-    """Measure this node, of a job's one or two, and leave its result; returns the result's place. ``site_partition_name`` None: the one
-    that fits Slurm's partition; ``gpus``: how many GPUs Slurm has on the node, None: as many as it says that the job has. An end by the
-    scheduler (time limit, preemption, scancel) leaves what was measured until then, marked ``interrupted``. Raises ``NearfarError`` where
-    there is nothing to leave."""
+    """Measure this node, of a job's one or two, and leave its result; returns the result's place. ``gpus``: how many GPUs Slurm has on
+    the node, None: as many as it says that the job has. An end by the scheduler (time limit, preemption, scancel) leaves what was
+    measured until then, marked ``interrupted``. Raises ``NearfarError`` where there is nothing to leave."""
     place = result.place(results, sweep, job.name, job.attempt)
     here = os.environ.get("SLURMD_NODENAME")
     if here is not None and here not in job.nodes:
@@ -50,7 +49,7 @@ def run(
         os.environ.setdefault(history.VARIABLE, str(history.directory()))
         os.environ["NEARFAR_STATE"] = str(disk)
         run_directory = disk / f"{sweep}.{job.name}.{job.attempt}"  # the history calls the run so
-        os.environ[systems.JOB_PARTITION] = _partition(site_partition_name)
+        os.environ[systems.JOB_PARTITION] = _partition()
         slurms = os.environ.get("SLURM_GPUS_ON_NODE", "") if gpus is None else str(gpus)
         os.environ[gpu_count.VARIABLE] = "" if level == PAIR else slurms
         with contextlib.suppress(KeyboardInterrupt):  # the run's own account says that it was interrupted
@@ -94,11 +93,11 @@ def _disk(shared: Path | None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _partition(wanted: str | None) -> str:
+def _partition() -> str:
     site = systems.site()
     system = site.systems[site.here]
     systems.site.cache_clear()  # it is another once the partition is known
-    return wanted or system.partition_of(os.environ.get("SLURM_JOB_PARTITION"))
+    return system.partition_of(os.environ.get("SLURM_JOB_PARTITION"))
 
 
 def _request(name: str, report_directory: Path, accept_degraded: bool = False) -> validation.Request:

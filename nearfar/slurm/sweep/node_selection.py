@@ -120,12 +120,9 @@ def system_of(node: str) -> System | None:
     return known.get(named) if named else systems.claims(node, None, known)
 
 
-def reason_against_pairs(
-    asked: bool | None, level: str, nodes: Sequence[str], partition: str, wanted: str | None
-) -> str | None:
+def reason_against_pairs(asked: bool | None, level: str, nodes: Sequence[str], partition: str) -> str | None:
     """Why no pairs of nodes are measured after a sweep with ``level``; None where they are, empty where nobody expects them. ``asked``:
-    what the user says, None: as the level and the site's file have it. ``partition`` is Slurm's, ``wanted`` the site's where the user names
-    it."""
+    what the user says, None: as the level and the site's file have it. ``partition`` is Slurm's."""
     if asked is False or (asked is None and not LEVELS[level].pairs):
         return ""
     if len(nodes) < 2:
@@ -134,11 +131,9 @@ def reason_against_pairs(
     if asked or system is None:
         return None if asked else f"no system file names {nodes[0]} under hosts; --mpi-pairs measures it all the same"
     try:
-        name = wanted or system.partition_of(partition)
+        name = system.partition_of(partition)
     except NearfarError as error:
         return str(error)
-    if name not in system.partitions:
-        return f"system '{system.name}' has no partition '{name}'"
     lacking = [feature for feature in _FOR_PAIRS if feature not in system.partitions[name].features]
     what = f"the feature{'s' if len(lacking) > 1 else ''} {' and '.join(lacking)}"
     return f"{system.name}:{name} lacks {what} in the site's file (docs/reference/system-file.md)" if lacking else None

@@ -73,7 +73,7 @@ class SweepJob:
 
 @dataclass(frozen=True, kw_only=True)
 class SweepOptions:
-    """What a sweep is asked for and keeps. ``partition`` and ``reservation`` are Slurm's, ``site_partition`` is of the site's file;
+    """What a sweep is asked for and keeps. ``partition`` and ``reservation`` are Slurm's;
     ``max_jobs``: in Slurm at once; ``options`` are sbatch's own, of every job. ``idle_only``: a nightly run, which takes idle nodes
     alone and makes way. ``accept_degraded``: an acceptance that accepts DEGRADED."""
 
@@ -81,7 +81,6 @@ class SweepOptions:
     level: str
     max_jobs: int
     reservation: str | None = None
-    site_partition: str | None = None
     options: tuple[str, ...] = ()
     idle_only: bool = False
     accept_degraded: bool = False

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.slurm.act import RetestOptions, RetestResult, retest, retesting
+from nearfar.slurm.act import Cleared, RetestOptions, retest, retesting
 from nearfar.slurm.controller import reservations
 from nearfar.slurm.findings import runs_of_sweep
 from nearfar.slurm.ledger import CheckRun
@@ -28,7 +28,7 @@ def fleet(tmp_path: Path) -> PlayedFleet:
 
 def retested(
     fleet: PlayedFleet, monkeypatch: pytest.MonkeyPatch, node: str, meanwhile: Callable[[], object]
-) -> RetestResult:
+) -> Cleared:
     """A retest that passes, and what happens before it ends."""
     for name in ("make", "verify", "remove"):
         monkeypatch.setattr(reservations, name, lambda *_: None)
@@ -39,7 +39,8 @@ def retested(
         return runs_of_sweep(fleet.results, "again", fleet.policy, time.time())[0]
 
     monkeypatch.setattr(retesting, "_measure", measure)
-    return retest(RetestOptions(node, "accept", "all", None), fleet.options, fleet.slurm, print)
+    [result] = retest(RetestOptions(node, "accept", "all", None), fleet.options, fleet.slurm, print)
+    return result
 
 
 @root_only
@@ -56,7 +57,7 @@ def test_what_health_finds_during_a_retest_drains_again(
             fleet.act()
 
     result = retested(fleet, monkeypatch, "n1", meanwhile)
-    assert result.passed == [] and "but meanwhile health found: g3 is missing" in result.words["n1"]
+    assert not result.in_use and "but meanwhile health found: g3 is missing" in result.words
     assert fleet.drained() == ["n1"]
     assert {each.finding.subject for each in fleet.view().facts.evidence["n1"]} == {"g2:n0", "g3"}
 
@@ -68,7 +69,7 @@ def test_what_health_finds_after_a_retest_has_measured_stays_open(
     """Its file comes when the retest has ended, as of before that."""
     fleet.wrong("n1")
     fleet.act()
-    assert retested(fleet, monkeypatch, "n1", lambda: None).passed == ["n1"]
+    assert retested(fleet, monkeypatch, "n1", lambda: None).in_use
     fleet.health_check("n1", "g3")
     with fleet.ledger() as ledger:
         ledger.write("UPDATE action SET at = at + 2 WHERE kind = 'release'")

@@ -33,32 +33,30 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "level", "nodes", "partition", "wanted", "why"),
+    ("asked", "level", "nodes", "partition", "why"),
     [
-        (None, "accept", NODES, "all", None, None),
-        (None, "nightly", NODES, "all", None, ""),
-        (False, "accept", NODES, "all", None, ""),
-        (True, "quick", NODES, "old", None, None),
-        (None, "accept", ["n1"], "all", None, "one node alone"),
-        (True, "accept", ["n1"], "all", None, "one node alone"),
-        (None, "accept", NODES, "old", None, "mine:old lacks the feature two_nodes in the site's file (docs/reference/system-file.md)"),
-        (None, "accept", NODES, "old", "gpu", None),
-        (None, "accept", NODES, "all", "gpus", "system 'mine' has no partition 'gpus'"),
-        (None, "accept", ["z1", "z2"], "all", None,
+        (None, "accept", NODES, "all", None),
+        (None, "nightly", NODES, "all", ""),
+        (False, "accept", NODES, "all", ""),
+        (True, "quick", NODES, "old", None),
+        (None, "accept", ["n1"], "all", "one node alone"),
+        (True, "accept", ["n1"], "all", "one node alone"),
+        (None, "accept", NODES, "old", "mine:old lacks the feature two_nodes in the site's file (docs/reference/system-file.md)"),
+        (None, "accept", ["z1", "z2"], "all",
          "no system file names z1 under hosts; --mpi-pairs measures it all the same"),
     ],
 )  # fmt: skip
 def test_as_asked_or_as_the_level_and_the_partition_have_it(
-    asked: bool | None, level: str, nodes: list[str], partition: str, wanted: str | None, why: str | None
+    asked: bool | None, level: str, nodes: list[str], partition: str, why: str | None
 ) -> None:
-    assert reason_against_pairs(asked, level, nodes, partition, wanted) == why
+    assert reason_against_pairs(asked, level, nodes, partition) == why
 
 
 def test_a_partition_that_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = reason_against_pairs(None, "accept", NODES, "batch", None)
-    assert said is not None and "name one: --site-partition NAME" in said
+    said = reason_against_pairs(None, "accept", NODES, "batch")
+    assert said is not None and "add access: [-p PARTITION]" in said
     monkeypatch.setenv("NEARFAR_SYSTEM", "mine")
-    assert reason_against_pairs(None, "accept", ["z1", "z2"], "all", None) is None, "the system is named"
+    assert reason_against_pairs(None, "accept", ["z1", "z2"], "all") is None, "the system is named"
 
 
 def outcome(node: str, missing: tuple[str, ...] = (), interrupted: bool = False, **checks: str) -> Outcome:

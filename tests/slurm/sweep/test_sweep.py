@@ -264,11 +264,6 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
         "'n[1-99999999]': a list of 99,999,999 names",
     ),
     "no node": (["sweep", "-p", "all", "--nodes", ""], 2, "--nodes '': names no node"),
-    "another partition of the site": (
-        ["sweep", "-p", "all", "--site-partition", "zzz"],
-        2,
-        "--site-partition zzz: system 'mine' has no such partition; it has gpu",
-    ),
     "pairs of idle nodes": (["sweep", "-p", "all", "--idle", "--mpi-pairs"], 2, "--mpi-pairs: not with --idle"),
     "idle nodes alone for a sweep that was begun": (
         ["sweep", "--resume", "s9", "--idle"],

@@ -198,7 +198,7 @@ def test_the_sites_partition_by_name_or_because_it_is_the_only_one() -> None:
     model = Partition("m", features=("modelled",))
     assert system(a=Partition("a"), gpu=Partition("gpu")).partition_of("gpu") == "gpu"
     assert system(a=Partition("a"), m=model).partition_of("gpu") == "a"
-    with pytest.raises(NearfarError, match="--site-partition NAME"):
+    with pytest.raises(NearfarError, match="add access: "):
         system(a=Partition("a"), b=Partition("b")).partition_of("gpu")
     with pytest.raises(NearfarError, match="modelled partitions alone"):
         system(m=model).partition_of("gpu")
