@@ -17,13 +17,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     """``--system``, ``--results``, ``--health`` and ``--state``."""
     these = parser.add_argument_group("files and directories", f"default: as installed ({FOLDER}/installed.json)")
     these.add_argument(
-        "--system", metavar="NAME", help="use the `act` section of this system file (default: the only one)"
+        "--system", metavar="NAME", help="the system file with the `act` section (default: the only one)"
     )
     these.add_argument("--results", metavar="DIR", type=Path, help="the directory that sweeps write to")
     these.add_argument("--health", metavar="DIR", type=Path, help="the directory that health checks write to")
-    these.add_argument(
-        "--state", metavar="DIR", type=Path, help=f"the ledger's directory (if none is installed: {STATE})"
-    )
+    these.add_argument("--state", metavar="DIR", type=Path, help=f"the ledger's directory (not installed: {STATE})")
 
 
 def add_nodes(parser: argparse.ArgumentParser, what: str, optional: bool = False) -> None:

@@ -29,9 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = "Check ten things about an installation, and print for each problem what to type."
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add(
-        "--folder", metavar="DIR", type=Path, default=Path(FOLDER), help=f"directory of the scripts (default: {FOLDER})"
-    )
+    add("--folder", metavar="DIR", type=Path, default=Path(FOLDER), help=f"of the scripts (default: {FOLDER})")
     add("--root", metavar="DIR", type=Path, default=Path("/"), help="use this directory as / (default: /)")
     add("--json", action="store_true", help="the answers as JSON")
 

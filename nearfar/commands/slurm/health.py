@@ -27,30 +27,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "Compare this node's parts and links with the system file, and read its kernel log and driver, within seconds."
     )
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "--output", metavar="DIR", type=Path, default=OUTPUT, help=f"where NODE.json goes (default: {OUTPUT})"
-    )
-    parser.add_argument(
-        "--state",
-        metavar="DIR",
-        type=Path,
-        help="a local directory that keeps state between checks (default: depends on --output)",
-    )
-    parser.add_argument("--system", metavar="NAME", help="the system file (default: the one that lists this host)")
-    parser.add_argument(
-        "--partition",
-        metavar="NAME",
-        help="its partition, in the system file or Slurm's (default: the only one)",
-    )
-    parser.add_argument("--tools", metavar="DIRS", default="", help="where hwloc's lstopo is, if not in /usr/bin")
+    add = parser.add_argument
+    add("--output", metavar="DIR", type=Path, default=OUTPUT, help=f"where NODE.json goes (default: {OUTPUT})")
+    add("--state", metavar="DIR", type=Path, help="on a local disk, what the next check needs (default: by --output)")
+    add("--system", metavar="NAME", help="the system file (default: the one that lists this host)")
+    add("--partition", metavar="NAME", help="its partition, in the system file or Slurm's (default: the only one)")
+    add("--tools", metavar="DIRS", default="", help="where hwloc's lstopo is, if not in /usr/bin")
     limits = f"seconds that a source may take (default: {LIMIT:g}, with --quick {QUICK_LIMIT:g}; at most 30)"
-    parser.add_argument("--limit", metavar="SECONDS", type=float, help=limits)
-    parser.add_argument("--quick", action="store_true", help="for prolog and epilog: write only a FAIL")
-    parser.add_argument(
-        "--drain", action="store_true", help="drain this node on hard evidence, if the system file allows it"
-    )
+    add("--limit", metavar="SECONDS", type=float, help=limits)
+    add("--quick", action="store_true", help="for prolog and epilog: write only a FAIL")
+    add("--drain", action="store_true", help="drain this node on hard evidence, if the system file allows it")
     metrics_option.add(parser)
-    parser.add_argument("--json", action="store_true", help="print the whole finding, with the result of every source")
+    add("--json", action="store_true", help="print the whole finding, with the result of every source")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -47,37 +47,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--at", metavar="HH:MM", help="when the nightly sweep starts (default: 02:30)")
     add("--deadline", metavar="HOURS", type=float, help="how long the nightly sweep may take (default: 5)")
     add("--every", metavar="MINUTES", type=int, help="minutes between two runs of act (default: 5; at most 59)")
-    add(
-        "--prolog",
-        choices=(NOTE, FAIL),
-        help="what the prolog does on hard evidence (default: fail: Slurm drains the node)",
-    )
+    add("--prolog", choices=(NOTE, FAIL), help="what the prolog does on hard evidence (default: fail)")
     add("--nightly", metavar="OPTION", action="append", help="an extra option for the nightly nearfar slurm sweep")
     add("--act", metavar="OPTION", action="append", help="an extra option for nearfar slurm act")
     add("--state", metavar="DIR", type=Path, help="act's ledger, on a local disk (default: /var/lib/nearfar/act)")
     shared = "shared directory for health findings, written by root of each node (default: RESULTS-health)"
     add("--health-output", metavar="DIR", type=Path, help=shared)
-    add(
-        "--folder",
-        metavar="DIR",
-        type=Path,
-        default=Path(FOLDER),
-        help=f"directory for the scripts (default: {FOLDER})",
-    )
-    add(
-        "--metrics",
-        metavar="DIR",
-        help="node_exporter's textfile directory on every machine (default: NEARFAR_METRICS)",
-    )
+    add("--folder", metavar="DIR", type=Path, default=Path(FOLDER), help=f"where the scripts go (default: {FOLDER})")
+    add("--metrics", metavar="DIR", help="node_exporter's textfile directory (default: NEARFAR_METRICS)")
     add("--slurm-bin", metavar="DIR", type=Path, help="directory of Slurm's commands (default: from PATH)")
     add("--slurm-conf", metavar="FILE", help="path of slurm.conf (default: SLURM_CONF, if set)")
-    add(
-        "--root",
-        metavar="DIR",
-        type=Path,
-        default=Path("/"),
-        help="write below this directory instead of / (default: /)",
-    )
+    add("--root", metavar="DIR", type=Path, default=Path("/"), help="write below this directory (default: /)")
     add("--apply", action="store_true", help="write the files, instead of only showing the changes")
     add("--json", action="store_true", help="print the changes as one JSON object")
 

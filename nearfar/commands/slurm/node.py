@@ -28,12 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sweep", metavar="NAME", required=True, help="the name of the sweep")
     parser.add_argument("--node", metavar="NODE", required=True, help="Slurm's name of this node; for a pair n1+n2")
     parser.add_argument("--attempt", metavar="N", type=int, default=1, help="number of this attempt (default: 1)")
-    parser.add_argument(
-        "--gpus",
-        metavar="N",
-        type=int,
-        help="how many GPUs Slurm has on this node (default: from the job's environment)",
-    )
+    parser.add_argument("--gpus", metavar="N", type=int, help="GPUs that Slurm has here (default: the job's)")
     parser.add_argument("--level", choices=list(LEVELS), default="accept", help="what is measured (default: accept)")
     parser.add_argument("--accept-degraded", action="store_true", help="with the level accept: accept a DEGRADED node")
     metrics_option.add(parser)

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--level", choices=list(LEVELS), default=_LEVEL, help=f"what is measured (default: {_LEVEL})")
     parser.add_argument("--partition", metavar="P", help="Slurm's partition (default: the only one that has them all)")
     parser.add_argument(
-        "--accept-delivered", metavar="REASON", help="also retest nodes that others drained with exactly this reason"
+        "--accept-delivered", metavar="REASON", help="also nodes that others drained with just this reason"
     )
     act_arguments.add(parser)
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, Finding, NearfarError
+from nearfar.base import CouldNotJudge, Finding, NearfarError, files
 from nearfar.slurm.controller import Slurm, reservations
 from nearfar.slurm.drains import objections
 from nearfar.slurm.ledger import Ledger, actions, close_findings, note_action
@@ -31,8 +31,7 @@ _LATELY = 3600.0
 @contextlib.contextmanager
 def alive(state: Path, name: str) -> Iterator[None]:
     """Held by the process of a retest as long as it lives: the kernel lets it go."""
-    with open(state / f"{name}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with files.file_lock(state / f"{name}.lock"):
         try:
             yield
         finally:

@@ -14,7 +14,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from nearfar.base import NOT_JUDGED, CouldNotJudge, SiteFile, plural, printable, site_directories, site_files, utc_text
+from nearfar.base import (
+    NOT_JUDGED,
+    CouldNotJudge,
+    Finding,
+    SiteFile,
+    plural,
+    printable,
+    site_directories,
+    site_files,
+    utc_text,
+)
 from nearfar.site import HEALTH, Policy
 from nearfar.slurm.health import finding_files
 from nearfar.slurm.ledger import RUN, CheckRun, FigureEntry, Ledger, Past, add_run, seconds
@@ -232,28 +242,28 @@ def _read_health(ledger: Ledger, past: Past, policy: Policy, folder: Path, now: 
     found.refused += map(CouldNotJudge, lines)
     taken = []
     for path, one in looks:
-        if known.get(str(path)) == one.run:
+        if known.get(str(path)) == one["run"]:
             taken.append(path)
             continue
         try:
-            at = seconds(one.time)
+            at = seconds(one["time"])
             came = min(_arrival(path, at), now)
             _refuse_the_future(path, at, now)
         except (CouldNotJudge, OSError, ValueError) as error:
-            why = f"{path}: {f'{one.time} is not a time; not counted' if isinstance(error, ValueError) else error}"
-            found.refused.append(error if isinstance(error, CouldNotJudge) else CouldNotJudge(why))
+            why = f"{one['time']} is not a time; not counted" if isinstance(error, ValueError) else error
+            found.refused.append(error if isinstance(error, CouldNotJudge) else CouldNotJudge(f"{path}: {why}"))
             continue
-        failures = tuple(each for each in one.findings if each.verdict == "FAIL")
+        failures = tuple(Finding.from_raw(each) for each in one["findings"] if each["verdict"] == "FAIL")
         run = CheckRun(
-            one.node, HEALTH, one.run, at, at, one.verdict, failures, source=str(path), came=came, system=one.system or "",
+            one["node"], HEALTH, one["run"], at, at, one["verdict"], failures, source=str(path), came=came, system=one["system"] or "",
         )  # fmt: skip
         # Of a node's checks that found nothing the newest is enough.
         ledger.write(
             "DELETE FROM check_run WHERE node = ? AND check_name = ? AND known < ? AND id NOT IN (SELECT check_run FROM finding)",
-            one.node, HEALTH, run.known,
+            run.node, HEALTH, run.known,
         )  # fmt: skip
-        add_run(ledger, run, answered=past.answered.get(one.node))
-        ledger.write("INSERT OR REPLACE INTO taken VALUES (?, ?)", str(path), one.run)
+        add_run(ledger, run, answered=past.answered.get(run.node))
+        ledger.write("INSERT OR REPLACE INTO taken VALUES (?, ?)", str(path), run.run)
         taken.append(path)
     return taken
 

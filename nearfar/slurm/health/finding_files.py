@@ -6,13 +6,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import CouldNotJudge, Finding, files
+from nearfar.base import CouldNotJudge, files
 from nearfar.slurm.trust import Trust
 
 #: The directory of kept findings, and how many are kept of a node: the newest.
@@ -53,19 +52,7 @@ def _fails(finding: Any) -> set[tuple[object, ...]]:
 SCHEMA = "nearfar-health/1"
 
 
-@dataclass(frozen=True)
-class HealthFinding:
-    """One check of a node. ``time`` is UTC, as 2026-11-20T09:00:00Z."""
-
-    run: str
-    node: str
-    system: str | None
-    time: str
-    verdict: str
-    findings: Sequence[Finding]
-
-
-def read(path: Path, trust: Trust) -> HealthFinding:
+def read(path: Path, trust: Trust) -> dict[str, Any]:
     """The finding in a file; ``trust.root`` is the directory of the newest findings. Raises ``CouldNotJudge`` with one line that
     says why it is not believed."""
     raw = trust.document(path, SCHEMA, "health-1")
@@ -74,14 +61,13 @@ def read(path: Path, trust: Trust) -> HealthFinding:
         raise CouldNotJudge(f"{path}: of node {raw['node']}; not counted")
     if kept and path.name != name(raw):
         raise CouldNotJudge(f"{path}: of run {raw['run']} at {raw['time']}, and not called so; not counted")
-    findings = tuple(map(Finding.from_raw, raw["findings"]))
-    return HealthFinding(raw["run"], raw["node"], raw["system"], raw["time"], raw["verdict"], findings)
+    return raw
 
 
-def all_of(folder: Path, trust: Trust) -> tuple[list[tuple[Path, HealthFinding]], list[str]]:
+def all_of(folder: Path, trust: Trust) -> tuple[list[tuple[Path, dict[str, Any]]], list[str]]:
     """The findings of a directory, the newest of each node and those that are kept, each run once with its file (the kept
     one, where there are two: what ``forget`` takes); and a line for each file or directory that is not believed."""
-    found: dict[tuple[str, str], tuple[Path, HealthFinding]] = {}
+    found: dict[tuple[str, str], tuple[Path, dict[str, Any]]] = {}
     refused: list[str] = []
     newest = _entries(folder, trust, refused)
     kept = folder / KEPT
@@ -94,9 +80,9 @@ def all_of(folder: Path, trust: Trust) -> tuple[list[tuple[Path, HealthFinding]]
         except CouldNotJudge as error:
             refused.append(str(error))
             continue
-        there, same = found.setdefault((one.node, one.run), (path, one))
+        there, same = found.setdefault((one["node"], one["run"]), (path, one))
         if same != one:
-            refused.append(f"{path}: run {one.run} has something else in {there}; not counted")
+            refused.append(f"{path}: run {one['run']} has something else in {there}; not counted")
     return list(found.values()), refused
 
 

@@ -183,32 +183,24 @@ def document(view: View, watch: Watchers, names: Sequence[str] = ()) -> dict[str
     """``nearfar-slurm-status/2``; ``names``: the nodes that are listed (none: all)."""
     nodes = [view.fleet.nodes[name] for name in names] if names else list(view.fleet.nodes.values())
     return {
-        "schema": "nearfar-slurm-status/2",
-        "system": view.options.policy.system,
-        "time": utc_text(view.now),
-        "waits": waits(view, watch),
+        "schema": "nearfar-slurm-status/2", "system": view.options.policy.system, "time": utc_text(view.now), "waits": waits(view, watch),
         "trouble": view.trouble,
         "watching": {
-            "act": _time(watch.acted),
-            "newest_result": _time(watch.sweep),
+            "act": _time(watch.acted), "newest_result": _time(watch.sweep),
             "oldest_health_check": _time(min(watch.checked.values(), default=None)),
-            "nodes_in_use": watch.in_use,
-            "nodes_measured": watch.measured,
-            "problems": list(watch.problems),
+            "nodes_in_use": watch.in_use, "nodes_measured": watch.measured, "problems": list(watch.problems),
         },
         "drains": {
-            name: {"used": len(counted), "of": cap.nodes, "nodes": sorted(counted)}
-            for name, _, cap, counted in view.facts.caps().counted
+            name: {"used": len(counted), "of": cap.nodes, "nodes": sorted(counted)} for name, _, cap, counted in view.facts.caps().counted
         },
         "states": {
             state: {"title": title, "count": len(these), "nodes": node_names.fold(node.node for node in these)}
-            for state, title in node_states.STATES.items()
-            for these in [view.fleet.of_state(state)]
+            for state, title in node_states.STATES.items() for these in [view.fleet.of_state(state)]
         },
         "nodes": [_node_entry(view, node) for node in nodes],
         "shared": [{**vars(fault), "nodes": list(fault.nodes)} for fault in view.fleet.shared],
         "problems": [*view.refused, *view.clocks, *view.other_systems],
-    }
+    }  # fmt: skip
 
 
 def _node_entry(view: View, node: NodeStatus) -> Mapping[str, Any]:
@@ -218,21 +210,12 @@ def _node_entry(view: View, node: NodeStatus) -> Mapping[str, Any]:
         for each in view.facts.open_evidence.get(node.node, ())
         for found in [each.found_by]
     ]
+    reason, who = (None, None) if state is None or not state.out else (state.reason, state.reason_by)
     return {
-        "node": node.node,
-        "state": node.state,
-        "code": node.cause.code,
-        "why": node.cause.reason,
-        "found": node.headline or None,
-        "action": node.action,
-        "held": node.held or None,
-        "since": _time(node.since),
-        "measured": _time(node.measured),
-        "slurm": None
-        if state is None
-        else {"state": state.words, "reason": state.why_out, "by": state.reason_by if state.why_out else None},
-        "evidence": evidence,
-    }
+        "node": node.node, "state": node.state, "code": node.cause.code, "why": node.cause.reason, "found": node.headline or None,
+        "action": node.action, "held": node.held or None, "since": _time(node.since), "measured": _time(node.measured),
+        "slurm": None if state is None else {"state": state.words, "reason": reason, "by": who}, "evidence": evidence,
+    }  # fmt: skip
 
 
 def _time(at: float | None) -> str | None:

@@ -220,5 +220,5 @@ def test_killed_at_any_moment(health: Path, at: int) -> None:
     )
     found, refused = finding_files.all_of(health, Trust(health, frozenset({os.geteuid()})))
     assert not refused, "nothing half may be in the way of the readers"
-    failed = {one.run for _, one in found if one.verdict == "FAIL"}
+    failed = {one["run"] for _, one in found if one["verdict"] == "FAIL"}
     assert failed == {"00000001", "00000002"}, f"ended with {done.returncode} at step {at}"
