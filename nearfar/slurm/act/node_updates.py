@@ -63,6 +63,6 @@ def resuming(reason: str, reserved: bool = False) -> NodeWrite:
     """Resume a node that is drained with exactly this reason, or with Slurm's own in its place; ``reserved``: for a retest."""
     return NodeWrite(
         {"state": "resume"},
-        lambda node: objections.objection_to_resume(node, reason, by_a_person=True, reserved=reserved),
+        lambda node: objections.objection_to_resume(node, reason, reserved=reserved),
         lambda node: not node.drain,
     )

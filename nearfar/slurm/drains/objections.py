@@ -78,15 +78,15 @@ def objection_to_drain_again(state: NodeState) -> str | None:
     return None
 
 
-def objection_to_resume(state: NodeState, reason: str, by_a_person: bool = False, reserved: bool = False) -> str | None:
-    """Why a node must not be resumed: only a drain that carries ``reason`` still is the one that was decided on. ``by_a_person``: who
-    may take back one that Slurm keeps down and that answers; ``reserved``: nobody else gets at it."""
+def objection_to_resume(state: NodeState, reason: str, reserved: bool = False) -> str | None:
+    """Why a node must not be resumed: only a drain that carries ``reason`` still is the one that was decided on. ``reserved``:
+    nobody else gets at it."""
     if not state.drain:
         return f"it is not drained but {state.words}"
     theirs = state.reason is not None and state.reason.startswith(DIED) and reason.endswith(f" : {state.reason}")
     if state.reason != reason and not theirs:
         return f"its reason has changed to '{state.reason}'"
-    if state.base == "DOWN" and (state.dead or not by_a_person):
+    if state.dead:
         return f"it is {state.words}"
     if state.base == "ERROR":
         return f"it is {state.words}: marked by somebody, or a program"

@@ -81,8 +81,6 @@ class Evidence:
 
     found_by: CheckRun
     finding: Finding
-    #: Its number in the ledger, which keeps hard evidence; None: it has none.
-    id: int | None = None
     #: Whether it may be acted on, and what confirms it, or what is missing.
     stands: bool = False
     why: str = ""
@@ -116,7 +114,7 @@ FigureEntry = tuple[str, float | None, float | None, float | None, str]
 _PART = 10_000
 #: Hard evidence, with the run that found it: open from that on until an action closes it.
 _HARD = (
-    "SELECT finding.id AS finding_id, document, closed_at, check_run.* "
+    "SELECT document, closed_at, check_run.* "
     "FROM finding JOIN check_run ON check_run.id = finding.check_run WHERE hard AND system = ?"
 )
 
@@ -258,9 +256,7 @@ def evidence_in(ledger: Ledger, system: str, since: float = inf) -> dict[str, li
         finding = Finding.from_raw(json.loads(row["document"]))
         closed = inf if row["closed_at"] is None else float(row["closed_at"])
         found[row["node"]].append(
-            Evidence(
-                _check_run(row, (finding,), {}), finding, row["finding_id"], stands=True, why=HARD, closed_at=closed
-            )
+            Evidence(_check_run(row, (finding,), {}), finding, stands=True, why=HARD, closed_at=closed)
         )
     return {node: sorted(these, key=lambda each: each.severity) for node, these in found.items()}
 

@@ -45,7 +45,7 @@ def parted(name: str) -> tuple[str, ...]:
 @dataclass(frozen=True)
 class CheckResult:
     """A check's verdict and its findings, worst first. ``folder`` holds its ``verdict.json`` and ``document.json``; of the former are
-    the ``figures``, the worst ``reason`` and the ``partition`` (ReFrame's). ``gpus``: the GPUs of each figure with a finding; ``boards``:
+    the ``figures`` and the worst ``reason``. ``gpus``: the GPUs of each figure with a finding; ``boards``:
     what is known of the node's GPUs. Both are empty for a check without findings."""
 
     check: str
@@ -54,7 +54,6 @@ class CheckResult:
     folder: Path
     figures: tuple[JudgedMetric, ...]
     reason: str | None = None
-    partition: str = ""
     gpus: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     boards: tuple[MeasuredGpu, ...] = ()
 
@@ -84,8 +83,7 @@ class NodeResult(RunInfo):
     """A run and what it found, as it lies in ``folder``.
 
     ``missing``: sentences about cases that should have run and did not. ``interrupted``: its job was ended before it
-    was through. ``blamed``: parts that explain what is slow (``g2.link``), where the diagnosis found any. ``files``: what else is
-    in the folder, relative to it.
+    was through. ``blamed``: parts that explain what is slow (``g2.link``), where the diagnosis found any.
     """
 
     folder: Path
@@ -97,7 +95,6 @@ class NodeResult(RunInfo):
     missing: tuple[str, ...]
     interrupted: bool
     blamed: tuple[str, ...]
-    files: tuple[str, ...] = ()
 
     @property
     def findings(self) -> list[tuple[CheckResult, Finding]]:
@@ -180,7 +177,6 @@ def read(folder: Path, trust: Trust) -> NodeResult:
         raise CouldNotJudge(f"{path}: has verdict {raw['verdict']} where its checks have {verdict}; not counted")
     return NodeResult(
         folder=folder, nodes=nodes, level=raw["pack"], checks=checks, missing=tuple(raw["missing"]), blamed=tuple(raw["blamed"]),
-        files=tuple(raw["files"]),
         **{key: raw[key] for key in ("run", "sweep", "hostname", "system", "started", "ended", "slurm", "verdict", "reason",
                                      "interrupted")},
     )  # fmt: skip
@@ -215,7 +211,7 @@ def _check(folder: Path, result: dict[str, Any], entry: dict[str, Any], trust: T
     found = tuple(map(Finding.from_raw, entry["findings"]))
     named = {finding.subject for finding in found}
     return CheckResult(
-        entry["check"], entry["verdict"], found, place, verdict.metrics, next(iter(verdict.reasons), None), verdict.partition,
+        entry["check"], entry["verdict"], found, place, verdict.metrics, next(iter(verdict.reasons), None),
         gpus={metric.name: metric.gpus for metric in verdict.metrics if metric.name in named},
         boards=verdict.measurement.gpus if found and verdict.measurement else (),
     )  # fmt: skip

@@ -22,9 +22,10 @@ STATES = [
     ("IDLE+POWERING_DOWN", True, False, True), ("IDLE+CLOUD+POWERED_DOWN", False, True, True),
     ("IDLE+CLOUD+POWERING_DOWN", False, False, True), ("IDLE+REBOOT_REQUESTED", True, False, True),
     ("IDLE+REBOOT_ISSUED", False, False, False), ("IDLE+NOT_RESPONDING", True, False, False),
+    ("DOWN", False, True, False), ("DOWN+POWERED_DOWN", False, True, False),
     ("IDLE+INVALID_REG", True, False, False), ("IDLE+INVAL", True, False, False),
     *((words, False, False, False) for words in (
-        "DOWN", "DOWN+NOT_RESPONDING", "DOWN+REBOOT_ISSUED", "DOWN+POWERED_DOWN", "ERROR", "IDLE+FAIL", "DOWN+FAIL", "UNKNOWN", "FUTURE",
+        "DOWN+NOT_RESPONDING", "DOWN+REBOOT_ISSUED", "ERROR", "IDLE+FAIL", "DOWN+FAIL", "UNKNOWN", "FUTURE",
     )),
 ]  # fmt: skip
 
@@ -56,11 +57,10 @@ def test_what_is_done_in_each_state(tmp_path: Path, words: str, drains: bool, re
 
     ours = node(f"{words}+DRAIN", OURS)
     assert (objection_to_resume(ours, OURS) is None) is resumes
-    by_hand = objection_to_resume(ours, OURS, by_a_person=True)
     fleet.slurm.states["n1"] = ours
     [said] = fleet.clear("n1")
-    assert fleet.node("n1").drain is (by_hand is not None), said
-    assert by_hand is None or ours.words in said
+    assert fleet.node("n1").drain is not resumes, said
+    assert resumes or ours.words in said
 
 
 @pytest.mark.parametrize("words", ["FROZEN", "IDLE+FROZEN", "INVAL"])
