@@ -84,7 +84,7 @@ def _lines(result: ActResult, dry: bool) -> Iterator[str]:
     count = len(result.view.refused)
     if count:
         yield f"{count} file{'s were' if count > 1 else ' was'} not believed: what is wrong with the nodes they speak of is not known"
-    yield from result.view.other_systems
+    yield from (*result.view.other_systems, *result.view.facts.caps().over)
 
 
 def _is_shown(status: NodeStatus) -> bool:

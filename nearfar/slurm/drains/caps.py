@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from nearfar.base import Finding
 from nearfar.site import DrainCap, Policy
-from nearfar.slurm.controller import NodeState
+from nearfar.slurm.controller import NodeState, node_names
 
 from . import messages
 from .objections import drained_by_us
@@ -41,6 +41,21 @@ class DrainCaps:
         """Each cap's name, what it is called, what it allows, and the nodes that count."""
         per_day = "per_day", "within a day", self._policy.per_day, self.per_day
         return ("in_all", "in all", self._policy.in_all, self.in_all), per_day
+
+    @property
+    def over(self) -> list[str]:
+        """A sentence for each cap beyond which nodes are drained."""
+        found = []
+        for _, when, cap, counted in self.counted:
+            partitions = [(name, counted & these, cap.of(len(these))) for name, these in self.members.items()]
+            for partition, nodes, most in (None, counted, cap.nodes), *partitions:
+                if len(nodes) > most:
+                    subject, fields = (
+                        node_names.fold(sorted(nodes)),
+                        {"when": when, "most": most, "partition": partition},
+                    )
+                    found.append(messages.OVER.finding(subject, count=len(nodes), **fields).reason)
+        return found
 
     def objection(self, node: str) -> Finding | None:
         """The cap or the floor that forbids to drain one more node; None where it may be drained."""

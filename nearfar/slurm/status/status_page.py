@@ -11,7 +11,7 @@ from typing import Any
 from nearfar.base import MESSAGES, NearfarError, columns, minute_text, passes, plural, second_text, utc_text
 from nearfar.site import HEALTH
 from nearfar.slurm.act import NodeStatus, View, node_states
-from nearfar.slurm.controller import node_names
+from nearfar.slurm.controller import NodeState, node_names
 from nearfar.slurm.findings import SharedFault
 from nearfar.slurm.ledger import RUN, Ledger, LedgerAction, actions
 
@@ -59,12 +59,20 @@ def _problems(view: View, checked: dict[str, float], in_use: set[str], measured:
     now = view.now
     if view.acted is not None and now - view.acted > _MISSED:
         yield f"act has not run for {_span(now - view.acted)}: systemctl status nearfar-act.timer; nearfar slurm doctor"
-    silent = sorted(name for name, at in checked.items() if now - at > _MISSED)
+    # slurmd checks idle nodes; the epilog of a job checks a busy one, and leaves a FAIL alone.
+    owe = [name for name in in_use if _idle(view.facts.nodes[name], now)] if checked else []
+    silent = [name for name in owe if now - checked.get(name, 0.0) > _MISSED]
     if silent:
-        longest = _span(now - min(checked[name] for name in silent))
-        yield f"no health check of {node_names.fold(silent)} for up to {longest}: is HealthCheckProgram set, and slurmd running?"
+        known = [checked[name] for name in silent if name in checked]
+        longest = f" for up to {_span(now - min(known))}" if known else ""
+        yield f"no health check of {node_names.fold(silent)}{longest}: is HealthCheckProgram set, and slurmd running?"
     if view.trouble is None and in_use and not measured:
         yield f"no node in use was measured within {_span(view.options.policy.max_age)}: systemctl status nearfar-nightly.timer"
+
+
+def _idle(node: NodeState, now: float) -> bool:
+    """Whether a node has been idle for so long that it owes a health check."""
+    return node.idle and now - (node.busy or 0.0) > _MISSED
 
 
 def _ago(at: float | None, now: float) -> str:

@@ -152,6 +152,38 @@ def test_what_stopped_watching_is_missed(
     assert words in capsys.readouterr().out
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="health findings count as root's alone")
+def test_only_idle_nodes_owe_health_checks(fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """HealthCheckNodeState is IDLE,CYCLE: a job of two hours is no reason to ask for slurmd, a check that never came is one."""
+    all_measured(fleet)
+    fleet.slurm.states["n2"] = replace(fleet.node("n2"), base="ALLOCATED")
+    for node in ("n1", "n2"):
+        fleet.health_check(node)
+    run("act")
+    capsys.readouterr()
+    assert run("status") == COULD_NOT_JUDGE
+    assert "no health check of n[3-6]: is HealthCheckProgram set" in capsys.readouterr().out
+    for node in ("n3", "n4", "n5", "n6"):
+        fleet.health_check(node)
+    run("act")
+    with fleet.ledger() as ledger:
+        ledger.write("UPDATE check_run SET known = known - 7200 WHERE node = 'n2' AND check_name = 'health'")
+    capsys.readouterr()
+    assert run("status") == GOOD, capsys.readouterr().out
+
+
+def test_act_reports_drains_beyond_a_cap(fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nodes that drain themselves in the same second do not see each other's drains."""
+    file = fleet.folder / "site/systems/vm.yaml"
+    file.write_text(file.read_text().replace("per_day: {nodes: 6", "per_day: {nodes: 2"))
+    all_measured(fleet)
+    for number in (1, 2, 3):
+        reason = f"nearfar: FAIL health g2 gpu.missing run=0000000{number}"
+        fleet.slurm.states[f"n{number}"] = replace(fleet.node(f"n{number}"), flags=frozenset({"DRAIN"}), reason=reason)
+    assert run("act") == GOOD
+    assert "3 nodes are drained within a day, and its cap is 2: n[1-3]" in capsys.readouterr().out
+
+
 def test_one_node_in_full(fleet: PlayedFleet, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     bad = fleet.wrong("n2")
     run("act")
