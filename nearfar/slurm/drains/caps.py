@@ -50,11 +50,9 @@ class DrainCaps:
             partitions = [(name, counted & these, cap.of(len(these))) for name, these in self.members.items()]
             for partition, nodes, most in (None, counted, cap.nodes), *partitions:
                 if len(nodes) > most:
-                    subject, fields = (
-                        node_names.fold(sorted(nodes)),
-                        {"when": when, "most": most, "partition": partition},
-                    )
-                    found.append(messages.OVER.finding(subject, count=len(nodes), **fields).reason)
+                    names, count = node_names.fold(sorted(nodes)), len(nodes)
+                    one = messages.OVER.finding(names, count=count, when=when, most=most, partition=partition)
+                    found.append(one.reason)
         return found
 
     def objection(self, node: str) -> Finding | None:
