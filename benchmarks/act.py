@@ -43,7 +43,7 @@ def fill(state: Path, results: Path, nodes: list[str], nights: int, checks: int,
             at, sweep = now - (nights - night - 1) * 86400.0 - 3600.0, results / f"night-{night}"
             for node in nodes:
                 (sweep / "nodes" / node / "1").mkdir(parents=True)
-            (sweep / "sweep.json").write_text("{}")
+            (sweep / "sweep.json").write_text('{"merged": true}')
             os.utime(sweep / "sweep.json", (at, at))
             os.utime(sweep / "nodes", (at, at))
             began = time.perf_counter()
@@ -60,7 +60,7 @@ def fill(state: Path, results: Path, nodes: list[str], nights: int, checks: int,
                             f"near.h2d.n{each}_g{each}": ("PASS", 55.0, 52.6, None, "GB/s") for each in range(figures)
                         }
                         add_run(ledger, run, values)
-                    ledger.write("INSERT INTO taken VALUES (?, ?)", str(sweep / "nodes" / node / "1"), "run")
+                    ledger.write("INSERT INTO taken VALUES (?, ?)", f"bench:{sweep}/nodes/{node}/1", "run")
             took = time.perf_counter() - began
     return took
 
@@ -70,7 +70,7 @@ def health(folder: Path, nodes: list[str]) -> None:
     for node in nodes:
         finding: dict[str, object] = {
             "schema": "nearfar-health/1", "run": f"{time.time_ns() & 0xFFFFFFFF:08x}", "node": node, "hostname": node, "system": "bench",
-            "partition": "gpu", "time": utc_text(), "boot": None, "seconds": 0.3, "verdict": "PASS", "findings": [], "last": None,
+            "partition": "gpu", "time": utc_text(), "boot": None, "seconds": 0.3, "verdict": "PASS", "findings": [],
         }  # fmt: skip
         (folder / f"{node}.json").write_text(json.dumps(finding))
 
