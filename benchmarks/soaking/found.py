@@ -56,7 +56,7 @@ class Found:
         )
         look = {
             "schema": "nearfar-health/1", "run": run, "node": node, "hostname": node, "system": "vm", "partition": "gpu",
-            "time": utc(time.time()), "boot": None, "seconds": 0.3, "verdict": "FAIL" if found else "PASS", "findings": found, "last": None,
+            "time": utc(time.time()), "boot": None, "seconds": 0.3, "verdict": "FAIL" if found else "PASS", "findings": found,
         }  # fmt: skip
         finding_files.store(self.world.health, look, "")
 
