@@ -6,7 +6,7 @@ Needs: base, cells, question, site, slurm.controller, slurm.drains, slurm.findin
 from __future__ import annotations
 
 from . import admin_host, messages, node_states, quarantine
-from .clearing import Cleared, clear
+from .clearing import Repaired, clear
 from .node_states import Fleet, NodeStatus
 from .one_call import ActResult, act, dry_run
 from .retesting import RetestOptions, retest

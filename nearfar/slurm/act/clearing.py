@@ -19,15 +19,15 @@ from .view import ActOptions
 
 
 @dataclass(frozen=True)
-class Cleared:
-    """How it went with a node, in words; ``in_use``: whether it is, as far as nearfar can do something about that."""
+class Repaired:
+    """How a clear or a retest went with a node, in words; ``in_use``: whether it is, as far as nearfar can do something about that."""
 
     node: str
     words: str
     in_use: bool = True
 
 
-def clear(options: ActOptions, names: Sequence[str], because: str, slurm: Slurm) -> Iterator[Cleared]:
+def clear(options: ActOptions, names: Sequence[str], because: str, slurm: Slurm) -> Iterator[Repaired]:
     """Close what is known of nodes until now, and resume those that nearfar drained; each is given when that is done. Raises
     ``NearfarError``, before anything is done, for names that Slurm does not know, and later where the next node would fare no better: no
     permission, no answer from slurmctld. The error names the nodes that were not reached."""
@@ -48,21 +48,21 @@ def clear(options: ActOptions, names: Sequence[str], because: str, slurm: Slurm)
                 raise type(error)(f"{error}; not cleared: {node_names.fold(names[index:])}") from None
 
 
-def _clear(name: str, state: NodeState | None, past: Past, because: str, slurm: Slurm, ledger: Ledger) -> Cleared:
+def _clear(name: str, state: NodeState | None, past: Past, because: str, slurm: Slurm, ledger: Ledger) -> Repaired:
     if name in past.retested:
         words = f"not cleared: it is being retested inside reservation {past.retested[name]}"
-        return Cleared(name, words, in_use=False)
+        return Repaired(name, words, in_use=False)
     if drained_by_us(state, name in past.drained):
         assert state is not None and state.reason is not None
         problem = write(actions.CLEAR, name, resuming(state.reason), slurm, ledger, reason=state.reason, why=because)
         if problem is not None:
-            return Cleared(name, f"not cleared: {problem.why}", in_use=False)
+            return Repaired(name, f"not cleared: {problem.why}", in_use=False)
         [row] = ledger.rows("SELECT max(seq) AS seq FROM action WHERE node = ? AND kind = ?", name, actions.CLEAR)
         closed = _close(ledger, name, row["seq"])
-        return Cleared(name, f"in use again; {closed}; it was drained with '{state.reason}'")
+        return Repaired(name, f"in use again; {closed}; it was drained with '{state.reason}'")
     with ledger.transaction():
         closed = _close(ledger, name, note_action(ledger, actions.CLEAR, time.time(), name, why=because))
-    return Cleared(name, f"{closed}{_others_drain(state)}")
+    return Repaired(name, f"{closed}{_others_drain(state)}")
 
 
 def _close(ledger: Ledger, name: str, seq: int) -> str:

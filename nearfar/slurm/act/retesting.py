@@ -27,7 +27,7 @@ from nearfar.slurm.sweep import CHOICES, LEVELS, Level, sweep_file
 from nearfar.slurm.trust import Trust, on_behalf
 
 from . import admin_host, messages, quarantine
-from .clearing import Cleared
+from .clearing import Repaired
 from .judge_nodes import flapping
 from .node_states import reason_of
 from .reconcile import reconcile
@@ -73,7 +73,7 @@ class Suspect:
         }
 
 
-def retest(request: RetestOptions, options: ActOptions, slurm: Slurm, tell: Callable[[str], None]) -> list[Cleared]:
+def retest(request: RetestOptions, options: ActOptions, slurm: Slurm, tell: Callable[[str], None]) -> list[Repaired]:
     """Retest nodes. Raises ``NearfarError`` where one may not be, or where anything is unclear: all are drained then."""
     if options.results is None:
         raise NearfarError("a retest needs the directory that its results go to: --results DIR")
@@ -149,8 +149,8 @@ def _suspect(
 
 def _end(
     name: str, began: float, these: Sequence[Suspect], runs: Sequence[CheckRun], options: ActOptions, slurm: Slurm, ledger: Ledger,
-) -> list[Cleared]:  # fmt: skip
-    result, policy = list[Cleared](), options.policy
+) -> list[Repaired]:  # fmt: skip
+    result, policy = list[Repaired](), options.policy
     again: dict[str, Mapping[str, Any]] = {}
     with ledger.transaction():
         for run in runs:
@@ -168,7 +168,7 @@ def _end(
         if drain is None and late is not None:
             drain = suspect.known
             words = f"{words}, but meanwhile {late.found_by.check} found: {late.finding.reason}; drained as before"
-        result.append(Cleared(suspect.node, words, drain is None))
+        result.append(Repaired(suspect.node, words, drain is None))
         if drain is not None:
             again[suspect.node] = drain
     passed = {one.node: f"its retest passed: {one.words}" for one in result if one.in_use}

@@ -123,7 +123,7 @@ def scripts(site: Installation) -> str:
     if {"act", *ON_NODES} & {*site.options.what}:
         try:
             if str(site.root) == os.sep:  # an image is made by whoever makes it
-                refuse_changeable([Path(file.path) for file in files], _ROOT, "a script")
+                refuse_changeable(map(Path, files), _ROOT, "a script")
             refuse_changeable([Path(site.options.python)], _ROOT, "Python")
             refuse_changeable_tree(Path(site.options.checkout) / "nearfar", _ROOT, "nearfar")
         except NearfarError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,26 +27,14 @@ _STATE = "/var/lib/"
 _MAIN = "import sys; sys.path.insert(0, {!r}); from nearfar.cli import main; sys.exit(main())"
 
 
-@dataclass(frozen=True)
-class InstalledFile:
-    """A file as it should be."""
-
-    #: Absolute, on the machine that it is for.
-    path: str
-    text: str
-    mode: int
+#: A file as it should be: its text and mode, by its absolute path on the machine that it is for.
+Files = Mapping[str, tuple[str, int]]
 
 
-def rendered(options: InstallOptions) -> list[InstalledFile]:
+def rendered(options: InstallOptions) -> Files:
     """The files of an installation; the last one lists the others. Raises ``NearfarError`` for options or a template that are wrong."""
     options.check()
-    files = list(_files(options))
-    paths = sorted(file.path for file in files)
-    text = json.dumps({"schema": SCHEMA, "options": asdict(options), "files": paths}, indent=1) + "\n"
-    return [*files, InstalledFile(f"{options.folder}/{LIST}", text, 0o644)]
-
-
-def _files(options: InstallOptions) -> Iterator[InstalledFile]:
+    files: dict[str, tuple[str, int]] = {}
     values = _values(options)
     # A Python that has not installed nearfar finds it through this; health and act name the directory themselves.
     nightly = {**options.environment, "PYTHONPATH": options.checkout}
@@ -54,15 +42,16 @@ def _files(options: InstallOptions) -> Iterator[InstalledFile]:
     own: dict[str, dict[str, Any]] = {"nightly": {"environment": nightly}, "health": {"environment": site}}
     for part in options.what:
         path = f"{options.folder}/{'health-check' if part == 'health' else part}"
-        yield InstalledFile(path, templates.render(part, {**values, **own.get(part, {})}), 0o755)
+        files[path] = templates.render(part, {**values, **own.get(part, {})}), 0o755
         if part in ("nightly", "act") and options.timer == "cron":
-            yield InstalledFile(f"/etc/cron.d/nearfar-{part}", templates.render(f"nearfar-{part}.cron", values), 0o644)
+            files[f"/etc/cron.d/nearfar-{part}"] = templates.render(f"nearfar-{part}.cron", values), 0o644
         elif part in ("nightly", "act"):
             for unit in (f"nearfar-{part}.service", f"nearfar-{part}.timer"):
-                yield InstalledFile(f"{_UNITS}/{unit}", templates.render(unit, values), 0o644)
+                files[f"{_UNITS}/{unit}"] = templates.render(unit, values), 0o644
         elif part == "health":
-            text = templates.render("slurm.conf.example", values)
-            yield InstalledFile(f"{options.folder}/slurm.conf.example", text, 0o644)
+            files[f"{options.folder}/slurm.conf.example"] = templates.render("slurm.conf.example", values), 0o644
+    entry = {"schema": SCHEMA, "options": asdict(options), "files": sorted(files)}
+    return {**files, f"{options.folder}/{LIST}": (json.dumps(entry, indent=1) + "\n", 0o644)}
 
 
 def _values(options: InstallOptions) -> dict[str, Any]:
@@ -142,19 +131,18 @@ def read(folder: str = FOLDER, root: Path = _ROOT) -> Installed | None:
         raise CouldNotJudge(f"{path}: {words}") from None
 
 
-def changes(files: Sequence[InstalledFile], installed: Installed | None, root: Path = _ROOT) -> list[Change]:
+def changes(files: Files, installed: Installed | None, root: Path = _ROOT) -> list[Change]:
     """What to write, and which installed files to remove because they are no longer among ``files``."""
     found = []
-    wanted = {file.path for file in files}
     for path in () if installed is None else installed.files:
         before = _text(_place(root, path))
-        if path not in wanted and before is not None:
+        if path not in files and before is not None:
             found.append(Change(_place(root, path), before, None, 0))
-    for file in files:
-        place = _place(root, file.path)
+    for path, (text, mode) in files.items():
+        place = _place(root, path)
         before = _text(place)
-        if before != file.text or place.stat().st_mode & 0o7777 != file.mode:
-            found.append(Change(place, before, file.text, file.mode))
+        if before != text or place.stat().st_mode & 0o7777 != mode:
+            found.append(Change(place, before, text, mode))
     return found
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.slurm.act import Cleared, RetestOptions, retest, retesting
+from nearfar.slurm.act import Repaired, RetestOptions, retest, retesting
 from nearfar.slurm.controller import reservations
 from nearfar.slurm.findings import runs_of_sweep
 from nearfar.slurm.ledger import CheckRun
@@ -28,7 +28,7 @@ def fleet(tmp_path: Path) -> PlayedFleet:
 
 def retested(
     fleet: PlayedFleet, monkeypatch: pytest.MonkeyPatch, node: str, meanwhile: Callable[[], object]
-) -> Cleared:
+) -> Repaired:
     """A retest that passes, and what happens before it ends."""
     for name in ("make", "verify", "remove"):
         monkeypatch.setattr(reservations, name, lambda *_: None)
