@@ -171,7 +171,7 @@ def hooks() -> str:
     """The page of the on-event program."""
     limits = f"it has {on_event.LIMIT:g} s, all calls of one `act` {on_event.TOGETHER:g} s"
     tries = f"after {on_event.PATIENCE / 3600:g} h the event is given up"
-    intro = f"`nearfar slurm act` calls it with one JSON object on standard input for each event; {limits}.\n"
+    intro = f"`nearfar slurm act` calls it with one JSON object on standard input for each hard finding, drain and release; {limits}.\n"
     intro += f"If it does not exit with 0, the next `act` calls it again with the same `id`; {tries} ({DRAINS}).\n\n"
     return f"# The on-event program\n\n{intro}{SchemaTables('hook-1').text()}"
 
@@ -253,7 +253,7 @@ def history() -> str:
 def ledger() -> str:
     """The page of the ledger's tables, from the comments of its SQL."""
     text = "# The ledger\n\n`ledger.db` in the state directory of `nearfar slurm act` is an SQLite file. Read it, but never change it.\n"
-    text += "Times are seconds since 1970; `seq` gives the order of actions and events.\n\n"
+    text += "Times are seconds since 1970; `seq` gives the order of actions.\n\n"
     for about, name, columns in re.findall(r"^-- ([^\n]+)\nCREATE TABLE (\w+) \(\n(.*?)^\)", TABLES, re.M | re.S):
         rows = re.findall(r"^ {4}([a-z_]+) ([A-Z]+)[^\n]*? +-- (.+)$", columns, re.M)
         text += f"## {name}\n\n{about}.\n\n"
