@@ -55,11 +55,9 @@ def fill(state: Path, results: Path, nodes: list[str], nights: int, checks: int,
                         run = CheckRun(
                             node, f"check{check}_check", f"{night:08x}", at, at, "FAIL" if wrong else "PASS", failures, system="bench",
                             sweep=sweep.name, job=True, level="nightly",
+                            figures={f"near.h2d.n{each}_g{each}": ("PASS", 55.0, 52.6, None, "GB/s") for each in range(figures)},
                         )  # fmt: skip
-                        values = {
-                            f"near.h2d.n{each}_g{each}": ("PASS", 55.0, 52.6, None, "GB/s") for each in range(figures)
-                        }
-                        add_run(ledger, run, values)
+                        add_run(ledger, run)
                     ledger.write("INSERT INTO taken VALUES (?, ?)", f"bench:{sweep}/nodes/{node}/1", "run")
             took = time.perf_counter() - began
     return took

@@ -21,8 +21,8 @@ from nearfar.slurm.act.judge_nodes import Facts
 from nearfar.slurm.act.judge_nodes import judge as judge_nodes
 from nearfar.slurm.act.node_states import DRAIN
 from nearfar.slurm.controller import NodeState
+from nearfar.slurm.findings.intake import figure_entries
 from nearfar.slurm.ledger import CheckRun, LastVerdict, Past
-from nearfar.slurm.results import result
 from nearfar.verdict import (
     FELL_TOGETHER,
     Baseline,
@@ -148,8 +148,6 @@ def _run(name: str, night: int, verdict: Verdict, stays: Sequence[Finding]) -> C
         for m in verdict.metrics
         if m.verdict == "FAIL" and m.code != FELL_TOGETHER.code
     ) + (tuple(stays) if fell else ())
-    told = verdict.metrics
-    passed, intermittent = result.within_bounds(told), result.intermittent(told)
     ended = (night + 1) * _DAY
     return CheckRun(
         name,
@@ -159,9 +157,8 @@ def _run(name: str, night: int, verdict: Verdict, stays: Sequence[Finding]) -> C
         ended,
         verdict.verdict,
         failures,
-        passed,
+        figure_entries(verdict.metrics),
         came=ended,
-        intermittent=intermittent,
     )
 
 

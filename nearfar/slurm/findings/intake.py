@@ -27,10 +27,11 @@ from nearfar.base import (
 )
 from nearfar.site import HEALTH, Policy
 from nearfar.slurm.health import finding_files
-from nearfar.slurm.ledger import RUN, CheckRun, FigureEntry, Ledger, Past, add_run, seconds
+from nearfar.slurm.ledger import INTERMITTENT, RUN, CheckRun, FigureEntry, Ledger, Past, add_run, seconds
 from nearfar.slurm.results import NodeResult, result, results_directory
 from nearfar.slurm.sweep import sweep_file
 from nearfar.slurm.trust import NotOurs, Trust
+from nearfar.verdict import JudgedMetric
 
 #: Seconds that a node's clock may be ahead of this host's.
 CLOCKS = 300.0
@@ -211,12 +212,15 @@ class _Results:
                 f"{one.name}: run {one.run} ended {span} before its result came, by the node's clock: set that clock, or the "
                 f"result was copied later; what it found counts from when it came{slow}"
             )
-        figures = {check.check: figure_entries(check) for check in one.checks}
         for run in check_runs(one, came):
             if late > _TOO_LATE:
-                run = replace(run, failures=tuple(each for each in run.failures if each.hard), intermittent=frozenset())
+                whole = {
+                    name: ("PASS", *entry[1:]) if entry[0] == INTERMITTENT else entry
+                    for name, entry in run.figures.items()
+                }
+                run = replace(run, failures=tuple(each for each in run.failures if each.hard), figures=whole)
             self.runs.append(run)
-            add_run(self._ledger, run, figures.get(run.check), answered=self._past.answered.get(run.node))
+            add_run(self._ledger, run, answered=self._past.answered.get(run.node))
 
     def _check_mounted(self, sweeps: Sequence[str]) -> None:
         """Raise ``CouldNotJudge`` where an empty directory has replaced the one that was read: its file system is not mounted."""
@@ -329,19 +333,19 @@ def check_runs(one: NodeResult, came: float) -> list[CheckRun]:
         found.append(of_run(check=RUN, verdict="INDETERMINATE", source=str(one.folder), words=undone))
     for check in one.checks:
         found.append(of_run(
-            check=check.check, verdict=check.verdict, failures=result.failures(check), passed=result.within_bounds(check.figures),
-            cells=result.cells(check.figures), intermittent=result.intermittent(check.figures), parts=one.blamed, source=str(check.folder),
+            check=check.check, verdict=check.verdict, failures=result.failures(check), figures=figure_entries(check.figures),
+            cells=result.cells(check.figures), parts=one.blamed, source=str(check.folder),
             words=_words(check),
         ))  # fmt: skip
     return found
 
 
-def figure_entries(check: result.CheckResult) -> dict[str, FigureEntry]:
-    """The judged figures of a check, by name; without those that passed by bounds which were only widened: they prove nothing."""
-    passed, intermittent = result.within_bounds(check.figures), result.intermittent(check.figures)
+def figure_entries(figures: Sequence[JudgedMetric]) -> dict[str, FigureEntry]:
+    """The judged figures of a check, by name, without those that passed by bounds which were only widened: they prove nothing."""
+    passed, intermittent = result.within_bounds(figures), result.intermittent(figures)
     found = {}
-    for figure in check.figures:
-        verdict = "INTERMITTENT" if figure.name in intermittent else "PASS" if figure.name in passed else figure.verdict
+    for figure in figures:
+        verdict = INTERMITTENT if figure.name in intermittent else "PASS" if figure.name in passed else figure.verdict
         if verdict != NOT_JUDGED and (verdict != "PASS" or figure.name in passed):
             reference = figure.reference
             lowest, highest = (None, None) if reference is None else (reference.lowest, reference.highest)

@@ -10,6 +10,7 @@ from .actions import LedgerAction, Past, SeenTo, end_action, note_action, past
 from .ledger import FILE, KEPT, Ledger
 from .runs import (
     HARD,
+    INTERMITTENT,
     RUN,
     CheckRun,
     Evidence,

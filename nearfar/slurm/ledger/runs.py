@@ -7,7 +7,8 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf
 from typing import Any, NamedTuple
 
@@ -20,6 +21,11 @@ from .ledger import Ledger
 HARD = "hard evidence needs no second run"
 #: The check that stands for cases that should have run and did not.
 RUN = "run"
+#: The verdict of a figure that was beyond its bound in some measurements alone.
+INTERMITTENT = "INTERMITTENT"
+
+#: A figure of a run: its verdict (``PASS``, ``INTERMITTENT``, else as its finding's), value and bounds in ``unit``.
+FigureEntry = tuple[str, float | None, float | None, float | None, str]
 
 
 @dataclass(frozen=True)
@@ -35,8 +41,8 @@ class CheckRun:
     verdict: str
     #: Its FAILs.
     failures: tuple[Finding, ...] = ()
-    #: Names of the figures that were judged and are inside their bounds.
-    passed: frozenset[str] = frozenset()
+    #: The figures that were judged, by name.
+    figures: Mapping[str, FigureEntry] = field(default_factory=dict)
     #: Parts that the diagnosis blames.
     parts: tuple[str, ...] = ()
     #: Where the result lies.
@@ -50,10 +56,18 @@ class CheckRun:
     level: str = ""
     #: Whether it ran as a job of Slurm.
     job: bool = False
-    #: Of ``passed``, the figures that were beyond their bound in some measurements alone.
-    intermittent: frozenset[str] = frozenset()
     system: str = ""
     sweep: str = ""
+
+    @cached_property
+    def passed(self) -> set[str]:
+        """The names of the figures that are inside their bounds."""
+        return {name for name, entry in self.figures.items() if entry[0] in ("PASS", INTERMITTENT)}
+
+    @cached_property
+    def intermittent(self) -> set[str]:
+        """Those of ``passed`` that were beyond their bound in some measurements alone."""
+        return {name for name, entry in self.figures.items() if entry[0] == INTERMITTENT}
 
     @property
     def known(self) -> float:
@@ -108,8 +122,6 @@ def general(what: str) -> str:
     return re.sub(r"(?<![A-Za-z])([a-z])\d+", r"\1", what)
 
 
-#: A figure of a run: its verdict (``PASS``, ``INTERMITTENT``, else as its finding's), value and bounds in ``unit``.
-FigureEntry = tuple[str, float | None, float | None, float | None, str]
 #: Values that a statement of SQLite takes at most are 32,766; nodes are asked for in parts.
 _PART = 10_000
 #: Hard evidence, with the run that found it: open from that on until an action closes it.
@@ -131,12 +143,9 @@ class LastVerdict(NamedTuple):
     source: str
 
 
-def add_run(
-    ledger: Ledger, run: CheckRun, figures: Mapping[str, FigureEntry] | None = None, *, answered: SeenTo | None = None
-) -> None:
-    """Take in a check run, unless it is there already. ``figures``: by name; None: those of ``run.passed`` without numbers. ``answered``:
-    the action that has seen to the node last: what a run that began before it found is closed by it. Hard evidence of a health check that
-    is open already is not entered again: its ``last_seen`` is."""
+def add_run(ledger: Ledger, run: CheckRun, *, answered: SeenTo | None = None) -> None:
+    """Take in a check run, unless it is there already. ``answered``: the action that has seen to the node last: what a run that began
+    before it found is closed by it. Hard evidence of a health check that is open already is not entered again: its ``last_seen`` is."""
     number = ledger.write(
         "INSERT OR IGNORE INTO check_run VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         run.node, run.check, run.run, run.system, run.sweep, run.level, run.job, run.started, run.ended, run.came, run.known, run.began,
@@ -144,15 +153,10 @@ def add_run(
     )  # fmt: skip
     if not ledger.rows("SELECT changes() AS count")[0]["count"]:
         return
-    if figures is None:
-        figures = {
-            name: ("INTERMITTENT" if name in run.intermittent else "PASS", None, None, None, "")
-            for name in {*run.passed, *run.intermittent}
-        }
-    names = _name_ids(ledger, figures)
+    names = _name_ids(ledger, run.figures)
     ledger.connection.executemany(
         "INSERT OR REPLACE INTO figure VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [(number, names[name], *entry) for name, entry in figures.items()],
+        [(number, names[name], *entry) for name, entry in run.figures.items()],
     )
     for finding in run.failures:
         if run.check == "health" and finding.hard and _seen_again(ledger, run, finding):
@@ -191,13 +195,13 @@ def runs_since(ledger: Ledger, system: str, oldest: float, nodes: Collection[str
     for part in (names[start : start + _PART] for start in range(0, len(names), _PART)):
         query = f"known >= ? AND system = ? AND node IN ({','.join('?' * len(part))})"
         rows = ledger.rows(f"SELECT * FROM check_run WHERE {query}", oldest, system, *part)
-        named: dict[int, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        for row in ledger.rows(
-            "SELECT check_run, figure_name.name AS name, figure.verdict AS verdict "
-            f"FROM figure JOIN figure_name ON figure_name.id = figure.name WHERE check_run IN (SELECT id FROM check_run WHERE {query})",
+        figures: dict[int, dict[str, FigureEntry]] = defaultdict(dict)
+        for number, name, *entry in ledger.rows(
+            "SELECT check_run, figure_name.name, verdict, value, lowest, highest, unit FROM figure "
+            f"JOIN figure_name ON figure_name.id = figure.name WHERE check_run IN (SELECT id FROM check_run WHERE {query})",
             oldest, system, *part,
         ):  # fmt: skip
-            named[row["check_run"]][row["verdict"]].add(row["name"])
+            figures[number][name] = (*entry,)
         failures: dict[int, list[Finding]] = defaultdict(list)
         for row in ledger.rows(
             f"SELECT check_run, document FROM finding WHERE check_run IN (SELECT id FROM check_run WHERE {query})",
@@ -205,17 +209,16 @@ def runs_since(ledger: Ledger, system: str, oldest: float, nodes: Collection[str
         ):  # fmt: skip
             failures[row["check_run"]].append(Finding.from_raw(json.loads(row["document"])))
         for row in rows:
-            found[row["node"]].append(_check_run(row, failures[row["id"]], named[row["id"]]))
+            found[row["node"]].append(_check_run(row, failures[row["id"]], figures[row["id"]]))
     return dict(found)
 
 
-def _check_run(row: sqlite3.Row, failures: Iterable[Finding], figures: Mapping[str, set[str]]) -> CheckRun:
+def _check_run(row: sqlite3.Row, failures: Iterable[Finding], figures: Mapping[str, FigureEntry]) -> CheckRun:
     own = "node run started ended verdict source words came level system sweep"
     same: dict[str, Any] = {key: row[key] for key in own.split()}
-    intermittent = frozenset(figures.get("INTERMITTENT", ()))
     return CheckRun(
-        check=row["check_name"], failures=tuple(failures), passed=intermittent | figures.get("PASS", set()), intermittent=intermittent,
-        parts=tuple(json.loads(row["parts"])), job=bool(row["job"]), **same,
+        check=row["check_name"], failures=tuple(failures), figures=figures, parts=tuple(json.loads(row["parts"])),
+        job=bool(row["job"]), **same,
     )  # fmt: skip
 
 

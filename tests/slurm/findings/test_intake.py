@@ -278,6 +278,14 @@ def test_a_night_on_which_it_was_slow_now_and_then(results: Path) -> None:
     assert (run.verdict, run.failures, run.intermittent) == ("DEGRADED", (), frozenset(["sole.g2_n0"]))
 
 
+def test_a_night_that_came_two_days_late_is_none_of_those_on_which_it_was_slow(tmp_path: Path) -> None:
+    fleet = PlayedFleet(tmp_path)
+    fleet.result("n1", 2 * 86400.0, looks=(27.0, 55.0, 55.0))
+    fleet.act()
+    with fleet.ledger() as ledger:
+        assert {row["verdict"] for row in ledger.rows("SELECT verdict FROM figure")} == {"PASS"}
+
+
 STREAM = judged_metric(
     name="near.c0_n0_triad", quantity="stream", subject="c0:n0/triad", gpus=(), value=200.0, verdict="FAIL", reason="STREAM: 200 GB/s",
     reference=JudgedReference(260.0, 245.0, None, "GB/s", "tuned", "", False),
