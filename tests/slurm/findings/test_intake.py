@@ -280,7 +280,7 @@ def test_a_night_on_which_it_was_slow_now_and_then(results: Path) -> None:
 
 def test_a_night_that_came_two_days_late_is_none_of_those_on_which_it_was_slow(tmp_path: Path) -> None:
     fleet = PlayedFleet(tmp_path)
-    fleet.result("n1", 2 * 86400.0, looks=(27.0, 55.0, 55.0))
+    os.utime(leave(fleet.results, "n1", "00000001", at=time.time() - 2 * DAY, looks=(27.0, 55.0, 55.0)))
     fleet.act()
     with fleet.ledger() as ledger:
         assert {row["verdict"] for row in ledger.rows("SELECT verdict FROM figure")} == {"PASS"}
