@@ -7,6 +7,7 @@ taken in, and in which nothing has changed for two days, is not listed again; wh
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -334,22 +335,29 @@ def check_runs(one: NodeResult, came: float) -> list[CheckRun]:
     for check in one.checks:
         found.append(of_run(
             check=check.check, verdict=check.verdict, failures=result.failures(check), figures=figure_entries(check.figures),
-            cells=result.cells(check.figures), parts=one.blamed, source=str(check.folder),
+            cells=frozenset(sys.intern(figure.subject) for figure in check.figures), parts=one.blamed, source=str(check.folder),
             words=_words(check),
         ))  # fmt: skip
     return found
 
 
 def figure_entries(figures: Sequence[JudgedMetric]) -> dict[str, FigureEntry]:
-    """The judged figures of a check, by name, without those that passed by bounds which were only widened: they prove nothing."""
-    passed, intermittent = result.within_bounds(figures), result.intermittent(figures)
+    """The judged figures of a check, by name, without those that passed by bounds which were only widened: they prove nothing. What fell
+    together with the host's other paths is no figure that was slow now and then."""
     found = {}
     for figure in figures:
-        verdict = INTERMITTENT if figure.name in intermittent else "PASS" if figure.name in passed else figure.verdict
-        if verdict != NOT_JUDGED and (verdict != "PASS" or figure.name in passed):
+        now_and_then = figure.verdict == "DEGRADED" and figure.disturbance is None and figure.intermittent
+        verdict = figure.verdict if not figure.passed else INTERMITTENT if now_and_then else "PASS"
+        if figure.passed or verdict not in ("PASS", NOT_JUDGED):
             reference = figure.reference
             lowest, highest = (None, None) if reference is None else (reference.lowest, reference.highest)
-            found[figure.name] = (verdict, figure.value, lowest, highest, figure.unit)
+            found[sys.intern(figure.name)] = (
+                verdict,
+                figure.value,
+                lowest,
+                highest,
+                figure.unit,
+            )  # most nodes have the same names
     return found
 
 

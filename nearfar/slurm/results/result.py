@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -103,31 +102,10 @@ class NodeResult(RunInfo):
         return sorted(pairs, key=lambda pair: (ORDER.index(pair[1].verdict), not pair[1].hard))
 
 
-def within_bounds(figures: Iterable[JudgedMetric]) -> frozenset[str]:
-    """The names of the figures of a check that were judged and are inside their bounds."""
-    return _set(figure.name for figure in figures if figure.passed)
-
-
-def intermittent(figures: Iterable[JudgedMetric]) -> frozenset[str]:
-    """The names of the figures that were out of range in some measurements alone. What fell together with the host's other paths does
-    not count towards a drain."""
-    return _set(f.name for f in figures if f.verdict == "DEGRADED" and f.disturbance is None and f.intermittent)
-
-
 def failures(check: CheckResult) -> tuple[Finding, ...]:
     """The FAILs of a check that are evidence against the node: those of paths that fell together are none before they have lasted for
     days, which the check then finds itself."""
     return tuple(f for f in check.findings if f.verdict == "FAIL" and f.code != FELL_TOGETHER.code)
-
-
-def cells(figures: Iterable[JudgedMetric]) -> frozenset[str]:
-    """The cells of a check that were measured, and the like that is no cell."""
-    return _set(figure.subject for figure in figures)
-
-
-def _set(words: Iterable[str]) -> frozenset[str]:
-    """A set of words, each kept once for all nodes: most have the same."""
-    return frozenset(map(sys.intern, words))
 
 
 def verdict_of(nodes: Sequence[str], checks: Iterable[str], missing: bool) -> str:
