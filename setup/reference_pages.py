@@ -172,7 +172,8 @@ def hooks() -> str:
     limits = f"it has {on_event.LIMIT:g} s, all calls of one `act` {on_event.TOGETHER:g} s"
     tries = f"after {on_event.PATIENCE / 3600:g} h the event is given up"
     intro = f"`nearfar slurm act` calls it with one JSON object on standard input for each hard finding, drain and release; {limits}.\n"
-    intro += f"If it does not exit with 0, the next `act` calls it again with the same `id`; {tries} ({DRAINS}).\n\n"
+    intro += f"If it does not exit with 0, the next `act` calls it again with the same `id`; {tries} ({DRAINS}).\n"
+    intro += "To be told of drains without a program, use Slurm's `strigger --drained`, or the [alerts](metrics.md#alerts).\n\n"
     return f"# The on-event program\n\n{intro}{SchemaTables('hook-1').text()}"
 
 
