@@ -14,8 +14,8 @@ Run = Sequence[Sequence[float]]
 Figure = Callable[[Run], float]
 Interval = tuple[float, float]
 
-#: What a visit reached is this quantile of its samples: of six, the second highest.
-OF_A_VISIT = 0.8
+#: What a visit reached is this quantile of its samples: of four, the second highest.
+OF_A_VISIT = 2 / 3
 #: The plateau is this quantile of all samples.
 OF_ALL = 0.9
 #: A visit within this part of the best visit has reached it.
@@ -55,8 +55,9 @@ def reached_by(visit: Sequence[float]) -> float:
 
 
 def plateau(run: Run) -> float:
-    """What the path can do."""
-    return quantile(pooled(run), OF_ALL)
+    """What the path can do: of few samples in all, the second highest."""
+    values = pooled(run)
+    return quantile(values, min(OF_ALL, 1 - 1 / (len(values) - 1)) if len(values) > 2 else OF_ALL)
 
 
 def pooled_median(run: Run) -> float:

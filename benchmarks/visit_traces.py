@@ -19,7 +19,7 @@ from typing import Any
 #: Seconds of a sample made of the copies of a series.
 SAMPLE = 0.0105
 #: Fewer samples are no visit.
-LEAST_SAMPLES = 3
+LEAST_SAMPLES = 2
 
 Visit = tuple[float, list[float]]
 

@@ -57,12 +57,13 @@ def test_every_figure_lies_among_the_samples_and_every_interval_in_order(run):
 
 
 def test_an_example_by_hand():
-    run = [[1.0, 2, 3, 4, 5, 6], [2.0, 3, 4, 5, 6, 7], [3.0, 4, 5, 6, 7, 8]]
-    assert (est.plateau(run), est.pooled_median(run), [est.reached_by(visit) for visit in run]) == (7, 4.5, [5, 6, 7])
-    # without the first, second and third visit the plateau is 7, 6.9 and 6: 1.1, 0.8 and -1.9 thirds from their mean
-    half = 4.30 * (2 / 3 * (1.1**2 + 0.8**2 + 1.9**2) / 9) ** 0.5
-    assert est.plateau_interval(run) == pytest.approx((7 - half, 7 + half))
-    assert est.median_interval(run) == pytest.approx((4.5 - 4.30 / 3**0.5, 4.5 + 4.30 / 3**0.5))
+    run = [[1.0, 2, 3, 4], [2.0, 3, 4, 5], [3.0, 4, 5, 6]]
+    assert (est.plateau(run), est.pooled_median(run)) == pytest.approx((5, 3.5))
+    assert [est.reached_by(visit) for visit in run] == pytest.approx([3, 4, 5])
+    # without the first, second and third visit the plateau is 5, 5 and 4: 1, 1 and -2 thirds from their mean
+    half = 4.30 * (2 / 3 * (1 + 1 + 4) / 9) ** 0.5
+    assert est.plateau_interval(run) == pytest.approx((5 - half, 5 + half))
+    assert est.median_interval(run) == pytest.approx((3.5 - 4.30 / 3**0.5, 3.5 + 4.30 / 3**0.5))
 
 
 @given(RUN, st.randoms(use_true_random=False), st.floats(0.1, 100))
