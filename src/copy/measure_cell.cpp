@@ -146,8 +146,8 @@ public:
         seconds_of_cell_ =
             std::min(are_copies_ ? policy.windowed_seconds : policy.stream_seconds, unknown > 0 ? seconds / 2 : seconds);
         if (unknown > 0)
-            seconds_of_each_ = std::min(are_copies_ ? policy.solo_seconds : policy.stream_seconds,
-                                        seconds / 2 / static_cast<double>(unknown));
+            seconds_of_each_ =
+                std::min(are_copies_ ? policy.solo_seconds : policy.stream_seconds, seconds / 2 / static_cast<double>(unknown));
     }
 
     double seconds_of_cell() const { return seconds_of_cell_; }

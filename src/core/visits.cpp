@@ -98,8 +98,8 @@ std::optional<Plateau> plateau_of(const Summary& rate, const std::vector<Visit>&
     plateau.value = plateau_value(rate.samples, best);
     if (plateau.value <= 0) return {};  // of differences of times, disturbed more than they are long
     const double between = std::abs(reached[0] - reached[reached.size() / 2]);
-    const double half =
-        std::max({student(reached.size() - 1) * jackknife(rate.samples, visits, best), between, least_half_width * plateau.value});
+    const double half = std::max(
+        {student(reached.size() - 1) * jackknife(rate.samples, visits, best), between, least_half_width * plateau.value});
     plateau.low = std::max(plateau.value - half, 0.0);
     plateau.high = plateau.value + half;
     plateau.steadiness = highest ? rate.median / plateau.value : plateau.value / rate.median;
