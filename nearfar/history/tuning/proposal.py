@@ -30,6 +30,9 @@ from .limits import Budget, TunedLimit, budget, chances, figures_of_a_node
 from .reference_text import CurrentFile
 from .samples import ChosenSamples, Pool
 
+#: What a tune may make worse: a row's value and FAIL bound (the keys of what was accepted in its provenance), and its nearest limit.
+ACCEPTED, ACCEPTED_BOUND, _LIMIT = "accepted", "accepted_bound", "limit"
+
 
 @dataclass(frozen=True)
 class TuneOptions:
@@ -44,9 +47,9 @@ class Proposal:
     """``tuned`` are the new limits by place; ``refused`` and ``kept`` say why a pool has no new one.
 
     ``looser`` has, by change of software (``driver 580.95 -> 590.12``), by which part of today's limit (-0.015: 1.5 % less, of times
-    more) those of ``tuned`` are looser that were tuned with the software of before. ``accepted`` has by which part the values of
-    ``tuned`` are worse than the last that were accepted, where ``--allow-looser`` accepts them; ``bounds_accepted`` the same of their
-    FAIL bounds (-1: there is none any more).
+    more) those of ``tuned`` are looser that were tuned with the software of before. ``accepted`` has by which part the values
+    (``ACCEPTED``) and FAIL bounds (``ACCEPTED_BOUND``; -1: there is none any more) of ``tuned`` are worse than the last that were
+    accepted, where ``--allow-looser`` accepts them.
     """
 
     today: CurrentFile
@@ -56,8 +59,7 @@ class Proposal:
     kept: Mapping[RowPlace, str]
     budget: Budget
     looser: Mapping[str, Mapping[RowPlace, float]] = field(default_factory=dict)
-    accepted: Mapping[RowPlace, float] = field(default_factory=dict)
-    bounds_accepted: Mapping[RowPlace, float] = field(default_factory=dict)
+    accepted: Mapping[str, Mapping[RowPlace, float]] = field(default_factory=dict)
 
     @property
     def diff(self) -> str:
@@ -80,8 +82,7 @@ def propose(
     tuned: dict[RowPlace, TunedLimit] = {}
     kept: dict[RowPlace, str] = {}
     looser: dict[str, dict[RowPlace, float]] = {}
-    accepted: dict[RowPlace, float] = {}
-    bounds_accepted: dict[RowPlace, float] = {}
+    accepted: dict[str, dict[RowPlace, float]] = {ACCEPTED: {}, ACCEPTED_BOUND: {}}
     changed: dict[RowPlace, ReferenceRow] = {}
     stamped = {"date": day_text(chosen.last), "stamp": dict(chosen.stamp)}
     known = [place for place in today.rows if place not in places and (place[0], place[2]) not in chosen.elsewhere]
@@ -93,40 +94,25 @@ def propose(
             refused[place] = limit
             continue
         row = limits.row(place, limit, pool.less_is_better)
-        before = today.rows.get(place, row)
-        worse = _worse(row.value, before.accepted, pool.less_is_better)
-        if worse > _most_worse(before) and not how.allow_looser:
-            value, last = (with_unit(each, row.unit) for each in (row.value, before.accepted))
-            kept[place] = (
-                f"{value} is {100 * worse:.1f} % worse than {last}, accepted last: use --allow-looser to accept"
-            )
-            continue
-        bound, last_bound = row.fail_bound(pool.less_is_better), before.accepted_bound(pool.less_is_better)
-        bound_worse = _bound_worse(bound, last_bound, pool.less_is_better)
-        if last_bound is not None and bound_worse > _most_bound_worse(before, last_bound) and not how.allow_looser:
-            kept[place] = _bound_kept(bound, last_bound, bound_worse, row.unit)
-            continue
-        change = _change(place, today, chosen)
-        apart = None if how.allow_looser and not change else _looser(row, _of_today(place, today, published))
-        if apart is not None and change:
-            now, then = apart
-            looser.setdefault(change, {})[place] = now / then - 1
-        elif apart is not None:
-            worded = [figure(value, row.unit) for value in apart]
-            kept[place] = f"{worded[0]} would be looser than today's {worded[1]}"
+        before = today.rows.get(place)
+        change = _change(before, today, chosen)
+        steps = _steps(row, before, _published(place, published), pool.less_is_better)
+        # New software may move a limit; what was accepted stays the measure.
+        needs_leave = (step for step in steps if step.too_far and not (change and step.of == _LIMIT))
+        if not how.allow_looser and (step := next(needs_leave, None)):
+            kept[place] = step.refusal
             continue
         tuned[place] = limit
-        own: dict[str, Any] = {}  # `accepted` stands only where it is not the row's own value
-        if worse > 0 and how.allow_looser:
-            accepted[place] = row.value / before.accepted - 1
-        elif worse > 0:
-            own["accepted"] = before.accepted
-        if bound_worse > 0 and how.allow_looser:
-            bounds_accepted[place] = bound_worse if pool.less_is_better else -bound_worse
-        elif bound_worse > 0:
-            own["accepted_bound"] = last_bound
+        own: dict[str, Any] = {}  # what was accepted stands only where it is not the row's own
+        for step in steps:
+            if step.of == _LIMIT and change and step.too_far:
+                looser.setdefault(change, {})[place] = step.part
+            elif step.of != _LIMIT and step.part and how.allow_looser:
+                accepted[step.of][place] = step.part
+            elif step.of != _LIMIT and step.part:
+                own[step.of] = step.then
         row = replace(row, provenance={**stamped, **row.provenance, **own})
-        if place not in today.rows or not _alike(row, today.rows[place], today):
+        if before is None or not _alike(row, before, today):
             changed[place] = row
     text = today.text
     if changed:
@@ -135,7 +121,7 @@ def propose(
         for node_type in node_types:
             file.check_line_rates(fastest_links(node_type.node))
     spent = budget({places[place]: limit for place, limit in tuned.items()}, figures)
-    return Proposal(today, text, tuned, refused, kept, spent, looser, accepted, bounds_accepted)
+    return Proposal(today, text, tuned, refused, kept, spent, looser, accepted)
 
 
 def _places(pools: Sequence[Pool], today: CurrentFile) -> tuple[dict[RowPlace, Pool], dict[RowPlace, str]]:
@@ -171,88 +157,86 @@ def _impossible(pool: Pool) -> str | None:
     return f"the median {figure(middle, pool.unit)} is above what its link can carry, {figure(pool.ceiling, pool.unit)}"
 
 
-def _of_today(place: RowPlace, today: CurrentFile, published: Sequence[ReferenceFile]) -> ReferenceRow | None:
-    if place in today.rows:
-        return today.rows[place]
+def _published(place: RowPlace, files: Sequence[ReferenceFile]) -> ReferenceRow | None:
     check, model, name = place
-    return next((row for row in (file.row(check, model, [name]) for file in published) if row is not None), None)
+    return next((row for row in (file.row(check, model, [name]) for file in files) if row is not None), None)
 
 
-def _change(place: RowPlace, today: CurrentFile, chosen: ChosenSamples) -> str:
+def _change(before: ReferenceRow | None, today: CurrentFile, chosen: ChosenSamples) -> str:
     """What software is other than that which today's row was tuned with, in words; empty where there is none, or no such row."""
-    if place not in today.rows:
-        return ""
-    return ", ".join(
-        f"{software_changes.words({name: old})} -> {new}"
-        for name, (old, new) in software_changes.changes(_stamp(today.rows[place], today), chosen.stamp).items()
-    )
+    changes = {} if before is None else software_changes.changes(today.stamp(before), chosen.stamp)
+    return ", ".join(f"{software_changes.words({name: old})} -> {new}" for name, (old, new) in changes.items())
 
 
-def _stamp(row: ReferenceRow, today: CurrentFile) -> dict[str, str]:
-    own: Mapping[str, Any] = {**today.tuned, **row.provenance}.get("stamp") or {}
-    return {key: str(version) for key, version in own.items() if version is not None}
+@dataclass(frozen=True)
+class _Step:
+    """A number of a row that a tune moves: ``of`` what, ``then`` and ``now`` (None: a bound that goes), in ``unit``. ``part`` is by which
+    part it is worse (-0.015: 1.5 % less, of times more; 0: it is no worse), ``most`` how much is noise."""
+
+    of: str
+    then: float
+    now: float | None
+    unit: str
+    part: float
+    most: float
+
+    @property
+    def too_far(self) -> bool:
+        """Whether an administrator has to accept it."""
+        return abs(self.part) > self.most
+
+    @property
+    def refusal(self) -> str:
+        """Why the row stays as it is."""
+        leave = "use --allow-looser to accept"
+        if self.now is None:
+            return f"would have no FAIL bound any more: {leave}"
+        if self.of == _LIMIT:
+            return f"{figure(self.now, self.unit)} would be looser than today's {figure(self.then, self.unit)}"
+        now, then = (with_unit(value, self.unit) for value in (self.now, self.then))
+        worse = f"{100 * abs(self.part):.1f} %"
+        if self.of == ACCEPTED:
+            return f"{now} is {worse} worse than {then}, accepted last: {leave}"
+        return f"its FAIL bound, {now}, is {worse} looser than {then}, accepted last: {leave}"
 
 
-def _worse(new: float, accepted: float, less_is_better: bool) -> float:
-    """By which part a value is worse than the one that was accepted; below 0 it is better."""
-    return round(new / accepted - 1 if less_is_better else 1 - new / accepted, 9)
+def _steps(
+    row: ReferenceRow, before: ReferenceRow | None, published: ReferenceRow | None, less_is_better: bool
+) -> list[_Step]:
+    """The numbers of a new row that an earlier one has too: its value and FAIL bound beside those accepted last, so that small steps
+    do not add up, and its nearest limit beside today's, or else the published one.
 
-
-def _most_worse(before: ReferenceRow) -> float:
-    """By which part a new value may be worse than the accepted one; of a row without limits, which is too noisy for any, by all."""
-    steps = [_step(before, end) / before.value for end in before.as_expected if end is not None]
-    return max(thresholds.ACCEPTED_LOSS, *steps) if steps else math.inf
-
-
-def _bound_worse(new: float | None, accepted: float | None, less_is_better: bool) -> float:
-    """By which part of it a FAIL bound is looser than the one that was accepted; one that is not there any more by all."""
-    if accepted is None:
-        return 0.0
-    if new is None or accepted == 0:
-        return float(new is None)
-    return _worse(new, accepted, less_is_better)
-
-
-def _most_bound_worse(before: ReferenceRow, accepted: float) -> float:
-    """By which part of it a FAIL bound may be looser than the one that was accepted. Its way is of then, so that it cannot grow."""
-    return max(
-        thresholds.ACCEPTED_LOSS, thresholds.LOOSER_STEP * abs(before.accepted / accepted - 1) if accepted else 0
-    )
-
-
-def _bound_kept(bound: float | None, accepted: float, worse: float, unit: str) -> str:
-    leave = "use --allow-looser to accept"
-    if bound is None:
-        return f"would have no FAIL bound any more: {leave}"
-    now, then = with_unit(bound, unit), with_unit(accepted, unit)
-    return f"its FAIL bound, {now}, is {100 * worse:.1f} % looser than {then}, accepted last: {leave}"
-
-
-def _step(row: ReferenceRow, end: float) -> float:
-    """How far a limit of a tune may lie from that of the tune before, ``end``, with nothing changed."""
-    return thresholds.LOOSER_STEP * max(thresholds.LEAST_WAY * row.value, abs(row.value - end))
-
-
-def _looser(new: ReferenceRow, before: ReferenceRow | None) -> tuple[float, float] | None:
-    """The new limit and today's, where it is looser by more than one tune differs from the next; None where it is not.
-
-    Were every small step refused, limits would only ever come nearer, and the tightest of many tunes would stay.
+    Each may be worse by a quarter of the way between value and limit: were every small step refused, limits would only ever come nearer,
+    and the tightest of many tunes would stay. A value of a row without limits, which is too noisy for any, may be anything.
     """
-    if before is None:
-        return None
-    for now, then, sign in zip(new.as_expected, before.as_expected, (1, -1)):
-        if now is None or then is None:
-            continue
-        if sign * now < sign * then - _step(before, then):
-            return now, then
-    return None
+
+    def step(of: str, now: float | None, then: float, ways: Iterable[float], least: float) -> _Step:
+        part = now / then - 1 if now is not None and then else float(now is None) * (1 if less_is_better else -1)
+        part = round(part if less_is_better == (part > 0) else 0.0, 9)
+        return _Step(of, then, now, row.unit, part, max((least, *(thresholds.LOOSER_STEP * way for way in ways))))
+
+    steps = []
+    if before is not None:
+        ways = [abs(end / before.value - 1) for end in before.as_expected if end is not None]
+        steps.append(step(ACCEPTED, row.value, before.accepted, ways or [math.inf], thresholds.ACCEPTED_LOSS))
+        bound = before.accepted_bound(less_is_better)
+        if bound is not None:
+            # The way is that of then, so that it cannot grow.
+            ways = [abs(before.accepted / bound - 1)] if bound else []
+            now = row.fail_bound(less_is_better)
+            steps.append(step(ACCEPTED_BOUND, now, bound, ways, thresholds.ACCEPTED_LOSS))
+    beside = before or published
+    end, then = (None if each is None else each.as_expected[less_is_better] for each in (row, beside))
+    if beside is not None and end is not None and then:
+        ways = [abs(beside.value / then - 1), thresholds.LEAST_WAY * beside.value / then]
+        steps.append(step(_LIMIT, end, then, ways, 0.0))
+    return steps
 
 
 def _alike(new: ReferenceRow, before: ReferenceRow, today: CurrentFile) -> bool:
     """Whether two rows judge alike, at the same software: how many hosts told it, and when, may differ."""
     one, other = (
-        (row, row.degraded, row.accepted, row.provenance.get("accepted_bound"), _stamp(row, today))
-        for row in (new, before)
+        (row, row.degraded, row.accepted, row.provenance.get(ACCEPTED_BOUND), today.stamp(row)) for row in (new, before)
     )
     return one == other
 

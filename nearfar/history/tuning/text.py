@@ -11,7 +11,7 @@ from nearfar.verdict import thresholds
 from nearfar.verdict.references import RowPlace, figure, place_key, software_changes
 
 from .limits import TunedLimit
-from .proposal import Proposal, places_by_reason
+from .proposal import ACCEPTED, ACCEPTED_BOUND, Proposal, places_by_reason
 from .samples import ChosenSamples
 
 
@@ -66,9 +66,9 @@ def _looser(made: Proposal) -> list[str]:
     """Which limits are looser because the software changed, and which values are accepted though worse, and by how much."""
     lines = [f"{counted(len(rows), 'limit')} looser than today's, by {_parts(rows)}, because the software changed ({change}): "
              f"{_places(rows)}; do its release notes mention it?" for change, rows in made.looser.items()]  # fmt: skip
-    by_leave = (("value", "worse", made.accepted), ("FAIL bound", "looser", made.bounds_accepted))
-    lines += [f"{counted(len(rows), what)} {worse} than accepted last, by {_parts(rows)}, accepted by --allow-looser: "
-              f"{_places(rows)}" for what, worse, rows in by_leave if rows]  # fmt: skip
+    by_leave = {ACCEPTED: ("value", "worse"), ACCEPTED_BOUND: ("FAIL bound", "looser")}
+    lines += [f"{counted(len(rows), by_leave[of][0])} {by_leave[of][1]} than accepted last, by {_parts(rows)}, accepted by --allow-looser: "
+              f"{_places(rows)}" for of, rows in made.accepted.items() if rows]  # fmt: skip
     return lines
 
 
@@ -127,7 +127,7 @@ def as_json(made: Proposal, chosen: ChosenSamples, applied: bool) -> dict[str, A
         "refused": {place_key(place): why for place, why in made.refused.items()},
         "kept": {place_key(place): why for place, why in made.kept.items()},
         "looser": {change: {place_key(place): part for place, part in rows.items()} for change, rows in made.looser.items()},
-        "accepted": {place_key(place): part for place, part in made.accepted.items()},
-        "bounds_accepted": {place_key(place): part for place, part in made.bounds_accepted.items()},
+        "accepted": {place_key(place): part for place, part in made.accepted[ACCEPTED].items()},
+        "bounds_accepted": {place_key(place): part for place, part in made.accepted[ACCEPTED_BOUND].items()},
         "budget": vars(made.budget),
     }  # fmt: skip
