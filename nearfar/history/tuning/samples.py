@@ -124,7 +124,7 @@ def choose(
     wanted = pl.col("partition").is_in(list(types))
     if runs is not None:
         wanted &= pl.col("run").is_in(list(runs))
-    times = pl.col("started").filter(pl.col("started") <= now + AHEAD)
+    times = pl.col("started").filter(~_ahead(now))
     stamps = store.aggregated(question, [*STAMP, "reason", "node"], pl.len().alias("count"), times.min().alias("first"),
                               times.max().alias("last"), pl.col("started").max().alias("latest"), pl.col("run").unique().alias("runs"),
                               where=wanted, made={"reason": _reason(), **stamped})  # fmt: skip
@@ -134,77 +134,81 @@ def choose(
         question, ["node", "run"], pl.col("gpu_uuid").drop_nulls().unique().alias("boards"), where=wanted
     )
     host = hosts.by_name((name, _boards(joined)) for name, _, joined in boards.iter_rows())
-    usable = [row for row in stamps.to_dicts() if row["reason"] is None]
-    ahead = tuple(sorted({row["node"] for row in stamps.to_dicts() if row["latest"] > now + AHEAD}))
+    seen = stamps.to_dicts()
+    usable = [row for row in seen if row["reason"] is None]
+    ahead = tuple(sorted({row["node"] for row in seen if row["latest"] > now + AHEAD}))
     # Nodes without a driver have no version of it to differ in.
     voting = [row for row in usable if row["driver"] is not None] or usable
     chosen = hosts.majority((host[row["node"]], _stamp(row), row["last"]) for row in voting)
+    left_out = _left_out(seen, chosen)
     if chosen is None:
-        return _nothing(stamps, ahead)
+        runs, moment = {run for row in seen for run in row["runs"]}, max(row["latest"] for row in seen)
+        return ChosenSamples((), tuple(sorted(runs)), moment, moment, {}, left_out, 0, ahead)
     same = pl.col("driver").is_null() | pl.all_horizontal(
         stamped.get(key, pl.col(key)).eq_missing(pl.lit(value)) for key, value in zip(STAMP, chosen)
     )
-    in_order = (pl.col(name).filter(once).sort_by(pl.col("started").filter(once)) for name in ("value", "low", "high"))
-    figures = store.aggregated(
+    sound, doubted = _reason().is_null(), _reason().is_in(_UNRELIABLE)
+    in_order = (
+        pl.col(name).filter(sound & once).sort_by(pl.col("started").filter(sound & once))
+        for name in ("value", "low", "high")
+    )
+    found = store.aggregated(
         question, ["check", "metric", "node", "gpu_model", "unit", "mpi", "partition", "product"], *in_order,
-        pl.col("rows").first(), pl.col("quantity", "cell", "flow", "class", "engine").first(),
-        pl.col("gpus").first(), pl.col("ceiling").max(), pl.col("run").unique().alias("runs"), times.max().alias("last"),
-        where=wanted & same & _reason().is_null(),
+        pl.col("rows", "quantity", "cell", "flow", "class", "engine", "gpus").first(), pl.col("ceiling").filter(sound).max(),
+        pl.col("run").filter(sound).unique().alias("runs"), pl.col("started").filter(sound & ~_ahead(now)).max().alias("last"),
+        doubted.sum().alias("unreliable"),
+        pl.struct("run", "node", _reason().alias("reason"), "disturbance").filter(doubted).unique().alias("disturbed"),
+        where=wanted & same & (sound | doubted),
     )  # fmt: skip
-    unreliable = store.aggregated(
-        question, ["check", "row", "gpu_model", "unit", "partition", "product"], pl.len().alias("count"),
-        *_disturbed_runs(), where=wanted & same & _reason().is_in(_UNRELIABLE),
-        made={"row": pl.col("rows").list.last()},
-    )  # fmt: skip
-    left_out = _left_out(stamps, chosen)
-    can_be, cannot = _sifted([{**figure, "host": host[figure["node"]]} for figure in figures.to_dicts()])
-    if cannot:
-        nodes = listed(sorted({str(figure["node"]) for figure in cannot}), 4)
-        left_out[f"that cannot be (of {nodes})"] = sum(figure["count"] for figure in cannot)
-    # What has no other figures is still named, and refused.
-    pools = _pools([*can_be, *cannot], [*unreliable.to_dicts(), *cannot], types, left_out, spreads or {})
+    figures = [_sifted({**figure, "host": host[figure["node"]]}) for figure in found.to_dicts()]
+    beyond = [figure for figure in figures if figure["why"]]
+    if beyond:
+        nodes = listed(sorted({str(figure["node"]) for figure in beyond}), 4)
+        left_out[f"that cannot be (of {nodes})"] = sum(figure["beyond"] for figure in beyond)
+    pools = _pools(figures, types, left_out, spreads or {})
     entered = [row for row in usable if row["driver"] is None or _stamp(row) == chosen]
     return ChosenSamples(
         pools=tuple(pools),
-        runs=tuple(sorted({run for joined in figures["runs"].to_list() for run in joined})),
+        runs=tuple(sorted({run for figure in figures for run in figure["runs"]})),
         first=min((row["first"] for row in entered if row["first"] is not None), default=now),
         last=max((row["last"] for row in entered if row["last"] is not None), default=now),
         stamp={key: value for key, value in zip(STAMP, chosen) if value is not None},
         left_out={reason: count for reason, count in left_out.items() if count},
-        figures=sum(len(figure["value"]) for figure in can_be),
+        figures=sum(len(figure["value"]) for figure in figures),
         ahead=ahead,
         names={name: own for name, own in host.items() if name != own},
-        elsewhere=frozenset((f["check"], row) for f in can_be if _judged_elsewhere(f) for row in f["rows"]),
+        elsewhere=frozenset(
+            (f["check"], row) for f in figures if f["value"] and _judged_elsewhere(f) for row in f["rows"]
+        ),
     )
+
+
+def _ahead(now: datetime) -> pl.Expr:
+    return pl.col("started") > now + AHEAD
 
 
 def _boards(joined: Iterable[str]) -> frozenset[str]:
     return frozenset(board for names in joined for board in names.split("+") if board != "?")
 
 
-def _sifted(figures: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The figures with the values that can be (``nearfar.verdict.plausibility``), and those with others, with their ``count`` and ``why``:
-    what was recorded before a judge looked at them is left out too."""
-    can_be, cannot = [], []
-    for figure in figures:
-        values = figure["value"]
-        # Between two values that can be all can.
-        if all(row_fault({**figure, "value": end(values)}) is None for end in (min, max)):
-            can_be.append(dict(figure))
-            continue
-        faults = [row_fault({**figure, "value": value}) for value in values]
-        good = [place for place, fault in enumerate(faults) if fault is None]
-        if good:
-            kept = {name: [figure[name][place] for place in good] for name in ("value", "low", "high")}
-            can_be.append({**figure, **kept})
-        value, fault = next((value, fault) for value, fault in zip(values, faults) if fault is not None)
-        why, count = f"{value:.4g} {figure['unit']} of {figure['node']}: {fault}", len(values) - len(good)
-        cannot.append({**figure, "value": [], "low": [], "high": [], "count": count, "why": why})
-    return can_be, cannot
+def _sifted(figure: dict[str, Any]) -> dict[str, Any]:
+    """A figure with the values that can be (``nearfar.verdict.plausibility``), how many cannot (``beyond``), and ``why`` one of these
+    cannot: what was recorded before a judge looked at them is left out too."""
+    values = figure["value"]
+    # Between two values that can be all can.
+    if not values or all(row_fault({**figure, "value": end(values)}) is None for end in (min, max)):
+        return {**figure, "beyond": 0, "why": None}
+    faults = [row_fault({**figure, "value": value}) for value in values]
+    good = [place for place, fault in enumerate(faults) if fault is None]
+    kept = {name: [figure[name][place] for place in good] for name in ("value", "low", "high")}
+    value, fault = next((value, fault) for value, fault in zip(values, faults) if fault is not None)
+    why = f"{value:.4g} {figure['unit']} of {figure['node']}: {fault}"
+    return {**figure, **kept, "beyond": len(values) - len(good), "why": why}
 
 
 #: Reasons that speak of how the measurement went: where many have them, the rest are the best of them.
-_UNRELIABLE = ("with clocks held down", "while memory erred", "disturbed by other load", "not verified")
+_THROTTLED = "with clocks held down"
+_UNRELIABLE = (_THROTTLED, "while memory erred", "disturbed by other load", "not verified")
 
 
 def _reason() -> pl.Expr:
@@ -222,75 +226,56 @@ def _reason() -> pl.Expr:
     )  # fmt: skip
 
 
-def _disturbed_runs() -> tuple[pl.Expr, ...]:
-    """For an aggregation: ``disturbed``, the latest runs with their nodes, and ``disturbances``, how many runs of nodes there are."""
-    disturbed = pl.struct("run", "node", _reason().alias("reason"), "disturbance")
-    return (
-        disturbed.unique().sort(descending=True).head(_NAMED).alias("disturbed"),
-        pl.struct("run", "node").n_unique().alias("disturbances"),
-    )
-
-
-def _disturbed_words(groups: Iterable[Mapping[str, Any]]) -> str | None:
-    """``20261121T193319 of gpu001: other processes used the CPUs; … and 3 more``, of rows with ``_disturbed_runs``; None of none."""
-    groups = list(groups)
+def _disturbed_words(figures: Iterable[Mapping[str, Any]]) -> str | None:
+    """``20261121T193319 of gpu001: other processes used the CPUs; … and 3 more``, of figures with ``disturbed``; None of none."""
     whys: dict[tuple[str, str], dict[str, None]] = {}
-    for entry in (entry for group in groups for entry in group["disturbed"]):
+    for entry in (entry for figure in figures for entry in figure["disturbed"]):
         reason = str(entry["reason"])
-        known = series.DISTURBED.get(entry["disturbance"] or "", reason)
-        why = reason if reason == "with clocks held down" else known
+        why = reason if reason == _THROTTLED else series.DISTURBED.get(entry["disturbance"] or "", reason)
         whys.setdefault((entry["run"], entry["node"]), {})[why] = None
     if not whys:
         return None
-    latest, total = sorted(whys, reverse=True)[:_NAMED], sum(group["disturbances"] for group in groups)
-    more = f"; and {total - len(latest)} more" if total > len(latest) else ""
-    return "; ".join(f"{run} of {node}: {', '.join(whys[run, node])}" for run, node in latest) + more
-
-
-def _nothing(stamps: pl.DataFrame, ahead: tuple[str, ...]) -> ChosenSamples:
-    left_out = dict(stamps.group_by("reason").agg(pl.col("count").sum()).rows())
-    runs = {run for names in stamps["runs"].to_list() for run in names}
-    moment = max(stamps["latest"].to_list())
-    return ChosenSamples((), tuple(sorted(runs)), moment, moment, {}, left_out, 0, ahead)
+    latest = sorted(whys, reverse=True)[:_NAMED]
+    more = f"; and {len(whys) - len(latest)} more" if len(whys) > len(latest) else ""
+    return "; ".join(f"{run} of {node}: {', '.join(sorted(whys[run, node]))}" for run, node in latest) + more
 
 
 def _stamp(row: Mapping[str, Any]) -> tuple[str | None, ...]:
     return tuple(row[key] for key in STAMP)
 
 
-def _left_out(stamps: pl.DataFrame, chosen: tuple[str | None, ...]) -> Counter[str]:
+def _left_out(stamps: Iterable[Mapping[str, Any]], chosen: tuple[str | None, ...] | None) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for row in stamps.to_dicts():
-        other = row["driver"] is not None and _stamp(row) != chosen
+    for row in stamps:
+        other = chosen is not None and row["driver"] is not None and _stamp(row) != chosen
         reason = "of other software" if other else row["reason"]
         if reason is not None:
             counts[reason] += row["count"]
     return counts
 
 
-def _key(figure: Mapping[str, Any], types: Mapping[str, str]) -> tuple[object, ...]:
-    """What the figures of a pool have in common."""
-    node_type = types[str(figure["partition"])] or str(figure["product"] or "")
-    row = figure["row"] if "row" in figure else figure["rows"][-1]
-    return figure["check"], figure["gpu_model"], row, figure["unit"], node_type
-
-
 def _pools(
     figures: Sequence[Mapping[str, Any]],
-    unreliable: Iterable[Mapping[str, Any]],
     types: Mapping[str, str],
     left_out: Counter[str],
     spreads: Mapping[str, Mapping[str, float]],
 ) -> list[Pool]:
-    mpi = _mpi(figures)
-    by_reason = grouped((not_tuned(figure, mpi.get(str(figure["check"]))), figure) for figure in figures)
-    tuned = grouped((_key(figure, types), figure) for figure in by_reason.pop(None, []))
+    """The figures of each row of references; what has none that can be is still named, and refused."""
+
+    def key(figure: Mapping[str, Any]) -> tuple[str, str | None, str, str, str]:
+        node_type = types[str(figure["partition"])] or str(figure["product"] or "")
+        return figure["check"], figure["gpu_model"], figure["rows"][-1], figure["unit"], node_type
+
+    entering = [figure for figure in figures if figure["value"] or figure["why"]]
+    mpi = _mpi(entering)
+    by_reason = grouped((not_tuned(figure, mpi.get(str(figure["check"]))), figure) for figure in entering)
+    tuned = grouped((key(figure), figure) for figure in by_reason.pop(None, []))
     for reason, own in by_reason.items():
         left_out[str(reason)] += sum(len(figure["value"]) for figure in own)
-    doubted = grouped((_key(figure, types), figure) for figure in unreliable)
+    every = grouped((key(figure), figure) for figure in figures)
     return [
-        _pool(key, own, doubted.get(key, ()), spreads.get(str(key[1]), {}))
-        for key, own in sorted(tuned.items(), key=lambda item: tuple(map(str, item[0])))
+        _pool(of, own, every[of], spreads.get(str(of[1]), {}))
+        for of, own in sorted(tuned.items(), key=lambda item: tuple(map(str, item[0])))
     ]
 
 
@@ -322,20 +307,19 @@ def _judged_elsewhere(figure: Mapping[str, Any]) -> bool:
 
 
 def _pool(
-    key: tuple[object, ...],
+    key: tuple[str, str | None, str, str, str],
     figures: Sequence[Mapping[str, Any]],
-    unreliable: Sequence[Mapping[str, Any]],
+    every: Sequence[Mapping[str, Any]],
     spreads: Mapping[str, float],
 ) -> Pool:
+    """The pool of some ``figures``; ``every`` has those too that were left out."""
     check, model, row, unit, node_type = key
-    first, kind = figures[0], kind_of(figures[0])
-    ceilings = [float(f["ceiling"]) for f in figures if f["ceiling"] is not None]
+    kind = kind_of(figures[0])
     return Pool(
-        check=str(check), model=None if model is None else str(model), row=str(row), unit=str(unit), kind=kind,
-        indexed=first["gpus"] is not None, node_type=str(node_type), ceiling=max(ceilings, default=None),
-        unreliable=sum(group["count"] for group in unreliable), beyond=next((f["why"] for f in figures if "why" in f), None),
-        figures=_figures(figures), disturbed=_disturbed_words(group for group in unreliable if "disturbed" in group),
-        spread=spreads.get(kind),
+        check, model, row, unit, kind, figures[0]["gpus"] is not None, node_type,
+        ceiling=max((float(f["ceiling"]) for f in figures if f["ceiling"] is not None), default=None),
+        unreliable=sum(f["unreliable"] + f["beyond"] for f in every), beyond=next((f["why"] for f in figures if f["why"]), None),
+        figures=_figures(figures), disturbed=_disturbed_words(every), spread=spreads.get(kind),
     )  # fmt: skip
 
 
