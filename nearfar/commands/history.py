@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
@@ -148,7 +149,7 @@ def _shifts(args: argparse.Namespace, store: History, question: RowFilter) -> in
     report = fleet_findings.report(own, question.system)
     if args.json:
         about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system}
-        levels = [level.to_raw() for level in report.levels]
+        levels = [asdict(level) for level in report.levels]
         findings = [note.to_raw() for note in report.findings]
         print(json.dumps({**about, "levels": levels, "findings": findings}, indent=1, ensure_ascii=False))
         return EXIT_GOOD

@@ -10,7 +10,7 @@ from typing import Any
 from nearfar.base import Finding, Message, site_directories
 from nearfar.site import systems
 from nearfar.verdict import thresholds
-from nearfar.verdict.references import SOFTWARE, ReferenceFile, ReferenceRow, find, software_changes
+from nearfar.verdict.references import SOFTWARE, ReferenceFile, ReferenceRow, RowPlace, find, software_changes
 
 from . import fleet_levels, messages
 from .fleet_levels import FleetLevel
@@ -32,46 +32,37 @@ class FleetReport:
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True)
-class _Moved:
-    row: ReferenceRow
-    move: software_changes.Move
-
-    @property
-    def worse(self) -> bool:
-        """Whether an administrator has to accept it."""
-        part = self.move.part if self.row.unit in LESS_IS_BETTER else -self.move.part
-        return part >= thresholds.LEAST_SHIFT
-
-    @property
-    def words(self) -> str:
-        """``near H2D −1.5 % on 43 nodes``."""
-        name = " ".join(_WAYS.get(word, word) for part in self.row.name.split(".") for word in part.split("_"))
-        return f"{name} {software_changes.signed_percent(self.move.part)} on {self.move.nodes} nodes"
-
-
 @dataclass
 class _Change:
-    """A change of software since references were tuned: the nodes that have the new one, and what it did to the references of which that
-    is known."""
+    """A change of software since references were tuned: the nodes that have the new one, and the level now beside each reference of which
+    it is known."""
 
     old: str
     new: str
     nodes: set[str] = field(default_factory=set)
-    moved: dict[tuple[object, ...], _Moved] = field(default_factory=dict)
+    moved: dict[RowPlace, tuple[ReferenceRow, FleetLevel]] = field(default_factory=dict)
 
     def finding(self, system: str, of: int) -> Finding:
-        certain = sorted(
-            (each for each in self.moved.values() if each.move.certain), key=lambda each: -abs(each.move.part)
-        )
-        worse = [each for each in certain if each.worse]
+        certain = [(row, level) for row, level in self.moved.values() if not level.low <= row.value <= level.high]
+        certain.sort(key=lambda pair: -abs(pair[1].part(pair[0].value)))
+        worse = [pair for pair in certain if _loss(*pair) >= thresholds.LEAST_SHIFT]
         message: Message = messages.EFFECT_UNKNOWN
         if self.moved:
             message = messages.WORSE if worse else messages.MOVED if certain else messages.NO_EFFECT
-        moved: dict[str, Any] = {"moved": [each.words for each in worse or certain]} if certain else {}
+        moved: dict[str, Any] = {"moved": [_words(*pair) for pair in worse or certain]} if certain else {}
         return message.finding(
             FLEET, system=system, new=self.new, old=self.old, nodes=len(self.nodes), of=of, **moved, needed=thresholds.FEWEST_NODES
         )  # fmt: skip
+
+
+def _loss(row: ReferenceRow, level: FleetLevel) -> float:
+    return level.part(row.value) * (1 if row.unit in LESS_IS_BETTER else -1)
+
+
+def _words(row: ReferenceRow, level: FleetLevel) -> str:
+    """``near H2D −1.5 % on 43 nodes``."""
+    name = " ".join(_WAYS.get(word, word) for part in row.name.split(".") for word in part.split("_"))
+    return f"{name} {software_changes.signed_percent(level.part(row.value))} on {level.nodes} nodes"
 
 
 def report(store: History, system: str, now: datetime | None = None) -> FleetReport:
@@ -135,7 +126,7 @@ def findings(
             change.nodes |= those
             own = [level for level in levels if (level.check, level.row) == (row.check, row.name)]
             own = [level for level in own if file.model_key(level.check, level.gpu_model) == row.model]
-            move = software_changes.move(row.value, row.unit, own, then, software)
-            if move is not None:
-                change.moved[row.place] = _Moved(row, move)
+            level = software_changes.level_now(row.value, row.unit, own, then, software)
+            if level is not None:
+                change.moved[row.place] = row, level
     return [change.finding(system, len(nodes)) for _, change in sorted(changes.items())]

@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta, timezone
-from itertools import groupby
+from itertools import groupby, pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import day_text, statistics, utc_text, utc_time, write_atomically
 from nearfar.measurement import EXPLAINING
 from nearfar.verdict import thresholds
-from nearfar.verdict.references import SOFTWARE, FleetLevel, software_changes
+from nearfar.verdict.references import SOFTWARE, FleetLevel
 
 from .lazy_polars import pl
 from .places import ELSEWHERE, VERSION, word
@@ -29,24 +30,6 @@ SCHEMA = "nearfar-levels/1"
 NAME = "levels.json"
 #: Figures count that are no older.
 SPAN = timedelta(days=92)
-
-
-@dataclass(frozen=True)
-class LevelChange:
-    """What an entry's level did from the software ``before`` to the next that the fleet had."""
-
-    before: FleetLevel
-    after: FleetLevel
-
-    @property
-    def part(self) -> float:
-        """The change as a part of the level before: -0.015 is 1.5 % less."""
-        return self.after.value / self.before.value - 1
-
-    @property
-    def words(self) -> str:
-        """What changed: ``driver 580.95 -> 590.12``."""
-        return software_changes.changed_words(self.before.software, self.after.software)
 
 
 def of_system(store: History, system: str, now: datetime | None = None) -> tuple[FleetLevel, ...]:
@@ -68,13 +51,10 @@ def of_system(store: History, system: str, now: datetime | None = None) -> tuple
     return tuple(_level(row) for row in levels.iter_rows(named=True))
 
 
-def changes(levels: Sequence[FleetLevel]) -> Iterator[LevelChange]:
-    """What each entry's level did from one software to the next."""
-    for _, entry in groupby(
-        levels, key=lambda level: (level.partition, level.check, level.row, level.gpu_model, level.unit)
-    ):
-        own = list(entry)
-        yield from map(LevelChange, own, own[1:])
+def changes(levels: Sequence[FleetLevel]) -> Iterator[tuple[FleetLevel, FleetLevel]]:
+    """What each entry's level was with one software and with the next that the fleet had."""
+    for _, entry in groupby(levels, key=attrgetter("partition", "check", "row", "gpu_model", "unit")):
+        yield from pairwise(entry)
 
 
 def _sound() -> pl.Expr:
@@ -99,8 +79,7 @@ def _level(row: Mapping[str, Any]) -> FleetLevel:
 def write(place: Path, system: str, levels: Sequence[FleetLevel]) -> Path:
     """Keep the levels of a system beside its rows in the history ``place``; returns the file. Raises ``CouldNotJudge`` where that is
     impossible."""
-    entries = [level.to_raw() for level in levels]
-    raw = {"schema": SCHEMA, "system": system, "time": utc_text(), "levels": entries}
+    raw = {"schema": SCHEMA, "system": system, "time": utc_text(), "levels": [asdict(level) for level in levels]}
     path = _path(place, system)
     write_atomically(path, json.dumps(raw, indent=1, ensure_ascii=False, allow_nan=False) + "\n", ELSEWHERE)
     return path

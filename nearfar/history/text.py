@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nearfar.base import columns, day_text, minute_text, plural, utc_text
-from nearfar.verdict.references import figure, software_changes, with_unit
+from nearfar.verdict.references import FleetLevel, figure, software_changes, with_unit
 
-from .fleet_levels import LevelChange
 from .series import DISTURBED, Point, Series, sparkline
 
 
@@ -74,15 +73,16 @@ def runs(series: Series) -> list[str]:
     return lines + columns(rows, right=[1]) + _legend(series.points)
 
 
-def shifts(changes: Sequence[LevelChange], most: int | None) -> list[str]:
-    """A line for each entry that new software changed, ``most`` of them, the latest and the greatest change first."""
-    shown = sorted(changes, key=lambda change: (change.after.first_seen, abs(change.part)), reverse=True)[:most]
+def shifts(changes: Sequence[tuple[FleetLevel, FleetLevel]], most: int | None) -> list[str]:
+    """A line for each entry that new software changed (before, after), ``most`` of them, the latest and the greatest change first."""
+    by_day = [(after.first_seen, abs(after.part(before.value)), before, after) for before, after in changes]
+    shown = sorted(by_day, key=lambda change: change[:2], reverse=True)[:most]
     rows = [("since", "software", "check", "row", "GPU", "before", "after", "change", "nodes")]
-    for change in shown:
-        before, after = change.before, change.after
+    for day, _, before, after in shown:
         rows.append((
-            after.first_seen, change.words, after.check, after.row, after.gpu_model or "-", with_unit(before.value, after.unit),
-            with_unit(after.value, after.unit), software_changes.signed_percent(change.part), f"{before.nodes}, {after.nodes}",
+            day, software_changes.changed_words(before.software, after.software), after.check, after.row, after.gpu_model or "-",
+            with_unit(before.value, after.unit), with_unit(after.value, after.unit),
+            software_changes.signed_percent(after.part(before.value)), f"{before.nodes}, {after.nodes}",
         ))  # fmt: skip
     lines = columns(rows, right=[5, 6, 7]) if shown else []
     return [*lines, *([f"… and {len(changes) - len(shown)} more (--all)"] if len(changes) > len(shown) else [])]

@@ -71,8 +71,7 @@ def test_each_software_has_the_level_of_its_nodes(tmp_path: Path, one_night: pl.
     assert after.value / before.value == pytest.approx(0.985, abs=0.001)
     assert after.low <= after.value <= after.high < before.low
     (change,) = fleet_levels.changes([before, after])
-    assert change.part == pytest.approx(-0.015, abs=0.001)
-    assert change.words == "driver 580.159.04 -> 590.1"
+    assert change[1].part(change[0].value) == pytest.approx(-0.015, abs=0.001)
 
 
 def test_partitions_have_levels_of_their_own(tmp_path: Path, one_night: pl.DataFrame) -> None:

@@ -142,8 +142,8 @@ def choose(
     chosen = hosts.majority((host[row["node"]], _stamp(row), row["last"]) for row in voting)
     left_out = _left_out(seen, chosen)
     if chosen is None:
-        runs, moment = {run for row in seen for run in row["runs"]}, max(row["latest"] for row in seen)
-        return ChosenSamples((), tuple(sorted(runs)), moment, moment, {}, left_out, 0, ahead)
+        every, moment = {run for row in seen for run in row["runs"]}, max(row["latest"] for row in seen)
+        return ChosenSamples((), tuple(sorted(every)), moment, moment, {}, left_out, 0, ahead)
     same = pl.col("driver").is_null() | pl.all_horizontal(
         stamped.get(key, pl.col(key)).eq_missing(pl.lit(value)) for key, value in zip(STAMP, chosen)
     )

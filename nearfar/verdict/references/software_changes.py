@@ -41,25 +41,9 @@ class FleetLevel:
     nodes: int
     first_seen: str
 
-    def to_raw(self) -> dict[str, object]:
-        """As plain values."""
-        return {**vars(self), "software": dict(self.software)}
-
-
-@dataclass(frozen=True)
-class Move:
-    """What ``nodes`` of the fleet have of a reference's value with other software: ``part`` more (-0.015: 1.5 % less), with its
-    interval."""
-
-    part: float
-    low: float
-    high: float
-    nodes: int
-
-    @property
-    def certain(self) -> bool:
-        """Whether the interval leaves no doubt that there is a change."""
-        return self.low > 0 or self.high < 0
+    def part(self, value: float) -> float:
+        """By which part it is more than a ``value`` (-0.015: 1.5 % less)."""
+        return self.value / value - 1
 
 
 def name(software: str) -> str:
@@ -88,17 +72,15 @@ def signed_percent(part: float) -> str:
     return f"{'−' if part < 0 else '+'}{abs(part) * 100:.1f} %"
 
 
-def move(
+def level_now(
     value: float, unit: str, levels: Iterable[FleetLevel], then: Mapping[str, str], now: Mapping[str, str]
-) -> Move | None:
-    """What the fleet has with the software of ``now`` beside a reference's ``value``, tuned with ``then``: of the levels of its entry
-    with that software the one of most nodes. None where there is none, or it is so far off that the fleet itself is to be looked into."""
+) -> FleetLevel | None:
+    """What the fleet has with the software of ``now`` of a reference's ``value``, tuned with ``then``: of the levels of its entry with that
+    software the one of most nodes. None where there is none, or it is so far off that the fleet itself is to be looked into."""
     wanted = {key: now[key] for key in then if key in now}
     own = [level for level in levels if level.unit == unit and wanted.items() <= level.software.items()]
     best = max(own, key=lambda level: level.nodes, default=None)
-    if best is None or abs(best.value / value - 1) > thresholds.MOST_SHIFT:
-        return None
-    return Move(best.value / value - 1, best.low / value - 1, best.high / value - 1, best.nodes)
+    return None if best is None or abs(best.part(value)) > thresholds.MOST_SHIFT else best
 
 
 def judged(
@@ -108,11 +90,12 @@ def judged(
     ``lone``: it is of a copy alone. As long as nothing is known of the fleet, what is better than before has no bound."""
     changed = changes(then, now)
     old, new = (words({key: pair[which] for key, pair in changed.items()}) for which in (0, 1))
-    fleet = move(reference.value, reference.unit, levels, then, now)
+    fleet = level_now(reference.value, reference.unit, levels, then, now)
     if fleet is not None:
-        value = reference.value * (1 + fleet.part)
-        below, above = 1 + fleet.part, 1 + fleet.part
-        why = f"its fleet is at {signed_percent(fleet.part)} with {new} ({fleet.nodes} nodes)"
+        part = fleet.part(reference.value)
+        value = reference.value * (1 + part)
+        below = above = 1 + part
+        why = f"its fleet is at {signed_percent(part)} with {new} ({fleet.nodes} nodes)"
     else:
         value, allowance = reference.value, thresholds.LONE_ALLOWANCE if lone else thresholds.ALLOWANCE
         below, above = 1 - allowance, 1 + allowance
@@ -120,9 +103,13 @@ def judged(
             f"what {new} does to the fleet is not known, or more than a driver does (nearfar history --shifts): "
             f"bounds are {allowance * 100:.0f} % wider"
         )
+
+    def scaled(bound: float | None, factor: float, part_of: float = 0.0) -> float | None:
+        return None if bound is None else bound * factor / part_of - 1 if part_of else bound * factor
+
     found = replace(
-        reference, value=value, lower=_bound(reference.lowest, below, value), upper=_bound(reference.highest, above, value),
-        degraded_below=_scaled(reference.degraded_below, below), degraded_above=_scaled(reference.degraded_above, above),
+        reference, value=value, lower=scaled(reference.lowest, below, value), upper=scaled(reference.highest, above, value),
+        degraded_below=scaled(reference.degraded_below, below), degraded_above=scaled(reference.degraded_above, above),
         note=f"{reference.note}, with {old}; {why}", stale_bounds=WIDENED if fleet is None else MOVED,
     )  # fmt: skip
     if fleet is None and reference.unit in TIME_UNITS:
@@ -130,11 +117,3 @@ def judged(
     elif fleet is None:
         found = replace(found, upper=None, degraded_above=None)
     return found.worded()
-
-
-def _scaled(bound: float | None, factor: float) -> float | None:
-    return None if bound is None else bound * factor
-
-
-def _bound(bound: float | None, factor: float, value: float) -> float | None:
-    return None if bound is None else bound * factor / value - 1
