@@ -146,7 +146,7 @@ def _limit(pool: Pool, median: float, figures: int) -> TunedLimit | str:
         whole = replace(whole, figures=tuple(replace(figure, values=figure.values[-1:]) for figure in whole.figures))
     if len(whole.nodes) < thresholds.FEWEST_NODES:
         return f"{plural(len(whole.nodes), 'node')}, fewer than {thresholds.FEWEST_NODES}"
-    limit = limits.limit(whole, limits.chances(figures))
+    limit = limits.limit(whole, figures)
     if isinstance(limit, str):
         return limit
     apart = 0.0 if limit.bound is None else abs(limit.bound / limit.value - 1)

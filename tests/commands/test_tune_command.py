@@ -18,7 +18,6 @@ from nearfar.base.files import file_lock
 from nearfar.commands import tune
 from nearfar.history.series import LESS_IS_BETTER
 from nearfar.history.tuning import NodeFigure, Pool, limits, samples
-from nearfar.history.tuning.limits import chances
 from nearfar.mpi.osu.benchmarks import BENCHMARKS
 from nearfar.verdict.references import ReferenceFile
 from nearfar.verdict.references.reference_files import known_checks
@@ -624,7 +623,7 @@ def test_one_node_has_near_limits(world: World) -> None:
 
 def test_one_node_ten_thousand_times_is_one(world: World) -> None:
     figures = tuple(NodeFigure("n0", f"g{g}", tuple(55 + 0.01 * (run % 7) for run in range(10_000))) for g in range(4))
-    found = limits.limit(Pool("c", "H200", "sole.h2d", "GB/s", "lone", True, "", None, 0, figures), chances(20))
+    found = limits.limit(Pool("c", "H200", "sole.h2d", "GB/s", "lone", True, "", None, 0, figures), 20)
     assert isinstance(found, limits.TunedLimit) and found.n == 1 and (found.bound or 0) < 0.95 * found.value
 
 

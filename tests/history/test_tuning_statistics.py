@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from nearfar.base.schema_check import schema
 from nearfar.history.tuning import limits
-from nearfar.history.tuning.limits import TunedLimit, chances
+from nearfar.history.tuning.limits import TunedLimit
 from nearfar.history.tuning.samples import NodeFigure, Pool, kind_of
 from nearfar.verdict import thresholds
 
-#: Of one of 43 figures.
-CHANCES = chances(43)
+#: Of a node, which share its budget of false alarms.
+FIGURES = 43
 
 
 def made_of(figures: tuple[NodeFigure, ...], kind: str = "lone", unreliable: int = 0, unit: str = "GB/s") -> Pool:
@@ -32,7 +32,7 @@ def pool(values: dict[str, float] | list[float], kind: str = "windowed", unit: s
 
 
 def tuned(made: Pool) -> TunedLimit:
-    found = limits.limit(made, CHANCES)
+    found = limits.limit(made, FIGURES)
     assert isinstance(found, TunedLimit), found
     return found
 
@@ -99,7 +99,7 @@ def test_bad_hosts_move_no_limit_and_are_named(kind: str, fault: float, bad: int
 
 
 def test_hosts_of_which_most_are_worse_give_no_limit() -> None:
-    found = limits.limit(pool({"gpu001": 260.0, "gpu002": 227.0, "gpu003": 228.0}, "stream"), CHANCES)
+    found = limits.limit(pool({"gpu001": 260.0, "gpu002": 227.0, "gpu003": 228.0}, "stream"), FIGURES)
     assert isinstance(found, str) and "gpu001 at 260" in found and "gpu002, gpu003 at 22" in found
 
 
@@ -147,7 +147,7 @@ def test_the_worst_of_many_transfers(n: int, disturbed: float) -> None:
 
 def test_hosts_with_outliers_every_night_have_no_limit() -> None:
     nodes = {f"n{i}": 40.0 if i % 2 else 1.1 for i in range(9)}
-    found = limits.limit(pool(nodes, "worst", "1"), CHANCES)
+    found = limits.limit(pool(nodes, "worst", "1"), FIGURES)
     assert isinstance(found, str) or found.bound is None
 
 
@@ -187,8 +187,8 @@ def test_no_node_counts_twice() -> None:
 
 def test_what_is_left_of_figures_that_were_disturbed_is_refused() -> None:
     figures = (NodeFigure("n0", "g0", (55.0, 55.1, 55.2)),)
-    assert isinstance(limits.limit(made_of(figures), CHANCES), TunedLimit)
-    found = limits.limit(made_of(figures, unreliable=1), CHANCES)
+    assert isinstance(limits.limit(made_of(figures), FIGURES), TunedLimit)
+    found = limits.limit(made_of(figures, unreliable=1), FIGURES)
     assert isinstance(found, str) and found.startswith("1 of its 4 figures were disturbed"), found
 
 

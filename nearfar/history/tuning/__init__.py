@@ -4,6 +4,6 @@ Needs: base, topology, cells, measurement, model.prediction, question, verdict, 
 """
 
 from . import limits, proposal, reference_text, samples, text
-from .limits import Chances, TunedLimit
+from .limits import TunedLimit
 from .proposal import Proposal, TuneOptions
 from .samples import ChosenSamples, NodeFigure, Pool

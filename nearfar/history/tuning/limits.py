@@ -17,14 +17,6 @@ from .samples import Pool
 
 
 @dataclass(frozen=True)
-class Chances:
-    """How often one figure of a healthy node may be FAIL, and at least DEGRADED, in a night."""
-
-    fail: float
-    degraded: float
-
-
-@dataclass(frozen=True)
 class TunedLimit:
     """A reference value with its bounds, in the pool's unit."""
 
@@ -60,12 +52,6 @@ class Budget:
     slow: Mapping[str, int]
 
 
-def chances(figures: int) -> Chances:
-    """What the budget leaves one of ``figures`` figures: a sum of chances bounds that of any, however they hang together."""
-    share = 1 / (thresholds.NODE_NIGHTS * max(1, figures))
-    return Chances(thresholds.FAILS * share, thresholds.DEGRADEDS * share)
-
-
 def figures_of_a_node(pools: Iterable[Pool]) -> int:
     """How many figures the node with the most has."""
     metrics = Counter(node for pool in pools for node, _ in {(figure.node, figure.metric) for figure in pool.figures})
@@ -85,23 +71,21 @@ def budget(limits: Mapping[Pool, TunedLimit], figures: int) -> Budget:
     return Budget(len({figure.node for pool in limits for figure in pool.figures}), figures, outside, judged, slow)
 
 
-def limit(pool: Pool, chances: Chances) -> TunedLimit | str:
-    """The limits of a pool's hosts, or why there are none, in a sentence. The middle has four digits."""
-    entered = sum(len(figure.values) for figure in pool.figures)
-    if pool.unreliable > thresholds.MOST_UNRELIABLE * (entered + pool.unreliable):
-        count = f"{pool.unreliable} of its {entered + pool.unreliable} figures"
-        runs = "" if pool.disturbed is None else f" ({pool.disturbed})"
-        if pool.beyond is not None:
-            reason = f"cannot be ({pool.beyond}){f' or are unreliable{runs}' if runs else ''}"
-            return f"{count} {reason}; what the other nodes should reach is unknown"
-        reason = "were disturbed, not verified, or had clocks held down"
-        return f"{count} {reason}{runs}; the remaining ones are the best of them"
+def limit(pool: Pool, figures: int) -> TunedLimit | str:
+    """The limits of a pool's hosts, one of ``figures`` of a node, or why there are none, in a sentence. The middle has four digits."""
+    if doubt := _too_many_unreliable(pool):
+        return doubt
     hosts, kind, sign = pool.nodes, pool.kind, 1 if pool.less_is_better else -1
     value, n = float(f"{statistics.median(hosts.values()):.4g}"), len(hosts)
     deviation = _deviation(pool, value, n)
+    # A sum of chances bounds that of any figure, however they hang together.
+    share = 1 / (thresholds.NODE_NIGHTS * max(1, figures))
     fail, degraded = (
-        max(floor[kind], _factor(chance, n) * deviation)
-        for chance, floor in ((chances.fail, thresholds.FAIL_FLOOR), (chances.degraded, thresholds.DEGRADED_FLOOR))
+        max(floor[kind], _factor(chance * share, n) * deviation)
+        for chance, floor in (
+            (thresholds.FAILS, thresholds.FAIL_FLOOR),
+            (thresholds.DEGRADEDS, thresholds.DEGRADED_FLOOR),
+        )
     )
     most = thresholds.WORST_FAIL[1] / value - 1 if kind == "worst" else thresholds.CERTAINLY_BROKEN[kind]
     if kind == "worst":
@@ -111,19 +95,35 @@ def limit(pool: Pool, chances: Chances) -> TunedLimit | str:
     better = [host for host, middle in hosts.items() if -sign * (middle / value - 1) > fail]
     if len(better) > thresholds.MOST_BETTER * n:
         return _disagreement(pool, hosts, better)
-    if _often_beyond(pool, value, most, sign):
+    runs = [sign * (run / value - 1) for figure in pool.figures for run in figure.values]
+    # Healthy runs that reach what would certainly be broken are a state of theirs, no fault.
+    if sum(part > most for part in runs) > thresholds.SELDOM * len(runs):
         return TunedLimit(value, None, None, deviation, n, pool.unit)
     inner = None if degraded >= fail else degraded
     outside = [f for f in pool.figures if sign * (f.median / value - 1) > (fail if inner is None else inner)]
     aside = {f.node for f in outside}
     if n > 2 and kind not in ("worst", "percentile") and 2 * len(aside) > n:
-        figures = listed(sorted({f.metric for f in outside}), 4)
+        named = listed(sorted({f.metric for f in outside}), 4)
         middle = with_unit(statistics.median(f.median for f in outside), pool.unit)
-        return f"two groups of figures: {figures} at {middle} on {len(aside)} of {n} nodes, the remaining ones at {value:g}"
+        return f"two groups of figures: {named} at {middle} on {len(aside)} of {n} nodes, the remaining ones at {value:g}"
     return TunedLimit(
         value, value * (1 + sign * fail), None if inner is None else value * (1 + sign * inner), deviation, n, pool.unit,
         tuple(sorted(aside)),
     )  # fmt: skip
+
+
+def _too_many_unreliable(pool: Pool) -> str:
+    """That so many figures were left out that the rest are the best of them; empty where they were not."""
+    every = sum(len(figure.values) for figure in pool.figures) + pool.unreliable
+    if pool.unreliable <= thresholds.MOST_UNRELIABLE * every:
+        return ""
+    count, runs = f"{pool.unreliable} of its {every} figures", "" if pool.disturbed is None else f" ({pool.disturbed})"
+    if pool.beyond is not None:
+        reason = f"cannot be ({pool.beyond}){f' or are unreliable{runs}' if runs else ''}"
+        return f"{count} {reason}; what the other nodes should reach is unknown"
+    return (
+        f"{count} were disturbed, not verified, or had clocks held down{runs}; the remaining ones are the best of them"
+    )
 
 
 def _deviation(pool: Pool, value: float, n: int) -> float:
@@ -148,12 +148,6 @@ def _deviation(pool: Pool, value: float, n: int) -> float:
 def _factor(chance: float, n: int) -> float:
     """Deviations beyond the median of ``n`` hosts that the next figure exceeds with a ``chance``."""
     return student.quantile(2 * chance, thresholds.TAIL_FREEDOM) * math.sqrt(1 + 1 / n)
-
-
-def _often_beyond(pool: Pool, value: float, most: float, sign: int) -> bool:
-    """Whether healthy runs reach what would certainly be broken: a state of theirs, no fault."""
-    runs = [sign * (run / value - 1) for figure in pool.figures for run in figure.values]
-    return sum(part > most for part in runs) > thresholds.SELDOM * len(runs)
 
 
 def _disagreement(pool: Pool, hosts: dict[str, float], better: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ from nearfar.verdict.references import (
 )
 
 from . import limits, reference_text
-from .limits import Budget, TunedLimit, budget, chances, figures_of_a_node
+from .limits import Budget, TunedLimit, budget, figures_of_a_node
 from .reference_text import CurrentFile
 from .samples import ChosenSamples, Pool
 
@@ -87,9 +87,8 @@ def propose(
     stamped = {"date": day_text(chosen.last), "stamp": dict(chosen.stamp)}
     known = [place for place in today.rows if place not in places and (place[0], place[2]) not in chosen.elsewhere]
     figures = figures_of_a_node(chosen.pools) + len(known)
-    allowed = chances(figures)
     for place, pool in places.items():
-        limit = _impossible(pool) or limits.limit(pool, allowed)
+        limit = _impossible(pool) or limits.limit(pool, figures)
         if isinstance(limit, str):
             refused[place] = limit
             continue
