@@ -105,7 +105,9 @@ def limit(pool: Pool, figures: int) -> TunedLimit | str:
     if n > 2 and kind not in ("worst", "percentile") and 2 * len(aside) > n:
         named = listed(sorted({f.metric for f in outside}), 4)
         middle = with_unit(statistics.median(f.median for f in outside), pool.unit)
-        return f"two groups of figures: {named} at {middle} on {len(aside)} of {n} nodes, the remaining ones at {value:g}"
+        return (
+            f"two groups of figures: {named} at {middle} on {len(aside)} of {n} nodes, the remaining ones at {value:g}"
+        )
     return TunedLimit(
         value, value * (1 + sign * fail), None if inner is None else value * (1 + sign * inner), deviation, n, pool.unit,
         tuple(sorted(aside)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nearfar.base import statistics
+from nearfar.base import plural, statistics
 from nearfar.cells import Cell, Endpoint, Flow, exchange_of, load_of
 from nearfar.measurement import COMPUTE_UNITS, MADE_OF_OTHERS, AnyMetric, Metric, SubjectMetric
 from nearfar.model import link_limits
@@ -21,11 +21,10 @@ from nearfar.verdict import thresholds
 
 from . import model_ranges, software_changes
 from .adjustments import as_published
-from .model_ranges import HealthyRange, ModelRanges
+from .model_ranges import ModelRanges
 from .predictions import from_expectation, from_nominal_memory
 from .reference import Reference, figure, with_unit
 from .reference_files import ReferenceFile, fastest_links
-from .reference_row import ReferenceRow
 from .software_changes import FleetLevel
 
 #: Of a modelled figure: something that nobody knows may limit it more.
@@ -99,25 +98,17 @@ def resolve(
         file.check_line_rates(fastest_links(node))
     found: dict[str, Reference | None] = {}
     software = {key: str(version) for key, version in (stamp or {}).items() if version is not None}
-    siblings_of = _sibling_groups([m for m in metrics if isinstance(m, Metric)], node)
+    siblings = _sibling_groups(metrics, node)
     for metric in metrics:
         own = judged_elsewhere(check, metric) is None
         certain = _certain(metric, node, ranges or {}) if isinstance(metric, Metric) else None
         broken = None if certain is None else certain.lowest
         speaking = files if own else [file for file in files if file.origin == "published"]
         reference = _from_files(metric, check, speaking, node, kind, software, levels, system, broken)
-        if kind == "measured" and own and isinstance(metric, Metric):
-            # Other GPUs (or NUMA nodes) of the same model, link, class and uplink.
-            siblings = _from_alike(metric, siblings_of.get(metric.name, ()), thresholds.SIBLING_SLACK[_latched(metric)])
+        if kind == "measured" and own:
             model = _from_model(metric, node, ranges or {}, broken)
-            reference = _as_good_as(reference, model) or model or certain
-            reference = _beside(siblings, reference or _from_capacities(metric, node_type))
-        elif kind == "measured" and own and isinstance(metric, SubjectMetric):
-            model = _from_compute(metric, node, ranges or {})
-            reference = _as_good_as(reference, model) or model or from_expectation(metric, node, node_type)
-            reference = _beside(
-                _from_alike(metric, _alike(metric, metrics, node), thresholds.SIBLING_SLACK[True]), reference
-            )
+            reference = _as_good_as(reference, model) or model or certain or _predicted(metric, node, node_type)
+            reference = _beside(_from_siblings(metric, siblings.get(metric.name, ())), reference)
         if isinstance(metric, Metric) and metric.basis in BEST_CASES and reference is not None:
             # The best case bounds from above: only what was published above it contradicts it.
             reference = replace(reference, upper=None)
@@ -126,34 +117,29 @@ def resolve(
 
 
 def _from_files(
-    metric: AnyMetric, check: str, files: Sequence[ReferenceFile], node: Node, kind: str, stamp: Mapping[str, str],
+    metric: AnyMetric, check: str, files: Sequence[ReferenceFile], node: Node, kind: str, now: Mapping[str, str],
     levels: Sequence[FleetLevel], system: str | None, broken: float | None,
 ) -> Reference | None:  # fmt: skip
+    """The reference of the first file that speaks of a figure; a stale one as it judges by what its fleet has with the software of
+    ``now``."""
     model = model_of(metric, node)
     for file in files:
         if kind == "modelled" and file.origin != "published":
             continue
         row = file.row(check, model, row_keys(metric))
-        if row is not None and row.unit != metric.unit:
+        if row is None:
+            continue
+        if row.unit != metric.unit:
             raise file.file.error(f"{metric.name} is in '{metric.unit}', its reference in '{row.unit}'", check)
-        if row is not None:
-            found = file.reference(row, stamp)
-            if kind == "measured" and file.origin == "published":
-                return as_published(found, file.published_of(system), broken)
-            if found.stale:
-                return _of_other_software(found, file, row, stamp, metric, model, levels)
+        found = file.reference(row, now)
+        if kind == "measured" and file.origin == "published":
+            return as_published(found, file.published_of(system), broken)
+        if not found.stale:
             return found
+        own = [level for level in levels if (level.check, level.gpu_model, level.row) == (row.check, model, row.name)]
+        lone = isinstance(metric, Metric) and metric.quantity == "copy" and metric.cell.lone and not metric.derived
+        return software_changes.judged(found, file.stamp(row), now, own, lone)
     return None
-
-
-def _of_other_software(
-    reference: Reference, file: ReferenceFile, row: ReferenceRow, now: Mapping[str, str], metric: AnyMetric, model: str | None,
-    levels: Sequence[FleetLevel],
-) -> Reference:  # fmt: skip
-    """A stale reference as it judges: by what its fleet has with the software of now."""
-    own = [level for level in levels if (level.check, level.gpu_model, level.row) == (row.check, model, row.name)]
-    lone = isinstance(metric, Metric) and metric.quantity == "copy" and metric.cell.lone and not metric.derived
-    return software_changes.judged(reference, file.stamp(row), now, own, lone)
 
 
 def model_of(metric: AnyMetric, node: Node) -> str | None:
@@ -163,37 +149,27 @@ def model_of(metric: AnyMetric, node: Node) -> str | None:
     return None if gpu is None else gpu.name
 
 
-def _from_model(metric: Metric, node: Node, ranges: ModelRanges, broken: float | None) -> Reference | None:
-    """What healthy GPUs of the same model have: below it DEGRADED, and FAIL below what is ``broken``."""
-    if metric.unit != "GB/s" or metric.derived:
+def _from_model(metric: AnyMetric, node: Node, ranges: ModelRanges, broken: float | None) -> Reference | None:
+    """What healthy GPUs of the same model have, of paths and of what one GPU computes: below the least of them, less a margin, DEGRADED,
+    and FAIL below what is ``broken``."""
+    of_path = isinstance(metric, Metric)
+    indices = metric.cell.flows[0].gpus if isinstance(metric, Metric) else metric.gpus
+    gpus = [gpu for index in indices if (gpu := node.gpu(index)) is not None]
+    fits = metric.unit == "GB/s" if of_path else metric.unit in COMPUTE_UNITS and len(indices) == 1
+    if metric.derived or not fits or len({gpu.name for gpu in gpus}) != 1:
         return None
-    gpus = [gpu for index in metric.cell.flows[0].gpus if (gpu := node.gpu(index)) is not None]
-    link = link_limits.nominal_link(gpus[0]) if len(gpus) == 1 else None
-    models = {gpu.name for gpu in gpus}
-    found = model_ranges.find(ranges, models.pop(), row_keys(metric), link) if len(models) == 1 else None
+    link = link_limits.nominal_link(gpus[0]) if of_path and len(gpus) == 1 else None
+    found = model_ranges.find(ranges, gpus[0].name, row_keys(metric), link)
     if found is None:
         return None
-    reference = _of_healthy(*found, metric.unit)
-    return reference if broken is None else replace(reference, lower=broken / reference.value - 1)
-
-
-def _from_compute(metric: SubjectMetric, node: Node, ranges: ModelRanges) -> Reference | None:
-    """Likewise of what one GPU computes: below it DEGRADED. What would be broken is not known."""
-    if metric.unit not in COMPUTE_UNITS or metric.derived or len(metric.gpus) != 1:
-        return None
-    found = model_ranges.find(ranges, model_of(metric, node), row_keys(metric), None)
-    return None if found is None else _of_healthy(*found, metric.unit)
-
-
-def _of_healthy(healthy: Sequence[HealthyRange], margin: float, unit: str) -> Reference:
-    """The reference that figures of healthy GPUs give, in ``unit``; DEGRADED below the least of them less a margin."""
+    healthy, margin, unit = *found, metric.unit
     low, high = min(each.low for each in healthy), max(each.high for each in healthy)
     degraded, middle, machines = low * (1 - margin), (low + high) / 2, sum(each.machines for each in healthy)
-    span = f"{figure(low, unit)} to {with_unit(high, unit)}"
-    seen = f"{span} on {machines} machine{'' if machines == 1 else 's'}"
+    seen = f"{figure(low, unit)} to {with_unit(high, unit)} on {plural(machines, 'machine')}"
     words = f"at least {with_unit(degraded, unit)} (model: healthy GPUs of this model have {seen}; less {margin * 100:.0f} %)"
     note = f"healthy GPUs of this model: {seen} ({'; '.join(each.words for each in healthy)})"
-    return Reference(middle, None, None, unit, "model", note, degraded, words)
+    lower = None if broken is None else broken / middle - 1
+    return Reference(middle, lower, None, unit, "model", note, degraded, words)
 
 
 def _as_good_as(tuned: Reference | None, model: Reference | None) -> Reference | None:
@@ -214,18 +190,18 @@ def _certain(metric: Metric, node: Node, ranges: ModelRanges) -> Reference | Non
     return Reference(limit.value, link_limits.BROKEN - 1, None, metric.unit, "prediction", note, accepts=False)
 
 
-def _from_capacities(metric: Metric, node_type: NodeType | None) -> Reference | None:
-    """What many GPUs carry at once on this type of node, where all that limits them is published."""
+def _predicted(metric: AnyMetric, node: Node, node_type: NodeType | None) -> Reference | None:
+    """What a collective should reach; and what many GPUs carry at once on this type of node, where all that limits them is published."""
+    if isinstance(metric, SubjectMetric):
+        return from_expectation(metric, node, node_type)
     load = None if node_type is None else load_of(node_type.node, metric.cell)
     from_host = load is not None and len(load.gpus) > 1 and load.tasks == 1
     if node_type is None or not (from_host or exchange_of(metric.cell)) or metric.unit != "GB/s":
         return None
     prediction = predict(metric.cell, node_type)
     known = {c.name: c.published for c in (*node_type.capacities.values(), *node_type.caps.values())}
-    if prediction.unknown or not all(known.get(name) for name in prediction.limited_by):
-        return None
     value = prediction.total
-    if value is None:
+    if prediction.unknown or value is None or not all(known.get(name) for name in prediction.limited_by):
         return None
     degraded = value * (1 - thresholds.AT_ONCE_SLACK)
     note = f"limited by {', '.join(prediction.limited_by[:3])}{' …' if len(prediction.limited_by) > 3 else ''}"
@@ -233,46 +209,25 @@ def _from_capacities(metric: Metric, node_type: NodeType | None) -> Reference | 
     return Reference(value, link_limits.BROKEN - 1, None, metric.unit, "prediction", note, degraded, words)
 
 
-def _sibling_groups(metrics: Sequence[Metric], node: Node) -> dict[str, list[Metric]]:
-    """The metrics that are alike, by the name of each; none for derived figures."""
-    groups: dict[object, list[Metric]] = {}
-    for metric in metrics:
-        # Of times the least is best; siblings say only what is too little.
-        if metric.quantity not in MADE_OF_OTHERS and metric.unit == "GB/s":
-            groups.setdefault((_sibling_group(metric, node), _crossings(metric, node)), []).append(metric)
-    return {metric.name: group for group in groups.values() for metric in group}
-
-
-def _from_alike(metric: AnyMetric, group: Sequence[AnyMetric], least_slack: float) -> Reference | None:
+def _from_siblings(metric: AnyMetric, group: Sequence[AnyMetric]) -> Reference | None:
     """The median of those of a group that are not the metric itself, less their spread, at least a part of it."""
     others = [m.value for m in group if m.name != metric.name]
     if len(others) < thresholds.LEAST_SIBLINGS:
         return None
     middle = statistics.median(others)
-    slack = max(least_slack * middle, 3 * statistics.spread(others))
+    slack = max(thresholds.SIBLING_SLACK[_latched(metric)] * middle, 3 * statistics.spread(others))
     note = f"median of {len(others)} like it in this node"
     least = with_unit(middle - slack, metric.unit)
     words = f"at least {least} (siblings: {with_unit(middle, metric.unit)}, {note})"
     return Reference(middle, None, None, metric.unit, "siblings", note, middle - slack, words, accepts=False)
 
 
-def _alike(metric: SubjectMetric, metrics: Sequence[AnyMetric], node: Node) -> list[SubjectMetric]:
-    """The same rate of one GPU's compute on GPUs of the same model; none for times, and for derived figures."""
-    if metric.quantity in MADE_OF_OTHERS or metric.unit not in COMPUTE_UNITS or len(metric.gpus) != 1:
-        return []
-    same = (metric.unit, row_keys(metric)[-1], model_of(metric, node))
-    subjects = (m for m in metrics if isinstance(m, SubjectMetric) and len(m.gpus) == 1)
-    return [m for m in subjects if (m.unit, row_keys(m)[-1], model_of(m, node)) == same]
-
-
-def _latched(metric: Metric) -> bool:
-    """Whether a cell is measured flow by flow; others, in windows, scatter more."""
-    cell = metric.cell
-    return (
-        cell.lone
-        and not metric.beside
-        and not any(flow.staged or flow.pageable or flow.tasks > 1 for flow in cell.flows)
-    )
+def _latched(metric: AnyMetric) -> bool:
+    """Whether it is measured by itself; what is measured in windows scatters more."""
+    if isinstance(metric, SubjectMetric):
+        return True
+    mixed = any(flow.staged or flow.pageable or flow.tasks > 1 for flow in metric.cell.flows)
+    return metric.cell.lone and not metric.beside and not mixed
 
 
 def _beside(siblings: Reference | None, reference: Reference | None) -> Reference | None:
@@ -305,27 +260,36 @@ def _package(endpoint: Endpoint, node: Node) -> int | None:
     return None if part is None else part.package
 
 
-def _sibling_group(metric: Metric, node: Node) -> object:
-    """What siblings have in common; the metric's own name where it can have none."""
+def _sibling_groups(metrics: Sequence[AnyMetric], node: Node) -> dict[str, list[AnyMetric]]:
+    """The metrics that are alike, by the name of each: other GPUs (or NUMA nodes) of the same model, link, class and uplink. None for
+    derived figures, and for times, of which the least is best: siblings say only what is too little."""
+    groups: dict[object, list[AnyMetric]] = {}
+    for metric in metrics:
+        group = None if metric.quantity in MADE_OF_OTHERS else _sibling_group(metric, node)
+        if group is not None:
+            groups.setdefault(group, []).append(metric)
+    return {metric.name: group for group in groups.values() for metric in group}
+
+
+def _sibling_group(metric: AnyMetric, node: Node) -> object:
+    """What siblings have in common; None where a metric can have none."""
     keys = row_keys(metric)
-    if len(keys) == 1:
-        return metric.name
+    if isinstance(metric, SubjectMetric):
+        alone = metric.unit in COMPUTE_UNITS and len(metric.gpus) == 1
+        return (keys[-1], metric.unit, model_of(metric, node)) if alone else None
+    if metric.unit != "GB/s" or len(keys) == 1:
+        return None
     flow = metric.cell.flows[0]
     gpu = node.gpu(flow.gpus[0]) if flow.gpus else None
+    own: tuple[object, ...]
     if gpu is None:
         # STREAM: only pairs as far apart are alike, and CPU-less memory is of another kind.
         distance = node.distances.get((flow.source.index, flow.destination.index)) if flow.kind == "stream" else None
-        return keys[1], metric.unit, distance, link_limits.knows_memory(metric.cell, node)
-    if len(flow.gpus) > 1:
+        own = distance, link_limits.knows_memory(metric.cell, node)
+    elif len(flow.gpus) > 1:
         gpus = [node.gpu(index) for each in metric.cell.flows for index in each.gpus]
-        models = tuple(sorted({str(gpu.name) for gpu in gpus if gpu is not None}))
-        return keys[1], metric.unit, len(metric.cell.flows), models
-    sharing = [len([g for g in node.gpus if bridge in g.uplinks]) for bridge in gpu.uplinks]
-    return (
-        keys[1],
-        metric.unit,
-        gpu.name,
-        link_limits.nominal_link(gpu),
-        tuple(sharing),
-        link_limits.knows_memory(metric.cell, node),
-    )
+        own = len(metric.cell.flows), tuple(sorted({str(gpu.name) for gpu in gpus if gpu is not None}))
+    else:
+        sharing = tuple(len([g for g in node.gpus if bridge in g.uplinks]) for bridge in gpu.uplinks)
+        own = gpu.name, link_limits.nominal_link(gpu), sharing, link_limits.knows_memory(metric.cell, node)
+    return keys[1], metric.unit, own, _crossings(metric, node)
