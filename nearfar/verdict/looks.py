@@ -31,12 +31,8 @@ class LaterLook:
     problem: str | None = None
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """A look with the entry that it makes; None where it has none of its own."""
-
-    look: FigureLook
-    entry: JudgedMetric | None
+#: A look with the entry that it makes; None where it has none of its own.
+_Seen = tuple[FigureLook, JudgedMetric | None]
 
 
 def measured_again(verdict: Finding | JudgedMetric) -> bool:
@@ -60,20 +56,18 @@ def failed_before(earlier: Verdict | None, found: Sequence[Finding], metrics: Se
         return []
     known = {(each.subject, each.verdict) for each in found}
     measured = {metric.name for metric in metrics}
-    failed = [_said_before(each) for each in earlier.findings if each.verdict == "FAIL"]
+    failed = []
+    for each in earlier.findings:
+        if each.verdict == "FAIL" and not each.fields.get("before"):
+            reason = FAILED_BEFORE.text(each.subject, {"reason": each.reason})
+            each = replace(each, reason=reason, fields={**each.fields, "before": True})
+        failed += [each] if each.verdict == "FAIL" else []
     failed += [
         FAILED_BEFORE.finding(entry.subject, reason=entry.full_reason or entry.name, before=True)
         for entry in earlier.metrics
         if entry.verdict == "FAIL" and entry.name not in measured
     ]
     return [each for each in failed if (each.subject, each.verdict) not in known]
-
-
-def _said_before(finding: Finding) -> Finding:
-    if finding.fields.get("before"):
-        return finding
-    fields = {**finding.fields, "before": True}
-    return replace(finding, reason=FAILED_BEFORE.text(finding.subject, {"reason": finding.reason}), fields=fields)
 
 
 def settle(
@@ -96,8 +90,12 @@ def settle(
     found = []
     for metric, entry in zip(metrics, judged, strict=True):
         seen = [*before.get(metric.name, ()), _look(entry, time)]
-        if measured_again(entry):
-            seen += [_again(look, metric, judge) for look in later if metric.name in look.asked]
+        for look in later if measured_again(entry) else ():
+            again = look.figures.get(metric.name)
+            if metric.name in look.asked and again is not None:
+                seen.append(_look(judge(again), look.time))
+            elif metric.name in look.asked:
+                seen.append((FigureLook(None, look.time, None, look.problem or "not measured again"), None))
         found.append(_settled(metric, entry, seen, judge))
     return found
 
@@ -105,12 +103,11 @@ def settle(
 def _settled(
     metric: AnyMetric, entry: JudgedMetric, seen: Sequence[_Seen], judge: Callable[[AnyMetric], JudgedMetric]
 ) -> JudgedMetric:
-    beyond = [each for each in seen if each.look.beyond is True]
-    within = [each for each in seen if each.look.beyond is False]
+    looks = tuple(look for look, _ in seen)
+    beyond, within = ([each for each in seen if each[0].beyond is side] for side in (True, False))
     unsettled = entry.code == UNSETTLED.code
     if len(seen) == 1 or not (beyond or unsettled):
         return entry
-    looks = tuple(each.look for each in seen)
     if len(beyond) > 1 and len(beyond) > len(within):
         return replace(_middle(beyond, entry), looks=looks, verdict="FAIL")
     if len(within) > 1:
@@ -126,28 +123,25 @@ def _settled(
     problem = next((look.why for look in looks if look.why), "within its bound as often as beyond it")
     entry = replace(entry, looks=looks)
     reason = entry.reason or f"{describe(metric)}: {entry.looks_words}"
-    finding = UNCONFIRMED.finding(metric.name, figure=reason, problem=problem)
-    return entry.judged_as(finding)
+    return entry.judged_as(UNCONFIRMED.finding(metric.name, figure=reason, problem=problem))
 
 
 def _by_their_range(
     metric: AnyMetric, entry: JudgedMetric, seen: Sequence[_Seen], judge: Callable[[AnyMetric], JudgedMetric]
 ) -> JudgedMetric:
     """The entry of an unsettled figure by the middle of its measurements; their range is the interval."""
-    looks = tuple(each.look for each in seen)
-    entries = [each.entry for each in seen if each.entry is not None]
+    looks = tuple(look for look, _ in seen)
     values = sorted(
-        each.value for each in entries
-        if each.value is not None and (each.verdict != "INDETERMINATE" or each.code == UNSETTLED.code)
+        each.value for _, each in seen
+        if each and each.value is not None and (each.verdict != "INDETERMINATE" or each.code == UNSETTLED.code)
     )  # fmt: skip
     if len(values) < thresholds.LEAST_MEASUREMENTS:
         return replace(entry, looks=looks)
     least, most = values[0], values[-1]
-    middle = replace(
+    made = judge(replace(
         metric, value=values[(len(values) - 1) // 2], interval=(least, most), least=least, most=most, n=len(values), samples=(),
         median=None,
-    )  # fmt: skip
-    made = judge(middle)
+    ))  # fmt: skip
     if made.code != UNSETTLED.code:
         looks = tuple(look if look.value is None else replace(look, beyond=made.verdict == "FAIL") for look in looks)
     return replace(made, looks=looks)
@@ -159,33 +153,23 @@ def _before(entry: JudgedMetric, time: str) -> list[_Seen]:
     if not entry.looks:
         return [_look(entry, time)]
     if entry.disturbance and entry.verdict == "INDETERMINATE":
-        excused = [replace(look, beyond=None, why=DISTURBED) if look.beyond else look for look in entry.looks]
-        return [_Seen(look, None) for look in excused]
-    return [_Seen(look, entry if look.value == entry.value else None) for look in entry.looks]
+        return [(replace(look, beyond=None, why=DISTURBED) if look.beyond else look, None) for look in entry.looks]
+    return [(look, entry if look.value == entry.value else None) for look in entry.looks]
 
 
 def _look(entry: JudgedMetric, time: str) -> _Seen:
-    undecided = entry.verdict == "INDETERMINATE"
-    look = FigureLook(
-        entry.value, time, None if undecided else entry.verdict == "FAIL", entry.reason if undecided else None
-    )
-    return _Seen(look, entry)
-
-
-def _again(look: LaterLook, metric: AnyMetric, judge: Callable[[AnyMetric], JudgedMetric]) -> _Seen:
-    found = look.figures.get(metric.name)
-    if found is None:
-        return _Seen(FigureLook(None, look.time, None, look.problem or "not measured again"), None)
-    return _look(judge(found), look.time)
+    if entry.verdict == "INDETERMINATE":
+        return FigureLook(entry.value, time, None, entry.reason), entry
+    return FigureLook(entry.value, time, entry.verdict == "FAIL"), entry
 
 
 def _middle(seen: Sequence[_Seen], entry: JudgedMetric) -> JudgedMetric:
     """The entry of the middle one of some looks, by value; of the lower one of two. Where none of them has one any more, it is
     ``entry`` with the middle value alone."""
-    made = sorted((each.entry for each in seen if each.entry is not None), key=lambda entry: entry.value or 0.0)
+    made = sorted((own for _, own in seen if own is not None), key=lambda own: own.value or 0.0)
     if made:
         return made[(len(made) - 1) // 2]
-    values = sorted(each.look.value for each in seen if each.look.value is not None)
+    values = sorted(look.value for look, _ in seen if look.value is not None)
     return replace(
         entry, value=values[(len(values) - 1) // 2], interval=None, n=None, least=None, most=None, samples=(),
         plateau=None, median=None, steadiness=None,
