@@ -98,25 +98,23 @@ def worsening(metric: AnyMetric, past: Baseline) -> Worsening | None:
 
     What is neither rate nor time, or is derived from others, has no past; nor has a figure of fewer than five nights.
     """
-    if (
-        len(past.values) < thresholds.FEWEST_NIGHTS
-        or metric.quantity in EXPLAINING
-        or metric.unit not in (*_RATES, *TIME_UNITS)
-    ):
+    rate = metric.unit in _RATES
+    known = metric.quantity not in EXPLAINING and (rate or metric.unit in TIME_UNITS) and past.median > 0
+    if not known or len(past.values) < thresholds.FEWEST_NIGHTS:
         return None
-    better = max if metric.unit in _RATES else min
+    better, worst, sign = (max, min, 1) if rate else (min, max, -1)
     value = metric.value if metric.converged or metric.interval is None else better(metric.interval)
-    if not math.isfinite(value) or past.median <= 0:
+    if not math.isfinite(value):
         return None
-    sign = 1 if metric.unit in _RATES else -1
-    kind = _kind(metric)
-    value = value / past.common if sign > 0 else value * past.common
+    value = value / past.common if rate else value * past.common
+    kind = "other"
+    if isinstance(metric, Metric) and metric.quantity == "copy":
+        kind = "lone" if metric.cell.lone else "windowed"
     slow = None if _of_many(metric) else _slow(value, past, sign, kind)
     if slow is not None:
         return slow
     off = past.median - sign * max(thresholds.ONE_NIGHT[kind] * past.median, thresholds.ONE_NIGHT_SPREADS * past.spread)
-    worst = min(past.values) if sign > 0 else max(past.values)
-    if sign * value < sign * off and sign * value < sign * worst:
+    if sign * value < sign * off and sign * value < sign * worst(past.values):
         return Worsening("night", value, sign * (1 - value / past.median))
     return None
 
@@ -140,10 +138,11 @@ def _slow(value: float, past: Baseline, sign: int, kind: str) -> Worsening | Non
     if len(past.values) < thresholds.BASELINE_NIGHTS:
         return None
     least, sigma = level(past.values, sign, thresholds.NIGHT_FLOOR[kind])
-    evidence, total = thresholds.EVIDENCE[past.host], 0.0
+    evidence, most, total = thresholds.EVIDENCE[past.host], thresholds.ONE_NIGHT_COUNTS, 0.0
     nights = [*(night.value for night in past.later), value]
     for night in nights:
-        total = grown(total, sign * (least - night) / sigma, evidence)
+        off = sign * (least - night) / sigma
+        total = min(max(0.0, total + max(-most, min(most, off))), evidence + most)
     if total <= evidence:
         return None
     middle, last = past.median, statistics.median(nights[-_LAST:])
@@ -151,12 +150,6 @@ def _slow(value: float, past: Baseline, sign: int, kind: str) -> Worsening | Non
     days = [*(date.fromisoformat(night.day) for night in past.later), tonight]
     since, weekly = _began([sign * (middle - night) / middle for night in nights], days)
     return Worsening("step" if weekly is None else "drift", last, sign * (1 - last / middle), since, weekly)
-
-
-def grown(total: float, off: float, evidence: float) -> float:
-    """The sum with one night more, which is ``off`` deviations worse than the level."""
-    most = thresholds.ONE_NIGHT_COUNTS
-    return min(max(0.0, total + max(-most, min(most, off))), evidence + most)
 
 
 def level(values: Sequence[float], sign: int, floor: float) -> tuple[float, float]:
@@ -192,9 +185,3 @@ def _of_many(metric: AnyMetric) -> bool:
         return False
     gpus = {gpu for flow in metric.cell.flows if flow.kind == "host" for gpu in flow.gpus}
     return len(gpus) > 1
-
-
-def _kind(metric: AnyMetric) -> str:
-    if not isinstance(metric, Metric) or metric.quantity != "copy":
-        return "other"
-    return "lone" if metric.cell.lone else "windowed"
