@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,6 +20,7 @@ from nearfar.measurement import (
     AnyMetric,
     Document,
     Unmeasured,
+    machine_uses,
     subject_key,
 )
 from nearfar.question import judged_elsewhere
@@ -226,6 +228,51 @@ def _from_load(gpu: Mapping[str, Any]) -> list[Finding]:
     held = [reason for reason in gpu.get("throttle") or [] if reason in HARDWARE_THROTTLES]
     if held:
         found.append(messages.THROTTLED.finding(f"g{index}.clocks", gpu=index, causes=held))
+    return found
+
+
+def from_counters(document: Document | None) -> list[Finding]:
+    """One for each counter that grew. FAIL above DCGM's limits, and for any NVLink recovery; DEGRADED below them.
+
+    CRC data errors and ECC data errors of NVLink grow on healthy links: they are no finding. Of a counter that went back nobody
+    knows what it counted meanwhile: that is said, and judged neither way.
+    """
+    if document is None or document.kind != "measured":
+        return []
+    indices = {gpu.pci: gpu.index for gpu in document.node.gpus}
+    grown: Counter[tuple[str, str]] = Counter()
+    seconds: dict[tuple[str, str], float] = {}
+    back = set()
+    for counter in (counter for use in machine_uses(document.raw) for counter in use.counters):
+        key = counter.pci, counter.name
+        grown[key] += counter.grown
+        seconds[key] = seconds.get(key, 0.0) + (counter.seconds or 0.0)
+        if counter.went_back:
+            back.add(key)
+    for load in document.raw.get("gpus_under_load") or []:
+        # What the driver said of a load counts where the counters of the whole run are not there.
+        gpu = document.node.gpu(load["index"])
+        if gpu is not None and load.get("replays"):
+            grown.setdefault((gpu.pci, "pcie_replays"), load["replays"])
+    found = []
+    for (pci, name), count in grown.items():
+        if name not in messages.COUNTED:
+            continue
+        part = "link" if name.startswith("pcie") else "nvlink"
+        subject, whose = f"{pci}.{part}", f"the GPU at {pci}"
+        if pci in indices:
+            subject, whose = f"g{indices[pci]}.{part}", f"GPU {indices[pci]}"
+        time = seconds.get((pci, name), 0.0)
+        broken = {
+            "pcie_replays": count > thresholds.MOST_REPLAYS,
+            "nvlink_recoveries": True,
+            "nvlink_crc_flit_errors": time > 0 and count / time > thresholds.MOST_FLIT_ERRORS,
+        }.get(name, False)
+        if count:
+            verdict = "FAIL" if broken else "DEGRADED"
+            found.append(messages.COUNTED[name].finding(subject, verdict=verdict, hard=broken, gpu=whose, errors=count))
+        elif (pci, name) in back:
+            found.append(messages.COUNTER_RESET.finding(subject, gpu=whose, counter=name))
     return found
 
 

@@ -20,7 +20,7 @@ from nearfar.topology import LOCAL_CLASS, Node
 from nearfar.verdict.references import Reference, figure, with_unit
 
 from . import baseline, messages, plausibility, thresholds
-from .baseline import Baseline, Worsening
+from .baseline import Baseline
 from .words import against, amount, bound_words, describe
 
 
@@ -46,10 +46,9 @@ def _of_host_memory(metric: AnyMetric) -> bool:
     return not isinstance(metric, SubjectMetric) and all(flow.kind == "stream" for flow in metric.cell.flows)
 
 
-def by_reference(
+def _by_reference(
     metric: AnyMetric, reference: Reference | None, acceptance: bool, node: Node | None, elsewhere: str | None
 ) -> Finding:
-    """The verdict by the reference alone. ``elsewhere``: what judges the same fact instead."""
     wrong = unsound(metric, node)
     if wrong is not None:
         return _finding(messages.INVALID, metric, flaw=wrong)
@@ -106,19 +105,19 @@ def _finding(message: Message, metric: AnyMetric, verdict: str = "", **fields: A
 
 
 def of_figure(
-    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Baseline], acceptance: bool, node: Node | None
-) -> Finding:
-    """The verdict by the reference and, of what passes that, by the node's history."""
-    before = past.get(metric.name)
-    worse = None if before is None else baseline.worsening(metric, before)
-    return by_history(by_reference(metric, reference, acceptance, node, None), metric, before, worse)
-
-
-def by_history(finding: Finding, metric: AnyMetric, before: Baseline | None, worse: Worsening | None) -> Finding:
-    """The verdict by the reference, ``finding``, unless that passes a figure which is ``worse`` than it was ``before``."""
-    if before is None or worse is None or finding.verdict not in ("PASS", NOT_JUDGED):
+    metric: AnyMetric, reference: Reference | None, past: Mapping[str, Baseline], acceptance: bool, node: Node | None,
+    elsewhere: str | None = None,
+) -> Finding:  # fmt: skip
+    """The verdict by the reference and, of what passes that, by the node's history. ``elsewhere``: what judges the same fact instead."""
+    finding, before = _by_reference(metric, reference, acceptance, node, elsewhere), past.get(metric.name)
+    if before is None or finding.verdict not in ("PASS", NOT_JUDGED):
         return finding
-    return _finding(messages.BELOW_HISTORY, metric, change=baseline.words(metric, before, worse))
+    worse = baseline.worsening(metric, before)
+    return (
+        finding
+        if worse is None
+        else _finding(messages.BELOW_HISTORY, metric, change=baseline.words(metric, before, worse))
+    )
 
 
 def other_direction(

@@ -26,11 +26,12 @@ from nearfar.question import judged_elsewhere
 from nearfar.topology import Node
 from nearfar.verdict.references import Reference, question_of, row_keys
 
-from . import common_factor, disturbances, document_facts, error_counters, figure_verdict, looks, messages, steadiness
+from . import common_factor, disturbances, document_facts, figure_verdict, looks, messages, steadiness
 from .baseline import Baseline, worsening
 from .document_findings import (
     CaseInfo,
     KnownPath,
+    from_counters,
     from_document,
     from_kind,
     from_missing,
@@ -88,7 +89,7 @@ def judge(
         *findings, *from_kind(document, kind), *from_started(document, subject), *from_document(document),
         *from_skips(document, left_out, exists or {}, kind), *from_missing(document, missing),
     ]  # fmt: skip
-    found += [*from_nothing(document, asked, kind), *error_counters.findings(document)]
+    found += [*from_nothing(document, asked, kind), *from_counters(document)]
     found += [*looks.findings(later, found), *looks.failed_before(earlier, found, metrics)]
 
     def judge_one(metric: AnyMetric) -> JudgedMetric:
@@ -185,8 +186,7 @@ def _judge_metric(
     state = metric.state if isinstance(metric, SubjectMetric) else None
     before = past.get(metric.name)
     worse = None if before is None else worsening(metric, before)
-    finding = figure_verdict.by_reference(metric, reference, acceptance, node, elsewhere)
-    finding = figure_verdict.by_history(finding, metric, before, worse)
+    finding = figure_verdict.of_figure(metric, reference, past, acceptance, node, elsewhere)
     verdict, reason = finding.verdict, finding.reason or None
     if verdict in ("FAIL", "DEGRADED"):
         reason = f"{reason}{figure_verdict.other_direction(metric, metrics, references, past, node)}"

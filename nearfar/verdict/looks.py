@@ -9,8 +9,8 @@ from nearfar.base import NOT_JUDGED, Finding
 from nearfar.measurement import AnyMetric, Document
 from nearfar.verdict.references import with_unit
 
-from . import error_counters, thresholds
-from .document_findings import from_document
+from . import thresholds
+from .document_findings import from_counters, from_document
 from .messages import FAILED_BEFORE, INTERMITTENT, UNCONFIRMED, UNSETTLED
 from .verdict_types import FigureLook, JudgedMetric, Verdict
 from .words import describe
@@ -45,7 +45,7 @@ def findings(later: Sequence[LaterLook], found: Sequence[Finding]) -> list[Findi
     known = {(each.subject, each.verdict) for each in found}
     documents = [look.document for look in later]
     again = [each for one in documents for each in from_document(one) if each.verdict == "FAIL"]
-    again += [each for one in documents for each in error_counters.findings(one) if each.verdict != NOT_JUDGED]
+    again += [each for one in documents for each in from_counters(one) if each.verdict != NOT_JUDGED]
     return list({each.subject: each for each in again if (each.subject, each.verdict) not in known}.values())
 
 

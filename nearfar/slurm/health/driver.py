@@ -17,7 +17,7 @@ from .source import Now, Seen
 
 #: Retired pages of a GPU above which it is to be replaced: DCGM's ``DCGM_LIMIT_MAX_RETIRED_PAGES`` (dcgm_gpu_hardware_limits.h).
 MOST_PAGES = 63
-#: Flit CRC errors a second above which a link is broken: DCGM's ``crc_error_threshold``, as during a run (error_counters.py).
+#: Flit CRC errors a second above which a link is broken: DCGM's ``crc_error_threshold``, as during a run (document_findings.py).
 MOST_FLIT_ERRORS = 100.0
 #: NVML's counters of a lane up to NVLink 4 (``NVML_NVLINK_ERROR_DL_*``) that can make a link broken.
 _COUNTERS = {1: "recovery", 2: "CRC flit"}

@@ -17,7 +17,7 @@ from nearfar.question import questions
 from nearfar.topology import Link, Node
 
 from .reference import Reference
-from .reference_row import ReferenceRow, place_key, row_at
+from .reference_row import ReferenceRow, place_key
 from .software_changes import changes
 
 #: The part of a file that says where its values come from; all others are checks.
@@ -85,16 +85,18 @@ class ReferenceFile:
             place = (check, model, name)
             steps = [step for step in place if step is not None]
             self._refuse_number(name, *steps[:-1])
-            row = row_at(place, values, self.of_rows.get(place_key(place), {}), self.file.path, self.file.line(*steps))
+            value, lower, upper, unit = values
+            own = self.of_rows.get(place_key(place), {})
+            line = self.file.line(*steps)
+            row = ReferenceRow(check, model, name, value, lower, upper, unit, own, self.file.path, line)
             if not all(math.isfinite(each) for each in values[:3] if each is not None):
                 raise self.file.error(f"{name}: value and bounds are finite numbers, found {values[:3]}", *steps)
-            unit = row.expected_unit or row.unit
-            if row.unit != unit:
-                raise self.file.error(f"{name}: is in '{unit}', found '{row.unit}'", *steps)
+            if row.expected_unit not in (None, unit):
+                raise self.file.error(f"{name}: is in '{row.expected_unit}', found '{unit}'", *steps)
             for key in ("accepted", "accepted_bound"):
                 if not math.isfinite(found := float(row.provenance.get(key, 1))):
-                    own = PROVENANCE, "tuned", "rows", place_key(place), key
-                    raise self.file.error(f"{name}: {key}: is a finite number, found {found}", *own)
+                    at = PROVENANCE, "tuned", "rows", place_key(place), key
+                    raise self.file.error(f"{name}: {key}: is a finite number, found {found}", *at)
             if row.misplaced is not None:
                 raise self.file.error(
                     f"{name}: {row.misplaced}", PROVENANCE, "tuned", "rows", place_key(place), "degraded"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -154,14 +154,6 @@ def place_key(place: RowPlace) -> str:
 def row_name(path_class: str, question: str, figure: str) -> str:
     """``off_socket_over_near.h2d`` from ``off_socket``, ``over_near`` and ``h2d``."""
     return f"{path_class}{'_' if question else ''}{question}.{figure}"
-
-
-def row_at(
-    place: RowPlace, values: Sequence[Any], provenance: Mapping[str, Any], file: Path | None, line: int
-) -> ReferenceRow:
-    """A row from ``[value, lower, upper, unit]``."""
-    value, lower, upper, unit = values
-    return ReferenceRow(*place, value, lower, upper, unit, provenance, file, line)
 
 
 def _directions(figure: str) -> int:
