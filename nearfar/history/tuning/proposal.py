@@ -168,7 +168,7 @@ def _change(before: ReferenceRow | None, today: CurrentFile, chosen: ChosenSampl
 
 
 @dataclass(frozen=True)
-class _Step:
+class _Moved:
     """A number of a row that a tune moves: ``of`` what, ``then`` and ``now`` (None: a bound that goes), in ``unit``. ``part`` is by which
     part it is worse (-0.015: 1.5 % less, of times more; 0: it is no worse), ``most`` how much is noise."""
 
@@ -201,7 +201,7 @@ class _Step:
 
 def _steps(
     row: ReferenceRow, before: ReferenceRow | None, published: ReferenceRow | None, less_is_better: bool
-) -> list[_Step]:
+) -> list[_Moved]:
     """The numbers of a new row that an earlier one has too: its value and FAIL bound beside those accepted last, so that small steps
     do not add up, and its nearest limit beside today's, or else the published one.
 
@@ -209,10 +209,10 @@ def _steps(
     and the tightest of many tunes would stay. A value of a row without limits, which is too noisy for any, may be anything.
     """
 
-    def step(of: str, now: float | None, then: float, ways: Iterable[float], least: float) -> _Step:
+    def step(of: str, now: float | None, then: float, ways: Iterable[float], least: float) -> _Moved:
         part = now / then - 1 if now is not None and then else float(now is None) * (1 if less_is_better else -1)
         part = round(part if less_is_better == (part > 0) else 0.0, 9)
-        return _Step(of, then, now, row.unit, part, max((least, *(thresholds.LOOSER_STEP * way for way in ways))))
+        return _Moved(of, then, now, row.unit, part, max((least, *(thresholds.LOOSER_STEP * way for way in ways))))
 
     steps = []
     if before is not None:
