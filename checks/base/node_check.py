@@ -25,7 +25,7 @@ from nearfar.cells import Cell
 from nearfar.question import messages
 from nearfar.run import on_the_node
 from nearfar.site import gpu_count, must_exist, systems, topology_diff
-from nearfar.verdict import CaseInfo, LookPlan, case_files, look_plan, verdict_file
+from nearfar.verdict import CaseInfo, LookPlan, case_files, look_plan, references, verdict_file
 
 from . import measured_together, session
 from .node_run import node_run
@@ -248,12 +248,12 @@ class node_check(node_run):
         if self.partition.modelled or not self.looks_again:
             return None
         figures = self.question.known_figures(self.expected, self.partition.features)
-        references = on_the_node.bounded(self.references_of(figures, {}))
-        if not references:
+        bounds = on_the_node.bounded(self.references_of(figures, {}))
+        if not bounds:
             return None
         whole = 0.0 if cells is not None else self.cell_limit * len(self.asked)
         plan = LookPlan(
-            self.question.name, self.expected, references, None if cells is None else str(cells), self.document_file,
+            self.question.name, self.expected, bounds, None if cells is None else str(cells), self.document_file,
             self.program_limit + whole, self.cell_limit, self.look_spacing,
         )  # fmt: skip
         plan.write(Path(self.stagedir))
@@ -327,13 +327,13 @@ class node_check(node_run):
             self.references = self.references_of(self.metrics, stamp, levels)
         models = sorted({gpu.name for gpu in self.expected.gpus if gpu.name})
         if self.kind == "measured":
-            for check, figures in on_the_node.by_check(self.question, self.metrics).items():
+            for check, figures in references.by_check(self.question, self.metrics).items():
                 unused += verdict.from_unused_references(self.reference_files, check, figures, self.references, models)
         return unused
 
     def references_of(self, figures, stamp, levels=()):
         """The references of figures by name; None where there is none. ``levels``: what the fleet has with each software."""
-        return on_the_node.references_of(
+        return references.of_question(
             self.question, figures, self.reference_files, self.expected, self.partition.host_of(self.observed), kind=self.kind,
             node_type=self.node_type, stamp=stamp, ranges=self.ranges, levels=levels, system=self.current_system.name,
         )  # fmt: skip

@@ -244,13 +244,10 @@ def _judge(
     """The verdict on one check: by figures of the GPUs' model, a node type's, and what is alike on the node. The files are not asked for
     what they lack."""
     figures = asked.figures(own, own.node)
-    resolved: dict[str, references.Reference | None] = {}
-    for check in dict.fromkeys(asked.references_of(metric) for metric in figures):
-        mine = [metric for metric in figures if asked.references_of(metric) == check]
-        resolved |= references.resolve(
-            mine, check, references.for_partition(None, known, directories), own.node, node_type=known,
-            ranges=references.model_ranges.read(directories),
-        )  # fmt: skip
+    resolved = references.of_question(
+        asked, figures, references.for_partition(None, known, directories), own.node, node_type=known,
+        ranges=references.model_ranges.read(directories),
+    )  # fmt: skip
     resolved |= dict.fromkeys(_unlike([metric for metric in figures if isinstance(metric, Metric)], own.node), None)
     if asked.name == of_other_tools.NCCL:
         notes = [*notes, *asked.findings(own)]

@@ -160,15 +160,11 @@ def _judge(asked: Question, case: KitCase, result: KitResult, site: _Site, name:
     document = None if case.document is None else _named(case.document, name)
     figures = [] if document is None else asked.figures(document, site.expected)
     software = {} if document is None else document.raw["node"].get("software", {})
-    resolved: dict[str, references.Reference | None] = {}
-    for check in dict.fromkeys(asked.references_of(metric) for metric in figures):
-        own = [metric for metric in figures if asked.references_of(metric) == check]
-        resolved |= references.resolve(
-            own, check, files, site.expected, node_type=node_type, stamp=software,
-            ranges=references.model_ranges.read(directories), system=site.system.name,
-        )  # fmt: skip
     host = site.partition.host_of(site.node)
-    resolved = references.on_host(resolved, figures, host)
+    resolved = references.of_question(
+        asked, figures, files, site.expected, host, node_type=node_type, stamp=software,
+        ranges=references.model_ranges.read(directories), system=site.system.name,
+    )  # fmt: skip
     subject = CaseInfo(
         asked.name, site.system.name, site.partition.name, environments.SYSTEM, name,
         utc_text(result.started + timedelta(seconds=float(result.raw["seconds"]))),

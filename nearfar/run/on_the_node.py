@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from nearfar.base import node_lock, supervise, write_atomically
-from nearfar.measurement import AnyMetric
 from nearfar.question import Question, named
 from nearfar.site import expectations
 from nearfar.topology import Node, inventory, node_to_document
@@ -46,24 +45,6 @@ class JobRequest:
         """Leave it in the stage directory; returns the file."""
         write_atomically(stage / REQUEST, json.dumps(asdict(self)))
         return stage / REQUEST
-
-
-def by_check(question: Question, figures: Iterable[AnyMetric]) -> dict[str, list[AnyMetric]]:
-    """Figures by the check whose references judge them; the question's own is always among these."""
-    judged: dict[str, list[AnyMetric]] = {question.name: []}
-    for figure in figures:
-        judged.setdefault(question.references_of(figure), []).append(figure)
-    return judged
-
-
-def references_of(
-    question: Question, figures: Sequence[AnyMetric], files: Sequence[Any], node: Node, host: str, **known: Any
-) -> dict[str, Reference | None]:
-    """The references of figures by name, None where there is none. ``known``: as ``references.resolve`` takes it."""
-    resolved: dict[str, Reference | None] = {}
-    for check, own in by_check(question, figures).items():
-        resolved |= references.resolve(own, check, files, node, **known)
-    return references.on_host(resolved, figures, host)
 
 
 def bounded(resolved: Mapping[str, Reference | None]) -> dict[str, Reference]:
@@ -111,7 +92,8 @@ def _bounds(request: JobRequest, question: Question, node: Node, observed: Node)
     ranges = references.model_ranges.read(directories)
     host = request.host or ("shared" if observed.virtual_machine else "own")
     figures = question.known_figures(node, request.features)
-    return bounded(references_of(question, figures, files, node, host, ranges=ranges, system=request.system))
+    resolved = references.of_question(question, figures, files, node, host, ranges=ranges, system=request.system)
+    return bounded(resolved)
 
 
 if __name__ == "__main__":

