@@ -3,7 +3,7 @@
 ``spack`` installs the programs where a site wants that. ``by_hand`` and ``on_the_node`` are started by themselves, and are therefore not
 imported here.
 
-Needs: base, topology, topology.inventory, measurement, model.diagnosis, model.prediction, question, verdict, verdict.references,
+Needs: base, topology, topology.inventory, model.diagnosis, model.prediction, question, verdict, verdict.references,
 verdict.thresholds, site, site.lint, history, report.
 """
 
