@@ -1,7 +1,6 @@
 """Making a kit: the programs with their libraries, the questions as lines, the shell script, and checksums, in one archive.
 
-The archive's folder ``kit/`` has ``run``, ``cells.awk``, ``questions.txt``, ``kit.txt``, ``README.txt``, ``SHA256SUMS``, ``bin/`` and
-``lib/``.
+The archive's folder ``kit/`` has ``run``, ``questions.txt``, ``kit.txt``, ``README.txt``, ``SHA256SUMS``, ``bin/`` and ``lib/``.
 """
 
 from __future__ import annotations
@@ -21,6 +20,11 @@ from nearfar.base import NearfarError, places, process, write_atomically
 from nearfar.question import LEVELS, QUICK, questions
 
 PROGRAMS = ("nearfar-copy", "nearfar-stream")
+#: Those whose cells the programs list (``--set CHECK --list``).
+CHECKS = (
+    "topology_check", "host_memory_check", "quick_check", "gpu_memory_check", "host_device_check", "peer_check", "saturation_check",
+    "sharing_check", "size_sweep_check", "latency_check", "tail_check",
+)  # fmt: skip
 LSTOPO = "lstopo-no-graphics"
 #: The oldest driver that runs programs of a major version of CUDA (NVIDIA, CUDA toolkit release notes, "CUDA Driver").
 _OLDEST_DRIVER = {12: 525, 13: 580}
@@ -62,7 +66,7 @@ def pack(programs: Path, output: Path) -> Packed:
     }  # fmt: skip
     contents["kit.txt"] = "".join(f"{key}={value}\n" for key, value in about.items()).encode()
     contents["questions.txt"] = question_lines().encode()
-    for name in ("run", "cells.awk", "README.txt"):
+    for name in ("run", "README.txt"):
         contents[name] = (places.KIT_FILES / name).read_bytes()
     sums = "".join(f"{sha256(content).hexdigest()}  {name}\n" for name, content in sorted(contents.items()))
     contents["SHA256SUMS"] = sums.encode()
@@ -77,10 +81,9 @@ def pack(programs: Path, output: Path) -> Packed:
 
 def question_lines() -> str:
     """The questions that a kit asks, one a line: levels, check, program, options."""
-    known = set(re.findall(r'check == "(\w+)"', (places.KIT_FILES / "cells.awk").read_text(encoding="utf-8")))
     lines = []
     for question in questions():
-        if question.name in known and question.program in PROGRAMS:
+        if question.name in CHECKS:
             levels = [level for level in LEVELS if level in question.levels]
             levels += [QUICK] if question.quick_kit else []
             lines.append(f"{' '.join(levels)}|{question.name}|{question.program}|{' '.join(question.options)}\n")

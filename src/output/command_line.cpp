@@ -79,13 +79,20 @@ void read_aspect(Aspect aspect, const std::string& value, const std::string& nam
     }
 }
 
-Options with_cell_options(Options own, CommandLine& line) {
+Options with_cell_options(Options own, CommandLine& line, const CheckSets& checks) {
+    std::vector<std::string> names;
+    for (const auto& [name, cells] : checks) names.push_back(name);
     const Options shared{
         cells_option([&line](const std::string& name) { read_cell_file(name, line); }),
         switch_option(
             "--all",
             "without cells: measure every cell, also on more than eight NUMA nodes (default there: one per package and distance)",
             line.policy.all),
+        {"--set", "CHECK", "without cells: those that a check measures here: " + joined_list(names),
+         [&line, &checks, names](const std::string& name) {
+             choice_value("--set", name, names);
+             line.check = checks.at(name);
+         }},
         switch_option("--list", "print the cells and measure nothing", line.list),
         switch_option(
             "--absent-fails",

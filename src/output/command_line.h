@@ -4,13 +4,15 @@
 #include <vector>
 
 #include "cell/cell.h"
+#include "cell/matrix.h"
 #include "cell/policy.h"
 #include "output/common_options.h"
 
 namespace nearfar {
 
 struct CommandLine : CommonOptions {
-    std::vector<Cell> cells;  // none: the program's own matrix
+    std::vector<Cell> cells;  // none: those of `check`, or where it is not named the program's own matrix
+    CellsOf check;
     bool list = false;
     bool absent_fails = false;  // a cell with an absent endpoint fails, and the rest is measured
     double idle = 0;            // seconds before anything is measured, in which this process leaves the machine alone
@@ -18,8 +20,8 @@ struct CommandLine : CommonOptions {
     std::vector<int> as_task;  // internal: be a task of another such process, on these GPUs
 };
 
-// The program's own options followed by those of all programs that measure cells.
-Options with_cell_options(Options own, CommandLine& line);
+// The program's own options followed by those of all programs that measure cells. `checks`: those that --set knows.
+Options with_cell_options(Options own, CommandLine& line, const CheckSets& checks = copy_checks());
 
 // The value of a measure, of tails and sizes alone, into `policy`. Throws WrongUse that begins with `name`.
 void read_aspect(Aspect aspect, const std::string& value, const std::string& name, Policy& policy);

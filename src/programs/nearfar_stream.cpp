@@ -32,7 +32,9 @@ const HelpText text{
     "  nearfar-stream g0:g0/triad+g1:g1/triad     two GPUs at once\n"
     "\nexit codes: 0 measured, 1 a cell failed, 2 wrong use, 3 something could not be measured\n"};
 
-Options table(CommandLine& line) { return with_cell_options({even_if_busy_option(line.policy.even_if_busy)}, line); }
+Options table(CommandLine& line) {
+    return with_cell_options({even_if_busy_option(line.policy.even_if_busy)}, line, stream_checks());
+}
 
 std::string help() { return help_of(text, table); }
 

@@ -18,7 +18,8 @@ namespace {
 // The cells that are asked for, or the program's own.
 Matrix wanted_cells(const Program& program, const CommandLine& line, const Node& node) {
     if (!line.cells.empty()) return {line.cells, {}};
-    Matrix matrix = program.matrix(node, line.policy);
+    if (line.check && node.usable_memory().empty()) return {};
+    Matrix matrix = line.check ? Matrix{line.check(node), {}} : program.matrix(node, line.policy);
     for (Cell& cell : matrix.cells) cell.aspect = line.policy.aspect;
     return matrix;
 }

@@ -28,7 +28,6 @@ def test_an_archive_holds_all_of_it_and_is_small(archive: Path) -> None:
     found = set(names(archive))
     whole = {
         "run",
-        "cells.awk",
         "questions.txt",
         "kit.txt",
         "README.txt",

@@ -98,9 +98,9 @@ def test_an_older_c_library_is_one_line(kit: MadeKit) -> None:
 
 
 def test_a_damaged_kit_is_one_line(kit: MadeKit) -> None:
-    with (kit.folder / "kit" / "cells.awk").open("a") as file:
+    with (kit.folder / "kit" / "questions.txt").open("a") as file:
         file.write("\n# edited\n")
-    assert "kit/cells.awk is not as it was packed" in one_line(kit.run(), 2)
+    assert "kit/questions.txt is not as it was packed" in one_line(kit.run(), 2)
 
 
 def test_a_folder_without_execution_is_one_line(kit: MadeKit) -> None:
