@@ -1,7 +1,8 @@
 # The MPI half of the library and the programs that need it.
 file(GLOB NEARFAR_MPI_SOURCES CONFIGURE_DEPENDS mpi/contention/contention*.cpp)
 add_library(nearfar_mpi STATIC
-  ${NEARFAR_MPI_SOURCES} mpi/agreed_window.cpp mpi/contention/data_mover.cpp mpi/contention/message_traffic.cpp mpi/mpi_launch.cpp mpi/mpi_world.cpp mpi/supervised_ranks.cpp mpi/contention/stream_mover.cpp)
+  ${NEARFAR_MPI_SOURCES} mpi/agreed_window.cpp mpi/contention/data_mover.cpp mpi/contention/message_traffic.cpp mpi/mpi_launch.cpp mpi/mpi_world.cpp
+  mpi/supervised_ranks.cpp)
 target_compile_options(nearfar_mpi PRIVATE -Wall -Wextra)
 target_link_libraries(nearfar_mpi PUBLIC nearfar MPI::MPI_CXX)
 

@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/exit_code.h"
+#include "core/statistics.h"
 #include "core/trouble.h"
 #include "gpu/cuda_environment.h"
 #include "mpi/mpi_launch.h"
@@ -159,6 +160,10 @@ void MpiWorld::all_do(const std::function<void()>& step) {
     });
 }
 
+bool MpiWorld::agree(const std::function<bool()>& decide) {
+    return all_tell([&]() -> Message { return {rank_ == 0 && decide() ? "yes" : "no", {}}; }).front().word == "yes";
+}
+
 bool MpiWorld::all_threw(const std::exception& error) const { return agreed_ == error.what(); }
 
 void MpiWorld::abort(int exit_code) {
@@ -197,6 +202,8 @@ int run_mpi_program(const std::string& name, int argc, char** argv, MpiThreads t
         return first ? exit_wrong_use : 0;
     }
 }
+
+bool is_look(std::size_t rounds) { return std::find(looks.begin(), looks.end(), rounds) != looks.end(); }
 
 void require_told(int exit_code) {
     if (exit_code == 0) return;

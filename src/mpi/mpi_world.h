@@ -58,6 +58,8 @@ public:
     void all_do(const std::function<void()>& step);
     // The same for steps that end with something to tell: of all ranks, by rank, on every rank.
     std::vector<Message> all_tell(const std::function<Message()>& step);
+    // What rank 0 decides; asked of it alone.
+    bool agree(const std::function<bool()>& decide);
     // Whether this is what all ranks threw last: then each has it, and none waits for another.
     bool all_threw(const std::exception& error) const;
     // Ends all ranks at once, from any thread of one of them; for use where one of them cannot be waited for.
@@ -78,6 +80,9 @@ private:
 // 1 (failure); anything else that one rank throws is told and ends all of them.
 int run_mpi_program(const std::string& name, int argc, char** argv, MpiThreads threads,
                     const std::function<int(MpiWorld&)>& body);
+
+// Whether ranks may stop after so many rounds: at one of the looks.
+bool is_look(std::size_t rounds);
 
 // For the process that looks after rank 0, which was told everything where this is 0. Wrong use was said, and ends this process; throws
 // Failure for another exit code.

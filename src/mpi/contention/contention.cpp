@@ -8,12 +8,12 @@
 #include "core/error.h"
 #include "core/fields.h"
 #include "core/trouble.h"
-#include "mpi/contention/contention_pairs.h"
-#include "mpi/contention/copy_mover.h"
-#include "mpi/contention/stream_mover.h"
+#include "mpi/contention/contention_document.h"
+#include "mpi/contention/data_mover.h"
+#include "mpi/supervised_ranks.h"
 #include "node/cpus.h"
 #include "node/nic.h"
-#include "supervisor/teller.h"
+#include "node/nvml.h"
 
 namespace nearfar {
 namespace {
@@ -49,28 +49,102 @@ void require_unbound(const std::vector<RankPlace>& places, const RankPlace& mine
                            "srun --cpu-bind=none");
 }
 
-}  // namespace
+class Contention {
+public:
+    // `teller`: rank 0's; null on the others, and where nothing is measured.
+    Contention(MpiWorld& world, const ContentionOptions& options, const Teller* teller)
+        : world_(world), options_(options), teller_(teller) {
+        world_.when_waiting([this](const std::string& ranks) { tell_under_way(under_way_ + told::waiting_for + ranks); });
+    }
+    ~Contention() { world_.when_waiting({}); }
+    Contention(const Contention&) = delete;
+    Contention& operator=(const Contention&) = delete;
 
-Contention::Contention(MpiWorld& world, const ContentionOptions& options, const Node& node, ContentionState& state,
-                       Progress progress, RoundBegins round_begins)
-    : world_(world), options_(options), node_(node), state_(state), progress_(std::move(progress)),
-      round_begins_(std::move(round_begins)), lead_(first_lead) {
-    world_.when_waiting([this](const std::string& ranks) { progress_(under_way_ + told::waiting_for + ranks); });
-}
+    const ContentionRun& run() const { return run_; }
 
-Contention::~Contention() { world_.when_waiting({}); }
+    // Decides who does what and binds; then allocates and opens what it needs. All ranks throw what one of them throws: WrongUse,
+    // Prevented, Failure.
+    void set_up(const ProgramRun& program) {
+        if (!options_.ask.between.empty()) unbind_thread();  // the node's cores are looked at, not this rank's
+        world_.all_do([&] { node_ = read_node(options_.gpus); });
+        tell_node(program);
+        plan();
+        prepare();
+    }
 
-void Contention::begin(const std::string& what) {
-    under_way_ = what;
-    progress_(what);
+    // Rounds until the intervals are narrow, or there were as many as allowed.
+    void measure();
+
+    // What is known so far.
+    void tell_results() const {
+        if (!tells()) return;
+        if (!options_.json) return teller_->results({contention_table(run_)});
+        teller_->results(contention_items(run_, options_.window));
+        teller_->member("contention", contention_json(run_, world_));
+    }
+
+private:
+    MpiWorld& world_;
+    const ContentionOptions& options_;
+    const Teller* teller_;
+    bool is_told_of_ = false;  // the teller knows the node
+    Node node_;
+    ContentionRun run_;
+    std::string under_way_ = "set-up";
+    std::size_t round_ = 0;
+    RankRole role_;
+    std::map<Layout, RankCpus> cpus_;
+    double lead_ = first_lead;
+    DataMovers movers_;
+    std::map<Layout, std::unique_ptr<MessageLink>> links_;  // memory of its own, near its CPUs
+
+    bool tells() const { return teller_ != nullptr && is_told_of_; }
+    void tell_under_way(const std::string& what) const {
+        if (tells()) teller_->under_way(round_, 0, options_.hang_seconds, what);
+    }
+    void tell_node(ProgramRun program);
+    void plan();
+    void prepare();
+    void arrange_pairs();
+    void arrange(int movers);
+    void place(Layout layout);
+    const std::vector<std::vector<int>>& moving_cpus() const { return cpus_.begin()->second.moving; }
+    std::vector<int> bind_main(Layout layout) const;
+    void compare_clocks();
+    std::vector<RankSeen> run_phase(const PhaseKind& kind, double length);
+    std::vector<RankSeen> take_part(const PhaseKind& kind, double length);
+    std::string words_of(const PhaseKind& kind) const;
+    void begin(const std::string& what) { tell_under_way(under_way_ = what); }
+    bool is_enough() const;
+};
+
+void Contention::tell_node(ProgramRun program) {
+    if (teller_ == nullptr) return;
+    program.mpi = MpiWorld::library();
+    const Nvml nvml;
+    program.driver = nvml.driver_version();
+    std::vector<DocumentGpu> gpus;
+    for (const PciGpu& gpu : node_.gpus) gpus.push_back({gpu, nvml.gpu(gpu.pci), true});
+    teller_->node(program, node_, gpus);
+    teller_->gpus(node_.gpus);
+    MpiFacts facts{program.mpi, {}};
+    for (const RankPlace& place : world_.places()) facts.ranks.push_back({place.rank, place.host, place.pid, place.cpus, {}, {}});
+    teller_->mpi(facts);
+    is_told_of_ = true;
+    tell_under_way(under_way_);
 }
 
 void Contention::plan() {
-    const std::vector<HostRanks> hosts = hosts_of(world_.places());
+    run_.hosts = hosts_of(world_.places());
+    run_.offsets.resize(run_.hosts.size());
+    run_.traffics = options_.traffics;
+    run_.with = options_.ask.with;
+    run_.between = !options_.ask.between.empty();
+    run_.oversubscribed = options_.ask.oversubscribe;
     const ContentionAsk& ask = options_.ask;
     int movers = 0;
     const std::vector<Message> wished = world_.all_tell([&]() -> Message {
-        if (ask.between.empty()) require_unbound(world_.places(), world_.mine());
+        if (!run_.between) require_unbound(world_.places(), world_.mine());
         movers = ask.with == With::nothing ? 0 : ask.tasks > 0 ? ask.tasks : usual_movers(node_, ask.with);
         for (int mover = 0; mover < movers; ++mover) run_.cells.push_back(mover_cell(node_, ask, mover));
         return {"movers", {std::to_string(movers)}};
@@ -80,46 +154,31 @@ void Contention::plan() {
         if (agreed != std::to_string(movers))
             throw WrongUse("it would move data by " + std::to_string(movers) + " ranks, rank 0's host by " + agreed +
                            ": say --tasks");
-        if (!ask.between.empty()) arrangements_of_pairs(hosts, ask.between);  // what it throws says more of these ranks
-        run_.roles = roles_of(hosts, ask.layouts.front(), movers);
+        if (run_.between) run_.arrangements = arrangements_of_pairs(run_.hosts, ask.between);  // what it throws says more
+        run_.roles = roles_of(run_.hosts, ask.layouts.front(), movers);
         role_ = run_.roles[static_cast<std::size_t>(world_.rank())];
     });
-    run_.traffics = options_.traffics;
-    run_.within = hosts.size() == 1;
-    run_.with = ask.with;
-    for (const HostRanks& host : hosts) leaders_.push_back(host.ranks.front());
-    offsets_.resize(hosts.size());
-    std::string nowhere;
-    if (ask.between.empty())
-        nowhere = arrange(hosts, movers);
+    if (run_.between)
+        arrange_pairs();
     else
-        arrange_pairs(hosts);
-    state_.run = run_;
-    state_.oversubscribed = ask.oversubscribe;
-    for (const HostRanks& host : hosts) state_.hosts.push_back(host.name);
-    state_.offsets = offsets_;
-    if (!nowhere.empty()) state_.skipped.push_back({"split", "unsupported", nowhere});
+        arrange(movers);
 }
 
 // Each pair between its NUMA nodes.
-void Contention::arrange_pairs(const std::vector<HostRanks>& hosts) {
-    const std::vector<NumaPair>& between = options_.ask.between;
-    run_.between = true;
+void Contention::arrange_pairs() {
     world_.all_do([&] {
-        run_.arrangements = arrangements_of_pairs(hosts, between);
-        cpus_[Layout::apart].mpi = {cpus_of_pairs(node_, between)[static_cast<std::size_t>(world_.rank())]};
+        cpus_[Layout::apart].mpi = {cpus_of_pairs(node_, options_.ask.between)[static_cast<std::size_t>(world_.rank())]};
     });
 }
 
-// Movers and pairs on the CPUs of their layouts. What is returned is why threads are not split, where they were to be.
-std::string Contention::arrange(const std::vector<HostRanks>& hosts, int movers) {
-    const ContentionAsk& ask = options_.ask;
-    std::vector<Layout> layouts = ask.layouts;
-    std::string nowhere;
+// Movers and pairs on the CPUs of their layouts.
+void Contention::arrange(int movers) {
+    std::vector<Layout> layouts = options_.ask.layouts;
+    std::string nowhere;  // why threads are not split, where they were to be
     world_.all_do([&] {
         for (const Layout layout : layouts) {
             try {
-                place(hosts, layout);
+                place(layout);
             } catch (const Prevented& why) {
                 if (layout != Layout::split || why.code != "unsupported" || layouts.size() == 1) throw;
                 nowhere = why.what();
@@ -132,15 +191,15 @@ std::string Contention::arrange(const std::vector<HostRanks>& hosts, int movers)
     if (!nowhere.empty()) {
         layouts.erase(std::find(layouts.begin(), layouts.end(), Layout::split));
         cpus_.erase(Layout::split);
+        run_.skipped.push_back({"split", "unsupported", nowhere});
     }
     run_.arrangements = arrangements_of(run_.roles, layouts, movers);
-    return nowhere;
 }
 
 // This rank's own CPUs in a layout.
-void Contention::place(const std::vector<HostRanks>& hosts, Layout layout) {
+void Contention::place(Layout layout) {
     std::vector<RankRole> here;
-    for (const int rank : hosts[role_.host].ranks) here.push_back(run_.roles[static_cast<std::size_t>(rank)]);
+    for (const int rank : run_.hosts[role_.host].ranks) here.push_back(run_.roles[static_cast<std::size_t>(rank)]);
     const std::optional<int> nic = layout == Layout::split ? nic_node(options_.ask.nic) : std::nullopt;
     cpus_[layout] = place_threads(node_, here, options_.ask, layout, nic)[static_cast<std::size_t>(world_.mine().on_host)];
 }
@@ -150,26 +209,28 @@ std::vector<int> Contention::bind_main(Layout layout) const {
     return bind_thread(role_.communicator ? cpus_.at(layout).mpi : moving_cpus().front());
 }
 
-void Contention::set_up() {
+void Contention::prepare() {
+    RankTold told;
     world_.all_do([&] {
         if (role_.mover) {
             const Cell& cell = run_.cells[static_cast<std::size_t>(*role_.mover)];
-            if (options_.ask.with == With::gpu)
-                mover_ = make_copy_mover(node_, cell, moving_cpus(), options_.even_if_busy);
-            else
-                mover_ = std::make_unique<StreamMover>(node_, cell);
+            movers_ = options_.ask.with == With::gpu ? copy_movers(node_, cell, moving_cpus(), options_.even_if_busy)
+                                                     : stream_movers(node_, cell, moving_cpus());
+            told.memory_nodes = movers_.memory_nodes;
+            for (const std::vector<int>& cpus : moving_cpus()) told.flow_cpus.push_back(cpu_list(cpus));
+            for (const Mover& mover : movers_.flows) told.chunks.push_back(mover.work.chunk);
         }
         std::size_t largest = 1;
         for (const Traffic& traffic : options_.traffics) largest = std::max(largest, traffic.bytes);
         for (const auto& [layout, cpus] : cpus_) {
             const std::vector<int> bound = bind_main(layout);
             if (!role_.communicator) continue;
-            told_.mpi_cpus[layout] = cpu_list(bound);
+            told.mpi_cpus[layout] = cpu_list(bound);
             links_[layout] = std::make_unique<MessageLink>(*role_.communicator, largest, options_.window);
-            told_.mpi_memory[layout] = links_[layout]->memory_nodes();
+            told.mpi_memory[layout] = links_[layout]->memory_nodes();
         }
     });
-    tell_ranks();
+    for (const Message& each : world_.gather(message_of("placed", told))) run_.ranks.push_back(value_in<RankTold>(each));
     compare_clocks();
     for (const PhaseKind& kind : phases_of(run_.arrangements, run_.traffics.size()))
         if ((run_.between || kind.arrangement + cpus_.size() >= run_.arrangements.size()) && kind.beside != Beside::polling) {
@@ -178,20 +239,10 @@ void Contention::set_up() {
         }
 }
 
-void Contention::tell_ranks() {
-    for (std::size_t flow = 0; mover_ && flow < moving_cpus().size(); ++flow) {
-        told_.flow_cpus.push_back(cpu_list(moving_cpus()[flow]));
-        told_.chunks.push_back(mover_->chunk(flow));
-        told_.memory_nodes.push_back(mover_->memory_nodes(flow));
-    }
-    for (const Message& told : world_.gather(message_of("placed", told_))) state_.ranks.push_back(value_in<RankTold>(told));
-    state_.run.chunks = state_.ranks[0].chunks;
-}
-
 // The first rank of each host tells its clock to rank 0, which tells everybody.
 void Contention::compare_clocks() {
-    for (std::size_t host = 1; host < leaders_.size(); ++host) {
-        const int leader = leaders_[host];
+    for (std::size_t host = 1; host < run_.hosts.size(); ++host) {
+        const int leader = run_.hosts[host].ranks.front();
         if (world_.rank() == leader) {
             for (int i = 0; i < clock_readings; ++i) {
                 char asked = 0;
@@ -211,10 +262,9 @@ void Contention::compare_clocks() {
             reading.after = now();
             readings.push_back(reading);
         }
-        offsets_[host] = clock_offset(readings);
+        run_.offsets[host] = clock_offset(readings);
     }
-    MPI_Bcast(offsets_.data(), static_cast<int>(offsets_.size() * sizeof(ClockOffset)), MPI_BYTE, 0, MPI_COMM_WORLD);
-    state_.offsets = offsets_;
+    MPI_Bcast(run_.offsets.data(), static_cast<int>(run_.offsets.size() * sizeof(ClockOffset)), MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
 // "per_task, pingpong_8B, beside movers"
@@ -235,7 +285,7 @@ std::vector<RankSeen> Contention::take_part(const PhaseKind& kind, double length
     std::unique_ptr<MovingPhase> moving;
     // All hear what one of them could not prepare before anybody waits for it.
     world_.all_do([&] {
-        if (moves) moving = std::make_unique<MovingPhase>(*mover_, moving_cpus(), kind.beside == Beside::polling);
+        if (moves) moving = std::make_unique<MovingPhase>(movers_.flows, kind.beside == Beside::polling);
         if (!talks) return;
         bind_main(arranged.layout);
         link->prepare(*traffic);
@@ -243,7 +293,7 @@ std::vector<RankSeen> Contention::take_part(const PhaseKind& kind, double length
     AgreedWindow window;
     if (world_.rank() == 0) window = agree_window(now(), lead_, settle_seconds, length);
     MPI_Bcast(&window, sizeof window, MPI_BYTE, 0, MPI_COMM_WORLD);
-    window = window.on_host(offsets_[role_.host].seconds);
+    window = window.on_host(run_.offsets[role_.host].seconds);
     RankSeen seen;
     seen.late = now() > window.start;
     const Message trouble = trouble_of([&] {
@@ -290,29 +340,42 @@ std::vector<RankSeen> Contention::run_phase(const PhaseKind& kind, double length
 }
 
 bool Contention::is_enough() const {
-    const std::vector<ContentionResult> results = contention_results(run_, state_.rounds);
+    const std::vector<ContentionResult> results = contention_results(run_);
     return std::all_of(results.begin(), results.end(), [](const ContentionResult& result) { return result.converged; });
 }
 
 void Contention::measure() {
     std::vector<PhaseKind> phases = phases_of(run_.arrangements, run_.traffics.size());
-    for (std::size_t round = 0; round < options_.most_rounds; ++round) {
+    for (round_ = 0; round_ < options_.most_rounds; ++round_) {
         world_.all_do([&] {
-            if (world_.rank() == 0) round_begins_(round);
+            tell_results();
+            if (tells()) teller_->under_way(round_, options_.most_rounds, options_.hang_seconds, "round");
         });
         compare_clocks();
         std::map<PhaseKind, std::vector<RankSeen>> seen;
         for (const PhaseKind& kind : phases) seen[kind] = run_phase(kind, options_.window);
         // The other way round next time: what comes after what then favours nobody.
         std::reverse(phases.begin(), phases.end());
-        const auto look = [&]() -> Message {
-            if (world_.rank() != 0) return {};
-            for (const auto& [kind, ranks] : seen) state_.rounds[kind].push_back(ranks);
-            ++state_.complete;
-            return {std::find(looks.begin(), looks.end(), state_.complete) != looks.end() && is_enough() ? "enough" : "more", {}};
-        };
-        if (world_.all_tell(look).front().word == "enough") return;
+        for (const auto& [kind, ranks] : seen)
+            if (world_.rank() == 0) run_.rounds[kind].push_back(ranks);
+        if (world_.agree([&] { return is_look(round_ + 1) && is_enough(); })) return;
     }
+}
+
+}  // namespace
+
+void measure_contention(MpiWorld& world, const ContentionOptions& options, const ProgramRun& run, const Teller* teller) {
+    Contention contention(world, options, options.list ? nullptr : teller);
+    const bool made = is_made(teller, {""}, [&] {
+        contention.set_up(run);
+        if (!options.list) contention.measure();
+    });
+    if (made && options.list && world.rank() == 0) print_contention_plan(contention.run(), world);
+    if (teller == nullptr || options.list) return;
+    contention.tell_results();
+    for (const NotMeasured& why : contention.run().skipped) teller->skipped(why);
+    const std::string wrong = wrong_messages(contention.run());
+    if (!wrong.empty()) teller->failed({"", "wrong_data", wrong});
 }
 
 }  // namespace nearfar

@@ -20,10 +20,10 @@ void write_spread(Json& json, const char* name, const Percentiles& spread) {
     });
 }
 
-const RankTold& told_by(const ContentionState& state, int rank) { return state.ranks[static_cast<std::size_t>(rank)]; }
+const RankTold& told_by(const ContentionRun& run, int rank) { return run.ranks[static_cast<std::size_t>(rank)]; }
 
-const std::string& host_of(const ContentionState& state, int rank) {
-    return state.hosts[state.run.roles[static_cast<std::size_t>(rank)].host];
+const std::string& host_of(const ContentionRun& run, int rank) {
+    return run.hosts[run.roles[static_cast<std::size_t>(rank)].host].name;
 }
 
 const char* layout_name(Layout layout) {
@@ -38,7 +38,7 @@ void write_side(Json& json, const std::string& prefix, const RankTold& told, Lay
     if (memory != told.mpi_memory.end() && !memory->second.empty()) json.field(prefix + "memory_nodes", memory->second);
 }
 
-void write_task(Json& json, const ContentionState& state, const ContentionResult& result, const TaskFigures& task) {
+void write_task(Json& json, const ContentionRun& run, const ContentionResult& result, const TaskFigures& task) {
     const char* const unit = result.unit.c_str();
     write_rate(json.field("flow", task.name).key("rate"), task.rate, unit);
     optional_rate(json, "solo", task.solo, unit);
@@ -49,12 +49,12 @@ void write_task(Json& json, const ContentionState& state, const ContentionResult
         if (task.solo_spread) write_spread(json, "solo_percentiles", *task.solo_spread);
     }
     std::vector<std::string> hosts;
-    for (const int rank : task.ranks) hosts.push_back(host_of(state, rank));
+    for (const int rank : task.ranks) hosts.push_back(host_of(run, rank));
     json.field("ranks", task.ranks).field("hosts", hosts);
-    const RankTold& first = told_by(state, task.ranks[0]);
+    const RankTold& first = told_by(run, task.ranks[0]);
     if (task.ranks.size() == 2) {
         write_side(json, "", first, result.layout);
-        write_side(json, "partner_", told_by(state, task.ranks[1]), result.layout);
+        write_side(json, "partner_", told_by(run, task.ranks[1]), result.layout);
     } else {
         json.field("cpus", first.flow_cpus[task.flow]).field("memory_nodes", first.memory_nodes[task.flow]);
         json.field("starved", task.starved);
@@ -76,15 +76,15 @@ std::string percent(const std::optional<Summary>& penalty) {
 
 }  // namespace
 
-std::vector<std::string> contention_items(const ContentionState& state, double window) {
+std::vector<std::string> contention_items(const ContentionRun& run, double window) {
     std::vector<std::string> items;
-    for (const ContentionResult& result : contention_results(state.run, state.rounds)) {
+    for (const ContentionResult& result : contention_results(run)) {
         Json json;
         json.begin_object().field("quantity", result.quantity).field("cell", result.subject);
         json.field("bytes", result.bytes).field("method", "agreed window");
         json.field("converged", result.converged).field("verified", !result.wrong).field("pairs", result.pairs);
-        json.field("rounds", state.complete).field("window_seconds", window);
-        json.objects("flows", result.tasks, [&](const TaskFigures& task) { write_task(json, state, result, task); });
+        json.field("rounds", run.count_rounds()).field("window_seconds", window);
+        json.objects("flows", result.tasks, [&](const TaskFigures& task) { write_task(json, run, result, task); });
         write_rate(json.key("total"), result.total, result.unit.c_str());
         optional_rate(json, "penalty", result.penalty, "1");
         optional_rate(json, "tail_penalty", result.tail_penalty, "1");
@@ -94,16 +94,16 @@ std::vector<std::string> contention_items(const ContentionState& state, double w
     return items;
 }
 
-std::string contention_json(const ContentionState& state, const MpiWorld& world) {
+std::string contention_json(const ContentionRun& run, const MpiWorld& world) {
     Json json;
     json.begin_object().field("threads", world.threads()).field("clock_reading_seconds", clock_reading());
-    json.field("oversubscribed", state.oversubscribed);
-    json.objects("roles", state.run.roles, [&](const RankRole& role) {
+    json.field("oversubscribed", run.oversubscribed);
+    json.objects("roles", run.roles, [&](const RankRole& role) {
         json.field("rank", role.rank);
         if (role.communicator) json.field("partner", role.communicator->partner);
-        if (role.mover) json.field("moves", state.run.cells[static_cast<std::size_t>(*role.mover)].text());
-        if (static_cast<std::size_t>(role.rank) >= state.ranks.size()) return;
-        const RankTold& told = told_by(state, role.rank);
+        if (role.mover) json.field("moves", run.cells[static_cast<std::size_t>(*role.mover)].text());
+        if (static_cast<std::size_t>(role.rank) >= run.ranks.size()) return;
+        const RankTold& told = told_by(run, role.rank);
         if (role.communicator)
             json.object("mpi_cpus", [&] {
                 for (const auto& [layout, cpus] : told.mpi_cpus) json.field(layout_name(layout), cpus);
@@ -111,15 +111,15 @@ std::string contention_json(const ContentionState& state, const MpiWorld& world)
         if (role.mover) json.field("mover_cpus", told.flow_cpus);
     });
     std::size_t host = 0;
-    json.objects("clocks", state.offsets, [&](const ClockOffset& offset) {
-        json.field("host", state.hosts[host++]);
+    json.objects("clocks", run.offsets, [&](const ClockOffset& offset) {
+        json.field("host", run.hosts[host++].name);
         json.field("offset_seconds", offset.seconds).field("uncertainty_seconds", offset.uncertainty);
     });
     return json.end_object().text();
 }
 
-std::string contention_table(const ContentionState& state) {
-    const std::vector<ContentionResult> results = contention_results(state.run, state.rounds);
+std::string contention_table(const ContentionRun& run) {
+    const std::vector<ContentionResult> results = contention_results(run);
     if (results.empty()) return "";
     std::string lines = formatted("%-26s %-42s %-4s %10s %10s %s\n", "quantity", "subject", "unit", "alone", "together",
                                   "  penalty (interval); of the 99th percentile; beside polling");
@@ -143,13 +143,13 @@ std::string contention_table(const ContentionState& state) {
     return lines;
 }
 
-void print_contention_plan(const ContentionState& state, const MpiWorld& world) {
+void print_contention_plan(const ContentionRun& run, const MpiWorld& world) {
     std::printf("%s, %s\n", MpiWorld::library().c_str(), world.threads());
-    for (const RankRole& role : state.run.roles) {
-        const RankTold& told = told_by(state, role.rank);
-        std::printf("rank %d on %s:", role.rank, host_of(state, role.rank).c_str());
+    for (const RankRole& role : run.roles) {
+        const RankTold& told = told_by(run, role.rank);
+        std::printf("rank %d on %s:", role.rank, host_of(run, role.rank).c_str());
         if (role.mover) {
-            const Cell& cell = state.run.cells[static_cast<std::size_t>(*role.mover)];
+            const Cell& cell = run.cells[static_cast<std::size_t>(*role.mover)];
             for (std::size_t flow = 0; flow < cell.flows.size(); ++flow)
                 std::printf(" %s on CPU %s;", cell.flows[flow].text().c_str(), told.flow_cpus[flow].c_str());
         }
@@ -159,8 +159,8 @@ void print_contention_plan(const ContentionState& state, const MpiWorld& world) 
     }
 }
 
-std::string wrong_messages(const ContentionState& state) {
-    for (const ContentionResult& result : contention_results(state.run, state.rounds))
+std::string wrong_messages(const ContentionRun& run) {
+    for (const ContentionResult& result : contention_results(run))
         if (result.wrong && result.quantity.find("mpi.") != std::string::npos)
             return result.subject + ": messages arrived with wrong data";
     return "";

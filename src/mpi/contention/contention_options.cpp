@@ -2,7 +2,6 @@
 
 #include "cell/sizes.h"
 #include "core/error.h"
-#include "mpi/contention/contention_pairs.h"
 
 namespace nearfar {
 namespace {

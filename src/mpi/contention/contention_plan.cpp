@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <stdexcept>
 
 #include "core/error.h"
+#include "core/options.h"
 #include "node/cpus.h"
 
 namespace nearfar {
 namespace {
+
+constexpr int most_numa_nodes = 1023;
 
 std::string many(std::size_t count, const std::string& what) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
@@ -23,24 +26,17 @@ void require_even_sizes(const std::vector<HostRanks>& hosts) {
         throw WrongUse(many(hosts.size(), "host") + ": pairs of hosts are needed, or one host");
 }
 
-// A rank's place in its pair: the pair's number on the host, and which of the host's ranks is the partner (with several hosts: which
-// of the other host's).
-struct Seat {
-    int pair;
-    int partner;
-    bool initiates;
-};
-
-std::optional<Seat> seat_of(int me, int ranks, int movers, Layout layout, bool within) {
+// A rank's side in the host's own numbers: `pair` and `partner` count from 0 on each (between hosts: on the other one).
+std::optional<CommunicatorSide> side_of(int me, int ranks, int movers, Layout layout, bool within) {
     if (layout == Layout::apart) {
         if (me < movers) return {};
         const int member = me - movers;
-        if (!within) return Seat{member, me, true};
-        return Seat{member / 2, movers + (member ^ 1), member % 2 == 0};
+        if (!within) return CommunicatorSide{0, member, me, true};
+        return CommunicatorSide{0, member / 2, movers + (member ^ 1), member % 2 == 0};
     }
-    if (!within) return Seat{me, me, true};
+    if (!within) return CommunicatorSide{0, me, me, true};
     const int half = ranks / 2;
-    return me < half ? Seat{me, me + half, true} : Seat{me - half, me - half, false};
+    return me < half ? CommunicatorSide{0, me, me + half, true} : CommunicatorSide{0, me - half, me - half, false};
 }
 
 void require_ranks(int ranks, int movers, Layout layout, bool within) {
@@ -62,48 +58,62 @@ void require_ranks(int ranks, int movers, Layout layout, bool within) {
                        " on each host, not " + std::to_string(ranks));
 }
 
-// Cores that are still free, by NUMA node; each is given away once.
+// The cores of a node, of which each next thread has the one that fewest have; not `shared`: nobody else has.
 class Cores {
 public:
-    Cores(const Node& node, bool shared, std::size_t wanted) : node_(node), shared_(shared), wanted_(wanted) {}
+    Cores(const Node& node, bool shared, std::size_t wanted = 0) : node_(node), shared_(shared), wanted_(wanted) {}
 
-    // The next core of a NUMA node. Throws Prevented where it has none at all that may be used.
-    std::vector<int> on(int numa_node) {
-        const std::vector<int> cores = of(numa_node);
-        if (cores.empty()) throw Prevented("not_allowed", numa_node_name(numa_node) + " has no core that this process may use");
-        const auto free = std::find_if(cores.begin(), cores.end(), [this](int core) { return taken_.count(core) == 0; });
-        if (free == cores.end()) return again(cores, numa_node_name(numa_node) + " has " + many(cores.size(), "core"));
-        taken_.insert(*free);
-        return {*free};
+    // A core of a NUMA node, another one than `other`. Throws Prevented where it has none at all that may be used.
+    int on(int numa_node, std::optional<int> other = {}) {
+        const std::string name = numa_node_name(numa_node);
+        std::vector<int> cores = of(numa_node);
+        if (cores.empty()) throw Prevented("not_allowed", name + " has no core that this process may use");
+        if (other) cores.erase(std::remove(cores.begin(), cores.end(), *other), cores.end());
+        if (cores.empty())
+            throw Prevented("not_allowed", name + " has one core that this process may use, and each rank of a pair has its own");
+        return least_used(cores, name + " has " + many(cores.size(), "core"));
     }
 
-    // The next core of a NUMA node, or where it has none left of any other.
-    std::vector<int> near(int numa_node) {
-        for (const std::vector<int>& cores : {of(numa_node), node_.one_cpu_a_core})
-            for (const int core : cores)
-                if (taken_.insert(core).second) return {core};
-        return again(node_.one_cpu_a_core, "this process may use " + many(node_.one_cpu_a_core.size(), "core"));
+    // A core of a NUMA node, or where it has none left of any other.
+    int near(int numa_node) {
+        const auto is_free = [this](int core) { return uses_[core] == 0; };
+        const std::vector<int> own = of(numa_node);
+        if (std::any_of(own.begin(), own.end(), is_free)) return least_used(own, "");
+        return least_used(node_.one_cpu_a_core, "this process may use " + many(node_.one_cpu_a_core.size(), "core"));
     }
 
 private:
     const Node& node_;
     bool shared_;
     std::size_t wanted_;
-    std::set<int> taken_;
-    std::size_t turn_ = 0;
+    std::map<int, int> uses_;
 
     std::vector<int> of(int numa_node) const {
         const NumaNode* numa = node_.numa_node(numa_node);
         return numa == nullptr ? std::vector<int>{} : intersection(numa->cpus, node_.one_cpu_a_core);
     }
 
-    std::vector<int> again(const std::vector<int>& cores, const std::string& have) {
-        if (!shared_)
+    int least_used(const std::vector<int>& cores, const std::string& have) {
+        const int core = *std::min_element(cores.begin(), cores.end(), [this](int a, int b) { return uses_[a] < uses_[b]; });
+        if (uses_[core]++ > 0 && !shared_)
             throw WrongUse(many(wanted_, "thread") + " on " + node_.hostname + " want a core each, and " + have +
                            ": start fewer ranks, use --tasks, or say --oversubscribe (the figures then say little)");
-        return {cores[turn_++ % cores.size()]};
+        return core;
     }
 };
+
+void require_cores_on(const Node& node, int index) {
+    const auto has_cores = [](const NumaNode& numa) { return !numa.is_gpu_memory && !numa.cpus.empty(); };
+    const NumaNode* const numa = node.numa_node(index);
+    if (numa != nullptr && has_cores(*numa)) return;
+    std::string known;
+    for (const NumaNode& each : node.numa_nodes)
+        if (has_cores(each)) known += (known.empty() ? "" : ", ") + std::to_string(each.index);
+    throw WrongUse("--between: " + node.hostname + " has no cores on NUMA node " + std::to_string(index) +
+                   "; it has some on: " + known);
+}
+
+std::string text_of(const NumaPair& pair) { return "n" + std::to_string(pair.first) + "-n" + std::to_string(pair.second); }
 
 int home_of(const Node& node, const ContentionAsk& ask, int mover) {
     const Cell cell = mover_cell(node, ask, mover);
@@ -129,8 +139,7 @@ std::vector<RankRole> roles_of(const std::vector<HostRanks>& hosts, Layout layou
     const bool within = hosts.size() == 1;
     const int ranks = static_cast<int>(hosts[0].ranks.size());
     require_ranks(ranks, movers, layout, within);
-    const int pairs =
-        within ? (layout == Layout::apart ? (ranks - movers) / 2 : movers) : (layout == Layout::apart ? ranks - movers : movers);
+    const int pairs = layout == Layout::apart ? (ranks - movers) / (within ? 2 : 1) : movers;
     std::vector<RankRole> roles;
     for (std::size_t host = 0; host < hosts.size(); ++host) {
         for (int me = 0; me < ranks; ++me) {
@@ -138,11 +147,11 @@ std::vector<RankRole> roles_of(const std::vector<HostRanks>& hosts, Layout layou
             role.rank = hosts[host].ranks[static_cast<std::size_t>(me)];
             role.host = host;
             if (me < movers) role.mover = me;
-            if (const std::optional<Seat> seat = seat_of(me, ranks, movers, layout, within)) {
-                const std::vector<int>& others = hosts[within ? host : host ^ 1].ranks;
-                role.communicator =
-                    CommunicatorSide{static_cast<int>(host / 2) * pairs + seat->pair, seat->pair,
-                                     others[static_cast<std::size_t>(seat->partner)], within ? seat->initiates : host % 2 == 0};
+            role.communicator = side_of(me, ranks, movers, layout, within);
+            if (CommunicatorSide* const side = role.communicator ? &*role.communicator : nullptr) {
+                side->pair = static_cast<int>(host / 2) * pairs + side->on_host;
+                side->partner = hosts[within ? host : host ^ 1].ranks[static_cast<std::size_t>(side->partner)];
+                side->initiates = within ? side->initiates : host % 2 == 0;
             }
             roles.push_back(role);
         }
@@ -215,14 +224,65 @@ std::vector<RankCpus> place_threads(const Node& node, const std::vector<RankRole
     for (std::size_t i = 0; i < roles.size(); ++i) {
         if (!roles[i].mover) continue;
         const Cell cell = mover_cell(node, ask, *roles[i].mover);
-        for (const Flow& flow : cell.flows) placed[i].moving.push_back(cores.on(flow.numa_node()));
+        for (const Flow& flow : cell.flows) placed[i].moving.push_back({cores.on(flow.numa_node())});
     }
     for (std::size_t i = 0; i < roles.size(); ++i) {
         if (!roles[i].communicator) continue;
         const int numa = mpi_node(node, ask, layout, movers, roles[i].communicator->on_host, nic_node);
-        placed[i].mpi = layout == Layout::apart ? cores.near(numa) : cores.on(numa);
+        placed[i].mpi = {layout == Layout::apart ? cores.near(numa) : cores.on(numa)};
     }
     return placed;
+}
+
+std::vector<NumaPair> parse_numa_pairs(const std::string& list) {
+    std::vector<NumaPair> pairs;
+    for (const std::string& text : list_value("--between", list)) {
+        const std::size_t dash = text.find('-');
+        if (dash == std::string::npos)
+            throw WrongUse("--between '" + text + "': expected the NUMA nodes of two ranks, such as 0-1");
+        const NumaPair pair{whole_value("--between", text.substr(0, dash), 0, most_numa_nodes),
+                            whole_value("--between", text.substr(dash + 1), 0, most_numa_nodes)};
+        for (const NumaPair& other : pairs)
+            if (std::minmax(pair.first, pair.second) == std::minmax(other.first, other.second))
+                throw WrongUse("--between '" + list + "': " + text_of(pair) + " is named twice");
+        pairs.push_back(pair);
+    }
+    return pairs;
+}
+
+std::vector<int> cpus_of_pairs(const Node& node, const std::vector<NumaPair>& pairs) {
+    Cores cores(node, true);
+    std::vector<int> cpus;
+    for (const NumaPair& pair : pairs) {
+        for (const int numa_node : {pair.first, pair.second}) require_cores_on(node, numa_node);
+        cpus.push_back(cores.on(pair.first));
+        cpus.push_back(cores.on(pair.second, cpus.back()));
+    }
+    return cpus;
+}
+
+void bind_before_mpi(const std::vector<NumaPair>& pairs, int rank) {
+    if (static_cast<std::size_t>(rank) >= 2 * pairs.size()) return;
+    try {
+        unbind_thread();
+        bind_thread({cpus_of_pairs(read_node(), pairs)[static_cast<std::size_t>(rank)]});
+    } catch (const std::runtime_error&) {
+        return;
+    }
+}
+
+std::vector<Arrangement> arrangements_of_pairs(const std::vector<HostRanks>& hosts, const std::vector<NumaPair>& pairs) {
+    if (hosts.size() > 1) throw WrongUse("--between measures within one host, and these ranks are on several: leave it out");
+    const std::size_t ranks = hosts[0].ranks.size();
+    const std::size_t wanted = 2 * pairs.size();
+    if (ranks == 1)
+        throw WrongUse("one rank has nobody to talk to: start " + std::to_string(wanted) + ", two for each pair of --between");
+    if (ranks != wanted)
+        throw WrongUse("--between has " + std::to_string(pairs.size()) + (pairs.size() == 1 ? " pair" : " pairs") +
+                       " of two ranks each: start " + std::to_string(wanted) + " ranks, not " + std::to_string(ranks));
+    std::vector<Arrangement> found;
+    for (const NumaPair& pair : pairs) found.push_back({text_of(pair), Layout::apart, 0, 1, static_cast<int>(found.size())});
+    return found;
 }
 
 }  // namespace nearfar

@@ -6,9 +6,10 @@
 namespace nearfar {
 namespace {
 
-using Pick = std::function<double(const std::vector<RankSeen>&)>;
+using Seen = std::vector<RankSeen>;  // by rank
+using Pick = std::function<double(const Seen&)>;
 
-const RankSeen& of_rank(const std::vector<RankSeen>& seen, int rank) { return seen[static_cast<std::size_t>(rank)]; }
+const RankSeen& of_rank(const Seen& seen, int rank) { return seen[static_cast<std::size_t>(rank)]; }
 
 // One task of a phase: how its figure is picked from what the ranks saw.
 struct Task {
@@ -17,41 +18,33 @@ struct Task {
     std::size_t flow = 0;
 };
 
-std::vector<double> over_rounds(const Rounds& rounds, const PhaseKind& kind, const Pick& pick) {
+const std::vector<Seen>& rounds_of(const ContentionRun& run, const PhaseKind& kind) {
+    static const std::vector<Seen> none;
+    const auto found = run.rounds.find(kind);
+    return found == run.rounds.end() ? none : found->second;
+}
+
+std::vector<double> over_rounds(const ContentionRun& run, const PhaseKind& kind, const Pick& pick) {
     std::vector<double> values;
-    const auto found = rounds.find(kind);
-    if (found == rounds.end()) return values;
-    for (const std::vector<RankSeen>& seen : found->second) values.push_back(pick(seen));
+    for (const Seen& seen : rounds_of(run, kind)) values.push_back(pick(seen));
     return values;
 }
 
 std::optional<Summary> summary_of(const std::vector<double>& values) {
-    if (values.empty()) return {};
-    return summarise(values);
+    return values.empty() ? std::nullopt : std::optional(summarise(values));
 }
 
-double median_of(const std::vector<double>& values) { return values.empty() ? 0 : summarise(values).median; }
-
-Percentiles spread_of(const Rounds& rounds, const PhaseKind& kind, int rank) {
-    const auto over = [&](double Percentiles::*which) {
-        return over_rounds(rounds, kind, [&](const std::vector<RankSeen>& seen) { return of_rank(seen, rank).latency.*which; });
+Percentiles spread_of(const ContentionRun& run, const PhaseKind& kind, int rank) {
+    const auto median = [&](double Percentiles::*which) {
+        const auto pick = [&](const Seen& seen) { return of_rank(seen, rank).latency.*which; };
+        return summary_of(over_rounds(run, kind, pick)).value_or(Summary()).median;
     };
-    Percentiles spread;
-    spread.p50 = median_of(over(&Percentiles::p50));
-    spread.p95 = median_of(over(&Percentiles::p95));
-    spread.p99 = median_of(over(&Percentiles::p99));
-    for (const double longest : over(&Percentiles::max)) spread.max = std::max(spread.max, longest);
-    const auto found = rounds.find(kind);
-    if (found != rounds.end())
-        for (const std::vector<RankSeen>& seen : found->second) spread.n += of_rank(seen, rank).latency.n;
+    Percentiles spread{median(&Percentiles::p50), median(&Percentiles::p95), median(&Percentiles::p99), 0, 0};
+    for (const Seen& seen : rounds_of(run, kind)) {
+        spread.max = std::max(spread.max, of_rank(seen, rank).latency.max);
+        spread.n += of_rank(seen, rank).latency.n;
+    }
     return spread;
-}
-
-bool any(const Rounds& rounds, const PhaseKind& kind, const std::function<bool(const RankSeen&)>& is) {
-    const auto found = rounds.find(kind);
-    if (found == rounds.end()) return false;
-    return std::any_of(found->second.begin(), found->second.end(),
-                       [&](const std::vector<RankSeen>& seen) { return std::any_of(seen.begin(), seen.end(), is); });
 }
 
 std::vector<Task> pairs_in(const ContentionRun& run, const Arrangement& arrangement) {
@@ -78,7 +71,7 @@ std::vector<Task> flows_in(const ContentionRun& run, const Arrangement& arrangem
 std::string subject_of(const ContentionRun& run, const Arrangement& arrangement, const Traffic& traffic) {
     if (run.between) return arrangement.word + "/" + traffic.text();
     const int count = arrangement.movers == 0 ? arrangement.pairs : arrangement.movers;
-    return std::string(run.within ? "within." : "across.") + arrangement.word + "." + std::to_string(count) + "." +
+    return std::string(run.hosts.size() == 1 ? "within." : "across.") + arrangement.word + "." + std::to_string(count) + "." +
            traffic.text();
 }
 
@@ -89,111 +82,105 @@ struct Compared {
     std::optional<PhaseKind> polled;
 };
 
-using PickTask = std::function<double(const std::vector<RankSeen>&, const Task&)>;
-using Penalty = std::optional<Summary> (*)(const std::vector<double>&, const std::vector<double>&);
+using PickTask = std::function<double(const Seen&, const Task&)>;
 
-double over_tasks(const std::vector<RankSeen>& seen, const std::vector<Task>& tasks, const PickTask& pick) {
-    double sum = 0;
-    for (const Task& task : tasks) sum += pick(seen, task);
-    return sum;
-}
-
-void add_figures(ContentionResult& result, const Rounds& rounds, const std::vector<Task>& tasks, const Compared& compared,
-                 const PickTask& pick, Penalty penalty) {
-    const auto penalty_of = [&](const std::optional<PhaseKind>& kind, const Pick& what) -> std::optional<Summary> {
+// Of one arrangement with one traffic, as far as messages and movers have it alike.
+ContentionResult result_of(const ContentionRun& run, std::size_t arrangement, int traffic, const std::vector<Task>& tasks,
+                           const Compared& compared, bool is_latency, const PickTask& pick) {
+    const Arrangement& arranged = run.arrangements[arrangement];
+    ContentionResult result;
+    result.subject = subject_of(run, arranged, run.traffics[static_cast<std::size_t>(traffic)]);
+    result.unit = is_latency ? "us" : "GB/s";
+    result.layout = arranged.layout;
+    result.pairs = arranged.pairs;
+    const auto lost = [&](const std::optional<PhaseKind>& kind, const Pick& what) -> std::optional<Summary> {
         if (!kind || !compared.solo) return {};
-        return penalty(over_rounds(rounds, *kind, what), over_rounds(rounds, *compared.solo, what));
+        return penalty_of(over_rounds(run, *kind, what), over_rounds(run, *compared.solo, what), is_latency);
     };
     for (const Task& task : tasks) {
-        const Pick mine = [&](const std::vector<RankSeen>& seen) { return pick(seen, task); };
+        const Pick mine = [&](const Seen& seen) { return pick(seen, task); };
         TaskFigures figures;
         figures.name = task.name;
         figures.ranks = task.ranks;
         figures.flow = task.flow;
-        figures.rate = summarise(over_rounds(rounds, compared.together, mine));
-        if (compared.solo) figures.solo = summary_of(over_rounds(rounds, *compared.solo, mine));
-        if (compared.polled) figures.polled = summary_of(over_rounds(rounds, *compared.polled, mine));
-        figures.penalty = penalty_of(compared.together, mine);
+        figures.rate = summarise(over_rounds(run, compared.together, mine));
+        if (compared.solo) figures.solo = summary_of(over_rounds(run, *compared.solo, mine));
+        if (compared.polled) figures.polled = summary_of(over_rounds(run, *compared.polled, mine));
+        figures.penalty = lost(compared.together, mine);
         result.tasks.push_back(std::move(figures));
     }
-    const Pick all = [&](const std::vector<RankSeen>& seen) {
-        const double sum = over_tasks(seen, tasks, pick);
-        return result.unit == "us" ? sum / static_cast<double>(tasks.size()) : sum;
+    const Pick all = [&](const Seen& seen) {
+        double sum = 0;
+        for (const Task& task : tasks) sum += pick(seen, task);
+        return is_latency ? sum / static_cast<double>(tasks.size()) : sum;
     };
-    result.total = summarise(over_rounds(rounds, compared.together, all));
-    result.penalty = penalty_of(compared.together, all);
-    result.polled_penalty = penalty_of(compared.polled, all);
+    result.total = summarise(over_rounds(run, compared.together, all));
+    result.penalty = lost(compared.together, all);
+    result.polled_penalty = lost(compared.polled, all);
     const Summary& judged = result.penalty ? *result.penalty : result.total;
     result.converged = is_narrow(judged, result.penalty ? narrow : narrow * result.total.median);
-}
-
-ContentionResult of_messages(const ContentionRun& run, const Rounds& rounds, std::size_t arrangement, std::size_t which) {
-    const Arrangement& arranged = run.arrangements[arrangement];
-    const Traffic& traffic = run.traffics[which];
-    const bool latency = traffic.kind == Traffic::Kind::ping_pong;
-    const int index = static_cast<int>(which);
-    const PhaseKind solo{arrangement, index, Beside::nothing};
-    Compared compared{solo, {}, {}};
-    if (arranged.movers > 0)
-        compared = {{arrangement, index, Beside::moving}, solo, PhaseKind{arrangement, index, Beside::polling}};
-    ContentionResult result;
-    const char* const what = latency ? "latency" : "bandwidth";
-    result.quantity = arranged.movers > 0 ? std::string("contention.mpi.") + what
-                                          : std::string(latency ? "mpi.pingpong." : "mpi.stream.") + what;
-    result.subject = subject_of(run, arranged, traffic);
-    result.bytes = traffic.bytes;
-    result.unit = latency ? "us" : "GB/s";
-    result.layout = arranged.layout;
-    result.pairs = arranged.pairs;
-    const std::vector<Task> tasks = pairs_in(run, arranged);
-    add_figures(
-        result, rounds, tasks, compared,
-        [latency](const std::vector<RankSeen>& seen, const Task& task) {
-            const RankSeen& mine = of_rank(seen, task.ranks[0]);
-            return latency ? mine.latency.p50 : mine.rate;
-        },
-        latency ? latency_penalty : bandwidth_penalty);
-    if (latency) {
-        for (TaskFigures& task : result.tasks) {
-            task.spread = spread_of(rounds, compared.together, task.ranks[0]);
-            if (compared.solo) task.solo_spread = spread_of(rounds, *compared.solo, task.ranks[0]);
-        }
-        const Pick tail = [&](const std::vector<RankSeen>& seen) {
-            return over_tasks(seen, tasks, [](const std::vector<RankSeen>& all, const Task& task) {
-                return of_rank(all, task.ranks[0]).latency.p99;
-            });
-        };
-        if (compared.solo)
-            result.tail_penalty =
-                latency_penalty(over_rounds(rounds, compared.together, tail), over_rounds(rounds, *compared.solo, tail));
-    }
-    for (const Beside beside : {Beside::nothing, Beside::moving, Beside::polling})
-        result.wrong |= any(rounds, {arrangement, index, beside}, [](const RankSeen& seen) { return seen.wrong; });
+    if (!is_latency || !compared.solo) return result;
+    const Pick tail = [&](const Seen& seen) {
+        double sum = 0;
+        for (const Task& task : tasks) sum += of_rank(seen, task.ranks[0]).latency.p99;
+        return sum;
+    };
+    result.tail_penalty = lost(compared.together, tail);
     return result;
 }
 
-ContentionResult of_movers(const ContentionRun& run, const Rounds& rounds, std::size_t arrangement, std::size_t which) {
-    const Arrangement& arranged = run.arrangements[arrangement];
-    ContentionResult result;
+ContentionResult of_messages(const ContentionRun& run, std::size_t arrangement, int which) {
+    const Traffic& traffic = run.traffics[static_cast<std::size_t>(which)];
+    const bool is_latency = traffic.kind == Traffic::Kind::ping_pong;
+    const bool has_movers = run.arrangements[arrangement].movers > 0;
+    const PhaseKind solo{arrangement, which, Beside::nothing};
+    Compared compared{solo, {}, {}};
+    if (has_movers) compared = {{arrangement, which, Beside::moving}, solo, PhaseKind{arrangement, which, Beside::polling}};
+    ContentionResult result = result_of(run, arrangement, which, pairs_in(run, run.arrangements[arrangement]), compared,
+                                        is_latency, [is_latency](const Seen& seen, const Task& task) {
+                                            const RankSeen& mine = of_rank(seen, task.ranks[0]);
+                                            return is_latency ? mine.latency.p50 : mine.rate;
+                                        });
+    const std::string kind = has_movers ? "contention.mpi." : is_latency ? "mpi.pingpong." : "mpi.stream.";
+    result.quantity = kind + (is_latency ? "latency" : "bandwidth");
+    result.bytes = traffic.bytes;
+    for (TaskFigures& task : result.tasks) {
+        if (!is_latency) break;
+        task.spread = spread_of(run, compared.together, task.ranks[0]);
+        if (compared.solo) task.solo_spread = spread_of(run, *compared.solo, task.ranks[0]);
+    }
+    for (const Beside beside : {Beside::nothing, Beside::moving, Beside::polling})
+        for (const Seen& seen : rounds_of(run, {arrangement, which, beside}))
+            for (const RankSeen& rank : seen) result.wrong |= rank.wrong;
+    return result;
+}
+
+ContentionResult of_movers(const ContentionRun& run, std::size_t arrangement, int which) {
+    const PhaseKind together{arrangement, which, Beside::moving};
+    ContentionResult result =
+        result_of(run, arrangement, which, flows_in(run, run.arrangements[arrangement]),
+                  {together, PhaseKind{arrangement, -1, Beside::moving}, {}}, false,
+                  [](const Seen& seen, const Task& task) { return of_rank(seen, task.ranks[0]).moved[task.flow]; });
     result.quantity = run.with == With::gpu ? "contention.gpu.bandwidth" : "contention.stream.bandwidth";
-    result.subject = subject_of(run, arranged, run.traffics[which]);
-    result.bytes = run.chunks.empty() ? 0 : run.chunks.front();
-    result.unit = "GB/s";
-    result.layout = arranged.layout;
-    result.pairs = arranged.pairs;
-    const PhaseKind together{arrangement, static_cast<int>(which), Beside::moving};
-    const std::vector<Task> tasks = flows_in(run, arranged);
-    add_figures(
-        result, rounds, tasks, {together, PhaseKind{arrangement, -1, Beside::moving}, {}},
-        [](const std::vector<RankSeen>& seen, const Task& task) { return of_rank(seen, task.ranks[0]).moved[task.flow]; },
-        bandwidth_penalty);
-    for (std::size_t i = 0; i < tasks.size(); ++i)
-        for (const std::vector<RankSeen>& seen : rounds.at(together))
-            result.tasks[i].starved |= of_rank(seen, tasks[i].ranks[0]).starved[tasks[i].flow];
+    if (!run.ranks.empty() && !run.ranks[0].chunks.empty()) result.bytes = run.ranks[0].chunks.front();  // of the first mover
+    for (TaskFigures& task : result.tasks)
+        for (const Seen& seen : rounds_of(run, together)) task.starved |= of_rank(seen, task.ranks[0]).starved[task.flow];
     return result;
 }
 
 }  // namespace
+
+std::optional<Summary> penalty_of(const std::vector<double>& contended, const std::vector<double>& solo, bool is_latency) {
+    std::vector<double> samples;
+    for (std::size_t i = 0; i < std::min(contended.size(), solo.size()); ++i)
+        if (solo[i] > 0 && (contended[i] > 0 || !is_latency))
+            samples.push_back(is_latency ? contended[i] / solo[i] - 1 : 1 - contended[i] / solo[i]);
+    return summary_of(samples);
+}
+
+bool is_narrow(const Summary& penalty, double half_width) {
+    return penalty.n() >= looks.front() && (penalty.high - penalty.low) / 2 <= half_width;
+}
 
 std::vector<PhaseKind> phases_of(const std::vector<Arrangement>& arrangements, std::size_t traffics) {
     std::vector<PhaseKind> phases;
@@ -209,15 +196,14 @@ std::vector<PhaseKind> phases_of(const std::vector<Arrangement>& arrangements, s
     return phases;
 }
 
-std::vector<ContentionResult> contention_results(const ContentionRun& run, const Rounds& rounds) {
+std::vector<ContentionResult> contention_results(const ContentionRun& run) {
     std::vector<ContentionResult> results;
     for (std::size_t i = 0; i < run.arrangements.size(); ++i) {
-        for (std::size_t which = 0; which < run.traffics.size(); ++which) {
+        for (int which = 0; which < static_cast<int>(run.traffics.size()); ++which) {
             const bool alone = run.arrangements[i].movers == 0;
-            const auto found = rounds.find({i, static_cast<int>(which), alone ? Beside::nothing : Beside::moving});
-            if (found == rounds.end() || found->second.empty()) continue;
-            results.push_back(of_messages(run, rounds, i, which));
-            if (!alone) results.push_back(of_movers(run, rounds, i, which));
+            if (rounds_of(run, {i, which, alone ? Beside::nothing : Beside::moving}).empty()) continue;
+            results.push_back(of_messages(run, i, which));
+            if (!alone) results.push_back(of_movers(run, i, which));
         }
     }
     return results;

@@ -1,4 +1,5 @@
-// From what every rank saw in every round to results: figures of each task alone and together, and what that costs. Pure.
+// A contention run as rank 0 knows it: who does what, what every rank saw in every round, and from that figures of each task alone and together,
+// and what that costs. Pure.
 #pragma once
 
 #include <array>
@@ -8,7 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "mpi/contention/contention_figures.h"
+#include "cell/results.h"
+#include "mpi/agreed_window.h"
 #include "mpi/contention/contention_plan.h"
 #include "mpi/contention/message_traffic.h"
 
@@ -21,6 +23,15 @@ struct RankSeen : MessagesSeen {
     bool late = false;                       // it heard of the window after its start
     std::array<double, most_flows> moved{};  // GB/s
     std::array<bool, most_flows> starved{};
+};
+
+// What a rank tells of itself: bindings and places in effect.
+struct RankTold {
+    std::map<Layout, std::string> mpi_cpus;      // none: no communicator
+    std::vector<std::string> flow_cpus;          // of its mover
+    std::vector<std::vector<int>> memory_nodes;  // of each of its mover's flows
+    std::vector<std::size_t> chunks;
+    std::map<Layout, std::vector<int>> mpi_memory;  // of its messages; none where the kernel does not say
 };
 
 template <typename Visit>
@@ -36,6 +47,15 @@ void each_field(RankSeen& seen, Visit& visit) {
     visit(seen.rate);
     for (double& rate : seen.moved) visit(rate);
     for (bool& starved : seen.starved) visit(starved);
+}
+
+template <typename Visit>
+void each_field(RankTold& told, Visit& visit) {
+    visit(told.mpi_cpus);
+    visit(told.flow_cpus);
+    visit(told.memory_nodes);
+    visit(told.chunks);
+    visit(told.mpi_memory);
 }
 
 enum class Beside { nothing, moving, polling };
@@ -55,6 +75,24 @@ std::vector<PhaseKind> phases_of(const std::vector<Arrangement>& arrangements, s
 
 // By kind of window, then round, then rank. Every kind has as many rounds.
 using Rounds = std::map<PhaseKind, std::vector<std::vector<RankSeen>>>;
+
+struct ContentionRun {
+    std::vector<HostRanks> hosts;
+    std::vector<RankRole> roles;
+    std::vector<Arrangement> arrangements;
+    std::vector<Traffic> traffics;
+    std::vector<Cell> cells;  // of each host's movers, by number
+    bool between = false;     // each arrangement is a pair between two NUMA nodes
+    bool oversubscribed = false;
+    With with = With::gpu;
+    std::vector<RankTold> ranks;
+    std::vector<ClockOffset> offsets;  // of each host's clock against rank 0's
+    std::vector<NotMeasured> skipped;
+    Rounds rounds;
+
+    // Those that are complete.
+    std::size_t count_rounds() const { return rounds.empty() ? 0 : rounds.begin()->second.size(); }
+};
 
 struct TaskFigures {
     std::string name;        // "r4:r5", or a flow
@@ -86,21 +124,17 @@ struct ContentionResult {
     std::optional<Summary> polled_penalty;
 };
 
-struct ContentionRun {
-    std::vector<RankRole> roles;
-    std::vector<Arrangement> arrangements;
-    std::vector<Traffic> traffics;
-    std::vector<Cell> cells;          // of each host's movers, by number
-    std::vector<std::size_t> chunks;  // of the first mover's flows
-    bool within = true;               // pairs are within one host
-    bool between = false;             // each arrangement is a pair between two NUMA nodes
-    With with = With::gpu;
-};
-
 // Half the width of a penalty's interval (or of a lone latency's or rate's, over its median) at which it is known well enough.
 constexpr double narrow = 0.02;
 
+// What it costs in each round, of what both is known of; nothing where that is of none. Of a latency: how much longer it takes, contended /
+// solo - 1. Of a rate: how much of it is gone, 1 - contended / solo: a starved task (rate 0) loses all of it.
+std::optional<Summary> penalty_of(const std::vector<double>& contended, const std::vector<double>& solo, bool is_latency);
+
+// Whether the interval of a penalty is as narrow as asked, in its own unit (0.02: two points of a hundred).
+bool is_narrow(const Summary& penalty, double half_width);
+
 // What the rounds so far say; nothing where there is none.
-std::vector<ContentionResult> contention_results(const ContentionRun& run, const Rounds& rounds);
+std::vector<ContentionResult> contention_results(const ContentionRun& run);
 
 }  // namespace nearfar

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -27,12 +28,30 @@ std::size_t messages_at_once(std::size_t bytes) { return std::clamp<std::size_t>
 // What a side prepares for messages of so many bytes, in 8-byte words.
 std::size_t words_for(std::size_t bytes) { return (message_position(1, stream_window) + bytes) / sizeof(std::uint64_t) + 1; }
 
+double nearest_rank(std::vector<float>& values, double share) {
+    const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
+    std::nth_element(values.begin(), at, values.end());
+    return static_cast<double>(*at);
+}
+
 // Of the last turn's first message the first byte is inverted.
 char inverted(char byte) { return static_cast<char>(~byte); }
 
 }  // namespace
 
 std::string Traffic::text() const { return (kind == Kind::ping_pong ? "pingpong_" : "stream_") + size_words(bytes); }
+
+Percentiles percentiles_of(std::vector<float>& values) {
+    if (values.empty()) return {};
+    Percentiles found;
+    found.n = values.size();
+    found.p50 = nearest_rank(values, 0.50);
+    found.p95 = nearest_rank(values, 0.95);
+    found.p99 = nearest_rank(values, 0.99);
+    found.max = static_cast<double>(*std::max_element(values.begin(), values.end()));
+    return found;
+}
 
 MessageData::MessageData(const CommunicatorSide& side, bool of_initiator, std::uint32_t window)
     : seed_((static_cast<std::uint64_t>(side.pair) * 2 + (of_initiator ? 1 : 0)) << 48 | static_cast<std::uint64_t>(window)

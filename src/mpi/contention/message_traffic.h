@@ -10,7 +10,6 @@
 #include "engine/window.h"
 #include "memory/fresh_memory.h"
 #include "mpi/agreed_window.h"
-#include "mpi/contention/contention_figures.h"
 #include "mpi/contention/contention_plan.h"
 
 namespace nearfar {
@@ -21,6 +20,18 @@ struct Traffic {
 
     std::string text() const;  // "pingpong_8B", "stream_1MiB"
 };
+
+// Of the messages of one communicator in one window, microseconds: halves of round trips.
+struct Percentiles {
+    double p50 = 0;
+    double p95 = 0;
+    double p99 = 0;
+    double max = 0;
+    std::size_t n = 0;
+};
+
+// The smallest value that at least the named share is no larger than (nearest rank). Reorders `values`; none: all zero.
+Percentiles percentiles_of(std::vector<float>& values);
 
 // What one side saw of a window. Only the side that initiates has figures.
 struct MessagesSeen {

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "core/error.h"
-#include "mpi/contention/contention_pairs.h"
+#include "mpi/contention/contention_plan.h"
 #include "mpi/contention/message_traffic.h"
 #include "node/cpus.h"
 

@@ -1,5 +1,3 @@
-#include "mpi/contention/contention_pairs.h"
-
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -87,13 +85,13 @@ TEST(NumaPairs, EachHasFiguresOfItsOwnRanks) {
     run.traffics = {{Traffic::Kind::ping_pong, 8}};
     run.with = With::nothing;
     run.between = true;
-    Rounds rounds;
+    run.hosts = hosts;
     for (std::size_t pair = 0; pair < 2; ++pair) {
         std::vector<RankSeen> ranks(4);
         ranks[2 * pair].latency.p50 = 1.0 + static_cast<double>(pair);
-        rounds[{pair, 0, Beside::nothing}].assign(6, ranks);
+        run.rounds[{pair, 0, Beside::nothing}].assign(6, ranks);
     }
-    const std::vector<ContentionResult> results = contention_results(run, rounds);
+    const std::vector<ContentionResult> results = contention_results(run);
     ASSERT_EQ(results.size(), 2U);
     EXPECT_EQ(results[1].subject, "n0-n1/pingpong_8B");
     ASSERT_EQ(results[1].tasks.size(), 1U);

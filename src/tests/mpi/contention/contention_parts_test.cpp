@@ -86,74 +86,67 @@ TEST_F(Sysfs, WhatTheSystemDoesNotSayIsNotKnown) {
     EXPECT_FALSE(nic_node("", root));
 }
 
-// A mover whose chunk takes a millisecond and moves a million bytes, in one flow or two.
-class FakeMover : public DataMover {
-public:
-    explicit FakeMover(const std::string& cell) : cell_(parse_cell(cell)) {}
-    std::string breaks;  // "before", "within" or nothing
+// Flows whose chunk takes a millisecond and moves a million bytes. `breaks`: "before", "within" or nothing.
+struct FakeMovers {
     bool verified = false;
+    std::vector<Mover> flows{};
 
-    const Cell& cell() const override { return cell_; }
-    std::size_t chunk(std::size_t) const override { return 1000000; }
-    const std::vector<int>& memory_nodes(std::size_t) const override { return nodes_; }
-    void poison() override {}
-    void move(std::size_t flow, FlowThread& thread) override {
-        if (breaks == "before" && flow == 0) throw Failure("lost", "the GPU is lost");
-        thread.start();
-        while (!thread.stopped()) {
-            if (breaks == "within") throw Failure("lost", "the GPU is lost");
-            sleep_until(now() + 0.001);
-            thread.complete(now());
+    explicit FakeMovers(std::size_t count, const std::string& breaks = "") {
+        for (std::size_t flow = 0; flow < count; ++flow) {
+            const auto body = [=](FlowThread& thread) {
+                if (breaks == "before" && flow == 0) throw Failure("lost", "the GPU is lost");
+                thread.start();
+                while (!thread.stopped()) {
+                    if (breaks == "within") throw Failure("lost", "the GPU is lost");
+                    sleep_until(now() + 0.001);
+                    thread.complete(now());
+                }
+            };
+            flows.push_back({{body, 1000000, flow, cpus_in_effect()}, {}, [this] {
+                                 verified = true;
+                                 return Verified();
+                             }});
         }
     }
-    void verify() override { verified = true; }
-
-private:
-    Cell cell_;
-    std::vector<int> nodes_;
 };
 
-std::vector<std::vector<int>> anywhere(std::size_t flows) { return {flows, cpus_in_effect()}; }
-
 TEST(MovingPhase, CountsWhatIsCompleteInsideTheWindow) {
-    FakeMover mover("n0:g0+g0:n0");
-    MovingPhase phase(mover, anywhere(2), false);
+    const FakeMovers movers(2);
+    MovingPhase phase(movers.flows, false);
     phase.begin(agree_window(now(), 0.005, 0.01, 0.1));
     const std::vector<MovedFlow> flows = phase.finish();
     ASSERT_EQ(flows.size(), 2U);
     EXPECT_GT(flows[0].rate, 0.2);
     EXPECT_LT(flows[0].rate, 1.0) << "a million bytes in a millisecond and a little";
     EXPECT_FALSE(flows[1].starved);
-    EXPECT_TRUE(mover.verified);
+    EXPECT_TRUE(movers.verified);
 }
 
 TEST(MovingPhase, PollingMovesNothing) {
-    FakeMover mover("n0:g0");
-    MovingPhase phase(mover, anywhere(1), true);
+    const FakeMovers movers(1);
+    MovingPhase phase(movers.flows, true);
     const double begin = now();
     phase.begin(agree_window(begin, 0.001, 0.001, 0.02));
     EXPECT_EQ(phase.finish()[0].rate, 0);
     EXPECT_GE(now() - begin, 0.02);
-    EXPECT_FALSE(mover.verified);
+    EXPECT_FALSE(movers.verified);
 }
 
 TEST(MovingPhase, ATroubleBeforeTheStartHoldsNobodyUp) {
-    FakeMover mover("n0:g0+g0:n0");
-    mover.breaks = "before";
-    EXPECT_THROW(MovingPhase(mover, anywhere(2), false), Failure) << "before anybody waits for the window";
+    const FakeMovers movers(2, "before");
+    EXPECT_THROW(MovingPhase(movers.flows, false), Failure) << "before anybody waits for the window";
 }
 
 TEST(MovingPhase, ATroubleWithinIsThrownAtTheEnd) {
-    FakeMover mover("n0:g0");
-    mover.breaks = "within";
-    MovingPhase phase(mover, anywhere(1), false);
+    const FakeMovers movers(1, "within");
+    MovingPhase phase(movers.flows, false);
     phase.begin(agree_window(now(), 0.001, 0.001, 0.01));
     EXPECT_THROW(phase.finish(), Failure);
 }
 
 TEST(MovingPhase, MayBeGivenUpBeforeItBegins) {
-    FakeMover mover("n0:g0");
-    { const MovingPhase phase(mover, anywhere(1), false); }
+    const FakeMovers movers(1);
+    { const MovingPhase phase(movers.flows, false); }
     SUCCEED();
 }
 

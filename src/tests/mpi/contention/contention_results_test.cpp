@@ -12,7 +12,7 @@ ContentionRun small_run() {
     run.arrangements = arrangements_of(run.roles, {Layout::apart}, 1);
     run.traffics = {{Traffic::Kind::ping_pong, 8}};
     run.cells = {parse_cell("n0:g0+g0:n0")};
-    run.chunks = {1 << 20, 1 << 20};
+    run.hosts = {{"a", {0, 1, 2}}};
     return run;
 }
 
@@ -34,8 +34,14 @@ Rounds six_rounds() {
     return rounds;
 }
 
+ContentionRun measured_run(const Rounds& rounds) {
+    ContentionRun run = small_run();
+    run.rounds = rounds;
+    return run;
+}
+
 TEST(ContentionResults, SayWhatEachKindLosesToTheOther) {
-    const std::vector<ContentionResult> results = contention_results(small_run(), six_rounds());
+    const std::vector<ContentionResult> results = contention_results(measured_run(six_rounds()));
     ASSERT_EQ(results.size(), 2U);
     const ContentionResult& mpi = results[0];
     EXPECT_EQ(mpi.quantity, "contention.mpi.latency");
@@ -58,13 +64,12 @@ TEST(ContentionResults, MpiAloneHasNoPenaltyAndANameOfItsOwn) {
     ContentionRun run = small_run();
     run.roles = roles_of({{"a", {0, 1}}}, Layout::apart, 0);
     run.arrangements = arrangements_of(run.roles, {Layout::apart}, 0);
-    Rounds rounds;
     for (int round = 0; round < 6; ++round) {
         std::vector<RankSeen> ranks(2);
         ranks[0].latency.p50 = 2;
-        rounds[{0, 0, Beside::nothing}].push_back(ranks);
+        run.rounds[{0, 0, Beside::nothing}].push_back(ranks);
     }
-    const std::vector<ContentionResult> results = contention_results(run, rounds);
+    const std::vector<ContentionResult> results = contention_results(run);
     ASSERT_EQ(results.size(), 1U);
     EXPECT_EQ(results[0].quantity, "mpi.pingpong.latency") << "never under OSU's name";
     EXPECT_FALSE(results[0].penalty);
@@ -75,18 +80,63 @@ TEST(ContentionResults, WrongDataAndStarvationAreKept) {
     Rounds rounds = six_rounds();
     rounds[{0, 0, Beside::moving}][3][2].wrong = true;
     rounds[{0, 0, Beside::moving}][4][0].starved[1] = true;
-    const std::vector<ContentionResult> results = contention_results(small_run(), rounds);
+    const std::vector<ContentionResult> results = contention_results(measured_run(rounds));
     EXPECT_TRUE(results[0].wrong);
     EXPECT_FALSE(results[1].tasks[0].starved);
     EXPECT_TRUE(results[1].tasks[1].starved);
 }
 
-TEST(ContentionResults, NothingComesOfNothing) { EXPECT_TRUE(contention_results(small_run(), {}).empty()); }
+TEST(ContentionResults, NothingComesOfNothing) { EXPECT_TRUE(contention_results(small_run()).empty()); }
 
 TEST(Phases, AreEachKindAloneBothAndThePollingControl) {
     const std::vector<PhaseKind> phases = phases_of(small_run().arrangements, 2);
     EXPECT_EQ(phases.size(), 7U) << "the movers alone once, and for each traffic: alone, together, beside polling";
     EXPECT_EQ(phases_of({{"mpi_only", Layout::apart, 0, 1}}, 2).size(), 2U);
+}
+
+TEST(Percentiles, AreNearestRanks) {
+    std::vector<float> values;
+    for (int i = 1000; i >= 1; --i) values.push_back(static_cast<float>(i));
+    const Percentiles found = percentiles_of(values);
+    EXPECT_EQ(found.p50, 500);
+    EXPECT_EQ(found.p95, 950);
+    EXPECT_EQ(found.p99, 990);
+    EXPECT_EQ(found.max, 1000);
+    EXPECT_EQ(found.n, 1000U);
+}
+
+TEST(Percentiles, OfOneAndOfNone) {
+    std::vector<float> one{7};
+    EXPECT_EQ(percentiles_of(one).p99, 7);
+    std::vector<float> none;
+    EXPECT_EQ(percentiles_of(none).n, 0U);
+}
+
+TEST(Penalties, AreOfTheSameRound) {
+    // The machine is half as fast from round to round; the penalty of each is the same.
+    const std::optional<Summary> penalty = penalty_of({2.2, 4.4, 8.8}, {2, 4, 8}, true);
+    ASSERT_TRUE(penalty);
+    EXPECT_NEAR(penalty->median, 0.1, 1e-12);
+    EXPECT_NEAR(penalty->high - penalty->low, 0, 1e-12);
+    EXPECT_NEAR(penalty_of({40, 20}, {50, 25}, false)->median, 0.2, 1e-12);
+}
+
+TEST(Penalties, AreNegativeWhereTogetherIsFaster) {
+    EXPECT_LT(penalty_of({1.9}, {2}, true)->median, 0);
+    EXPECT_LT(penalty_of({51}, {50}, false)->median, 0);
+}
+
+TEST(Penalties, AStarvedTaskLosesEverythingAndALostLatencyIsNoSample) {
+    EXPECT_EQ(penalty_of({0, 0}, {50, 50}, false)->median, 1);
+    EXPECT_EQ(penalty_of({0, 2.2}, {2, 2}, true)->n(), 1U);
+    EXPECT_FALSE(penalty_of({0}, {2}, true));
+    EXPECT_FALSE(penalty_of({1}, {0}, false));
+}
+
+TEST(Penalties, AreNarrowInTheirOwnUnit) {
+    EXPECT_FALSE(is_narrow(summarise({0.10, 0.10, 0.10}), 0.02)) << "three rounds say nothing of the median";
+    EXPECT_TRUE(is_narrow(summarise({0.00, 0.01, 0.01, 0.02, 0.03, 0.03}), 0.02)) << "a small median is no reason to go on";
+    EXPECT_FALSE(is_narrow(summarise({0.00, 0.01, 0.01, 0.02, 0.03, 0.05}), 0.02));
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 #include "core/fields.h"
 #include "mpi/contention/contention_results.h"
-#include "mpi/contention/contention_told.h"
 
 namespace nearfar {
 namespace {
