@@ -8,7 +8,7 @@ target_link_libraries(level_one PUBLIC nearfar)
 
 # Its ranks, where there is an MPI.
 if(TARGET nearfar_mpi)
-  add_library(kernel_ranks STATIC mpi/kernel_ranks.cpp mpi/placed_rank.cpp mpi/saxpy_ranks.cpp mpi/saxpy_run.cpp)
+  add_library(kernel_ranks STATIC mpi/kernel_ranks.cpp mpi/placed_rank.cpp mpi/saxpy_ranks.cpp)
   target_link_libraries(kernel_ranks PUBLIC level_one saxpy nearfar_mpi)
 else()
   add_library(kernel_ranks STATIC mpi/no_kernel_ranks.cpp)

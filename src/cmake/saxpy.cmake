@@ -1,5 +1,4 @@
 # The POP pattern: `nearfar-kernels saxpy`.
-add_library(saxpy STATIC
-  kernels/saxpy/pop.cpp kernels/saxpy/saxpy_figures.cpp kernels/saxpy/saxpy_options.cpp kernels/saxpy/saxpy_table.cpp)
+add_library(saxpy STATIC kernels/saxpy/saxpy_figures.cpp kernels/saxpy/saxpy_options.cpp)
 target_compile_options(saxpy PRIVATE -Wall -Wextra)
 target_link_libraries(saxpy PUBLIC nearfar)

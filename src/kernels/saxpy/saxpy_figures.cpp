@@ -3,145 +3,140 @@
 #include <algorithm>
 #include <functional>
 
-#include "kernels/saxpy/pop.h"
+#include "output/table.h"
 
 namespace nearfar {
 namespace {
 
 constexpr const char* all_ranks = "ranks";
+constexpr const char* row = "%-38s %-14s %9.3f  %9.3f – %-9.3f %3zu  %s%s\n";
 constexpr double milli = 1e3;
 constexpr double giga = 1e9;
 
-Efficiencies of_round(const std::vector<RankRound>& ranks) {
-    std::vector<RankTimes> times;
-    for (const RankRound& rank : ranks) times.push_back({rank.useful, rank.elapsed});
-    return efficiencies(times);
+using Round = std::vector<RankRound>;  // by rank
+using Value = std::function<double(const Round&)>;
+using ValueOfRank = std::function<double(const Round&, std::size_t rank)>;
+
+double mean_of(const Round& round, const std::function<double(const RankRound&)>& part) {
+    double sum = 0;
+    for (const RankRound& rank : round) sum += part(rank);
+    return sum / static_cast<double>(round.size());
 }
 
-Summary over_rounds(const BindingRounds& measured, const std::function<double(const std::vector<RankRound>&)>& value) {
+// The longest elapsed time of a rank.
+double run_time(const Round& round) {
+    const auto is_shorter = [](const RankRound& a, const RankRound& b) { return a.elapsed < b.elapsed; };
+    return std::max_element(round.begin(), round.end(), is_shorter)->elapsed;
+}
+
+std::vector<double> over_rounds(const BindingRounds& measured, const Value& value) {
     std::vector<double> samples;
-    for (const std::vector<RankRound>& round : measured.rounds) samples.push_back(value(round));
-    return summarise(samples);
+    for (const Round& round : measured.rounds) samples.push_back(value(round));
+    return samples;
 }
 
-// The figures of one binding, one after the other into a list.
-class Figures {
-public:
-    Figures(const BindingRounds& measured, const SaxpyShape& shape, bool converged, std::vector<SubjectResult>& into)
-        : measured_(measured), shape_(shape), converged_(converged), into_(into) {}
-
-    void of_all(const char* what, const char* unit, const std::function<double(const std::vector<RankRound>&)>& value) {
-        SubjectResult result = begin(what, unit, 0);
-        result.parts.push_back({all_ranks, over_rounds(measured_, value), {}, {}});
-        into_.push_back(result);
-    }
-
-    void of_ranks(const char* what, const char* unit, std::size_t bytes,
-                  const std::function<double(const std::vector<RankRound>&, std::size_t)>& value) {
-        SubjectResult result = begin(what, unit, bytes);
-        for (std::size_t rank = 0; rank < measured_.cpus.size(); ++rank) {
-            const auto of_rank = [&](const std::vector<RankRound>& round) { return value(round, rank); };
-            result.parts.push_back({"rank" + std::to_string(rank), over_rounds(measured_, of_rank), measured_.cpus[rank],
-                                    measured_.memory_nodes[rank]});
-        }
-        into_.push_back(result);
-    }
-
-    void of_steps(const char* what, const char* unit, double RankRound::*step, double factor) {
-        of_ranks(what, unit, 0, [=](const std::vector<RankRound>& round, std::size_t rank) {
-            return round[rank].*step / shape_.iterations * factor;
-        });
-    }
-
-    void rates(const char* what, std::size_t bytes, double RankRound::*step) {
-        of_ranks(what, "GB/s", bytes, [=](const std::vector<RankRound>& round, std::size_t rank) {
-            return static_cast<double>(bytes) * shape_.iterations / (round[rank].*step) / giga;
-        });
-    }
-
-    SubjectResult begin(const char* what, const char* unit, std::size_t bytes) const {
-        SubjectResult result;
-        result.quantity = (shape_.host_device ? "saxpy.host." : "saxpy.") + std::string(what);
-        result.unit = unit;
-        result.subject = saxpy_subject(measured_.binding);
-        result.bytes = bytes;
-        result.converged = converged_;
-        // Each rank looks at its whole y, in which an iteration that was left out would show for ever.
-        result.verified = Verified{measured_.rounds[0].size() * shape_.bytes, 0, 0};
-        return result;
-    }
-
-private:
-    const BindingRounds& measured_;
-    const SaxpyShape& shape_;
-    bool converged_;
-    std::vector<SubjectResult>& into_;
-};
+SubjectResult result_of(const BindingRounds& measured, const SaxpyShape& shape, bool converged, const std::string& what,
+                        const char* unit, std::size_t bytes = 0) {
+    SubjectResult result;
+    result.quantity = (shape.host_device ? "saxpy.host." : "saxpy.") + what;
+    result.unit = unit;
+    result.subject = saxpy_subject(measured.binding);
+    result.bytes = bytes;
+    result.converged = converged;
+    // Each rank looks at its whole y, in which an iteration that was left out would show for ever.
+    result.verified = Verified{measured.rounds[0].size() * shape.bytes, 0, 0};
+    return result;
+}
 
 void add_binding(const BindingRounds& measured, const SaxpyShape& shape, double target, std::vector<SubjectResult>& into) {
-    Figures figures(measured, shape, is_settled(measured, target), into);
-    using Round = std::vector<RankRound>;
-    figures.of_all("load_balance", "1", [](const Round& round) { return of_round(round).load_balance; });
-    figures.of_all("communication_efficiency", "1", [](const Round& round) { return of_round(round).communication; });
-    figures.of_all("parallel_efficiency", "1", [](const Round& round) { return of_round(round).parallel; });
-    figures.of_all("run_time", "ms", [&](const Round& round) {
-        double longest = 0;
-        for (const RankRound& rank : round) longest = std::max(longest, rank.elapsed);
-        return longest / shape.iterations * milli;
-    });
+    const bool converged = is_settled(measured, target);
+    const auto of_all = [&](const char* what, const char* unit, const Value& value) {
+        into.push_back(result_of(measured, shape, converged, what, unit));
+        into.back().parts.push_back({all_ranks, summarise(over_rounds(measured, value)), {}, {}});
+    };
+    const auto of_ranks = [&](const char* what, const char* unit, std::size_t bytes, const ValueOfRank& value) {
+        into.push_back(result_of(measured, shape, converged, what, unit, bytes));
+        for (std::size_t rank = 0; rank < measured.cpus.size(); ++rank) {
+            const auto of_rank = [&](const Round& round) { return value(round, rank); };
+            into.back().parts.push_back({"rank" + std::to_string(rank), summarise(over_rounds(measured, of_rank)),
+                                         measured.cpus[rank], measured.memory_nodes[rank]});
+        }
+    };
+    const auto times = [&](const char* what, double RankRound::*step) {
+        of_ranks(what, "ms", 0,
+                 [&](const Round& round, std::size_t rank) { return round[rank].*step / shape.iterations * milli; });
+    };
+    const auto rates = [&](const char* what, std::size_t bytes, double RankRound::*step) {
+        of_ranks(what, "GB/s", bytes, [&](const Round& round, std::size_t rank) {
+            return static_cast<double>(bytes) * shape.iterations / (round[rank].*step) / giga;
+        });
+    };
+    of_all("load_balance", "1", [](const Round& round) { return efficiencies(round).load_balance; });
+    of_all("communication_efficiency", "1", [](const Round& round) { return efficiencies(round).communication; });
+    of_all("parallel_efficiency", "1", [](const Round& round) { return efficiencies(round).parallel; });
+    of_all("run_time", "ms", [&](const Round& round) { return run_time(round) / shape.iterations * milli; });
     // x and y go out, y comes back; the kernel reads both and writes one.
-    figures.rates("h2d", 2 * shape.bytes, &RankRound::to_device);
-    figures.rates("d2h", shape.bytes, &RankRound::to_host);
-    figures.rates("kernel", 3 * shape.bytes, &RankRound::kernel);
-    figures.of_steps("to_device", "ms", &RankRound::to_device, milli);
-    figures.of_steps("compute", "ms", &RankRound::kernel, milli);
-    figures.of_steps("to_host", "ms", &RankRound::to_host, milli);
-    figures.of_steps("useful", "ms", &RankRound::useful, milli);
-    figures.of_steps("waiting", "ms", &RankRound::waiting, milli);
-    figures.of_ranks("transfer_imbalance", "1", 0, [](const Round& round, std::size_t rank) {
-        std::vector<double> transfers;
-        for (const RankRound& each : round) transfers.push_back(each.to_device + each.to_host);
-        return over_mean(transfers)[rank];
+    rates("h2d", 2 * shape.bytes, &RankRound::to_device);
+    rates("d2h", shape.bytes, &RankRound::to_host);
+    rates("kernel", 3 * shape.bytes, &RankRound::kernel);
+    times("to_device", &RankRound::to_device);
+    times("compute", &RankRound::kernel);
+    times("to_host", &RankRound::to_host);
+    times("useful", &RankRound::useful);
+    times("waiting", &RankRound::waiting);
+    of_ranks("transfer_imbalance", "1", 0, [](const Round& round, std::size_t rank) {
+        const auto transfers = [](const RankRound& each) { return each.to_device + each.to_host; };
+        return transfers(round[rank]) / mean_of(round, transfers);
     });
 }
 
-const BindingRounds* find(const std::vector<BindingRounds>& measured, Binding binding) {
-    for (const BindingRounds& each : measured)
-        if (each.binding == binding && !each.rounds.empty()) return &each;
-    return nullptr;
+std::string over_ranks(const SubjectResult& result) {
+    double sum = 0;
+    double least = result.parts.front().rate.median;
+    double greatest = least;
+    for (const PartResult& part : result.parts) {
+        sum += part.rate.median;
+        least = std::min(least, part.rate.median);
+        greatest = std::max(greatest, part.rate.median);
+    }
+    return formatted(row, result.quantity.c_str(), result.subject.c_str(), sum / static_cast<double>(result.parts.size()), least,
+                     greatest, result.parts.front().rate.n(), result.unit, " mean, least and greatest rank");
 }
 
 }  // namespace
 
-std::string saxpy_subject(Binding binding) { return std::string("saxpy/") + binding_name(binding); }
-
-std::vector<double> run_times(const BindingRounds& measured) {
-    std::vector<double> times;
-    for (const std::vector<RankRound>& round : measured.rounds) {
-        times.push_back(0);
-        for (const RankRound& rank : round) times.back() = std::max(times.back(), rank.elapsed);
-    }
-    return times;
+Efficiencies efficiencies(const Round& ranks) {
+    double greatest = 0;
+    for (const RankRound& rank : ranks) greatest = std::max(greatest, rank.useful);
+    Efficiencies found;
+    found.load_balance = mean_of(ranks, [](const RankRound& rank) { return rank.useful; }) / greatest;
+    found.communication = greatest / run_time(ranks);
+    found.parallel = found.load_balance * found.communication;
+    return found;
 }
 
+std::string saxpy_subject(Binding binding) { return std::string("saxpy/") + binding_name(binding); }
+
 bool is_settled(const BindingRounds& measured, double target) {
-    if (measured.rounds.size() < looks.front()) return false;
-    const Summary parallel = over_rounds(measured, [](const std::vector<RankRound>& round) { return of_round(round).parallel; });
-    return parallel.half_width() <= target && summarise(run_times(measured)).half_width() <= target;
+    const auto parallel = [](const Round& round) { return efficiencies(round).parallel; };
+    return measured.rounds.size() >= looks.front() && summarise(over_rounds(measured, parallel)).half_width() <= target &&
+           summarise(over_rounds(measured, run_time)).half_width() <= target;
 }
 
 std::vector<SubjectResult> saxpy_figures(const std::vector<BindingRounds>& measured, const SaxpyShape& shape, double target) {
     std::vector<SubjectResult> figures;
-    for (const BindingRounds& each : measured)
-        if (!each.rounds.empty()) add_binding(each, shape, target, figures);
-    const BindingRounds* const beside_gpu = find(measured, Binding::gpu);
+    const BindingRounds* beside_gpu = nullptr;
+    for (const BindingRounds& each : measured) {
+        if (each.rounds.empty()) continue;
+        add_binding(each, shape, target, figures);
+        if (each.binding == Binding::gpu) beside_gpu = &each;
+    }
     if (beside_gpu == nullptr) return figures;
-    std::vector<SubjectResult> none;
-    SubjectResult speedup = Figures(*beside_gpu, shape, true, none).begin("speedup", "1", 0);
-    const std::vector<double> best = run_times(*beside_gpu);
+    SubjectResult speedup = result_of(*beside_gpu, shape, true, "speedup", "1");
+    const std::vector<double> best = over_rounds(*beside_gpu, run_time);
     for (const BindingRounds& each : measured) {
         if (each.binding == Binding::gpu || each.rounds.empty()) continue;
-        const std::vector<double> other = run_times(each);
+        const std::vector<double> other = over_rounds(each, run_time);
         std::vector<double> samples;
         // Rounds of the same number ran one after the other.
         for (std::size_t i = 0; i < std::min(best.size(), other.size()); ++i) samples.push_back(other[i] / best[i]);
@@ -151,6 +146,24 @@ std::vector<SubjectResult> saxpy_figures(const std::vector<BindingRounds>& measu
     }
     if (!speedup.parts.empty()) figures.push_back(speedup);
     return figures;
+}
+
+std::string saxpy_table(const std::vector<SubjectResult>& results) {
+    if (results.empty()) return "";
+    std::string table = formatted("%-38s %-14s %9s  %9s   %-9s %3s\n", "figure", "binding", "median", "interval", "", "n");
+    for (const SubjectResult& result : results) {
+        if (result.parts.front().name != all_ranks && result.parts.front().name.rfind("rank", 0) == 0) {
+            table += over_ranks(result);
+            continue;
+        }
+        for (const PartResult& part : result.parts) {
+            const std::string beside = part.name == all_ranks ? "" : " over " + part.name;
+            table +=
+                formatted(row, result.quantity.c_str(), result.subject.c_str(), part.rate.median, part.rate.low, part.rate.high,
+                          part.rate.n(), result.unit, (beside + (result.converged ? "" : "  not converged")).c_str());
+        }
+    }
+    return table;
 }
 
 }  // namespace nearfar

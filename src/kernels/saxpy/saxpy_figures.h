@@ -1,4 +1,4 @@
-// From the times of all ranks and rounds to the figures of the document. Pure.
+// From the times of all ranks and rounds to the figures of the document, and of a terminal. Pure.
 #pragma once
 
 #include <string>
@@ -25,6 +25,17 @@ void each_field(RankRound& round, Visit& visit) {
         visit(*time);
 }
 
+// The efficiencies of a parallel program by the definitions of the POP Centre of Excellence (pop-coe.eu, "POP Standard Metrics for Parallel
+// Performance Analysis"). Useful is what a rank does outside MPI.
+struct Efficiencies {
+    double load_balance = 0;   // mean over greatest useful time
+    double communication = 0;  // greatest useful time over run time, which is the longest elapsed time
+    double parallel = 0;       // their product: mean useful time over run time
+};
+
+// Needs at least one rank, and times above 0.
+Efficiencies efficiencies(const std::vector<RankRound>& ranks);
+
 // All that was measured under one binding.
 struct BindingRounds {
     Binding binding = Binding::launcher;
@@ -42,13 +53,13 @@ struct SaxpyShape {
 // "saxpy/gpu"
 std::string saxpy_subject(Binding binding);
 
-// The run time of each round, in seconds: the longest elapsed time of a rank.
-std::vector<double> run_times(const BindingRounds& measured);
-
 // Whether parallel efficiency and run time are known within `target`, relative.
 bool is_settled(const BindingRounds& measured, double target);
 
 // The figures of every binding that has a round, and how much faster the GPUs' binding is than each other one, round by round.
 std::vector<SubjectResult> saxpy_figures(const std::vector<BindingRounds>& measured, const SaxpyShape& shape, double target);
+
+// A line for each figure: efficiencies, times and ratios; of rates the least, mean and greatest of the ranks.
+std::string saxpy_table(const std::vector<SubjectResult>& results);
 
 }  // namespace nearfar

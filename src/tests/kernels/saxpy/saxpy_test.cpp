@@ -5,7 +5,6 @@
 #include "core/error.h"
 #include "kernels/saxpy/saxpy_figures.h"
 #include "kernels/saxpy/saxpy_options.h"
-#include "kernels/saxpy/saxpy_table.h"
 #include "node/cpus.h"
 
 namespace nearfar {
