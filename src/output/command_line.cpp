@@ -81,14 +81,18 @@ void read_aspect(Aspect aspect, const std::string& value, const std::string& nam
 
 Options with_cell_options(Options own, CommandLine& line, const CheckSets& checks) {
     std::vector<std::string> names;
-    for (const auto& [name, cells] : checks) names.push_back(name);
+    std::string help = "without cells: those that a check measures on this node:";
+    for (const auto& [name, cells] : checks) {
+        help += (names.empty() ? " " : ", ") + name;
+        names.push_back(name);
+    }
     const Options shared{
         cells_option([&line](const std::string& name) { read_cell_file(name, line); }),
         switch_option(
             "--all",
             "without cells: measure every cell, also on more than eight NUMA nodes (default there: one per package and distance)",
             line.policy.all),
-        {"--set", "CHECK", "without cells: those that a check measures here: " + joined_list(names),
+        {"--set", "CHECK", help,
          [&line, &checks, names](const std::string& name) {
              choice_value("--set", name, names);
              line.check = checks.at(name);

@@ -26,7 +26,6 @@
 #include "supervisor/process_end.h"
 #include "supervisor/ranks.h"
 #include "supervisor/sick_gpus.h"
-#include "supervisor/starter.h"
 #include "supervisor/words.h"
 
 namespace nearfar {

@@ -147,37 +147,29 @@ TEST_F(Supervising, AProcessThatTellsAllIsPrinted) {
     expect(document(), R"("cell": "c0:n0/triad")");
 }
 
-TEST_F(Supervising, AKilledProcessCostsItsCellAlone) {
-    EXPECT_EQ(run(measuring([](const std::string& cell) {
-                  if (cell == three[1]) kill(getpid(), SIGKILL);
-              })),
-              1);
-    expect_only_the_middle_failed("error", "c0:n0/add: the measuring process was killed (SIGKILL)");
+// What ends the process while the second of three cells is measured.
+std::function<void(const std::string&)> in_the_middle(const std::function<void()>& ends) {
+    return [ends](const std::string& cell) {
+        if (cell == three[1]) ends();
+    };
 }
 
-TEST_F(Supervising, SoDoesOneThatAborts) {
-    EXPECT_EQ(run(measuring([](const std::string& cell) {
-                  if (cell == three[1]) std::abort();
-              })),
-              1);
-    expect_only_the_middle_failed("error", "aborted (SIGABRT)");
-}
+const auto kill_itself = in_the_middle([] { kill(getpid(), SIGKILL); });
 
-TEST_F(Supervising, SoDoesOneThatEndsWithoutAWord) {
-    EXPECT_EQ(run(measuring([](const std::string& cell) {
-                  if (cell == three[1]) _exit(4);
-              })),
-              1);
-    expect_only_the_middle_failed("error", "ended with exit code 4");
+TEST_F(Supervising, AProcessThatEndsCostsItsCellAlone) {
+    const std::vector<std::pair<std::function<void(const std::string&)>, std::string>> ends{
+        {kill_itself, "c0:n0/add: the measuring process was killed (SIGKILL)"},
+        {in_the_middle([] { std::abort(); }), "aborted (SIGABRT)"},
+        {in_the_middle([] { _exit(4); }), "ended with exit code 4"}};
+    for (const auto& [each, words] : ends) {
+        EXPECT_EQ(run(measuring(each)), 1);
+        expect_only_the_middle_failed("error", words);
+        std::filesystem::remove(how_.file);
+    }
 }
 
 TEST_F(Supervising, SoDoesOneThatHangs) {
-    EXPECT_EQ(run(measuring(
-                  [](const std::string& cell) {
-                      if (cell == three[1]) std::this_thread::sleep_for(std::chrono::hours(1));
-                  },
-                  1)),
-              1);
+    EXPECT_EQ(run(measuring(in_the_middle([] { std::this_thread::sleep_for(std::chrono::hours(1)); }), 1)), 1);
     expect_only_the_middle_failed("hang", "c0:n0/add did not end within 1 s");
 }
 
@@ -241,11 +233,7 @@ TEST_F(Supervising, WrongUseIsNoDocument) {
 }
 
 TEST_F(Supervising, AStarterThatIgnoresItsChildrensEndsHidesNothing) {
-    EXPECT_EQ(run(measuring([](const std::string& cell) {
-                      if (cell == three[1]) kill(getpid(), SIGKILL);
-                  }),
-                  nullptr, [] { return std::signal(SIGCHLD, SIG_IGN) != SIG_ERR; }),
-              1);
+    EXPECT_EQ(run(measuring(kill_itself), nullptr, [] { return std::signal(SIGCHLD, SIG_IGN) != SIG_ERR; }), 1);
     expect_only_the_middle_failed("error", "was killed (SIGKILL)");
 }
 
@@ -328,11 +316,7 @@ TEST_F(Supervising, AReaderOfStandardErrorThatDoesNotReadStopsNothing) {
         }
         return fcntl(ends[1], F_SETFL, 0) == 0 && dup2(ends[1], STDERR_FILENO) == STDERR_FILENO;
     };
-    EXPECT_EQ(run(measuring([](const std::string& cell) {
-                      if (cell == three[1]) kill(getpid(), SIGKILL);
-                  }),
-                  nullptr, full),
-              1);
+    EXPECT_EQ(run(measuring(kill_itself), nullptr, full), 1);
     expect_only_the_middle_failed("error", "was killed (SIGKILL)");
 }
 
