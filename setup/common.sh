@@ -217,7 +217,7 @@ stamp_text() { # of the environment $1 for $2 (base or test): its place, its int
     local python
     python=$(readlink -f "$1/bin/python")
     printf '%s\n' "$1" "${python##*/}"
-    cat "$LOCKS/$2.txt"
+    cat "$LOCKS/base.txt" "$LOCKS/$2.txt"
 }
 
 is_stamped() { # the environment $1, for $2 (base or test)
