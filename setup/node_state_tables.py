@@ -15,23 +15,14 @@ from nearfar.slurm.act.node_states import (
     RETEST,
     SUSPECT,
     TO_DRAIN,
-    UNCLEAR,
     UNJUDGED,
-)
+)  # fmt: skip
 
-#: What ``act`` does with a node in each state.
+#: What ``act`` does with a node in some states; in all others nothing.
 ACT_DOES = {
     HELD: "nothing until the drain is allowed",
-    DRAINED: "nothing",
     RETEST: "drains it again if the retest is interrupted",
     TO_DRAIN: "drains it",
-    SUSPECT: "nothing",
-    OTHERS: "nothing",
-    UNCLEAR: "nothing",
-    UNJUDGED: "nothing",
-    CLEARED: "nothing",
-    NOT_MEASURED: "nothing",
-    GOOD: "nothing",
 }
 #: What ``act`` and the other commands never do.
 NEVER = (

@@ -283,7 +283,7 @@ def health() -> str:
 def states() -> str:
     """The page of a node's states, and what follows from Slurm's."""
     text = f"# States of a node\n\nThe states that `nearfar slurm status` shows, and what `nearfar slurm act` does in each ({DRAINS}).\n\n"
-    rows = [(f"`{state}`", meaning, ACT_DOES[state]) for state, meaning in node_states.STATES.items()]
+    rows = [(f"`{state}`", meaning, ACT_DOES.get(state, "nothing")) for state, meaning in node_states.STATES.items()]
     text += table(("state", "meaning", "what `act` does"), rows) + "## From state to state\n\n"
     changes = [(_state(each.before), each.event, _state(each.after), each.who) for each in TRANSITIONS]
     text += table(("from", "when", "to", "by"), changes) + "## What nearfar never does\n\n"
@@ -384,10 +384,6 @@ def settings() -> str:
     return text + table(("setting", "key", "read from", "figures that it can explain"), rows)
 
 
-#: The schema of each page that is made from one.
-SCHEMA_OF = {
-    **{name: file for name, (file, _, _) in FILES.items()}, "document": "measurement-2", "verdict": "verdict-2", "hooks": "hook-1",
-}  # fmt: skip
 #: Every page by its name.
 PAGES: dict[str, Callable[[], str]] = {
     "commands": commands, "notation": notation, "messages": explain.page, "thresholds": thresholds, "metrics": metrics, "lint": lint,
