@@ -15,8 +15,16 @@ from xml.etree import ElementTree
 from nearfar.base import NearfarError
 
 from .bitmaps import format_cpu_list, parse_number
-from .hwloc_elements import bitmap, distances, infos, no_repeats, number, pci_link
-from .hwloc_gpu_links import nvlinks_from_distances, xgmi_from_distances
+from .hwloc_elements import (
+    bitmap,
+    distances,
+    infos,
+    no_repeats,
+    number,
+    nvlinks_from_distances,
+    pci_link,
+    xgmi_from_distances,
+)
 from .parts import Gpu, Link, Nic, Node, NumaNode, Package
 from .pci import AMD, amd_name, bus_order, is_gpu, measured_or_all, normal_bus_id
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nearfar.mpi.osu import fabric, support, table
+from nearfar.mpi.osu import fabric, installed, table
 from nearfar.mpi.osu.benchmarks import BENCHMARKS, LARGEST
 
 DATA = Path(__file__).parents[1] / "data" / "osu"
@@ -168,13 +168,13 @@ def test_whatever_columns_stand_beside_the_figure(
 
 
 def test_what_the_help_offers() -> None:
-    found = support.read_help((DATA / "real/help-7.4-latency.txt").read_text())
+    found = installed.read_help((DATA / "real/help-7.4-latency.txt").read_text())
     assert (found.validates, found.devices, found.ranges) == (True, False, True)
     assert found.sizes(8, 64) == ["-m", "8:64"]
     assert found.trial(reduces=True)[-2:] == ["-T", "mpi_float"]
-    cuda = support.read_help((DATA / "real/help-7.4-latency-cuda.txt").read_text())
+    cuda = installed.read_help((DATA / "real/help-7.4-latency-cuda.txt").read_text())
     assert (cuda.validates, cuda.devices) == (True, True)
-    old = support.read_help(
+    old = installed.read_help(
         "Usage: osu_latency [options] [RANK0 RANK1]\n  -d, --accelerator TYPE\n  -m, --message-size SIZE\n"
     )
     assert (old.validates, old.devices, old.sizes(8, 64)) == (False, True, ["-m", "64"])

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from nearfar import measurement
 from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.mpi import rank
-from nearfar.mpi.osu import disturbances, time_limits
+from nearfar.mpi.osu import disturbances, measuring
 from nearfar.mpi.osu.benchmarks import BENCHMARKS
+from nearfar.mpi.osu.installed import OsuSupport
 from nearfar.mpi.osu.measuring import MeasuredCase
 from nearfar.mpi.osu.subjects import parse
-from nearfar.mpi.osu.support import OsuSupport
 from nearfar.mpi.osu.table import OsuTable, sizes
 from tests.mpi.test_osu_measure import LATENCY, run
 
@@ -34,26 +34,26 @@ def flat(name: str, figure: float) -> OsuTable:
 
 
 def test_on_quiet_cores_osu_repeats_as_it_likes() -> None:
-    assert time_limits.fitting(BENCHMARKS["osu_latency"], flat("osu_latency", 1.0), 10.0) is None
+    assert measuring.fitting(BENCHMARKS["osu_latency"], flat("osu_latency", 1.0), 10.0) is None
 
 
 def test_on_a_shared_core_a_run_takes_its_budget() -> None:
     """4 ms one way, as where two ranks share a core: OSU's own 10,000 repetitions of 14 sizes would take twenty minutes."""
     benchmark, trial = BENCHMARKS["osu_latency"], flat("osu_latency", 4000.0)
-    assert time_limits.seconds(benchmark, trial) > 1200
-    repeats = time_limits.fitting(benchmark, trial, 10.0)
-    assert repeats is not None and time_limits.FEWEST < repeats < 60
-    assert time_limits.seconds(benchmark, trial, repeats) == pytest.approx(10.0, rel=0.05)
+    assert measuring.seconds(benchmark, trial) > 1200
+    repeats = measuring.fitting(benchmark, trial, 10.0)
+    assert repeats is not None and measuring.FEWEST < repeats < 60
+    assert measuring.seconds(benchmark, trial, repeats) == pytest.approx(10.0, rel=0.05)
 
 
 @given(st.sampled_from(sorted(BENCHMARKS)), st.floats(0.01, 1e7), st.floats(0.1, 1000.0))
 def test_what_is_cut_fits_unless_it_is_the_least(name: str, figure: float, seconds: float) -> None:
     benchmark, trial = BENCHMARKS[name], flat(name, figure)
-    repeats = time_limits.fitting(benchmark, trial, seconds)
+    repeats = measuring.fitting(benchmark, trial, seconds)
     if repeats is None:
-        assert time_limits.seconds(benchmark, trial) <= seconds
-    elif repeats > time_limits.FEWEST:
-        assert time_limits.seconds(benchmark, trial, repeats) <= seconds * 1.001
+        assert measuring.seconds(benchmark, trial) <= seconds
+    elif repeats > measuring.FEWEST:
+        assert measuring.seconds(benchmark, trial, repeats) <= seconds * 1.001
 
 
 def test_two_runs_that_agree_are_enough_and_six_are_run(run: Any) -> None:
@@ -73,7 +73,7 @@ def test_when_runs_agree(figures: tuple[float, ...], agreed: bool) -> None:
 
 def test_iterations_are_told_where_they_were_cut(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     found = run("good", LATENCY, budget=0.001)
-    assert found.raw["mpi"]["iterations"][LATENCY] == time_limits.FEWEST
+    assert found.raw["mpi"]["iterations"][LATENCY] == measuring.FEWEST
     (note,) = disturbances.findings(found)
     assert (note.verdict, note.subject) == (NOT_JUDGED, "repetitions") and note.fields["fewest"] == 20
     longer = run("good", LATENCY)

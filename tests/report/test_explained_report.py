@@ -15,7 +15,7 @@ import pytest
 from nearfar import cells, report
 from nearfar.model.calibration import node_type_of
 from nearfar.model.diagnosis import DegradedPart, Part
-from nearfar.model.diagnosis.shared_bridge import bridge_of_links
+from nearfar.model.diagnosis.parts import bridge_of_links
 from nearfar.report import explanations, terminal
 from nearfar.report.blocks import Block, Group, Table, Text
 from nearfar.report.explanations import capacities, faults, merged_document

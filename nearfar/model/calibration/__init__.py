@@ -7,5 +7,4 @@ from __future__ import annotations
 
 from .inference import Estimate
 from .measured import MeasuredCell, beside_others, measured_cells
-from .node_calibration import Calibration, Comparison, calibrate, estimate_text, node_type_of
-from .objects import as_json
+from .node_calibration import Calibration, Comparison, as_json, calibrate, estimate_text, node_type_of

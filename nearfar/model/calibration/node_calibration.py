@@ -6,16 +6,24 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from nearfar.base import CouldNotJudge
+from nearfar.base import CouldNotJudge, statistics
 from nearfar.cells import Cell, Flow, parse
-from nearfar.model.prediction import Capacity, CompiledCell, NodeType, check_endpoints, implied_capacities, known_values
+from nearfar.model.prediction import (
+    Capacity,
+    CompiledCell,
+    NodeType,
+    check_endpoints,
+    implied_capacities,
+    known_values,
+    plain,
+    predict,
+)
 from nearfar.topology import Node
 
-from .inference import AT_LEAST, CLASS, KNOWN, Estimate, infer
-from .inputs import READ, STREAMED, WRITTEN, choose, pair_of_opposites
+from .inference import AT_LEAST, CLASS, KNOWN, READ, STREAMED, WRITTEN, Estimate, choose, infer, pair_of_opposites
 from .measured import MeasuredCell
-from .mixed_memory import with_both_ways
 
 _FULL_WITHIN = 0.005
 _SOURCE = "calibrated"
@@ -185,3 +193,96 @@ def _least(name: str, flows: Sequence[Flow], estimates: dict[str, Estimate]) -> 
     stem, _, what = name.partition(".")
     names = [f"{stem}.{READ}", f"{stem}.{WRITTEN}"] if what == "memory" else [name]
     return max((estimates[n].low for n in names if n in estimates), default=0.0)
+
+
+def as_json(calibration: Calibration, kind: str, source: str) -> dict[str, Any]:
+    """``nearfar-calibration/1``: capacities in GB/s with their evidence, and each measured cell beside its prediction.
+
+    ``kind`` and ``source`` are those of the document that the cells are from.
+    """
+    return {
+        "schema": "nearfar-calibration/1",
+        "kind": kind,
+        "node_type": calibration.node_type.name,
+        "source": source,
+        "unit": "GB/s",
+        "capacities": {
+            name: {
+                "kind": e.kind,
+                "value": e.value,
+                "low": e.low,
+                "high": e.high,
+                "class": list(e.members),
+                "cells": [str(cell) for cell in e.cells],
+            }
+            for name, e in calibration.estimates.items()
+        },
+        "weights": {
+            name: {"read": c.read_weight, "write": c.write_weight, "read_share": c.read_share, "mixed": c.mixed_weight}
+            for name, c in calibration.node_type.capacities.items()
+            if name.endswith(".memory") and c.value is not None
+        },
+        "cells": [_comparison(row) for row in calibration.comparisons],
+        "unexplained": [str(cell) for cell in calibration.unexplained],
+    }
+
+
+def _comparison(row: Comparison) -> dict[str, Any]:
+    return {
+        "cell": str(row.measured.cell),
+        "calibrates": row.calibrates,
+        "measured": row.measured.total,
+        "predicted": None if row.predicted is None else sum(row.predicted),
+        "deviation": row.deviation,
+        "flows": [
+            {"flow": str(flow), "measured": rate, "predicted": None if row.predicted is None else row.predicted[place]}
+            for place, (flow, rate) in enumerate(zip(row.measured.cell.flows, row.measured.rates))
+        ],
+        "limited_by": list(row.limited_by),
+        "never_seen_full": list(row.hangs_on),
+    }
+
+
+#: A write that has this part of what it has alone is held back by nothing but itself.
+_ALONE = 0.98
+
+
+def fullest_both(cells: Sequence[MeasuredCell], memory: int) -> MeasuredCell | None:
+    """The cell in which most GPUs read and write that memory, each both ways, and at least two; None where there is none."""
+    candidates = [cell for cell in cells if len(cell.cell.flows) >= 4 and _both_ways(cell.cell, memory)]
+    return max(candidates, key=lambda cell: len(cell.cell.flows), default=None)
+
+
+def with_both_ways(calibrated: NodeType, cells: Sequence[MeasuredCell]) -> tuple[NodeType, list[Cell]]:
+    """The node type with each memory's ``mixed_weight`` and ``read_share``, and the cells that gave them.
+
+    A cell tells them where the memory is predicted to be full and the writes have less than alone.
+    """
+    alone = {cell.cell.flows[0]: cell.total for cell in cells if cell.cell.lone}
+    capacities = dict(calibrated.capacities)
+    used: list[Cell] = []
+    for memory in calibrated.node.host_numa_nodes:
+        name = f"n{memory.index}.memory"
+        cell, capacity = fullest_both(cells, memory.index), capacities[name]
+        # What the DIMMs carry at most is no figure of this memory.
+        if cell is None or capacity.value is None or name not in predict(cell.cell, calibrated).limited_by:
+            continue
+        rates = dict(zip(cell.cell.flows, cell.rates))
+        writes = {flow.gpus[0]: flow for flow in rates if flow.direction == "d2h"}
+        if any(rates[write] > _ALONE * alone.get(write, 0) for write in writes.values()):
+            continue
+        reads = [flow for flow in rates if flow.direction == "h2d"]
+        share = statistics.median(rates[read] / rates[writes[read.gpus[0]]] for read in reads)
+        asked = capacity.read_weight * sum(rates[read] for read in reads)
+        asked += capacity.write_weight * sum(rates[write] for write in writes.values())
+        capacities[name] = replace(capacity, read_share=min(1.0, share), mixed_weight=capacity.value / asked)
+        used.append(cell.cell)
+    return replace(calibrated, capacities=capacities), used
+
+
+def _both_ways(cell: Cell, memory: int) -> bool:
+    flows = cell.flows
+    if any(flow.kind != "host" or plain(flow) != flow or flow.numa_node != memory for flow in flows):
+        return False
+    down, up = ({flow.gpus[0] for flow in flows if flow.direction == way} for way in ("h2d", "d2h"))
+    return down == up

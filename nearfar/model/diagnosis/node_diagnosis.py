@@ -13,14 +13,11 @@ from nearfar.model.calibration import MeasuredCell, calibrate
 from nearfar.model.prediction import CompiledCell, NodeType, check_endpoints, known_values, with_host_peers
 
 from . import thresholds
-from .blames import DegradedPart
 from .common_change import separate
-from .healthy import Healthy, as_measured, from_itself, from_runs, sigmas
-from .machines import HealthyRuns
-from .parts import parts_of
+from .healthy import Healthy, HealthyRuns, as_measured, from_itself, from_runs, sigmas
+from .parts import DegradedPart, bridge_of_links, parts_of
 from .responses import Responses, log_ratios
 from .search import Fit, Search
-from .shared_bridge import bridge_of_links
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,18 @@
-"""The parts of a node that break as one, each with the capacities that it carries."""
+"""The parts of a node that break as one, each with the capacities that it carries; one that is blamed, and by how much it is degraded.
+Links that are slow alike are one bridge, where they are those of all GPUs behind it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nearfar.base import NearfarError, did_you_mean
-from nearfar.cells import CellError, parse
-from nearfar.model.prediction import NodeType, healthy_value, link_of
+from nearfar.cells import Cell, CellError, parse
+from nearfar.model.prediction import NodeType, healthy_value, link_of, switches
+
+from . import thresholds
 
 #: Names of capacities, and the part that carries them beside others: (pattern, name of the part, what it is).
 _WHOLE = (
@@ -146,3 +150,69 @@ def _ranges(names: Iterable[str]) -> Iterator[str]:
         alike.setdefault(re.sub(r"\d+", "#", name), []).append(name)
     for group in alike.values():
         yield group[0] if len(group) == 1 else f"{group[0]} to {group[-1]}"
+
+
+@dataclass(frozen=True)
+class DegradedPart:
+    """A degraded part: its capacities times ``factor`` (``low`` to ``high``: 95 %). ``now`` has each capacity's value
+    in GB/s, ``healthy`` what the factor counts from; for ``unknown`` ones, whose own value nobody knows, that is the
+    most that healthy cells ask."""
+
+    part: Part
+    factor: float
+    low: float
+    high: float
+    now: Mapping[str, float]
+    healthy: Mapping[str, float]
+    unknown: tuple[str, ...]
+
+    @property
+    def certain(self) -> bool:
+        """Whether its factor is known well enough to call it degraded."""
+        return self.high <= thresholds.SLIGHT and self.high - self.low <= thresholds.WIDEST
+
+
+#: A capacity of a GPU's link, and the bridge's that stands for it.
+_OF_BRIDGE = {"h2d": "down", "d2h": "up"}
+
+
+def bridge_of_links(
+    blames: Sequence[DegradedPart], node_type: NodeType, bad: Collection[Cell]
+) -> tuple[DegradedPart, ...]:
+    """The bridge in place of its GPUs' links, where these are all that is blamed and as slow as each other, and no copy between the GPUs
+    behind it, which does not cross its uplink, is among the ``bad`` cells; else ``blames``."""
+    found = [m for blame in blames if (m := re.fullmatch(r"g(\d+)\.(link|h2d|d2h)", blame.part.name))]
+    gpus, ways = {int(match[1]) for match in found}, {match[2] for match in found}
+    if len(gpus) < 2 or len(found) < len(blames) or len(ways) > 1:
+        return tuple(blames)
+    bridge = next((name for name, behind in switches(node_type.node).items() if set(behind) == gpus), None)
+    alike = max(blame.low for blame in blames) <= min(blame.high for blame in blames)
+    inside = any({f.kind for f in cell.flows} == {"peer"} and set(cell.gpus) <= gpus for cell in bad)
+    if bridge is None or not alike or inside:
+        return tuple(blames)
+    way = ways.pop()
+    name = f"switch:{bridge}" + (f".{_OF_BRIDGE[way]}" if way in _OF_BRIDGE else "")
+    shared = {own: f"switch:{bridge}.{whole}" for own, whole in _OF_BRIDGE.items() if way in (own, "link")}
+    part = next(part for part in parts_of(node_type) if part.name == name)
+    return (
+        DegradedPart(
+            replace(part, capacities=tuple(shared.values())),
+            sum(blame.factor for blame in blames) / len(blames),
+            min(blame.low for blame in blames),
+            max(blame.high for blame in blames),
+            _most([blame.now for blame in blames], shared),
+            _most([blame.healthy for blame in blames], shared),
+            tuple(shared.values()),
+        ),
+    )
+
+
+def _most(links: Sequence[Mapping[str, float]], shared: Mapping[str, str]) -> dict[str, float]:
+    """Of each of the bridge's capacities the most that a link has of its own."""
+    values: dict[str, float] = {}
+    for link in links:
+        for name, value in link.items():
+            whole = shared.get(name.partition(".")[2])
+            if whole is not None:
+                values[whole] = max(value, values.get(whole, 0.0))
+    return values

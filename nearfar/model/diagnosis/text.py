@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .blames import DegradedPart
 from .node_diagnosis import Diagnosis
+from .parts import DegradedPart
 
 #: Where healthy figures are from, in words.
 ORIGINS = {

@@ -7,12 +7,11 @@ Needs: base, topology, cells.
 
 from __future__ import annotations
 
-from .capacities import Capacity, implied_capacities, switches
+from .capacities import Capacity, implied_capacities, switches, with_nominal_rates, xgmi_rate
 from .ceilings import lanes_ceiling, lanes_fault, line_rate, link_ceiling, link_fault, peer_ceiling, peer_link
 from .compiled import CompiledCell, known_values
 from .crossings import READ_AND_WRITTEN, crossed
 from .fair_shares import Constraint, max_min
-from .gpu_memory import with_nominal_rates, xgmi_rate
 from .host_peers import link_of
 from .host_peers import with_them as with_host_peers
 from .modelled import modelled_document

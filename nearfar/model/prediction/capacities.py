@@ -1,11 +1,15 @@
-"""Capacities, what flows share: those that a node's topology implies, with what their links can carry at most."""
+"""Capacities, what flows share: those that a node's topology implies, with what their links can carry at most, and by the GPUs' model
+(``site/gpus/``) what their memory and an xGMI link carry.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from nearfar.base import SiteFile, site_files
 from nearfar.topology import Link, Node, behind_nvswitch, shared_uplinks
 
 from .ceilings import lanes_ceiling, link_ceiling
@@ -110,3 +114,41 @@ def _of_uplink(name: str, link: Link | None, below: Sequence[Link]) -> Iterator[
         nominal = max(known, default=None)
         yield Capacity(f"{name}.{way}", nominal=nominal, nominal_words="" if nominal is None else _AS_BELOW)
     yield Capacity(f"{name}.both")
+
+
+def with_nominal_rates(
+    capacities: Mapping[str, Capacity], node: Node, directories: Sequence[Path]
+) -> dict[str, Capacity]:
+    """The capacities, those of GPUs' memory with the nominal rate of their model as what is nominal.
+
+    A figure of the node type stands before it; a model of which no file says anything stays unknown. Raises ``SiteFileError`` for
+    a file of a GPU model that cannot be read.
+    """
+    rates = _nominal_rates(directories, "memory") if node.gpus else {}
+    named = dict(capacities)
+    for gpu in node.gpus:
+        rate, source_words = rates.get(gpu.name or "", (None, ""))
+        memory = named[f"g{gpu.index}.memory"]
+        if rate is not None and memory.best is None:
+            source = memory.source if memory.value is not None else "no figure of this node type is given"
+            named[memory.name] = replace(memory, nominal=rate, nominal_words=source_words, source=source)
+    return named
+
+
+def xgmi_rate(node: Node, directories: Sequence[Path]) -> float | None:
+    """The line rate of one xGMI link of the node's GPUs in one direction, GB/s; None where it has none or its model's file has no rate."""
+    if "XGMI" not in node.peers.values():
+        return None
+    return _nominal_rates(directories, "xgmi").get(node.gpus[0].name or "", (None, ""))[0]
+
+
+def _nominal_rates(directories: Sequence[Path], part: str) -> dict[str, tuple[float, str]]:
+    """GB/s of a part of GPUs and where they are published, by GPU model; the first directory that has a model counts."""
+    rates: dict[str, tuple[float, str]] = {}
+    for path in site_files("gpus", list(directories)).values():
+        file = SiteFile(path)
+        file.check("gpu-1")
+        entry = file.data.get(part)
+        for model in file.data["gpu_models"] if entry else ():
+            rates.setdefault(model, (float(entry["bandwidth"]), entry["source"]))
+    return rates

@@ -9,7 +9,7 @@ from nearfar.base import NearfarError
 from nearfar.cells import Cell, Flow, flow_class
 from nearfar.topology import OWN_LINKS
 
-from . import gpu_memory, host_peers
+from . import host_peers
 from .capacities import Capacity, switches
 from .fair_shares import Constraint
 from .node_types import NodeType, plain
@@ -140,7 +140,7 @@ def _own_crossings(flow: Flow, node_type: NodeType, cell: Cell) -> Iterator[tupl
     """Within a GPU's memory, and kernels of GPUs: their own figure alone, where one is given; else the GPU's memory, which a copy reads
     and writes while a kernel's rate counts both. Beside others that use the same GPU nobody knows."""
     cap = node_type.caps.get(Cell((plain(flow),)))
-    memory = node_type.capacities.get(gpu_memory.name_of(flow.gpus[0]))
+    memory = node_type.capacities.get(f"g{flow.gpus[0]}.memory")
     if cap is None and flow.source == flow.destination and memory is not None and (memory.value or memory.best):
         yield memory, 1.0 if flow.kind == "gpu_stream" else 2.0
     else:

@@ -12,7 +12,6 @@ from nearfar.base import NearfarError, utc_text
 from nearfar.cells import Cell, Flow, Skip
 from nearfar.topology import node_to_document
 
-from . import gpu_memory
 from .ceilings import link_ceiling, peer_ceiling
 from .node_types import NodeType
 from .rates import Prediction, degraded, predict
@@ -135,7 +134,7 @@ def _ceiling(flow: Flow, node_type: NodeType) -> float | None:
     if flow.kind == "peer" and not flow.staged:
         return peer_ceiling(node_type.node, *flow.gpus)
     if flow.kind == "gpu_stream" and flow.source == flow.destination:
-        memory = node_type.capacities.get(gpu_memory.name_of(flow.gpus[0]))
+        memory = node_type.capacities.get(f"g{flow.gpus[0]}.memory")
         return None if memory is None else memory.best
     gpu = node_type.node.gpu(flow.gpus[0]) if flow.kind == "host" else None
     return None if gpu is None else link_ceiling(gpu.link, flow.direction)

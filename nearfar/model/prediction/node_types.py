@@ -13,8 +13,7 @@ from nearfar.base import NearfarError, SiteFile, Step, did_you_mean, site_files
 from nearfar.cells import Cell, CellError, Flow, parse
 from nearfar.topology import Gpu, Link, Node, parse_hwloc_xml
 
-from .capacities import Capacity, implied_capacities, switches
-from .gpu_memory import with_nominal_rates, xgmi_rate
+from .capacities import Capacity, implied_capacities, switches, with_nominal_rates, xgmi_rate
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,10 @@ from nearfar.topology import Node, format_cpu_list, node_to_document
 
 from . import table
 from .benchmarks import BENCHMARKS
+from .installed import OsuSupport
 from .mpi_figures import LARGE, MIDDLE, SMALL
 from .rank_places import Rank
 from .subjects import MpiCase
-from .support import OsuSupport
 from .table import OsuTable
 
 #: Runs agree when they all lie within this part of their median.

@@ -1,4 +1,8 @@
-"""Measuring cases: OSU found, its ranks placed and started, its tables read."""
+"""Measuring cases: OSU found, its ranks placed and started, its tables read.
+
+OSU repeats each size a fixed number of times, which on a busy core is minutes. A short trial tells what one repetition of each size costs.
+Where OSU's own repetitions fit into the budget they stay.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +19,13 @@ from nearfar.binding import LAUNCHERS, Mpi
 from nearfar.mpi import as_root
 from nearfar.topology import Node
 
-from . import fabric, installed, launch, support, table
-from . import time_limits as budget
+from . import fabric, installed, launch, table
 from .benchmarks import BENCHMARKS, LARGEST, Benchmark
+from .installed import OsuSupport
 from .launch import LauncherRun, Starter
 from .measured_cases import LEAST_RUNS, MeasuredCase, document
 from .rank_places import Rank, layout
 from .subjects import MpiCase
-from .support import OsuSupport
 from .table import BadTable, InvalidData, OsuTable
 
 
@@ -121,7 +124,7 @@ class _Session:
         able = self._support(program, benchmark, ranks)
         if able is None or self.mpi is None:
             raise _NotPossible("missing_library", self.obstacle or "no MPI")
-        why = support.without_devices(self.mpi, able) if case.on_devices else None
+        why = installed.without_devices(self.mpi, able) if case.on_devices else None
         if why is not None:
             raise _NotPossible("missing_library" if self.options.device_buffers_asked else "unsupported", why)
         return MeasuredCase(case, program, able, ranks)
@@ -140,7 +143,7 @@ class _Session:
                 run = self._starter().run([str(program), "-h"], first)
                 if run.failure is not None:
                     raise CouldNotJudge(f"{self.mpi.launcher}: {run.failure}")
-                self.supports[benchmark.name] = support.read_help(run.finished.stdout)
+                self.supports[benchmark.name] = installed.read_help(run.finished.stdout)
             except CouldNotJudge as error:
                 self.obstacle = str(error)
         return self.supports.get(benchmark.name)
@@ -214,7 +217,7 @@ class _Session:
         if trial:
             measured.validated = measured.support.validates
             if self.options.iterations is None and self.options.budget > 0:
-                measured.iterations = budget.fitting(benchmark, shown, self.options.budget)
+                measured.iterations = fitting(benchmark, shown, self.options.budget)
         else:
             measured.tables.append(shown)
             measured.waited = max([measured.waited, *(rank.waited or 0.0 for rank in run.ranks)])
@@ -238,3 +241,38 @@ def _check_buffers(shown: OsuTable, case: MpiCase) -> None:
         raise BadTable(f"{case}: the benchmark measured host memory, not the GPUs'")
     if shown.buffers is not None and tuple(re.sub("^M", "", buffer) for buffer in shown.buffers) != case.buffers:
         raise BadTable(f"{case}: the benchmark's buffers were {'-'.join(shown.buffers)}")
+
+
+#: Messages up to this size are repeated more often, bytes.
+SMALL = 8192
+#: Fewer repetitions of a size than these say nothing.
+FEWEST = 20
+#: OSU warms up with about a tenth of its repetitions.
+_WARM = 1.1
+#: Messages of one repetition of the bandwidth benchmarks.
+_WINDOW = 64
+
+
+def seconds(benchmark: Benchmark, trial: OsuTable, iterations: int | None = None) -> float:
+    """What a run takes, by a trial's figures: with so many repetitions of each size, or (None) with OSU's own."""
+    small, large = benchmark.repeats if iterations is None else (iterations, iterations)
+    by_size = _each(benchmark, trial)
+    return _WARM * sum(once * (small if size <= SMALL else large) for size, once in by_size.items())
+
+
+def fitting(benchmark: Benchmark, trial: OsuTable, budget: float) -> int | None:
+    """Repetitions of each size for a run of ``budget`` seconds; None where OSU's own fit into it."""
+    if seconds(benchmark, trial) <= budget:
+        return None
+    return max(FEWEST, int(budget / seconds(benchmark, trial, 1)))
+
+
+def _each(benchmark: Benchmark, trial: OsuTable) -> dict[int, float]:
+    """Seconds of one repetition by size in bytes, at the most: a trial's few messages at once hide less than a whole window."""
+    quantity, unit = benchmark.quantities[0], benchmark.columns[0][2]
+    figures = table.values(trial, benchmark, quantity)
+    if unit == "us":
+        ways = 2 if benchmark.folder == "pt2pt" else 1  # a latency is half of a round trip
+        return {size: ways * value * 1e-6 for size, value in figures.items()}
+    moved = _WINDOW * (trial.pairs or 1) * (2 if benchmark.name == "osu_bibw" else 1)
+    return {size: moved * size / (value * 1e9) for size, value in figures.items()}

@@ -11,9 +11,7 @@ from nearfar.base import places
 from nearfar.question import Question, questions
 
 from . import (
-    bounds,
     contradictions,
-    drain_policies,
     gpu_models,
     line_rates,
     node_types,
@@ -54,7 +52,7 @@ def lint(directories: Sequence[Path], today: datetime.date | None = None) -> Lin
     checks, today = known_checks(), today or datetime.date.today()
     complaints = [
         *reading.complaints, *of_systems(reading, checks.values()), *of_node_types(reading),
-        *(complaint for read in reading.systems.values() for complaint in drain_policies.complaints(read, checks)),
+        *(complaint for read in reading.systems.values() for complaint in partitions.act_complaints(read, checks)),
         *of_references(reading, checks, today),
         *(complaint for read in reading.orders.values() for complaint in orders.complaints(reading, read)),
         *gpu_models.complaints(reading.gpus, today), *node_types.of_published(reading.published_nodes.values(), today),
@@ -114,7 +112,11 @@ def of_table(table: ReferenceTable, alive: Collection[int], memories: Mapping[st
     values = [c for c in line_rates.complaints(table, memories) if c.line not in {other.line for other in of_rows}]
     yield from (*of_rows, *values)
     silent = {complaint.line for complaint in (*of_rows, *values)}
-    for complaint in (*bounds.complaints(table), *contradictions.complaints(table), *rows.not_judged(table)):
+    for complaint in (
+        *contradictions.bounds_complaints(table),
+        *contradictions.complaints(table),
+        *rows.not_judged(table),
+    ):
         # Beside a value that is wrong others seem to contradict it; of a row that has a fault that is enough.
         if complaint.line not in silent and not (values and complaint.rule == "contradiction"):
             silent.add(complaint.line)
