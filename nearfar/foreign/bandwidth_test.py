@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from .output import SOME_HOST, ForeignFigure, ForeignOutput, LeftOut, SeenGpu, command_line
+from .output import SOME_HOST, ForeignOutput, LeftOut, SeenGpu, command_line
 
 TOOL = "bandwidthTest"
 SIGN = re.compile(
@@ -34,32 +34,29 @@ _UNITS = {"G": 1.0, "M": 2**20 / 1e9}
 def read(text: str) -> ForeignOutput:
     """All its outputs in a log, one after the other."""
     starts = [found.start() for found in _STARTING.finditer(text)] or [0]
-    figures: list[ForeignFigure] = []
-    left_out: dict[LeftOut, None] = {}
+    output = ForeignOutput(
+        TOOL, every_gpu=False, failed=[("error", "Result = FAIL")] if "Result = FAIL" in text else []
+    )
     seen: dict[int, SeenGpu] = {}
-    commands = []
     for at, (start, end) in enumerate(zip(starts, [*starts[1:], len(text)])):
         before = text[starts[at - 1] if at else 0 : start].split("\n")
-        commands.append(command_line(reversed(before), TOOL))
+        command = command_line(reversed(before), TOOL)
+        output.command = output.command or command
         gpus = [SeenGpu(int(n), name.strip()) for n, name in re.findall(r"(?m)^Device (\d+): (.+)$", text[start:end])]
         seen |= {gpu.index: gpu for gpu in gpus}
-        bound = _BOUND.search(" ".join(commands[-1]))
+        bound = _BOUND.search(" ".join(command))
         for kind, devices, pageable, size, rate in _rates(text[start:end].split("\n")):
             if devices > 1:
-                left_out[
-                    LeftOut(f"{kind}, {devices} devices", "it is the sum of GPUs measured one after the other")
-                ] = None
+                why = "it is the sum of GPUs measured one after the other"
+                output.leave_out(LeftOut(f"{kind}, {devices} devices", why))
                 continue
             flow = _FLOWS[kind].format(gpus[0].index if gpus else 0)
             flow = flow.replace(SOME_HOST, f"n{bound[1]}") if bound else flow
             local = kind == "Device to Device"
             flow, rate = (flow, rate / 2) if local else (flow + "/pageable" * pageable, rate)
-            figures.append(ForeignFigure(((flow, rate),), kind, bytes=size))
-    failed = (("error", "Result = FAIL"),) if "Result = FAIL" in text else ()
-    return ForeignOutput(
-        TOOL, command=next(filter(None, commands), ()), gpus=tuple(seen.values()), every_gpu=False, figures=tuple(figures),
-        left_out=tuple(left_out), failed=failed,
-    )  # fmt: skip
+            output.add(kind, (flow, rate), bytes=size)
+    output.gpus = tuple(seen.values())
+    return output
 
 
 def _rates(lines: Sequence[str]) -> Iterator[tuple[str, int, bool, int, float]]:

@@ -7,7 +7,7 @@ import re
 from nearfar import nccl
 from nearfar.question import of_other_tools
 
-from .output import ForeignFigure, ForeignOutput, LeftOut, SeenGpu, command_line
+from .output import ForeignOutput, LeftOut, SeenGpu, command_line
 
 TOOL = "nccl-tests"
 SIGN = nccl.SIGN
@@ -18,35 +18,29 @@ _WITH_NVLS = re.compile(r"\b[HB][1-9]?\d0+|\bG[HB]\d+")
 
 def read(text: str) -> ForeignOutput:
     """Every table in a log; of several nodes the GPUs are the first's."""
-    tables, log, lines = nccl.read_tables(text), nccl.read_log(text), text.split("\n")
-    figures: list[ForeignFigure] = []
-    left_out: list[LeftOut] = []
-    failed: list[tuple[str, str]] = []
-    for table in tables:
-        name = table.collective
-        ranks, nodes = len(table.ranks) or log.ranks or 0, max(1, len(table.hosts))
-        case = nccl.NcclCase(name, ranks, nodes, _multicast(table, log))
-        figures += [
-            ForeignFigure(((str(case), row.busbw),), f"{name}, out of place", bytes=row.bytes, quantity=nccl.BUSBW)
-            for row in table.rows
-        ]
-        if table.wrong:
-            failed.append(("wrong_data", f"{name}: {table.wrong} values out of bounds"))
-        if table.failure:
-            failed.append(("error", f"{name}: {table.cut_short}"))
-        elif table.cut_short:
-            left_out.append(LeftOut(f"the rest of {name}", table.cut_short, of_other_tools.NCCL))
+    tables, log = nccl.read_tables(text), nccl.read_log(text)
     first = next((table for table in tables if table.ranks), tables[0])
     hosts = {host for table in tables for host in table.hosts}
     gpus = {
         rank.device: SeenGpu(rank.device, rank.name, rank.pci) for rank in first.ranks if rank.host == first.hosts[0]
     }
     library = first.library or next(iter(log.versions), "")
-    return ForeignOutput(
-        TOOL, first.version, command_line(lines, f"{first.collective}_perf"), hosts.pop() if len(hosts) == 1 else None,
-        tuple(gpus.values()), False, tuple(figures), tuple(left_out), tuple(failed), {"nccl": library} if library else {},
-        nccl=nccl.nccl_block(log, first),
+    output = ForeignOutput(
+        TOOL, first.version, command_line(text.split("\n"), f"{first.collective}_perf"), hosts.pop() if len(hosts) == 1 else None,
+        tuple(gpus.values()), every_gpu=False, software={"nccl": library} if library else {}, nccl=nccl.nccl_block(log, first),
     )  # fmt: skip
+    for table in tables:
+        name = table.collective
+        case = nccl.NcclCase(name, len(table.ranks) or log.ranks or 0, max(1, len(table.hosts)), _multicast(table, log))
+        for row in table.rows:
+            output.add(f"{name}, out of place", (str(case), row.busbw), bytes=row.bytes, quantity=nccl.BUSBW)
+        if table.wrong:
+            output.failed.append(("wrong_data", f"{name}: {table.wrong} values out of bounds"))
+        if table.failure:
+            output.failed.append(("error", f"{name}: {table.cut_short}"))
+        elif table.cut_short:
+            output.left_out.append(LeftOut(f"the rest of {name}", table.cut_short, of_other_tools.NCCL))
+    return output
 
 
 def _multicast(table: nccl.NcclTable, log: nccl.NcclLog) -> bool | None:

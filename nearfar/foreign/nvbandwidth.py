@@ -18,7 +18,6 @@ from nearfar.question import of_other_tools
 
 from .output import (
     NEAR,
-    ForeignFigure,
     ForeignOutput,
     LeftOut,
     PrintedMatrix,
@@ -27,13 +26,14 @@ from .output import (
     command_line,
     matrix,
     number,
+    sections,
 )
 
 TOOL = "nvbandwidth"
 _CASE = r"(?:host|device|all|one)_\w+_(?:ce|sm|copy)"
 SIGN = re.compile(rf"^nvbandwidth Version:|\"nvbandwidth\"\s*:|^Running {_CASE}\.", re.MULTILINE)
-_RUNNING = re.compile(r"^Running (\w+)\.\s*$")
-_SUM = re.compile(rf"^SUM ({_CASE}) [\d.]+\s*$")
+_RUNNING = re.compile(r"^Running (\w+)\.[ \t]*$", re.MULTILINE)
+_SUM = re.compile(rf"^SUM ({_CASE}) [\d.]+[ \t]*$", re.MULTILINE)
 _HEADING = re.compile(r"^(?:memcpy|memory latency|Device to Device Latency)\b.*\((?:GB/s|ns|us)\)\s*$", re.IGNORECASE)
 _DEVICE = re.compile(
     r"(?:Device )?(\d+): (.+?)(?: \((?:0x)?([0-9a-fA-F]+:[0-9a-fA-F]+:[0-9a-fA-F]+(?:\.\d)?)\))?(?:: \((.*)\))?\s*$"
@@ -102,22 +102,22 @@ def _output(
     text: str, before: Sequence[str], known: dict[str, Any], devices: Sequence[str], host: str | None, cases: Sequence[_TestCase]
 ) -> ForeignOutput:  # fmt: skip
     seen = [found for line in devices if (found := _DEVICE.match(line))]
-    figures: list[ForeignFigure] = []
-    left_out: list[LeftOut] = []
-    for case in cases:
-        if case.matrix is None:
-            left_out += [LeftOut(case.name, case.problem)] if case.problem else []
-        else:
-            _add(case.name, case.heading, case.matrix, figures, left_out)
     wrong = _WRONG_DATA.search(text)
     cuda, driver = str(known.get("CUDA Runtime Version", "")), str(known.get("Driver Version", ""))
     cuda = f"{int(cuda) // 1000}.{int(cuda) % 1000 // 10}" if cuda.isdecimal() else cuda
-    return ForeignOutput(
+    output = ForeignOutput(
         TOOL, str(known.get("nvbandwidth Version", "")).removeprefix("v"), command_line(before, TOOL),
         host or next((found[4] for found in seen if found[4]), None),
-        tuple(SeenGpu(int(found[1]), found[2].strip(), found[3]) for found in seen), True, tuple(figures), tuple(left_out),
-        (("wrong_data", wrong[0]),) if wrong else (), {key: value for key, value in (("driver", driver), ("cuda", cuda)) if value},
+        tuple(SeenGpu(int(found[1]), found[2].strip(), found[3]) for found in seen),
+        failed=[("wrong_data", wrong[0])] if wrong else [],
+        software={key: value for key, value in (("driver", driver), ("cuda", cuda)) if value},
     )  # fmt: skip
+    for case in cases:
+        if case.matrix is not None:
+            _add(case.name, case.heading, case.matrix, output)
+        elif case.problem:
+            output.left_out.append(LeftOut(case.name, case.problem))
+    return output
 
 
 def _of_text(lines: Sequence[str]) -> list[_TestCase]:
@@ -156,45 +156,46 @@ def _of_json(case: dict[str, Any]) -> _TestCase:
 
 def _sections(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """The lines of each test case."""
-    starts = [(at, found[1]) for at, line in enumerate(lines) if (found := _RUNNING.match(line))]
-    for (start, name), end in zip(starts, [*(at for at, _ in starts[1:]), len(lines)]):
-        yield name, list(lines[start + 1 : end])
+    text = "\n".join(lines)
+    whole = [(found[1], rest.split("\n")) for found, rest in sections(text, _RUNNING)]
+    if whole:
+        yield from whole
+        return
     # Whoever pasted a matrix alone may have left the line that stands below it.
-    ends = [] if starts else [(at, found[1]) for at, line in enumerate(lines) if (found := _SUM.match(line))]
+    ends = [(found.start(), found[1]) for found in _SUM.finditer(text)]
     for start, (end, name) in zip([0, *(at for at, _ in ends)], ends):
-        yield name, list(lines[start:end])
+        yield name, text[start:end].split("\n")
 
 
-def _add(name: str, heading: str, shown: PrintedMatrix, figures: list[ForeignFigure], left_out: list[LeftOut]) -> None:
+def _add(name: str, heading: str, shown: PrintedMatrix, output: ForeignOutput) -> None:
     """The figures of one test case, or why there are none."""
     plain, _, engine = name.rpartition("_")
     sm = "/sm" if engine == "sm" else ""
     everyone = [int(column) for column in shown.columns]
     read = plain.endswith("read")
+    way = ("g{0}:g{1}@g{1}" if read else "g{0}:g{1}") + sm
     if flow := _LONE.get(plain):
-        figures += [ForeignFigure(((flow.format(a, b) + sm, rate),), name) for a, b, rate in shown.cells()]
-    elif flow := _SHARES.get(plain):
-        shares = tuple((flow.format(a, b) + sm, rate) for a, b, rate in shown.cells())
-        figures += [ForeignFigure(shares, name)] if len(shares) == len(everyone) > 1 else []
-    elif plain.startswith("device_to_device_bidirectional_memcpy") and "total" in heading.lower():
-        way = ("g{0}:g{1}@g{1}" if read else "g{0}:g{1}") + sm
         for a, b, rate in shown.cells():
-            figures.append(ForeignFigure(((way.format(a, b), None), (way.format(b, a), None)), name, rate))
+            output.add(name, (flow.format(a, b) + sm, rate))
+    elif flow := _SHARES.get(plain):
+        shares = [(flow.format(a, b) + sm, rate) for a, b, rate in shown.cells()]
+        if len(shares) == len(everyone) > 1:
+            output.add(name, *shares)
+    elif plain.startswith("device_to_device_bidirectional_memcpy") and "total" in heading.lower():
+        for a, b, rate in shown.cells():
+            output.add(name, (way.format(a, b), None), (way.format(b, a), None), total=rate)
     elif re.fullmatch(r"(all_to_one|one_to_all)_(read|write)", plain):
         # Of reads the copies go the other way: all GPUs read from the one, or the one from all.
         inward = plain in ("all_to_one_write", "one_to_all_read")
-        way = ("g{0}:g{1}@g{1}" if read else "g{0}:g{1}") + sm
         for _, hub, rate in shown.cells():
             ends = [(other, hub) if inward else (hub, other) for other in everyone if other != hub]
-            figures += [ForeignFigure(tuple((way.format(*pair), None) for pair in ends), name, rate)] if ends else []
+            if ends:
+                output.add(name, *((way.format(*pair), None) for pair in ends), total=rate)
     elif "bidirectional" in plain and not plain.startswith("multinode"):
         check = of_other_tools.PEER if plain.startswith("device_to_device") else of_other_tools.HOST_DEVICE
-        left_out.append(LeftOut(name, _ONE_WAY, check))
+        output.left_out.append(LeftOut(name, _ONE_WAY, check))
     elif "latency" in plain:
-        left_out.append(LeftOut(name, _CHASE, of_other_tools.LATENCY))
+        output.left_out.append(LeftOut(name, _CHASE, of_other_tools.LATENCY))
     else:
-        left_out.append(
-            LeftOut(
-                name, "it measures between nodes" if plain.startswith("multinode") else "nearfar has no such figure"
-            )
-        )
+        why = "it measures between nodes" if plain.startswith("multinode") else "nearfar has no such figure"
+        output.left_out.append(LeftOut(name, why))

@@ -58,7 +58,7 @@ class LeftOut:
     kept: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass
 class ForeignOutput:
     """One tool's output in one file. ``gpus`` are those it lists, ``every_gpu`` whether these are all that it could use."""
 
@@ -68,10 +68,10 @@ class ForeignOutput:
     hostname: str | None = None
     gpus: tuple[SeenGpu, ...] = ()
     every_gpu: bool = True
-    figures: tuple[ForeignFigure, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    figures: list[ForeignFigure] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
     #: What the tool found wrong: ``wrong_data`` or ``error``, with the tool's words.
-    failed: tuple[tuple[str, str], ...] = ()
+    failed: list[tuple[str, str]] = field(default_factory=list)
     software: dict[str, str] = field(default_factory=dict)
     #: How many NUMA nodes the tool lists; 0: it lists none.
     numa_nodes: int = 0
@@ -84,6 +84,15 @@ class ForeignOutput:
     def title(self) -> str:
         """``nvbandwidth 0.8``."""
         return f"{self.tool} {self.version}".strip()
+
+    def add(self, name: str, *rates: tuple[str, float | None], **more: Any) -> None:
+        """A figure of these flows; ``more``: as ``ForeignFigure`` has it."""
+        self.figures.append(ForeignFigure(rates, name, **more))
+
+    def leave_out(self, what: LeftOut) -> None:
+        """What no figure is made of, once."""
+        if what not in self.left_out:
+            self.left_out.append(what)
 
 
 class Truncated(CouldNotJudge):
@@ -103,6 +112,13 @@ class PrintedMatrix:
             for column, value in zip(self.columns, values):
                 if value:
                     yield int(row), int(column), value
+
+
+def sections(text: str, heading: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str]]:
+    """Each heading, and the text behind it up to the next."""
+    found = list(heading.finditer(text))
+    for match, end in zip(found, [*(each.start() for each in found[1:]), len(text)]):
+        yield match, text[match.end() : end]
 
 
 def number(word: str) -> float | None:

@@ -11,13 +11,15 @@ import re
 
 from nearfar.question import of_other_tools
 
-from .output import ForeignFigure, ForeignOutput, LeftOut, SeenGpu, Truncated, command_line, matrix
+from .output import ForeignOutput, LeftOut, SeenGpu, Truncated, command_line, matrix, sections
 
 TOOL = "p2pBandwidthLatencyTest"
 SIGN = re.compile(
     r"^\[P2P \(Peer-to-Peer\) GPU Bandwidth Latency Test\]|^\s*(?:Uni|Bi)directional P2P=\w+ Bandwidth", re.MULTILINE
 )
-_TITLE = re.compile(r"^(P2P Connectivity Matrix|(?:(Uni|Bi)directional )?P2P=(\w+) (Bandwidth|Latency).*Matrix.*)\s*$")
+_TITLE = re.compile(
+    r"^(P2P Connectivity Matrix|(?:(Uni|Bi)directional )?P2P=(\w+) (Bandwidth|Latency).*Matrix.*)\s*?$", re.MULTILINE
+)
 _DEVICE = re.compile(
     r"^Device: (\d+), (.+), pciBusID: (\w+), pciDeviceID: (\w+), pciDomainID: ?(\w+)\s*$", re.MULTILINE
 )
@@ -34,45 +36,42 @@ _OLD = "this version does not print whether its copies read or write"
 
 def read(text: str) -> ForeignOutput:
     """The output in a log."""
-    lines = text.split("\n")
-    command = command_line(lines, TOOL)
-    kernel = "/sm" if "--sm_copy" in command else ""
-    figures: list[ForeignFigure] = []
-    left_out: list[LeftOut] = []
+    output = ForeignOutput(TOOL, command=command_line(text.split("\n"), TOOL))
+    output.gpus = tuple(
+        SeenGpu(int(found[1]), found[2].strip(), f"{found[5]:0>4}:{found[3]:0>2}:{found[4]:0>2}.0")
+        for found in _DEVICE.finditer(text)
+    )
+    kernel = "/sm" if "--sm_copy" in output.command else ""
     unreachable: set[tuple[int, int]] = set()
-    starts = [at for at, line in enumerate(lines) if _TITLE.match(line)]
-    for start, end in zip(starts, [*starts[1:], len(lines)]):
-        title = _TITLE.match(lines[start])
-        if title is None or title[4] == "Latency":
-            left_out += [] if _LATENCY in left_out else [_LATENCY]
+    for title, block in sections(text, _TITLE):
+        if title[4] == "Latency":
+            output.leave_out(_LATENCY)
             continue
         name = title[1].strip()
         try:
-            shown = matrix(lines[start + 1 : end])
+            shown = matrix(block.split("\n"))
         except Truncated as cut:
-            left_out.append(LeftOut(name, str(cut)))
+            output.left_out.append(LeftOut(name, str(cut)))
             continue
         if title[4] is None:
             numbers = {(int(row), int(column)) for row in shown.rows for column in shown.columns}
             unreachable = numbers - {(row, column) for row, column, _ in shown.cells()}
             continue
         enabled, both = title[3] == "Enabled", title[2] == "Bi"
-        left_out += [_DIAGONAL] if both and _DIAGONAL not in left_out else []
-        if enabled and not both and "P2P Writes" not in name and "P2P Reads" not in name:
-            left_out.append(LeftOut(name, _OLD, of_other_tools.PEER))
+        if both:
+            output.leave_out(_DIAGONAL)
+        elif enabled and "P2P Writes" not in name and "P2P Reads" not in name:
+            output.left_out.append(LeftOut(name, _OLD, of_other_tools.PEER))
             continue
         for a, b, rate in shown.cells():
             way = "/staged" if not enabled or (a, b) in unreachable else kernel
             if a == b:
                 # It counts each byte twice. Its own P2P setting has no part in it.
-                figures += [] if both or enabled else [ForeignFigure(((f"g{a}:g{a}", rate / 2),), name)]
+                if not both and not enabled:
+                    output.add(name, (f"g{a}:g{a}", rate / 2))
             elif both:
-                figures.append(ForeignFigure(((f"g{a}:g{b}{way}", None), (f"g{b}:g{a}{way}", None)), name, rate))
+                output.add(name, (f"g{a}:g{b}{way}", None), (f"g{b}:g{a}{way}", None), total=rate)
             else:
                 read = "P2P Reads" in name and not way.startswith("/staged")
-                figures.append(ForeignFigure(((f"g{b}:g{a}@g{a}{way}" if read else f"g{a}:g{b}{way}", rate),), name))
-    gpus = tuple(
-        SeenGpu(int(found[1]), found[2].strip(), f"{found[5]:0>4}:{found[3]:0>2}:{found[4]:0>2}.0")
-        for found in _DEVICE.finditer(text)
-    )
-    return ForeignOutput(TOOL, command=command, gpus=gpus, figures=tuple(figures), left_out=tuple(left_out))
+                output.add(name, (f"g{b}:g{a}@g{a}{way}" if read else f"g{a}:g{b}{way}", rate))
+    return output

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 
-from .output import ForeignFigure, ForeignOutput, LeftOut, SeenGpu, Truncated, command_line, matrix
+from .output import ForeignOutput, LeftOut, SeenGpu, Truncated, command_line, matrix, sections
 
 TOOL = "rocm-bandwidth-test"
 SIGN = re.compile(r"^RocmBandwidthTest Version:", re.MULTILINE)
 _TITLE = re.compile(
-    r"^((Uni|Bi)directional copy (?:peak|average) bandwidth GB/s|Inter-Device (?:Access|Numa Distance)|Data Path Validation)"
+    r"^((Uni|Bi)directional copy (?:peak|average) bandwidth GB/s|Inter-Device (?:Access|Numa Distance)|Data Path Validation)",
+    re.MULTILINE,
 )
 _DEVICE = re.compile(r"^Device: +(\d+), +(.+?)(?:, +(?:GPU-\w+, +)?([0-9a-fA-F:]+\.\d))?\s*$", re.MULTILINE)
 
@@ -24,22 +25,23 @@ def read(text: str) -> ForeignOutput:
     cpus = [index for index, (_, place) in sorted(devices.items()) if place is None]
     gpus = [index for index, (_, place) in sorted(devices.items()) if place is not None]
     names = {index: f"n{at}" for at, index in enumerate(cpus)} | {index: f"g{at}" for at, index in enumerate(gpus)}
-    lines = text.split("\n")
-    figures: list[ForeignFigure] = []
-    left_out: list[LeftOut] = []
-    failed: list[tuple[str, str]] = []
+    version = re.search(r"RocmBandwidthTest Version: *(\S+)", text)
+    launched = re.search(r"Launch Command is: *([^\n(]+)", text)
+    command = tuple(launched[1].split()) if launched else command_line(text.split("\n"), TOOL)
+    output = ForeignOutput(TOOL, version[1] if version else "", command, numa_nodes=len(cpus))
     near: dict[int, int] = {}
-    starts = [at for at, line in enumerate(lines) if _TITLE.match(line)]
-    for start, end in zip(starts, [*starts[1:], len(lines)]):
-        title = lines[start].strip()
-        block = [line for line in lines[start + 1 : end] if line.strip()]
+    titles = list(sections(text, _TITLE))
+    for heading, rest in titles:
+        line, _, rest = rest.partition("\n")
+        title, block = f"{heading[0]}{line}".strip(), [line for line in rest.split("\n") if line.strip()]
         if title.startswith("Data Path"):
-            failed += [("wrong_data", f"{title}: {line.strip()[:80]}") for line in block if "FAIL" in line.split()]
+            failed = (line.strip()[:80] for line in block if "FAIL" in line.split())
+            output.failed += [("wrong_data", f"{title}: {line}") for line in failed]
             continue
         try:
             shown = matrix(block)
         except Truncated as cut:
-            left_out.append(LeftOut(title, str(cut)))
+            output.left_out.append(LeftOut(title, str(cut)))
             continue
         if "Numa Distance" in title:
             for gpu in gpus:
@@ -53,20 +55,16 @@ def read(text: str) -> ForeignOutput:
             if "g" not in one + other or not one or not other:
                 continue
             if title.startswith("Uni"):
-                figures.append(ForeignFigure(((f"{one}:{other}", rate / 2 if one == other else rate),), title))
+                output.add(title, (f"{one}:{other}", rate / 2 if one == other else rate))
             elif a < b:
-                figures.append(ForeignFigure(((f"{one}:{other}", None), (f"{other}:{one}", None)), title, rate))
-    if not figures and not left_out:
+                output.add(title, (f"{one}:{other}", None), (f"{other}:{one}", None), total=rate)
+    if not output.figures and not output.left_out:
+        unknown = titles and not gpus
         why = (
             "the lines of its devices do not show which are GPUs"
-            if starts and not gpus
+            if unknown
             else "only the tables of all pairs (-a, -A) are read"
         )
-        left_out.append(LeftOut("its copies", why))
-    version = re.search(r"RocmBandwidthTest Version: *(\S+)", text)
-    launched = re.search(r"Launch Command is: *([^\n(]+)", text)
-    seen = tuple(SeenGpu(at, devices[index][0], devices[index][1], near.get(index)) for at, index in enumerate(gpus))
-    return ForeignOutput(
-        TOOL, version[1] if version else "", tuple(launched[1].split()) if launched else command_line(lines, TOOL), gpus=seen,
-        figures=tuple(figures), left_out=tuple(left_out), failed=tuple(failed), numa_nodes=len(cpus),
-    )  # fmt: skip
+        output.left_out.append(LeftOut("its copies", why))
+    output.gpus = tuple(SeenGpu(at, *devices[index], near.get(index)) for at, index in enumerate(gpus))
+    return output

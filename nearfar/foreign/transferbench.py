@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from nearfar.question import of_other_tools
 
-from .output import ForeignFigure, ForeignOutput, LeftOut, SeenGpu, command_line, number
+from .output import ForeignOutput, LeftOut, SeenGpu, command_line, number
 
 TOOL = "TransferBench"
 SIGN = re.compile(r"^TransferBench v|^\s*(?:Uni|Bi)directional copy peak bandwidth GB/s \[", re.MULTILINE)
@@ -38,8 +38,10 @@ def read(text: str) -> ForeignOutput:
     """The output in a log."""
     text = text.translate(_LINES)
     lines = text.split("\n")
-    figures: list[ForeignFigure] = []
-    left_out: list[LeftOut] = []
+    version = re.search(r"TransferBench v([\d.]+)", text)
+    numa_nodes = re.search(r"(\d+) configured CPU NUMA node", text)
+    output = ForeignOutput(TOOL, version[1] if version else "", command_line(lines, TOOL))
+    output.numa_nodes = int(numa_nodes[1]) if numa_nodes else 0
     title, columns, reads = None, [], False
     each_way = re.search(r"Bytes Per Direction[ ,]+(\d+)", text)
     tests: list[list[re.Match[str] | None]] = [[]]
@@ -52,45 +54,39 @@ def read(text: str) -> ForeignOutput:
         elif re.match(r"Transfer \d+[\s|,]", line):
             tests[-1].append(_TRANSFER.match(line))
         elif title and (found := _ROW.match(line.replace("|", " ").strip())):
-            _row(title, found, columns, reads, int(each_way[1]) if each_way else None, figures, left_out)
+            _row(title, found, columns, reads, int(each_way[1]) if each_way else None, output)
     for test in tests:
         if test == [None]:
-            left_out += [] if _OTHER_TRANSFERS in left_out else [_OTHER_TRANSFERS]
+            output.leave_out(_OTHER_TRANSFERS)
         elif len(test) == 1 and test[0] is not None:
             rate, size, kind, source, executor, driver, other, sink = test[0].groups()
-            flow = _flow(
-                (_kind(kind), int(source)), (_kind(other), int(sink)), executor[0], int(driver), executor[0] == "G"
-            )
+            ends = (_kind(kind), int(source)), (_kind(other), int(sink))
+            flow = _flow(*ends, executor[0], int(driver), executor[0] == "G")
             if flow is None:
-                left_out += [] if _CPU_COPIES in left_out else [_CPU_COPIES]
+                output.leave_out(_CPU_COPIES)
             elif "g" in flow:
-                figures.append(ForeignFigure(((flow, float(rate)),), "a transfer", bytes=int(size)))
-        elif test and _EACH_ALONE not in left_out:
-            left_out.append(_EACH_ALONE)
-    if not figures and not left_out:
-        left_out.append(_OTHER_PRESETS)
-    version = re.search(r"TransferBench v([\d.]+)", text)
+                output.add("a transfer", (flow, float(rate)), bytes=int(size))
+        elif test:
+            output.leave_out(_EACH_ALONE)
+    if not output.figures and not output.left_out:
+        output.left_out.append(_OTHER_PRESETS)
     places = re.findall(
         r"(?m)^\s*GPU (\d+) \|.*?\b([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d)\s*\|\s*\d+\s*\|\s*(-?\d+)", text
     )
-    named = dict(re.findall(r"(?m)^\s*GPU (\d+) \| ([A-Z][^|\n]+?)\s*$", text))
+    named = re.findall(r"(?m)^\s*GPU (\d+) \| ([A-Z][^|\n]+?)\s*$", text)
     gpus = [SeenGpu(int(at), None, place, int(numa) if int(numa) >= 0 else None) for at, place, numa in places]
-    gpus = gpus or [SeenGpu(int(at), name) for at, name in named.items()]
-    numa_nodes = re.search(r"(\d+) configured CPU NUMA node", text)
-    return ForeignOutput(
-        TOOL, version[1] if version else "", command_line(lines, TOOL), gpus=tuple(gpus), figures=tuple(figures),
-        left_out=tuple(left_out), numa_nodes=int(numa_nodes[1]) if numa_nodes else 0,
-    )  # fmt: skip
+    output.gpus = tuple(gpus or [SeenGpu(int(at), name) for at, name in dict(named).items()])
+    return output
 
 
 def _row(
     title: re.Match[str], row: re.Match[str], columns: Sequence[tuple[str, str]], reads: bool, size: int | None,
-    figures: list[ForeignFigure], left_out: list[LeftOut],
+    output: ForeignOutput,
 ) -> None:  # fmt: skip
     both, kernel = title[2] == "Bi", title[3] == "GFX"
     values = re.split(r"[,\s]+", row[4].strip(" ,"))
     if len(values) != len(columns) or not all(re.fullmatch(r"N/A|\d+\.\d\d", word) for word in values):
-        left_out.append(LeftOut(f"{title[1]}, {row[1]}PU {row[2]}", "the row is cut short"))
+        output.left_out.append(LeftOut(f"{title[1]}, {row[1]}PU {row[2]}", "the row is cut short"))
         return
     if both and row[3] != "<->":
         return
@@ -102,10 +98,10 @@ def _row(
         ways = [(one, other)] if not both else [(one, other), (other, one)]
         flows = [_flow(a, b, (b if reads else a)[0].upper(), (b if reads else a)[1], kernel) for a, b in ways]
         if None in flows or (both and one == other):
-            left_out += [] if _CPU_COPIES in left_out else [_CPU_COPIES]
+            output.leave_out(_CPU_COPIES)
         elif not both or one < other:
-            rates = tuple((flow or "", None if both else rate) for flow in flows)
-            figures.append(ForeignFigure(rates, f"{title[1]}, GPU-Executor {title[3]}", rate, size))
+            rates = ((flow or "", None if both else rate) for flow in flows)
+            output.add(f"{title[1]}, GPU-Executor {title[3]}", *rates, total=rate, bytes=size)
 
 
 def _flow(source: tuple[str, int], sink: tuple[str, int], executor: str, driver: int, kernel: bool) -> str | None:
