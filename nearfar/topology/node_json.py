@@ -47,21 +47,21 @@ def node_from_document(document: Any) -> Node:
     top = _NodeReader(document, "node")
     allowed = top.inner("allowed")
     return Node(
-        hostname=top.text("hostname") or "unknown",
+        hostname=top.get("hostname", "str") or "unknown",
         packages=tuple(_made(Package, row) for row in top.rows("packages")),
         numa_nodes=tuple(_numa_node(row) for row in top.rows("numa_nodes")),
         gpus=tuple(_made(Gpu, row) for row in top.rows("gpus")),
         nics=tuple(_made(Nic, row) for row in top.rows("nics")),
         peers=dict(_peer(row) for row in top.rows("peers")),
         distances=_distances(top.inner("distances")),
-        product=top.text("product"),
-        virtual_machine=top.flag("virtual_machine"),
-        allowed_cpus=allowed.cpus("cpus") if allowed and allowed.has("cpus") else None,
-        allowed_numa_nodes=allowed.numbers("numa_nodes") if allowed and allowed.has("numa_nodes") else None,
-        cores=tuple(parse_cpu_list(text) for text in top.texts("cores")),
-        software=top.named_texts("software"),
-        settings=top.named_texts("settings"),
-        notes=top.texts("notes"),
+        product=top.get("product", "str"),
+        virtual_machine=top.get("virtual_machine", "bool"),
+        allowed_cpus=allowed.get("cpus", "tuple[int, ...]") if allowed else None,
+        allowed_numa_nodes=allowed.get("numa_nodes", "numbers") if allowed else None,
+        cores=tuple(parse_cpu_list(text) for text in top.get("cores", "tuple[str, ...]") or ()),
+        software=top.get("software", "dict[str, str]") or {},
+        settings=top.get("settings", "dict[str, str]") or {},
+        notes=top.get("notes", "tuple[str, ...]") or (),
     )
 
 
@@ -81,7 +81,7 @@ def _numa_node_to_document(numa: NumaNode) -> dict[str, Any]:
 
 
 def _numa_node(row: _NodeReader) -> NumaNode:
-    return _made(NumaNode, row, kind=row.choice("kind", "host", "gpu"), memory=row.integer("memory") or 0)
+    return _made(NumaNode, row, kind=row.choice("kind", "host", "gpu"), memory=row.get("memory", "int") or 0)
 
 
 def _link(row: _NodeReader | None) -> Link:
@@ -89,36 +89,39 @@ def _link(row: _NodeReader | None) -> Link:
 
 
 def _made(part: Callable[..., _P], row: _NodeReader, **given: Any) -> _P:
-    """A part of the node, each field read as its annotation asks; what is missing takes the field's default."""
+    """A part of the node, each field read as its annotation asks; what is missing takes the field's default, else is empty."""
     for field in fields(part):  # type: ignore[arg-type]
-        if field.name not in given:
-            value = _READERS[field.type](row, field.name)
-            if value is not None or field.default is MISSING:
-                given[field.name] = value
+        if field.name in given:
+            continue
+        kind = str(field.type)
+        value = _link(row.inner(field.name)) if kind == "Link" else row.get(field.name, kind)
+        required = field.default is MISSING and field.default_factory is MISSING
+        if value is None and required and "None" not in kind:
+            if kind == "int":
+                raise row.wrong(field.name, "a whole number")
+            value = "" if kind == "str" else ()
+        if value is not None or required:
+            given[field.name] = value
     return part(**given)
 
 
 def _peer(row: _NodeReader) -> tuple[tuple[int, int], str]:
-    pair = sorted(row.numbers("gpus"))
+    pair = sorted(row.get("gpus", "numbers") or ())
     if len(pair) != 2:
         raise row.wrong("gpus", "two GPU numbers")
-    return (pair[0], pair[1]), row.text("link") or ""
+    return (pair[0], pair[1]), row.get("link", "str") or ""
 
 
 def _distances(row: _NodeReader | None) -> dict[tuple[int, int], int]:
     if row is None:
         return {}
-    nodes, values = row.numbers("nodes"), row.value.get("values") or []
+    nodes, values = row.get("nodes", "numbers") or (), row.value.get("values") or []
     square = isinstance(values, list) and all(isinstance(line, list) and len(line) == len(nodes) for line in values)
     if not square or len(values) != len(nodes):
         raise row.wrong("values", "a square matrix over its nodes")
-    distances = {}
-    for a, line in zip(nodes, values):
-        for b, value in zip(nodes, line):
-            if value is not None:
-                if isinstance(value, bool) or not isinstance(value, int):
-                    raise row.wrong("values", "a matrix of whole numbers")
-                distances[a, b] = value
+    distances = {(a, b): value for a, line in zip(nodes, values) for b, value in zip(nodes, line) if value is not None}
+    if not all(type(value) is int for value in distances.values()):
+        raise row.wrong("values", "a matrix of whole numbers")
     return distances
 
 
@@ -133,89 +136,65 @@ class _NodeReader:
     def wrong(self, key: str, expected: str) -> NearfarError:
         return NearfarError(f"{self.place}.{key}: expected {expected}, found {_short(self.value.get(key))}")
 
-    def has(self, key: str) -> bool:
-        return self.value.get(key) is not None
+    def get(self, key: str, kind: str) -> Any:
+        """The value of a key, None where it is not there; true and false are no numbers."""
+        types, make, expected = _KINDS[kind.removesuffix(" | None")]
+        value = self.value.get(key)
+        if value is None:
+            return None
+        try:
+            if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
+                raise ValueError
+            return make(value)
+        except (ValueError, OverflowError):
+            raise self.wrong(key, expected) from None
 
     def choice(self, key: str, *known: str) -> str:
-        value = self.text(key) or known[0]
+        value: str = self.get(key, "str") or known[0]
         if value not in known:
             *most, last = map(repr, known)
             raise self.wrong(key, f"{', '.join(most)} or {last}")
         return value
 
-    def _checked(self, key: str, kinds: type | tuple[type, ...], expected: str) -> Any:
-        """The value, None where it is not there; true and false are no numbers."""
-        value = self.value.get(key)
-        if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool)):
-            raise self.wrong(key, expected)
-        return value
-
-    def text(self, key: str) -> str | None:
-        value: str | None = self._checked(key, str, "a text")
-        return value
-
-    def integer(self, key: str) -> int | None:
-        value = self._checked(key, (int, float), "a whole number")
-        if isinstance(value, float) and not value.is_integer():
-            raise self.wrong(key, "a whole number")
-        return None if value is None else int(value)
-
-    def number(self, key: str) -> int:
-        value = self.integer(key)
-        if value is None:
-            raise self.wrong(key, "a whole number")
-        return value
-
-    def real(self, key: str) -> float | None:
-        value = self._checked(key, (int, float), "a number")
-        return None if value is None else float(value)
-
-    def flag(self, key: str) -> bool | None:
-        value: bool | None = self._checked(key, bool, "true or false")
-        return value
-
-    def cpus(self, key: str) -> tuple[int, ...]:
-        return parse_cpu_list(self.text(key) or "")
-
-    def _list(self, key: str) -> list[Any]:
-        return self._checked(key, list, "a list") or []
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        values = self._list(key)
-        if not all(isinstance(value, str) for value in values):
-            raise self.wrong(key, "a list of texts")
-        return tuple(values)
-
-    def numbers(self, key: str) -> tuple[int, ...]:
-        values = self._list(key)
-        if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-            raise self.wrong(key, "a list of whole numbers")
-        return tuple(values)
-
     def rows(self, key: str) -> list[_NodeReader]:
-        return [_NodeReader(value, f"{self.place}.{key}[{i}]") for i, value in enumerate(self._list(key))]
-
-    def named_texts(self, key: str) -> dict[str, str]:
-        return {str(name): str(text) for name, text in (self._checked(key, dict, "an object") or {}).items()}
+        return [_NodeReader(value, f"{self.place}.{key}[{i}]") for i, value in enumerate(self.get(key, "list") or ())]
 
     def inner(self, key: str) -> _NodeReader | None:
-        return _NodeReader(self.value[key], f"{self.place}.{key}") if self.has(key) else None
+        value = self.value.get(key)
+        return None if value is None else _NodeReader(value, f"{self.place}.{key}")
 
 
-#: How a field of a part is read, by its annotation.
-_READERS: Mapping[Any, Callable[[_NodeReader, str], Any]] = {
-    "int": _NodeReader.number,
-    "int | None": _NodeReader.integer,
-    "float | None": _NodeReader.real,
-    "bool": _NodeReader.flag,
-    "bool | None": _NodeReader.flag,
-    "str": lambda row, key: row.text(key) or "",
-    "str | None": _NodeReader.text,
-    "tuple[int, ...]": _NodeReader.cpus,
-    "tuple[str, ...]": _NodeReader.texts,
-    "dict[str, str]": _NodeReader.named_texts,
-    "dict[int, str]": lambda row, key: {int(gpu): way for gpu, way in row.named_texts(key).items() if gpu.isdecimal()},
-    "Link": lambda row, key: _link(row.inner(key)),
+def _whole(value: float) -> int:
+    if not float(value).is_integer():
+        raise ValueError
+    return int(value)
+
+
+def _all(kind: type) -> Callable[[list[Any]], tuple[Any, ...]]:
+    def of_kind(values: list[Any]) -> tuple[Any, ...]:
+        if not all(type(value) is kind for value in values):
+            raise ValueError
+        return tuple(values)
+
+    return of_kind
+
+
+#: How a value is read, by the annotation of its field: the types that JSON has it in, what is made of it, and what is expected.
+_KINDS: Mapping[str, tuple[Any, Callable[[Any], Any], str]] = {
+    "int": ((int, float), _whole, "a whole number"),
+    "float": ((int, float), float, "a number"),
+    "bool": (bool, bool, "true or false"),
+    "str": (str, str, "a text"),
+    "list": (list, list, "a list"),
+    "numbers": (list, _all(int), "a list of whole numbers"),
+    "tuple[int, ...]": (str, parse_cpu_list, "a text"),
+    "tuple[str, ...]": (list, _all(str), "a list of texts"),
+    "dict[str, str]": (dict, lambda named: {str(name): str(text) for name, text in named.items()}, "an object"),
+    "dict[int, str]": (
+        dict,
+        lambda named: {int(n): str(way) for n, way in named.items() if n.isdecimal()},
+        "an object",
+    ),
 }
 
 

@@ -7,7 +7,7 @@ fault, and what is sound is still looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -39,59 +39,26 @@ class ReadFile(Generic[T]):
     value: T | None
 
 
-@dataclass
 class SiteContents:
-    """A site's files by kind and name; ``unreadable`` are those that are no YAML at all."""
+    """A site's files by kind and name, and what is wrong with them."""
 
-    directories: Sequence[Path]
-    systems: dict[str, ReadFile[systems.System]] = field(default_factory=dict)
-    node_types: dict[str, ReadFile[NodeType]] = field(default_factory=dict)
-    references: dict[str, ReadFile[ReferenceFile]] = field(default_factory=dict)
-    gpus: dict[str, ReadFile[Mapping[str, Any]]] = field(default_factory=dict)
-    applications: dict[str, ReadFile[applications.Application]] = field(default_factory=dict)
-    orders: dict[str, ReadFile[orders.Order]] = field(default_factory=dict)
-    published_nodes: dict[str, ReadFile[PublishedNode]] = field(default_factory=dict)
-    published_collectives: dict[str, ReadFile[Any]] = field(default_factory=dict)
-    typical: dict[str, ReadFile[Any]] = field(default_factory=dict)
-    unreadable: list[Path] = field(default_factory=list)
-    complaints: list[Complaint] = field(default_factory=list)
-
-    @property
-    def files(self) -> list[Path]:
-        """Every file that was looked at."""
-        by_kind: tuple[Mapping[str, ReadFile[Any]], ...] = (
-            self.systems, self.node_types, self.references, self.gpus, self.applications, self.orders, self.published_nodes,
-            self.published_collectives, self.typical,
-        )  # fmt: skip
-        return [*(read.file.path for read_files in by_kind for read in read_files.values()), *self.unreadable]
-
-    @property
-    def gpu_models(self) -> dict[str, Mapping[str, Any]]:
-        """What is expected of each GPU model, by model."""
-        models: dict[str, Mapping[str, Any]] = {}
-        for read in self.gpus.values():
-            for model in (read.value or {}).get("gpu_models", ()):
-                models.setdefault(model, (read.value or {})["expect"])
-        return models
-
-    @property
-    def gpu_memories(self) -> dict[str, float]:
-        """The nominal rate of each GPU model's memory, GB/s, where a file has it."""
-        rates: dict[str, float] = {}
-        for read in self.gpus.values():
-            data = read.value or {}
-            for model in data.get("gpu_models", ()) if "memory" in data else ():
-                rates.setdefault(model, float(data["memory"]["bandwidth"]))
-        return rates
-
-    @property
-    def healthy(self) -> model_ranges.ModelRanges:
-        """The ranges of healthy figures of each GPU model."""
-        ranges: dict[str, Mapping[str, Sequence[model_ranges.HealthyRange]]] = {}
-        for read in self.gpus.values():
-            for model in (read.value or {}).get("gpu_models", ()):
-                ranges[model] = {**model_ranges.in_file(read.file), **ranges.get(model, {})}
-        return ranges
+    def __init__(self, directories: Sequence[Path]) -> None:
+        self.directories = directories
+        #: Every file that was looked at, and those of a kind, by name, that are YAML.
+        self.files: list[Path] = []
+        self.systems: dict[str, ReadFile[systems.System]] = {}
+        self.node_types: dict[str, ReadFile[NodeType]] = {}
+        self.references: dict[str, ReadFile[ReferenceFile]] = {}
+        self.orders: dict[str, ReadFile[orders.Order]] = {}
+        self.gpus: dict[str, ReadFile[Mapping[str, Any]]] = {}
+        self.published_nodes: dict[str, ReadFile[PublishedNode]] = {}
+        self.published_collectives: dict[str, ReadFile[Any]] = {}
+        self.complaints: list[Complaint] = []
+        #: What the files of GPU models say, by model, of two files the first: what is expected of each, the nominal rate of its memory
+        #: (GB/s, where a file has it), and the ranges of healthy figures.
+        self.gpu_models: dict[str, Mapping[str, Any]] = {}
+        self.gpu_memories: dict[str, float] = {}
+        self.healthy: dict[str, Mapping[str, Sequence[model_ranges.HealthyRange]]] = {}
 
     def add(self, kind: str, names: Sequence[str] | None = None) -> SiteContents:
         """Read the files of a kind (``names``: these alone)."""
@@ -99,8 +66,8 @@ class SiteContents:
             "systems": (self.systems, lambda file: systems.from_file(file, self.directories)),
             "nodes": (self.node_types, node_type_from),
             "references": (self.references, lambda file: ReferenceFile(file, known_checks())),
-            "gpus": (self.gpus, _gpu_model),
-            "applications": (self.applications, applications.from_file),
+            "gpus": (self.gpus, self._gpu_model),
+            "applications": ({}, applications.from_file),
             "orders": (self.orders, orders.from_file),
             # Without the GPU models: what is wrong with one of these is said of its own file.
             published_nodes.FOLDER: (self.published_nodes, lambda file: published_nodes.from_file(file, ())),
@@ -111,35 +78,39 @@ class SiteContents:
         files = published_nodes.node_files(self.directories) if folders else site_files(kind, list(self.directories))
         for name, path in files.items():
             if names is None or name in names:
-                self._read(name, path, kind, into, load)
+                self._read(name, path, SCHEMAS[kind], into, load)
         return self
 
     def add_typical(self) -> SiteContents:
         """Read what healthy machines typically carry, of the first directory that has it."""
         path = next((path for each in self.directories if (path := each / TYPICAL).is_file()), None)
         if path is not None:
-            self._read(path.stem, path, "typical", self.typical, experience_from)
+            self._read(path.stem, path, "typical-1", {}, experience_from)
         return self
 
     def _read(
-        self, name: str, path: Path, kind: str, into: dict[str, ReadFile[Any]], load: Callable[[SiteFile], Any]
+        self, name: str, path: Path, schema_name: str, into: dict[str, ReadFile[Any]], load: Callable[[SiteFile], Any]
     ) -> None:
+        self.files.append(path)
         try:
             file = SiteFile(path)
         except SiteFileError as error:
-            self.unreadable.append(path)
             self.complaints.append(refused(error, "yaml"))
             return
-        value, errors = salvage(file, SCHEMAS.get(kind, f"{kind}-1"), load)
+        value, errors = salvage(file, schema_name, load)
         into[name] = ReadFile(file, value)
         self.complaints += errors
 
-
-def _gpu_model(file: SiteFile) -> Mapping[str, Any]:
-    """A file of ``gpus/`` whose ranges of healthy figures can be read."""
-    model_ranges.in_file(file)
-    data: Mapping[str, Any] = file.data
-    return data
+    def _gpu_model(self, file: SiteFile) -> Mapping[str, Any]:
+        """A file of ``gpus/`` whose ranges of healthy figures can be read."""
+        data, ranges = file.data, model_ranges.in_file(file)
+        for model in data["gpu_models"]:
+            self.gpu_models.setdefault(model, data["expect"])
+            if "memory" in data:
+                self.gpu_memories.setdefault(model, float(data["memory"]["bandwidth"]))
+            self.healthy[model] = {**ranges, **self.healthy.get(model, {})}
+        found: Mapping[str, Any] = data
+        return found
 
 
 def salvage(file: SiteFile, schema_name: str, load: Callable[[SiteFile], T]) -> tuple[T | None, list[Complaint]]:
