@@ -48,10 +48,8 @@ NEARFAR_HISTORY, else in reports/history; docs/reference/history.md describes th
 exit codes: 0 shown, 2 wrong use (such as an unknown name) or no polars, 3 no such history, it cannot be read, or a
 document could not be recorded
 """
-_HOW_MUCH_HEADS = ("first", "last", "figures that failed")
 #: Lines of a table, unless all are asked for.
 MOST_LINES = 40
-_SCHEMA = "nearfar-history/1"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -88,36 +86,35 @@ def run(args: argparse.Namespace) -> int:
     if args.record:
         return _record(args.record)
     if args.compact:
-        own = History(store.directory, say, history.trusted(store.directory))
-        before, after = history.compact(own)
-        print(
-            f"{store.directory}: {before} files merged into {after}"
-            if before
-            else f"{store.directory}: nothing to merge"
-        )
+        before, after = history.compact(_own(store))
+        print(f"{store.directory}: {f'{before} files merged into {after}' if before else 'nothing to merge'}")
         return EXIT_GOOD
     question = _question(args, store)
     if args.shifts:
         return _shifts(args, store, question)
     if args.anew:
         return _begin_anew(args, store, question)
-    if question.system is None:
-        return _systems(args, store, question)
-    if args.node is None and args.metric is None:
+    if question.system is None or (args.node is None and args.metric is None):
         return _overview(args, store, question)
     shown = _series(store, question)
-    notes = [] if args.json else _notes(store, question, shown)
     if args.json:
-        about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system}
-        print(json.dumps({**about, "series": text.as_json(shown)}, indent=1, ensure_ascii=False))
-    else:
-        alone = len(shown) == 1 and args.node is not None
-        print(
-            "\n".join(
-                [*(text.runs(shown[0]) if alone else text.table(shown, None if args.all else MOST_LINES)), *notes]
-            )
-        )
+        _print_json(store, question, series=text.as_json(shown))
+        return EXIT_GOOD
+    alone = len(shown) == 1 and args.node is not None
+    lines = text.runs(shown[0]) if alone else text.table(shown, None if args.all else MOST_LINES)
+    print("\n".join([*lines, *_notes(store, question, shown)]))
     return EXIT_GOOD
+
+
+def _own(store: History) -> History:
+    """The history as its owner's runs have it."""
+    return History(store.directory, say, history.trusted(store.directory))
+
+
+def _print_json(store: History, question: RowFilter, **answer: Any) -> None:
+    about = {"system": question.system} if question.system is not None else {}
+    whole = {"schema": "nearfar-history/1", "directory": str(store.directory), **about, **answer}
+    print(json.dumps(whole, indent=1, ensure_ascii=False))
 
 
 def _record(runs: Sequence[str]) -> int:
@@ -145,13 +142,10 @@ def _shifts(args: argparse.Namespace, store: History, question: RowFilter) -> in
         raise NearfarError(f"--{given[0]}: --shifts is of a whole system; leave it out")
     if question.system is None:
         raise NearfarError(f"--system: which one? There is history of {', '.join(store.systems())}")
-    own = History(store.directory, say, history.trusted(store.directory))
-    report = fleet_findings.report(own, question.system)
+    report = fleet_findings.report(_own(store), question.system)
     if args.json:
-        about = {"schema": _SCHEMA, "directory": str(store.directory), "system": question.system}
-        levels = [asdict(level) for level in report.levels]
-        findings = [note.to_raw() for note in report.findings]
-        print(json.dumps({**about, "levels": levels, "findings": findings}, indent=1, ensure_ascii=False))
+        levels, findings = [asdict(level) for level in report.levels], [note.to_raw() for note in report.findings]
+        _print_json(store, question, levels=levels, findings=findings)
         return EXIT_GOOD
     changes = list(fleet_levels.changes(report.levels))
     lines = text.shifts(changes, None if args.all else MOST_LINES)
@@ -240,10 +234,6 @@ def _nothing(store: History, question: RowFilter) -> NearfarError:
     return CouldNotJudge(f"no run since {minute_text(question.since)}; the last was {minute_text(last)}")
 
 
-def _as_json(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [{**row, "first": utc_text(row["first"]), "last": utc_text(row["last"])} for row in rows]
-
-
 def _how_much(row: Mapping[str, Any]) -> tuple[str, str, str]:
     judged, unjudged = row["judged"], row["figures"] - row["judged"]
     beside = f" ({unjudged:,} not judged)" if unjudged else ""
@@ -254,48 +244,33 @@ def _how_much(row: Mapping[str, Any]) -> tuple[str, str, str]:
     )
 
 
-def _aggregates() -> tuple[pl.Expr, ...]:
-    """Of some rows: runs, when, and how many figures failed, of how many that were judged."""
-    return (
-        pl.col("run").n_unique().alias("runs"), pl.col("started").min().alias("first"), pl.col("started").max().alias("last"),
-        (pl.col("verdict") == "FAIL").sum().alias("fails"), (pl.col("verdict") != NOT_JUDGED).sum().alias("judged"),
-        pl.len().alias("figures"),
-    )  # fmt: skip
-
-
-def _systems(args: argparse.Namespace, store: History, question: RowFilter) -> int:
-    """Of several systems how much there is of each."""
-    totals = store.aggregated(question, ["system"], pl.col("node").n_unique().alias("nodes"), *_aggregates())
-    if totals.is_empty():
-        raise _nothing(store, question)
-    rows = totals.to_dicts()
-    if args.json:
-        print(json.dumps({"schema": _SCHEMA, "directory": str(store.directory), "systems": _as_json(rows)}, indent=1))
-        return EXIT_GOOD
-    print(f"{len(rows)} system{'s' if len(rows) > 1 else ''} in {store.directory}; --system NAME shows one's nodes")
-    heads = ("system", "nodes", "runs", *_HOW_MUCH_HEADS)
-    lines = [(row["system"], str(row["nodes"]), str(row["runs"]), *_how_much(row)) for row in rows]
-    print("\n".join(columns([heads, *lines], right=[1, 2])))
-    return EXIT_GOOD
-
-
 def _overview(args: argparse.Namespace, store: History, question: RowFilter) -> int:
-    totals = store.aggregated(question, ["node"], pl.col("metric").n_unique().alias("metrics"), *_aggregates())
+    """Of a system how much there is of each node; of several how much of each."""
+    of, inside = ("system", "node") if question.system is None else ("node", "metric")
+    totals = store.aggregated(
+        question, [of], pl.col(inside).n_unique().alias(f"{inside}s"), pl.col("run").n_unique().alias("runs"),
+        pl.col("started").min().alias("first"), pl.col("started").max().alias("last"), (pl.col("verdict") == "FAIL").sum().alias("fails"),
+        (pl.col("verdict") != NOT_JUDGED).sum().alias("judged"), pl.len().alias("figures"),
+    )  # fmt: skip
     if totals.is_empty():
         raise _nothing(store, question)
     if args.json:
-        print(json.dumps({"schema": _SCHEMA, "directory": str(store.directory), "system": question.system,
-                          "nodes": _as_json(totals.to_dicts())}, indent=1))  # fmt: skip
+        rows = [{**row, "first": utc_text(row["first"]), "last": utc_text(row["last"])} for row in totals.to_dicts()]
+        _print_json(store, question, **{f"{of}s": rows})
         return EXIT_GOOD
-    print(
-        f"{question.system}: {totals['figures'].sum():,} figures of {len(totals)} node{'s' if len(totals) > 1 else ''} in {store.directory}"
-    )
-    heads = ("node", "runs", "metrics", *_HOW_MUCH_HEADS)
-    rows = totals.sort("fails", "last", descending=[True, False]).to_dicts()
-    lines = [(row["node"], str(row["runs"]), str(row["metrics"]), *_how_much(row)) for row in rows]
-    print("\n".join(columns([heads, *(lines if args.all else lines[:MOST_LINES])], right=[1, 2])))
-    if not args.all and len(rows) > MOST_LINES:
-        print(f"… and {len(rows) - MOST_LINES} more (--all)")
+    numbers = ["nodes", "runs"] if question.system is None else ["runs", "metrics"]
+    most = None if args.all or question.system is None else MOST_LINES
+    if question.system is None:
+        print(f"{plural(len(totals), 'system')} in {store.directory}; --system NAME shows one's nodes")
+    else:
+        figures = f"{totals['figures'].sum():,} figures of {plural(len(totals), 'node')}"
+        print(f"{question.system}: {figures} in {store.directory}")
+        totals = totals.sort("fails", "last", descending=[True, False])
+    lines = [(row[of], *(str(row[name]) for name in numbers), *_how_much(row)) for row in totals.to_dicts()]
+    heads = (of, *numbers, "first", "last", "figures that failed")
+    print("\n".join(columns([heads, *lines[:most]], right=[1, 2])))
+    if most is not None and len(lines) > most:
+        print(f"… and {len(lines) - most} more (--all)")
     return EXIT_GOOD
 
 
