@@ -45,6 +45,6 @@ from .notation import (
     Flow,
     pretty,
 )
-from .parsing import parse, parse_lines
+from .parsing import parse, parse_lines, parsed
 from .peers import peer_matrix
 from .ramps import WAYS, Load, load_of, saturation_ramps, sharing_ramps, whole_loads

@@ -33,6 +33,14 @@ def parse(text: str) -> Cell:
     return _Parser(text).cell()
 
 
+def parsed(text: str) -> Cell | None:
+    """The cell that a text is; None where it is none."""
+    try:
+        return parse(text)
+    except CellError:
+        return None
+
+
 def parse_lines(source: str | Path) -> list[Cell]:
     """The cells of a file, one a line (``-``: standard input); empty lines and ``#`` lines are left out.
 

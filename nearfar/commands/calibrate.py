@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from collections.abc import Iterator, Sequence
 
-from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, columns, site_directories
+from nearfar.base import EXIT_GOOD, CouldNotJudge, NearfarError, columns, listed, say, site_directories
 from nearfar.measurement import DOCUMENTS_HELP, Document, merge, named_documents
 from nearfar.model.calibration import (
     Calibration,
@@ -97,8 +96,7 @@ def note_left_out(document: Document) -> None:
         (list(damaged), "the data did not arrive intact"),
     ):
         if cells:
-            named = ", ".join(cells[:3]) + (f" and {len(cells) - 3} more" if len(cells) > 3 else "")
-            print(f"nearfar: left out: {named}: {why}", file=sys.stderr)
+            say(f"left out: {listed(cells)}: {why}")
 
 
 def node_type_for(name: str | None, document: Document) -> NodeType:

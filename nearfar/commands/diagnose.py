@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, CouldNotJudge, NearfarError, plural
 from nearfar.measurement import DOCUMENTS_HELP, Document, merge, named_documents
 from nearfar.model.calibration import measured_cells
 from nearfar.model.diagnosis import (
@@ -17,7 +17,6 @@ from nearfar.model.diagnosis import (
     Gaps,
     HealthyRuns,
     as_json,
-    cells_text,
     diagnose,
     gaps_of,
     healthy_runs,
@@ -128,10 +127,10 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
     if document.aggressors:
         about += f", measured beside {', '.join(document.aggressors)}"
     origins = "".join(f"; {count} with {ORIGINS[origin]}" for origin, count in diagnosis.origins.items())
-    yield f"{document.source}{about}: {cells_text(diagnosis.compared)} compared{origins.replace(';', ':', 1)}"
+    yield f"{document.source}{about}: {plural(diagnosis.compared, 'cell')} compared{origins.replace(';', ':', 1)}"
     yield from gaps.lines
     if diagnosis.left_out:
-        yield f"{cells_text(len(diagnosis.left_out))} left out: what they carry on a healthy node is unknown"
+        yield f"{plural(len(diagnosis.left_out), 'cell')} left out: what they carry on a healthy node is unknown"
     yield from (finding.reason for finding in diagnosis.common)
     explained = len(diagnosis.bad) - len(diagnosis.unexplained)
     if not diagnosis.degraded:
@@ -142,11 +141,11 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
     elif diagnosis.undetermined:
         yield undetermined(diagnosis)
     elif not diagnosis.sets:
-        yield f"no single part explains this, nor two: {cells_text(len(diagnosis.bad))} slow"
+        yield f"no single part explains this, nor two: {plural(len(diagnosis.bad), 'cell')} slow"
     else:
         yield from _set(diagnosis.sets[0])
         slow = len(diagnosis.bad)
-        yield f"  explains {explained} of {cells_text(slow)} that {'is' if slow == 1 else 'are'} slow"
+        yield f"  explains {explained} of {plural(slow, 'cell')} that {'is' if slow == 1 else 'are'} slow"
         for rival in diagnosis.sets[1:]:
             yield "or, as likely (these cells cannot distinguish them):"
             yield from _set(rival)
@@ -158,7 +157,7 @@ def _text(diagnosis: Diagnosis, gaps: Gaps, document: Document) -> Iterator[str]
 
 def _undecided(diagnosis: Diagnosis) -> str:
     slow = len(diagnosis.bad)
-    falls = f"{cells_text(slow)} {'falls' if slow == 1 else 'fall'} short of siblings and no part explains it"
+    falls = f"{plural(slow, 'cell')} {'falls' if slow == 1 else 'fall'} short of siblings and no part explains it"
     if diagnosis.undetermined:
         falls = undetermined(diagnosis)
     return f"{falls}: GPUs may differ by design; {_DECIDES}"

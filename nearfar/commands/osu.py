@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, columns, node_lock
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, NearfarError, columns, grouped, listed, node_lock
 from nearfar.measurement import EXPECTED_SKIPS, dump, loads
 from nearfar.mpi.osu import (
     BENCHMARKS,
@@ -148,8 +148,5 @@ def _table(text: str) -> str:
 
 def _reasons(word: str, entries: Sequence[Any]) -> list[str]:
     """One line for each reason, however many cases share it."""
-    cases: dict[str, list[str]] = {}
-    for entry in entries:
-        cases.setdefault(entry.reason, []).append(entry.cell)
-    more = {reason: f" and {len(names) - 3} more" if len(names) > 3 else "" for reason, names in cases.items()}
-    return [f"{word}: {', '.join(names[:3])}{more[reason]}: {reason}" for reason, names in cases.items()]
+    cases = grouped((entry.reason, entry.cell) for entry in entries)
+    return [f"{word}: {listed(names)}: {reason}" for reason, names in cases.items()]

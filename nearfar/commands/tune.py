@@ -19,6 +19,7 @@ from nearfar.base import (
     NearfarError,
     did_you_mean,
     file_lock,
+    grouped,
     minute_text,
     site_directories,
     site_files,
@@ -144,10 +145,8 @@ def _files(system: System) -> dict[str, list[Partition]]:
     """The names of the reference files of a system's real partitions."""
     if system.name == "local":
         return {"local": list(system.partitions.values())}
-    by_name: dict[str, list[Partition]] = {}
-    for partition in system.partitions.values():
-        if not partition.modelled:
-            by_name.setdefault(partition.references or system.name, []).append(partition)
+    real = (partition for partition in system.partitions.values() if not partition.modelled)
+    by_name = grouped((partition.references or system.name, partition) for partition in real)
     if not by_name:
         raise NearfarError(
             f"--system {system.name}: all its partitions are modelled, and nothing modelled tunes a reference"

@@ -20,6 +20,7 @@ from nearfar.base import (
     Finding,
     NearfarError,
     files,
+    listed,
     short_host_name,
     site_directories,
     utc_text,
@@ -108,9 +109,7 @@ def import_outputs(
         except NearfarError as error:
             problems.setdefault(str(error), []).append(host)
     if problems:
-        raise CouldNotJudge("; ".join(
-            f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {error}" for error, names in problems.items()
-        ))  # fmt: skip
+        raise CouldNotJudge("; ".join(f"{listed(names, 1)}: {error}" for error, names in problems.items()))
 
 
 def _import_node(

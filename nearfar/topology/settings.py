@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nearfar.base import node_set
+from nearfar.base import grouped, node_set
 
 from .parts import Node
 
@@ -115,9 +115,7 @@ def spread(setting: Setting, values: Mapping[str, str | None]) -> SettingSpread 
 
 def by_value(values: Mapping[str, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Each value with the names that have it, that of most names first."""
-    groups: dict[str, list[str]] = {}
-    for name, value in values.items():
-        groups.setdefault(value, []).append(name)
+    groups = grouped((value, name) for name, value in values.items())
     return tuple((value, tuple(names)) for value, names in sorted(groups.items(), key=lambda group: -len(group[1])))
 
 

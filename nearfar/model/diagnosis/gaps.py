@@ -6,16 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD
+from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_FAILED, EXIT_GOOD, grouped, listed, plural
 from nearfar.cells import Cell
 from nearfar.measurement import EXPECTED_SKIPS, SOFT_FAILURES, Document, Unmeasured, subject_key
 from nearfar.model.calibration import MeasuredCell
 from nearfar.topology import Node
-
-from .text import cells_text
-
-#: So many cells are named in a line.
-_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -41,10 +36,12 @@ class Gaps:
         """Each kind of gap in a line, the worst first."""
         lines = [f"{_counted(cells)} failed: {self._told(cells)}" for cells in _alike(self.failed)]
         if self.unverified:
-            lines.append(f"{cells_text(len(self.unverified))} with wrong data on arrival: {_named(self.unverified)}")
+            lines.append(
+                f"{plural(len(self.unverified), 'cell')} with wrong data on arrival: {listed(self.unverified)}"
+            )
         lines += [f"{_counted(cells)} not measured: {self._told(cells)}" for cells in _alike(self.prevented)]
         if self.missing:
-            lines.append(f"{cells_text(len(self.missing))} of the healthy run not measured: {_named(self.missing)}")
+            lines.append(f"{plural(len(self.missing), 'cell')} of the healthy run not measured: {listed(self.missing)}")
         return lines
 
     def as_json(self) -> dict[str, Any]:
@@ -63,7 +60,7 @@ class Gaps:
         gpu = self.node.gpu(common.pop()) if len(common) == 1 else None
         where = "" if gpu is None else f"g{gpu.index} ({gpu.pci}) "
         cells = [cell.cell for cell in alike if cell.cell]
-        return f"{where}{alike[0].code}: {f'{_named(cells)}: ' if cells else ''}{alike[0].reason}"
+        return f"{where}{alike[0].code}: {f'{listed(cells)}: ' if cells else ''}{alike[0].reason}"
 
 
 def gaps_of(document: Document, healthy_run: Iterable[MeasuredCell]) -> Gaps:
@@ -82,11 +79,8 @@ def gaps_of(document: Document, healthy_run: Iterable[MeasuredCell]) -> Gaps:
 
 def _alike(cells: Sequence[Unmeasured]) -> list[list[Unmeasured]]:
     """The cells of one code, and where one GPU alone is in them of one GPU, together."""
-    groups: dict[object, list[Unmeasured]] = {}
-    for cell in cells:
-        gpus = _gpus(cell.cell)
-        groups.setdefault((cell.code, min(gpus) if len(gpus) == 1 else None, not cell.cell), []).append(cell)
-    return list(groups.values())
+    by_gpus = ((cell, _gpus(cell.cell)) for cell in cells)
+    return [*grouped(((c.code, min(g) if len(g) == 1 else None, not c.cell), c) for c, g in by_gpus).values()]
 
 
 def _gpus(subject: str) -> set[int]:
@@ -95,8 +89,4 @@ def _gpus(subject: str) -> set[int]:
 
 
 def _counted(alike: Sequence[Unmeasured]) -> str:
-    return cells_text(len(alike)) if alike[0].cell else "everything"
-
-
-def _named(cells: Sequence[str]) -> str:
-    return ", ".join(cells[:_NAMED]) + (f" and {len(cells) - _NAMED} more" if len(cells) > _NAMED else "")
+    return plural(len(alike), "cell") if alike[0].cell else "everything"

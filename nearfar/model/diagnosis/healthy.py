@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import stdev
 
-from nearfar.base import statistics
+from nearfar.base import grouped, statistics
 from nearfar.cells import Cell, Flow, flow_class
 from nearfar.measurement import Document
 from nearfar.model.calibration import MeasuredCell, measured_cells
@@ -96,10 +96,7 @@ def from_runs(runs: HealthyRuns) -> dict[Cell, Healthy]:
 
     Runs of one machine vary as much as they do, and at least by ``RUN_TO_RUN``; machines by ``MACHINE_TO_MACHINE``.
     """
-    elsewhere: dict[Cell, list[MeasuredCell]] = {}
-    for machine in runs.others:
-        for cell, same in _by_cell(machine).items():
-            elsewhere.setdefault(cell, []).append(_middle(same))
+    elsewhere = grouped((cell, _middle(same)) for machine in runs.others for cell, same in _by_cell(machine).items())
     healthy = {}
     for cell, machines in elsewhere.items():
         floor = thresholds.MACHINE_TO_MACHINE[min(len(machines), len(thresholds.MACHINE_TO_MACHINE)) - 1]
@@ -109,10 +106,7 @@ def from_runs(runs: HealthyRuns) -> dict[Cell, Healthy]:
 
 
 def _by_cell(cells: Sequence[MeasuredCell]) -> dict[Cell, list[MeasuredCell]]:
-    by_cell: dict[Cell, list[MeasuredCell]] = {}
-    for cell in cells:
-        by_cell.setdefault(cell.cell, []).append(cell)
-    return by_cell
+    return grouped((cell.cell, cell) for cell in cells)
 
 
 def _middle(runs: Sequence[MeasuredCell]) -> MeasuredCell:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nearfar.base import NearfarError, did_you_mean
-from nearfar.cells import Cell, CellError, parse
+from nearfar.base import NearfarError, did_you_mean, grouped
+from nearfar.cells import Cell, parsed
 from nearfar.model.prediction import NodeType, healthy_value, link_of, switches
 
 from . import thresholds
@@ -123,7 +123,7 @@ def _by_capacity(name: str, factor: float, node_type: NodeType) -> Iterator[tupl
     values |= {item.name: item.value for item in node_type.caps.values()}
     parts = parts_of(node_type)
     part = next((item for item in parts if item.name == name), None)
-    if part is None and name not in values and not _is_cell(name):
+    if part is None and name not in values and not parsed(name):
         known_parts = [item.name for item in parts if any(values[each] is not None for each in item.capacities)]
         hint = did_you_mean(name, known_parts, else_all=False)
         parts_text = ", ".join(_ranges(known_parts)) or "none of which anything is known"
@@ -136,19 +136,9 @@ def _by_capacity(name: str, factor: float, node_type: NodeType) -> Iterator[tupl
         yield capacity, factor
 
 
-def _is_cell(name: str) -> bool:
-    try:
-        return parse(name) is not None
-    except CellError:
-        return False
-
-
 def _ranges(names: Iterable[str]) -> Iterator[str]:
     """The names, those that differ by numbers alone as ``g0.link to g5.link``."""
-    alike: dict[str, list[str]] = {}
-    for name in names:
-        alike.setdefault(re.sub(r"\d+", "#", name), []).append(name)
-    for group in alike.values():
+    for group in grouped((re.sub(r"\d+", "#", name), name) for name in names).values():
         yield group[0] if len(group) == 1 else f"{group[0]} to {group[-1]}"
 
 

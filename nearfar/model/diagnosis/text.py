@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nearfar.base import plural
+
 from .node_diagnosis import Diagnosis
 from .parts import DegradedPart
 
@@ -18,11 +20,6 @@ ORIGINS = {
 }
 #: What is said where no figure has a healthy one to compare it with.
 NOTHING_COMPARED = "nothing was compared: no figure has a healthy one to compare it with"
-
-
-def cells_text(count: int) -> str:
-    """``1 cell``, ``2 cells``."""
-    return f"{count} cell{'' if count == 1 else 's'}"
 
 
 def sentence(diagnosis: Diagnosis) -> str:
@@ -39,10 +36,10 @@ def _parts(diagnosis: Diagnosis) -> str:
     if diagnosis.undetermined:
         return undetermined(diagnosis)
     if not diagnosis.sets:
-        return f"no single part explains this, nor two: {cells_text(slow)} slow"
+        return f"no single part explains this, nor two: {plural(slow, 'cell')} slow"
     rivals = " or, as likely, ".join(_short(blames) for blames in diagnosis.sets)
     explained = slow - len(diagnosis.unexplained)
-    return f"explained by {rivals}: {explained} of {slow} slow cell{'' if slow == 1 else 's'}"
+    return f"explained by {rivals}: {explained} of {plural(slow, 'slow cell')}"
 
 
 def nothing_slow(diagnosis: Diagnosis) -> str:
@@ -58,7 +55,7 @@ def nothing_slow(diagnosis: Diagnosis) -> str:
 def undetermined(diagnosis: Diagnosis) -> str:
     """That what is slow cannot be laid to one part, with those that would explain it."""
     names = [" and ".join(blame.part.name for blame in blames) for blames in diagnosis.undetermined]
-    slow = f"{cells_text(len(diagnosis.bad))} slow"
+    slow = f"{plural(len(diagnosis.bad), 'cell')} slow"
     if len(names) == 1:
         return f"ambiguous: {names[0]} would explain it, but these cells do not show by how much: {slow}"
     return f"ambiguous: these parts explain it equally: {', '.join(names)}: {slow}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nearfar import __version__
-from nearfar.base import NearfarError, utc_text
+from nearfar.base import NearfarError, grouped, utc_text
 from nearfar.cells import Cell, Flow, Skip
 from nearfar.topology import node_to_document
 
@@ -63,9 +63,7 @@ def modelled_document(
 
 def _skip(cell: Cell, prediction: Prediction) -> dict[str, Any]:
     """A cell whose rates depend on what nobody knows; ``unknown`` has the capacities one by one."""
-    names: dict[str, list[str]] = {}
-    for capacity in prediction.unknown:
-        names.setdefault(capacity.source, []).append(capacity.name)
+    names = grouped((capacity.source, capacity.name) for capacity in prediction.unknown)
     reasons = (f"{', '.join(n)} {'is' if len(n) == 1 else 'are'} not known: {why}" for why, n in names.items())
     return {"cell": str(cell), "reason": "; ".join(reasons), "code": "unsupported", "unknown": _unknown(prediction)}
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from nearfar.base import NearfarError
-from nearfar.cells import Cell, CellError, Endpoint, Flow, parse
+from nearfar.cells import Cell, Endpoint, Flow, parsed
 
 from . import host_peers
 from .capacities import Capacity
@@ -228,8 +228,5 @@ def _single_flows(node_type: NodeType) -> Iterator[Flow]:
 
 def _cap_cell(name: str, node_type: NodeType) -> Cell | None:
     """The cell of a cap that goes by ``name``."""
-    try:
-        cell = parse(name)
-    except CellError:
-        return None
+    cell = parsed(name)
     return cell if cell in node_type.caps else None

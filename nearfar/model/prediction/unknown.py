@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from nearfar.cells import CellError, parse
+from nearfar.base import grouped
+from nearfar.cells import parse, parsed
 from nearfar.topology import Node
 
 from .capacities import Capacity, switches
@@ -14,17 +15,12 @@ from .node_types import NodeType
 def not_known(unknown: Collection[Capacity], node_type: NodeType, whole: bool = False) -> Iterator[str]:
     """A line for each reason why capacities are not known, one for each limit that stands for some, and the keys of the node type's
     file that would tell; ``whole``: all keys of a node of which no capacity is given."""
-    reasons: dict[str, list[str]] = {}
-    limits: dict[str, list[str]] = {}
-    for capacity in unknown:
-        reasons.setdefault(capacity.source, []).append(capacity.name)
-        if capacity.peak is not None:
-            limits.setdefault("at most, by its peak", []).append(f"{capacity.name} {capacity.peak:.2f}")
-        elif capacity.nominal is not None:
-            limits.setdefault(f"nominal: {capacity.nominal_words}", []).append(
-                f"{capacity.name} {capacity.nominal:.2f}"
-            )
-    for reason, names in reasons.items():
+    limits = grouped(
+        ("at most, by its peak" if c.peak is not None else f"nominal: {c.nominal_words}", f"{c.name} {c.best:.2f}")
+        for c in unknown
+        if c.best is not None
+    )
+    for reason, names in grouped((capacity.source, capacity.name) for capacity in unknown).items():
         yield f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not known: {reason}"
     for why, names in limits.items():
         yield f"{', '.join(names)} GB/s {why}"
@@ -43,7 +39,7 @@ def missing_keys(unknown: Collection[Capacity], node_type: NodeType, whole: bool
     names = list(
         dict.fromkeys(c.told_by or c.name for c in (*unknown, *(node_type.capacities.values() if whole else ())))
     )
-    caps = [name for name in names if _is_cell(name)]
+    caps = [name for name in names if parsed(name)]
     crossed = {name.partition(".")[0] for name in names}
     vague = [gpu for gpu in node.gpus if f"g{gpu.index}" in crossed and None in (gpu.link.gen, gpu.link.width)]
     yield "# GB/s is 1e9 bytes per second. All values at once, from a run on such a node:"
@@ -89,11 +85,3 @@ def _measured_by(name: str, node: Node) -> str:
         return "+".join(f"{part}:g{other}" if way == "out" else f"g{other}:{part}" for other in others)
     ways = {"h2d": "h", "down": "h", "d2h": "d", "up": "d"}.get(way, "hd")
     return "+".join(f"n{memory}:g{gpu}" if one == "h" else f"g{gpu}:n{memory}" for one in ways for gpu in gpus)
-
-
-def _is_cell(name: str) -> bool:
-    try:
-        parse(name)
-    except CellError:
-        return False
-    return True

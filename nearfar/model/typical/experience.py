@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from statistics import median
 
-from nearfar.base import SiteFile
+from nearfar.base import SiteFile, grouped
 from nearfar.model import CapturedFigure, PublishedNode
 
 from .crossed import limits_of
@@ -62,10 +62,7 @@ def healthy_shares(nodes: Iterable[PublishedNode]) -> dict[str, dict[str, float]
 
 def learnt(shares: Iterable[Mapping[str, float]]) -> dict[str, Share]:
     """What the shares of several nodes have in common."""
-    found: dict[str, list[float]] = {}
-    for of_node in shares:
-        for name, value in of_node.items():
-            found.setdefault(name, []).append(value)
+    found = grouped(named for of_node in shares for named in of_node.items())
     return {name: _share(name, values) for name, values in sorted(found.items())}
 
 

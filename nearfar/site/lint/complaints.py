@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nearfar.base import NearfarError, SiteFile, SiteFileError, Step, place_in
+from nearfar.base import NearfarError, SiteFile, SiteFileError, Step, place_in, plural
 
 #: From the worst on. An error is wrong; a warning may be meant; an info is as it is meant to be.
 ERROR, WARNING, INFO = LEVELS = ("error", "warning", "info")
@@ -116,11 +117,9 @@ def strict(complaints: Iterable[Complaint]) -> list[Complaint]:
 
 def summary(complaints: Iterable[Complaint], files: int) -> str:
     """``14 files checked: 2 errors, 1 warning``."""
-    counts = dict.fromkeys(LEVELS, 0)
-    for complaint in complaints:
-        counts[complaint.level] += 1
-    counted = [f"{n} {level}{'s' if n != 1 and level != INFO else ''}" for level, n in counts.items() if n]
-    return f"{files} file{'s' if files != 1 else ''} checked: {', '.join(counted) or 'no problems'}"
+    counts = Counter(complaint.level for complaint in complaints)
+    counted = [plural(n, level, INFO if level == INFO else None) for level in LEVELS if (n := counts[level])]
+    return f"{plural(files, 'file')} checked: {', '.join(counted) or 'no problems'}"
 
 
 def stop_on_errors(complaints: Iterable[Complaint], most: int | None = None) -> None:

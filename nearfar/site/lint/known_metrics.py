@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from nearfar.base import NearfarError, did_you_mean, site_directories, site_files
+from nearfar.base import NearfarError, did_you_mean, grouped, site_directories, site_files
 from nearfar.cells import parse_metric_name, split_class
 from nearfar.measurement import AnyMetric, SubjectMetric
 from nearfar.model.prediction import load_node_type
@@ -50,11 +50,7 @@ def rows(check: str, node: Node, features: frozenset[str]) -> Rows | None:
     question = find(check)
     if question is None:
         return None
-    figures: Rows = {}
-    for metric in question.known_figures(node, features):
-        for key in row_keys(metric):
-            figures.setdefault(key, []).append(metric)
-    return figures
+    return grouped((key, metric) for metric in question.known_figures(node, features) for key in row_keys(metric))
 
 
 def misspelt(check: str, row: str) -> str | None:
