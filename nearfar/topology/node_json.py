@@ -192,7 +192,7 @@ _KINDS: Mapping[str, tuple[Any, Callable[[Any], Any], str]] = {
     "dict[str, str]": (dict, lambda named: {str(name): str(text) for name, text in named.items()}, "an object"),
     "dict[int, str]": (
         dict,
-        lambda named: {int(n): str(way) for n, way in named.items() if n.isdecimal()},
+        lambda named: {int(n): str(way) for n, way in named.items() if str(n).isdecimal()},
         "an object",
     ),
 }
