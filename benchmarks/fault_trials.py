@@ -131,7 +131,7 @@ class Trials:
             return False
         if len(factors) == 1:
             return True
-        return not search.rival_pairs(exact, scores, limit, frozenset(factors))
+        return not search.doubles(exact, scores, limit, skip=frozenset(factors), first=True)
 
     def outcome(self, machine: Machine, factors: Mapping[int, float]) -> TrialResult:
         """One trial; a fault that is not separable is not diagnosed."""

@@ -115,20 +115,6 @@ def key_table(rows: Collection[tuple[str, ...]]) -> str:
     return table(("key", "type", "default", "meaning", "example"), rows)
 
 
-def keys_of(node: Any, above: str = "") -> Iterator[tuple[str, Node]]:
-    """Every key that a schema names anywhere in it, with its node."""
-    for one in node if isinstance(node, list) else ():
-        yield from keys_of(one, above)
-    for word, below in node.items() if isinstance(node, Mapping) else ():
-        if word == "properties":
-            for key, one in below.items():
-                if isinstance(one, Mapping):
-                    yield f"{above}.{key}".lstrip("."), one
-                    yield from keys_of(one, f"{above}.{key}".lstrip("."))
-        elif word not in ("if", "then", "else", "allOf", "examples"):
-            yield from keys_of(below, above)
-
-
 def shown(value: Any) -> str:
     """A value as YAML's flow style has it, in one line."""
     return yaml.safe_dump(value, default_flow_style=True, width=10_000, sort_keys=False, allow_unicode=True).split(

@@ -51,16 +51,17 @@ class CapturedFigure:
 
 @dataclass(frozen=True, eq=False)
 class PublishedNode:
-    """A node with what its owner published. ``state`` is ``healthy``, ``question`` or ``fault`` (then ``fault_parts`` are at fault)."""
+    """A node with what its owner published. ``state`` is ``healthy``, ``question`` or ``fault``."""
 
-    name: str
-    description: str
-    source: str
     state: str
-    fault_parts: tuple[str, ...]
     node_type: NodeType
     figures: tuple[CapturedFigure, ...]
     captures: tuple[Mapping[str, Any], ...]
+
+    @property
+    def name(self) -> str:
+        """As its folder is called."""
+        return self.node_type.name
 
 
 def node_files(directories: Sequence[Path]) -> dict[str, Path]:
@@ -92,26 +93,11 @@ def from_file(file: SiteFile, directories: Sequence[Path]) -> PublishedNode:
     node = topology_node(file, name)
     capacities = with_nominal_rates(implied_capacities(node), node, directories)
     node_type = NodeType(
-        name,
-        node,
-        capacities,
-        chips=data["topology"].get("chips", ()),
-        xgmi=xgmi_rate(node, directories),
-        description=data["description"],
-        source=data["source"],
-        file=file.path,
-    )
+        name, node, capacities, chips=data["topology"].get("chips", ()), xgmi=xgmi_rate(node, directories),
+        description=data["description"], source=data["source"], file=file.path,
+    )  # fmt: skip
     figures = [figure for place in range(len(data["captures"])) for figure in _figures(file, node, place)]
-    return PublishedNode(
-        name=name,
-        description=data["description"],
-        source=data["source"],
-        state=data["state"],
-        fault_parts=tuple(data.get("fault", {}).get("parts", ())),
-        node_type=node_type,
-        figures=tuple(figures),
-        captures=tuple(data["captures"]),
-    )
+    return PublishedNode(data["state"], node_type, tuple(figures), tuple(data["captures"]))
 
 
 def topology_node(file: SiteFile, name: str) -> Node:

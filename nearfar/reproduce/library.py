@@ -154,7 +154,7 @@ def _table(every: Sequence[CapturedBeside]) -> Table:
         name = f"{each.node.name}{'' if each.node.state == 'healthy' else f' ({each.node.state})'}"
         within = _range(each.least, each.greatest) if each.least < each.greatest else ""
         ratio = "" if each.ratio is None else f"{each.ratio:.2f}"
-        place = Entry("" if name == last else name, tip=each.node.source)
+        place = Entry("" if name == last else name, tip=each.node.node_type.source)
         typical = "unknown" if each.typical is None else _rate(each.typical)
         expected_range = _range(each.least_expected, each.greatest_expected)
         most = "" if each.most is None else _rate(each.most)
@@ -183,7 +183,11 @@ def as_json(nodes: Sequence[PublishedNode]) -> dict[str, Any]:
         }
         for each in comparisons(nodes)
     ]  # fmt: skip
-    return {"schema": "nearfar-reproduce-nodes/2", "nodes": {node.name: node.source for node in nodes}, "rows": rows}
+    return {
+        "schema": "nearfar-reproduce-nodes/2",
+        "nodes": {node.name: node.node_type.source for node in nodes},
+        "rows": rows,
+    }
 
 
 def _names(node: Node, figure: CapturedFigure) -> tuple[str, str]:

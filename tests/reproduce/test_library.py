@@ -54,8 +54,7 @@ def made(tmp_path: Path, text: str) -> list[Path]:
 def test_every_node_is_read_predicted_and_has_its_source() -> None:
     nodes = published_nodes(SITE)
     for node in nodes:
-        assert node.source and node.figures, node.name
-        assert (node.state == "fault") == bool(node.fault_parts), node.name
+        assert node.node_type.source and node.figures, node.name
         assert all(each.figures for each in comparisons([node])), node.name
     complaints = [c for c in lint(SITE).complaints if "published-nodes" in str(c.file)]
     assert complaints == []

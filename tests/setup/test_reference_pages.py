@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ sys.path.insert(0, str(CHECKOUT / "setup"))
 
 import reference_pages  # noqa: E402
 from node_state_tables import ACT_DOES  # noqa: E402
-from schema_tables import SchemaTables, keys_of  # noqa: E402
+from schema_tables import SchemaTables  # noqa: E402
 
 SITE_FILES = [file for file, _, _ in reference_pages.FILES.values()]
 SCHEMAS = [*SITE_FILES, "measurement-2", "verdict-2", "hook-1"]
@@ -34,6 +34,17 @@ def keys_of_file(name: str) -> list[tuple[str, Mapping[str, Any]]]:
     """Those of a schema; ``$index``, the one key of a check itself, has its row in words."""
     tables = SchemaTables(name)
     return [(path, tables.resolved(node)) for path, node in keys_of(tables.whole) if not path.endswith("$index")]
+
+
+def keys_of(node: Any, above: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every key that a schema names anywhere in it, with its node."""
+    for word, below in node.items() if isinstance(node, Mapping) else enumerate(node) if isinstance(node, list) else ():
+        if word == "properties":
+            for key, one in below.items():
+                yield f"{above}.{key}".lstrip("."), one
+                yield from keys_of(one, f"{above}.{key}".lstrip("."))
+        elif word not in ("if", "then", "else", "allOf", "examples"):
+            yield from keys_of(below, above)
 
 
 @pytest.mark.parametrize("name", reference_pages.PAGES)

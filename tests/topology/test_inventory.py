@@ -12,8 +12,8 @@ import pytest
 from nearfar.base.errors import CouldNotJudge, NearfarError
 from nearfar.base.process import find_program
 from nearfar.topology import Link, Node, inventory, node_from_document, node_to_document, peer_class
-from nearfar.topology.inventory.nvml import read_driver
-from nearfar.topology.inventory.visibility import VisibleGpu, visible_gpus
+from nearfar.topology.inventory.nvml import DriverGpu, read_driver
+from nearfar.topology.inventory.visibility import visible_gpus
 from tests.support import construct_topologies
 from tests.support.fake_nvml import FakeGpu, FakeNvml
 
@@ -127,9 +127,9 @@ def test_mig_instances_name_their_gpu() -> None:
 # -- CUDA_VISIBLE_DEVICES ---------------------------------------------------------------------------------------------
 
 CANDIDATES = [
-    VisibleGpu(0, "GPU-aa11", name="small", power=1),
-    VisibleGpu(1, "GPU-aa22", name="big", power=9),
-    VisibleGpu(2, "GPU-bb33", name="big", power=9),
+    DriverGpu("0", "GPU-aa11", name="small", power=1),
+    DriverGpu("1", "GPU-aa22", name="big", power=9),
+    DriverGpu("2", "GPU-bb33", name="big", power=9),
 ]
 
 
@@ -157,7 +157,7 @@ def test_visible_devices(value: str | None, order: str, seen: set[int]) -> None:
     environment = {"CUDA_DEVICE_ORDER": order}
     if value is not None:
         environment["CUDA_VISIBLE_DEVICES"] = value
-    assert visible_gpus(CANDIDATES, environment) == seen
+    assert visible_gpus(CANDIDATES, environment) == set(map(str, seen))
 
 
 def test_hidden_gpus_stay_and_are_shown_as_hidden() -> None:

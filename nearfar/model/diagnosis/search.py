@@ -57,7 +57,7 @@ class Search:
         self._lone = [[i for i in touched if len(r.cells[i].flows) == 1] for touched in r.touched]
         self._probes: dict[tuple[int, int], tuple[array[float], float]] = {}
 
-    def find(self, observed: Sequence[float], pairs: bool = True) -> BestFits:
+    def find(self, observed: Sequence[float]) -> BestFits:
         """The smallest set that explains ``observed``, the log-ratios of all figures."""
         cell_scores = self._cell_scores(observed)
         healthy = Fit((), (), (), sum(cell_scores))
@@ -65,7 +65,7 @@ class Search:
         best, level = healthy, [healthy]
         if singles and singles[0].score <= healthy.score - thresholds.NEEDED:
             best, level = singles[0], singles
-        if pairs and best.parts and self._something_left(observed, best):
+        if best.parts and self._something_left(observed, best):
             doubles = self.doubles(observed, cell_scores, best.score - thresholds.NEEDED)
             if doubles:
                 best, level = doubles[0], doubles
@@ -128,12 +128,6 @@ class Search:
                     return fits
             limit = min(limit, fit.score)
         return sorted((fit for fit in fits if fit.score < limit + thresholds.APART), key=lambda fit: fit.score)
-
-    def rival_pairs(
-        self, observed: Sequence[float], cell_scores: Sequence[float], limit: float, truth: frozenset[int]
-    ) -> bool:
-        """Whether a pair of parts other than ``truth`` comes below the score ``limit``."""
-        return bool(self.doubles(observed, cell_scores, limit, skip=truth, first=True))
 
     def predicted(self, fit: Fit) -> list[float]:
         """The log-ratios of all figures with these parts degraded."""

@@ -25,7 +25,7 @@ class Capacity:
     ``value`` is ``None`` where it is not known; ``source`` then says why. ``peak`` is what the hardware cannot
     exceed; ``nominal`` stands in where that is not known (``nominal_words`` say where it is from).
     ``published`` tells a value that was measured and stands in the source from one that was derived from it or ``assumed``; ``place`` is
-    where it stands, ``looked_in`` where it was looked for in vain. ``read_share`` is
+    where it stands. ``read_share`` is
     what a read beside a write of its own GPU gets of what the others get, once this memory is full; ``mixed_weight`` is
     what a byte costs it, of the cost alone, in a cell in which GPUs both read and write it. ``told_by`` is the cell of which a cap
     would tell what nothing of this name in a file can.
@@ -38,7 +38,6 @@ class Capacity:
     published: bool = False
     assumed: bool = False
     place: str = ""
-    looked_in: tuple[str, ...] = ()
     peak: float | None = None
     nominal: float | None = None
     nominal_words: str = ""

@@ -172,20 +172,14 @@ def _link(entry: Mapping[str, Any]) -> Link:
 
 def _capacity(name: str, entry: Mapping[str, Any]) -> Capacity:
     value = entry["value"]
+    same = ("unit", "place", "peak", "read_weight", "write_weight", "read_share", "mixed_weight")
     return Capacity(
-        name=name,
-        value=None if value is None else float(value),
-        unit=entry.get("unit", "GB/s"),
+        name,
+        None if value is None else float(value),
         source=entry.get("source") or entry["reason"],
         published=value is not None and entry.get("kind", "measured") == "measured",
         assumed=value is not None and entry.get("kind") == "assumed",
-        place=entry.get("place", ""),
-        looked_in=tuple(entry.get("looked_in", ())),
-        peak=entry.get("peak"),
-        read_weight=entry.get("read_weight", 1.0),
-        write_weight=entry.get("write_weight", 1.0),
-        read_share=entry.get("read_share", 1.0),
-        mixed_weight=entry.get("mixed_weight", 1.0),
+        **{key: entry[key] for key in same if key in entry},
     )
 
 

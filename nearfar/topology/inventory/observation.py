@@ -19,7 +19,7 @@ from . import host_settings, sysfs
 from .dimms import with_memory_peaks
 from .lstopo import describes_another_machine, lstopo_xml
 from .nvml import DriverGpu, DriverReport, read_driver
-from .visibility import VisibleGpu, visible_gpus
+from .visibility import visible_gpus
 
 
 def observe(
@@ -198,12 +198,10 @@ def _peers(node: Node, report: DriverReport) -> dict[tuple[int, int], str]:
 
 
 def _with_visibility(node: Node, report: DriverReport, env: Mapping[str, str]) -> Node:
-    shown = [gpu for gpu in node.gpus if gpu.pci in report.gpus and report.gpus[gpu.pci].shown and not gpu.fault]
-    candidates = [
-        VisibleGpu(g.index, g.uuid, report.gpus[g.pci].mig_uuids, g.name, report.gpus[g.pci].power) for g in shown
-    ]
+    drivers = [report.gpus[gpu.pci] for gpu in node.gpus if gpu.pci in report.gpus and not gpu.fault]
+    visible = visible_gpus([gpu for gpu in drivers if gpu.shown], env)
+    seen = {gpu.index for gpu in node.gpus if gpu.pci in visible or not report.gpus}
     notes = list(node.notes)
-    seen = visible_gpus(candidates, env) if report.gpus else frozenset(gpu.index for gpu in node.gpus)
     if env.get("CUDA_VISIBLE_DEVICES") is not None and node.gpus:
         names = ", ".join(f"g{i}" for i in sorted(seen)) or "none"
         notes.append(f"CUDA_VISIBLE_DEVICES={env['CUDA_VISIBLE_DEVICES']} leaves to CUDA programs: {names}")
