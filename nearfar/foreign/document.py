@@ -11,8 +11,7 @@ from typing import Any
 from nearfar import measurement
 from nearfar.cells import Flow, parse
 from nearfar.measurement import Document
-from nearfar.model import link_limits
-from nearfar.model.prediction import link_ceiling, peer_link
+from nearfar.model.prediction import flow_link, link_ceiling
 from nearfar.question import of_other_tools
 from nearfar.topology import Node, node_to_document
 
@@ -115,12 +114,7 @@ def _named(text: str, node: Node, numbers: Mapping[int, int], numa: int | None) 
 
 def _ceiling(flow: Flow, node: Node) -> dict[str, Any]:
     """What the flow's link carries of payload, where that is known."""
-    gpus = [gpu for index in flow.gpus if (gpu := node.gpu(index)) is not None]
-    link = None
-    if flow.kind == "host" and gpus:
-        link = link_limits.nominal_link(gpus[0])
-    elif flow.kind == "peer" and len(gpus) == 2 and not flow.staged:
-        link = peer_link(node, *flow.gpus)
+    link = flow_link(flow, node)
     most = None if link is None or link.kind not in ("pcie", "nvlink") else link_ceiling(link, flow.direction)
     return {} if most is None else {"ceiling": most}
 

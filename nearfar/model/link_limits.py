@@ -8,12 +8,12 @@ directions at once, many GPUs at once, kernels, far memory and NVLink-C2C have n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from nearfar.cells import Cell, Flow, exchange_of
 from nearfar.measurement import Metric
 from nearfar.model.prediction import link_ceiling, peer_link
-from nearfar.topology import Gpu, Link, Node, behind_nvswitch
+from nearfar.topology import Link, Node, behind_nvswitch
 
 #: Below this part of its payload ceiling a lone path is broken: that is what half of the lanes, or one generation less,
 #: carry. The slowest healthy one that is published has 0.66 (a V100 in a cloud's virtual machine; benchmarks/studies/prediction.md).
@@ -72,12 +72,6 @@ def driven(flow: Flow) -> str:
     return "write" if flow.driver is None else "read"
 
 
-def nominal_link(gpu: Gpu) -> Link:
-    """The link as device and slot allow it, whatever its present state (an idle GPU shows a low generation)."""
-    link = gpu.link
-    return replace(link, gen=link.max_gen or link.gen, width=link.max_width or link.width)
-
-
 def least(metric: Metric, node: Node) -> Ceiling | None:
     """The ceiling below ``BROKEN`` of which the path of a figure is broken; None where nothing is certain of it."""
     cell = metric.cell
@@ -99,7 +93,7 @@ def ceiling(metric: Metric, node: Node) -> Ceiling | None:
     gpu = node.gpu(metric.cell.flows[0].gpus[0])
     if gpu is None or not knows_memory(metric.cell, node):
         return None
-    link = nominal_link(gpu)
+    link = gpu.link.nominal
     flows: Sequence[Flow] = metric.cell.flows if metric.total or metric.flow is None else [metric.flow]
     known = [link_ceiling(link, flow.direction) for flow in flows] if link.kind in _KINDS else []
     together = sum(rate for rate in known if rate is not None)

@@ -10,7 +10,6 @@ from typing import Any
 
 from nearfar.cells import Cell, Flow
 from nearfar.measurement import Document, FlowResult, Rate, Result, Tail
-from nearfar.model import link_limits
 from nearfar.model.prediction import line_rate, peer_link
 from nearfar.topology import OWN_LINKS, Node
 
@@ -46,10 +45,10 @@ def flow_line_rate(flow: Flow, node: Node) -> float | None:
         link = peer_link(node, *flow.gpus)
         if link is not None:
             return line_rate(link)
-        if str(node.peers.get((min(flow.gpus), max(flow.gpus)), "")).startswith(OWN_LINKS):
+        if node.peer(*flow.gpus).startswith(OWN_LINKS):
             return None  # lanes of an unknown generation, or xGMI
     gpus = [node.gpu(index) for index in flow.gpus]
-    rates = [line_rate(link_limits.nominal_link(gpu)) for gpu in gpus if gpu is not None]
+    rates = [line_rate(gpu.link) for gpu in gpus if gpu is not None]
     known = [rate for rate in rates if rate is not None]
     return min(known) if known and len(known) == len(flow.gpus) else None
 

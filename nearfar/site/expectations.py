@@ -55,8 +55,8 @@ def overlaid(node: Node, expect: Mapping[str, Any]) -> Node:
     def link(gpu: Gpu) -> Link:
         if not expected:
             return gpu.link
-        gen = expected.get("gen", gpu.link.max_gen or gpu.link.gen)
-        width = expected.get("width", gpu.link.max_width or gpu.link.width)
+        gen = expected.get("gen", gpu.link.nominal.gen)
+        width = expected.get("width", gpu.link.nominal.width)
         kind = expected.get("kind", gpu.link.kind)
         return replace(gpu.link, kind=kind, gen=gen, width=width, max_gen=gen, max_width=width)
 

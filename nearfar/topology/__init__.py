@@ -13,7 +13,7 @@ from .dimm_channels import UnknownPeakError, channels_in_words, memory_peaks, wi
 from .hwloc_xml import as_stored, parse_hwloc_xml
 from .messages import GPU_MODEL
 from .node_json import node_from_document, node_to_document
-from .parts import NOT_MEASURED, Gpu, Link, Nic, Node, NumaNode, Package
+from .parts import LINK_KINDS, NOT_MEASURED, Gpu, Link, Nic, Node, NumaNode, Package
 from .path_classes import (
     HOST_CLASSES,
     LOCAL_CLASS,

@@ -8,9 +8,8 @@ from typing import Any
 from nearfar.base import Finding, Message
 
 from . import messages
-from .parts import Gpu, Link, Node
+from .parts import LINK_KINDS, Gpu, Link, Node
 
-_LINKS = {"pcie": "PCIe", "nvlink": "NVLink", "c2c": "C2C"}
 _GIB = 1 << 30
 #: The system keeps some of the modules' memory for itself; a missing module is a larger part of a node's.
 _LEAST_MEMORY = 0.95
@@ -150,20 +149,20 @@ class _Comparison:
         self._differ(f"{name}.numa_node", message, **board, expected=numa, found=present.numa_node)
 
     def _link(self, name: str, board: _Board, wanted: Gpu, present: Gpu) -> None:
-        should, declared = _nominal(wanted.link), self.expectation.get("link") or {}
+        should, declared = wanted.link.nominal, self.expectation.get("link") or {}
         should = Link(**{"kind": should.kind, "gen": should.gen, "width": should.width, **declared})
         if present.link.kind != should.kind:
             # A link of which nothing is known shows the default kind, and is no evidence.
             if present.link != Link(speed=present.link.speed):
-                fields = {"expected": _LINKS[should.kind], "found": _LINKS[present.link.kind]}
+                fields = {"expected": LINK_KINDS[should.kind], "found": LINK_KINDS[present.link.kind]}
                 self._differ(f"{name}.link.kind", messages.LINK_KIND, **board, **fields)
             return
         # One in another slot was not loaded: the programs asked for the expected address.
         loaded = self.loaded.get(wanted.index, {}) if wanted.pci == present.pci else {}
-        state, when = _nominal(present.link), "can run at most at"
+        state, when = present.link.nominal, "can run at most at"
         if loaded.get("gen") or loaded.get("width"):
             state, when = Link(present.link.kind, loaded.get("gen"), loaded.get("width")), "runs under load at"
-        about = {**board, "kind": _LINKS[should.kind], "when": when}
+        about = {**board, "kind": LINK_KINDS[should.kind], "when": when}
         if should.gen and state.gen and state.gen < should.gen:
             self._differ(f"{name}.link.gen", messages.LINK_GENERATION, **about, expected=should.gen, found=state.gen)
         if should.width and state.width and state.width < should.width:
@@ -211,11 +210,6 @@ class _Comparison:
             elif wanted.numa_node is not None and present.numa_node not in (None, wanted.numa_node):
                 fields = {"expected": wanted.numa_node, "found": present.numa_node}
                 self._differ(f"{wanted.name}.numa_node", messages.NIC_NUMA_NODE, **name, **fields)
-
-
-def _nominal(link: Link) -> Link:
-    """What the link should run at: the most that is allowed, where the file holds both that and an idle state."""
-    return Link(link.kind, link.max_gen or link.gen, link.max_width or link.width)
 
 
 def _plain(model: str) -> str:

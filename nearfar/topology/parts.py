@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+#: Kinds of links as people name them.
+LINK_KINDS = {"pcie": "PCIe", "nvlink": "NVLink", "c2c": "C2C"}
 #: What is true of every AMD GPU.
 NOT_MEASURED = "AMD GPUs are described, not measured, by this build"
 
@@ -51,6 +53,11 @@ class Link:
     max_gen: int | None = None
     max_width: int | None = None
     speed: float | None = None
+
+    @property
+    def nominal(self) -> Link:
+        """The link as device and slot allow it, whatever its present state (an idle GPU shows a low generation)."""
+        return replace(self, gen=self.max_gen or self.gen, width=self.max_width or self.width)
 
 
 @dataclass(frozen=True)
@@ -144,6 +151,10 @@ class Node:
     def numa_node(self, index: int) -> NumaNode | None:
         """The NUMA node with the operating system's number ``index``, or ``None``."""
         return next((n for n in self.numa_nodes if n.index == index), None)
+
+    def peer(self, a: int, b: int) -> str:
+        """What ``peers`` has of two GPUs in either order; empty where it has nothing."""
+        return self.peers.get((min(a, b), max(a, b)), "")
 
     def gpu(self, index: int) -> Gpu | None:
         """GPU ``index``, or ``None``."""

@@ -55,7 +55,7 @@ def peer_class(node: Node, a: int, b: int) -> str:
     gpu, peer = _gpu(node, a), _gpu(node, b)
     if a == b:
         raise NearfarError(f"GPU {a} and itself are not a pair")
-    return node.peers.get((min(a, b), max(a, b))) or _device_class(node, gpu, peer)
+    return node.peer(a, b) or _device_class(node, gpu, peer)
 
 
 def nic_class(node: Node, gpu: int, nic_name: str) -> str:

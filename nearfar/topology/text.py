@@ -7,7 +7,7 @@ from collections.abc import Callable
 from nearfar.base import columns
 
 from .bitmaps import format_cpu_list
-from .parts import Gpu, Link, Node, NumaNode
+from .parts import LINK_KINDS, Gpu, Link, Node, NumaNode
 from .path_classes import host_class, nic_class, peer_class, shared_uplinks
 
 _GIB = 1 << 30
@@ -44,7 +44,7 @@ def draw(node: Node) -> str:
 
 def describe_link(link: Link) -> str:
     """A link in a few words: ``PCIe 5 x16 (now 1 x16)``, ``NVLink 2 x3``, ``C2C``."""
-    name = {"pcie": "PCIe", "nvlink": "NVLink", "c2c": "C2C"}[link.kind]
+    name = LINK_KINDS[link.kind]
     most, now = _state(link.max_gen, link.max_width), _state(link.gen, link.width)
     if most:
         return f"{name} {most}" + (f" (now {now})" if now and now != most else "")

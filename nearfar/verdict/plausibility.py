@@ -214,7 +214,7 @@ def _of_flow(flow: Flow, path_class: str, node: Node | None) -> tuple[float, str
         ends = [_of_link(gpu, way) for gpu, way in zip(gpus, ("d2h", "h2d"))]
         most = min([thresholds.MOST_STAGED, *(most for most, _ in ends)])
         return most, "a path through host memory"
-    joined = path_class if node is None or not gpus else node.peers.get((min(flow.gpus), max(flow.gpus)), path_class)
+    joined = path_class if node is None or not gpus else node.peer(*flow.gpus) or path_class
     lanes = re.match(r"NV(\d+)", joined)
     if lanes:
         return min(

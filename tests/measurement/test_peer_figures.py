@@ -13,7 +13,7 @@ from nearfar.base.verdicts import NOT_JUDGED
 from nearfar.cells import parse, parse_metric_name
 from nearfar.measurement import Document, Metric
 from nearfar.measurement.document import from_raw
-from nearfar.model.prediction import load_node_type, modelled_document, peer_ceiling
+from nearfar.model.prediction import flow_link, link_ceiling, load_node_type, modelled_document
 from nearfar.topology import Gpu, Link, Node, NumaNode, Package, node_to_document
 from nearfar.verdict import references
 from nearfar.verdict.document_findings import CaseInfo
@@ -147,8 +147,10 @@ def test_nothing_is_asserted_where_no_ceiling_is_known() -> None:
     for node in (unknown, no_link):
         made = document({"g0:g1": 20.0, "g0:g1/staged": 20.0, "g0:g1+g2:g3": 1.0}, node)
         assert set(expected(made, node=node).values()) == {None}
-    assert peer_ceiling(H200, 0, 1) == pytest.approx(400.0)
-    assert peer_ceiling(unknown, 0, 1) is peer_ceiling(no_link, 0, 1) is None
+    assert link_ceiling(Link("nvlink", 4, 18), "p2p") == pytest.approx(400.0)
+    flow = parse("g0:g1").flows[0]
+    assert flow_link(flow, H200) == Link("nvlink", 4, 18)
+    assert flow_link(flow, unknown) is flow_link(flow, no_link) is None
 
 
 def test_four_real_gpus_pass_and_a_slow_pair_is_named() -> None:

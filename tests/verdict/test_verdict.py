@@ -16,8 +16,8 @@ from nearfar.base import site_file, verdicts
 from nearfar.base.verdicts import NOT_JUDGED, Finding, worst
 from nearfar.cells import Skip, parse
 from nearfar.measurement import Metric
-from nearfar.model.prediction import peer_ceiling
-from nearfar.topology import node_to_document
+from nearfar.model.prediction import link_ceiling
+from nearfar.topology import Link, node_to_document
 from nearfar.verdict import judgement, verdict_file
 from nearfar.verdict import words as verdict_words
 from nearfar.verdict.baseline import Baseline, worsening
@@ -479,7 +479,7 @@ def test_a_lane_of_nvlink_2_carries_what_a_dgx1_has(rate: float, wanted: str) ->
     """V100s in a DGX-1: 24.25 GB/s a lane and direction."""
     gpus = tuple(replace(gpu, nvlinks=6, nvlink_generation=2) for gpu in NODE.gpus[:2])
     node = replace(NODE, gpus=gpus, peers={(0, 1): "NV1"})
-    measured = metric("g0:g1", rate, "NV1", ceiling=peer_ceiling(node, 0, 1))
+    measured = metric("g0:g1", rate, "NV1", ceiling=link_ceiling(Link("nvlink", 2, 1), "p2p"))
     found = judge(None, resolve([measured], "peer_check", [], node), subject=SUBJECT, metrics=[measured])
     assert found["metrics"][0]["verdict"] == wanted
 

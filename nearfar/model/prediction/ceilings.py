@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from nearfar.cells import Flow
 from nearfar.topology import Link, Node
 
 #: PCIe: transfers per second and lane (GT/s), and the part of them that the encoding leaves. Generation 6 sends flits
@@ -64,7 +65,7 @@ def line_rate(link: Link) -> float | None:
 
     Generation and width are the greatest that device and slot allow where those are known, else those given.
     """
-    generation, width = _nominal(link)
+    generation, width = link.nominal.gen, link.nominal.width
     if link.kind == "c2c":
         return link.speed
     if generation is None or width is None:
@@ -88,7 +89,7 @@ def link_ceiling(link: Link, direction: str, payload: int | None = None) -> floa
     rate = line_rate(link)
     if rate is None or link.kind == "c2c":
         return rate
-    generation = _nominal(link)[0] or 0
+    generation = link.nominal.gen or 0
     if link.kind == "nvlink":
         return rate * 16 / (18 if generation == 4 else 17)
     overhead = _PCIE_OVERHEAD if generation < _FIRST_GENERATION_WITH_FLITS else _PCIE_OVERHEAD_IN_FLITS
@@ -99,7 +100,7 @@ def link_ceiling(link: Link, direction: str, payload: int | None = None) -> floa
 def peer_link(node: Node, a: int, b: int) -> Link | None:
     """The NVLink between two GPUs, with lanes and generation; ``None`` where there is none or its generation is not
     known."""
-    lanes = re.fullmatch(r"NV(\d+)", node.peers.get((min(a, b), max(a, b)), ""))
+    lanes = re.fullmatch(r"NV(\d+)", node.peer(a, b))
     generations = {gpu.nvlink_generation for gpu in (node.gpu(a), node.gpu(b)) if gpu is not None}
     generation = generations.pop() if len(generations) == 1 else None
     if lanes is None or generation is None:
@@ -107,10 +108,13 @@ def peer_link(node: Node, a: int, b: int) -> Link | None:
     return Link("nvlink", generation, int(lanes.group(1)))
 
 
-def peer_ceiling(node: Node, a: int, b: int) -> float | None:
-    """What of the NVLink between two GPUs can be payload in one direction; ``None`` where that is not known."""
-    link = peer_link(node, a, b)
-    return None if link is None else link_ceiling(link, "p2p")
+def flow_link(flow: Flow, node: Node) -> Link | None:
+    """The one link that a flow crosses: its GPU's to the host, or the NVLink between two GPUs; ``None`` where it crosses none or two, or
+    it is not known."""
+    if flow.kind == "peer" and not flow.staged:
+        return peer_link(node, *flow.gpus)
+    gpu = node.gpu(flow.gpus[0]) if flow.kind == "host" else None
+    return None if gpu is None else gpu.link
 
 
 def lanes_ceiling(node: Node, index: int) -> float | None:
@@ -120,7 +124,3 @@ def lanes_ceiling(node: Node, index: int) -> float | None:
     if gpu is None or not gpu.nvlinks or gpu.nvlink_generation is None:
         return None
     return link_ceiling(Link("nvlink", gpu.nvlink_generation, gpu.nvlinks), "p2p")
-
-
-def _nominal(link: Link) -> tuple[int | None, int | None]:
-    return link.max_gen or link.gen, link.max_width or link.width

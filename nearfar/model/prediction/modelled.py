@@ -12,7 +12,7 @@ from nearfar.base import NearfarError, grouped, utc_text
 from nearfar.cells import Cell, Flow, Skip
 from nearfar.topology import node_to_document
 
-from .ceilings import link_ceiling, peer_ceiling
+from .ceilings import flow_link, link_ceiling
 from .node_types import NodeType
 from .rates import Prediction, degraded, predict
 
@@ -129,10 +129,8 @@ def _rate(value: float, n: int = 1) -> dict[str, Any]:
 
 
 def _ceiling(flow: Flow, node_type: NodeType) -> float | None:
-    if flow.kind == "peer" and not flow.staged:
-        return peer_ceiling(node_type.node, *flow.gpus)
     if flow.kind == "gpu_stream" and flow.source == flow.destination:
         memory = node_type.capacities.get(f"g{flow.gpus[0]}.memory")
         return None if memory is None else memory.best
-    gpu = node_type.node.gpu(flow.gpus[0]) if flow.kind == "host" else None
-    return None if gpu is None else link_ceiling(gpu.link, flow.direction)
+    link = flow_link(flow, node_type.node)
+    return None if link is None else link_ceiling(link, flow.direction)

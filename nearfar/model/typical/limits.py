@@ -63,7 +63,7 @@ def steps(what: str, link: Link, base: float | None) -> tuple[_Step, ...]:
     """The steps of a share of ``base``: of such a link, of any. Raises ``NotDescribed`` where ``base`` is not known."""
     if base is None:
         raise NotDescribed
-    generation = link.max_gen or link.gen
+    generation = link.nominal.gen
     return (*([(f"{what}.{link.kind}{generation}", base)] if generation else []), (what, base))
 
 

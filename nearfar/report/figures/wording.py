@@ -7,7 +7,7 @@ from typing import Any
 
 from nearfar.base import NOT_JUDGED
 from nearfar.base import plural as plural
-from nearfar.topology import Link, format_cpu_list
+from nearfar.topology import LINK_KINDS, Link, format_cpu_list
 from nearfar.verdict import JudgedReference
 
 #: A sign beside every verdict, so that none is told by colour alone.
@@ -113,10 +113,12 @@ def link_words(link: Link | None, most: bool = False) -> str:
     """A link to the host: ``PCIe 5 ×16``, ``NVLink 2 ×3``, ``C2C``; ``most``: what device and slot allow."""
     if link is None:
         return "link unknown"
-    gen = link.max_gen if most and link.max_gen is not None else link.gen
-    width = link.max_width if most and link.max_width is not None else link.width
-    kind = {"pcie": "PCIe", "nvlink": "NVLink", "c2c": "C2C"}[link.kind]
+    shown, kind = link.nominal if most else link, LINK_KINDS[link.kind]
     if link.kind == "c2c":
         return kind
-    parts = [kind] + ([str(gen)] if gen is not None else []) + ([f"×{width}"] if width is not None else [])
+    parts = [
+        kind,
+        *([] if shown.gen is None else [str(shown.gen)]),
+        *([] if shown.width is None else [f"×{shown.width}"]),
+    ]
     return " ".join(parts) if len(parts) > 1 else f"{kind}, unknown"

@@ -135,7 +135,7 @@ def _too_fast(value: float) -> str:
 
 
 def _widest(links: Sequence[Link]) -> Link | None:
-    generations = [link.max_gen or link.gen for link in links if link.kind == "pcie"]
+    generations = [link.nominal.gen for link in links if link.kind == "pcie"]
     known = [generation for generation in generations if generation is not None]
     return Link("pcie", max(known), 16) if known else None
 

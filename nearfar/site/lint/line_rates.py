@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nearfar.cells import Flow
 from nearfar.measurement import AnyMetric, Metric
 from nearfar.model import link_limits
-from nearfar.model.prediction import link_ceiling, peer_link
+from nearfar.model.prediction import flow_link, link_ceiling
 from nearfar.question import synthetic_documents
 from nearfar.topology import Link, Node
 from nearfar.verdict import plausibility, thresholds
@@ -156,9 +156,8 @@ def _limit(metric: Metric, node: Node) -> PhysicalLimit | None:
 
 def _link(flow: Flow, node: Node) -> tuple[Link, str]:
     """The link that limits a flow, and the direction in which it is crossed."""
-    direct = peer_link(node, *flow.gpus) if flow.kind == "peer" and not flow.staged else None
+    direct = flow_link(flow, node)
     if direct is not None:
-        return direct, "p2p"
-    links = [link_limits.nominal_link(gpu) for index in flow.gpus if (gpu := node.gpu(index)) is not None]
-    narrow = min(links, key=lambda link: link_ceiling(link, "d2h") or 0.0)
-    return narrow, flow.direction if flow.kind == "host" else "d2h"
+        return direct.nominal, flow.direction
+    links = [gpu.link.nominal for index in flow.gpus if (gpu := node.gpu(index)) is not None]
+    return min(links, key=lambda link: link_ceiling(link, "d2h") or 0.0), "d2h"

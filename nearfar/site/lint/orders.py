@@ -7,7 +7,6 @@ from pathlib import Path
 
 from nearfar.base import SiteFile, did_you_mean
 from nearfar.measurement import software_names
-from nearfar.model import link_limits
 from nearfar.model.prediction import lanes_fault, link_fault
 from nearfar.site import Order, Partition, orders
 from nearfar.topology import SETTINGS, Node
@@ -88,7 +87,7 @@ def _above_healthy(
     gpu = next(iter(node.gpus), None)
     for promise in (promise for promise in order.promised if gpu is not None and promise.check == check):
         assert gpu is not None
-        known = model_ranges.find(ranges, gpu.name, [promise.row], link_limits.nominal_link(gpu))
+        known = model_ranges.find(ranges, gpu.name, [promise.row], gpu.link.nominal)
         if known is None:
             continue
         low, high = min(each.low for each in known[0]), max(each.high for each in known[0])

@@ -198,7 +198,7 @@ def fastest_links(node: Node) -> dict[str, Link]:
     """The fastest link of each GPU model: the same model may sit in wide and in narrow slots."""
     links: dict[str, Link] = {}
     for gpu in node.gpus:
-        link = link_limits.nominal_link(gpu)
+        link = gpu.link.nominal
         if gpu.name and (gpu.name not in links or (line_rate(link) or 0) > (line_rate(links[gpu.name]) or 0)):
             links[gpu.name] = link
     return links

@@ -174,7 +174,7 @@ def _from_model(metric: AnyMetric, node: Node, ranges: ModelRanges, broken: floa
     fits = metric.unit == "GB/s" if of_path else metric.unit in COMPUTE_UNITS and len(indices) == 1
     if metric.derived or not fits or len({gpu.name for gpu in gpus}) != 1:
         return None
-    link = link_limits.nominal_link(gpus[0]) if of_path and len(gpus) == 1 else None
+    link = gpus[0].link.nominal if of_path and len(gpus) == 1 else None
     found = model_ranges.find(ranges, gpus[0].name, row_keys(metric), link)
     if found is None:
         return None
@@ -307,5 +307,5 @@ def _sibling_group(metric: AnyMetric, node: Node) -> object:
         own = len(metric.cell.flows), tuple(sorted({str(gpu.name) for gpu in gpus if gpu is not None}))
     else:
         sharing = tuple(len([g for g in node.gpus if bridge in g.uplinks]) for bridge in gpu.uplinks)
-        own = gpu.name, link_limits.nominal_link(gpu), sharing, link_limits.knows_memory(metric.cell, node)
+        own = gpu.name, gpu.link.nominal, sharing, link_limits.knows_memory(metric.cell, node)
     return keys[1], metric.unit, own, _crossings(metric, node)
