@@ -21,6 +21,8 @@ from nearfar.model.calibration import (
 )
 from nearfar.model.prediction import NodeType, check_endpoints, load_node_type
 
+from .command_line import print_json
+
 _EPILOG = """\
 examples:
   nearfar calibrate reports/latest/gpu007
@@ -62,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     note_left_out(document)
     calibration = calibrate(node_type_for(args.node, document), measured_cells(document, alone=True))
     if args.json:
-        print(json.dumps(as_json(calibration, document.kind, document.source), indent=1, ensure_ascii=False))
+        print_json(as_json(calibration, document.kind, document.source))
     elif args.yaml:
         print("\n".join(_yaml(calibration, document)))
     else:

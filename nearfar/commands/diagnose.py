@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +25,7 @@ from nearfar.model.diagnosis import (
 from nearfar.model.prediction import NodeType
 
 from .calibrate import node_type_for, refuse_foreign_cells, refuse_loaded
+from .command_line import print_json
 
 _EPILOG = """\
 examples:
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     gaps = gaps_of(document, runs.cells)
     diagnosis = _diagnosis(node_type, document, runs, gaps)
     if args.json:
-        print(json.dumps(_json(diagnosis, gaps, document, node_type.name), indent=1, ensure_ascii=False))
+        print_json(_json(diagnosis, gaps, document, node_type.name))
     else:
         print("\n".join(_text(diagnosis, gaps, document)))
     if diagnosis.undecided and gaps.exit_code != EXIT_FAILED:

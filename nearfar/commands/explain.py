@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nearfar.base import MESSAGES, NOT_JUDGED, Message, NearfarError, columns, did_you_mean, site_directories
 from nearfar.verdict.references import usual_rates
+
+from .command_line import print_json
 
 #: The packages with a table of messages (``messages.py``), and the headings of these in the manual.
 TABLES = {
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         raise NearfarError(f"'{args.code}': no such code{near or '; nearfar explain lists them'}")
     chosen = list(known.values()) if args.code is None else [known[args.code]]
     if args.json:
-        print(json.dumps([vars(message) for message in chosen], indent=1, ensure_ascii=False))
+        print_json([vars(message) for message in chosen])
     elif args.code is None:
         print("\n".join(columns([(message.code, _severity(message), _shown(message.sentence)) for message in chosen])))
     else:

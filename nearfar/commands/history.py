@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -27,7 +26,7 @@ from nearfar.base import (
 from nearfar.history import History, RowFilter, Series, fleet_findings, fleet_levels, pl, series, text
 from nearfar.verdict import thresholds
 
-from .command_line import run_directories
+from .command_line import print_json, run_directories
 
 _EPILOG = """\
 examples:
@@ -114,7 +113,7 @@ def _own(store: History) -> History:
 def _print_json(store: History, question: RowFilter, **answer: Any) -> None:
     about = {"system": question.system} if question.system is not None else {}
     whole = {"schema": "nearfar-history/1", "directory": str(store.directory), **about, **answer}
-    print(json.dumps(whole, indent=1, ensure_ascii=False))
+    print_json(whole)
 
 
 def _record(runs: Sequence[str]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,8 @@ from pathlib import Path
 from nearfar.base import EXIT_GOOD, EXIT_WRONG_USE, NearfarError, SiteFileError, site_directories, site_files
 from nearfar.reproduce import papers
 from nearfar.site import lint
+
+from .command_line import print_json
 
 _EPILOG = """examples:
   nearfar lint                             the directories of NEARFAR_SITE, and the checkout's site/
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         entries = [complaint.entry() for complaint in complaints]
         document = {"schema": "nearfar-lint/1", "files": len(looked.files), "complaints": entries}
-        print(json.dumps(document, indent=1, ensure_ascii=False))
+        print_json(document)
     else:
         for complaint in complaints:
             print(replace(complaint, file=_near(complaint.file)))

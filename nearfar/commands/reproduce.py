@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 from collections.abc import Sequence
@@ -14,12 +13,12 @@ from nearfar import reproduce
 from nearfar.base import EXIT_GOOD, NearfarError, node_lock, site_directories, write_atomically
 from nearfar.collective import published_collectives
 from nearfar.model import published_nodes
-from nearfar.report.blocks import shown_lines, shown_page
+from nearfar.report.blocks import Shown, shown_lines, shown_page
 from nearfar.reproduce import Paper, ThisSite, load_paper, papers
 from nearfar.run import some_checks
 from nearfar.verdict import NodeRun, run_directory
 
-from .command_line import refuse_outside, run_directories
+from .command_line import print_json, refuse_outside, run_directories
 
 _EPILOG = """examples:
   nearfar reproduce --list                        list the papers, and how much of each nearfar can measure
@@ -83,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         known = papers(site_directories())
         if args.json:
-            print(json.dumps(reproduce.listing.listing(known), indent=1, ensure_ascii=False))
+            print_json(reproduce.listing.listing(known))
         else:
             print("\n".join(reproduce.listing.list_lines(known)))
         return EXIT_GOOD
@@ -103,30 +102,28 @@ def run(args: argparse.Namespace) -> int:
     ran += ["--document", *map(str, args.document)] if args.document else []
     again = ["nearfar", "reproduce", paper.name, *ran, *([] if page is None else ["--page", str(page)])]
     found = reproduce.shown(paper, rows, site, site_directories(), shlex.join(again))
-    if page is not None:
-        text = shown_page(found, "reproduce.css")
-        write_atomically(page, text.encode("utf-8", "replace"), "name another file with --page")
-    if args.json:
-        sys.stdout.write(reproduce.document.text(paper, rows, site))
-    else:
-        print("\n".join(shown_lines(found)))
-        if page is not None:
-            print(f"\n{page}")
+    _show(found, page, reproduce.document.as_json(paper, rows, site) if args.json else None)
+    if page is not None and not args.json:
+        print(f"\n{page}")
     return code
 
 
 def _captured(args: argparse.Namespace, option: str, module: Any, captured: Sequence[Any]) -> int:
     """Print a library of captures beside the model: ``module`` shows it."""
     command = ["nearfar", "reproduce", option, *([] if args.page is None else ["--page", str(args.page)])]
-    found = module.shown(captured, shlex.join(command))
-    if args.page is not None:
-        text = shown_page(found, "reproduce.css")
-        write_atomically(args.page, text.encode("utf-8", "replace"), "name another file with --page")
-    if args.json:
-        print(json.dumps(module.as_json(captured), indent=1, ensure_ascii=False))
-    else:
-        print("\n".join(shown_lines(found)))
+    _show(module.shown(captured, shlex.join(command)), args.page, module.as_json(captured) if args.json else None)
     return EXIT_GOOD
+
+
+def _show(found: Shown, page: Path | None, document: object | None) -> None:
+    """Write the page, if one is asked for, and print ``document``, or without one the text."""
+    if page is not None:
+        text = shown_page(found, "reproduce.css")
+        write_atomically(page, text.encode("utf-8", "replace"), "name another file with --page")
+    if document is None:
+        print("\n".join(shown_lines(found)))
+    else:
+        print_json(document)
 
 
 def _refuse(args: argparse.Namespace) -> None:

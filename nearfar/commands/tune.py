@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fnmatch
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -31,6 +30,8 @@ from nearfar.history.tuning import text as shown
 from nearfar.model.prediction import NodeType
 from nearfar.site import Partition, System, lint, systems
 from nearfar.verdict import references
+
+from .command_line import print_json
 
 _EPILOG = """\
 examples:
@@ -126,7 +127,7 @@ def _show(args: argparse.Namespace, proposals: Sequence[tuple[Proposal, ChosenSa
         return
     entries = [shown.as_json(made, chosen, args.apply) for made, chosen in proposals]
     document = {"schema": "nearfar-tune/1", "system": args.system, "files": entries}
-    print(json.dumps(document, indent=1, ensure_ascii=False))
+    print_json(document)
 
 
 def _command(args: argparse.Namespace) -> list[str]:

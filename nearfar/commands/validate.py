@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from nearfar.run import validation
 from nearfar.site import environments
 
 from . import metrics_option
-from .command_line import refuse_outside
+from .command_line import print_json, refuse_outside
 
 _EPILOG = """examples:
   nearfar validate                                measure and judge this machine
@@ -119,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
         code, folder = validation.run(request)
     except CouldNotJudge as error:
         if args.json:
-            print(json.dumps(_not_run(error), indent=1, ensure_ascii=False))
+            print_json(_not_run(error))
         raise
     metrics_option.write(args, lambda to: run_metrics.write(folder, to))
     print(

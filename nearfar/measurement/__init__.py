@@ -26,7 +26,6 @@ from .document import (
     shared,
     software_names,
     subject_key,
-    verified_in,
     without_samples,
 )
 from .document_metrics import metrics

@@ -231,7 +231,7 @@ def result_key(result: Result) -> object:
     return result.quantity, result.cell or result.subject, result.bytes, result.aspect
 
 
-def verified_in(result: Mapping[str, Any]) -> bool | None:
+def _verified(result: Mapping[str, Any]) -> bool | None:
     """Whether a document's result was compared with what was sent, and right; None: nothing was compared."""
     told = result.get("verified")  # what was compared, or a boolean where no program says how much
     return True if isinstance(told, dict) else told
@@ -323,7 +323,7 @@ def _result(entry: dict[str, Any], source: str, index: int) -> Result:
         cell=cell,
         bytes=entry.get("bytes"),
         converged=entry["converged"],
-        verified=verified_in(entry),
+        verified=_verified(entry),
         limited_by=tuple(entry.get("limited_by", ())),
         flows=flows,
         total=None if cell is None or cell.lone else _rate(entry["total"]),
@@ -366,10 +366,12 @@ def _rate(entry: Mapping[str, Any]) -> Rate:
     )  # fmt: skip
 
 
-def figure_of(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What a rate of a document's JSON gives a metric that is made of it: its value, interval and samples."""
-    rate = _rate(entry)
-    return {**shared(SampleStatistics, rate), "value": rate.median, "interval": rate.ci}
+def figure_of(result: Mapping[str, Any], rate: Mapping[str, Any]) -> dict[str, Any]:
+    """What a result of a document's JSON and one of its rates give a metric that is made of them: value, interval, samples, what it is of,
+    and whether it converged and was verified."""
+    found = _rate(rate)
+    of = {"subject": str(result["cell"]), "converged": bool(result["converged"]), "verified": _verified(result)}
+    return {**shared(SampleStatistics, found), "value": found.median, "interval": found.ci, **of}
 
 
 def _pair(numbers: list[float] | None) -> tuple[float, float] | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nearfar.base import Finding
-from nearfar.measurement import RATIO, Document, SubjectMetric, figure_of, verified_in
+from nearfar.measurement import RATIO, Document, SubjectMetric, figure_of
 from nearfar.topology import Node
 
 from . import messages
@@ -131,9 +131,8 @@ def _figure(
     about: ContentionSubject, result: Mapping[str, Any], rate: Mapping[str, Any], what: str, text: str, quantity: str
 ) -> SubjectMetric:
     return SubjectMetric(
-        name=f"{result['cell']}.{what}", subject=str(result["cell"]), words=f"{about.words}: {text}",
-        **figure_of(rate), path_class=about.place, quantity=quantity, converged=bool(result["converged"]),
-        verified=verified_in(result), bytes=result.get("bytes"),
+        **figure_of(result, rate), name=f"{result['cell']}.{what}", words=f"{about.words}: {text}",
+        path_class=about.place, quantity=quantity, bytes=result.get("bytes"),
         question=f"{str(result['cell']).removeprefix(f'{about.place}.')}.{what}",
         rows=(f"{result['cell']}.{what}", f"{about.place}.{about.word}.{about.traffic}.{what}"),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nearfar.base import Finding
-from nearfar.measurement import RATIO, Document, SubjectMetric, figure_of, verified_in
+from nearfar.measurement import RATIO, Document, SubjectMetric, figure_of
 
 from . import messages
 
@@ -89,9 +89,8 @@ def _figure(
     quantity = str(result["quantity"])
     binding = str(result["cell"]).partition("/")[2]
     return SubjectMetric(
-        name=f"{quantity[: -len(what)]}{name}.{what}", subject=str(result["cell"]), words=description, path_class=binding,
-        **figure_of(rate), quantity=RATIO if explains or binding != "gpu" else quantity, converged=bool(result["converged"]),
-        verified=verified_in(result), question=f"{name.removeprefix(f'{binding}.')}.{what}",
+        **figure_of(result, rate), name=f"{quantity[: -len(what)]}{name}.{what}", words=description, path_class=binding,
+        quantity=RATIO if explains or binding != "gpu" else quantity, question=f"{name.removeprefix(f'{binding}.')}.{what}",
     )  # fmt: skip
 
 

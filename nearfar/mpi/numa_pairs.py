@@ -13,7 +13,7 @@ from typing import Any
 from nearfar.base import Finding
 from nearfar.binding import MPIS, RELATIONS, cores_of, pairs
 from nearfar.cells import join_class
-from nearfar.measurement import RATIO, RATIO_UNIT, Document, SubjectMetric, figure_of, quotient, verified_in
+from nearfar.measurement import RATIO, RATIO_UNIT, Document, SubjectMetric, figure_of, quotient
 from nearfar.topology import Node, parse_cpu_list
 
 from . import messages
@@ -141,10 +141,9 @@ def _figure(about: PairSubject, result: Mapping[str, Any], node: Node, before: S
     path_class = about.pair.relation(node)
     question = f"n{about.pair.first}_n{about.pair.second}.{about.traffic}"
     return SubjectMetric(
-        name=f"{path_class}.{question}", subject=str(about), words=f"{about.words(node)}: {_PLACES[path_class]}",
-        **figure_of(result["total"]), path_class=path_class, quantity=str(result["quantity"]), converged=bool(result["converged"]),
-        verified=verified_in(result), rows=_rows(path_class, question, about.traffic, before), bytes=result.get("bytes"),
-        question=question,
+        **figure_of(result, result["total"]), name=f"{path_class}.{question}", words=f"{about.words(node)}: {_PLACES[path_class]}",
+        path_class=path_class, quantity=str(result["quantity"]), rows=_rows(path_class, question, about.traffic, before),
+        bytes=result.get("bytes"), question=question,
     )  # fmt: skip
 
 

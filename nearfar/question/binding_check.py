@@ -29,8 +29,8 @@ def figures(document: Document) -> list[SubjectMetric]:
 def _figure(result: Mapping[str, Any], part: Mapping[str, Any]) -> SubjectMetric:
     name, scheme = str(result["cell"]).partition("/")[2], str(part["flow"])
     return SubjectMetric(
-        **figure_of(part["rate"]), name=f"{name}.{scheme}".replace("-", "_"), subject=str(result["cell"]), path_class=scheme,
-        words=f"{name}: {scheme} over {result['reference']}", quantity=RATIO, converged=bool(result["converged"]), question=scheme,
+        **figure_of(result, part["rate"]), name=f"{name}.{scheme}".replace("-", "_"), path_class=scheme,
+        words=f"{name}: {scheme} over {result['reference']}", quantity=RATIO, question=scheme,
     )  # fmt: skip
 
 

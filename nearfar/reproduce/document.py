@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,11 +41,6 @@ def as_json(paper: Paper, rows: Sequence[RowBeside], site: ThisSite | None) -> d
         "run": None if site is None or site.run is None else str(site.run.folder.parent),
         "rows": [_row(row) for row in rows],
     }
-
-
-def text(paper: Paper, rows: Sequence[RowBeside], site: ThisSite | None) -> str:
-    """The document as JSON text."""
-    return json.dumps(as_json(paper, rows, site), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _row(beside: RowBeside) -> dict[str, Any]:

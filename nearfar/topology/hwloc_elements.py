@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from xml.etree import ElementTree
 
 from nearfar.base import NearfarError
@@ -36,17 +36,20 @@ def distances(root: ElementTree.Element, known: set[int]) -> dict[tuple[int, int
         indices, values = numbers(matrix, "indexes"), numbers(matrix, "u64values")
         if len(values) != len(indices) ** 2:
             raise NearfarError(f"hwloc XML: {len(values)} distances for {len(indices)} NUMA nodes")
-        pairs = ((a, b) for a in indices for b in indices)
-        return {pair: value for pair, value in zip(pairs, values) if known.issuperset(pair)}
+        return {pair: value for pair, value in zip(product(indices, indices), values) if known.issuperset(pair)}
     return {}
 
 
 def numbers(matrix: ElementTree.Element, tag: str) -> list[int]:
     """The numbers of a matrix's elements called ``tag``."""
-    values = [parse_number(word) for element in matrix.findall(tag) for word in (element.text or "").split()]
+    values = [parse_number(word) for word in _words(matrix, tag)]
     if None in values:
         raise NearfarError(f"hwloc XML: <{tag}> of the distances holds something that is not a number")
     return [value for value in values if value is not None]
+
+
+def _words(matrix: ElementTree.Element, tag: str) -> list[str]:
+    return [word for element in matrix.findall(tag) for word in (element.text or "").split()]
 
 
 def infos(element: ElementTree.Element) -> dict[str, str]:
@@ -142,12 +145,11 @@ def _matrix(root: ElementTree.Element, name: str) -> dict[tuple[str, str], int]:
         if matrix.get("name") != name:
             continue
         # A list of one type has bare numbers, a mixed one has Type:number; both count in gp_index.
-        names = [w.rpartition(":")[2] for e in matrix.findall("indexes") for w in (e.text or "").split()]
-        rates = [parse_number(w) for e in matrix.findall("u64values") for w in (e.text or "").split()]
+        names = [word.rpartition(":")[2] for word in _words(matrix, "indexes")]
+        rates = [parse_number(word) for word in _words(matrix, "u64values")]
         if len(rates) != len(names) ** 2 or None in rates:
             raise NearfarError(f"hwloc XML: the {name} matrix of {len(names)} objects is not whole")
-        pairs = ((a, b) for a in names for b in names)
-        return {pair: rate for pair, rate in zip(pairs, rates) if rate is not None}
+        return {pair: rate for pair, rate in zip(product(names, names), rates) if rate is not None}
     return {}
 
 

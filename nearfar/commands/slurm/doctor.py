@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from dataclasses import asdict
 from pathlib import Path
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, plural
+from nearfar.commands import print_json
 from nearfar.slurm import install
 from nearfar.slurm.doctor import PROBLEM, Installation, ask_all
 from nearfar.slurm.install import FOLDER
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     problems = sum(answer.verdict == PROBLEM for answer in answers)
     if args.json:
         document = {"schema": "nearfar-doctor/1", "answers": [asdict(answer) for answer in answers]}
-        print(json.dumps(document, indent=1, ensure_ascii=False))
+        print_json(document)
     else:
         print(plural(problems, "problem") if problems else "all is well")
     return EXIT_COULD_NOT_JUDGE if problems else EXIT_GOOD

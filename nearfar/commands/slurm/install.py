@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.base import EXIT_GOOD, NearfarError, places, plural
-from nearfar.commands import refuse_outside
+from nearfar.commands import print_json, refuse_outside
 from nearfar.slurm import install
 from nearfar.slurm.install import FAIL, FOLDER, NOTE, PARTS, TIMERS, Installed, InstallOptions
 
@@ -74,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
             "schema": "nearfar-install-changes/3", "applied": args.apply, "changed": bool(wanted),
             "files": [change.entry() for change in wanted],
         }  # fmt: skip
-        print(json.dumps(document, indent=1, ensure_ascii=False))
+        print_json(document)
         return EXIT_GOOD
     for change in wanted:
         print("\n".join(change.diff()))

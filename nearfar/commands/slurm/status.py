@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import time
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from nearfar.base import EXIT_COULD_NOT_JUDGE, EXIT_GOOD, CouldNotJudge, NearfarError, columns
+from nearfar.commands import print_json
 from nearfar.slurm.act import ActOptions, View, admin_host, dry_run, node_states, view_of
 from nearfar.slurm.controller import Slurm
 from nearfar.slurm.ledger import Ledger, actions
@@ -80,7 +80,7 @@ def _print(args: argparse.Namespace, view: View, ledger: Ledger, names: Sequence
             ]
             if not since and not names:
                 document["ledger"] = admin_host.export(ledger)
-        print(json.dumps(document, indent=1, ensure_ascii=False))
+        print_json(document)
     elif since is not None:
         done = [status_page.action_row(each) for each in status_page.of_nodes(ledger, names, since)]
         print("\n".join(columns(done)) or f"nothing was done since {args.since}")
