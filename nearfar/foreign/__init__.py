@@ -1,6 +1,6 @@
 """Output of other tools (nvbandwidth, nccl-tests, …) as measurement documents of kind ``foreign``, judged and shown as a run.
 
-Needs: base, topology, cells, measurement, model, model.prediction, collective, mpi.osu, nccl, question, verdict, verdict.references, site,
+Needs: base, topology, cells, measurement, model.prediction, collective, mpi.osu, nccl, question, verdict, verdict.references, site,
 report, run.
 """
 

@@ -45,7 +45,7 @@ def observe(
         return node
     report = DriverReport() if node.not_measured else read_driver([gpu.pci for gpu in node.gpus], nvml)
     node = _with_driver(node, report)
-    stamp = _driver_stamp(report) if stored else _stamp(report, root, None)
+    stamp = _driver_stamp(report) if stored else _stamp(report, root)
     node = replace(node, software={**node.software, **stamp})
     return _with_visibility(node, report, env)
 
@@ -60,15 +60,14 @@ def gpus_without_hwloc(nvml: Any, root: Path = Path("/")) -> tuple[Gpu, ...]:
     return tuple(Gpu(index=i, pci=pci) for i, pci in enumerate(sorted(report.gpus, key=bus_order)))
 
 
-def _stamp(report: DriverReport, root: Path, hwloc: str | None) -> dict[str, str]:
-    """The versions that a figure depends on: driver, CUDA driver, kernel, operating system, hwloc, GPU firmware. What is absent from
-    the machine is absent here."""
+def _stamp(report: DriverReport, root: Path) -> dict[str, str]:
+    """The versions that a figure depends on, of the kernel, the operating system and the driver; what is absent from the machine is absent
+    here."""
     versions = {
         "driver": sysfs.driver_version(root),
         "kernel": platform.release(),
         "os": _os_name(root),
         "architecture": platform.machine(),
-        "hwloc": hwloc,
     }
     return {**{key: value for key, value in versions.items() if value}, **_driver_stamp(report)}
 
