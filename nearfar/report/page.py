@@ -15,10 +15,10 @@ import nearfar
 from nearfar import nccl, question
 from nearfar.base import ORDER, Finding, shown_verdict
 from nearfar.report import sections
-from nearfar.report.blocks import Block, Entry, Group, Text, anchors, rendered, row, table
+from nearfar.report.blocks import Block, Entry, Group, Row, Text, anchors, rendered, row, table
 from nearfar.report.charts import evidence, load_place
 from nearfar.report.explanations import Capacities, Explained, Faults
-from nearfar.report.figures import Figure, FigureRow, figure_rows, figures, parsed, plural, wording
+from nearfar.report.figures import Figure, figure_rows, figures, parsed, plural, wording
 from nearfar.report.node_drawing import Findings, draw
 from nearfar.report.sections import provenance
 from nearfar.verdict import CheckRecord, NodeRun, RunDirectory
@@ -29,33 +29,17 @@ from .next_step import next_command
 
 
 @dataclass(frozen=True)
-class CheckView:
-    """One check of a section."""
-
-    record: CheckRecord
-    name: str
-    title: str
-    shown: str
-    line: str
-    anchor: str
-    figures: list[Figure]
-    rows: list[FigureRow]
-    blocks: list[Block]
-    findings: list[tuple[str, Finding]]
-    gaps: list[sections.Gap]
-    nothing: str | None
-
-
-@dataclass(frozen=True)
 class Section:
-    """One node; ``blocks`` stand below its drawing."""
+    """One node. ``figures`` are those of its checks, by their names, ``rows`` the same as rows of a table; ``blocks`` stand below its
+    drawing."""
 
     id: str
     run: NodeRun
     shown: str
     summary: str
     drawing: Any
-    checks: list[CheckView]
+    figures: dict[str, list[Figure]]
+    rows: list[tuple[Figure, ...]]
     explained: Explained
     has_lanes: bool
     has_uplinks: bool
@@ -73,13 +57,16 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         for number, node in enumerate(run.nodes)
     ]
     placed = {anchor for each in nodes for anchor in anchors(each.blocks)}
+    # What no map has stands among every figure, those that are alike in the row of one of them.
+    rows = {figure.anchor: f"row.{alike[0].anchor}" for each in nodes for alike in each.rows for figure in alike}
 
     def href(reason: VerdictReason) -> str | None:
         anchor = reason.anchor
         if reason.check is None and reason.node is not None and anchor is None:
             return next((f"#{each.id}.faults" for each in nodes if each.run is reason.node), None)
-        # What no map has stands among every figure.
-        return None if anchor is None else f"#{anchor}" if anchor in placed else f"#row.{anchor}"
+        if anchor is None or anchor in placed:
+            return anchor and f"#{anchor}"
+        return f"#{rows.get(anchor, f'row.{anchor}')}"
 
     words, only = headline.lead(run, found, answers), found[0] if len(found) == 1 and not found[0].follows else None
     # The only reason stands on top, and nowhere again.
@@ -92,14 +79,15 @@ def render(run: RunDirectory, explained: Mapping[str, Explained]) -> str:
         and each.run.folder.name not in told
         and (faults_.blocks or each.run is not unjudged)
     ]
-    measured = (f for s in nodes if not s.run.modelled for c in s.checks for f in c.figures)
+    measured = (f for s in nodes if not s.run.modelled for own in s.figures.values() for f in own)
     return rendered("page.html", {
         "run": run, "raw": run.raw, "shown": run.shown, "sections": nodes, "reasons": found, "unanswered": unanswered, "href": href,
         "lead": words, "lead_href": href(only.cause) if only is not None and whole else None,
         "notice": headline.modelled_notice(run), "foreign": headline.foreign_notice(run), "not_asked": headline.not_asked(run),
         "counts": Counter(figure.shown for figure in measured if not figure.explains), "acceptance": headline.acceptance_finding(run),
         "next": next_command(run), "command": provenance.command(run.raw.get("command")),
-        "programs": provenance.programs(run.programs), "signs": wording.SIGNS, "words": wording, "version": nearfar.__version__,
+        "programs": provenance.programs(run.programs), "signs": wording.SIGNS, "words": wording, "title": headline.title,
+        "version": nearfar.__version__,
     })  # fmt: skip
 
 
@@ -113,32 +101,60 @@ def section(
     """One node of a run; ``number`` makes its anchors unique on the page; ``faults``: those that a modelled one was given; ``missing``:
     its cases that did not run."""
     machine, anchor = node.node, f"s{number}"
-    hosts = [n.index for n in machine.host_numa_nodes] if machine else []
-    gpus = [g.index for g in machine.gpus] if machine else []
-    checks = [_check(number, node, check, hosts, gpus) for check in node.checks]
-    everything = [f for c in checks for f in c.figures]
-    drawing, shown = None, _findings(node, everything)
+    tagged = Markup('{} <span class="tag">MODELLED</span>' if node.modelled else "{}")
+    found: dict[str, list[Figure]] = {}
+    overview: list[Row] = []
+    shown: list[Block] = []
+    findings: list[tuple[str, str, Finding]] = []
+    rows: list[tuple[str, list[tuple[Figure, ...]], list[sections.Gap]]] = []
+    for check in node.checks:
+        prefix, title = headline.anchor_prefix(number, check), headline.title(check.name)
+        own, gaps = figures(check, prefix), sections.gaps(check, prefix)
+        found[check.name] = own
+        rows.append((title, figure_rows(own), gaps))
+        below = (f"{wording.SIGNS['INDETERMINATE']} {check.problem}.",) if check.problem else ()
+        said = Entry(headline.check_line(check, node), below)
+        overview.append(row(Entry(verdict=shown_verdict(check.word, node.modelled)), title, said, anchor=prefix))
+        if (own or not sections.nothing(gaps)) and (blocks := _check_blocks(node, check, own, prefix)):
+            # What tints mean stands below the first.
+            legend = [] if shown else [sections.legend(node.modelled)]
+            shown.append(Group(tagged.format(title), (*blocks, *legend)))
+        for position, each in enumerate(check.verdict.findings if check.verdict else ()):
+            if parsed(each.subject) is None:  # a cell without a figure stands in its matrix, and among the gaps
+                findings.append((title, headline.finding_anchor(prefix, position, each), each))
+    overview += [] if node.checks else [row("No check ran on this node.")]
+    for case in missing:
+        name = headline.title(str(case.get("check")))
+        overview.append(row(Entry(verdict="INDETERMINATE"), name, headline.missing_words(case)))
+    everything = [f for each in found.values() for f in each]
+    drawing, drawn = None, _findings(node, everything)
     if machine is not None:
         mark = node.word if node.word in ("FAIL", "DEGRADED") else "DEGRADED"
         uplinks = sections.uplink_rates(machine, explained.capacities)
-        shown = replace(shown, uplinks=uplinks, blamed=dict.fromkeys(explained.blamed, mark))
-        drawing = draw(machine, shown, f"node-{number}")
-    # The answer itself stands once, at the top of the page: here is what it rests on.
-    before = _explaining("What explains what is slow", explained.faults, f"{anchor}.faults")
-    after = [
-        *_explaining("What limits many flows at once", explained.capacities, f"{anchor}.capacities"),
-        *sections.findings_table([(check.title, *each) for check in checks for each in check.findings]),
-        *sections.gpu_table(node),
-    ]
-    if node.modelled and (node_type := sections.modelled_type(node.name, faults)):
-        before = [*before, *sections.beside(node_type, [(check.title, check.figures) for check in checks], anchor)]
-        after = [*sections.used_capacities(node_type, everything, anchor), *after]
-    after += sections.every_figure([(check.title, check.rows, check.gaps) for check in checks])
-    after += provenance.runs(node, [(check.title, check.record) for check in checks])
+        drawn = replace(drawn, uplinks=uplinks, blamed=dict.fromkeys(explained.blamed, mark))
+        drawing = draw(machine, drawn, f"node-{number}")
+    state, node_type = sections.state_line(node), None
+    titled = [(headline.title(check.name), check) for check in node.checks]
+    if node.modelled:
+        node_type = sections.modelled_type(node.name, faults)
     return Section(
-        id=anchor, run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing, checks=checks,
-        explained=explained, has_lanes=bool(shown.lanes), has_uplinks=bool(shown.uplinks),
-        blocks=[*_overview(node, checks, missing), *before, *_of_checks(checks, node.modelled), *after],
+        id=anchor, run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing, figures=found,
+        rows=[alike for _, each, _ in rows for alike in each],
+        explained=explained, has_lanes=bool(drawn.lanes), has_uplinks=bool(drawn.uplinks),
+        blocks=[
+            table((), overview, kind="checks block"),
+            *([Text((f"State: {state}",), "block")] if state else []),
+            # The answer itself stands once, at the top of the page: here is what it rests on.
+            *_explaining("What explains what is slow", explained.faults, f"{anchor}.faults"),
+            *(sections.beside(node_type, [(title, found[each.name]) for title, each in titled], anchor) if node_type else []),
+            *shown,
+            *(sections.used_capacities(node_type, everything, anchor) if node_type else []),
+            *_explaining("What limits many flows at once", explained.capacities, f"{anchor}.capacities"),
+            *sections.findings_table(findings),
+            *sections.gpu_table(node),
+            *sections.every_figure(rows),
+            *provenance.runs(node, titled),
+        ],
     )  # fmt: skip
 
 
@@ -146,30 +162,6 @@ def _missing(run: RunDirectory, node: NodeRun) -> list[dict[str, Any]]:
     """The cases of a node, or of its system where no node is known, that did not run."""
     cases = [(case, case.get("node")) for case in run.missing_cases]
     return [case for case, name in cases if name == node.name or (not name and case.get("system") == node.system)]
-
-
-def _overview(node: NodeRun, checks: Sequence[CheckView], missing: Sequence[dict[str, Any]]) -> list[Block]:
-    """A row for each check and each case that did not run, and the node's state."""
-    rows = []
-    for check in checks:
-        problem = check.record.problem
-        below = (f"{wording.SIGNS['INDETERMINATE']} {problem}.",) if problem else ()
-        rows.append(row(Entry(verdict=check.shown), check.title, Entry(check.line, below), anchor=check.anchor))
-    rows += [] if checks else [row("No check ran on this node.")]
-    rows += [
-        row(Entry(verdict="INDETERMINATE"), headline.title(str(case.get("check"))), headline.missing_words(case))
-        for case in missing
-    ]
-    state = sections.state_line(node)
-    return [table((), rows, kind="checks block"), *([Text((f"State: {state}",), "block")] if state else [])]
-
-
-def _of_checks(checks: Sequence[CheckView], modelled: bool) -> list[Block]:
-    """The maps, tables and curves of each check; what tints mean below the first."""
-    tagged = Markup('{} <span class="tag">MODELLED</span>' if modelled else "{}")
-    shown = [check for check in checks if check.blocks]
-    legends = [[sections.legend(modelled)] if at == 0 else [] for at in range(len(shown))]
-    return [Group(tagged.format(c.title), (*c.blocks, *legend)) for c, legend in zip(shown, legends)]
 
 
 def _explaining(title: str, found: Capacities | Faults | None, anchor: str) -> list[Block]:
@@ -185,31 +177,19 @@ def _summary(node: NodeRun) -> str:
     return " · ".join([*([machine.product] if machine.product else []), headline.models(machine), *counts])
 
 
-def _check(number: int, node: NodeRun, check: CheckRecord, hosts: list[int], gpus: list[int]) -> CheckView:
-    prefix = headline.anchor_prefix(number, check)
-    found = figures(check, prefix)
-    why = evidence(check.verdict, prefix)
-    left_out = sections.gaps(check, prefix)
-    asked = question.find(check.name)
+def _check_blocks(node: NodeRun, check: CheckRecord, found: list[Figure], prefix: str) -> list[Block]:
+    """The maps, tables and curves of a check."""
+    machine, why, asked = node.node, evidence(check.verdict, prefix), question.find(check.name)
+    hosts = [n.index for n in machine.host_numa_nodes] if machine else []
+    gpus = [g.index for g in machine.gpus] if machine else []
     mapped = asked is None or asked.maps
-    many = sections.ramps(found, check.document, why, node.node) if found or mapped else []
+    many = sections.ramps(found, check.document, why, machine) if found or mapped else []
     plain = mapped and not many and not any(figure.derived.startswith("latency_") for figure in found)
-    nothing = None if found else sections.nothing(left_out)
-    shown = [
+    return [
         *(each.block for each in sections.maps(found, why, hosts, gpus, plain)),
-        *sections.check_blocks(found, check.document, node.node), *many, *sections.exchange_tables(found, check.document, why, node.node),
+        *sections.check_blocks(found, check.document, machine), *many, *sections.exchange_tables(found, check.document, why, machine),
         *(sections.ratio_blocks(found, why, hosts, gpus) if plain else []),
     ]  # fmt: skip
-    return CheckView(
-        record=check, name=check.name, title=headline.title(check.name), shown=shown_verdict(check.word, node.modelled),
-        line=headline.check_line(check, node), anchor=prefix, figures=found, rows=figure_rows(found), blocks=[] if nothing else shown,
-        findings=[
-            (headline.finding_anchor(prefix, i, f), f)
-            for i, f in enumerate(check.verdict.findings if check.verdict else ())
-            if parsed(f.subject) is None  # a cell without a figure stands in its matrix, and among the gaps
-        ],
-        gaps=left_out, nothing=nothing,
-    )  # fmt: skip
 
 
 def _findings(node: NodeRun, everything: list[Figure]) -> Findings:

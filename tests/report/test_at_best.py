@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nearfar import report
+from nearfar.report import headline
 from nearfar.report.explanations import Explained
 from nearfar.report.page import Section
 from nearfar.report.page import section as section_of
@@ -66,21 +67,21 @@ def page(run: Path) -> Page:
 
 
 def test_far_over_near_is_at_best_where_the_far_path_is(section: Section, page: Page) -> None:
-    check = next(check for check in section.checks if check.name == "host_device_check")
-    ratio = next(figure for figure in check.figures if figure.name == "off_socket_over_near.n1_g0")
+    found = section.figures["host_device_check"]
+    ratio = next(figure for figure in found if figure.name == "off_socket_over_near.n1_g0")
     assert (ratio.value, ratio.best_case) == (1.0, "upper bound")
-    assert next(figure for figure in check.figures if figure.name == "near.n0_g0").best_case == ""
+    assert next(figure for figure in found if figure.name == "near.n0_g0").best_case == ""
     head, _, place = page.source.partition(f'id="{ratio.anchor}"')[2].partition("</td>")[0].partition(">")
     assert "<b>unknown</b>" in place and "1.00" not in place and "bound" in head, (
         "a bound is never compared, so not shown as near"
     )
-    far = next(figure for figure in check.figures if figure.name == "off_socket.n1_g0")
+    far = next(figure for figure in found if figure.name == "off_socket.n1_g0")
     assert "<b>≤ 55.3</b>" in page.source.partition(f'id="{far.anchor}"')[2].partition("</td>")[0]
     assert "off socket: 1.00" not in page.text
 
 
 def test_an_upper_bound_is_compared_with_nothing(section: Section, page: Page) -> None:
-    figures = [figure for check in section.checks for figure in check.figures if figure.best_case]
+    figures = [figure for found in section.figures.values() for figure in found if figure.best_case]
     assert {figure.written == "unknown" for figure in figures if figure.is_ratio} == {True}
     assert {figure.written[:2] for figure in figures if not figure.is_ratio} == {"≤ "}
     pageable = replace(figures[0], derived="", subject="n0:g0/pageable")
@@ -93,14 +94,15 @@ def test_an_upper_bound_is_compared_with_nothing(section: Section, page: Page) -
 
 
 def test_a_line_marks_each_figure_that_is_at_best_and_no_other(section: Section) -> None:
-    lines = {check.name: check.line for check in section.checks}
+    lines = {check.name: headline.check_line(check, section.run) for check in section.run.checks}
     assert lines["host_device_check"].startswith("near H2D 55.3, D2H 55.2, both ≤ 110.5, off socket H2D ≤ 55.3, ")
     assert "≤" not in lines["peer_check"].partition("staged")[0], "its lanes are known"
 
 
 def test_totals_of_several_gpus_and_maps_of_many_pairs_say_it(section: Section, page: Page) -> None:
-    many = next(check for check in section.checks if check.name == "saturation_check")
-    totals = [f for f in many.figures if f.is_total and f.path_class == "off_socket" and not f.derived]
+    totals = [
+        f for f in section.figures["saturation_check"] if f.is_total and f.path_class == "off_socket" and not f.derived
+    ]
     assert totals and {f.best_case for f in totals} == {"upper bound"}
     for total in totals:
         place = page.source.partition(f'id="{total.anchor}"')[2].partition("</td>")[0]
@@ -108,6 +110,6 @@ def test_totals_of_several_gpus_and_maps_of_many_pairs_say_it(section: Section, 
 
 
 def test_rows_of_like_figures_never_mix_what_is_known_with_what_is_at_best(section: Section) -> None:
-    rows = [row for check in section.checks for row in check.rows if row.alike]
+    rows = [row for row in section.rows if len(row) > 1]
     assert rows, "parts that are limited each by its own link are alike"
-    assert all(len({figure.basis for figure in row.alike}) == 1 for row in rows)
+    assert all(len({figure.basis for figure in row}) == 1 for row in rows)

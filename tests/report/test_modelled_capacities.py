@@ -23,7 +23,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> run_directory.RunDir
 
 
 def rows(run: run_directory.RunDirectory, *faults: str) -> dict[str, tuple[str, str, int]]:
-    every = [f for check in section_of(0, run.nodes[0], Explained()).checks for f in check.figures]
+    every = [f for own in section_of(0, run.nodes[0], Explained()).figures.values() for f in own]
     node_type = explaining.modelled_type(run.nodes[0].name, faults)
     return {name: tuple(more) for name, *more in explaining.used_rows(node_type, every)} if node_type else {}
 
@@ -35,7 +35,7 @@ def test_each_capacity_with_its_value_its_source_and_what_it_limits(run: run_dir
     assert found["g0–7.both"][:2] == ("≤ 116.1", "upper bound: its peak; the node type does not give it")
     value, _, limits = found["p1-p0, p0-p1"]
     assert value == "unknown" and limits == 0
-    every = [f for check in section_of(0, run.nodes[0], Explained()).checks for f in check.figures]
+    every = [f for own in section_of(0, run.nodes[0], Explained()).figures.values() for f in own]
     limited = [f for f in every if not f.derived and f.flow is None and {"n0.memory", "n1.memory"} & {*f.limited_by}]
     assert found["n0.memory, n1.memory"][2] == len(limited) > 0
 

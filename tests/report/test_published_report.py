@@ -76,7 +76,7 @@ def test_what_holds_of_every_modelled_page(pages: dict[str, Page], name: str) ->
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_modelled_figure_with_a_published_counterpart_stands_beside_it(runs: dict[str, Path], name: str) -> None:
     shown = section(runs[name])
-    figures = [f for check in shown.checks for f in check.figures if f.reference and f.reference.origin == "published"]
+    figures = [f for own in shown.figures.values() for f in own if f.reference and f.reference.origin == "published"]
     assert bool(figures) == (name not in ("dl160", "pop-four-gpus"))
     own = [f for f in figures if f.basis == "input"]
     assert (f" {len(own)} inputs of the model left out" in line(runs[name])) == bool(figures)
@@ -108,9 +108,9 @@ def test_sierras_published_tables(runs: dict[str, Path]) -> None:
     four = "n0→g0 + g0→n0 + n1→g2 + g2→n1 + n0→g1 + g1→n0 + n1→g3 + g3→n1"
     assert found[f"near both, 4 GPUs: {four}"] == ("283.08 GB/s", "278.30", "−1.7 %", "predicted")
     shown = section(runs["sierra"])
-    peers = next(check for check in shown.checks if check.name == "peer_check")
+    left_out = unmeasured.gaps(next(check for check in shown.run.checks if check.name == "peer_check"), "")
     # Who drives a copy was not published: reads (g0:g1@g1) are left out, as on Summit.
-    assert peers.figures and all("@" in cell for gap in peers.gaps for cell, _ in gap.cells)
+    assert shown.figures["peer_check"] and all("@" in cell for gap in left_out for cell, _ in gap.cells)
 
 
 def test_all_gpus_of_keeneland_at_once(runs: dict[str, Path]) -> None:
@@ -118,14 +118,14 @@ def test_all_gpus_of_keeneland_at_once(runs: dict[str, Path]) -> None:
     found = rows(runs["keeneland"])
     three = "near H2D, 3 GPUs: n0→g0 + n1→g1 + n1→g2"
     assert found[three] == ("16.2 GB/s", "17.10", "+5.6 %", "upper bound")
-    ramp = next(check for check in section(runs["keeneland"]).checks if check.name == "saturation_check")
-    bound = next(f for f in ramp.figures if f.pretty == "n0→g0 + n1→g1 + n1→g2")
+    ramp = section(runs["keeneland"]).figures["saturation_check"]
+    bound = next(f for f in ramp if f.pretty == "n0→g0 + n1→g1 + n1→g2")
     assert (bound.written, bound.against) == ("≤ 17.1", "published 16.2")
     verdicts = [c.verdict for c in run_directory.read(runs["keeneland"]).nodes[0].checks if c.verdict is not None]
     assert {v.verdict for v in verdicts} <= {"PASS", "not judged"}
     # The sharing cells too.
-    sharing = next(c for c in section(runs["keeneland"]).checks if c.name == "sharing_check")
-    assert sharing.figures and not any("memory" in gap.why for gap in sharing.gaps)
+    sharing = section(runs["keeneland"]).figures["sharing_check"]
+    assert sharing and not any("memory" in gap.why for gap in sharing.gaps)
 
 
 def test_nothing_predicted_is_not_praised(pages: dict[str, Page]) -> None:
@@ -166,10 +166,10 @@ def test_a_reason_that_all_cells_share_is_said_once_a_check(
     pages: dict[str, Page], runs: dict[str, Path], name: str
 ) -> None:
     shown = section(runs[name])
-    assert all(check.nothing for check in shown.checks)
+    nothing = {check.name: unmeasured.nothing(unmeasured.gaps(check, "")) for check in shown.run.checks}
+    assert all(nothing.values())
     text = " ".join(pages[name].text.split())
-    (why,) = {check.nothing for check in shown.checks if check.name == "host_device_check"}
-    assert text.count(str(why).partition(":")[0]) == 1
+    assert text.count(str(nothing["host_device_check"]).partition(":")[0]) == 1
     # Nothing is captioned that is not there.
     assert "On each GPU's link, in GB/s" not in text and "to the largest of its map" not in text
     assert "No figure here" not in text

@@ -97,11 +97,12 @@ def diagnose(
         )
     model = with_host_peers(_model(node_type, healthy))
     known = known_values(model)
-    compared = [
-        measured
-        for measured in compared
-        if _is_slow(measured, healthy[measured.cell]) or _follows(model, known, healthy[measured.cell], measured.cell)
-    ]
+    following = [each for each in compared if _follows(model, known, healthy[each.cell], each.cell)]
+    slow = [each for each in compared if _is_slow(each, healthy[each.cell])]
+    # A slow cell of which the model of the healthy node is wrong is a witness of nothing, unless there is no other.
+    compared = (
+        following if any(each in following for each in slow) else [e for e in compared if e in following or e in slow]
+    )
     uncertainties = {measured.cell: sigmas(measured, healthy[measured.cell]) for measured in compared}
     responses = Responses(model, [measured.cell for measured in compared], parts_of(model), sigmas=uncertainties)
     by_cell = {measured.cell: measured for measured in compared}

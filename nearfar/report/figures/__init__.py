@@ -6,6 +6,6 @@ Needs: base, topology, cells, measurement, nccl, question, verdict, verdict.thre
 from __future__ import annotations
 
 from . import coverage, wording
-from .check_figures import Figure, FigureRow, figure_rows, figures, parsed, shown_together, slug
+from .check_figures import Figure, figure_rows, figures, flow_words, parsed, shown_together, slug
 from .kinds import FigureKind, figure_kinds, in_a_line, kind_parts
 from .wording import SIGNS, class_words, link_words, number, numbers, percent, percents, plural, size, span, unit_words

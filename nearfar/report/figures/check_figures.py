@@ -7,13 +7,14 @@ import re
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median_low
 from typing import Any
 
 from nearfar import cells
-from nearfar.base import NOT_JUDGED, ORDER, grouped, shown_verdict, statistics
+from nearfar.base import NOT_JUDGED, ORDER, grouped, shown_verdict
 from nearfar.verdict import CheckRecord, JudgedMetric, cell_of
 
-from .wording import expectation, number, percent, span, unit_words
+from .wording import expectation, number, percent, unit_words
 
 #: A median is shown beside its plateau below this part of it.
 _STEADY = 0.995
@@ -24,6 +25,8 @@ MOST_ROWS = 60
 #: As near to the median of their kind, a part of 1, figures are alike.
 _ALIKE = 0.02
 _LEAST = 3
+#: So many flows of a cell are named.
+_MOST_FLOWS = 8
 _NUMBERS = re.compile(r"\d+")
 
 
@@ -129,9 +132,8 @@ class Figure(JudgedMetric):
         if self.cell is None:
             return self.subject
         if self.flow is None or self.cell.lone:
-            return cells.pretty(self.cell)
-        others = " + ".join(cells.pretty(flow) for flow in self.cell.flows if flow != self.flow)
-        return f"{cells.pretty(self.flow)} beside {others}"
+            return flow_words(self.cell.flows)
+        return f"{cells.pretty(self.flow)} beside {flow_words([f for f in self.cell.flows if f != self.flow])}"
 
     @property
     def is_total(self) -> bool:
@@ -201,6 +203,13 @@ class Figure(JudgedMetric):
         return "; ".join(filter(None, [value, expected, self.how, self.reason, modelled]))
 
 
+def flow_words(flows: Sequence[cells.Flow]) -> str:
+    """``n0→g0 + g0→n0``; of more than eight flows the first, and how many they are: a metric's name has them all."""
+    if len(flows) <= _MOST_FLOWS:
+        return " + ".join(map(cells.pretty, flows))
+    return f"{cells.pretty(flows[0])} + … + {cells.pretty(flows[-1])} ({len(flows)} flows)"
+
+
 def parsed(text: Any) -> cells.Cell | None:
     """The cell that ``text`` names; None where it names none (MPI and kernels have subjects of other kinds)."""
     return cell_of(str(text))
@@ -231,60 +240,30 @@ def shown_together(leading: Figure, others: Iterable[Figure]) -> str:
     return leading.shown if worst.verdict == "PASS" and leading.verdict == NOT_JUDGED else worst.shown
 
 
-@dataclass(frozen=True)
-class FigureRow:
-    """A figure with all that is known of it; ``alike``: that it stands for these, itself among them (empty: for itself alone)."""
-
-    figure: Figure
-    alike: tuple[Figure, ...] = ()
-
-    @property
-    def span(self) -> str:
-        """The lowest and the highest of those that are alike, with their unit; of upper bounds as one is written."""
-        if self.figure.best_case:
-            return self.figure.written
-        values = span((f.value for f in self.alike if f.value is not None), self.figure.unit)
-        return f"{values} {unit_words(self.figure.unit)}".rstrip()
-
-    @property
-    def each(self) -> str:
-        """Those that are alike with their values; flows of one cell together: ``at once: n0→g0 24.6, n0→g1 24.7 beside n0→g2``."""
-        groups = grouped((figure.cell if figure.flow is not None else None, figure) for figure in self.alike)
-        words = []
-        for cell, mine in groups.items():
-            if cell is None or len(mine) == 1:
-                words += [f"{figure.pretty}\u00a0{figure.written}" for figure in mine]
-                continue
-            flows = {f.flow: f"{cells.pretty(f.flow)}\u00a0{f.written}" for f in mine if f.flow}
-            others = " + ".join(cells.pretty(flow) for flow in cell.flows if flow not in flows)
-            words.append(f"at once: {', '.join(flows.values())}{f' beside {others}' if others else ''}")
-        return "; ".join(words)
-
-
-def figure_rows(found: Sequence[Figure]) -> list[FigureRow]:
-    """The worst first. Of more than ``MOST_ROWS`` figures three or more of one kind within 2 % of their median become one row, which
-    shows the one nearest to it; a figure that did not pass, was looked at again or has something of its own to say never does."""
+def figure_rows(found: Sequence[Figure]) -> list[tuple[Figure, ...]]:
+    """The worst first, those of one row together. Of more than ``MOST_ROWS`` figures three or more of one kind and verdict within 2 % of
+    their median are one row, the nearest to it first; a figure that did not converge, was not verified or passed with something of its own
+    to say never shares one."""
     if len(found) <= MOST_ROWS:
-        return [FigureRow(figure) for figure in worst_first(found)]
-    kinds: dict[tuple[object, ...], list[Figure]] = {}
-    for figure in worst_first(found):
-        said = figure.looks or (figure.reason and figure.verdict != NOT_JUDGED)
-        plain = figure.shown not in ORDER[:3] and figure.value is not None and not said
-        own = () if plain and figure.converged and figure.verified is not False else (figure.anchor,)
-        origin = figure.reference and (figure.reference.origin, figure.reference.note)
-        # What limits like figures is alike, each its own part: g0.out, g1.in here and g2.out, g3.in there.
-        limits = tuple(sorted({_NUMBERS.sub("", name) for name in figure.limited_by}))
-        kind = figure.shown, figure.class_in_name, figure.question, figure.quantity, figure.unit, figure.bytes
-        kind = *kind, figure.flow is None, limits, figure.basis, origin, bool(figure.beside), *own
-        kinds.setdefault(kind, []).append(figure)
-    rows: list[FigureRow] = []
-    for members in kinds.values():
-        middle = statistics.median([figure.value or 0.0 for figure in members])
-        alike = [f for f in members if f.value is not None and abs(f.value - middle) <= _ALIKE * abs(middle)]
-        if len(alike) < _LEAST:
-            rows += map(FigureRow, members)
-            continue
-        nearest = min(alike, key=lambda f: abs((f.value or 0.0) - middle))
-        rows.append(FigureRow(nearest, tuple(alike)))
-        rows += [FigureRow(figure) for figure in members if figure not in alike]
+        return [(figure,) for figure in worst_first(found)]
+    rows: list[tuple[Figure, ...]] = []
+    for members in grouped((_row_kind(figure), figure) for figure in worst_first(found)).values():
+        while members:
+            middle = median_low([figure.value or 0.0 for figure in members])
+            alike = [f for f in members if abs((f.value or 0.0) - middle) <= _ALIKE * abs(middle)]
+            members = [figure for figure in members if figure not in alike]
+            nearest_first = sorted(alike, key=lambda f: abs((f.value or 0.0) - middle))
+            rows += [tuple(nearest_first)] if len(alike) >= _LEAST else [(figure,) for figure in alike]
     return rows
+
+
+def _row_kind(figure: Figure) -> tuple[object, ...]:
+    said = figure.verdict == "PASS" and (figure.looks or figure.reason)
+    alone = said or figure.value is None or not figure.converged or figure.verified is False
+    origin = figure.reference and (figure.reference.origin, figure.reference.note)
+    # What limits like figures is alike, each its own part: g0.out, g1.in here and g2.out, g3.in there.
+    limits = tuple(sorted({_NUMBERS.sub("", name) for name in figure.limited_by}))
+    return (
+        figure.shown, figure.code, figure.class_in_name, figure.question, figure.quantity, figure.unit, figure.bytes, figure.flow is None,
+        limits, figure.basis, origin, bool(figure.beside), figure.anchor if alone else "",
+    )  # fmt: skip

@@ -6,15 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
-from nearfar.base import NOT_JUDGED, ORDER
+from nearfar import cells
+from nearfar.base import NOT_JUDGED, ORDER, grouped, listed
 from nearfar.report.blocks import Block, Entry, Group, Row, Table, Text, row, table
 from nearfar.report.charts import strips
-from nearfar.report.figures import SIGNS, Figure, FigureRow, class_words, number, plural, unit_words
+from nearfar.report.figures import SIGNS, Figure, class_words, flow_words, number, plural, span, unit_words
 
 from .unmeasured import Gap
 
 #: On paper stand so many rows that did not pass; on a screen so many of a check stand open, and more print only on request.
 _ON_PAPER, _OPEN, _LONG = 12, 24, 60
+#: Of a figure so many capacities that limit it are named, and so many letters of its name.
+_LIMITS, _NAME = 3, 120
 _STATES = {"failed": f"{SIGNS['FAIL']} failed", "skipped": "– skipped", "missing": f"{SIGNS['INDETERMINATE']} missing"}
 #: What a bar shows, and how it is drawn.
 _LEGEND = {
@@ -25,12 +28,14 @@ _LEGEND = {
     "reference from a model, a prediction or siblings": strips.Mark("tick", "tick supposed", 4),
     "within bounds": strips.Mark("line", "bounds", 0, 26),
 }
+#: The figures of a row: that which is shown first.
+FigureRow = tuple[Figure, ...]
 Checks = Sequence[tuple[str, Sequence[FigureRow], Sequence[Gap]]]
 
 
 def every_figure(checks: Checks) -> list[Block]:
     """A table for each check (title, rows, gaps), below what its bars mean and the notes on its references."""
-    noted = (row.figure.reference for _, rows, _ in checks for row in rows)
+    noted = (row[0].reference for _, rows, _ in checks for row in rows)
     notes = {note: at for at, note in enumerate(dict.fromkeys(r.note for r in noted if r and r.note), 1)}
     legend = Markup("").join(
         Markup("<span>{} {}</span>").format(strips.legend(m), words) for words, m in _LEGEND.items()
@@ -44,7 +49,7 @@ def every_figure(checks: Checks) -> list[Block]:
     left = _ON_PAPER
     for title, rows, gaps in checks:
         if rows or gaps:
-            bad = sum(row.figure.shown in ORDER[:3] for row in rows)
+            bad = sum(row[0].shown in ORDER[:3] for row in rows)
             blocks.append(_check(title, rows, gaps, notes, bad, min(bad, left)))
             left -= min(bad, left)
     return blocks
@@ -53,7 +58,7 @@ def every_figure(checks: Checks) -> list[Block]:
 def _check(
     title: str, rows: Sequence[FigureRow], gaps: Sequence[Gap], notes: Mapping[str, int], bad: int, printed: int
 ) -> Group:
-    count = sum(len(row.alike) or 1 for row in rows)
+    count = sum(map(len, rows))
     words = [plural(count, "figure") if rows else "no figure"]
     words += [f"{plural(sum(len(gap.cells) for gap in gaps), 'cell')} without one"] if gaps else []
     shown: list[Block] = [_table(rows, notes, printed)] if rows else []
@@ -65,13 +70,13 @@ def _check(
 
 
 def _table(rows: Sequence[FigureRow], notes: Mapping[str, int], printed: int) -> Table:
-    figures = [figure for row in rows for figure in (row.alike or (row.figure,))]
+    figures = [figure for row in rows for figure in row]
     columns = ["verdict", "cell", "class", ">value", "against its reference", "expected"]
     columns += ["ceiling"] if (ceilings := any(figure.ceiling for figure in figures)) else []
     columns += ["limited by"] if (limits := any(figure.limited_by for figure in figures)) else []
 
     def entries(each: FigureRow) -> Iterable[Entry | str]:
-        figure, reference = each.figure, each.figure.reference
+        figure, reference = each[0], each[0].reference
         yield Entry(verdict=figure.shown)
         yield _cell(each)
         yield class_words(figure.path_class)
@@ -84,23 +89,50 @@ def _table(rows: Sequence[FigureRow], notes: Mapping[str, int], printed: int) ->
             part = (f"{100 * figure.value / figure.ceiling:.0f} %",) if figure.ceiling and figure.value else ()
             yield Entry(number(figure.ceiling, figure.unit) if figure.ceiling else "none known", part)
         if limits:
-            yield Entry(" ".join(figure.limited_by), mark="mono")
+            yield Entry(listed(figure.limited_by, _LIMITS), mark="mono")
 
     def made(at: int, each: FigureRow) -> Row:
-        anchor = f"row.{each.figure.anchor}" if each.figure.shown in ORDER[:3] and not each.alike else ""
+        anchor = f"row.{each[0].anchor}" if each[0].shown in ORDER[:3] else ""
         return row(*entries(each), mark="printed" if at < printed else "", anchor=anchor)
 
     return table(columns, [made(at, each) for at, each in enumerate(rows)], kind="figures")
 
 
-def _cell(each: FigureRow) -> Entry:
-    figure = each.figure
-    alike = f"{len(each.alike)} alike, {each.span}; nearest to their median: " if each.alike else ""
+def _cell(row: FigureRow) -> Entry:
+    figure, several = row[0], len(row) > 1
+    alike = f"{len(row)} alike, {_span(row)}; nearest to their median: " if several else ""
     part = figure.derived.replace("_", " ") if figure.is_ratio else "total" if figure.is_total else ""
     told = figure.reference or figure.shown not in (NOT_JUDGED, "MODELLED")
-    reason = (figure.reason,) if figure.reason and told and not each.alike else ()
-    more = ("each of them", each.each) if each.alike else ("", "")
-    return Entry(f"{alike}{' '.join(filter(None, [figure.pretty, part]))} `{figure.name}`", reason, more=more)
+    reason = (figure.reason,) if figure.reason and told and not several else ()
+    more = ("each of them", _each(row)) if several else ("", "")
+    return Entry(f"{alike}{' '.join(filter(None, [figure.pretty, part]))} `{_name(figure)}`", reason, more=more)
+
+
+def _name(figure: Figure) -> str:
+    """The metric's; of a cell of many flows the beginning, and ``report.json`` has all of it."""
+    return figure.name if len(figure.name) <= _NAME else f"{figure.name[:_NAME]}…"
+
+
+def _span(alike: FigureRow) -> str:
+    """The lowest and the highest with their unit; of upper bounds as one is written."""
+    if alike[0].best_case:
+        return alike[0].written
+    return (
+        f"{span((f.value for f in alike if f.value is not None), alike[0].unit)} {unit_words(alike[0].unit)}".rstrip()
+    )
+
+
+def _each(alike: FigureRow) -> str:
+    """Figures with their values; flows of one cell together: ``at once: n0→g0 24.6, n0→g1 24.7 beside n0→g2``."""
+    words = []
+    for cell, mine in grouped((figure.cell if figure.flow is not None else None, figure) for figure in alike).items():
+        if cell is None or len(mine) == 1:
+            words += [f"{figure.pretty}\u00a0{figure.written}" for figure in mine]
+            continue
+        flows = {f.flow: f"{cells.pretty(f.flow)}\u00a0{f.written}" for f in mine if f.flow}
+        others = flow_words([flow for flow in cell.flows if flow not in flows])
+        words.append(f"at once: {', '.join(flows.values())}{f' beside {others}' if others else ''}")
+    return "; ".join(words)
 
 
 def _value(figure: Figure) -> Entry:
