@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from nearfar import measurement, report
 from nearfar.base import NOT_JUDGED
 from nearfar.cells import parse
-from nearfar.report.charts import CellGaps, matrices
+from nearfar.report.charts import CellGaps
 from nearfar.report.sections.cell_maps import memory_matrices
 from tests.data.runs import gpu_memory
 from tests.report.test_report import Page
@@ -63,21 +62,3 @@ def test_the_page_has_triad_by_number_of_cores(tmp_path: Path) -> None:
     page = Page(report.build(gpu_memory.write(tmp_path)))
     for words in ("STREAM triad by number of cores", "One core", "Half of them", "All but one"):
         assert words in page.text, words
-
-
-def test_what_three_gpus_reach_alike_names_the_kernel_where_there_are_several() -> None:
-    def figures(*kernels: str) -> dict[tuple[int, int], SimpleNamespace]:
-        return {
-            (gpu, column): SimpleNamespace(
-                anchor=f"{gpu}.{kernel}", path_class="device_local", question=kernel, best_case=False, value=3000.0 + column,
-                expected=None, unit="GB/s", shown="PASS",
-            )
-            for gpu in range(3)
-            for column, kernel in enumerate(kernels)
-        }  # fmt: skip
-
-    assert matrices._alike(figures("triad"), "GPU") == ["GPU 0–2 within the GPU: 3000 GB/s, all alike"]  # type: ignore[arg-type]
-    assert matrices._alike(figures("copy", "fill"), "GPU") == [  # type: ignore[arg-type]
-        "GPU 0–2 copy within the GPU: 3000 GB/s, all alike",
-        "GPU 0–2 fill within the GPU: 3001 GB/s, all alike",
-    ]

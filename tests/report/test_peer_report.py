@@ -12,7 +12,7 @@ import pytest
 from nearfar import report
 from nearfar.cells import host_device_matrix, parse
 from nearfar.report import terminal
-from nearfar.report.charts import curves, matrices
+from nearfar.report.charts import CellGaps, curves, evidence
 from nearfar.report.figures import check_figures
 from nearfar.report.sections import cell_maps
 from nearfar.topology import node_from_document
@@ -92,7 +92,7 @@ def test_a_ratio_without_a_figure_says_why_its_parts_have_none(tmp_path: Path) -
     made = many_gpus.document(raw, asked, lambda c: None if str(c) in unmeasured else [50.0] * len(c.flows))
     given = many_gpus.judged(made, "host_device_check", node)
     found = check_figures.figures(CheckRecord("host_device_check", tmp_path, given), "")
-    maps = cell_maps.ratio_maps(found, matrices.evidence(given), [0, 1], [0, 1, 2])
+    maps = cell_maps.ratio_maps(found, evidence(given), [0, 1], [0, 1, 2])
     shown = {m.key: [[(p.state, p.reason) for p in row] for row in m.places] for m in maps}
     near = ("near", "its own near path: 1 by definition")
     skipped = ("skipped", "peer access is refused")
@@ -133,7 +133,7 @@ def test_figures_that_only_explain_are_not_counted_as_not_judged(runs: dict[str,
     ],
 )
 def test_which_pair_a_cell_is_of(cell: str, pair: tuple[str, int, int] | None) -> None:
-    found = cell_maps.maps([], matrices.CellGaps({parse(cell): ("skipped", "busy")}), [0], [0, 1, 2, 3], True)
+    found = cell_maps.maps([], CellGaps({parse(cell): ("skipped", "busy")}), [0], [0, 1, 2, 3], True)
     shown = [
         (m.key, m.rows[r], m.columns[c])
         for m in found

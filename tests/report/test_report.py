@@ -18,7 +18,7 @@ from nearfar.base import verdicts
 from nearfar.base.errors import NearfarError
 from nearfar.report import headline, terminal
 from nearfar.report import page as report_page
-from nearfar.report.charts.matrices import FIGURE, Place
+from nearfar.report.charts.places import FIGURE, Place
 from nearfar.report.figures import Figure
 from nearfar.verdict import NodeRun, run_directory
 from tests.data.runs import synthetic
@@ -348,7 +348,7 @@ def test_a_figure_without_a_reference_is_not_green(tmp_path: Path) -> None:
 )
 def test_a_total_that_was_not_judged_has_no_pass_of_its_parts(total: str, parts: tuple[str, ...], word: str) -> None:
     leading, *others = (Figure(**vars(judged_metric(verdict=each))) for each in (total, *parts))
-    assert Place(FIGURE, leading, tuple(("", part) for part in others)).shown == word
+    assert Place(FIGURE, (leading, *others)).shown == word
 
 
 def test_figures_without_a_limit_are_counted_apart(tmp_path: Path) -> None:

@@ -6,22 +6,17 @@ Needs: base, cells, verdict, report.blocks, report.figures.
 from __future__ import annotations
 
 from . import curves, strips
-from .matrices import (
-    ABSENT,
-    MIRROR,
+from .maps import Matrix, cell_map, load_place
+from .places import (
     NEAR,
     NOT_RUN,
-    SELF,
     SKIPPED,
     CellGaps,
-    Matrix,
     Place,
     cell_anchor,
-    cell_map,
     evidence,
     figure_entry,
     gap_entry,
-    load_place,
 )
 from .plot import Scale
 from .strips import Mark
