@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nearfar.base import grouped
-from nearfar.cells import pretty
 from nearfar.measurement import Document
-from nearfar.model.calibration import Calibration, Comparison, as_json, calibrate, measured_cells, node_type_of
+from nearfar.model.calibration import Comparison, as_json, calibrate, measured_cells, node_type_of
 from nearfar.report.blocks import Block, Group, Text, table
-from nearfar.report.figures import number, percent, plural, span
+from nearfar.report.figures import flow_words, number, percent, plural
 from nearfar.verdict import NodeRun
 
 from . import merged_document
@@ -24,19 +22,14 @@ FAR_OFF = 0.10
 OPEN_ROWS = 8
 #: So many flows, and capacities, are named in a row.
 _NAMED = 3
-_WAY_WORDS = {"h2d": "to each GPU", "d2h": "from each GPU", "p2p": "between GPUs"}
 _JUDGES_NOTHING = (
     "capacities found in this run's single flows, STREAM and one saturating cell for each shared capacity; every other cell of several "
     "flows is compared with what they predict. This explains, but does not judge: capacities calibrated from a run never judge that run"
 )
 _NOT_EXPLAINED = (
-    "Not explained: in {odd} of {cells} some flow is off by more than 10 %. The prediction shares full capacities evenly, except between "
-    "reads and writes of one GPU; this run measured nothing that explains other differences."
+    "in {odd} of {cells} some flow, or the total, is off by more than 10 %; this run measured nothing that explains it"
 )
 _BY_HAND = "capacities and residuals: `report.json`; of any documents of one node: `nearfar calibrate DOCUMENT…`"
-
-#: Cells beside their predictions, with what of each is not explained.
-_Compared = Sequence[tuple[Comparison, Sequence[str]]]
 
 
 @dataclass(frozen=True)
@@ -78,39 +71,38 @@ def _found(name: str, document: Document | None) -> Capacities | None:
     several = [one for one in calibration.comparisons if not one.measured.cell.lone]
     # Tasks that share a GPU are predicted as one flow: they come last.
     several.sort(key=lambda one: max(flow.tasks for flow in one.measured.cell.flows) > 1)
-    compared = [(one, _unexplained(one, calibration)) for one in several if not one.calibrates]
+    compared = [one for one in several if not one.calibrates]
+    odd = [one for one in compared if one.measured.cell in calibration.unexplained or _is_far_off(one)]
     known = {
         name: number(each.value) if each.value is not None and each.high is not None else f"≥ {number(each.low)}"
         for name, each in calibration.estimates.items()
     }
     found = as_json(calibration, document.kind, document.source)
-    return Capacities(None, known, tuple(_blocks(compared)), found)
+    return Capacities(None, known, tuple(_blocks(compared, odd)), found)
 
 
-def _blocks(compared: _Compared) -> Iterator[Block]:
+def _blocks(compared: Sequence[Comparison], odd: Sequence[Comparison]) -> Iterator[Block]:
     """The cells that are not explained; where all are, every one."""
     yield Text((_JUDGES_NOTHING,))
-    yield Text((_line([one for one, _ in compared]),), "answer")
-    odd = [(one, words) for one, words in compared if words]
-    if odd:
-        yield Text((_NOT_EXPLAINED.format(odd=len(odd), cells=plural(len(compared), "cell")),))
-    elif compared:
-        yield Text(("Nothing is off by more than 10 %: single flows and what they share explain every cell.",))
-    if rows := [_row(one, words) for one, words in odd or compared]:
-        columns = ("cell", ">measured", ">predicted", ">prediction off", "what limits it", "not explained, GB/s a flow")
+    yield Text((_line(compared),), "answer")
+    if compared:
+        explained = "nothing is off by more than 10 %: single flows and what they share explain every cell"
+        yield Text((_NOT_EXPLAINED.format(odd=len(odd), cells=plural(len(compared), "cell")) if odd else explained,))
+        columns = ("cell", ">measured", ">predicted", ">prediction off", "what limits it")
+        rows = [_row(one) for one in odd or compared]
         title = "Cells that are not explained" if odd else "Cells of several flows, predicted"
         shown = table(columns, rows, kind="explaining")
         yield Group(title, (shown,), plural(len(rows), "cell"), len(rows) > OPEN_ROWS)
     yield Text((_BY_HAND,), "small muted")
 
 
-def _row(one: Comparison, unexplained: Sequence[str]) -> tuple[str, ...]:
+def _row(one: Comparison) -> tuple[str, ...]:
     limits = [_some(one.limited_by, ", ")] if one.limited_by else []
     limits += [f"upper bound: {_some(one.hangs_on, ', ')} never saturated"] if one.hangs_on else []
+    limits += ["nothing known bounds some flow"] if one.predicted is None else []
     predicted = number(None if one.predicted is None else sum(one.predicted))
     off = "" if one.deviation is None else percent(one.deviation)
-    cell = _some(pretty(one.measured.cell).split(" + "), " + ")
-    return cell, number(one.measured.total), predicted, off, "; ".join(limits), "; ".join(unexplained)
+    return flow_words(one.measured.cell.flows), number(one.measured.total), predicted, off, "; ".join(limits)
 
 
 def _some(names: Sequence[str], between: str) -> str:
@@ -119,26 +111,12 @@ def _some(names: Sequence[str], between: str) -> str:
     return between.join(names[:_NAMED] if more else names) + more
 
 
-def _unexplained(one: Comparison, calibration: Calibration) -> list[str]:
-    words = ["nothing known bounds some flow"] if one.predicted is None else _far_off(one)
-    held = (
-        ["some flow is held back by nothing known on its way"] if one.measured.cell in calibration.unexplained else []
+def _is_far_off(one: Comparison) -> bool:
+    """Whether some flow, or the total, is not known, or far from its prediction."""
+    flows = zip(one.measured.rates, one.predicted or ())
+    return (
+        one.predicted is None or max(map(abs, [one.deviation or 0.0, *(p / rate - 1 for rate, p in flows)])) > FAR_OFF
     )
-    return [*held, *words] if one.predicted is None else [*words, *held]
-
-
-def _far_off(one: Comparison) -> list[str]:
-    """A sentence for each direction of which some flow is far from its prediction, and one for the total."""
-    assert one.predicted is not None, "asked of predictions alone"
-    directions = (flow.direction for flow in one.measured.cell.flows)
-    found = []
-    for way, rates in grouped(zip(directions, zip(one.measured.rates, one.predicted))).items():
-        if any(abs(predicted / rate - 1) > FAR_OFF for rate, predicted in rates):
-            has, should = (span(values) for values in zip(*rates))
-            found.append(f"{_WAY_WORDS.get(way, way)} {has} GB/s, where {should} is predicted")
-    if abs(one.deviation or 0.0) > FAR_OFF:
-        found.append("the total")
-    return found
 
 
 def _line(compared: Sequence[Comparison]) -> str:
