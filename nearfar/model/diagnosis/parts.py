@@ -8,9 +8,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from nearfar.base import NearfarError, did_you_mean, grouped
+from nearfar.base import NearfarError, did_you_mean, grouped, listed
 from nearfar.cells import Cell, parsed
 from nearfar.model.prediction import NodeType, healthy_value, link_of, switches
+from nearfar.topology import shared_uplinks
 
 from . import thresholds
 
@@ -22,7 +23,7 @@ _WHOLE = (
         "link between GPU {0} and its host, both directions",
     ),
     (r"g(\d+)\.(?:out|in)", "g{0}.nvlink", "links of GPU {0} to the NVLink switch, both directions"),
-    (r"switch:(.+)\.(?:up|down|both)", "switch:{0}", "uplink of PCI bridge {0}, both directions"),
+    (r"switch:(.+)\.(?:up|down|both)", "switch:{0}", "uplink of PCI bridge {0} above {above}, both directions"),
     (r"n(\d+)\.memory", "n{0}.memory", "memory of NUMA node {0}"),
     (r"g(\d+)\.memory", "g{0}.memory", "memory of GPU {0}"),
 )
@@ -32,8 +33,8 @@ _ONE_WAY = (
     (r"g(\d+)\.d2h", "link from GPU {0} to host, that direction alone"),
     (r"g(\d+)\.out", "links from GPU {0} to the NVLink switch, that direction alone"),
     (r"g(\d+)\.in", "links from the NVLink switch to GPU {0}, that direction alone"),
-    (r"switch:(.+)\.up", "uplink of PCI bridge {0}, from its GPUs to the host alone"),
-    (r"switch:(.+)\.down", "uplink of PCI bridge {0}, from the host to its GPUs alone"),
+    (r"switch:(.+)\.up", "uplink of PCI bridge {0} above {above}, from its GPUs to the host alone"),
+    (r"switch:(.+)\.down", "uplink of PCI bridge {0} above {above}, from the host to its GPUs alone"),
     (r"p(\d+)-p(\d+)", "link from package {0} to package {1}, that direction alone"),
 )
 
@@ -58,11 +59,14 @@ def parts_of(node_type: NodeType) -> list[Part]:
     def add(name: str, capacity: str, description: str) -> None:
         by_name.setdefault(name, ([], description))[0].append(capacity)
 
+    devices = shared_uplinks(node_type.node)
     for name in node_type.capacities:
+        bridge = re.match(r"switch:(.+)\.", name)
+        above = listed(devices.get(bridge[1], ()) if bridge else ()) or "its devices"
         for pattern, whole, description in _WHOLE:
             match = re.fullmatch(pattern, name)
             if match:
-                add(whole.format(match[1]), name, description.format(match[1]))
+                add(whole.format(match[1]), name, description.format(match[1], above=above))
         packages = re.fullmatch(r"p(\d+)-p(\d+)", name)
         if packages:
             a, b = sorted(map(int, packages.groups()))
@@ -72,7 +76,7 @@ def parts_of(node_type: NodeType) -> list[Part]:
         for pattern, description in _ONE_WAY:
             match = re.fullmatch(pattern, way)
             if match:
-                add(way, name, description.format(*match.groups()))
+                add(way, name, description.format(*match.groups(), above=above))
     for cell, cap in node_type.caps.items():
         if {flow.kind for flow in cell.flows} == {"peer"} and len({frozenset(flow.gpus) for flow in cell.flows}) == 1:
             a, b = sorted(cell.flows[0].gpus)
