@@ -14,9 +14,6 @@ from tests.data.runs import faulty_nodes
 from tests.report.test_page_size import MOST
 from tests.support.browser import browser
 
-#: Where the model of the healthy node does not know what the link between packages carries, nothing names it.
-NOT_NAMED = ("8-p0-p1.link", "16-p0-p1.link")
-
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
@@ -32,7 +29,7 @@ def test_a_fault_is_named_on_a_small_page_and_two_sheets(chromium: Any, tmp_path
     first = report.summary(page.parent, colour=False).splitlines()[0]
     if part == "healthy":
         assert first.startswith("PASS")
-    elif name not in NOT_NAMED:
+    else:
         assert first.startswith(f"FAIL  What is slow is explained by {part} (")
         assert re.search(r'class="[^"]*\bFAIL\b', page.read_text(encoding="utf-8").partition('<svg class="node"')[2])
     opened = chromium.new_page(viewport={"width": 718, "height": 1047})

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from nearfar.base import CouldNotJudge, Finding
 from nearfar.cells import Cell
-from nearfar.model.calibration import MeasuredCell, calibrate
+from nearfar.model.calibration import CLASS, MeasuredCell, calibrate
 from nearfar.model.prediction import CompiledCell, NodeType, check_endpoints, known_values, with_host_peers
 
 from . import thresholds
@@ -97,12 +97,11 @@ def diagnose(
         )
     model = with_host_peers(_model(node_type, healthy))
     known = known_values(model)
-    following = [each for each in compared if _follows(model, known, healthy[each.cell], each.cell)]
-    slow = [each for each in compared if _is_slow(each, healthy[each.cell])]
-    # A slow cell of which the model of the healthy node is wrong is a witness of nothing, unless there is no other.
-    compared = (
-        following if any(each in following for each in slow) else [e for e in compared if e in following or e in slow]
-    )
+    compared = [
+        measured
+        for measured in compared
+        if _is_slow(measured, healthy[measured.cell]) or _follows(model, known, healthy[measured.cell], measured.cell)
+    ]
     uncertainties = {measured.cell: sigmas(measured, healthy[measured.cell]) for measured in compared}
     responses = Responses(model, [measured.cell for measured in compared], parts_of(model), sigmas=uncertainties)
     by_cell = {measured.cell: measured for measured in compared}
@@ -172,15 +171,31 @@ def _lowest(responses: Responses, observed: Sequence[float]) -> LowCell | None:
 
 
 def _model(node_type: NodeType, healthy: Mapping[Cell, Healthy]) -> NodeType:
-    """The node type as healthy figures calibrate it; what they do not say stays as it is."""
+    """The node type as healthy figures calibrate it; what they do not say stays as it is. A capacity that may be what limits some cells
+    has that value if more cells of several flows are as healthy then."""
     if not any(cell.lone for cell in healthy):
         return node_type
-    calibrated = calibrate(node_type, as_measured(healthy)).node_type
+    calibration = calibrate(node_type, as_measured(healthy))
+    calibrated = calibration.node_type
     capacities = {
         name: node_type.capacities.get(name, capacity) if capacity.value is None else capacity
         for name, capacity in calibrated.capacities.items()
     }
-    return replace(calibrated, capacities=capacities, caps={**node_type.caps, **calibrated.caps})
+    model = replace(calibrated, capacities=capacities, caps={**node_type.caps, **calibrated.caps})
+    unsure = {
+        name: each.low for name, each in calibration.estimates.items() if each.kind == CLASS and name in capacities
+    }
+    if not unsure:
+        return model
+    filled = {name: replace(capacities[name], value=low, source="healthy figures") for name, low in unsure.items()}
+    sure = replace(model, capacities={**capacities, **filled})
+    several = [cell for cell in healthy if not cell.lone and all(flow.kind == "host" for flow in cell.flows)]
+
+    def follow(one: NodeType) -> int:
+        known = known_values(one)
+        return sum(_follows(one, known, healthy[cell], cell) for cell in several)
+
+    return sure if follow(sure) > follow(model) else model
 
 
 def _is_slow(measured: MeasuredCell, healthy: Healthy) -> bool:
