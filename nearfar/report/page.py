@@ -41,8 +41,7 @@ class Section:
     figures: dict[str, list[Figure]]
     rows: list[tuple[Figure, ...]]
     explained: Explained
-    has_lanes: bool
-    has_uplinks: bool
+    drawn: Findings
     blocks: list[Block]
 
 
@@ -140,7 +139,7 @@ def section(
     return Section(
         id=anchor, run=node, shown=shown_verdict(node.word, node.modelled), summary=_summary(node), drawing=drawing, figures=found,
         rows=[alike for _, each, _ in rows for alike in each],
-        explained=explained, has_lanes=bool(drawn.lanes), has_uplinks=bool(drawn.uplinks),
+        explained=explained, drawn=drawn,
         blocks=[
             table((), overview, kind="checks block"),
             *([Text((f"State: {state}",), "block")] if state else []),
