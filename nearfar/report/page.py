@@ -194,11 +194,8 @@ def _check_blocks(node: NodeRun, check: CheckRecord, found: list[Figure], prefix
 def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
     """What the drawing says beside the node itself."""
     lanes: dict[int, dict[str, Figure]] = {}
-    limits: Counter[str] = Counter()
     for figure in everything:
         place = load_place(figure.cell)
-        if not figure.is_ratio and figure.flow is None:
-            limits.update(figure.limited_by)
         near = not figure.is_ratio and figure.path_class in ("near", "sole", "unknown")
         if place is None or place[0] == "both" or not near:
             continue
@@ -225,7 +222,7 @@ def _findings(node: NodeRun, everything: list[Figure]) -> Findings:
             for gpu in gpus if finding.verdict in ORDER[:3] else ():
                 faults.setdefault(gpu, finding)
     rings = (nccl.ring_hops(check.document, node.node) for check in node.checks)
-    return Findings(lanes, links, absent, faults, limits, ring=next(filter(None, rings), []))
+    return Findings(lanes, links, absent, faults, ring=next(filter(None, rings), []))
 
 
 def _badness(figure: Figure) -> tuple[int, float]:

@@ -120,14 +120,12 @@ class _Drawing:
         group.append(element("title", words))
         group.append(element("rect", x=x, y=y, width=width, height=NUMA_HEIGHT, rx=5))
         group.append(text(x + 10, y + 20, marked(f"NUMA {numa.index}", mark), "strong"))
-        limited = self.findings.limits.get(f"n{numa.index}.memory", 0)
         if width < 120:
             group.append(text(x + 10, y + 38, size, "small"))
         else:
             group.append(text(x + width - 10, y + 20, size, "small", "end"))
             below = "not allowed here" if restricted else f"CPUs {cpus}"
-            below = f"memory limits {plural(limited, 'cell')}" if limited else below
-            group.append(text(x + 10, y + 39, _cut(below, (width - 16) / 6.2), "small limit" if limited else "small"))
+            group.append(text(x + 10, y + 39, _cut(below, (width - 16) / 6.2), "small"))
         self.root.append(group)
 
     def _devices(self, column: Column, x: float, start: float, package_end: float, drop: float) -> None:
@@ -168,13 +166,12 @@ class _Drawing:
         y = self.side.top(height, SWITCH_HEIGHT)
         low, high = min(centres) - 26, max(centres) + 26
         middle = (low + high) / 2
-        limited = sum(self.findings.limits.get(f"switch:{bridge}.{way}", 0) for way in ("up", "down", "both"))
         rate = self.findings.uplinks.get(bridge)
         words = f"PCI bridge {bridge}, shared by {', '.join(sorted(dict(self.switches)[bridge]))}"
-        words += (f", {rate.sentence}" if rate else "") + (f", limits {plural(limited, 'cell')}" if limited else "")
+        words += f", {rate.sentence}" if rate else ""
         self._upright(middle, self.side.at(start), self.side.at(height), "trunk")
         mark = self.findings.mark(f"switch:{bridge}")
-        group = element("g", element("title", words), class_=f"switch {mark or ('limited' if limited else '')}".strip())
+        group = element("g", element("title", words), class_=f"switch {mark}".strip())
         group.append(element("rect", x=low, y=y, width=high - low, height=SWITCH_HEIGHT, rx=3))
         short = bridge.split(":", 1)[-1]
         # The longest that fits: name and rate, the rate, the name.
@@ -229,42 +226,30 @@ class _Drawing:
         """The link between two packages that stand one above the other, along their left sides."""
         if a.index is None or b.index is None:
             return
-        group, limits, label_words = self._link_group(a.index, b.index)
         ends = [side.at(HEADER + NUMA_HEIGHT / 2) for side in self.sides]
+        paths = []
         for shift in (-3, 3):
-            x = 22 + shift
             inner = [end + shift if way > 0 else end - shift for end, way in zip(ends, (-1, 1))]
-            path = f"M{self.left[a.index]:.0f} {inner[0]:.0f} H{x} V{inner[1]:.0f} H{self.left[b.index]:.0f}"
-            group.append(element("path", d=path, fill="none"))
-        words = ", ".join(filter(None, [label_words, limits]))
-        label = text(0, 0, words, "small limit" if limits else "small", "middle")
+            to = f"H{22 + shift} V{inner[1]:.0f} H{self.left[b.index]:.0f}"
+            paths.append(element("path", d=f"M{self.left[a.index]:.0f} {inner[0]:.0f} {to}", fill="none"))
+        label = self._link(a.index, b.index, paths, 0, 0)
         label.set("transform", f"translate(12 {sum(ends) / 2:.0f}) rotate(-90)")
-        group.append(label)
-
-    def _link_group(self, a: int, b: int) -> tuple[ET.Element, str, str]:
-        """The link between two packages, how many cells it limits in words (empty: none), and its label."""
-        ways = (f"p{a}-p{b}", f"p{b}-p{a}")
-        limited = sum(self.findings.limits.get(way, 0) for way in ways)
-        limits = f"limits {plural(limited, 'cell')}" if limited else ""
-        several = "Links between packages; which are direct is not known"
-        words = f"The link between packages {a} and {b}" if len(self.node.packages) < 3 else several
-        mark = self.findings.mark(*ways)
-        class_ = f"package-link {mark or ('limited' if limited else '')}".strip()
-        group = element("g", element("title", f"{words} {limits}".strip()), class_=class_)
-        self.root.append(group)
-        return group, limits, marked("package link", mark)
 
     def _package_link(self, a: PackageBlock, b: PackageBlock, x: float) -> None:
         if a.index is None or b.index is None:
             return
-        group, limits, label = self._link_group(a.index, b.index)
-        middle = self.side.at(HEADER + NUMA_HEIGHT / 2)
-        for shift in (-3, 3):
-            group.append(element("line", x1=x, x2=x + BETWEEN_PACKAGES, y1=middle + shift, y2=middle + shift))
-        centre = x + BETWEEN_PACKAGES / 2
-        group.append(text(centre, middle - 10, label, "small", "middle"))
-        if limits:
-            group.append(text(centre, middle + 20, limits, "small limit", "middle"))
+        middle, end = self.side.at(HEADER + NUMA_HEIGHT / 2), x + BETWEEN_PACKAGES
+        lines = [element("line", x1=x, x2=end, y1=middle + shift, y2=middle + shift) for shift in (-3, 3)]
+        self._link(a.index, b.index, lines, x + BETWEEN_PACKAGES / 2, middle - 10)
+
+    def _link(self, a: int, b: int, lines: list[ET.Element], x: float, y: float) -> ET.Element:
+        """The link between two packages; returns its label."""
+        several = "Links between packages; which are direct is not known"
+        words = f"The link between packages {a} and {b}" if len(self.node.packages) < 3 else several
+        mark = self.findings.mark(f"p{a}-p{b}", f"p{b}-p{a}")
+        label = text(x, y, marked("package link", mark), "small", "middle")
+        self.root.append(element("g", element("title", words), *lines, label, class_=f"package-link {mark}".strip()))
+        return label
 
     def _description(self) -> str:
         node = self.node

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 from nearfar.base import Finding
@@ -30,7 +29,6 @@ class Findings:
     links: dict[int, str] = field(default_factory=dict)
     absent: dict[int, str] = field(default_factory=dict)
     faults: dict[int, Finding] = field(default_factory=dict)
-    limits: Counter[str] = field(default_factory=Counter)
     uplinks: dict[str, UplinkRate] = field(default_factory=dict)
     blamed: dict[str, str] = field(default_factory=dict)
     #: NCCL's ring through the GPUs.
