@@ -58,29 +58,17 @@ def _over_counts(words: str, axes: tuple[str, str], series: Mapping[str, Sequenc
     return plot.markup()
 
 
-def sizes(series: Mapping[str, Sequence[tuple[int, float]]]) -> Markup:
-    """Rates over the size of a transfer."""
-    every = [point for points in series.values() for point in points]
-    across = bytes_(min(x for x, _ in every), max(x for x, _ in every))
-    up = linear(max(y for _, y in every))
-    plot = Plot("Rate over the size of a transfer", ("bytes of a transfer", "GB/s"), across, up)
-    for style, points in enumerate(series.values()):
-        plot.line(points, style, lambda at: f"{number(at[1])} GB/s at {size(at[0])}")
-    plot.ends({name: points[-1] for name, points in series.items()})
-    return plot.markup()
-
-
-def messages(series: Sequence[CurveLine], unit: str, words: str) -> Markup:
-    """A figure over the size of a message, both axes logarithmic: latencies and rates span five decades. Empty where no line has two
-    points."""
+def over_sizes(series: Sequence[CurveLine], unit: str, words: str, of: str, logarithmic: bool = True) -> Markup:
+    """A figure over the size ``of`` something, ``a message``; ``logarithmic``: upwards too: latencies and rates of messages span five
+    decades. Empty where no line has two points."""
     known = ((each, [point for point in each.points if point[1] > 0]) for each in series)
     drawn = [(each, points) for each, points in known if len(points) > 1]
     if not drawn:
         return Markup("")
-    every = [point for _, points in drawn for point in points]
-    across = bytes_(min(x for x, _ in every), max(x for x, _ in every))
-    up = decades(min(y for _, y in every), max(y for _, y in every))
-    plot = Plot(words, ("bytes of a message", unit_words(unit)), across, up, 440, right=128)
+    across, upwards = zip(*(point for _, points in drawn for point in points))
+    up = decades(min(upwards), max(upwards)) if logarithmic else linear(max(upwards))
+    axes = f"bytes of {of}", unit_words(unit)
+    plot = Plot(words, axes, bytes_(min(across), max(across)), up, 440, right=128)
     for each, points in drawn:
         said = f"{each.title}: {{}} {unit_words(unit)} at {{}}"
         plot.line(points, each.style, lambda at, said=said: said.format(number(at[1], unit), size(at[0])))  # type: ignore[misc]

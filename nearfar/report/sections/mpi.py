@@ -45,7 +45,9 @@ def mpi_tables(figures: list[Figure], document: Mapping[str, Any]) -> list[Block
         labels = {subject: _row_label(case) for subject, case in shown.items()}
         title, unit = _title(shown[ordered[0]], quantity), mine[0].unit
         found.append(_over_right(title, unit, labels, placed, ratios))
-        curve = curves.messages(_curve(quantity, shown, document), unit, f"{title} over the size of a message")
+        curve = curves.over_sizes(
+            _curve(quantity, shown, document), unit, f"{title} over the size of a message", "a message"
+        )
         found += [Chart(curve)] if curve else []
     return found
 

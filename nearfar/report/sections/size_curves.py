@@ -31,7 +31,9 @@ def curves_over_size(figures: list[Figure], document: Mapping[str, Any]) -> list
     for direction, title in _TITLES.items():
         mine = {c: sorted(p) for c, p in points.items() if len(p) > 1 and c.flows[0].direction == direction}
         if mine:
-            drawing = curves.sizes({cells.pretty(cell): found for cell, found in mine.items()})
+            named = [(cells.pretty(cell), tuple(at)) for cell, at in mine.items()]
+            lines = [curves.CurveLine(name, name, style, at) for style, (name, at) in enumerate(named)]
+            drawing = curves.over_sizes(lines, "GB/s", "Rate over the size of a transfer", "a transfer", False)
             made.append(Chart(drawing, title, notes=tuple(_words(cell, at, figures) for cell, at in mine.items())))
     return made
 
