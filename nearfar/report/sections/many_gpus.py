@@ -208,9 +208,9 @@ def exchange_tables(
     for cell, exchange in of_pairs.items():
         one_way = exchange.pattern == ONE_WAY
         half = "Half to half" if one_way else "Half with half"
-        label = half if _unordered(exchange.pairs) in halves else "Round"
+        name = half if _unordered(exchange.pairs) in halves else "Round"
         words = " ".join(f"g{a}{'→' if one_way else '↔'}g{b}" for a, b in exchange.pairs)
-        pairs.append(row(Entry(label, (words,), "label"), measured.entry(cell)))
+        pairs.append(row(Entry(name, (words,), "label"), measured.entry(cell)))
     columns = ("To all, each reads", "From all, each writes")
     return [
         *_steps("One GPU with all other GPUs", _CAPTION_OF_FLOWS, columns, hubs, of_hubs.values(), why),
