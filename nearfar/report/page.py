@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from markupsafe import Markup
-
 import nearfar
 from nearfar import nccl, question
 from nearfar.base import ORDER, Finding, shown_verdict
@@ -100,7 +98,6 @@ def section(
     """One node of a run; ``number`` makes its anchors unique on the page; ``faults``: those that a modelled one was given; ``missing``:
     its cases that did not run."""
     machine, anchor = node.node, f"s{number}"
-    tagged = Markup('{} <span class="tag">MODELLED</span>' if node.modelled else "{}")
     found: dict[str, list[Figure]] = {}
     overview: list[Row] = []
     shown: list[Block] = []
@@ -117,7 +114,7 @@ def section(
         if (own or not sections.nothing(gaps)) and (blocks := _check_blocks(node, check, own, prefix)):
             # What tints mean stands below the first.
             legend = [] if shown else [sections.legend(node.modelled)]
-            shown.append(Group(tagged.format(title), (*blocks, *legend)))
+            shown.append(Group(title, (*blocks, *legend)))
         for position, each in enumerate(check.verdict.findings if check.verdict else ()):
             if parsed(each.subject) is None:  # a cell without a figure stands in its matrix, and among the gaps
                 findings.append((title, headline.finding_anchor(prefix, position, each), each))

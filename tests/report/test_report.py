@@ -277,6 +277,10 @@ def test_a_run_of_modelled_nodes_alone_is_not_green(tmp_path: Path) -> None:
     page = Page(report.build(folder))
     assert "Everything here is MODELLED (keeneland node): nothing was measured." in page.text
     assert "<title>MODELLED" in page.source
+    before_maps = page.source.partition('<p class="legend">')[2].partition('<div class="block map"')[0]
+    assert re.findall(r">([^<]*MODELLED[^<]*)<", before_maps) == ["◇ MODELLED"], (
+        "the check's; above are verdict and notice"
+    )
     *_, notice, _, step = report.summary(folder, colour=False).splitlines()
     assert notice == "MODELLED  Everything here is MODELLED (keeneland node): nothing was measured."
     assert step.startswith("next  ") and "predict --node keeneland" in step

@@ -75,9 +75,7 @@ class Matrix:
     @property
     def block(self) -> Group:
         """The map as a page shows it."""
-        modelled = bool(self.figures) and self.figures[0].modelled
-        note = f"{'MODELLED; ' if modelled else ''}{self._caption}"
-        return Group(self.title, (*self._blocks(), *self._together()), note, kind="map")
+        return Group(self.title, (*self._blocks(), *self._together()), self._caption, kind="map")
 
     @property
     def _caption(self) -> str:
