@@ -20,11 +20,6 @@ from nearfar.base import NearfarError, places, process, write_atomically
 from nearfar.question import LEVELS, QUICK, questions
 
 PROGRAMS = ("nearfar-copy", "nearfar-stream")
-#: Those whose cells the programs list (``--set CHECK --list``).
-CHECKS = (
-    "topology_check", "host_memory_check", "quick_check", "gpu_memory_check", "host_device_check", "peer_check", "saturation_check",
-    "sharing_check", "size_sweep_check", "latency_check", "tail_check",
-)  # fmt: skip
 LSTOPO = "lstopo-no-graphics"
 #: The oldest driver that runs programs of a major version of CUDA (NVIDIA, CUDA toolkit release notes, "CUDA Driver").
 _OLDEST_DRIVER = {12: 525, 13: 580}
@@ -83,7 +78,7 @@ def question_lines() -> str:
     """The questions that a kit asks, one a line: levels, check, program, options."""
     lines = []
     for question in questions():
-        if question.name in CHECKS:
+        if question.in_kit and question.levels and question.program in PROGRAMS:
             levels = [level for level in LEVELS if level in question.levels]
             levels += [QUICK] if question.quick_kit else []
             lines.append(f"{' '.join(levels)}|{question.name}|{question.program}|{' '.join(question.options)}\n")

@@ -19,10 +19,10 @@ def subjects(node: Node, bindings: str = "default,gpu") -> tuple[list[str], list
     """One rank a GPU in POP's saxpy pattern, by binding; the pack's own is at least as good as the launcher's.
 
     With one NUMA node there is nothing to compare it with: the launcher's uses the same memory."""
-    words = bindings.split(",")
-    if len(node.host_numa_nodes) == 1 and "gpu" in words:
-        words = [word for word in words if word != "default"]
-    return [load_balance.subject(word) for word in words] if len(node.gpus) > 1 else [], []
+    wanted = bindings.split(",")
+    if len(node.host_numa_nodes) == 1:
+        wanted = [each for each in wanted if each != "default"] or wanted
+    return [load_balance.subject(each) for each in wanted] if len(node.gpus) > 1 else [], []
 
 
 def synthetic(node: Node, features: Collection[str]) -> Document:

@@ -14,6 +14,7 @@ QUESTION = Question(
     systems=("-modelled",),
     # Two rounds describe a figure that host_memory_check or gpu_memory_check judges; waiting for one that comes again costs more.
     options=("--rounds", "2"),
+    in_kit=False,
     nothing_to_ask="no memory that this process may use",
     findings=smaller_sizes,
 )

@@ -109,7 +109,8 @@ class Question:
     explains: int | None = None
     #: How to install what it asks for, if that can be installed.
     remedy: str = ""
-    #: Whether ``--quick`` of a kit asks it too.
+    #: Whether a kit asks it, if its program is in one (``nearfar-copy --set NAME`` lists its cells); and whether ``--quick`` of a kit does.
+    in_kit: bool = True
     quick_kit: bool = False
     #: What it stands for in a sweep's measurements between two nodes: ``OSU``, ``OWN``; empty: it takes no part in them.
     between_nodes: str = ""

@@ -29,7 +29,7 @@ _PATIENCE = 10.0
 #: What another host needs of each table to go on, in the order in which it is taken over. Results are taken in anew.
 _EXPORTED = {
     "sqlite_sequence": "TRUE", "check_run": "id IN (SELECT check_run FROM finding WHERE hard)", "action": "TRUE", "finding": "hard",
-    "retest": "ended IS NULL", "meta": "name LIKE 'told:%'",
+    "retest": "ended IS NULL", "meta": "name LIKE 'on_event:%'",
 }  # fmt: skip
 #: File systems on which several hosts can write one file.
 _SHARED = (

@@ -12,7 +12,7 @@ VERSION = "3"
 TABLES = """
 -- What the file is
 CREATE TABLE meta (
-    name TEXT PRIMARY KEY,                           -- version, cluster, host, or told:SYSTEM (what on_event has taken)
+    name TEXT PRIMARY KEY,                           -- version, cluster, host, or on_event:SYSTEM (what on_event has taken)
     value TEXT NOT NULL                              -- its value
 );
 

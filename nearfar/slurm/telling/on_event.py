@@ -73,7 +73,7 @@ def _waiting(ledger: Ledger, view: View) -> Iterator[sqlite3.Row]:
 
 def _taken(ledger: Ledger, system: str) -> list[int]:
     """The numbers of the last finding and the last action that a system's program has taken, and how often the next was sent."""
-    return list(json.loads(ledger.meta(f"told:{system}") or "[0, 0, 0]"))
+    return list(json.loads(ledger.meta(f"on_event:{system}") or "[0, 0, 0]"))
 
 
 def _tell(ledger: Ledger, view: View) -> list[str]:
@@ -89,11 +89,11 @@ def _tell(ledger: Ledger, view: View) -> list[str]:
         if over:
             taken[0 if row["place"] == "finding" else 1] = row["number"]
         if program is not None:
-            ledger.set_meta(f"told:{system}", json.dumps(taken))
+            ledger.set_meta(f"on_event:{system}", json.dumps(taken))
         if problem is not None:
             what_next = "given up" if over else "sent again by the next act"
             return [f"on_event: {row['kind']} of {row['node']}: {program}: {problem}; {what_next}"]
-    ledger.set_meta(f"told:{system}", json.dumps(taken))
+    ledger.set_meta(f"on_event:{system}", json.dumps(taken))
     return []
 
 
