@@ -114,6 +114,7 @@ CommandLine parse_command_line(int argc, char** argv, Options (*table)(CommandLi
     CommandLine line;
     line.words.assign(argv, argv + argc);
     read_options(line.words, table(line), [&](const std::string& word) { line.cells.push_back(parse_cell(word)); });
+    if (line.check && !line.cells.empty()) throw WrongUse("--set says which cells: leave " + line.cells.front().text() + " out");
     leave_out_repeated(line.cells);
     line.policy.hang_seconds = line.hang_seconds;
     return line;

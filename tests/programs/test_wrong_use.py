@@ -45,6 +45,8 @@ MISTAKES: list[tuple[tuple[str, ...], list[str], str]] = [
     (LISTED, ["--cells=/dev/null"], "the file has no cells"),
     (LISTED, ["--cells=/proc/self/exe"], "not a text file"),
     (LISTED, ["--cells=/dev/zero"], "not a text file"),
+    (("nearfar-copy",), ["--set=none"], "--set: 'none' is none of"),
+    (("nearfar-stream",), ["--set=host_memory_check", "c0:n0/copy"], "--set says which cells: leave c0:n0/copy out"),
     (CELLS, [""], "cell ''"),
     (("nearfar-copy",), ["g0:g0/triad"], "STREAM is measured by nearfar-stream"),
     (("nearfar-copy",), ["n0:g0+g0:n1/copy"], "STREAM is measured by nearfar-stream"),
