@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from benchmarks import judged_faults
-from benchmarks.simulated_nights import CHECKS, FAULTS, Night, levels
+from benchmarks.simulated_nights import CHECKS, FAULTS, Night, judged_rates, levels
 from nearfar import measurement
 from nearfar.verdict.references import ReferenceFile
 
@@ -62,4 +62,5 @@ def test_the_documents_are_documents() -> None:
     night = Night(levels(source), "own", source)
     for check in CHECKS:
         made = night.document(check)
-        assert measurement.from_raw(made.raw, made.source) == made
+        read = measurement.from_raw(made.raw, made.source)
+        assert judged_rates(check, read) == judged_rates(check, made)

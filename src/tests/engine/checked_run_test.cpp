@@ -86,7 +86,7 @@ void all_but_a_word(char* destination, const char* source, std::size_t bytes) { 
 
 CheckedOutcome run(std::vector<Mover> movers) {
     Policy policy;
-    policy.target = 1;  // the machine may be busy: six samples are enough
+    policy.target = 1;  // the machine may be busy: a few samples are enough
     return run_checked(movers, policy, 5, nullptr);
 }
 
@@ -106,7 +106,7 @@ TEST(CheckedRun, WhatArrivesIsVerifiedCopyByCopy) {
     FakeRoute other(right);
     const CheckedOutcome outcome = run({route.mover(0), other.mover(1)});
     EXPECT_NO_THROW(outcome.require());
-    EXPECT_GE(outcome.moved.rates.at(0).n(), 6U);
+    EXPECT_GE(outcome.moved.rates.at(0).n(), Policy{}.samples);
     EXPECT_EQ(outcome.verified[0].copies, route.completed);
     EXPECT_EQ(outcome.verified[0].seen, outcome.verified[0].copies) << "as many as one lap holds";
     EXPECT_EQ(outcome.all_verified().copies, outcome.verified[0].copies + outcome.verified[1].copies);

@@ -187,7 +187,7 @@ TEST(Window, AnInterruptionEndsItAndFewSamplesAreNoFigure) {
 TEST(Window, IsLookedAtUnderLoadOnce) {
     int looked = 0;
     Policy policy;
-    policy.target = 1;  // the machine may be busy: six samples are enough
+    policy.target = 1;  // the machine may be busy: a few samples are enough
     Engine engine({steady(0.001)});
     run_window(engine, policy, 5, [&] { ++looked; });
     EXPECT_EQ(looked, 1);

@@ -150,7 +150,7 @@ def test_nothing_is_told_after_a_drain_whose_end_is_not_known(fleet: PlayedFleet
     act(fleet)
     with fleet.ledger() as ledger:
         ledger.write("UPDATE action SET outcome = 'unclear' WHERE node = 'n1' AND kind = 'drain'")
-        ledger.write("DELETE FROM meta WHERE name LIKE 'told:%'")
+        ledger.write("DELETE FROM meta WHERE name LIKE 'on_event:%'")
         view = fleet.view()
         assert [row["kind"] for row in on_event._waiting(ledger, view)] == ["finding", "finding"]
     act(fleet)
