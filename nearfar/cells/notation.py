@@ -122,6 +122,10 @@ class Flow:
         if self.driver == self.default_driver:
             object.__setattr__(self, "driver", None)
 
+    def alone(self) -> Flow:
+        """The same flow, not shared by tasks."""
+        return replace(self, tasks=1, threads=False)
+
     @property
     def kind(self) -> str:
         """``host`` (copies between host memory and a GPU), ``peer`` (between two GPUs), ``local`` (within one GPU),
@@ -211,7 +215,7 @@ class Cell:
 
     def with_one_task(self) -> Cell:
         """The same flows, none of them shared by tasks."""
-        return Cell(tuple(replace(flow, tasks=1, threads=False) for flow in self.flows))
+        return Cell(tuple(flow.alone() for flow in self.flows))
 
 
 def pretty(cell: Cell | Flow) -> str:

@@ -115,7 +115,7 @@ def of_tasks(results: Iterable[Result], figures: Sequence[Metric]) -> list[Metri
         for what, value in (("slowest_task", min(slowest.values())), ("mean_task", mean), ("fastest_task", max(most))):
             found.append(_derived(first, what, value, TASK))
         for flow, least in slowest.items():
-            one = beside.get(replace(flow, tasks=1, threads=False))
+            one = beside.get(flow.alone())
             fair = (shared[flow].rate.median if one is None else one.median or one.value) / flow.tasks
             if fair > 0:
                 made = _derived(first, "task_over_fair", least / fair, RATIO, None if cell.lone else flow)
