@@ -1,9 +1,10 @@
 #include "node/rank_binding.h"
 
 #include <algorithm>
-#include <sstream>
+#include <array>
 
 #include "core/error.h"
+#include "core/options.h"
 #include "node/cpus.h"
 
 namespace nearfar {
@@ -58,22 +59,13 @@ const char* binding_name(Binding binding) {
     return "wrong";
 }
 
-std::vector<Binding> parse_bindings(const std::string& text) {
+std::vector<Binding> parse_bindings(const std::string& text, const std::string& gpu) {
+    constexpr std::array<Binding, 3> all{Binding::launcher, Binding::gpu, Binding::wrong};
     std::vector<Binding> found;
-    std::stringstream words(text);
-    for (std::string word; std::getline(words, word, ',');) {
-        Binding binding = Binding::launcher;
-        if (word == "gpu")
-            binding = Binding::gpu;
-        else if (word == "wrong")
-            binding = Binding::wrong;
-        else if (word != "default")
-            throw WrongUse("--binding: '" + word + "' is none of default, gpu, wrong");
-        if (std::find(found.begin(), found.end(), binding) != found.end())
-            throw WrongUse("--binding: '" + word + "' is named twice");
-        found.push_back(binding);
+    for (const std::string& word : list_value("--binding", text)) {
+        found.push_back(all[choice_value("--binding", word, {"default", gpu, "wrong"})]);
+        if (std::count(found.begin(), found.end(), found.back()) > 1) throw WrongUse("--binding: '" + word + "' is named twice");
     }
-    if (found.empty()) throw WrongUse("--binding needs one or more of default, gpu, wrong");
     return found;
 }
 

@@ -16,8 +16,8 @@ enum class Binding {
 };
 
 const char* binding_name(Binding binding);
-// "default,gpu" in that order, each once; throws WrongUse.
-std::vector<Binding> parse_bindings(const std::string& text);
+// "default,gpu" in that order, each once, with the word that a program has for `gpu`; throws WrongUse.
+std::vector<Binding> parse_bindings(const std::string& text, const std::string& gpu = "gpu");
 
 struct RankPlacement {
     std::vector<int> cpus;

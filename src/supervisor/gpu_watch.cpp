@@ -3,32 +3,55 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 
-#include "core/clock.h"
-#include "core/message.h"
+#include "core/fields.h"
 #include "supervisor/child.h"
 
 namespace nearfar {
+
+template <typename Visit>
+void each_field(GpuProcess& process, Visit& visit) {
+    visit(process.pid);
+    visit(process.name);
+    visit(process.memory);
+}
+
+template <typename Visit>
+void each_field(LinkCounter& counter, Visit& visit) {
+    visit(counter.name);
+    visit(counter.nvlink);
+    visit(counter.count);
+}
+
+template <typename Visit>
+void each_field(SeenGpu& gpu, Visit& visit) {
+    visit(gpu.pci);
+    visit(gpu.processes);
+    visit(gpu.counters);
+}
+
+template <typename Visit>
+void each_field(GpuLook& look, Visit& visit) {
+    visit(look.trouble);
+    visit(look.gpus);
+    visit(look.lists_processes);
+}
+
 namespace {
 
 constexpr double patience = 1;  // seconds for an answer
 
 // In the process that asks the driver.
 void look(const Nvml& nvml, const LineChannel& channel) {
-    const auto say = [&](const Message& message) { channel.send(message.line()); };
-    if (!nvml.available()) say({"trouble", {nvml.trouble()}});
+    GpuLook seen;
+    if (!nvml.available()) seen.trouble = nvml.trouble();
     for (const std::string& pci : nvml.addresses()) {
         const auto processes = nvml.processes(pci);
-        if (processes) say({"lists", {}});
-        for (const GpuProcess& process : processes.value_or(std::vector<GpuProcess>{}))
-            say({"process",
-                 {pci, std::to_string(process.pid), process.name, process.memory ? std::to_string(*process.memory) : ""}});
-        for (const LinkCounter& counter : nvml.link_counters(pci))
-            say({"counter", {pci, counter.name, std::to_string(counter.nvlink.value_or(-1)), std::to_string(counter.count)}});
+        seen.lists_processes = seen.lists_processes || processes;
+        seen.gpus.push_back({pci, processes.value_or(std::vector<GpuProcess>{}), nvml.link_counters(pci)});
     }
-    say({"end", {}});
+    channel.send(message_of("look", seen).line());
 }
 
 void answer(LineChannel& channel) {
@@ -59,7 +82,7 @@ GpuWatch::~GpuWatch() {
 
 std::pair<GpuLook, GpuLook> GpuWatch::end() {
     if (process_ <= 0) {
-        const GpuLook none{"no process could be started to ask the driver", {}, {}, false};
+        const GpuLook none{"no process could be started to ask the driver", {}, false};
         return {none, none};
     }
     GpuLook before = receive();
@@ -69,30 +92,10 @@ std::pair<GpuLook, GpuLook> GpuWatch::end() {
 }
 
 GpuLook GpuWatch::receive() {
-    GpuLook found;
     std::string line;
-    for (const double end = now() + patience;;) {
-        const Heard heard = channel_->receive(line, std::max(0.0, end - now()));
-        if (heard != Heard::line) {
-            found.trouble =
-                heard == Heard::nothing ? "the driver does not answer" : "asking the driver ended the process that did";
-            return found;
-        }
-        const Message message = parse_message(line);
-        if (message.word == "end") return found;
-        if (message.word == "trouble") found.trouble = message.field(0);
-        if (message.word == "lists") found.lists_processes = true;
-        if (message.word == "process") {
-            GpuProcess process{static_cast<unsigned>(message.count(1)), message.field(2), {}};
-            if (!message.field(3).empty()) process.memory = message.count(3);
-            found.processes.emplace_back(message.field(0), process);
-        }
-        if (message.word == "counter") {
-            LinkCounter counter{message.field(1), {}, message.count(3)};
-            if (message.field(2) != "-1") counter.nvlink = static_cast<int>(message.count(2));
-            found.counters.emplace_back(message.field(0), counter);
-        }
-    }
+    const Heard heard = channel_->receive(line, patience);
+    if (heard == Heard::line) return value_in<GpuLook>(parse_message(line));
+    return {heard == Heard::nothing ? "the driver does not answer" : "asking the driver ended the process that did", {}, false};
 }
 
 }  // namespace nearfar

@@ -14,10 +14,15 @@
 
 namespace nearfar {
 
+struct SeenGpu {
+    std::string pci;
+    std::vector<GpuProcess> processes;
+    std::vector<LinkCounter> counters;
+};
+
 struct GpuLook {
-    std::string trouble;                                        // why nothing is known
-    std::vector<std::pair<std::string, GpuProcess>> processes;  // each with the PCI address of its GPU
-    std::vector<std::pair<std::string, LinkCounter>> counters;
+    std::string trouble;  // why nothing is known
+    std::vector<SeenGpu> gpus;
     bool lists_processes = false;  // the driver does for one GPU at least
 };
 

@@ -53,15 +53,17 @@ using OnGpus = std::map<std::pair<std::string, unsigned>, OnGpu>;  // by PCI add
 // Processes of others. In a container those that came cannot be told from the run's own.
 OnGpus on_gpus(const GpuLook& before, const GpuLook& after, const MachineUse& use) {
     OnGpus found;
-    for (const auto& [pci, process] : before.processes)
-        if (!use.is_own(static_cast<pid_t>(process.pid))) found[{pci, process.pid}] = {process, true, false};
-    for (const auto& [pci, process] : after.processes) {
-        const auto known = found.find({pci, process.pid});
-        if (known != found.end())
-            known->second.after = true;
-        else if (!use.is_contained() && !use.is_own(static_cast<pid_t>(process.pid)))
-            found[{pci, process.pid}] = {process, false, true};
-    }
+    for (const SeenGpu& gpu : before.gpus)
+        for (const GpuProcess& process : gpu.processes)
+            if (!use.is_own(static_cast<pid_t>(process.pid))) found[{gpu.pci, process.pid}] = {process, true, false};
+    for (const SeenGpu& gpu : after.gpus)
+        for (const GpuProcess& process : gpu.processes) {
+            const auto known = found.find({gpu.pci, process.pid});
+            if (known != found.end())
+                known->second.after = true;
+            else if (!use.is_contained() && !use.is_own(static_cast<pid_t>(process.pid)))
+                found[{gpu.pci, process.pid}] = {process, false, true};
+        }
     return found;
 }
 
@@ -86,17 +88,19 @@ struct Counted {
 };
 
 void write_counters(Json& json, const GpuLook& before, const GpuLook& after, const std::vector<std::string>& gpus) {
-    std::map<std::tuple<std::string, std::string, int>, std::uint64_t> first;
-    for (const auto& [pci, counter] : before.counters) first[{pci, counter.name, counter.nvlink.value_or(-1)}] = counter.count;
+    std::map<std::tuple<std::string, std::string, std::optional<int>>, std::uint64_t> first;
+    for (const SeenGpu& gpu : before.gpus)
+        for (const LinkCounter& counter : gpu.counters) first[{gpu.pci, counter.name, counter.nvlink}] = counter.count;
     std::map<std::pair<std::string, std::string>, Counted> all;
-    for (const auto& [pci, counter] : after.counters) {
-        const auto known = first.find({pci, counter.name, counter.nvlink.value_or(-1)});
-        if (known == first.end()) continue;
-        Counted& counted = all[{pci, counter.name}];
-        counted.before += known->second;
-        counted.after += counter.count;
-        if (counter.nvlink && counter.count != known->second) counted.links.push_back(*counter.nvlink);
-    }
+    for (const SeenGpu& gpu : after.gpus)
+        for (const LinkCounter& counter : gpu.counters) {
+            const auto known = first.find({gpu.pci, counter.name, counter.nvlink});
+            if (known == first.end()) continue;
+            Counted& counted = all[{gpu.pci, counter.name}];
+            counted.before += known->second;
+            counted.after += counter.count;
+            if (counter.nvlink && counter.count != known->second) counted.links.push_back(*counter.nvlink);
+        }
     json.objects("counters", all, [&](const auto& known) {
         const Counted& counted = known.second;
         write_gpu(json, known.first.first, gpus);
@@ -130,7 +134,7 @@ std::string MachineWatch::end(const Account& account) {
     std::vector<NotSeen>& missing = seen.missing;
     if (collective_ && account.ranks().empty())
         missing.push_back({"looks", "the ranks of the run never said which processes they are"});
-    GpuLook before{"the program uses no GPU", {}, {}, false};
+    GpuLook before{"the program uses no GPU", {}, false};
     GpuLook after = before;
     try {
         if (gpus_) std::tie(before, after) = gpus_->end();

@@ -41,7 +41,7 @@ GemmSeries::~GemmSeries() { release(); }
 
 void GemmSeries::release() {
     if (cudaSetDevice(gpu_.ordinal) != cudaSuccess) return;
-    compute_.reset();
+    compute_ = nullptr;
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
     cudaFree(memory_);
 }
@@ -55,7 +55,7 @@ void GemmSeries::begin_lap() {
 }
 
 void GemmSeries::queue_copies(int products, bool) {
-    for (int i = 0; i < products; ++i) compute_->queue(memory_, results());
+    for (int i = 0; i < products; ++i) compute_(memory_, results());
 }
 
 Verified GemmSeries::verify() {

@@ -45,7 +45,7 @@ private:
     std::vector<char> operands_;
     cudaStream_t stream_ = nullptr;
     char* memory_ = nullptr;  // operands, then results
-    std::unique_ptr<GpuCompute> compute_;
+    GpuCompute compute_;
 
     const ProblemShape& shape() const { return problem_->shape(); }
     char* results() const { return memory_ + shape().in_bytes; }

@@ -5,6 +5,8 @@
 
 #include <cublas_v2.h>
 
+#include <memory>
+
 #include "kernels/gpu_compute/cuda_library.h"
 
 namespace nearfar {
@@ -30,16 +32,18 @@ const Cublas& cublas() {
     return library;
 }
 
-class CublasGemm : public GpuCompute {
+class CublasGemm {
 public:
     CublasGemm(const ProblemShape& shape, cudaStream_t stream, bool adds)
         : shape_(shape), side_(static_cast<int>(shape.n)), kept_(adds ? 1 : 0) {
         cublas().library.check(cublas().create(&handle_), "cublasCreate");
         cublas().library.check(cublas().set_stream(handle_, stream), "cublasSetStream");
     }
-    ~CublasGemm() override { cublas().destroy(handle_); }
+    CublasGemm(const CublasGemm&) = delete;
+    CublasGemm& operator=(const CublasGemm&) = delete;
+    ~CublasGemm() { cublas().destroy(handle_); }
 
-    void queue(const void* in, void* out) override { cublas().library.check(multiply(in, out), shape_.kernel.c_str()); }
+    void queue(const void* in, void* out) { cublas().library.check(multiply(in, out), shape_.kernel.c_str()); }
 
 private:
     ProblemShape shape_;
@@ -69,8 +73,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<GpuCompute> make_cublas_gemm(const ProblemShape& shape, cudaStream_t stream, bool adds) {
-    return std::make_unique<CublasGemm>(shape, stream, adds);
+GpuCompute make_cublas_gemm(const ProblemShape& shape, cudaStream_t stream, bool adds) {
+    return [made = std::make_shared<CublasGemm>(shape, stream, adds)](const void* in, void* out) { made->queue(in, out); };
 }
 
 }  // namespace nearfar
@@ -81,7 +85,7 @@ std::unique_ptr<GpuCompute> make_cublas_gemm(const ProblemShape& shape, cudaStre
 
 namespace nearfar {
 
-std::unique_ptr<GpuCompute> make_cublas_gemm(const ProblemShape&, cudaStream_t, bool) { refuse_library("cuBLAS"); }
+GpuCompute make_cublas_gemm(const ProblemShape&, cudaStream_t, bool) { refuse_library("cuBLAS"); }
 
 }  // namespace nearfar
 

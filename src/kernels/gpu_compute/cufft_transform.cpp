@@ -5,6 +5,8 @@
 
 #include <cufft.h>
 
+#include <memory>
+
 #include "kernels/gpu_compute/cuda_library.h"
 #include "kernels/problems/fft_points.h"
 
@@ -25,7 +27,7 @@ const Cufft& cufft() {
     return library;
 }
 
-class CufftTransform : public GpuCompute {
+class CufftTransform {
 public:
     CufftTransform(const ProblemShape& shape, cudaStream_t stream) : is_double_(shape.kernel == "dfft") {
         auto points = static_cast<int>(fft_points);
@@ -34,9 +36,11 @@ public:
                               "cufftPlanMany");
         cufft().library.check(cufft().set_stream(plan_, stream), "cufftSetStream");
     }
-    ~CufftTransform() override { cufft().destroy(plan_); }
+    CufftTransform(const CufftTransform&) = delete;
+    CufftTransform& operator=(const CufftTransform&) = delete;
+    ~CufftTransform() { cufft().destroy(plan_); }
 
-    void queue(const void* in, void* out) override {
+    void queue(const void* in, void* out) {
         void* const from = const_cast<void*>(in);  // not written: the results are elsewhere
         const cufftResult status = is_double_ ? cufft().exec_double(plan_, static_cast<cufftDoubleComplex*>(from),
                                                                     static_cast<cufftDoubleComplex*>(out), CUFFT_FORWARD)
@@ -52,8 +56,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<GpuCompute> make_cufft(const ProblemShape& shape, cudaStream_t stream) {
-    return std::make_unique<CufftTransform>(shape, stream);
+GpuCompute make_cufft(const ProblemShape& shape, cudaStream_t stream) {
+    return [made = std::make_shared<CufftTransform>(shape, stream)](const void* in, void* out) { made->queue(in, out); };
 }
 
 }  // namespace nearfar
@@ -64,7 +68,7 @@ std::unique_ptr<GpuCompute> make_cufft(const ProblemShape& shape, cudaStream_t s
 
 namespace nearfar {
 
-std::unique_ptr<GpuCompute> make_cufft(const ProblemShape&, cudaStream_t) { refuse_library("cuFFT"); }
+GpuCompute make_cufft(const ProblemShape&, cudaStream_t) { refuse_library("cuFFT"); }
 
 }  // namespace nearfar
 

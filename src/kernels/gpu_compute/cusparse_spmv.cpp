@@ -5,6 +5,8 @@
 
 #include <cusparse.h>
 
+#include <memory>
+
 #include "kernels/gpu_compute/cuda_library.h"
 #include "kernels/problems/spmv.h"
 
@@ -30,18 +32,20 @@ const Cusparse& cusparse() {
     return library;
 }
 
-class CusparseSpmv : public GpuCompute {
+class CusparseSpmv {
 public:
     CusparseSpmv(const ProblemShape& shape, cudaStream_t stream) : n_(shape.n) {
         cusparse().library.check(cusparse().create(&handle_), "cusparseCreate");
         cusparse().library.check(cusparse().set_stream(handle_, stream), "cusparseSetStream");
     }
-    ~CusparseSpmv() override {
+    CusparseSpmv(const CusparseSpmv&) = delete;
+    CusparseSpmv& operator=(const CusparseSpmv&) = delete;
+    ~CusparseSpmv() {
         forget();
         cusparse().destroy(handle_);
     }
 
-    void queue(const void* in, void* out) override {
+    void queue(const void* in, void* out) {
         if (in != in_ || out != out_) describe(in, out);
         const float one = 1;
         const float nought = 0;
@@ -95,8 +99,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<GpuCompute> make_cusparse_spmv(const ProblemShape& shape, cudaStream_t stream) {
-    return std::make_unique<CusparseSpmv>(shape, stream);
+GpuCompute make_cusparse_spmv(const ProblemShape& shape, cudaStream_t stream) {
+    return [made = std::make_shared<CusparseSpmv>(shape, stream)](const void* in, void* out) { made->queue(in, out); };
 }
 
 }  // namespace nearfar
@@ -107,7 +111,7 @@ std::unique_ptr<GpuCompute> make_cusparse_spmv(const ProblemShape& shape, cudaSt
 
 namespace nearfar {
 
-std::unique_ptr<GpuCompute> make_cusparse_spmv(const ProblemShape&, cudaStream_t) { refuse_library("cuSPARSE"); }
+GpuCompute make_cusparse_spmv(const ProblemShape&, cudaStream_t) { refuse_library("cuSPARSE"); }
 
 }  // namespace nearfar
 

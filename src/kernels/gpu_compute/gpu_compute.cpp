@@ -1,5 +1,6 @@
 #include "kernels/gpu_compute/gpu_compute.h"
 
+#include <memory>
 #include <utility>
 
 #include "gpu/gpu_call.h"
@@ -9,84 +10,36 @@
 namespace nearfar {
 namespace {
 
-class Triad : public GpuCompute {
-public:
-    Triad(const ProblemShape& shape, cudaStream_t stream) : n_(shape.n), stream_(stream) {}
-    void queue(const void* in, void* out) override {
-        const auto* const a = static_cast<const float*>(in);
-        queue_triad(a, a + n_, static_cast<float*>(out), n_, stream_);
-    }
-
-private:
-    std::size_t n_;
-    cudaStream_t stream_;
-};
-
-class Saxpy : public GpuCompute {
-public:
-    Saxpy(const ProblemShape& shape, cudaStream_t stream) : n_(shape.n), stream_(stream) {}
-    void queue(const void* in, void* out) override {
-        queue_saxpy(static_cast<const float*>(in), static_cast<float*>(out), n_, stream_);
-    }
-
-private:
-    std::size_t n_;
-    cudaStream_t stream_;
-};
-
-class Stencil : public GpuCompute {
-public:
-    Stencil(const ProblemShape& shape, cudaStream_t stream)
-        : n_(shape.n), passes_(shape.passes), stream_(stream), between_(shape.out_bytes) {}
-    void queue(const void* in, void* out) override {
-        auto* to = static_cast<float*>(between_.data());
+GpuCompute make_stencil(const ProblemShape& shape, cudaStream_t stream) {
+    const auto between = std::make_shared<DeviceScratch>(shape.out_bytes);
+    return [=, n = shape.n, passes = shape.passes](const void* in, void* out) {
+        auto* to = static_cast<float*>(between->data());
         auto* next = static_cast<float*>(out);
         const auto* from = static_cast<const float*>(in);
-        for (int pass = 0; pass < passes_; ++pass) {
-            queue_nine_points(from, to, n_, stream_);
+        for (int pass = 0; pass < passes; ++pass) {
+            queue_nine_points(from, to, n, stream);
             from = to;
             std::swap(to, next);
         }
-    }
-
-private:
-    std::size_t n_;
-    int passes_;
-    cudaStream_t stream_;
-    DeviceScratch between_;
-};
+    };
+}
 
 template <typename Real>
-class Md : public GpuCompute {
-public:
-    Md(const ProblemShape& shape, cudaStream_t stream) : n_(shape.n), box_(md_sides(shape.size).box()), stream_(stream) {}
-    void queue(const void* in, void* out) override {
+GpuCompute make_md(const ProblemShape& shape, cudaStream_t stream) {
+    return [n = shape.n, box = md_sides(shape.size).box(), stream](const void* in, void* out) {
         const auto* const atoms = static_cast<const MdAtom<Real>*>(in);
-        queue_lennard_jones(atoms, reinterpret_cast<const int*>(atoms + n_), static_cast<MdAtom<Real>*>(out), n_, box_, stream_);
-    }
+        queue_lennard_jones(atoms, reinterpret_cast<const int*>(atoms + n), static_cast<MdAtom<Real>*>(out), n, box, stream);
+    };
+}
 
-private:
-    std::size_t n_;
-    MdBox box_;
-    cudaStream_t stream_;
-};
+using QueueCub = void (*)(void*, std::size_t, const std::uint32_t*, std::uint32_t*, std::size_t, cudaStream_t);
 
-class Cub : public GpuCompute {
-public:
-    using Queue = void (*)(void*, std::size_t, const std::uint32_t*, std::uint32_t*, std::size_t, cudaStream_t);
-    Cub(const ProblemShape& shape, std::size_t scratch, Queue queue, cudaStream_t stream)
-        : n_(shape.n), queue_(queue), stream_(stream), scratch_(scratch) {}
-    void queue(const void* in, void* out) override {
-        queue_(scratch_.data(), scratch_.bytes(), static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(out), n_,
-               stream_);
-    }
-
-private:
-    std::size_t n_;
-    Queue queue_;
-    cudaStream_t stream_;
-    DeviceScratch scratch_;
-};
+GpuCompute make_cub(std::size_t n, std::size_t bytes, QueueCub queue, cudaStream_t stream) {
+    return [=, scratch = std::make_shared<DeviceScratch>(bytes)](const void* in, void* out) {
+        queue(scratch->data(), scratch->bytes(), static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(out), n,
+              stream);
+    };
+}
 
 }  // namespace
 
@@ -94,16 +47,23 @@ DeviceScratch::DeviceScratch(std::size_t bytes) : bytes_(bytes) {
     check(cudaMalloc(&data_, bytes), "device memory for a kernel's scratch");
 }
 
-std::unique_ptr<GpuCompute> make_gpu_compute(const ProblemShape& shape, cudaStream_t stream) {
+GpuCompute make_gpu_compute(const ProblemShape& shape, cudaStream_t stream) {
     const std::string& kernel = shape.kernel;
-    if (kernel == "triad") return std::make_unique<Triad>(shape, stream);
-    if (kernel == "saxpy") return std::make_unique<Saxpy>(shape, stream);
-    if (kernel == "stencil") return std::make_unique<Stencil>(shape, stream);
-    if (kernel == "md") return std::make_unique<Md<float>>(shape, stream);
-    if (kernel == "dmd") return std::make_unique<Md<double>>(shape, stream);
-    if (kernel == "reduction") return std::make_unique<Cub>(shape, reduction_scratch(shape.n), queue_reduction, stream);
-    if (kernel == "scan") return std::make_unique<Cub>(shape, scan_scratch(shape.n), queue_scan, stream);
-    if (kernel == "sort") return std::make_unique<Cub>(shape, sort_scratch(shape.n), queue_sort, stream);
+    const std::size_t n = shape.n;
+    if (kernel == "triad")
+        return [=](const void* in, void* out) {
+            const auto* const a = static_cast<const float*>(in);
+            queue_triad(a, a + n, static_cast<float*>(out), n, stream);
+        };
+    if (kernel == "saxpy")
+        return
+            [=](const void* in, void* out) { queue_saxpy(static_cast<const float*>(in), static_cast<float*>(out), n, stream); };
+    if (kernel == "stencil") return make_stencil(shape, stream);
+    if (kernel == "md") return make_md<float>(shape, stream);
+    if (kernel == "dmd") return make_md<double>(shape, stream);
+    if (kernel == "reduction") return make_cub(n, reduction_scratch(n), queue_reduction, stream);
+    if (kernel == "scan") return make_cub(n, scan_scratch(n), queue_scan, stream);
+    if (kernel == "sort") return make_cub(n, sort_scratch(n), queue_sort, stream);
     if (kernel == "spmv") return make_cusparse_spmv(shape, stream);
     if (kernel == "sfft" || kernel == "dfft") return make_cufft(shape, stream);
     return make_cublas_gemm(shape, stream);

@@ -38,10 +38,10 @@ void ProductCheck::require(const void* in, const void* out, Operands operands) c
     require_product(shape_, operands, read(3), right);
 }
 
-void ProductCheck::require_exact(GpuCompute& compute, void* in, void* out) const {
+void ProductCheck::require_exact(const GpuCompute& compute, void* in, void* out) const {
     queue_operands(in, Operands::whole);
     check(cudaMemsetAsync(out, poison, shape_.out_bytes, stream_), "cudaMemset");
-    compute.queue(in, out);
+    compute(in, out);
     require(in, out, Operands::whole);
 }
 

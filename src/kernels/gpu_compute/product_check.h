@@ -16,7 +16,7 @@ public:
     // Waits for the stream. Throws Failure (wrong_data) where `out` is not the product of `in`.
     void require(const void* in, const void* out, Operands operands) const;
     // Computes one product of whole numbers, which has to be exact.
-    void require_exact(GpuCompute& compute, void* in, void* out) const;
+    void require_exact(const GpuCompute& compute, void* in, void* out) const;
 
 private:
     ProblemShape shape_;

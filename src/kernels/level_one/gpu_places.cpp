@@ -52,7 +52,7 @@ public:
         make_current();
         calls_ = 0;
         check(cudaMemsetAsync(memory_.count(), 0, sizeof *memory_.count(), memory_.stream(0)), "cudaMemset");
-        if (products_) products_->require_exact(*computes_[0], memory_.in(shape(), 0), memory_.out(shape(), 0));
+        if (products_) products_->require_exact(computes_[0], memory_.in(shape(), 0), memory_.out(shape(), 0));
         if (operands_ == nullptr) return make_product();
         operands_->prepare(problem_);
         for (int set = 0; set < shape().results(); ++set) {
@@ -108,7 +108,7 @@ public:
                                       memory_.stream(0)),
                       "cudaMemset");
             record(0, 0);
-            for (int i = 0; i < together; ++i) computes_[0]->queue(memory_.in(shape(), 0), result(i));
+            for (int i = 0; i < together; ++i) computes_[0](memory_.in(shape(), 0), result(i));
             record(1, 0);
             if (done == 0) meanwhile();
             for (int i = 0; i < together && shape().repeats; ++i)
@@ -149,7 +149,7 @@ private:
     const GpuDevice& gpu_;
     const Nvml& nvml_;
     GpuSets& memory_;
-    std::array<std::unique_ptr<GpuCompute>, sets> computes_;
+    std::array<GpuCompute, sets> computes_;
     std::unique_ptr<ProductCheck> products_;  // of matrices alone
     std::vector<int> bound_;
     int calls_ = 0;  // that were compared
@@ -183,7 +183,7 @@ private:
                               memory_.stream(set)),
               "operands to the GPU");
     }
-    void queue_compute(int set) const { computes_[index(set)]->queue(memory_.in(shape(), set), memory_.out(shape(), set)); }
+    void queue_compute(int set) const { computes_[index(set)](memory_.in(shape(), set), memory_.out(shape(), set)); }
     void queue_out(int set) const {
         check(cudaMemcpyAsync(operands_->out(shape(), set), memory_.out(shape(), set), shape().out_bytes, cudaMemcpyDeviceToHost,
                               memory_.stream(set)),

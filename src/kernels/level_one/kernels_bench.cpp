@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/interrupt.h"
 #include "core/joined_threads.h"
+#include "core/options.h"
 #include "core/suspension.h"
 #include "core/trouble.h"
 
@@ -31,9 +32,21 @@ std::vector<KernelTask> tasks_of(const std::vector<SubjectKernels>& wanted, cons
     return tasks;
 }
 
+void tell_figures(const Teller& teller, const KernelTask& task, const KernelFigures& figures, bool host, bool finished) {
+    std::vector<std::string> items;
+    if (teller.json())
+        for (const SubjectResult& result : figures.results(task.subject, host)) items.push_back(result_json(result));
+    else
+        items.push_back(figures.row(task.subject));
+    if (finished)
+        teller.finished(task.text(), items);
+    else
+        teller.so_far(task.text(), items);
+}
+
 KernelsBench::KernelsBench(const KernelsOptions& options, KernelPlaces& places, const std::vector<KernelTask>& tasks,
-                           KernelNews news)
-    : options_(options), places_(places), news_(std::move(news)), begin_(running_time()) {
+                           const Teller& teller)
+    : options_(options), places_(places), teller_(teller), begin_(running_time()) {
     std::vector<Subject> subjects;
     std::vector<ProblemShape> shapes;
     for (const KernelTask& task : tasks) {
@@ -72,7 +85,7 @@ bool KernelsBench::measure() {
         for (Run& run : runs_) {
             if (run.ended || is_due(run, round + 1)) continue;
             run.ended = true;
-            news_.measured(run.task, run.figures, true);
+            tell_figures(teller_, run.task, run.figures, options_.host_device, true);
         }
     }
 }
@@ -93,9 +106,9 @@ std::vector<KernelsBench::Run*> KernelsBench::take_company(std::vector<Run*>& du
 }
 
 void KernelsBench::visit(const std::vector<Run*>& runs, std::size_t position, std::size_t count) {
-    std::vector<KernelTask> tasks;
-    for (const Run* run : runs) tasks.push_back(run->task);
-    news_.under_way(position, count, tasks);
+    std::vector<std::string> texts;
+    for (const Run* run : runs) texts.push_back(run->task.text());
+    teller_.under_way(position, count, options_.hang_seconds, joined_list(texts), texts);
     std::vector<std::exception_ptr> troubles(runs.size());
     std::vector<KernelVisit> visits(runs.size());
     for (std::size_t i = 0; i < runs.size(); ++i)
@@ -124,14 +137,14 @@ void KernelsBench::visit(const std::vector<Run*>& runs, std::size_t position, st
 void KernelsBench::enter(Run& run, const std::function<KernelVisit()>& visit) {
     try {
         run.figures.add(visit());
-        news_.measured(run.task, run.figures, false);
+        tell_figures(teller_, run.task, run.figures, options_.host_device, false);
     } catch (const Prevented& why) {
         run.ended = true;
-        news_.skipped({run.task.text(), why.code, why.what()});
+        teller_.skipped({run.task.text(), why.code, why.what()});
     } catch (const Failure& why) {
         run.ended = true;
         const Failure told = places_.blame(run.task.subject, why);
-        news_.failed({run.task.text(), told.code, told.what()});
+        teller_.failed({run.task.text(), told.code, told.what()});
     }
 }
 
@@ -140,9 +153,9 @@ void KernelsBench::stop(const std::string& code, const std::string& reason) {
         if (run.ended) continue;
         run.ended = true;
         if (run.figures.visits() > 0)
-            news_.measured(run.task, run.figures, true);
+            tell_figures(teller_, run.task, run.figures, options_.host_device, true);
         else
-            news_.skipped({run.task.text(), code, reason});
+            teller_.skipped({run.task.text(), code, reason});
     }
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/level_one/kernels_options.h"
 #include "kernels/level_one/placed_kernel.h"
 #include "kernels/level_one/visit.h"
+#include "supervisor/teller.h"
 
 namespace nearfar {
 
@@ -28,18 +29,13 @@ std::vector<KernelTask> tasks_of(const std::vector<SubjectKernels>& wanted, cons
 // until its shortest times were reached again, `most` times at most.
 bool is_visit_due(int round, int asked, int most, const KernelFigures& figures);
 
-// How it goes on, to whoever tells it.
-struct KernelNews {
-    std::function<void(std::size_t position, std::size_t count, const std::vector<KernelTask>& tasks)> under_way;
-    std::function<void(const KernelTask& task, const KernelFigures& figures, bool finished)> measured;
-    std::function<void(const NotMeasured& why)> skipped;
-    std::function<void(const NotMeasured& why)> failed;
-};
+// What is known of a task, as the document or the table has it.
+void tell_figures(const Teller& teller, const KernelTask& task, const KernelFigures& figures, bool host, bool finished);
 
 class KernelsBench {
 public:
-    // All outlive it.
-    KernelsBench(const KernelsOptions& options, KernelPlaces& places, const std::vector<KernelTask>& tasks, KernelNews news);
+    // All outlive it. `teller`: of how it goes on.
+    KernelsBench(const KernelsOptions& options, KernelPlaces& places, const std::vector<KernelTask>& tasks, const Teller& teller);
 
     // One visit at a time, also where subjects share nothing.
     void measure_each_alone() { each_alone_ = true; }
@@ -59,7 +55,7 @@ private:
 
     const KernelsOptions& options_;
     KernelPlaces& places_;
-    KernelNews news_;
+    const Teller& teller_;
     std::vector<Run> runs_;
     double begin_;
     bool each_alone_ = false;

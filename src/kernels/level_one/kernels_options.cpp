@@ -48,18 +48,6 @@ std::vector<std::string> kernels_in(const std::string& list) {
     return kernels;
 }
 
-// "right" is what other programs call "gpu".
-std::vector<Binding> bindings_in(const std::string& list) {
-    const std::vector<Binding> all{Binding::launcher, Binding::gpu, Binding::wrong};
-    std::vector<Binding> bindings;
-    for (const std::string& part : list_value("--binding", list)) {
-        bindings.push_back(all[choice_value("--binding", part, {"default", "right", "wrong"})]);
-        if (std::count(bindings.begin(), bindings.end(), bindings.back()) > 1)
-            throw WrongUse("--binding: '" + part + "' is named twice");
-    }
-    return bindings;
-}
-
 // None: all of them.
 void require_products(KernelsOptions& options) {
     if (options.host_device) throw WrongUse("--rate-only measures GPUs: leave out --device host");
@@ -94,7 +82,7 @@ Options table(KernelsOptions& options) {
           [&](const std::string& list) { options.sizes = sizes_in(list); }},
          {"--binding", "LIST",
           "under mpirun only: the binding of each rank's CPUs and memory: default, right, wrong (default: right,wrong)",
-          [&](const std::string& list) { options.bindings = bindings_in(list); }},
+          [&](const std::string& list) { options.bindings = parse_bindings(list, "right"); }},
          choice_option<bool>("--device", "host: compute on the CPU, for machines without a GPU", options.host_device,
                              {{"gpu", false}, {"host", true}}),
          switch_option("--rate-only",

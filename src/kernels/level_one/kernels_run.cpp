@@ -5,7 +5,6 @@
 
 #include "core/clock.h"
 #include "core/interrupt.h"
-#include "core/options.h"
 #include "kernels/level_one/kernels_bench.h"
 #include "kernels/problems/tensor_modes.h"
 
@@ -20,34 +19,7 @@ std::vector<KernelTask> left_of(const std::vector<KernelTask>& tasks, const std:
     return left;
 }
 
-KernelNews told_by(Teller& teller, const KernelsOptions& options) {
-    KernelNews news;
-    news.under_way = [&](std::size_t position, std::size_t count, const std::vector<KernelTask>& tasks) {
-        std::vector<std::string> texts;
-        for (const KernelTask& task : tasks) texts.push_back(task.text());
-        teller.under_way(position, count, options.hang_seconds, joined_list(texts), texts);
-    };
-    news.measured = [&](const KernelTask& task, const KernelFigures& figures, bool finished) {
-        tell_figures(teller, task, figures, options.host_device, finished);
-    };
-    news.skipped = [&](const NotMeasured& why) { teller.skipped(why); };
-    news.failed = [&](const NotMeasured& why) { teller.failed(why); };
-    return news;
-}
-
 }  // namespace
-
-void tell_figures(const Teller& teller, const KernelTask& task, const KernelFigures& figures, bool host, bool finished) {
-    std::vector<std::string> items;
-    if (teller.json())
-        for (const SubjectResult& result : figures.results(task.subject, host)) items.push_back(result_json(result));
-    else
-        items.push_back(figures.row(task.subject));
-    if (finished)
-        teller.finished(task.text(), items);
-    else
-        teller.so_far(task.text(), items);
-}
 
 void run_kernels(const KernelsOptions& options, ProgramRun run, Teller& teller, const Rest* rest, double gone) {
     catch_interrupts();
@@ -73,7 +45,7 @@ void run_kernels(const KernelsOptions& options, ProgramRun run, Teller& teller, 
     run.driver = places->driver();
     teller.node(run, node, places->gpus());
     const double found = now();
-    KernelsBench bench(asked, *places, tasks, told_by(teller, options));
+    KernelsBench bench(asked, *places, tasks, teller);
     if (rest != nullptr) bench.measure_each_alone();
     teller.setup_seconds({{"driver", found - begin}, {"contexts", now() - found}});
     if (bench.measure()) teller.interrupted();

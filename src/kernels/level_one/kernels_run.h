@@ -13,9 +13,6 @@ void run_kernels(const KernelsOptions& options, ProgramRun run, Teller& teller, 
 // The same of --sustain: products at full load on all GPUs at the same time. A build without CUDA throws Prevented (missing_library).
 void run_sustained(const KernelsOptions& options, ProgramRun run, Teller& teller, const Rest* rest);
 
-// What is known of a task, as the document or the table has it.
-void tell_figures(const Teller& teller, const KernelTask& task, const KernelFigures& figures, bool host, bool finished);
-
 // One line for each subject with a kernel.
 int list_kernels(const KernelsOptions& options);
 

@@ -33,12 +33,12 @@ SustainedLoad::SustainedLoad(const GpuDevice& gpu, const Nvml& nvml, const Probl
     unsigned long long* counts = nullptr;
     check(cudaHostAlloc(reinterpret_cast<void**>(&counts), 2 * sizeof *counts, cudaHostAllocDefault), "host memory for counts");
     right_.reset(counts);
-    ProductCheck(shape_, stream()).require_exact(*first_, memory_.in(shape_, 0), product());
+    ProductCheck(shape_, stream()).require_exact(first_, memory_.in(shape_, 0), product());
     check(cudaMemsetAsync(memory_.count(), 0, sizeof *counts, stream()), "cudaMemset");
-    first_->queue(operands(), sum());
-    more_->queue(operands(), sum());  // libraries load what they need when they are first used
+    first_(operands(), sum());
+    more_(operands(), sum());  // libraries load what they need when they are first used
     check(cudaEventRecord(end_of(0), stream()), "cudaEventRecord");
-    more_->queue(operands(), sum());
+    more_(operands(), sum());
     check(cudaEventRecord(end_of(1), stream()), "cudaEventRecord");
     check(cudaStreamSynchronize(stream()), shape_.kernel.c_str());
     const double one = std::max(seconds_between(end_of(0), end_of(1)), 1e-6);
@@ -53,8 +53,8 @@ std::vector<SustainedSecond> SustainedLoad::series() const {
 }
 
 void SustainedLoad::queue_batch(std::uint64_t batch) {
-    first_->queue(operands(), sum());
-    for (int i = 1; i < products_; ++i) more_->queue(operands(), sum());
+    first_(operands(), sum());
+    for (int i = 1; i < products_; ++i) more_(operands(), sum());
     queue_count_right(sum(), product(), elements(), shape_.kernel == "dgemm", products_, memory_.count(), stream());
     check(cudaMemcpyAsync(&right_after(batch), memory_.count(), sizeof(unsigned long long), cudaMemcpyDeviceToHost, stream()),
           "a count to the host");

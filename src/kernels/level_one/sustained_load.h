@@ -54,10 +54,10 @@ private:
     const Nvml& nvml_;
     ProblemShape shape_;
     GpuSets memory_;
-    PinnedCounts right_;                 // elements that were right by the end of a batch, of two batches in turn
-    std::unique_ptr<GpuCompute> first_;  // of a batch
-    std::unique_ptr<GpuCompute> more_;   // adds
-    int products_ = 1;                   // of a batch
+    PinnedCounts right_;  // elements that were right by the end of a batch, of two batches in turn
+    GpuCompute first_;    // of a batch
+    GpuCompute more_;     // adds
+    int products_ = 1;    // of a batch
     mutable std::mutex mutex_;
     std::vector<SustainedSecond> series_;
     std::atomic<double> last_progress_{0};

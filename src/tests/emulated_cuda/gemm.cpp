@@ -21,40 +21,31 @@ void spoil(Out* c) {
 }
 
 template <typename In, typename Out>
-class EmulatedGemm : public GpuCompute {
-public:
-    EmulatedGemm(const ProblemShape& shape, cudaStream_t stream, bool adds) : n_(shape.n), stream_(stream), adds_(adds) {}
-
-    void queue(const void* in, void* out) override {
-        emulated_cuda::queue_call(
-            "gemm", stream_, [n = n_, adds = adds_, a = static_cast<const In*>(in), c = static_cast<Out*>(out)](double) {
-                const In* const b = a + n * n;
-                if (!adds) std::fill(c, c + n * n, Out{0});
-                for (std::size_t column = 0; column < n; ++column)
-                    for (std::size_t k = 0; k < n; ++k)
-                        for (std::size_t row = 0; row < n; ++row)
-                            c[column * n + row] +=
-                                static_cast<Out>(number(a[k * n + row])) * static_cast<Out>(number(b[column * n + k]));
-                spoil(c);
-                return emulated_cuda::now();
-            });
+GpuCompute emulated_gemm(std::size_t n, cudaStream_t stream, bool adds) {
+    return [=](const void* in, void* out) {
+        emulated_cuda::queue_call("gemm", stream, [n, adds, a = static_cast<const In*>(in), c = static_cast<Out*>(out)](double) {
+            const In* const b = a + n * n;
+            if (!adds) std::fill(c, c + n * n, Out{0});
+            for (std::size_t column = 0; column < n; ++column)
+                for (std::size_t k = 0; k < n; ++k)
+                    for (std::size_t row = 0; row < n; ++row)
+                        c[column * n + row] +=
+                            static_cast<Out>(number(a[k * n + row])) * static_cast<Out>(number(b[column * n + k]));
+            spoil(c);
+            return emulated_cuda::now();
+        });
         check(cudaGetLastError(), "gemm");
-    }
-
-private:
-    std::size_t n_;
-    cudaStream_t stream_;
-    bool adds_;
-};
+    };
+}
 
 }  // namespace
 
 const ProblemSize gemm_beside_copies = ProblemSize::small;
 
-std::unique_ptr<GpuCompute> make_cublas_gemm(const ProblemShape& shape, cudaStream_t stream, bool adds) {
-    if (shape.kernel == "dgemm") return std::make_unique<EmulatedGemm<double, double>>(shape, stream, adds);
-    if (shape.kernel == "bf16gemm") return std::make_unique<EmulatedGemm<Bf16, float>>(shape, stream, adds);
-    return std::make_unique<EmulatedGemm<float, float>>(shape, stream, adds);
+GpuCompute make_cublas_gemm(const ProblemShape& shape, cudaStream_t stream, bool adds) {
+    if (shape.kernel == "dgemm") return emulated_gemm<double, double>(shape.n, stream, adds);
+    if (shape.kernel == "bf16gemm") return emulated_gemm<Bf16, float>(shape.n, stream, adds);
+    return emulated_gemm<float, float>(shape.n, stream, adds);
 }
 
 }  // namespace nearfar

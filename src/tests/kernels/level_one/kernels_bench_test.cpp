@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "core/error.h"
-#include "core/options.h"
 
 namespace nearfar {
 namespace {
@@ -47,23 +47,19 @@ public:
 struct Told {
     std::vector<std::string> together;  // the tasks of each visit, joined
     std::map<std::string, int> visits;
-    std::vector<std::string> finished;
+    std::set<std::string> finished;
     std::vector<NotMeasured> skipped;
     std::vector<NotMeasured> failed;
-
-    KernelNews news() {
-        return {[this](std::size_t, std::size_t, const std::vector<KernelTask>& tasks) {
-                    std::vector<std::string> texts;
-                    for (const KernelTask& task : tasks) texts.push_back(task.text());
-                    together.push_back(joined_list(texts));
-                },
-                [this](const KernelTask& task, const KernelFigures& figures, bool last) {
-                    visits[task.text()] = static_cast<int>(figures.visits());
-                    if (last) finished.push_back(task.text());
-                },
-                [this](const NotMeasured& why) { skipped.push_back(why); },
-                [this](const NotMeasured& why) { failed.push_back(why); }};
-    }
+    const Teller teller{
+        [this](const Message& message) {
+            const std::string& word = message.word;
+            if (word == told::under_way) together.push_back(message.field(3));
+            if (word == told::so_far) ++visits[message.field(0)];
+            if (word == told::result) finished.insert(message.field(0));
+            if (word == told::skipped || word == told::failed)
+                (word == told::failed ? failed : skipped).push_back({message.field(0), message.field(1), message.field(2)});
+        },
+        false};
 };
 
 std::vector<KernelTask> tasks(const std::vector<Subject>& subjects, const std::vector<std::string>& kernels) {
@@ -75,7 +71,7 @@ std::vector<KernelTask> tasks(const std::vector<Subject>& subjects, const std::v
 TEST(KernelRounds, EndWhenTheFiguresWereReachedAgain) {
     StandInPlaces places;
     Told told;
-    EXPECT_FALSE(KernelsBench({}, places, tasks({{0, 0}}, {"triad", "md"}), told.news()).measure());
+    EXPECT_FALSE(KernelsBench({}, places, tasks({{0, 0}}, {"triad", "md"}), told.teller).measure());
     EXPECT_EQ(told.visits, (std::map<std::string, int>{{"g0.n0/md/small", 2}, {"g0.n0/triad/small", 2}}));
     EXPECT_EQ(told.finished.size(), 2u);
 }
@@ -85,11 +81,11 @@ TEST(KernelRounds, VisitSubjectsTogetherThatShareNothing) {
     Told told;
     KernelsOptions options;
     options.visits = 1;
-    KernelsBench(options, places, tasks({{0, 0}, {0, 1}, {1, 0}, {1, 1}}, {"triad"}), told.news()).measure();
+    KernelsBench(options, places, tasks({{0, 0}, {0, 1}, {1, 0}, {1, 1}}, {"triad"}), told.teller).measure();
     EXPECT_EQ(told.together,
               (std::vector<std::string>{"g0.n0/triad/small,g1.n1/triad/small", "g0.n1/triad/small,g1.n0/triad/small"}));
     Told alone;
-    KernelsBench bench(options, places, tasks({{0, 0}, {1, 1}}, {"triad"}), alone.news());
+    KernelsBench bench(options, places, tasks({{0, 0}, {1, 1}}, {"triad"}), alone.teller);
     bench.measure_each_alone();
     bench.measure();
     EXPECT_EQ(alone.together.size(), 2u);
@@ -101,7 +97,7 @@ TEST(KernelRounds, GoOnBesideWhatIsSkippedOrFails) {
         if (kernel == "md" && subject.gpu == 1) throw Failure("wrong_data", "wrong");
     };
     Told told;
-    KernelsBench({}, places, tasks({{0, 0}, {1, 1}}, {"sgemm", "triad", "md"}), told.news()).measure();
+    KernelsBench({}, places, tasks({{0, 0}, {1, 1}}, {"sgemm", "triad", "md"}), told.teller).measure();
     ASSERT_EQ(told.skipped.size(), 2u);
     EXPECT_EQ(told.skipped[0].code, "missing_library");
     ASSERT_EQ(told.failed.size(), 1u);
@@ -114,7 +110,7 @@ TEST(KernelRounds, StopWhenTheBudgetIsSpent) {
     Told told;
     KernelsOptions options;
     options.budget = 1e-9;
-    KernelsBench(options, places, tasks({{0, 0}}, {"triad"}), told.news()).measure();
+    KernelsBench(options, places, tasks({{0, 0}}, {"triad"}), told.teller).measure();
     ASSERT_EQ(told.skipped.size(), 1u);
     EXPECT_EQ(told.skipped[0].code, "budget");
 }
