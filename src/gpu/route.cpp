@@ -12,7 +12,6 @@ namespace nearfar {
 namespace {
 
 constexpr std::size_t word = sizeof(std::uint64_t);
-constexpr unsigned long long not_read = ~0ULL;
 constexpr std::size_t grain = std::size_t{2} << 20;
 
 char* kernel_address(const Buffer& buffer) {
@@ -33,9 +32,7 @@ char* moved(char* address, std::size_t offset) { return address == nullptr ? nul
 
 Route::Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, const GpuDevice& gpu, const GpuDevice& checker,
              std::vector<int> cpus, int share, int shares)
-    : flow_(flow), gpu_(&gpu), checker_(&checker), cpus_(std::move(cpus)) {
-    gpu.require();
-    checker.require();
+    : CheckedSeries(flow, gpu, checker), cpus_(std::move(cpus)) {
     const Buffer& source = buffers.at(keys.source);
     const Buffer& destination = buffers.at(keys.destination);
     source_ordinal_ = source.gpu_ordinal;
@@ -55,41 +52,19 @@ Route::Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, 
     destination_ = moved(copy_address(destination), written_from);
     sm_source_ = moved(kernel_address(source), read_from);
     sm_destination_ = moved(kernel_address(destination), written_from);
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
-    check(cudaSetDevice(checker_->ordinal), "cudaSetDevice");
-    check(cudaStreamCreateWithFlags(&check_stream_, cudaStreamNonBlocking), "cudaStreamCreate");
-    check(cudaMalloc(reinterpret_cast<void**>(&wrong_), sizeof *wrong_), "device memory");
 }
-
-Route::Route(Route&& other) noexcept
-    : flow_(other.flow_), gpu_(other.gpu_), checker_(other.checker_), source_ordinal_(other.source_ordinal_),
-      destination_ordinal_(other.destination_ordinal_), cpus_(std::move(other.cpus_)),
-      memory_nodes_(std::move(other.memory_nodes_)), bytes_(other.bytes_), room_(other.room_), seed_(other.seed_),
-      source_(other.source_), destination_(other.destination_), sm_source_(other.sm_source_),
-      sm_destination_(other.sm_destination_), stream_(std::exchange(other.stream_, nullptr)),
-      check_stream_(std::exchange(other.check_stream_, nullptr)), wrong_(std::exchange(other.wrong_, nullptr)),
-      series_(other.series_), seen_(other.seen_) {}
-
-Route::~Route() {
-    if (stream_ != nullptr && cudaSetDevice(gpu_->ordinal) == cudaSuccess) cudaStreamDestroy(stream_);
-    if (check_stream_ == nullptr || cudaSetDevice(checker_->ordinal) != cudaSuccess) return;
-    cudaStreamDestroy(check_stream_);
-    if (wrong_ != nullptr) cudaFree(wrong_);
-}
-
-void Route::make_current() const { check(cudaSetDevice(gpu_->ordinal), "cudaSetDevice"); }
 
 void Route::queue(const CopyPlace& place, std::size_t bytes, int passes) const {
     if (flow_.sm) {
-        queue_sm_copy(sm_destination_ + place.to, sm_source_ + place.from, bytes, passes, step_bytes, stream_);
+        queue_sm_copy(sm_destination_ + place.to, sm_source_ + place.from, bytes, passes, step_bytes, stream());
         return;
     }
     char* const to = destination_ + place.to;
     const char* const from = source_ + place.from;
     if (flow_.is_peer_flow())
-        check(cudaMemcpyPeerAsync(to, destination_ordinal_, from, source_ordinal_, bytes, stream_), "cudaMemcpyPeerAsync");
+        check(cudaMemcpyPeerAsync(to, destination_ordinal_, from, source_ordinal_, bytes, stream()), "cudaMemcpyPeerAsync");
     else
-        check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
+        check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "cudaMemcpyAsync");
 }
 
 void Route::queue_copy(std::size_t bytes) const { queue({0, 0}, bytes, 1); }
@@ -104,49 +79,25 @@ void Route::queue_copies(int copies, bool one_kernel) {
 }
 
 void Route::begin_series(std::size_t bytes, std::size_t places) {
-    series_ = CopySeries(bytes, places, room_, seed_);
-    seen_ = 0;
-    if (sm_destination_ == nullptr) {
-        fill_pattern(destination_, poison_seed, 0, series_.reach() / word);
-        return;
-    }
-    check(cudaSetDevice(checker_->ordinal), "cudaSetDevice");
-    queue_fill(sm_destination_, poison_seed, series_.reach() / word, check_stream_);
-    check(cudaStreamSynchronize(check_stream_), "poisoning the destination");
-}
-
-Verified Route::verify() {
-    const std::vector<Arrival> arrivals = series_.arrivals();
-    compare(arrivals);
-    Verified verified;
-    for (const Arrival& one : arrivals) verified.bytes += one.words * word;
-    verified.copies = series_.copies();
-    verified.seen = std::max(seen_, copies_seen(arrivals));
-    return verified;
-}
-
-void Route::verify_lap() {
-    const std::vector<Arrival> heads = series_.heads();
-    compare(heads);
-    seen_ += copies_seen(heads);
+    const CopySeries series(bytes, places, room_, seed_);
+    CheckedSeries::begin_series(series, [this](std::size_t words, cudaStream_t stream) {
+        if (sm_destination_ == nullptr)
+            fill_pattern(destination_, poison_seed, 0, words);
+        else
+            queue_fill(sm_destination_, poison_seed, words, stream);
+    });
 }
 
 void Route::compare(const std::vector<Arrival>& arrivals) const {
     unsigned long long wrong = 0;
     std::size_t words = 0;
     for (const Arrival& one : arrivals) words += one.words;
-    if (sm_destination_ == nullptr) {
+    if (sm_destination_ == nullptr)
         for (const Arrival& one : arrivals) wrong += wrong_words(destination_, one);
-    } else {
-        check(cudaSetDevice(checker_->ordinal), "cudaSetDevice");
-        check(cudaMemsetAsync(wrong_, 0, sizeof *wrong_, check_stream_), "cudaMemset");
-        for (const Arrival& one : arrivals) queue_verify(sm_destination_, one, wrong_, check_stream_);
-        wrong = not_read;  // the reading is a copy, too
-        check(cudaMemcpyAsync(&wrong, wrong_, sizeof wrong, cudaMemcpyDeviceToHost, check_stream_), "reading the verification");
-        check(cudaStreamSynchronize(check_stream_), "verifying the destination");
-    }
-    if (wrong == not_read)
-        throw Failure("wrong_data", flow_.text() + ": the number of wrong words was not copied from " + checker_->on_bus.pci);
+    else
+        wrong = counted([&](unsigned long long* count, cudaStream_t stream) {
+            for (const Arrival& one : arrivals) queue_verify(sm_destination_, one, count, stream);
+        });
     if (wrong != 0)
         throw Failure("wrong_data", std::to_string(wrong) + " of " + std::to_string(words) + " words are wrong in " +
                                         flow_.destination.text() + " (" + checker_->on_bus.pci + ") after " +

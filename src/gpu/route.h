@@ -5,56 +5,33 @@
 #include <vector>
 
 #include "cell/cell.h"
-#include "cell/results.h"
 #include "gpu/buffers.h"
-#include "gpu/gpu_device.h"
-#include "gpu/gpu_runtime.h"
-#include "gpu/queued_series.h"
-#include "memory/copy_series.h"
+#include "gpu/checked_series.h"
 
 namespace nearfar {
 
-class Route : public QueuedSeries {
+class Route : public CheckedSeries {
 public:
     // `gpu` drives the flow, `checker` reads what arrived (the destination's GPU). `share` of `shares`: the part of the flow's
     // buffers that one of several tasks uses.
     Route(const Flow& flow, const FlowBuffers& keys, const Buffers& buffers, const GpuDevice& gpu, const GpuDevice& checker,
           std::vector<int> cpus, int share = 0, int shares = 1);
-    ~Route() override;
-    Route(Route&& other) noexcept;
-    Route& operator=(Route&&) = delete;
-    Route(const Route&) = delete;
-    Route& operator=(const Route&) = delete;
-
-    const Flow& flow() const { return flow_; }
-    std::string name() const override { return flow_.text(); }
-    const GpuDevice& gpu() const { return *gpu_; }
-    cudaStream_t stream() const override { return stream_; }
     // The CPUs that its driving thread is to be bound to.
     const std::vector<int>& cpus() const { return cpus_; }
     const std::vector<int>& memory_nodes() const { return memory_nodes_; }
     // Bytes of the part of the buffers that this route uses.
     std::size_t bytes() const { return bytes_; }
 
-    void make_current() const override;
     // A copy that nobody will look for.
     void queue_copy(std::size_t bytes) const;
 
     // Begins a series of copies of `bytes` into so many places, all of them poison. Leaves the checker current, as verify() does.
     void begin_series(std::size_t bytes, std::size_t places);
-    void begin_lap() override { series_.begin_lap(); }
     // Copies of the series, all in one lap. `one_kernel`: where it is a kernel that copies, one for all, whose start-up, 9 us on an H200, is
     // paid once.
     void queue_copies(int copies, bool one_kernel = false) override;
-    // Throws Failure where the destination does not hold what the copies of the series sent. Says what was compared.
-    Verified verify();
-    // Likewise; looks just far enough to see that no copy of the lap was left out.
-    void verify_lap() override;
 
 private:
-    Flow flow_;
-    const GpuDevice* gpu_;
-    const GpuDevice* checker_;
     int source_ordinal_ = -1;  // CUDA's numbers of the two ends, -1 for host memory
     int destination_ordinal_ = -1;
     std::vector<int> cpus_;
@@ -66,14 +43,9 @@ private:
     char* destination_ = nullptr;
     char* sm_source_ = nullptr;  // as a kernel addresses them
     char* sm_destination_ = nullptr;
-    cudaStream_t stream_ = nullptr;
-    cudaStream_t check_stream_ = nullptr;  // of the checker
-    unsigned long long* wrong_ = nullptr;  // device memory
-    CopySeries series_;
-    std::uint64_t seen_ = 0;  // copies of the series that were found, lap by lap
 
     void queue(const CopyPlace& place, std::size_t bytes, int passes) const;
-    void compare(const std::vector<Arrival>& arrivals) const;
+    void compare(const std::vector<Arrival>& arrivals) const override;
 };
 
 }  // namespace nearfar

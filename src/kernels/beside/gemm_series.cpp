@@ -1,7 +1,5 @@
 #include "kernels/beside/gemm_series.h"
 
-#include <utility>
-
 #include "core/error.h"
 #include "gpu/gpu_call.h"
 
@@ -23,46 +21,34 @@ GemmSeries::GemmSeries(const GpuDevice& gpu, std::vector<int> cpus)
         throw Prevented("no_memory", name() + " needs " + std::to_string((shape().bytes() + left_free) >> 20) + " MiB of " +
                                          gpu.name() + "'s memory: less is free");
     problem_->fill(operands_.data(), team_);
-    try {
-        check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
-        check(cudaMalloc(reinterpret_cast<void**>(&memory_), shape().bytes()), "device memory for matrices");
-        check(cudaMemcpyAsync(memory_, operands_.data(), operands_.size(), cudaMemcpyHostToDevice, stream_),
-              "matrices to the GPU");
-        compute_ = make_cublas_gemm(shape(), stream_);
-        queue_copies(1);
-        check(cudaStreamSynchronize(stream_), "a matrix product");
-    } catch (...) {
-        release();
-        throw;
-    }
+    stream_ = make_stream();
+    memory_ = make_memory<char>(shape().bytes(), "device memory for matrices");
+    check(cudaMemcpyAsync(memory_.get(), operands_.data(), operands_.size(), cudaMemcpyHostToDevice, stream()),
+          "matrices to the GPU");
+    compute_ = make_cublas_gemm(shape(), stream());
+    queue_copies(1);
+    check(cudaStreamSynchronize(stream()), "a matrix product");
 }
 
-GemmSeries::~GemmSeries() { release(); }
-
-void GemmSeries::release() {
-    if (cudaSetDevice(gpu_.ordinal) != cudaSuccess) return;
-    compute_ = nullptr;
-    if (stream_ != nullptr) cudaStreamDestroy(stream_);
-    cudaFree(memory_);
-}
+GemmSeries::~GemmSeries() { cudaSetDevice(gpu_.ordinal); }  // before what is freed there
 
 void GemmSeries::make_current() const { check(cudaSetDevice(gpu_.ordinal), "cudaSetDevice"); }
 
 void GemmSeries::begin_lap() {
     make_current();
-    check(cudaMemsetAsync(results(), poison, shape().out_bytes, stream_), "cudaMemset");
-    check(cudaStreamSynchronize(stream_), "cudaMemset");
+    check(cudaMemsetAsync(results(), poison, shape().out_bytes, stream()), "cudaMemset");
+    check(cudaStreamSynchronize(stream()), "cudaMemset");
 }
 
 void GemmSeries::queue_copies(int products, bool) {
-    for (int i = 0; i < products; ++i) compute_(memory_, results());
+    for (int i = 0; i < products; ++i) compute_(memory_.get(), results());
 }
 
 Verified GemmSeries::verify() {
     make_current();
     std::vector<char> found(shape().out_bytes);
-    check(cudaMemcpyAsync(found.data(), results(), found.size(), cudaMemcpyDeviceToHost, stream_), "products to the host");
-    check(cudaStreamSynchronize(stream_), "products to the host");
+    check(cudaMemcpyAsync(found.data(), results(), found.size(), cudaMemcpyDeviceToHost, stream()), "products to the host");
+    check(cudaStreamSynchronize(stream()), "products to the host");
     return problem_->verify(operands_.data(), found.data(), team_);
 }
 

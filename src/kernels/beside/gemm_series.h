@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gpu/gpu_device.h"
-#include "gpu/gpu_runtime.h"
+#include "gpu/gpu_handles.h"
 #include "gpu/queued_series.h"
 #include "kernels/gpu_compute/gpu_compute.h"
 #include "kernels/problems/problem.h"
@@ -27,7 +27,7 @@ public:
 
     std::string name() const override { return gpu_.name() + ":" + gpu_.name() + "/gemm"; }
     void make_current() const override;
-    cudaStream_t stream() const override { return stream_; }
+    cudaStream_t stream() const override { return stream_.get(); }
     // Poisons the results, so that those of an earlier window count for nothing.
     void begin_lap() override;
     void queue_copies(int products, bool one_kernel = false) override;
@@ -43,13 +43,12 @@ private:
     std::unique_ptr<Problem> problem_;
     Team team_;
     std::vector<char> operands_;
-    cudaStream_t stream_ = nullptr;
-    char* memory_ = nullptr;  // operands, then results
+    GpuStream stream_;
+    GpuMemory<char> memory_;  // operands, then results
     GpuCompute compute_;
 
     const ProblemShape& shape() const { return problem_->shape(); }
-    char* results() const { return memory_ + shape().in_bytes; }
-    void release();
+    char* results() const { return memory_.get() + shape().in_bytes; }
 };
 
 }  // namespace nearfar

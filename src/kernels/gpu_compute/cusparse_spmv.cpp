@@ -50,7 +50,7 @@ public:
         const float one = 1;
         const float nought = 0;
         cusparse().library.check(cusparse().spmv(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, x_, &nought, y_,
-                                                 CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, buffer_->data()),
+                                                 CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, buffer_.get()),
                                  "cusparseSpMV");
     }
 
@@ -62,7 +62,7 @@ private:
     cusparseSpMatDescr_t matrix_ = nullptr;
     cusparseDnVecDescr_t x_ = nullptr;
     cusparseDnVecDescr_t y_ = nullptr;
-    std::unique_ptr<DeviceScratch> buffer_;
+    GpuMemory<char> buffer_;
 
     // Where the operands are, and the memory that goes with it.
     void describe(const void* in, void* out) {
@@ -82,7 +82,7 @@ private:
         library.check(cusparse().buffer_size(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, x_, &nought, y_,
                                              CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, &bytes),
                       "cusparseSpMV_bufferSize");
-        buffer_ = std::make_unique<DeviceScratch>(bytes > 0 ? bytes : 1);
+        buffer_ = make_memory<char>(bytes > 0 ? bytes : 1, "device memory for a kernel's scratch");
         in_ = in;
         out_ = out;
     }

@@ -10,10 +10,12 @@
 namespace nearfar {
 namespace {
 
+const char* const scratch = "device memory for a kernel's scratch";
+
 GpuCompute make_stencil(const ProblemShape& shape, cudaStream_t stream) {
-    const auto between = std::make_shared<DeviceScratch>(shape.out_bytes);
+    const std::shared_ptr<float> between = make_memory<float>(shape.out_bytes, scratch);
     return [=, n = shape.n, passes = shape.passes](const void* in, void* out) {
-        auto* to = static_cast<float*>(between->data());
+        float* to = between.get();
         auto* next = static_cast<float*>(out);
         const auto* from = static_cast<const float*>(in);
         for (int pass = 0; pass < passes; ++pass) {
@@ -35,17 +37,12 @@ GpuCompute make_md(const ProblemShape& shape, cudaStream_t stream) {
 using QueueCub = void (*)(void*, std::size_t, const std::uint32_t*, std::uint32_t*, std::size_t, cudaStream_t);
 
 GpuCompute make_cub(std::size_t n, std::size_t bytes, QueueCub queue, cudaStream_t stream) {
-    return [=, scratch = std::make_shared<DeviceScratch>(bytes)](const void* in, void* out) {
-        queue(scratch->data(), scratch->bytes(), static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(out), n,
-              stream);
+    return [=, memory = std::shared_ptr<char>(make_memory<char>(bytes, scratch))](const void* in, void* out) {
+        queue(memory.get(), bytes, static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(out), n, stream);
     };
 }
 
 }  // namespace
-
-DeviceScratch::DeviceScratch(std::size_t bytes) : bytes_(bytes) {
-    check(cudaMalloc(&data_, bytes), "device memory for a kernel's scratch");
-}
 
 GpuCompute make_gpu_compute(const ProblemShape& shape, cudaStream_t stream) {
     const std::string& kernel = shape.kernel;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "gpu/gpu_runtime.h"
+#include "gpu/gpu_handles.h"
 #include "kernels/problems/problem.h"
 
 namespace nearfar {
@@ -22,21 +22,5 @@ GpuCompute make_gpu_compute(const ProblemShape& shape, cudaStream_t stream);
 GpuCompute make_cublas_gemm(const ProblemShape& shape, cudaStream_t stream, bool adds = false);
 GpuCompute make_cufft(const ProblemShape& shape, cudaStream_t stream);
 GpuCompute make_cusparse_spmv(const ProblemShape& shape, cudaStream_t stream);
-
-// Memory of the current GPU.
-class DeviceScratch {
-public:
-    explicit DeviceScratch(std::size_t bytes);
-    ~DeviceScratch() { cudaFree(data_); }
-    DeviceScratch(const DeviceScratch&) = delete;
-    DeviceScratch& operator=(const DeviceScratch&) = delete;
-
-    void* data() const { return data_; }
-    std::size_t bytes() const { return bytes_; }
-
-private:
-    void* data_ = nullptr;
-    std::size_t bytes_;
-};
 
 }  // namespace nearfar

@@ -7,11 +7,13 @@ namespace nearfar {
 namespace {
 
 constexpr int poison = 0xff;
+constexpr std::size_t vectors = 4;
 
 }  // namespace
 
 ProductCheck::ProductCheck(const ProblemShape& shape, cudaStream_t stream)
-    : shape_(shape), stream_(stream), vectors_(4 * shape.n * sizeof(double)) {}
+    : shape_(shape), stream_(stream),
+      vectors_(make_memory<double>(vectors * shape.n * sizeof(double), "device memory for a check")) {}
 
 void ProductCheck::queue_operands(void* in, Operands operands) const {
     const std::size_t elements = 2 * shape_.n * shape_.n;
@@ -25,7 +27,7 @@ void ProductCheck::queue_operands(void* in, Operands operands) const {
 
 void ProductCheck::require(const void* in, const void* out, Operands operands) const {
     const std::vector<double> weights = product_weights(operands, shape_.n);
-    check(cudaMemsetAsync(vectors_.data(), 0, vectors_.bytes(), stream_), "cudaMemset");
+    check(cudaMemsetAsync(vectors_.get(), 0, vectors * shape_.n * sizeof(double), stream_), "cudaMemset");
     check(cudaMemcpyAsync(vector(0), weights.data(), shape_.n * sizeof(double), cudaMemcpyHostToDevice, stream_),
           "weights to the GPU");
     if (shape_.kernel == "dgemm")

@@ -21,9 +21,9 @@ public:
 private:
     ProblemShape shape_;
     cudaStream_t stream_;
-    DeviceScratch vectors_;  // of n numbers: x, B x, A (B x), C x
+    GpuMemory<double> vectors_;  // of n numbers: x, B x, A (B x), C x
 
-    double* vector(std::size_t which) const { return static_cast<double*>(vectors_.data()) + which * shape_.n; }
+    double* vector(std::size_t which) const { return vectors_.get() + which * shape_.n; }
     std::vector<double> read(std::size_t which) const;
     template <typename In, typename Out>
     void queue_rows(const void* in, const void* out, Operands operands) const;

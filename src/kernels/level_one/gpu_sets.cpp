@@ -30,8 +30,8 @@ std::size_t needed(const ProblemShape& shape) { return of_sets(shape) + of_place
 
 GpuSets::GpuSets(const GpuDevice& gpu, const std::vector<ProblemShape>& shapes) : gpu_(gpu) {
     check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
-    for (cudaStream_t& stream : streams_) check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
-    for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "cudaEventCreate");
+    for (GpuStream& stream : streams_) stream = make_stream();
+    for (GpuEvent& event : events_) event = make_event();
     std::size_t free = 0;
     std::size_t total = 0;
     check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
@@ -43,16 +43,7 @@ GpuSets::GpuSets(const GpuDevice& gpu, const std::vector<ProblemShape>& shapes) 
     }
     if (bytes_ == 0) return;
     bytes_ += std::min(places, (free - left_free - bytes_) / 2);
-    check(cudaMalloc(reinterpret_cast<void**>(&memory_), bytes_), "device memory");
-}
-
-GpuSets::~GpuSets() {
-    if (cudaSetDevice(gpu_.ordinal) != cudaSuccess) return;
-    for (const cudaEvent_t event : events_)
-        if (event != nullptr) cudaEventDestroy(event);
-    for (const cudaStream_t stream : streams_)
-        if (stream != nullptr) cudaStreamDestroy(stream);
-    cudaFree(memory_);
+    memory_ = make_memory<char>(bytes_);
 }
 
 void GpuSets::require(const ProblemShape& shape) const {
@@ -62,7 +53,7 @@ void GpuSets::require(const ProblemShape& shape) const {
 }
 
 char* GpuSets::in(const ProblemShape& shape, int set) const {
-    return memory_ + alignment + static_cast<std::size_t>(set) * of_set(shape);
+    return memory_.get() + alignment + static_cast<std::size_t>(set) * of_set(shape);
 }
 
 char* GpuSets::out(const ProblemShape& shape, int set) const {
