@@ -8,7 +8,6 @@
 #include "core/trouble.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
-#include "gpu/host_registration.h"
 #include "memory/copy_series.h"
 
 namespace nearfar {
@@ -50,16 +49,6 @@ std::vector<FlowBuffers> buffers_of(const Cell& cell) {
 
 std::size_t task_buffer_bytes(int tasks, std::size_t whole) {
     return std::max(least_task_buffer, whole / static_cast<std::size_t>(tasks) / buffer_grain * buffer_grain);
-}
-
-Buffers::~Buffers() {
-    for (auto& [key, entry] : entries_) release(entry);
-}
-
-void Buffers::release(Entry& entry) {
-    if (entry.registered) cudaHostUnregister(entry.buffer.on_host);
-    if (entry.buffer.on_device != nullptr && cudaSetDevice(entry.buffer.gpu_ordinal) == cudaSuccess)
-        cudaFree(entry.buffer.on_device);
 }
 
 void Buffers::plan(const Cell& cell) {
@@ -105,7 +94,8 @@ void Buffers::make_device(const BufferKey& key, Entry& entry) const {
     gpu.require();
     check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
     const std::size_t bytes = entry.buffer.bytes + spare_bytes;
-    check(cudaMalloc(&entry.buffer.on_device, bytes), "device memory");
+    entry.device = make_memory<void>(bytes);
+    entry.buffer.on_device = entry.device.get();
     entry.buffer.gpu_ordinal = gpu.ordinal;
     queue_fill(entry.buffer.on_device, entry.buffer.seed, bytes / sizeof(std::uint64_t), nullptr);
     check(cudaDeviceSynchronize(), "filling device memory");
@@ -114,8 +104,7 @@ void Buffers::make_device(const BufferKey& key, Entry& entry) const {
 void Buffers::lock_pages(Entry& entry) const {
     const GpuDevice* const any = open_gpu(gpus_);
     if (any == nullptr) return;
-    register_host(entry.buffer.on_host, entry.host->bytes(), *any);
-    entry.registered = true;
+    entry.locked = nearfar::lock_pages(entry.buffer.on_host, entry.host->bytes(), *any);
     entry.buffer.mapped = true;
 }
 
@@ -126,10 +115,10 @@ void Buffers::allocate_device_and_register() {
         bool is_locked = false;
         entry.trouble = thrown_by([&, &key = key, &entry = entry] {
             if (key.place.place == Place::gpu_memory) {
-                if (entry.buffer.on_device == nullptr) make_device(key, entry);
-            } else if (!key.pageable && !entry.registered) {
+                if (!entry.device) make_device(key, entry);
+            } else if (!key.pageable && !entry.locked) {
                 lock_pages(entry);
-                is_locked = entry.registered;
+                is_locked = entry.locked != nullptr;
             }
         });
         if (!is_locked) continue;
@@ -167,7 +156,6 @@ void Buffers::enlarge(const FlowBuffers& flow, std::size_t bytes) {
             entry.refused = bytes;
             cudaGetLastError();  // is told to the next caller otherwise
         }
-        release(larger);
     }
 }
 

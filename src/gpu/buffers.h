@@ -12,6 +12,8 @@
 
 #include "cell/cell.h"
 #include "gpu/gpu_device.h"
+#include "gpu/gpu_handles.h"
+#include "gpu/host_registration.h"
 #include "memory/host_memory.h"
 
 namespace nearfar {
@@ -60,9 +62,6 @@ public:
     // Every buffer of a host flow has `bytes`, a multiple of 2 MiB; of a cell that is measured at sizes the `largest` of them.
     Buffers(const Node& node, const std::vector<GpuDevice>& gpus, std::size_t bytes = buffer_bytes, std::size_t largest = 0)
         : node_(node), gpus_(gpus), bytes_(bytes), largest_((largest + buffer_grain - 1) / buffer_grain * buffer_grain) {}
-    ~Buffers();
-    Buffers(const Buffers&) = delete;
-    Buffers& operator=(const Buffers&) = delete;
 
     std::size_t bytes() const { return bytes_; }
     void plan(const Cell& cell);
@@ -86,7 +85,8 @@ private:
     struct Entry {
         Buffer buffer;
         std::unique_ptr<HostBuffer> host;
-        bool registered = false;
+        LockedPages locked;
+        GpuMemory<void> device;
         std::exception_ptr trouble;
         std::size_t refused = SIZE_MAX;  // bytes that memory was too short for
     };
@@ -99,7 +99,6 @@ private:
     void make_host(const BufferKey& key, Entry& entry) const;
     void make_device(const BufferKey& key, Entry& entry) const;
     void lock_pages(Entry& entry) const;
-    static void release(Entry& entry);
 };
 
 }  // namespace nearfar

@@ -6,7 +6,6 @@
 #include "core/trouble.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
-#include "gpu/host_registration.h"
 #include "kernels/gpu_stream/gpu_stream_kernels.h"
 #include "kernels/stream/stream_size.h"
 #include "memory/copy_series.h"
@@ -28,14 +27,6 @@ void lay_out(GpuStreamArrays& arrays, void* begin, std::size_t bytes) {
 std::string mebibytes(std::size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 }  // namespace
-
-GpuStreamMemory::~GpuStreamMemory() {
-    for (auto& [key, entry] : entries_) {
-        if (entry.registered) cudaHostUnregister(entry.host->data());
-        if (entry.on_device == nullptr) continue;
-        if (cudaSetDevice(gpus_[static_cast<std::size_t>(entry.place.index)].ordinal) == cudaSuccess) cudaFree(entry.on_device);
-    }
-}
 
 GpuStreamMemory::Key GpuStreamMemory::key_of(const Cell& cell, std::size_t flow) {
     std::size_t earlier = 0;
@@ -91,15 +82,15 @@ void GpuStreamMemory::make_device(Entry& entry) const {
     check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
     std::size_t to_come = 0;  // other sets on this GPU
     for (const auto& [key, other] : entries_)
-        if (other.place == entry.place && other.on_device == nullptr && !other.trouble) ++to_come;
+        if (other.place == entry.place && !other.device && !other.trouble) ++to_come;
     const std::size_t wanted = wanted_stream_array(gpu_stream_array, gpu.cache());
     const std::size_t bytes = fitting_stream_array(wanted, gpu.cache(), free, to_come);
     const std::string have = mebibytes(free) + " of " + gpu.name() + "'s memory are free";
     if (bytes == 0) throw Prevented("no_memory", have + ": too few for three arrays that its caches do not hold");
     if (bytes < wanted)
         entry.arrays.smaller = "arrays of " + mebibytes(bytes) + " in the place of " + mebibytes(wanted) + ": " + have;
-    check(cudaMalloc(&entry.on_device, arrays_each * (bytes + spare_bytes)), "device memory");
-    lay_out(entry.arrays, entry.on_device, bytes);
+    entry.device = make_memory<void>(arrays_each * (bytes + spare_bytes));
+    lay_out(entry.arrays, entry.device.get(), bytes);
 }
 
 const GpuDevice* GpuStreamMemory::filler_of(const Entry& entry) const {
@@ -111,8 +102,7 @@ const GpuDevice* GpuStreamMemory::filler_of(const Entry& entry) const {
 void GpuStreamMemory::lock_pages(Entry& entry) const {
     const GpuDevice* const any = filler_of(entry);
     if (any == nullptr) throw Prevented("missing_library", "no GPU of this process can use host memory");
-    register_host(entry.host->data(), entry.host->bytes(), *any);
-    entry.registered = true;
+    entry.locked = nearfar::lock_pages(entry.host->data(), entry.host->bytes(), *any);
     entry.host->require_placement();
     void* address = nullptr;
     check(cudaHostGetDevicePointer(&address, entry.host->data(), 0), "cudaHostGetDevicePointer");

@@ -11,6 +11,8 @@
 
 #include "cell/cell.h"
 #include "gpu/gpu_device.h"
+#include "gpu/gpu_handles.h"
+#include "gpu/host_registration.h"
 #include "memory/host_memory.h"
 #include "node/node.h"
 
@@ -29,9 +31,6 @@ struct GpuStreamArrays {
 class GpuStreamMemory {
 public:
     GpuStreamMemory(const Node& node, const std::vector<GpuDevice>& gpus) : node_(node), gpus_(gpus) {}
-    ~GpuStreamMemory();
-    GpuStreamMemory(const GpuStreamMemory&) = delete;
-    GpuStreamMemory& operator=(const GpuStreamMemory&) = delete;
 
     void plan(const Cell& cell);
     // Host memory, bound, touched and looked at; needs no context. What cannot be had is told when it is asked for.
@@ -46,9 +45,9 @@ private:
     struct Entry {
         Endpoint place;
         GpuStreamArrays arrays;
-        void* on_device = nullptr;
+        GpuMemory<void> device;
         std::unique_ptr<HostBuffer> host;
-        bool registered = false;
+        LockedPages locked;
         std::exception_ptr trouble;
     };
     const Node& node_;

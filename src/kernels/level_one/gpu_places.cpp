@@ -199,10 +199,6 @@ class GpuPlaces : public KernelPlaces {
 public:
     GpuPlaces(const Node& node, bool even_if_busy, bool rate_only)
         : node_(node), rate_only_(rate_only), gpus_(find_gpus(node, nvml_, start_cuda(), even_if_busy)) {}
-    ~GpuPlaces() override {
-        for (const auto& [place, operands] : operands_)
-            if (operands) cudaHostUnregister(operands->in());
-    }
 
     void reserve(const std::vector<Subject>& subjects, const std::vector<ProblemShape>& shapes) override {
         std::set<int> wanted;
@@ -257,13 +253,14 @@ private:
     std::unique_ptr<LostGpus> lost_;
     std::vector<ProblemShape> shapes_;
     std::map<std::pair<int, std::string>, std::unique_ptr<HostOperands>> operands_;  // by NUMA node and binding
+    std::vector<LockedPages> locked_;                                                // of operands
     std::map<int, std::unique_ptr<GpuSets>> memory_;                                 // by GPU
 
     HostOperands* operands_of(const Subject& subject, const GpuDevice& gpu) {
         std::unique_ptr<HostOperands>& operands = operands_[{subject.numa_node, subject.binding}];
         if (!operands)
             operands = std::make_unique<HostOperands>(node_, subject, shapes_, [&](HostBuffer& memory) {
-                register_host(memory.data(), memory.bytes(), gpu);
+                locked_.push_back(lock_pages(memory.data(), memory.bytes(), gpu));
                 memory.require_placement();
             });
         return operands.get();
