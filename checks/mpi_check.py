@@ -33,8 +33,8 @@ class mpi_check(launched_check):
     #: Seconds of each measurement.
     #:
     #: :type: float
-    #: :default: ``0.05``
-    window = variable(float, value=0.05, loggable=True)
+    #: :default: ``0.03``
+    window = variable(float, value=0.03, loggable=True)
 
     @property
     def pairs(self):

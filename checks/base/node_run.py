@@ -74,6 +74,11 @@ class node_run(rfm.RunOnlyRegressionTest, pin_prefix=True):
     #: The node at hand, where that is this machine.
     observed = None
 
+    @classmethod
+    def loggable_attrs(cls):
+        """All but ReFrame's ``variables``: it is deprecated, and reading it searches the whole stack, for each record of a log."""
+        return [(name, alias) for name, alias in type(cls).loggable_attrs(cls) if name != "variables"]
+
     @property
     def system(self):
         """ReFrame's and the site's description of the system."""

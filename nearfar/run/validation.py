@@ -185,7 +185,8 @@ def run(request: Request) -> tuple[int, Path]:
     if wrong_host:
         say(f"warning: {wrong_host}; it is judged by that system's references, and not kept in its history")
     _install(system, cases)
-    _announce_build(system, cases)
+    # Beside ReFrame's start, which takes longer.
+    threading.Thread(target=_announce_build, args=(system, cases), daemon=True).start()
     with contextlib.ExitStack() as stack:
         if _runs_here(system, cases):
             stack.enter_context(node_lock.held(node_lock.wait(), trusted=drain_policy.measuring_users()))

@@ -35,7 +35,7 @@ struct Policy {
     bool all = false;                // without cells: those too that another one stands for
     std::vector<Cell> aggressors;    // run in the background, beside everything that is measured
     std::size_t samples = 4;         // in a visit to a cell, or in a window: more visits help more than more samples
-    double sample_seconds = 0.0105;  // of a sample
+    double sample_seconds = 0.005;   // of a sample
     int sample_chunks = 10;          // of the slowest flow in a sample of a window, at least
     int visits = 0;                  // to each cell; 0: as visits_for says
     int least_visits = 3;            // to a cell; see visits_for

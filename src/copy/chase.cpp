@@ -60,11 +60,10 @@ void ChaseMemory::put_on_host(int numa_node, const Node& node, const GpuDevice& 
 
 void ChaseMemory::put_on_gpu(const GpuDevice& gpu) {
     ordinal_ = gpu.ordinal;
-    std::vector<char> content(chase_lines * chase_line);
-    write_lines(content.data(), chase_lines);
     check(cudaSetDevice(ordinal_), "cudaSetDevice");
-    check(cudaMalloc(&address_, content.size()), "device memory");
-    check(cudaMemcpy(address_, content.data(), content.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+    check(cudaMalloc(&address_, chase_lines * chase_line), "device memory");
+    queue_lines(address_, static_cast<std::uint32_t>(chase_lines), nullptr);
+    check(cudaStreamSynchronize(nullptr), "lines to chase");
 }
 
 ChaseMemory& ChaseBench::memory(const Endpoint& place, const GpuDevice& driver) {

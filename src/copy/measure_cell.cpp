@@ -51,7 +51,7 @@ std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, 
     Policy of_size = policy;
     of_size.at_a_size = at_sizes;
     if (setting.round > 0) of_size.warm_up_seconds = std::min(policy.warm_up_seconds, warm_again_seconds);
-    if (at_sizes) of_size.sample_seconds /= 4;  // there are many
+    if (at_sizes) of_size.sample_seconds /= 2;  // there are many
     std::vector<CellResult> results;
     LinkState link;
     Latch latch(route);

@@ -61,6 +61,12 @@ __global__ void verify_kernel(const std::uint64_t* data, Arrival arrival, unsign
     if (mine != 0) atomicAdd(wrong, mine);
 }
 
+__global__ void lines_kernel(char* lines, std::uint32_t count) {
+    const std::uint32_t stride = gridDim.x * blockDim.x;
+    for (std::uint32_t line = blockIdx.x * blockDim.x + threadIdx.x; line < count; line += stride)
+        *reinterpret_cast<std::uint32_t*>(lines + static_cast<std::size_t>(line) * chase_line) = (line + 1) % count;
+}
+
 __global__ void chase_kernel(const char* lines, std::uint32_t* at, std::uint32_t steps) {
     std::uint32_t line = *at;
     for (std::uint32_t i = 0; i < steps; ++i)
@@ -103,6 +109,11 @@ void queue_verify(const void* data, const Arrival& arrival, unsigned long long* 
     check(cudaGetLastError(), "verify");
 }
 
+void queue_lines(void* lines, std::uint32_t count, cudaStream_t stream) {
+    lines_kernel<<<blocks(), threads_per_block, 0, stream>>>(static_cast<char*>(lines), count);
+    check(cudaGetLastError(), "lines to chase");
+}
+
 void queue_chase(const void* lines, std::uint32_t* at, std::uint32_t steps, cudaStream_t stream) {
     chase_kernel<<<1, 1, 0, stream>>>(static_cast<const char*>(lines), at, steps);
     check(cudaGetLastError(), "chase");
@@ -119,6 +130,7 @@ void load_kernels() {
     check(cudaFuncGetAttributes(&attributes, copy_kernel), "loading the SM copy");
     check(cudaFuncGetAttributes(&attributes, fill_kernel), "loading the fill");
     check(cudaFuncGetAttributes(&attributes, verify_kernel), "loading the verification");
+    check(cudaFuncGetAttributes(&attributes, lines_kernel), "loading the lines to chase");
     check(cudaFuncGetAttributes(&attributes, chase_kernel), "loading the chase");
     check(cudaFuncGetAttributes(&attributes, nothing_kernel), "loading the empty kernel");
 }

@@ -38,6 +38,9 @@ extern const std::size_t chase_host_caches;
 extern const std::size_t gpu_stream_array;
 extern const std::size_t host_stream_array;
 
+// Writes into each line the number of the next; into the last, of the first.
+void queue_lines(void* lines, std::uint32_t count, cudaStream_t stream);
+
 // One thread follows `steps` lines from *at on (each holds the number of the next) and leaves in *at where it stopped.
 void queue_chase(const void* lines, std::uint32_t* at, std::uint32_t steps, cudaStream_t stream);
 

@@ -64,6 +64,16 @@ void queue_verify(const void* data, const Arrival& arrival, unsigned long long* 
     });
 }
 
+void queue_lines(void* lines, std::uint32_t count, cudaStream_t stream) {
+    launch("lines", stream, [=](double) {
+        for (std::uint32_t line = 0; line < count; ++line) {
+            const std::uint32_t next = (line + 1) % count;
+            std::memcpy(static_cast<char*>(lines) + static_cast<std::size_t>(line) * chase_line, &next, sizeof next);
+        }
+        return now();
+    });
+}
+
 void queue_chase(const void* lines, std::uint32_t* at, std::uint32_t steps, cudaStream_t stream) {
     launch("chase", stream, [=](double start) {
         std::uint32_t line = *at;
