@@ -11,7 +11,6 @@
 #include "copy/gpu_task.h"
 #include "copy/measure_cell.h"
 #include "copy/peer_set.h"
-#include "copy/quick.h"
 #include "copy/suspects.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -129,21 +128,14 @@ void CopyBench::measure(Session& session, const Progress& progress, BesideCopies
     const auto has_own_links = [&](const Flow& flow) {
         return !policy_.each_alone && policy_.aggressors.empty() && lanes(flow) > 0;
     };
-    if (policy_.quick) {
-        measure_quickly(cells_, disjoint_sets(cells_, has_own_links), policy_, running_time(), session, noting,
-                        {alone, together, kind});
-    } else {
-        Bench bench;
-        bench.alone = [&](const Cell& cell, double seconds, int round) { return alone(cell, policy_, seconds, round); };
-        bench.together = [&](const std::vector<Cell>& cells, double seconds, int) { return together(cells, policy_, seconds); };
-        bench.doubted = [&](const std::vector<CellResult>& known) {
-            std::vector<Figure> figures;
-            for (const CellResult& result : known)
-                figures.push_back({kind(result.cell), result.total.plateau ? result.total.plateau->value : result.total.median});
-            return below_best(figures);
-        };
-        measure_in_rounds(cells_, company_sets(cells_, has_own_links, kind), policy_, running_time(), session, noting, bench);
-    }
+    const auto doubted = [&](const std::vector<CellResult>& known) {
+        std::vector<Figure> figures;
+        for (const CellResult& result : known)
+            figures.push_back({kind(result.cell), result.total.plateau ? result.total.plateau->value : result.total.median});
+        return policy_.quick ? suspects(figures) : below_best(figures);
+    };
+    const auto sets = policy_.quick ? disjoint_sets(cells_, has_own_links) : company_sets(cells_, has_own_links, kind);
+    measure_in_rounds(cells_, sets, policy_, running_time(), session, noting, {alone, together, doubted});
     tasks_.dismiss();
     note();
     end();

@@ -40,57 +40,6 @@ void set_absent_aside(std::vector<Cell>& cells, const Node& node, bool absent_fa
     cells = present;
 }
 
-double weight(const Cell& cell) {
-    const bool lone = cell.flows.size() == 1 && cell.flows[0].tasks == 1 && !cell.flows[0].pageable && !cell.flows[0].staged;
-    return lone ? 1 : window_weight;
-}
-
-double weight(const std::vector<Cell>& cells) {
-    return std::accumulate(cells.begin(), cells.end(), 0.0, [](double sum, const Cell& cell) { return sum + weight(cell); });
-}
-
-Budget::Budget(double seconds, double begin, double weight) : end_(seconds > 0 ? begin + seconds : INFINITY), left_(weight) {}
-
-double Budget::share(double weight) {
-    const double seconds = (end_ - running_time()) * weight / left_;
-    left_ -= weight;
-    return seconds;
-}
-
-void enter(const Cell& cell, Session& session, const std::function<std::vector<CellResult>()>& results) {
-    const Message trouble = trouble_of([&] {
-        try {
-            for (CellResult& result : results()) session.results.push_back(std::move(result));
-        } catch (const ProcessSpent& why) {
-            session.spent = why.what();
-        }
-    });
-    if (trouble.word.empty()) return;
-    std::vector<NotMeasured>& cells = trouble.word == trouble_word::prevented ? session.skipped : session.failed;
-    const std::string& code = trouble.field(0);
-    cells.push_back({cell.key(), code.empty() ? "error" : code, trouble.field(1)});
-}
-
-namespace {
-
-// Throws Prevented where no visit can be made in so many seconds.
-void require_visit(double seconds) {
-    if (interrupted()) throw Prevented("interrupted", "interrupted before it was measured");
-    if (seconds < least_cell_seconds) throw Prevented("budget", "the budget was used up before it was measured");
-}
-
-bool can_visit(double seconds) { return !interrupted() && seconds >= least_cell_seconds; }
-
-}  // namespace
-
-std::vector<CellResult> visit(double seconds, const Visiting& visiting) {
-    require_visit(seconds);
-    const double start = now();
-    std::vector<CellResult> results = unless_suspended([&] { return visiting(seconds); });
-    for (CellResult& result : results) result.seconds = (now() - start) / static_cast<double>(results.size());
-    return results;
-}
-
 std::vector<std::size_t> order_of_round(std::size_t cells, int round) {
     const std::size_t half = (cells + 1) / 2;  // one of the first half, one of the second
     std::vector<std::size_t> order(cells);
@@ -113,6 +62,67 @@ Step step_of(std::size_t position, std::size_t count, const std::vector<Cell>& c
 
 namespace {
 
+// A cell's share of a budget: windows with their baselines need several times what one flow behind a latch needs.
+double weight(const Cell& cell) {
+    const bool lone = cell.flows.size() == 1 && cell.flows[0].tasks == 1 && !cell.flows[0].pageable && !cell.flows[0].staged;
+    return lone ? 1 : window_weight;
+}
+
+double weight(const std::vector<Cell>& cells) {
+    return std::accumulate(cells.begin(), cells.end(), 0.0, [](double sum, const Cell& cell) { return sum + weight(cell); });
+}
+
+// What is left of a budget, by weight.
+class Budget {
+public:
+    // Until `end`; `weight` of everything that is to be measured.
+    Budget(double end, double weight) : end_(end), left_(weight) {}
+
+    // The seconds for a part of so much weight.
+    double share(double weight) {
+        const double seconds = (end_ - running_time()) * weight / left_;
+        left_ -= weight;
+        return seconds;
+    }
+
+private:
+    double end_;
+    double left_;
+};
+
+// Enters what is known of a cell into `session`: its results, or what `results` throws as Prevented, Failure, or for want of memory or
+// threads. ProcessSpent leaves the cell without an answer.
+void enter(const Cell& cell, Session& session, const std::function<std::vector<CellResult>()>& results) {
+    const Message trouble = trouble_of([&] {
+        try {
+            for (CellResult& result : results()) session.results.push_back(std::move(result));
+        } catch (const ProcessSpent& why) {
+            session.spent = why.what();
+        }
+    });
+    if (trouble.word.empty()) return;
+    std::vector<NotMeasured>& cells = trouble.word == trouble_word::prevented ? session.skipped : session.failed;
+    const std::string& code = trouble.field(0);
+    cells.push_back({cell.key(), code.empty() ? "error" : code, trouble.field(1)});
+}
+
+// Throws Prevented where no visit can be made in so many seconds.
+void require_visit(double seconds) {
+    if (interrupted()) throw Prevented("interrupted", "interrupted before it was measured");
+    if (seconds < least_cell_seconds) throw Prevented("budget", "the budget was used up before it was measured");
+}
+
+bool can_visit(double seconds) { return !interrupted() && seconds >= least_cell_seconds; }
+
+// One visit; throws Prevented where it was interrupted before, or `seconds` are too few.
+std::vector<CellResult> visit(double seconds, const std::function<std::vector<CellResult>()>& visiting) {
+    require_visit(seconds);
+    const double start = now();
+    std::vector<CellResult> results = unless_suspended(visiting);
+    for (CellResult& result : results) result.seconds = (now() - start) / static_cast<double>(results.size());
+    return results;
+}
+
 // Waits until a cell that was visited a moment ago may be visited again.
 void await_turn(double time, double end) {
     while (now() < std::min(time, end) && !interrupted())
@@ -122,7 +132,7 @@ void await_turn(double time, double end) {
 // A cell between its visits.
 struct OpenCell {
     Cell cell;
-    bool is_doubted = false;  // visited in company before, and alone from now on
+    bool is_doubted = false;  // visited before, and alone in the usual way from now on
     bool is_over = false;     // there is an answer, or none is to come
 };
 
@@ -144,8 +154,8 @@ class Rounds {
 public:
     Rounds(std::vector<OpenSet> sets, const Policy& policy, double begin, Session& session, const Progress& progress,
            const Bench& bench)
-        : open_(std::move(sets)), policy_(policy), begin_(begin), end_(policy.budget > 0 ? begin + policy.budget : INFINITY),
-          session_(session), progress_(progress), bench_(bench) {}
+        : open_(std::move(sets)), policy_(policy), quick_(quick_policy(policy)),
+          end_(policy.budget > 0 ? begin + policy.budget : INFINITY), session_(session), progress_(progress), bench_(bench) {}
 
     void run() {
         for (int round = 0; !open_.empty(); ++round) {
@@ -156,21 +166,24 @@ public:
 
 private:
     std::vector<OpenSet> open_;
-    std::vector<OpenCell> held_;  // visited enough in company; no answer until all like them were
+    std::vector<OpenCell> held_;  // visited enough, for the time being; no answer until all like them were
     const Policy& policy_;
-    const double begin_;
+    const Policy quick_;
     const double end_;
     Session& session_;
     const Progress& progress_;
     const Bench& bench_;
 
     std::vector<CellResult>& known(const OpenCell& one) { return session_.so_far[one.cell.key()]; }
+    bool is_quick(const OpenCell& one) const { return policy_.quick && !one.is_doubted; }
+    // Whether its cells get their answers once they are compared with others.
+    bool is_compared(const OpenSet& set) const { return set.cells.size() > 1 || is_quick(set.cells[0]); }
 
     void go_round(int round) {
         std::vector<Cell> all;
         for (const OpenSet& set : open_)
             for (const OpenCell& one : set.cells) all.push_back(one.cell);
-        Budget budget(policy_.budget, begin_, weight(all));
+        Budget budget(end_, weight(all));
         std::size_t done = 0;
         std::vector<OpenSet> next;
         for (const std::size_t i : order_of_round(open_.size(), round)) {
@@ -180,11 +193,11 @@ private:
             if (can_visit(seconds)) progress_(step_of(done, all.size(), cells, round));
             done += cells.size();
             await_turn(set.visited + between_visits(cells[0], policy_), end_);
+            const Policy& policy = is_quick(set.cells[0]) ? quick_ : policy_;
             if (cells.size() > 1)
-                visit_together(set, cells, seconds, round, next);
+                visit_together(set, cells, policy, seconds, next);
             else
-                add(set.cells[0],
-                    [&] { return visit(seconds, [&](double most) { return bench_.alone(cells[0], most, round); }); });
+                add(set.cells[0], [&] { return visit(seconds, [&] { return bench_.alone(cells[0], policy, seconds, round); }); });
             set.visited = now();
             settle(set);
         }
@@ -219,12 +232,13 @@ private:
     }
 
     // Those that the others spoiled go into `next`, each by itself.
-    void visit_together(OpenSet& set, const std::vector<Cell>& cells, double seconds, int round, std::vector<OpenSet>& next) {
+    void visit_together(OpenSet& set, const std::vector<Cell>& cells, const Policy& policy, double seconds,
+                        std::vector<OpenSet>& next) {
         std::vector<SetOutcome> outcomes(cells.size());
         double spent = 0;
         if (can_visit(seconds)) {
             const double start = now();
-            outcomes = unless_suspended([&] { return bench_.together(cells, seconds, round); });
+            outcomes = unless_suspended([&] { return bench_.together(cells, policy, seconds); });
             spent = (now() - start) / static_cast<double>(cells.size());
         }
         const bool can_go_on = can_visit(seconds);
@@ -250,44 +264,55 @@ private:
     void settle(OpenSet& set) {
         std::vector<OpenCell>& cells = set.cells;
         cells.erase(std::remove_if(cells.begin(), cells.end(), [](const OpenCell& one) { return one.is_over; }), cells.end());
+        if (cells.empty()) return;
         const bool company = cells.size() > 1;
         const auto is_enough = [&](const OpenCell& one) {
             // Of a cell that lost its company the visits count that are to come.
-            return was_in_company(known(one)) == company && is_visited_enough(known(one), policy_);
+            return is_quick(one) || (was_in_company(known(one)) == company && is_visited_enough(known(one), policy_));
         };
         if (!std::all_of(cells.begin(), cells.end(), is_enough)) return;
-        for (const OpenCell& one : cells) company ? held_.push_back(one) : finish(one);
+        const bool compared = is_compared(set);
+        for (const OpenCell& one : cells) compared ? held_.push_back(one) : finish(one);
         cells.clear();
     }
 
     void finish(const OpenCell& one) {
         enter(one.cell, session_, [&] {
-            for (CellResult& result : known(one)) result.converged = result.converged && is_settled(result, policy_);
+            for (CellResult& result : known(one))
+                result.converged = result.converged && (is_quick(one) || is_settled(result, policy_));
             return std::move(known(one));
         });
         session_.so_far.erase(one.cell.key());
     }
 
-    // Once no set is in company any more: what is in no doubt is a result, the rest is visited alone.
+    // Once none is to come that is compared: what is in no doubt is a result, the rest is visited alone.
     void compare() {
-        const auto in_company = [](const OpenSet& set) { return set.cells.size() > 1; };
-        if (held_.empty() || std::any_of(open_.begin(), open_.end(), in_company)) return;
+        const auto is_to_come = [this](const OpenSet& set) { return is_compared(set); };
+        if (held_.empty() || std::any_of(open_.begin(), open_.end(), is_to_come)) return;
         std::vector<CellResult> all = session_.results;
         for (const auto& [cell, results] : session_.so_far) all.insert(all.end(), results.begin(), results.end());
         std::set<std::string> doubted;
         for (const std::size_t i : bench_.doubted(all)) doubted.insert(all[i].cell.key());
         for (OpenCell& one : held_) {
-            one.is_doubted = doubted.count(one.cell.key()) > 0;
-            if (one.is_doubted)
-                open_.push_back({{one}});
-            else
+            if (doubted.count(one.cell.key()) == 0) {
                 finish(one);
+                continue;
+            }
+            one.is_doubted = true;
+            if (policy_.quick) known(one).clear();
+            open_.push_back({{one}});
         }
         held_.clear();
     }
 };
 
 }  // namespace
+
+Policy quick_policy(Policy usual) {
+    usual.sample_seconds /= 2;
+    usual.sample_chunks /= 2;
+    return usual;
+}
 
 void measure_in_rounds(const std::vector<Cell>& cells, const std::vector<std::vector<std::size_t>>& sets, const Policy& policy,
                        double begin, Session& session, const Progress& progress, const Bench& bench) {
@@ -304,7 +329,8 @@ void measure_in_rounds(const std::vector<Cell>& cells, const Policy& policy, dou
                        const std::function<std::vector<CellResult>(const Cell&, double seconds, int round)>& alone) {
     std::vector<std::vector<std::size_t>> sets;
     for (std::size_t i = 0; i < cells.size(); ++i) sets.push_back({i});
-    measure_in_rounds(cells, sets, policy, begin, session, progress, {alone});
+    measure_in_rounds(cells, sets, policy, begin, session, progress,
+                      {[&](const Cell& cell, const Policy&, double seconds, int round) { return alone(cell, seconds, round); }});
 }
 
 }  // namespace nearfar

@@ -30,33 +30,6 @@ using Progress = std::function<void(const Step& step)>;
 // as WrongUse.
 void set_absent_aside(std::vector<Cell>& cells, const Node& node, bool absent_fails, Session& session);
 
-// A cell's share of a budget: windows with their baselines need several times what one flow behind a latch needs.
-double weight(const Cell& cell);
-double weight(const std::vector<Cell>& cells);
-
-// What is left of a budget, by weight.
-class Budget {
-public:
-    // `seconds` from `begin` on, 0 for no limit; `weight` of everything that is to be measured.
-    Budget(double seconds, double begin, double weight);
-    // The seconds for a part of so much weight.
-    double share(double weight);
-
-private:
-    double end_;
-    double left_;
-};
-
-// The results of one visit in at most so many seconds.
-using Visiting = std::function<std::vector<CellResult>(double seconds)>;
-
-// Enters what is known of a cell into `session`: its results, or what `results` throws as Prevented,
-// Failure, or for want of memory or threads. ProcessSpent leaves the cell without an answer.
-void enter(const Cell& cell, Session& session, const std::function<std::vector<CellResult>()>& results);
-
-// One visit; throws Prevented where it was interrupted before, or `seconds` are too few.
-std::vector<CellResult> visit(double seconds, const Visiting& visiting);
-
 // What became of one cell of a set that was visited in company: its result, or what went wrong with it. Neither: others spoiled
 // it, measure it alone.
 struct SetOutcome {
@@ -66,13 +39,17 @@ struct SetOutcome {
 
 // How cells are visited; `round` counts from 0 on.
 struct Bench {
-    std::function<std::vector<CellResult>(const Cell& cell, double seconds, int round)> alone;
+    std::function<std::vector<CellResult>(const Cell& cell, const Policy& policy, double seconds, int round)> alone;
     // All in one window, each with a result of its own that says what ran beside it; called with two cells or more, throws nothing
     // for a single one's sake.
-    std::function<std::vector<SetOutcome>(const std::vector<Cell>& cells, double seconds, int round)> together = nullptr;
+    std::function<std::vector<SetOutcome>(const std::vector<Cell>& cells, const Policy& policy, double seconds)> together =
+        nullptr;
     // Positions of the results that are doubted beside the others.
     std::function<std::vector<std::size_t>(const std::vector<CellResult>& known)> doubted = nullptr;
 };
+
+// One visit with samples half as long, as --quick has it.
+Policy quick_policy(Policy usual);
 
 // Visits the cells in rounds, those that are alike not one after the other, until each was visited enough
 // (is_visited_enough), or the budget, which counts from `begin`, is used up. A cell that fails in any visit has failed; what
@@ -80,7 +57,8 @@ struct Bench {
 //
 // `sets` has each position of `cells` once. Those of a set are visited in company, until all of them were visited enough. Once that
 // is so of all sets, what is doubted of them is visited alone, and these visits take the place of the others. So are cells that the
-// others of their set spoiled.
+// others of their set spoiled. Where the policy is quick, one short visit is enough, in company or alone, and what is doubted of all is
+// visited anew, in the usual way: it is reported by that, or not at all.
 void measure_in_rounds(const std::vector<Cell>& cells, const std::vector<std::vector<std::size_t>>& sets, const Policy& policy,
                        double begin, Session& session, const Progress& progress, const Bench& bench);
 

@@ -220,19 +220,22 @@ protected:
     Session session;
     std::map<std::string, double> in_company;
     std::map<std::string, double> alone;
+    std::map<std::string, double> quick;  // alone, in one short visit
     std::map<std::string, std::exception_ptr> trouble;
     std::set<std::string> spoilt;  // neither result nor trouble in company
     std::vector<std::string> calls;
+    std::vector<double> sample_seconds;  // of the calls alone
     std::function<void()> at_call = [] {};
 
     void run(const std::vector<std::string>& texts, const std::vector<std::vector<std::size_t>>& sets) {
         Bench bench;
-        bench.alone = [this](const Cell& cell, double, int) {
+        bench.alone = [this](const Cell& cell, const Policy& how, double, int) {
             calls.push_back(cell.text());
+            sample_seconds.push_back(how.sample_seconds);
             at_call();
-            return seen(cell, rate_of(alone, cell, 396));
+            return seen(cell, rate_of(how.sample_seconds < policy.sample_seconds ? quick : alone, cell, 396));
         };
-        bench.together = [this](const std::vector<Cell>& cells, double, int) {
+        bench.together = [this](const std::vector<Cell>& cells, const Policy&, double) {
             std::vector<SetOutcome> outcomes(cells.size());
             std::string text;
             for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -379,6 +382,65 @@ TEST_F(RoundsInCompany, AnUnusableBudgetIsSaidOfEach) {
     EXPECT_TRUE(calls.empty());
     ASSERT_EQ(session.skipped.size(), 3U);
     EXPECT_EQ(session.skipped[0].code, "budget");
+}
+
+TEST_F(RoundsInCompany, QuickCellsAreVisitedOnceInCompanyOrShortlyAlone) {
+    policy.quick = true;
+    run({"g0:g1", "g2:g3", "g0:g2"}, {{0, 1}, {2}});
+    EXPECT_EQ(calls, (std::vector<std::string>{"g0:g1+g2:g3", "g0:g2"}));
+    EXPECT_EQ(sample_seconds, std::vector<double>{quick_policy(policy).sample_seconds});
+    EXPECT_LT(sample_seconds[0], policy.sample_seconds);
+    ASSERT_EQ(session.results.size(), 3U);
+    for (const CellResult& result : session.results) EXPECT_TRUE(result.converged && !result.remeasured) << result.cell.text();
+    EXPECT_TRUE(session.so_far.empty());
+}
+
+TEST_F(RoundsInCompany, AQuickSuspectIsMeasuredAloneTheUsualWayBeforeItIsReported) {
+    policy.quick = true;
+    in_company["g2:g3"] = 300;
+    quick["g0:g2"] = 300;
+    alone["g0:g2"] = 301;
+    run({"g0:g1", "g2:g3", "g0:g2", "g1:g3"}, {{0, 1}, {2}, {3}});
+    EXPECT_EQ(sample_seconds.back(), policy.sample_seconds);
+    EXPECT_EQ(session.results.size(), 4U) << "the quick figure is replaced, not kept beside";
+    for (const char* cell : {"g2:g3", "g0:g2"}) {
+        EXPECT_EQ(of(cell).visits.size(), 2U);
+        EXPECT_TRUE(of(cell).remeasured);
+    }
+    EXPECT_EQ(of("g2:g3").total.median, 396) << "what it has alone counts";
+    EXPECT_EQ(of("g0:g2").total.median, 301) << "it is slow";
+    EXPECT_FALSE(of("g1:g3").remeasured);
+}
+
+TEST_F(RoundsInCompany, OneThatFailsInQuickCompanyTakesNobodyDown) {
+    policy.quick = true;
+    trouble["g2:g3"] = std::make_exception_ptr(Failure("wrong_data", "words are wrong"));
+    trouble["g1:g3"] = std::make_exception_ptr(Prevented("unsupported", "no peer access"));
+    spoilt = {"g0:g1"};
+    run({"g0:g1", "g2:g3", "g0:g2", "g1:g3"}, {{0, 1}, {2, 3}});
+    ASSERT_EQ(session.failed.size(), 1U);
+    EXPECT_EQ(session.failed[0].cell, "g2:g3") << "wrong data stays evidence, whatever it does alone";
+    ASSERT_EQ(session.skipped.size(), 1U);
+    EXPECT_EQ(session.skipped[0].cell, "g1:g3");
+    EXPECT_EQ(calls.back(), "g0:g1") << "its window was spoilt: it is measured alone";
+    EXPECT_EQ(of("g0:g2").total.median, 395) << "its partner's trouble is not its own";
+}
+
+TEST_F(RoundsInCompany, AQuickSuspectThatCannotBeMeasuredAgainIsNotReported) {
+    policy.quick = true;
+    quick = {{"g0:g1", 300}, {"g2:g3", 300}};
+    at_call = [&] {
+        if (sample_seconds.back() < policy.sample_seconds) return;
+        if (calls.back() == "g0:g1") throw Failure("lost", "gone");
+        throw Prevented("busy", "taken");
+    };
+    run(three_pairs, {{0}, {1}, {2}});
+    ASSERT_EQ(session.results.size(), 1U);
+    EXPECT_EQ(session.results[0].cell.text(), "g4:g5");
+    ASSERT_EQ(session.failed.size(), 1U);
+    EXPECT_EQ(session.failed[0].cell, "g0:g1");
+    ASSERT_EQ(session.skipped.size(), 1U);
+    EXPECT_EQ(session.skipped[0].cell, "g2:g3");
 }
 
 TEST(Rounds, WhatIsNotVisitedIsNotAnnounced) {
