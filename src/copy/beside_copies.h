@@ -9,21 +9,14 @@
 
 namespace nearfar {
 
-// One such flow, ready to run.
-struct BesideFlow {
-    std::vector<Mover> movers;
-    std::vector<int> memory_nodes;  // where its host pages are, in effect
-    const char* unit;               // of its rate
-};
-
 class BesideCopies {
 public:
     virtual ~BesideCopies() = default;
 
     // Makes memory and libraries ready for these flows; GPUs are open. What cannot be had is told when its flow is asked for.
     virtual void set_up(const std::vector<Flow>& flows) = 0;
-    // A flow that is the cell's `index`th. Throws why it cannot run.
-    virtual BesideFlow of(const Flow& flow, std::size_t index) = 0;
+    // Such a flow that is the cell's `index`th. Throws why it cannot run.
+    virtual MovingFlow of(const Flow& flow, std::size_t index) = 0;
 
 protected:
     BesideCopies() = default;

@@ -81,51 +81,47 @@ std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, 
     return results;
 }
 
-// What moves in a window: by threads of this process over routes, or by processes with routes of their own.
+// What moves in a window, and the routes that it moves over: of a flow that processes share one that stands for theirs.
 struct Window {
-    std::vector<std::vector<Route>> routes;  // of each flow that copies; where processes move, one that stands for theirs
-    std::vector<BesideFlow> beside;          // of each flow that does not; its movers have been taken
-    std::vector<std::size_t> threads;        // of each flow: how many of the movers are its own
-    std::vector<Mover> movers;               // in the order of the flows
-    std::size_t largest_chunk = 0;
+    std::vector<std::vector<Route>> routes;
+    std::vector<MovingFlow> flows;
 };
 
 Window plan_window(const Cell& cell, ChunkLength length, const Policy& policy, CopySetting& setting) {
     Window window;
     const std::vector<FlowBuffers> keys = buffers_of(cell);
     std::vector<SharedFlow> shared;
-    std::vector<std::size_t> chunks;
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {
         const Flow& flow = cell.flows[i];
-        window.routes.emplace_back();
-        window.beside.emplace_back();
-        chunks.push_back(0);
-        if (!flow.is_copy()) continue;
+        if (!flow.is_copy()) {
+            window.flows.push_back(setting.beside.of(flow, i));
+            continue;
+        }
         const int threads = flow.is_by_processes() ? 1 : flow.tasks;
-        window.routes[i] = setting.baselines.fitting_routes(flow, keys[i], threads, policy);
-        const Route& route = window.routes[i][0];
+        std::vector<Route>& routes = window.routes.emplace_back(setting.baselines.fitting_routes(flow, keys[i], threads, policy));
+        const Route& route = routes[0];
         const std::size_t whole = route.bytes() / (flow.stays_on_gpus() ? on_gpus_factor : 1);
         const std::size_t bytes = flow.is_by_processes() ? task_buffer_bytes(flow.tasks, whole) : route.bytes();
-        chunks[i] = chunk_for(setting.baselines.probed_rate(route, policy), bytes, length, flow.tasks);
-        if (flow.is_by_processes()) shared.push_back({flow, bytes, chunks[i]});
+        MovingFlow& moving = window.flows.emplace_back();
+        moving.bytes = chunk_for(setting.baselines.probed_rate(route, policy), bytes, length, flow.tasks);
+        moving.known = flow_result(route, {}, {}, {}, setting.gpus);
+        if (flow.is_by_processes()) {
+            shared.push_back({flow, bytes, moving.bytes});
+            moving.known.cpus = route.cpus();  // the binding that each asserts
+        } else {
+            for (Route& each : routes) moving.movers.push_back(checked_mover(each, moving.bytes, i));
+        }
     }
-    window.largest_chunk = *std::max_element(chunks.begin(), chunks.end());
     const std::vector<std::vector<TaskProcess*>> processes = setting.tasks.assign(shared);
     auto of_flow = processes.begin();
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {
-        const std::size_t before = window.movers.size();
-        if (!cell.flows[i].is_copy()) {
-            window.beside[i] = setting.beside.of(cell.flows[i], i);
-            for (Mover& mover : window.beside[i].movers) window.movers.push_back(std::move(mover));
-        } else if (cell.flows[i].is_by_processes()) {
-            for (TaskProcess* process : *of_flow++)
-                window.movers.push_back({{[process](FlowThread& thread) { process->run(thread); }, chunks[i], i}, {}, [process] {
-                                             return process->verified();
-                                         }});
-        } else {
-            for (Route& route : window.routes[i]) window.movers.push_back(checked_mover(route, chunks[i], i));
+        if (!cell.flows[i].is_by_processes()) continue;
+        MovingFlow& moving = window.flows[i];
+        for (TaskProcess* process : *of_flow++) {
+            Mover& mover = moving.movers.emplace_back();
+            mover.work = {[process](FlowThread& thread) { process->run(thread); }, moving.bytes, i};
+            mover.verify = [process] { return process->verified(); };
         }
-        window.threads.push_back(window.movers.size() - before);
     }
     return window;
 }
@@ -179,27 +175,6 @@ private:
     }
 };
 
-// `first`: of the flow's threads.
-FlowResult copy_result(const Flow& flow, const Route& route, const WindowOutcome& outcome, std::size_t index, std::size_t first,
-                       std::map<int, LinkState>& links, const CopySetting& setting) {
-    // Of processes the binding that each has asserted.
-    const std::vector<int>& cpus = flow.is_by_processes() ? route.cpus() : outcome.cpus[first];
-    return flow_result(route, outcome.rates[index], cpus, links[flow.driving_gpu()], setting.gpus);
-}
-
-FlowResult beside_result(const Flow& flow, const Window& window, std::size_t index, const WindowOutcome& outcome,
-                         std::size_t first) {
-    FlowResult found;
-    found.flow = flow;
-    found.unit = window.beside[index].unit;
-    found.rate = outcome.rates[index];
-    for (std::size_t i = first; i < first + window.threads[index]; ++i)
-        found.cpus.insert(found.cpus.end(), outcome.cpus[i].begin(), outcome.cpus[i].end());
-    std::sort(found.cpus.begin(), found.cpus.end());
-    found.memory_nodes = window.beside[index].memory_nodes;
-    return found;
-}
-
 // Several flows, or what cannot be behind a latch: all in one window.
 CellResult measure_windowed(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
     const ChunkLength length = chunk_length(cell);
@@ -207,33 +182,15 @@ CellResult measure_windowed(const Cell& cell, const Policy& policy, double secon
     Solos solos(cell, length, policy, seconds, setting);
     solos.measure_first_half();
     std::map<int, LinkState> links;
-    const CheckedOutcome checked = run_checked(window.movers, window_policy(policy, length), solos.seconds_of_cell(), [&] {
+    CellResult result = measure_window(cell, window.flows, window_policy(policy, length), solos.seconds_of_cell(), [&] {
         for (const Flow& flow : cell.flows)
             if (!flow.is_stream_flow() && links.count(flow.driving_gpu()) == 0)
                 links[flow.driving_gpu()] = setting.watch.look(driving_gpu(flow, setting.gpus));
     });
-    checked.require();
     solos.measure_second_half();
-    const WindowOutcome& outcome = checked.moved;
-    CellResult result;
-    result.cell = cell;
-    result.method = "windowed";
-    result.bytes = window.largest_chunk;
-    result.verified = checked.all_verified();
-    result.verify_seconds = checked.verify_seconds;
-    result.converged = outcome.complete;
-    result.visits = {{outcome.begin, outcome.end, outcome.total.n()}};
-    result.total = outcome.total;
-    std::size_t first = 0;  // of the flow's threads
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {
-        const Flow& flow = cell.flows[i];
-        FlowResult found = window.routes[i].empty() ? beside_result(flow, window, i, outcome, first)
-                                                    : copy_result(flow, window.routes[i][0], outcome, i, first, links, setting);
-        if (const Summary* solo = solos.of_flow(i)) found.solo = *solo;
-        const auto rates = outcome.task_rates.begin() + static_cast<std::ptrdiff_t>(first);
-        if (flow.tasks > 1) found.tasks = summarise({rates, rates + flow.tasks});
-        result.flows.push_back(std::move(found));
-        first += window.threads[i];
+        if (cell.flows[i].is_copy()) result.flows[i].link = links[cell.flows[i].driving_gpu()];
+        if (const Summary* solo = solos.of_flow(i)) result.flows[i].solo = *solo;
     }
     return result;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "cell/results.h"
@@ -34,5 +35,17 @@ struct CheckedOutcome {
 // short for a rate, or an interruption came.
 CheckedOutcome run_checked(const std::vector<Mover>& movers, const Policy& policy, double seconds,
                            const std::function<void()>& under_load);
+
+// What moves one flow of a cell, and what is known of it before.
+struct MovingFlow {
+    FlowResult known;           // without CPUs: those of its threads, in effect
+    std::vector<Mover> movers;  // its threads
+    std::size_t bytes = 0;      // of its chunks, or of an array
+    std::string smaller;        // why these are fewer than usual; empty: they are not
+};
+
+// All flows of a cell in one window. Throws what goes wrong with one of them, and as run_checked() does.
+CellResult measure_window(const Cell& cell, const std::vector<MovingFlow>& flows, const Policy& policy, double seconds,
+                          const std::function<void()>& under_load);
 
 }  // namespace nearfar

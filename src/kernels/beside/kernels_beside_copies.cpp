@@ -28,17 +28,19 @@ KernelsBesideCopies::Products KernelsBesideCopies::make_products(const Flow& flo
     return made;
 }
 
-BesideFlow KernelsBesideCopies::of(const Flow& flow, std::size_t index) {
-    if (!flow.is_compute_flow())
-        return {stream_.of(flow, index), stream_.memory_on(flow.destination.index).memory_nodes(), nullptr};
+MovingFlow KernelsBesideCopies::of(const Flow& flow, std::size_t index) {
+    if (!flow.is_compute_flow()) return stream_.of(flow, index);
     const Products& products = products_.at(flow.gpu());
     if (products.trouble) std::rethrow_exception(products.trouble);
     GemmSeries& series = *products.series;
-    Mover mover{{[&series](FlowThread& thread) { move_chunks(series, thread); }, static_cast<std::size_t>(series.operations()),
-                 index, driving_cpus(flow, node_, gpus_), false},
-                [&series] { series.begin_lap(); },
-                [&series] { return series.verify(); }};
-    return {{std::move(mover)}, {}, "GFLOP/s"};
+    MovingFlow moving;
+    moving.known.flow = flow;
+    moving.known.unit = "GFLOP/s";
+    moving.movers.push_back({{[&series](FlowThread& thread) { move_chunks(series, thread); },
+                              static_cast<std::size_t>(series.operations()), index, driving_cpus(flow, node_, gpus_), false},
+                             [&series] { series.begin_lap(); },
+                             [&series] { return series.verify(); }});
+    return moving;
 }
 
 }  // namespace nearfar

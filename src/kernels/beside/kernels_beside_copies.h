@@ -19,7 +19,7 @@ public:
     KernelsBesideCopies(const Node& node, const std::vector<GpuDevice>& gpus) : node_(node), gpus_(gpus), stream_(node) {}
 
     void set_up(const std::vector<Flow>& flows) override;
-    BesideFlow of(const Flow& flow, std::size_t index) override;
+    MovingFlow of(const Flow& flow, std::size_t index) override;
 
 private:
     // A GPU's products, or why there are none.

@@ -7,48 +7,11 @@
 #include "engine/checked_run.h"
 
 namespace nearfar {
-namespace {
-
-std::vector<int> merged(const std::vector<std::vector<int>>& sets) {
-    std::vector<int> all;
-    for (const std::vector<int>& set : sets) all.insert(all.end(), set.begin(), set.end());
-    std::sort(all.begin(), all.end());
-    return all;
-}
-
-}  // namespace
 
 std::vector<CellResult> StreamBench::measure(const Cell& cell, double seconds) {
-    CellResult result;
-    result.quantity = "stream";
-    result.method = "windowed";
-    result.cell = cell;
-    result.bytes = movers_.array_bytes();
-    std::vector<Mover> movers;
-    for (std::size_t i = 0; i < cell.flows.size(); ++i)
-        for (Mover& mover : movers_.of(cell.flows[i], i)) movers.push_back(std::move(mover));
-    const CheckedOutcome checked = run_checked(movers, policy_, std::min(seconds, policy_.stream_seconds), nullptr);
-    checked.require();
-    const WindowOutcome& outcome = checked.moved;
-    for (std::size_t i = 0, first = 0; i < cell.flows.size(); ++i) {
-        std::size_t last = first;
-        while (last < movers.size() && movers[last].work.flow == i) ++last;
-        FlowResult flow;
-        flow.flow = cell.flows[i];
-        flow.rate = outcome.rates[i];
-        flow.best = outcome.rates[i].max;
-        flow.cpus = merged({outcome.cpus.begin() + static_cast<std::ptrdiff_t>(first),
-                            outcome.cpus.begin() + static_cast<std::ptrdiff_t>(last)});
-        flow.memory_nodes = movers_.memory_on(cell.flows[i].destination.index).memory_nodes();
-        result.flows.push_back(flow);
-        first = last;
-    }
-    result.total = outcome.total;
-    result.converged = outcome.complete;
-    result.visits = {{outcome.begin, outcome.end, outcome.total.n()}};
-    const Verified verified = checked.all_verified();
-    if (verified.bytes > 0) result.verified = verified;
-    return {std::move(result)};
+    std::vector<MovingFlow> flows;
+    for (std::size_t i = 0; i < cell.flows.size(); ++i) flows.push_back(movers_.of(cell.flows[i], i));
+    return {measure_window(cell, flows, policy_, std::min(seconds, policy_.stream_seconds), nullptr)};
 }
 
 void StreamBench::prepare(const std::vector<Cell>& cells, Session& session, const Progress& progress) {

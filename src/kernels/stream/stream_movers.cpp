@@ -41,15 +41,19 @@ HostBuffer& StreamMovers::memory_on(int numa_node) {
     return *memory;
 }
 
-std::vector<Mover> StreamMovers::of(const Flow& flow, std::size_t index) {
+MovingFlow StreamMovers::of(const Flow& flow, std::size_t index) {
     const std::vector<int> cores = intersection(node_.driving_cpus(flow.source.index), node_.one_cpu_a_core);
     const std::vector<int> cpus = running(flow, cores);
     if (node_.numa_node(flow.source.index)->cpus.empty())
         throw Prevented("not_allowed", "NUMA node " + std::to_string(flow.source.index) + " has no cores");
-    auto* data = static_cast<double*>(memory_on(flow.destination.index).data());
+    const HostBuffer& memory = memory_on(flow.destination.index);
+    auto* const data = static_cast<double*>(memory.data());
     const std::size_t length = array_bytes() / sizeof(double);
     const StreamArrays whole{data, data + length, data + 2 * length, length};
-    std::vector<Mover> movers;
+    MovingFlow moving;
+    moving.known.flow = flow;
+    moving.known.memory_nodes = memory.memory_nodes();
+    moving.bytes = array_bytes();
     for (std::size_t share = 0; share < cpus.size(); ++share) {
         const StreamArrays slice = slice_of(whole, share, cpus.size());
         const std::string who = flow.text() + " on CPU " + std::to_string(cpus[share]);
@@ -58,11 +62,11 @@ std::vector<Mover> StreamMovers::of(const Flow& flow, std::size_t index) {
         const auto last = cores.begin() + static_cast<std::ptrdiff_t>(cores.size() * (share + 1) / cpus.size());
         const Team helpers({first, last});  // those that do not run have nothing else to do
         const auto body = [=](FlowThread& thread) { *compared = run_slice(flow.kernel, slice, who, helpers, thread); };
-        movers.push_back({{body, chunk_bytes(flow.kernel, slice), index, {cpus[share]}}, {}, [=] {
-                              return Verified{*compared, 0, 0};
-                          }});
+        Mover& mover = moving.movers.emplace_back();
+        mover.work = {body, chunk_bytes(flow.kernel, slice), index, {cpus[share]}};
+        mover.verify = [compared] { return Verified{*compared, 0, 0}; };
     }
-    return movers;
+    return moving;
 }
 
 }  // namespace nearfar

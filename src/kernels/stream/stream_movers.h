@@ -21,8 +21,8 @@ public:
     std::size_t array_bytes() const;
     // Three arrays on a NUMA node, allocated where they are not there yet; throws as HostBuffer does.
     HostBuffer& memory_on(int numa_node);
-    // One thread for each core of a flow, which is the cell's `index`th. Throws Prevented where it has too few cores that are allowed.
-    std::vector<Mover> of(const Flow& flow, std::size_t index);
+    // A flow that is the cell's `index`th, with one thread for each of its cores. Throws Prevented where too few are allowed.
+    MovingFlow of(const Flow& flow, std::size_t index);
 
 private:
     const Node& node_;

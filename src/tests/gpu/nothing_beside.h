@@ -8,7 +8,7 @@ namespace nearfar {
 
 struct NothingBeside : BesideCopies {
     void set_up(const std::vector<Flow>&) override {}
-    BesideFlow of(const Flow& flow, std::size_t) override { throw WrongUse(flow.text() + " is no copy"); }
+    MovingFlow of(const Flow& flow, std::size_t) override { throw WrongUse(flow.text() + " is no copy"); }
 };
 
 }  // namespace nearfar
