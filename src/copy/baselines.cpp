@@ -12,7 +12,7 @@ constexpr int long_sample_chunks = 3;  // of 4.8 ms: a sample takes as long as o
 
 }  // namespace
 
-Baselines::Baselines(const Node& node, const std::vector<GpuDevice>& gpus, Buffers& buffers, BesideCopies& beside,
+Baselines::Baselines(const Node& node, const std::vector<GpuDevice>& gpus, Buffers& buffers, KernelsBesideCopies& beside,
                      const std::vector<Cell>& cells)
     : node_(node), gpus_(gpus), buffers_(buffers), beside_(beside) {
     for (const Cell& cell : cells)

@@ -9,19 +9,19 @@
 #include <vector>
 
 #include "cell/policy.h"
-#include "copy/beside_copies.h"
 #include "engine/checked_run.h"
 #include "gpu/buffers.h"
 #include "gpu/gpu_device.h"
 #include "gpu/route.h"
 #include "gpu/windowed.h"
+#include "kernels/beside/kernels_beside_copies.h"
 #include "node/node.h"
 
 namespace nearfar {
 
 class Baselines {
 public:
-    Baselines(const Node& node, const std::vector<GpuDevice>& gpus, Buffers& buffers, BesideCopies& beside,
+    Baselines(const Node& node, const std::vector<GpuDevice>& gpus, Buffers& buffers, KernelsBesideCopies& beside,
               const std::vector<Cell>& cells);
 
     // GB/s of a route, roughly: to choose its chunk, not to report. Binds the calling thread where it is not known yet.
@@ -47,7 +47,7 @@ private:
     const Node& node_;
     const std::vector<GpuDevice>& gpus_;
     Buffers& buffers_;
-    BesideCopies& beside_;
+    KernelsBesideCopies& beside_;
     std::map<std::string, double> probed_;
     std::map<std::pair<std::string, ChunkLength>, Solo> solos_;
     std::set<std::string> cells_;

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cell/aggressors.h"
 #include "cell/disjoint.h"
 #include "cell/sizes.h"
 #include "copy/aggressor_process.h"
@@ -12,12 +13,17 @@
 #include "copy/measure_cell.h"
 #include "copy/peer_set.h"
 #include "copy/suspects.h"
+#include "copy/with_gpus.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/suspension.h"
 #include "engine/background.h"
+#include "gpu/document_gpus.h"
+#include "gpu/gpu_call.h"
 #include "gpu/lost_gpu.h"
 #include "gpu/route_plan.h"
+#include "kernels/gpu_compute/cuda_library.h"
+#include "kernels/gpu_stream/gpu_stream_kernels.h"
 #include "node/gpu_vendor.h"
 
 namespace nearfar {
@@ -57,20 +63,27 @@ void CopyBench::plan(const Cell& cell, Buffers& buffers) {
     if (cell.aspect == Aspect::rates) tasks_.plan(shared_flows(cell));
 }
 
-void CopyBench::set_up(Buffers& buffers, BesideCopies& beside, Session& session) {
+void CopyBench::set_up(Buffers& buffers, KernelsBesideCopies& beside, Session& session) {
     std::vector<Flow> others;
+    bool has_stream = false;
     for (const Cell& cell : cells_) {
         const bool possible =
             std::all_of(cell.flows.begin(), cell.flows.end(), [this](const Flow& flow) { return is_usable(flow); });
         if (!possible) continue;
         plan(cell, buffers);
         std::copy_if(cell.flows.begin(), cell.flows.end(), std::back_inserter(others),
-                     [](const Flow& flow) { return !flow.is_copy(); });
+                     [](const Flow& flow) { return flow.is_stream_flow() || flow.is_compute_flow(); });
+        has_stream = has_stream || cell.flows[0].is_gpu_stream_flow();
     }
     const double start = now();
     tasks_.start();
     std::future<void> host = std::async(std::launch::async, [&] { buffers.allocate_host(); });
     open_gpus(gpus_, gpus_of(cells_));
+    for (const GpuDevice& gpu : gpus_) {
+        if (!has_stream || !gpu.open) continue;
+        check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
+        load_stream_kernels();
+    }
     const double opened = now();
     tasks_.open();
     host.get();
@@ -90,9 +103,10 @@ void CopyBench::set_up(Buffers& buffers, BesideCopies& beside, Session& session)
     watch_.begin(gpus_of(cells_));
 }
 
-void CopyBench::measure(Session& session, const Progress& progress, BesideCopies& beside, const std::function<void()>& end) {
+void CopyBench::measure(Session& session, const Progress& progress, const std::function<void()>& end) {
     Buffers buffers(node_, gpus_, buffer_bytes, policy_.sizes.empty() ? 0 : policy_.sizes.back());
     PeerAccess peers(gpus_);
+    KernelsBesideCopies beside(node_, gpus_);
     set_up(buffers, beside, session);
     Baselines baselines(node_, gpus_, buffers, beside, cells_);
     ChaseBench chases(node_, gpus_);
@@ -163,6 +177,26 @@ bool CopyBench::is_usable(const Flow& flow) const {
         return end.place != Place::gpu_memory || gpus_[static_cast<std::size_t>(end.index)].code.empty();
     };
     return usable(flow.source) && usable(flow.destination);
+}
+
+std::string cuda_of_build() { return compiled_cuda_version(); }
+
+void measure_with_gpus(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
+    const double begin = now();
+    require_aggressors(line.policy.aggressors, node);
+    const Nvml nvml;
+    CopyBench bench(node, nvml, line.policy, cells);
+    measurement.session.setup_seconds["driver"] = now() - begin;
+    measurement.run.driver = nvml.driver_version();
+    measurement.gpus = gpus_for_document(bench.gpus());
+    if (cells.empty() && measurement.session.failed.empty())
+        measurement.session.skipped.push_back(
+            {"", "missing_library",
+             std::string("this node has no ") + gpu_vendor.name + " GPU on its PCI bus: nothing was measured"});
+    bench.measure(measurement.session, measurement.progress, [&] {
+        measurement.run.libraries = opened_libraries();
+        measurement.end();
+    });
 }
 
 }  // namespace nearfar

@@ -1,4 +1,4 @@
-// Measures copy cells on this machine's GPUs.
+// Measures copies, and STREAM by GPUs, on this machine's GPUs.
 #pragma once
 
 #include <functional>
@@ -24,9 +24,9 @@ public:
 
     const std::vector<GpuDevice>& gpus() const { return gpus_; }
 
-    // Measures the cells in rounds into `session`, with what is beside their copies made by `beside`: what cannot be measured is skipped or failed with its reason, and the rest
-    // goes on. `end` is called when all were, before anything is taken down.
-    void measure(Session& session, const Progress& progress, BesideCopies& beside, const std::function<void()>& end);
+    // Measures the cells in rounds into `session`: what cannot be measured is skipped or failed with its reason, and the rest goes on. `end`
+    // is called when all were, before anything is taken down.
+    void measure(Session& session, const Progress& progress, const std::function<void()>& end);
 
 private:
     const Node& node_;
@@ -38,7 +38,7 @@ private:
     LoadWatch watch_;
     TaskPool tasks_;
 
-    void set_up(Buffers& buffers, BesideCopies& beside, Session& session);
+    void set_up(Buffers& buffers, KernelsBesideCopies& beside, Session& session);
     void plan(const Cell& cell, Buffers& buffers);
     // In one window, each for itself. Where several lose their GPUs and CUDA ends with them, no cell has an answer.
     std::vector<SetOutcome> measure_together(const std::vector<Cell>& cells, const Policy& policy, double seconds,

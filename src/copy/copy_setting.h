@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "copy/baselines.h"
-#include "copy/beside_copies.h"
 #include "copy/chase.h"
 #include "gpu/buffers.h"
 #include "gpu/gpu_device.h"
 #include "gpu/load_watch.h"
 #include "gpu/peer_access.h"
+#include "kernels/beside/kernels_beside_copies.h"
 #include "node/node.h"
 #include "tasks/task_pool.h"
 
@@ -24,7 +24,7 @@ struct CopySetting {
     LoadWatch& watch;
     Baselines& baselines;
     ChaseBench& chases;
-    BesideCopies& beside;
+    KernelsBesideCopies& beside;
     int round;  // of visits, from 0 on
 };
 

@@ -23,7 +23,8 @@ bool agree(double a, double b, double c, double within) {
 }  // namespace
 
 bool can_be_latched(const Cell& cell) {
-    return cell.flows.size() == 1 && !cell.flows[0].pageable && !cell.flows[0].staged && cell.flows[0].tasks == 1;
+    const Flow& flow = cell.flows[0];
+    return cell.flows.size() == 1 && !flow.is_stream_flow() && !flow.pageable && !flow.staged && flow.tasks == 1;
 }
 
 Latch::Latch(const QueuedSeries& series) {

@@ -1,6 +1,7 @@
 #include "copy/measure_cell.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string>
 
@@ -12,14 +13,18 @@
 #include "engine/checked_run.h"
 #include "gpu/route_plan.h"
 #include "gpu/windowed.h"
+#include "kernels/gpu_stream/gpu_stream_series.h"
+#include "kernels/stream/stream_kernels.h"
 #include "node/cpus.h"
+#include "node/link_ceiling.h"
 
 namespace nearfar {
 namespace {
 
 constexpr double warm_again_seconds = 0.05;  // from the second visit on: the link was awake a moment ago
 
-std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting);
+std::vector<CellResult> measure_copies(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting);
+CellResult measure_passes(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting);
 CellResult measure_windowed(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting);
 
 }  // namespace
@@ -29,7 +34,9 @@ std::vector<CellResult> measure_cell(const Cell& cell, const Policy& policy, dou
     setting.peers.arrange(cell);
     if (cell.aspect == Aspect::latency) return measure_latencies(cell, policy, seconds, setting);
     if (cell.aspect == Aspect::tail) return measure_tail(cell, policy, seconds, setting);
-    if (can_be_latched(cell)) return measure_latched(cell, policy, seconds, setting);
+    const bool is_stream = cell.flows[0].is_gpu_stream_flow();
+    if (can_be_latched(cell) && is_stream) return {measure_passes(cell, policy, seconds, setting)};
+    if (can_be_latched(cell)) return measure_copies(cell, policy, seconds, setting);
     if (cell.aspect == Aspect::sizes)
         throw Prevented("unsupported", cell.text() + ": --sizes is for one flow alone on pinned or device memory");
     return {measure_windowed(cell, policy, seconds, setting)};
@@ -37,8 +44,71 @@ std::vector<CellResult> measure_cell(const Cell& cell, const Policy& policy, dou
 
 namespace {
 
-// One flow alone: copies of each size behind a latch.
-std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
+// STREAM by a GPU.
+GpuStreamSeries series_of(const Flow& flow, const FlowBuffers& keys, const CopySetting& setting) {
+    const GpuDevice& gpu = driving_gpu(flow, setting.gpus);
+    const GpuDevice& checker = flow.to_gpu() ? setting.gpus[static_cast<std::size_t>(flow.destination.index)] : gpu;
+    return {flow, setting.buffers.at(keys.destination), gpu, checker};
+}
+
+std::optional<double> stream_ceiling(const Flow& flow, const std::vector<GpuDevice>& gpus) {
+    const GpuDevice& gpu = driving_gpu(flow, gpus);
+    if (flow.source == flow.destination) return gpu.memory_ceiling();
+    const int reads = arrays_read(flow.kernel);
+    const int writes = arrays_written(flow.kernel);
+    if (!flow.to_gpu()) return kernel_ceiling(reads, writes, gpu.ceiling(true), gpu.ceiling(false));
+    const std::optional<double> link = nvlink_ceiling(gpu.management.nvlink_generation, lanes_between(flow, gpus));
+    return kernel_ceiling(reads, writes, link, link);
+}
+
+FlowResult stream_result(const GpuStreamSeries& series, const std::vector<GpuDevice>& gpus) {
+    FlowResult result;
+    result.flow = series.flow();
+    result.ceiling = stream_ceiling(series.flow(), gpus);
+    result.memory_nodes = series.arrays().memory_nodes;
+    return result;
+}
+
+// Of one flow alone, behind a latch, in at most `seconds`: a series that `begin` begins, of which each counts `bytes`.
+CellResult measure_series(CheckedSeries& series, Latch& latch, std::size_t bytes, const std::function<void()>& begin,
+                          const Policy& policy, double seconds, bool is_warm, const std::function<void()>& under_load) {
+    const double start = now();
+    begin();
+    const double poisoned = now();
+    series.make_current();
+    LatchedSampler sampler(series, latch, bytes, policy);
+    const LatchedSampler::Outcome outcome = sampler.measure(seconds, is_warm, under_load);
+    const double measured = now();
+    CellResult result;
+    result.verified = series.verify();
+    result.verify_seconds = poisoned - start + now() - measured;
+    result.method = "latched";
+    result.converged = outcome.complete;
+    result.visits = {outcome.visit};
+    result.total = outcome.rate;
+    return result;
+}
+
+// Passes of STREAM.
+CellResult measure_passes(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
+    GpuStreamSeries series = series_of(cell.flows[0], buffers_of(cell)[0], setting);
+    FlowResult flow = stream_result(series, setting.gpus);
+    flow.cpus = bind_thread(driving_cpus(series.flow(), setting.node, setting.gpus));
+    Latch latch(series);
+    CellResult result = measure_series(
+        series, latch, series.counted_bytes(), [&] { series.begin(); }, policy, std::min(seconds, policy.latched_seconds), false,
+        [&] { flow.link = setting.watch.look(series.gpu()); });
+    flow.rate = result.total;
+    result.quantity = "stream";
+    result.cell = cell;
+    result.bytes = series.arrays().bytes;
+    result.smaller = series.arrays().smaller;
+    result.flows.push_back(std::move(flow));
+    return result;
+}
+
+// Copies of each size.
+std::vector<CellResult> measure_copies(const Cell& cell, const Policy& policy, double seconds, CopySetting& setting) {
     const FlowBuffers keys = buffers_of(cell)[0];
     const bool at_sizes = cell.aspect == Aspect::sizes;
     std::vector<Route> routes = at_sizes ? plan_routes(cell.flows[0], keys, setting.buffers, setting.node, setting.gpus, 1)
@@ -57,35 +127,39 @@ std::vector<CellResult> measure_latched(const Cell& cell, const Policy& policy, 
     Latch latch(route);
     for (const std::size_t bytes : sizes) {
         if (bytes > route.bytes()) throw Prevented("no_memory", cell.text() + ": a size above its buffers'");
-        const double begin = now();
-        route.begin_series(bytes, 1);
-        LatchedSampler sampler(route, latch, bytes, of_size);
-        const double poisoned = now();
-        const LatchedSampler::Outcome outcome = sampler.measure(share, !results.empty(), [&] {
-            if (results.empty()) link = setting.watch.look(route.gpu());
-        });
-        const double measured = now();
-        CellResult result;
-        result.verified = route.verify();
-        result.verify_seconds = poisoned - begin + now() - measured;
+        CellResult result = measure_series(
+            route, latch, bytes, [&] { route.begin_series(bytes, 1); }, of_size, share, !results.empty(),
+            [&] {
+                if (results.empty()) link = setting.watch.look(route.gpu());
+            });
         result.cell = cell;
-        result.method = "latched";
         result.bytes = bytes;
-        result.converged = outcome.complete;
-        result.visits = {outcome.visit};
-        result.total = outcome.rate;
-        result.flows.push_back(flow_result(route, outcome.rate, cpus, link, setting.gpus));
+        result.flows.push_back(flow_result(route, result.total, cpus, link, setting.gpus));
         results.push_back(std::move(result));
     }
     std::reverse(results.begin(), results.end());
     return results;
 }
 
-// What moves in a window, and the routes that it moves over: of a flow that processes share one that stands for theirs.
+// What moves in a window, and the routes and series that it works through: of a flow that processes share one that stands for theirs.
 struct Window {
     std::vector<std::vector<Route>> routes;
+    std::deque<GpuStreamSeries> series;
     std::vector<MovingFlow> flows;
 };
+
+MovingFlow moving_passes(GpuStreamSeries& series, std::size_t index, const CopySetting& setting) {
+    MovingFlow moving;
+    moving.known = stream_result(series, setting.gpus);
+    moving.bytes = series.arrays().bytes;
+    moving.smaller = series.arrays().smaller;
+    Mover& mover = moving.movers.emplace_back();
+    mover.work = {[&series](FlowThread& thread) { move_chunks(series, thread); }, series.counted_bytes(), index,
+                  driving_cpus(series.flow(), setting.node, setting.gpus)};
+    mover.poison = [&series] { series.begin(); };
+    mover.verify = [&series] { return series.verify(); };
+    return moving;
+}
 
 Window plan_window(const Cell& cell, ChunkLength length, const Policy& policy, CopySetting& setting) {
     Window window;
@@ -93,6 +167,10 @@ Window plan_window(const Cell& cell, ChunkLength length, const Policy& policy, C
     std::vector<SharedFlow> shared;
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {
         const Flow& flow = cell.flows[i];
+        if (flow.is_gpu_stream_flow()) {
+            window.flows.push_back(moving_passes(window.series.emplace_back(series_of(flow, keys[i], setting)), i, setting));
+            continue;
+        }
         if (!flow.is_copy()) {
             window.flows.push_back(setting.beside.of(flow, i));
             continue;
@@ -132,8 +210,8 @@ class Solos {
 public:
     Solos(const Cell& cell, ChunkLength length, const Policy& policy, double seconds, CopySetting& setting)
         : cell_(cell), length_(length), policy_(policy), baselines_(setting.baselines), round_(setting.round),
-          are_copies_(std::all_of(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.is_copy(); })),
-          found_(cell.flows.size(), nullptr) {
+          copies_(std::count_if(cell.flows.begin(), cell.flows.end(), [](const Flow& flow) { return flow.is_copy(); })),
+          are_copies_(copies_ == static_cast<std::ptrdiff_t>(cell.flows.size())), found_(cell.flows.size(), nullptr) {
         // Those that this round knows already cost nothing; the cell itself may take as long as all that are not.
         const auto unknown = std::count_if(cell.flows.begin(), cell.flows.end(), [&](const Flow& flow) {
             return is_wanted(flow) && !baselines_.has_solo(flow, length, round_);
@@ -158,14 +236,15 @@ private:
     const Policy& policy_;
     Baselines& baselines_;
     int round_;
+    std::ptrdiff_t copies_;
     bool are_copies_;
     std::vector<const Summary*> found_;
     double seconds_of_cell_ = 0;
     double seconds_of_each_ = 0;
 
-    // What a copy keeps beside a kernel is compared in windows alone.
+    // What a copy keeps beside a kernel is compared in windows alone; STREAM by several has none.
     bool is_wanted(const Flow& flow) const {
-        return (cell_.flows.size() > 1 || flow.tasks > 1) && !(are_copies_ && baselines_.is_cell(flow));
+        return copies_ > 0 && (cell_.flows.size() > 1 || flow.tasks > 1) && !(are_copies_ && baselines_.is_cell(flow));
     }
 
     void measure(std::size_t first, std::size_t end) {
@@ -189,7 +268,8 @@ CellResult measure_windowed(const Cell& cell, const Policy& policy, double secon
     });
     solos.measure_second_half();
     for (std::size_t i = 0; i < cell.flows.size(); ++i) {
-        if (cell.flows[i].is_copy()) result.flows[i].link = links[cell.flows[i].driving_gpu()];
+        if (cell.flows[i].is_copy() || cell.flows[i].is_gpu_stream_flow())
+            result.flows[i].link = links[cell.flows[i].driving_gpu()];
         if (const Summary* solo = solos.of_flow(i)) result.flows[i].solo = *solo;
     }
     return result;

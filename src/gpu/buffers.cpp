@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/joined_threads.h"
 #include "core/trouble.h"
+#include "gpu/chunks.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
 #include "memory/copy_series.h"
@@ -20,14 +21,17 @@ const GpuDevice* open_gpu(const std::vector<GpuDevice>& gpus) {
     return found == gpus.end() ? nullptr : &*found;
 }
 
+// With what is behind the bytes that count.
+std::size_t whole(const BufferKey& key, std::size_t bytes) { return (key.stream ? stream_arrays : 1) * (bytes + spare_bytes); }
+
 HostPages pages_of(const BufferKey& key) { return key.huge ? HostPages::huge : HostPages::ordinary; }
 
 }  // namespace
 
 bool BufferKey::operator<(const BufferKey& other) const {
-    return std::tie(place.place, place.index, written, pageable, huge, on_gpus, at_sizes, ordinal) <
+    return std::tie(place.place, place.index, written, pageable, huge, on_gpus, at_sizes, stream, ordinal) <
            std::tie(other.place.place, other.place.index, other.written, other.pageable, other.huge, other.on_gpus,
-                    other.at_sizes, other.ordinal);
+                    other.at_sizes, other.stream, other.ordinal);
 }
 
 std::vector<FlowBuffers> buffers_of(const Cell& cell) {
@@ -35,15 +39,20 @@ std::vector<FlowBuffers> buffers_of(const Cell& cell) {
     const bool at_sizes = cell.aspect == Aspect::sizes;
     const auto take = [&](const Endpoint& place, bool written, const Flow& flow) {
         const bool host = place.place == Place::numa_memory;
-        BufferKey key{place, written, host && flow.pageable, host && flow.huge, flow.stays_on_gpus(), at_sizes, 0};
+        BufferKey key{
+            place, written, host && flow.pageable, host && flow.huge, flow.stays_on_gpus(), at_sizes, flow.is_gpu_stream_flow(),
+            0};
         const int ordinal = used[key]++;
         key.ordinal = ordinal;
         return key;
     };
     std::vector<FlowBuffers> taken;
-    for (const Flow& flow : cell.flows)
-        taken.push_back(flow.is_copy() ? FlowBuffers{take(flow.source, false, flow), take(flow.destination, true, flow)}
-                                       : FlowBuffers{});
+    for (const Flow& flow : cell.flows) {
+        FlowBuffers& buffers = taken.emplace_back();
+        if (flow.is_copy()) buffers.source = take(flow.source, false, flow);
+        if (flow.is_copy() || flow.is_gpu_stream_flow()) buffers.destination = take(flow.destination, true, flow);
+        if (flow.is_gpu_stream_flow()) buffers.source = buffers.destination;
+    }
     return taken;
 }
 
@@ -51,10 +60,28 @@ std::size_t task_buffer_bytes(int tasks, std::size_t whole) {
     return std::max(least_task_buffer, whole / static_cast<std::size_t>(tasks) / buffer_grain * buffer_grain);
 }
 
+char* kernel_address(const Buffer& buffer) {
+    if (buffer.on_device != nullptr) return static_cast<char*>(buffer.on_device);
+    if (!buffer.mapped) return nullptr;
+    void* address = nullptr;
+    check(cudaHostGetDevicePointer(&address, buffer.on_host, 0), "cudaHostGetDevicePointer");
+    return static_cast<char*>(address);
+}
+
+std::size_t Buffers::usual_bytes(const BufferKey& key) const {
+    if (!key.stream) return key.at_sizes ? largest_ : key.on_gpus ? bytes_ * on_gpus_factor : bytes_;
+    if (key.place.place == Place::gpu_memory)
+        return wanted_stream_array(gpu_stream_array, gpus_[static_cast<std::size_t>(key.place.index)].cache());
+    std::size_t cache = 0;  // of any GPU, which may read it; a smaller array will do
+    for (const GpuDevice& gpu : gpus_)
+        if (gpu.ordinal >= 0) cache = std::max(cache, gpu.cache());
+    return wanted_stream_array(host_stream_array, cache / 4);
+}
+
 void Buffers::plan(const Cell& cell) {
     const std::vector<FlowBuffers> flows = buffers_of(cell);
     for (std::size_t i = 0; i < flows.size(); ++i) {
-        if (!cell.flows[i].is_copy()) continue;
+        if (!cell.flows[i].is_copy() && !cell.flows[i].is_gpu_stream_flow()) continue;
         for (const BufferKey& key : {flows[i].source, flows[i].destination}) {
             Entry& entry = entries_[key];
             entry.buffer.bytes = std::max(entry.buffer.bytes, usual_bytes(key));
@@ -73,7 +100,7 @@ void Buffers::allocate_host() {
     for (auto& [key, entry] : entries_) {
         if (!is_wanted(key, entry)) continue;
         entry.trouble = thrown_by([&, &key = key, &entry = entry] {
-            plan.add(key.place.index, whole_huge_pages(entry.buffer.bytes + spare_bytes), pages_of(key));
+            plan.add(key.place.index, whole_huge_pages(whole(key, entry.buffer.bytes)), pages_of(key));
         });
     }
     for (auto& [key, entry] : entries_) {
@@ -83,8 +110,8 @@ void Buffers::allocate_host() {
 }
 
 void Buffers::make_host(const BufferKey& key, Entry& entry) const {
-    entry.host = std::make_unique<HostBuffer>(node_, key.place.index, entry.buffer.bytes + spare_bytes,
-                                              key.huge ? HostPages::huge : HostPages::ordinary, entry.buffer.seed);
+    entry.host =
+        std::make_unique<HostBuffer>(node_, key.place.index, whole(key, entry.buffer.bytes), pages_of(key), entry.buffer.seed);
     entry.buffer.on_host = entry.host->data();
     entry.buffer.memory_nodes = entry.host->memory_nodes();
 }
@@ -93,12 +120,32 @@ void Buffers::make_device(const BufferKey& key, Entry& entry) const {
     const GpuDevice& gpu = gpus_.at(static_cast<std::size_t>(key.place.index));
     gpu.require();
     check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
-    const std::size_t bytes = entry.buffer.bytes + spare_bytes;
+    if (key.stream) fit_arrays(key, entry.buffer);
+    const std::size_t bytes = whole(key, entry.buffer.bytes);
     entry.device = make_memory<void>(bytes);
     entry.buffer.on_device = entry.device.get();
     entry.buffer.gpu_ordinal = gpu.ordinal;
+    if (key.stream) return;
     queue_fill(entry.buffer.on_device, entry.buffer.seed, bytes / sizeof(std::uint64_t), nullptr);
     check(cudaDeviceSynchronize(), "filling device memory");
+}
+
+// Smaller ones where memory is short.
+void Buffers::fit_arrays(const BufferKey& key, Buffer& buffer) const {
+    const GpuDevice& gpu = gpus_[static_cast<std::size_t>(key.place.index)];
+    std::size_t free = 0;
+    std::size_t total = 0;
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    const auto to_come = std::count_if(entries_.begin(), entries_.end(), [&](const auto& other) {
+        return other.first.place == key.place && !other.second.device && !other.second.trouble;
+    });
+    const auto mebibytes = [](std::size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+    const std::string have = mebibytes(free) + " of " + gpu.name() + "'s memory are free";
+    const std::size_t wanted = buffer.bytes;
+    buffer.bytes = fitting_stream_array(wanted, gpu.cache(), free, static_cast<std::size_t>(to_come));
+    if (buffer.bytes == 0) throw Prevented("no_memory", have + ": too few for three arrays that its caches do not hold");
+    if (buffer.bytes < wanted)
+        buffer.smaller = "arrays of " + mebibytes(buffer.bytes) + " in the place of " + mebibytes(wanted) + ": " + have;
 }
 
 void Buffers::lock_pages(Entry& entry) const {
@@ -146,7 +193,7 @@ void Buffers::enlarge(const FlowBuffers& flow, std::size_t bytes) {
             if (key.place.place == Place::gpu_memory) {
                 make_device(key, larger);
             } else {
-                MemoryPlan().add(key.place.index, whole_huge_pages(bytes + spare_bytes), pages_of(key));
+                MemoryPlan().add(key.place.index, whole_huge_pages(whole(key, bytes)), pages_of(key));
                 make_host(key, larger);
                 if (!key.pageable) lock_pages(larger);
                 larger.host->require_placement();

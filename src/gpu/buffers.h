@@ -35,11 +35,13 @@ struct BufferKey {
     bool huge;
     bool on_gpus;   // of a flow that stays on GPUs
     bool at_sizes;  // of a cell that is measured at sizes
+    bool stream;    // the three arrays of a flow that is STREAM by a GPU
     int ordinal;
     bool operator<(const BufferKey& other) const;
 };
 
-// The two buffers of each flow of a cell, sources and destinations; of a flow that does not copy they mean nothing.
+// The two buffers of each flow of a cell, sources and destinations; of STREAM by a GPU both are its arrays, and of other flows that do
+// not copy they mean nothing.
 struct FlowBuffers {
     BufferKey source;
     BufferKey destination;
@@ -52,10 +54,14 @@ struct Buffer {
     int gpu_ordinal = -1;       // device memory only
     void* on_device = nullptr;  // device memory only
     std::uint64_t seed = 0;     // of the pattern that a source holds
-    std::size_t bytes = 0;      // to move; it is larger by spare_bytes
+    std::size_t bytes = 0;      // to move, or of each array; it is larger by spare_bytes
+    std::string smaller;        // why an array is less than usual; empty: it is not
     std::vector<int> memory_nodes;
     bool mapped = false;  // registered: every GPU addresses it
 };
+
+// As kernels address it; null where it is not registered.
+char* kernel_address(const Buffer& buffer);
 
 class Buffers {
 public:
@@ -68,12 +74,10 @@ public:
     // Host memory, bound, filled and verified; needs no context yet. What cannot be had is told when it is asked for; what is
     // there already stays.
     void allocate_host();
-    // Device memory, and host memory registered with CUDA; likewise.
+    // Device memory, and host memory registered with CUDA; likewise. Arrays of STREAM hold nothing yet.
     void allocate_device_and_register();
     // The bytes of a buffer, if nothing larger is asked for.
-    std::size_t usual_bytes(const BufferKey& key) const {
-        return key.at_sizes ? largest_ : key.on_gpus ? bytes_ * on_gpus_factor : bytes_;
-    }
+    std::size_t usual_bytes(const BufferKey& key) const;
     // Whether one of a flow's two buffers is smaller than `bytes`, and was not refused so much before.
     bool can_be_enlarged(const FlowBuffers& flow, std::size_t bytes) const;
     // Makes both of at least `bytes`, while nobody uses them. One for which memory is too short stays as it is.
@@ -98,6 +102,7 @@ private:
 
     void make_host(const BufferKey& key, Entry& entry) const;
     void make_device(const BufferKey& key, Entry& entry) const;
+    void fit_arrays(const BufferKey& key, Buffer& buffer) const;
     void lock_pages(Entry& entry) const;
 };
 

@@ -1,4 +1,4 @@
-// How large the chunks of windowed flows are, and the buffers that hold them. Pure.
+// How large the chunks of windowed flows are, the buffers that hold them, and the arrays of STREAM. Pure.
 #pragma once
 
 #include <cstddef>
@@ -19,5 +19,14 @@ std::size_t chunk_for(double rate, std::size_t buffer, ChunkLength length, int t
 // The bytes of a buffer that holds a chunk of 1.2 ms or more at a rate in GB/s, of a host flow twice that (its chunks are long where
 // the GPU is alone): `usual`, or the multiple of it that is large enough.
 std::size_t buffer_for(double rate, bool host_flow, std::size_t usual);
+
+// Bytes of each array of STREAM that are wanted: a power of two, at least `usual` and sixteen times a last-level cache of `cache` bytes.
+std::size_t wanted_stream_array(std::size_t usual, std::size_t cache);
+
+// Halves what is wanted until `sets` sets of arrays fit into nine tenths of `free` bytes; 0 where four times the cache (STREAM's
+// rule) do not.
+std::size_t fitting_stream_array(std::size_t wanted, std::size_t cache, std::size_t free, std::size_t sets);
+
+constexpr std::size_t stream_arrays = 3;  // of a set
 
 }  // namespace nearfar

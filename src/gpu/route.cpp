@@ -14,14 +14,6 @@ namespace {
 constexpr std::size_t word = sizeof(std::uint64_t);
 constexpr std::size_t grain = std::size_t{2} << 20;
 
-char* kernel_address(const Buffer& buffer) {
-    if (buffer.on_device != nullptr) return static_cast<char*>(buffer.on_device);
-    if (!buffer.mapped) return nullptr;
-    void* address = nullptr;
-    check(cudaHostGetDevicePointer(&address, buffer.on_host, 0), "cudaHostGetDevicePointer");
-    return static_cast<char*>(address);
-}
-
 char* copy_address(const Buffer& buffer) {
     return static_cast<char*>(buffer.on_device != nullptr ? buffer.on_device : buffer.on_host);
 }

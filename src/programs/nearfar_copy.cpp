@@ -2,18 +2,11 @@
 
 #include <algorithm>
 
-#include "cell/aggressors.h"
 #include "cell/matrix.h"
-#include "copy/copy_bench.h"
 #include "copy/copy_options.h"
 #include "copy/gpu_task.h"
-#include "core/clock.h"
+#include "copy/with_gpus.h"
 #include "core/error.h"
-#include "gpu/document_gpus.h"
-#include "gpu/gpu_call.h"
-#include "kernels/beside/kernels_beside_copies.h"
-#include "kernels/gpu_compute/cuda_library.h"
-#include "node/gpu_vendor.h"
 #include "supervisor/program.h"
 #include "supervisor/supervisor.h"
 
@@ -38,31 +31,12 @@ Matrix matrix(const Node& node, const Policy& policy) {
     return policy.quick || policy.aspect == Aspect::tail ? quick_matrix(node, policy.all) : host_device_matrix(node, policy.all);
 }
 
-void measure(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
-    const double begin = now();
-    require_aggressors(line.policy.aggressors, node);
-    const Nvml nvml;
-    CopyBench bench(node, nvml, line.policy, cells);
-    measurement.session.setup_seconds["driver"] = now() - begin;
-    measurement.run.driver = nvml.driver_version();
-    measurement.gpus = gpus_for_document(bench.gpus());
-    if (cells.empty() && measurement.session.failed.empty())
-        measurement.session.skipped.push_back(
-            {"", "missing_library",
-             std::string("this node has no ") + gpu_vendor.name + " GPU on its PCI bus: nothing was measured"});
-    KernelsBesideCopies beside(node, bench.gpus());
-    bench.measure(measurement.session, measurement.progress, beside, [&] {
-        measurement.run.libraries = opened_libraries();
-        measurement.end();
-    });
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
     return run_program("nearfar-copy", true, [&] {
         const CommandLine line = parse_copy_options(argc, argv);
         if (!line.as_task.empty()) run_as_gpu_task(line.gpus, line.as_task);
-        return run({"nearfar-copy", copy_help, compiled_cuda_version(), matrix, require_copy, measure}, line);
+        return run({"nearfar-copy", copy_help, cuda_of_build(), matrix, require_copy, measure_with_gpus}, line);
     });
 }

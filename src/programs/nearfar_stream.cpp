@@ -2,10 +2,8 @@
 #include <algorithm>
 
 #include "cell/matrix.h"
+#include "copy/with_gpus.h"
 #include "core/error.h"
-#include "core/suspension.h"
-#include "engine/rounds.h"
-#include "kernels/gpu_stream/gpu_stream.h"
 #include "kernels/stream/stream_bench.h"
 #include "supervisor/program.h"
 #include "supervisor/supervisor.h"
@@ -57,21 +55,10 @@ void require_stream(const Cell& cell) {
 Matrix matrix(const Node& node, const Policy& policy) { return stream_matrix(node, policy.all); }
 
 void measure(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
-    std::vector<Cell> of_cores = cells;
-    const auto first_of_gpus =
-        std::stable_partition(of_cores.begin(), of_cores.end(), [](const Cell& cell) { return !is_of_gpus(cell); });
-    const std::vector<Cell> of_gpus(first_of_gpus, of_cores.end());
-    of_cores.erase(first_of_gpus, of_cores.end());
-    StreamBench cores(node, line.policy);
-    cores.prepare(of_cores, measurement.session, measurement.progress);
-    const auto of_core = [&](const Cell& cell, double seconds) { return cores.measure(cell, seconds); };
-    if (!of_gpus.empty()) {
-        measurement.progress({0, 0, told::set_up, {}});
-        return measure_gpu_stream(line, node, of_gpus, {of_cores, of_core}, measurement);
-    }
-    measure_in_rounds(of_cores, line.policy, running_time(), measurement.session, measurement.progress,
-                      [&](const Cell& cell, double seconds, int) { return of_core(cell, seconds); });
-    measurement.end();
+    if (std::none_of(cells.begin(), cells.end(), is_of_gpus))
+        return measure_stream_of_cores(line.policy, node, cells, measurement);
+    measurement.progress({0, 0, told::set_up, {}});
+    measure_with_gpus(line, node, cells, measurement);
 }
 
 }  // namespace
@@ -81,7 +68,6 @@ int main(int argc, char** argv) {
         const CommandLine line = parse_command_line(argc, argv, table);
         // Where no cell is a GPU's, no driver is asked.
         const bool with_gpus = line.version || std::any_of(line.cells.begin(), line.cells.end(), is_of_gpus);
-        return run({"nearfar-stream", help, with_gpus ? cuda_of_gpu_stream() : "", matrix, require_stream, measure, "/read"},
-                   line);
+        return run({"nearfar-stream", help, with_gpus ? cuda_of_build() : "", matrix, require_stream, measure, "/read"}, line);
     });
 }

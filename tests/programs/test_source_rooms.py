@@ -16,8 +16,8 @@ ORDER = [
     "supervisor",
     "tasks",
     "gpu",
-    "copy",
     "kernels",
+    "copy",
     "mpi",
     "programs",
 ]

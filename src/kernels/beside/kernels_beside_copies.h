@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "copy/beside_copies.h"
 #include "gpu/gpu_device.h"
 #include "kernels/beside/gemm_series.h"
 #include "kernels/stream/stream_movers.h"
@@ -14,12 +13,14 @@
 
 namespace nearfar {
 
-class KernelsBesideCopies : public BesideCopies {
+class KernelsBesideCopies {
 public:
     KernelsBesideCopies(const Node& node, const std::vector<GpuDevice>& gpus) : node_(node), gpus_(gpus), stream_(node) {}
 
-    void set_up(const std::vector<Flow>& flows) override;
-    MovingFlow of(const Flow& flow, std::size_t index) override;
+    // Makes memory and libraries ready for these flows; GPUs are open. What cannot be had is told when its flow is asked for.
+    void set_up(const std::vector<Flow>& flows);
+    // Such a flow that is the cell's `index`th. Throws why it cannot run.
+    MovingFlow of(const Flow& flow, std::size_t index);
 
 private:
     // A GPU's products, or why there are none.

@@ -16,25 +16,34 @@ constexpr std::size_t word = sizeof(std::uint64_t);
 
 }  // namespace
 
-GpuStreamSeries::GpuStreamSeries(const Flow& flow, const GpuStreamArrays& arrays, const GpuDevice& gpu, const GpuDevice& checker)
-    : CheckedSeries(flow, gpu, checker), arrays_(arrays), sum_(make_memory<double>(sizeof(double))) {}
+GpuStreamSeries::GpuStreamSeries(const Flow& flow, const Buffer& arrays, const GpuDevice& gpu, const GpuDevice& checker)
+    : CheckedSeries(flow, gpu, checker), arrays_(&arrays), sum_(make_memory<double>(sizeof(double))) {
+    char* const first = kernel_address(arrays);
+    const std::size_t each = arrays.bytes + spare_bytes;
+    a_ = reinterpret_cast<double*>(first);
+    b_ = reinterpret_cast<double*>(first + each);
+    c_ = reinterpret_cast<double*>(first + 2 * each);
+}
 
 std::size_t GpuStreamSeries::counted_bytes() const {
-    return static_cast<std::size_t>(stream_bytes(flow().kernel, arrays_.bytes / sizeof(double)));
+    return static_cast<std::size_t>(stream_bytes(flow().kernel, arrays_->bytes / sizeof(double)));
 }
 
 void GpuStreamSeries::begin() {
     counted_ = 0;
-    if (is_reduction(flow().kernel)) return clear_sum();
     if (flow().kernel == Kernel::fill) warm_memset_up();
-    begin_series(CopySeries(arrays_.bytes, 1, arrays_.bytes + spare_bytes, 0),
-                 [this](std::size_t words, cudaStream_t stream) { queue_fill(arrays_.c, poison_seed, words, stream); });
+    const std::size_t room = arrays_->bytes + spare_bytes;
+    begin_series(CopySeries(arrays_->bytes, 1, room, 0), [this, room](std::size_t words, cudaStream_t stream) {
+        queue_stream_values(a_, b_, room / sizeof(double), stream);
+        queue_fill(c_, poison_seed, words, stream);
+    });
+    clear_sum();
 }
 
 // What the runtime loads for it must not be loaded behind a latch.
 void GpuStreamSeries::warm_memset_up() const {
     make_current();
-    queue_stream_pass(Kernel::fill, {nullptr, nullptr, arrays_.c, nullptr, gpu_stream_grain, 0, 0}, stream());
+    queue_stream_pass(Kernel::fill, {nullptr, nullptr, c_, nullptr, gpu_stream_grain, 0, 0}, stream());
     check(cudaStreamSynchronize(stream()), "cudaMemsetAsync");
 }
 
@@ -52,7 +61,7 @@ void GpuStreamSeries::clear_sum() {
 
 void GpuStreamSeries::queue_copies(int passes, bool) {
     for (int i = 0; i < passes; ++i) {
-        GpuStreamPass pass{arrays_.a, arrays_.b, arrays_.c, sum_.get(), arrays_.bytes, 0, 0};
+        GpuStreamPass pass{a_, b_, c_, sum_.get(), arrays_->bytes, 0, 0};
         ++passes_;
         if (!is_reduction(flow().kernel)) {
             const CopyPlace place = series_.next();
@@ -75,7 +84,7 @@ Verified GpuStreamSeries::verify() {
     if (!is_reduction(flow().kernel)) return CheckedSeries::verify();
     require_sum();
     const std::uint64_t passes = counted_ + passes_;
-    return {arrays_.bytes * static_cast<std::size_t>(arrays_read(flow().kernel)), passes, passes};
+    return {arrays_->bytes * static_cast<std::size_t>(arrays_read(flow().kernel)), passes, passes};
 }
 
 void GpuStreamSeries::require_sum() const {
@@ -83,7 +92,7 @@ void GpuStreamSeries::require_sum() const {
     make_current();
     check(cudaMemcpyAsync(&sum, sum_.get(), sizeof sum, cudaMemcpyDeviceToHost, stream()), "reading the sum");
     check(cudaStreamSynchronize(stream()), "reading the sum");
-    const double wanted = static_cast<double>(passes_) * sum_of_pass(flow().kernel, arrays_.bytes / sizeof(double));
+    const double wanted = static_cast<double>(passes_) * sum_of_pass(flow().kernel, arrays_->bytes / sizeof(double));
     if (sum != wanted)
         fail("the sum of " + std::to_string(passes_) + " passes is " + std::to_string(sum) + ", not " + std::to_string(wanted));
 }
@@ -93,7 +102,7 @@ void GpuStreamSeries::compare(const std::vector<Arrival>& arrivals) const {
     const unsigned long long wrong = counted([&](unsigned long long* count, cudaStream_t stream) {
         for (const Arrival& one : arrivals) {
             words += one.words;
-            queue_stream_verify(flow().kernel, arrays_.c, one, count, stream);
+            queue_stream_verify(flow().kernel, c_, one, count, stream);
         }
     });
     if (wrong != 0)

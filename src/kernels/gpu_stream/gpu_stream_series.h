@@ -5,21 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "gpu/buffers.h"
 #include "gpu/checked_series.h"
-#include "kernels/gpu_stream/gpu_stream_arrays.h"
 
 namespace nearfar {
 
 class GpuStreamSeries : public CheckedSeries {
 public:
-    // `gpu` computes; `checker`, on whose memory the arrays are or `gpu` itself, looks at them.
-    GpuStreamSeries(const Flow& flow, const GpuStreamArrays& arrays, const GpuDevice& gpu, const GpuDevice& checker);
+    // `gpu` computes; `checker`, on whose memory the arrays are or `gpu` itself, fills them and looks at them.
+    GpuStreamSeries(const Flow& flow, const Buffer& arrays, const GpuDevice& gpu, const GpuDevice& checker);
 
-    const GpuStreamArrays& arrays() const { return arrays_; }
+    const Buffer& arrays() const { return *arrays_; }
     // What STREAM counts for one pass.
     std::size_t counted_bytes() const;
 
-    // Poisons the destination, or sets the sum to nought. Before the first pass of a visit.
+    // Fills the arrays; poisons the destination, or sets the sum to nought. Before the first pass of a visit. Leaves the GPU current.
     void begin();
     void begin_lap() override;
     void queue_copies(int passes, bool one_kernel = false) override;
@@ -28,7 +28,10 @@ public:
     Verified verify() override;
 
 private:
-    GpuStreamArrays arrays_;
+    const Buffer* arrays_;
+    double* a_ = nullptr;  // as kernels address them: a and b hold their values and a turn more of them,
+    double* b_ = nullptr;
+    double* c_ = nullptr;        // c has room for the steps of a series
     GpuMemory<double> sum_;      // of the GPU
     std::uint64_t passes_ = 0;   // since the sum was nought
     std::uint64_t counted_ = 0;  // passes before that, which were found right

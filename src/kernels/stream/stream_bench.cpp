@@ -4,29 +4,26 @@
 
 #include "core/clock.h"
 #include "core/suspension.h"
-#include "engine/checked_run.h"
+#include "core/trouble.h"
+#include "kernels/stream/stream_movers.h"
 
 namespace nearfar {
 
-std::vector<CellResult> StreamBench::measure(const Cell& cell, double seconds) {
-    std::vector<MovingFlow> flows;
-    for (std::size_t i = 0; i < cell.flows.size(); ++i) flows.push_back(movers_.of(cell.flows[i], i));
-    return {measure_window(cell, flows, policy_, std::min(seconds, policy_.stream_seconds), nullptr)};
-}
-
-void StreamBench::prepare(const std::vector<Cell>& cells, Session& session, const Progress& progress) {
+void measure_stream_of_cores(const Policy& policy, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
     const double begin = now();
-    if (!cells.empty()) progress({0, cells.size(), "set-up", {}});
-    for (const Cell& cell : cells) {
-        for (const Flow& flow : cell.flows) {
-            try {
-                movers_.memory_on(flow.destination.index);
-            } catch (const std::exception&) {
-                continue;  // told when its cell is measured
-            }
-        }
-    }
-    session.setup_seconds["host_memory"] = now() - begin;
+    StreamMovers movers(node);
+    if (!cells.empty()) measurement.progress({0, cells.size(), "set-up", {}});
+    for (const Cell& cell : cells)
+        for (const Flow& flow : cell.flows)
+            thrown_by([&] { movers.memory_on(flow.destination.index); });  // what it throws is told when its cell is measured
+    measurement.session.setup_seconds["host_memory"] = now() - begin;
+    const auto visit = [&](const Cell& cell, double seconds, int) {
+        std::vector<MovingFlow> flows;
+        for (std::size_t i = 0; i < cell.flows.size(); ++i) flows.push_back(movers.of(cell.flows[i], i));
+        return std::vector{measure_window(cell, flows, policy, std::min(seconds, policy.stream_seconds), nullptr)};
+    };
+    measure_in_rounds(cells, policy, running_time(), measurement.session, measurement.progress, visit);
+    measurement.end();
 }
 
 }  // namespace nearfar

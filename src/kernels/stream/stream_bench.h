@@ -5,26 +5,11 @@
 
 #include <vector>
 
-#include "cell/policy.h"
-#include "cell/results.h"
-#include "engine/rounds.h"
-#include "kernels/stream/stream_movers.h"
-#include "node/node.h"
+#include "supervisor/program.h"
 
 namespace nearfar {
 
-class StreamBench {
-public:
-    StreamBench(const Node& node, const Policy& policy) : policy_(policy), movers_(node) {}
-
-    // Memory for these cells; what cannot be had is told when its cell is measured.
-    void prepare(const std::vector<Cell>& cells, Session& session, const Progress& progress);
-    // One visit. Throws Prevented or Failure.
-    std::vector<CellResult> measure(const Cell& cell, double seconds);
-
-private:
-    const Policy& policy_;
-    StreamMovers movers_;
-};
+// Measures cells of cores in rounds, where no GPU has a part in the run, into `measurement`, and calls its end.
+void measure_stream_of_cores(const Policy& policy, const Node& node, const std::vector<Cell>& cells, Measurement& measurement);
 
 }  // namespace nearfar

@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "copy/copy_bench.h"
-#include "kernels/beside/kernels_beside_copies.h"
 #include "tests/gpu/tested_gpus.h"
 
 namespace nearfar {
@@ -24,9 +23,8 @@ Session measured(const char* emulated, const std::vector<std::string>& texts, Po
     const Nvml nvml;
     CopyBench bench(node, nvml, policy, cells);
     Session session;
-    KernelsBesideCopies beside(node, bench.gpus());
     bench.measure(
-        session, [](const Step&) {}, beside, [] {});
+        session, [](const Step&) {}, [] {});
     return session;
 }
 

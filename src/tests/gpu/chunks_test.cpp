@@ -53,5 +53,25 @@ TEST(Chunks, AreNeverLargerThanTheBuffer) {
             }
 }
 
+constexpr std::size_t giga = 1024 * mega;
+
+TEST(StreamSize, IsSixteenCachesAtLeast) {
+    EXPECT_EQ(wanted_stream_array(2 * giga, 50 * mega), 2 * giga);
+    EXPECT_EQ(wanted_stream_array(2 * giga, 256 * mega), 4 * giga);
+    EXPECT_EQ(wanted_stream_array(2 * giga, 0), 2 * giga);
+}
+
+TEST(StreamSize, IsHalvedUntilItFits) {
+    EXPECT_EQ(fitting_stream_array(2 * giga, 50 * mega, 140 * giga, 1), 2 * giga);
+    EXPECT_EQ(fitting_stream_array(2 * giga, 50 * mega, 6 * giga, 1), giga);
+    EXPECT_EQ(fitting_stream_array(2 * giga, 50 * mega, 8 * giga, 2), giga);
+    EXPECT_EQ(fitting_stream_array(2 * giga, 50 * mega, giga, 1), 256 * mega);
+}
+
+TEST(StreamSize, NeverFitsIntoACache) {
+    EXPECT_EQ(fitting_stream_array(2 * giga, 50 * mega, 700 * mega, 1), 0U);
+    EXPECT_EQ(fitting_stream_array(2 * giga, 0, 0, 1), 0U);
+}
+
 }  // namespace
 }  // namespace nearfar

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "copy/copy_bench.h"
-#include "tests/gpu/nothing_beside.h"
 #include "tests/gpu/tested_gpus.h"
 
 namespace nearfar {
@@ -22,11 +21,10 @@ struct Broken {
         for (const std::string& text : texts) cells.push_back(parse_cell(text));
         const Nvml nvml;
         CopyBench bench(node, nvml, Policy{}, cells);
-        NothingBeside beside;
         const auto progress = [&](const Step& step) {
             if (step.cells == std::vector<std::string>{texts[2]}) break_gpu(bench.gpus()[1]);
         };
-        bench.measure(session, progress, beside, [] {});
+        bench.measure(session, progress, [] {});
     }
 };
 

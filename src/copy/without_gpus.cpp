@@ -1,0 +1,23 @@
+// In the place of copy_bench.cpp where there is no CUDA compiler.
+#include <algorithm>
+
+#include "copy/with_gpus.h"
+#include "kernels/stream/stream_bench.h"
+
+namespace nearfar {
+
+std::string cuda_of_build() { return ""; }
+
+void measure_with_gpus(const CommandLine& line, const Node& node, const std::vector<Cell>& cells, Measurement& measurement) {
+    std::vector<Cell> of_cores;
+    for (const Cell& cell : cells)
+        if (gpus_of(cell).empty())
+            of_cores.push_back(cell);
+        else
+            measurement.session.skipped.push_back(
+                {cell.text(), "missing_library",
+                 "this nearfar-stream was built without CUDA: build it where there is an nvcc of 12.2 or newer"});
+    measure_stream_of_cores(line.policy, node, of_cores, measurement);
+}
+
+}  // namespace nearfar
