@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "copy/latency.h"
-#include "gpu/event_time.h"
+#include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/gpu_runtime.h"
 #include "gpu/host_registration.h"

@@ -18,7 +18,6 @@
 #include "core/error.h"
 #include "core/suspension.h"
 #include "engine/background.h"
-#include "gpu/document_gpus.h"
 #include "gpu/gpu_call.h"
 #include "gpu/lost_gpu.h"
 #include "gpu/route_plan.h"

@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/interrupt.h"
-#include "gpu/event_time.h"
+#include "gpu/gpu_call.h"
 #include "gpu/route_plan.h"
 #include "node/cpus.h"
 

@@ -81,4 +81,10 @@ bool has_happened(cudaEvent_t event) {
     return true;
 }
 
+double seconds_between(cudaEvent_t from, cudaEvent_t to) {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, from, to), "cudaEventElapsedTime");
+    return static_cast<double>(milliseconds) * 1e-3;
+}
+
 }  // namespace nearfar

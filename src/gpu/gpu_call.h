@@ -18,5 +18,7 @@ std::string help_of_installation(cudaError_t result);
 std::string compiled_cuda_version();
 // Whether an event has happened; throws what went wrong before it. One that has not leaves no error behind for the next call.
 bool has_happened(cudaEvent_t event);
+// The time between two events that have, in seconds.
+double seconds_between(cudaEvent_t from, cudaEvent_t to);
 
 }  // namespace nearfar

@@ -174,4 +174,10 @@ void open_gpus(std::vector<GpuDevice>& gpus, const std::vector<int>& wanted) {
     for (std::future<void>& opener : openers) opener.get();
 }
 
+std::vector<DocumentGpu> gpus_for_document(const std::vector<GpuDevice>& gpus) {
+    std::vector<DocumentGpu> shown;
+    for (const GpuDevice& gpu : gpus) shown.push_back({gpu.on_bus, gpu.management, gpu.ordinal >= 0});
+    return shown;
+}
+
 }  // namespace nearfar

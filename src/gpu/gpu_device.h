@@ -8,6 +8,7 @@
 #include "gpu/gpu_runtime.h"
 #include "node/node.h"
 #include "node/nvml.h"
+#include "output/document.h"
 
 namespace nearfar {
 
@@ -47,5 +48,8 @@ std::vector<GpuDevice> find_gpus_by_cuda(const Node& node, const std::string& tr
 
 // Creates the contexts of the given GPUs, all at once, and loads the kernels; a GPU that refuses gets its reason.
 void open_gpus(std::vector<GpuDevice>& gpus, const std::vector<int>& wanted);
+
+// As a session's document has them.
+std::vector<DocumentGpu> gpus_for_document(const std::vector<GpuDevice>& gpus);
 
 }  // namespace nearfar

@@ -8,13 +8,10 @@
 #include <set>
 
 #include "core/clock.h"
-#include "gpu/document_gpus.h"
-#include "gpu/event_time.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_device.h"
 #include "gpu/host_registration.h"
 #include "gpu/lost_gpu.h"
-#include "gpu/rank_gpu.h"
 #include "kernels/gpu_compute/cuda_library.h"
 #include "kernels/gpu_compute/gpu_compute.h"
 #include "kernels/gpu_compute/level_one_kernels.h"
@@ -232,7 +229,7 @@ public:
     std::map<std::string, std::string> libraries() const override { return opened_libraries(); }
 
     RankDevice of_rank(int on_host, int ranks) const override {
-        const GpuDevice& gpu = gpu_of_rank(gpus_, on_host, ranks);
+        const GpuDevice& gpu = gpu_of_rank(on_host, ranks);
         gpu.require();
         return {gpu.index, gpu.on_bus.pci, known_home(node_, gpu.on_bus.numa_node)};
     }
@@ -255,6 +252,22 @@ private:
     std::map<std::pair<int, std::string>, std::unique_ptr<HostOperands>> operands_;  // by NUMA node and binding
     std::vector<LockedPages> locked_;                                                // of operands
     std::map<int, std::unique_ptr<GpuSets>> memory_;                                 // by GPU
+
+    // The visible one of the rank's number, or the only one that it sees.
+    const GpuDevice& gpu_of_rank(int on_host, int ranks) const {
+        std::vector<const GpuDevice*> visible;
+        for (const GpuDevice& gpu : gpus_)
+            if (gpu.ordinal >= 0) visible.push_back(&gpu);
+        if (gpus_.empty())
+            throw Prevented("missing_library", "this node has no NVIDIA GPU on its PCI bus; --device host needs none");
+        if (visible.empty()) gpus_[static_cast<std::size_t>(on_host) % gpus_.size()].require();
+        // A launcher that gives each task its own GPU shows one to each.
+        if (visible.size() == 1) return *visible.front();
+        if (visible.size() < static_cast<std::size_t>(ranks))
+            throw WrongUse(std::to_string(ranks) + " ranks on this host and " + std::to_string(visible.size()) +
+                           " GPUs: start one rank a GPU");
+        return *visible[static_cast<std::size_t>(on_host)];
+    }
 
     HostOperands* operands_of(const Subject& subject, const GpuDevice& gpu) {
         std::unique_ptr<HostOperands>& operands = operands_[{subject.numa_node, subject.binding}];

@@ -80,7 +80,7 @@ public:
     virtual std::string driver() const { return ""; }
     // Whether kernels on both at the same time may slow each other down.
     virtual bool share(const Subject&, const Subject&) const { return true; }
-    // Of the host's rank number `on_host` of `ranks`. Throws what gpu_of_rank() throws, and why its GPU cannot be used.
+    // Of the host's rank number `on_host` of `ranks`. Throws WrongUse for more ranks than GPUs, and why its GPU cannot be used.
     virtual RankDevice of_rank(int on_host, int ranks) const = 0;
     // CUDA's libraries that were used, with their versions: "cublas".
     virtual std::map<std::string, std::string> libraries() const { return {}; }

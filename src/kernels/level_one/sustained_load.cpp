@@ -6,7 +6,7 @@
 #include "core/clock.h"
 #include "core/interrupt.h"
 #include "core/suspension.h"
-#include "gpu/event_time.h"
+#include "gpu/gpu_call.h"
 #include "kernels/gpu_compute/level_one_kernels.h"
 #include "kernels/gpu_compute/product_check.h"
 

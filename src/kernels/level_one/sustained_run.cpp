@@ -7,7 +7,6 @@
 #include "core/interrupt.h"
 #include "core/suspension.h"
 #include "core/trouble.h"
-#include "gpu/document_gpus.h"
 #include "gpu/lost_gpu.h"
 #include "kernels/gpu_compute/cuda_library.h"
 #include "kernels/level_one/kernels_run.h"
