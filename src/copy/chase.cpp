@@ -5,8 +5,6 @@
 #include "copy/latency.h"
 #include "gpu/gpu_call.h"
 #include "gpu/gpu_kernels.h"
-#include "gpu/gpu_runtime.h"
-#include "gpu/host_registration.h"
 
 namespace nearfar {
 namespace {
@@ -43,25 +41,19 @@ ChaseMemory::ChaseMemory(const Endpoint& place, const Node& node, const std::vec
         put_on_host(place.index, node, driver);
 }
 
-ChaseMemory::~ChaseMemory() {
-    if (registered_) cudaHostUnregister(host_->data());
-    if (!host_ && address_ != nullptr && cudaSetDevice(ordinal_) == cudaSuccess) cudaFree(address_);
-}
-
 void ChaseMemory::put_on_host(int numa_node, const Node& node, const GpuDevice& driver) {
     const std::size_t lines = host_lines(node);
     host_ = std::make_unique<HostBuffer>(node, numa_node, lines * chase_line, HostPages::ordinary, 1);
     write_lines(static_cast<char*>(host_->data()), lines);
-    register_host(host_->data(), host_->bytes(), driver);
-    registered_ = true;
+    locked_ = lock_pages(host_->data(), host_->bytes(), driver);
     host_->require_placement();
     check(cudaHostGetDevicePointer(&address_, host_->data(), 0), "cudaHostGetDevicePointer");
 }
 
 void ChaseMemory::put_on_gpu(const GpuDevice& gpu) {
-    ordinal_ = gpu.ordinal;
-    check(cudaSetDevice(ordinal_), "cudaSetDevice");
-    check(cudaMalloc(&address_, chase_lines * chase_line), "device memory");
+    check(cudaSetDevice(gpu.ordinal), "cudaSetDevice");
+    device_ = make_memory<void>(chase_lines * chase_line);
+    address_ = device_.get();
     queue_lines(address_, static_cast<std::uint32_t>(chase_lines), nullptr);
     check(cudaStreamSynchronize(nullptr), "lines to chase");
 }
@@ -75,23 +67,20 @@ ChaseMemory& ChaseBench::memory(const Endpoint& place, const GpuDevice& driver) 
 Summary ChaseBench::latency(const Route& route, const Policy& policy, double seconds) {
     ChaseMemory& far = memory(far_end(route.flow()), route.gpu());
     route.make_current();
-    std::uint32_t* at = nullptr;  // where the last run stopped
-    check(cudaMalloc(reinterpret_cast<void**>(&at), sizeof *at), "device memory");
-    const std::unique_ptr<std::uint32_t, cudaError_t (*)(void*)> freed(at, cudaFree);
-    check(cudaMemcpy(at, &far.next_line, sizeof *at, cudaMemcpyHostToDevice), "cudaMemcpy");
-    cudaEvent_t raw[2] = {};
-    for (cudaEvent_t& event : raw) check(cudaEventCreate(&event), "cudaEventCreate");
+    const GpuMemory<std::uint32_t> at = make_memory<std::uint32_t>(sizeof(std::uint32_t));  // where the last run stopped
+    check(cudaMemcpy(at.get(), &far.next_line, sizeof far.next_line, cudaMemcpyHostToDevice), "cudaMemcpy");
+    const GpuEvent begin = make_event();
+    const GpuEvent end = make_event();
     const auto run = [&](std::uint32_t steps) {
-        check(cudaEventRecord(raw[0], route.stream()), "cudaEventRecord");
-        queue_chase(far.address(), at, steps, route.stream());
-        check(cudaEventRecord(raw[1], route.stream()), "cudaEventRecord");
-        check(cudaEventSynchronize(raw[1]), "chasing");
-        return seconds_between(raw[0], raw[1]) * 1e6;
+        check(cudaEventRecord(begin.get(), route.stream()), "cudaEventRecord");
+        queue_chase(far.address(), at.get(), steps, route.stream());
+        check(cudaEventRecord(end.get(), route.stream()), "cudaEventRecord");
+        check(cudaEventSynchronize(end.get()), "chasing");
+        return seconds_between(begin.get(), end.get()) * 1e6;
     };
     const Summary summary =
         take_samples(policy, seconds, [&] { return (run(long_run) - run(short_run)) / (long_run - short_run); });
-    for (const cudaEvent_t event : raw) cudaEventDestroy(event);
-    check(cudaMemcpy(&far.next_line, at, sizeof *at, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    check(cudaMemcpy(&far.next_line, at.get(), sizeof far.next_line, cudaMemcpyDeviceToHost), "cudaMemcpy");
     return summary;
 }
 

@@ -9,6 +9,8 @@
 
 #include "cell/policy.h"
 #include "gpu/gpu_device.h"
+#include "gpu/gpu_handles.h"
+#include "gpu/host_registration.h"
 #include "gpu/route.h"
 #include "memory/host_memory.h"
 #include "node/node.h"
@@ -21,18 +23,15 @@ class ChaseMemory {
 public:
     // `driver` chases; host memory is registered through it.
     ChaseMemory(const Endpoint& place, const Node& node, const std::vector<GpuDevice>& gpus, const GpuDevice& driver);
-    ~ChaseMemory();
-    ChaseMemory(const ChaseMemory&) = delete;
-    ChaseMemory& operator=(const ChaseMemory&) = delete;
 
     const void* address() const { return address_; }
     std::uint32_t next_line = 0;  // where the last chase stopped: the next goes on from there, so that no line is near twice
 
 private:
     std::unique_ptr<HostBuffer> host_;
-    bool registered_ = false;
+    LockedPages locked_;
+    GpuMemory<void> device_;
     void* address_ = nullptr;
-    int ordinal_ = -1;
 
     void put_on_host(int numa_node, const Node& node, const GpuDevice& driver);
     void put_on_gpu(const GpuDevice& gpu);

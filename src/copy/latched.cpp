@@ -27,49 +27,42 @@ bool can_be_latched(const Cell& cell) {
     return cell.flows.size() == 1 && !flow.is_stream_flow() && !flow.pageable && !flow.staged && flow.tasks == 1;
 }
 
-Latch::Latch(const QueuedSeries& series) {
+Latch::Latch(QueuedSeries& series, double longest_seconds) : series_(series), longest_seconds_(longest_seconds) {
     series.make_current();
-    check(cudaHostAlloc(reinterpret_cast<void**>(&flag_), sizeof *flag_, cudaHostAllocMapped), "the latch's flag");
-    check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&flag_device_), flag_, 0), "the latch's flag");
-    check(cudaEventCreate(&start_), "cudaEventCreate");
-    check(cudaEventCreate(&stop_), "cudaEventCreate");
-}
-
-Latch::~Latch() {
-    if (flag_ != nullptr) open();
-    if (start_ != nullptr) cudaEventDestroy(start_);
-    if (stop_ != nullptr) cudaEventDestroy(stop_);
-    if (flag_ != nullptr) cudaFreeHost(flag_);
-}
-
-void Latch::close(cudaStream_t stream, double longest_seconds) {
-    flag_->open = 0;
-    flag_->timed_out = 0;
-    queue_latch(flag_device_, longest_seconds, stream);
+    flag_ = make_pinned<LatchFlag>(sizeof(LatchFlag), "the latch's flag");
+    check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&flag_device_), flag_.get(), 0), "the latch's flag");
+    start_ = make_event();
+    stop_ = make_event();
 }
 
 // The kernel looks at it meanwhile.
 void Latch::open() { __atomic_store_n(&flag_->open, 1, __ATOMIC_RELEASE); }
 
-double LatchedSampler::sample(int copies, const std::function<void()>& under_load) {
+double Latch::hold(const std::function<void()>& queue, const std::function<void()>& meanwhile) {
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
         series_.begin_lap();
-        latch_.close(series_.stream(), policy_.latch_seconds);
-        check(cudaEventRecord(latch_.start(), series_.stream()), "cudaEventRecord");
-        series_.queue_copies(copies, !policy_.at_a_size);
-        check(cudaEventRecord(latch_.stop(), series_.stream()), "cudaEventRecord");
-        const bool hidden = !has_happened(latch_.start());
-        latch_.open();
-        if (under_load) under_load();
-        check(cudaEventSynchronize(latch_.stop()), "waiting for copies");
-        float milliseconds = 0;
-        check(cudaEventElapsedTime(&milliseconds, latch_.start(), latch_.stop()), "cudaEventElapsedTime");
+        flag_->open = 0;
+        flag_->timed_out = 0;
+        queue_latch(flag_device_, longest_seconds_, series_.stream());
+        check(cudaEventRecord(start_.get(), series_.stream()), "cudaEventRecord");
+        queue();
+        check(cudaEventRecord(stop_.get(), series_.stream()), "cudaEventRecord");
+        const bool hidden = !has_happened(start_.get());
+        open();
+        if (meanwhile) meanwhile();
+        check(cudaEventSynchronize(stop_.get()), "waiting for copies");
+        const double over = now();
+        const bool held = hidden && flag_->timed_out == 0;
         series_.verify_lap();
         series_.make_current();
-        if (!hidden || latch_.has_timed_out()) continue;
-        return static_cast<double>(bytes_) * copies / (static_cast<double>(milliseconds) * 1e6);
+        if (held) return over;
     }
     throw Failure("error", series_.name() + ": the latch never held until the copies were queued");
+}
+
+double LatchedSampler::sample(int copies, const std::function<void()>& under_load) {
+    latch_.hold([&] { series_.queue_copies(copies, !policy_.at_a_size); }, under_load);
+    return static_cast<double>(bytes_) * copies / (latch_.seconds() * 1e9);
 }
 
 double LatchedSampler::warm_up(double seconds, const std::function<void()>& under_load) {

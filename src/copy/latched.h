@@ -5,6 +5,7 @@
 
 #include "cell/policy.h"
 #include "core/visits.h"
+#include "gpu/gpu_handles.h"
 #include "gpu/gpu_kernels.h"
 #include "gpu/queued_series.h"
 
@@ -13,25 +14,29 @@ namespace nearfar {
 // Whether nothing that the cell queues waits for the stream while the queue is filled: behind a latch that would never end.
 bool can_be_latched(const Cell& cell);
 
-// What holds a stream until everything is queued, and the events around what is queued, on the GPU that drives a route.
+// What holds a series' stream until everything is queued, on the GPU that works through it.
 class Latch {
 public:
-    explicit Latch(const QueuedSeries& series);
-    ~Latch();  // opens it
+    Latch(QueuedSeries& series, double longest_seconds);
+    ~Latch() { open(); }
     Latch(const Latch&) = delete;
     Latch& operator=(const Latch&) = delete;
 
-    void close(cudaStream_t stream, double longest_seconds);
-    void open();
-    bool has_timed_out() const { return flag_->timed_out != 0; }
-    cudaEvent_t start() const { return start_; }
-    cudaEvent_t stop() const { return stop_; }
+    // A lap of the series, of which all is queued by `queue` before any of it begins; `meanwhile`, where there is one, is called as it
+    // begins. Returns when it was over, on CLOCK_MONOTONIC. Throws Failure where something of it was left out, or the latch never held.
+    double hold(const std::function<void()>& queue, const std::function<void()>& meanwhile = nullptr);
+    // How long the last lap took, in seconds.
+    double seconds() const { return seconds_between(start_.get(), stop_.get()); }
 
 private:
-    LatchFlag* flag_ = nullptr;  // as the host addresses it
+    QueuedSeries& series_;
+    double longest_seconds_;
+    PinnedMemory<LatchFlag> flag_;  // as the host addresses it
     LatchFlag* flag_device_ = nullptr;
-    cudaEvent_t start_ = nullptr;
-    cudaEvent_t stop_ = nullptr;
+    GpuEvent start_;
+    GpuEvent stop_;
+
+    void open();
 };
 
 class LatchedSampler {

@@ -94,7 +94,7 @@ CellResult measure_passes(const Cell& cell, const Policy& policy, double seconds
     GpuStreamSeries series = series_of(cell.flows[0], buffers_of(cell)[0], setting);
     FlowResult flow = stream_result(series, setting.gpus);
     flow.cpus = bind_thread(driving_cpus(series.flow(), setting.node, setting.gpus));
-    Latch latch(series);
+    Latch latch(series, policy.latch_seconds);
     CellResult result = measure_series(
         series, latch, series.counted_bytes(), [&] { series.begin(); }, policy, std::min(seconds, policy.latched_seconds), false,
         [&] { flow.link = setting.watch.look(series.gpu()); });
@@ -124,7 +124,7 @@ std::vector<CellResult> measure_copies(const Cell& cell, const Policy& policy, d
     if (at_sizes) of_size.sample_seconds /= 2;  // there are many
     std::vector<CellResult> results;
     LinkState link;
-    Latch latch(route);
+    Latch latch(route, policy.latch_seconds);
     for (const std::size_t bytes : sizes) {
         if (bytes > route.bytes()) throw Prevented("no_memory", cell.text() + ": a size above its buffers'");
         CellResult result = measure_series(

@@ -1,8 +1,7 @@
 #include "copy/tail.h"
 
 #include <algorithm>
-#include <memory>
-#include <type_traits>
+#include <array>
 
 #include "copy/latched.h"
 #include "core/clock.h"
@@ -18,44 +17,28 @@ namespace {
 // An event tells time to about 0.5 us, and a copy of this size takes 0.3 ms over PCIe 5 x16 and 40 us over 18 lanes of NVLink 4: that is 1 %
 // of it at most. A larger one would hide a disturbance of a few microseconds, and take longer.
 constexpr std::size_t transfer_bytes = std::size_t{16} << 20;
-constexpr int batch = 25;  // with an event after each: as much as is safe to queue behind a closed latch
-constexpr int most_attempts = 8;
-
-using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, cudaError_t (*)(cudaEvent_t)>;
+constexpr std::size_t batch = 25;  // with an event after each: as much as is safe to queue behind a closed latch
 
 class TailSampler {
 public:
     // Of a series that has begun on the route.
-    TailSampler(Route& route, double latch_seconds) : route_(route), latch_(route), latch_seconds_(latch_seconds) {
-        for (int i = 0; i <= batch; ++i) {
-            cudaEvent_t event = nullptr;
-            check(cudaEventCreate(&event), "cudaEventCreate");
-            events_.emplace_back(event, cudaEventDestroy);
-        }
+    TailSampler(Route& route, double latch_seconds) : route_(route), latch_(route, latch_seconds) {
+        for (GpuEvent& event : events_) event = make_event();
     }
 
     // So many more transfers, `batch` at most. The first copy behind the latch wakes the engine and is in no figure.
-    void add(int transfers) {
-        for (int attempt = 0; attempt < most_attempts; ++attempt) {
-            route_.begin_lap();
-            latch_.close(route_.stream(), latch_seconds_);
-            check(cudaEventRecord(latch_.start(), route_.stream()), "cudaEventRecord");
-            route_.queue_copies(1);
-            for (int i = 0; i <= transfers; ++i) {
-                if (i > 0) route_.queue_copies(1);
-                check(cudaEventRecord(events_[static_cast<std::size_t>(i)].get(), route_.stream()), "cudaEventRecord");
+    void add(std::size_t transfers) {
+        const double end = latch_.hold([&] {
+            for (std::size_t i = 0; i <= transfers; ++i) {
+                route_.queue_copies(1);
+                check(cudaEventRecord(events_[i].get(), route_.stream()), "cudaEventRecord");
             }
-            const bool hidden = !has_happened(latch_.start());
-            latch_.open();
-            check(cudaEventSynchronize(events_[static_cast<std::size_t>(transfers)].get()), "waiting for copies");
-            const double end = now();
-            const bool counts = hidden && !latch_.has_timed_out();
-            if (counts) read(transfers, end);
-            route_.verify_lap();
-            route_.make_current();
-            if (counts) return;
+        });
+        for (std::size_t i = 0; i < transfers; ++i) {
+            const double time = seconds(i, i + 1) * 1e6;
+            times_.push_back(time);
+            if (time > slowest_.time) slowest_ = {time, end - seconds(i, transfers)};
         }
-        throw Failure("error", route_.name() + ": the latch never held until the copies were queued");
     }
 
     const std::vector<double>& times() const { return times_; }  // us
@@ -64,23 +47,11 @@ public:
 private:
     Route& route_;
     Latch latch_;
-    double latch_seconds_;
-    std::vector<Event> events_;
+    std::array<GpuEvent, batch + 1> events_;
     std::vector<double> times_;
     Slowest slowest_;
 
-    double seconds(int from, int to) const {
-        return seconds_between(events_[static_cast<std::size_t>(from)].get(), events_[static_cast<std::size_t>(to)].get());
-    }
-
-    // `end`: when the last one was over.
-    void read(int transfers, double end) {
-        for (int i = 0; i < transfers; ++i) {
-            const double time = seconds(i, i + 1) * 1e6;
-            times_.push_back(time);
-            if (time > slowest_.time) slowest_ = {time, end - seconds(i, transfers)};
-        }
-    }
+    double seconds(std::size_t from, std::size_t to) const { return seconds_between(events_[from].get(), events_[to].get()); }
 };
 
 // Of all that are asked for, those of this visit.
@@ -108,9 +79,9 @@ std::vector<CellResult> measure_tail(const Cell& cell, const Policy& policy, dou
     int left = wanted;
     const LinkState link = setting.watch.look(route.gpu());
     while (left > 0 && (left == wanted || now() < end) && !interrupted()) {
-        const int transfers = std::min(left, batch);
+        const auto transfers = std::min(static_cast<std::size_t>(left), batch);
         sampler.add(transfers);
-        left -= transfers;
+        left -= static_cast<int>(transfers);
     }
     if (left == wanted) throw Prevented("interrupted", "interrupted while it was measured");
     const double measured = now();

@@ -1,4 +1,4 @@
-// Streams, events and memory of a GPU, which end with their owner; not where the GPU no longer answers.
+// Streams, events and memory of a GPU, and host memory that it addresses, which end with their owner; not where the GPU no longer answers.
 #pragma once
 
 #include <cstddef>
@@ -43,9 +43,9 @@ inline GpuStream make_stream() {
     return GpuStream(stream, end_here());
 }
 
-inline GpuEvent make_event() {
+inline GpuEvent make_event(unsigned flags = 0) {
     cudaEvent_t event = nullptr;
-    check(cudaEventCreate(&event), "cudaEventCreate");
+    check(cudaEventCreateWithFlags(&event, flags), "cudaEventCreate");
     return GpuEvent(event, end_here());
 }
 
@@ -54,6 +54,19 @@ GpuMemory<T> make_memory(std::size_t bytes, const char* what = "device memory") 
     void* memory = nullptr;
     check(cudaMalloc(&memory, bytes), what);
     return GpuMemory<T>(static_cast<T*>(memory), end_here());
+}
+
+struct FreePinned {
+    void operator()(void* memory) const { cudaFreeHost(memory); }
+};
+template <typename T>
+using PinnedMemory = std::unique_ptr<T, FreePinned>;
+
+template <typename T>
+PinnedMemory<T> make_pinned(std::size_t bytes, const char* what) {
+    void* memory = nullptr;
+    check(cudaHostAlloc(&memory, bytes, cudaHostAllocMapped), what);
+    return PinnedMemory<T>(static_cast<T*>(memory));
 }
 
 }  // namespace nearfar

@@ -6,7 +6,7 @@
 
 #include "core/clock.h"
 #include "core/interrupt.h"
-#include "gpu/gpu_call.h"
+#include "gpu/gpu_handles.h"
 
 namespace nearfar {
 namespace {
@@ -20,52 +20,40 @@ constexpr double alignment_lasts = 1.0;        // seconds: the two clocks drift 
 class Events {
 public:
     explicit Events(cudaStream_t stream) : stream_(stream) {
-        check(cudaEventCreate(&reference_), "cudaEventCreate");
-        for (cudaEvent_t& event : ring_) check(cudaEventCreateWithFlags(&event, cudaEventBlockingSync), "cudaEventCreate");
+        for (GpuEvent& event : ring_) event = make_event(cudaEventBlockingSync);
     }
-    ~Events() {
-        if (reference_ != nullptr) cudaEventDestroy(reference_);
-        for (const cudaEvent_t event : ring_)
-            if (event != nullptr) cudaEventDestroy(event);
-    }
-    Events(const Events&) = delete;
-    Events& operator=(const Events&) = delete;
 
     // On an idle stream: the event happens between two readings of the clock, the closest pair tells when.
     void align() {
         double best = INFINITY;
         for (int i = 0; i < alignments; ++i) {
-            cudaEvent_t trial = nullptr;
-            check(cudaEventCreate(&trial), "cudaEventCreate");
+            GpuEvent trial = make_event();
             const double before = now();
-            check(cudaEventRecord(trial, stream_), "cudaEventRecord");
-            check(cudaEventSynchronize(trial), "cudaEventSynchronize");
+            check(cudaEventRecord(trial.get(), stream_), "cudaEventRecord");
+            check(cudaEventSynchronize(trial.get()), "cudaEventSynchronize");
             const double after = now();
             if (after - before < best) {
                 best = after - before;
                 std::swap(reference_, trial);
                 reference_time_ = (before + after) / 2;
             }
-            cudaEventDestroy(trial);
         }
     }
 
-    void record(std::size_t chunk) { check(cudaEventRecord(ring_[chunk % ring_.size()], stream_), "cudaEventRecord"); }
+    void record(std::size_t chunk) { check(cudaEventRecord(ring_[chunk % ring_.size()].get(), stream_), "cudaEventRecord"); }
 
     // Waits for a chunk and returns when it was complete.
     double wait(std::size_t chunk) {
-        const cudaEvent_t event = ring_[chunk % ring_.size()];
+        const cudaEvent_t event = ring_[chunk % ring_.size()].get();
         check(cudaEventSynchronize(event), "waiting for a chunk");
-        float milliseconds = 0;
-        check(cudaEventElapsedTime(&milliseconds, reference_, event), "cudaEventElapsedTime");
-        return reference_time_ + static_cast<double>(milliseconds) * 1e-3;
+        return reference_time_ + seconds_between(reference_.get(), event);
     }
 
 private:
     cudaStream_t stream_;
-    cudaEvent_t reference_ = nullptr;
+    GpuEvent reference_;
     double reference_time_ = 0;
-    std::array<cudaEvent_t, queued_chunks> ring_{};
+    std::array<GpuEvent, queued_chunks> ring_;
 };
 
 }  // namespace

@@ -26,15 +26,13 @@ int exact_products(const ProblemShape& shape) {
 }  // namespace
 
 SustainedLoad::SustainedLoad(const GpuDevice& gpu, const Nvml& nvml, const ProblemShape& shape)
-    : gpu_(gpu), nvml_(nvml), shape_(shape), memory_(gpu, {shape}), right_(nullptr, &cudaFreeHost) {
+    : gpu_(gpu), nvml_(nvml), shape_(shape), memory_(gpu, {shape}) {
     memory_.require(shape_);
     first_ = make_cublas_gemm(shape_, stream());
     more_ = make_cublas_gemm(shape_, stream(), true);
-    unsigned long long* counts = nullptr;
-    check(cudaHostAlloc(reinterpret_cast<void**>(&counts), 2 * sizeof *counts, cudaHostAllocDefault), "host memory for counts");
-    right_.reset(counts);
+    right_ = make_pinned<unsigned long long>(2 * sizeof *right_, "host memory for counts");
     ProductCheck(shape_, stream()).require_exact(first_, memory_.in(shape_, 0), product());
-    check(cudaMemsetAsync(memory_.count(), 0, sizeof *counts, stream()), "cudaMemset");
+    check(cudaMemsetAsync(memory_.count(), 0, sizeof *right_, stream()), "cudaMemset");
     first_(operands(), sum());
     more_(operands(), sum());  // libraries load what they need when they are first used
     check(cudaEventRecord(end_of(0), stream()), "cudaEventRecord");

@@ -48,16 +48,14 @@ public:
     double last_progress() const { return last_progress_; }
 
 private:
-    using PinnedCounts = std::unique_ptr<unsigned long long, decltype(&cudaFreeHost)>;
-
     const GpuDevice& gpu_;
     const Nvml& nvml_;
     ProblemShape shape_;
     GpuSets memory_;
-    PinnedCounts right_;  // elements that were right by the end of a batch, of two batches in turn
-    GpuCompute first_;    // of a batch
-    GpuCompute more_;     // adds
-    int products_ = 1;    // of a batch
+    PinnedMemory<unsigned long long> right_;  // elements that were right by the end of a batch, of two batches in turn
+    GpuCompute first_;                        // of a batch
+    GpuCompute more_;                         // adds
+    int products_ = 1;                        // of a batch
     mutable std::mutex mutex_;
     std::vector<SustainedSecond> series_;
     std::atomic<double> last_progress_{0};

@@ -472,13 +472,6 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     });
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-    return call("cudaEventCreate", [&] {
-        *event = new CUevent_st;
-        return cudaSuccess;
-    });
-}
-
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
     return call("cudaEventDestroy", [&] {
         delete event;

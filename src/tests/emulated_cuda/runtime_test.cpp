@@ -33,7 +33,7 @@ TEST(EmulatedCuda, ACopyTakesItsTimeAndMovesItsBytes) {
     std::vector<char> host(mebibyte, 'x');
     char* memory = new_memory(mebibyte);
     cudaEvent_t marks[2] = {};
-    for (cudaEvent_t& mark : marks) EXPECT_EQ(cudaEventCreate(&mark), cudaSuccess);
+    for (cudaEvent_t& mark : marks) EXPECT_EQ(cudaEventCreateWithFlags(&mark, 0), cudaSuccess);
     EXPECT_EQ(cudaHostRegister(host.data(), host.size(), cudaHostRegisterPortable), cudaSuccess);
     EXPECT_EQ(cudaEventRecord(marks[0], stream), cudaSuccess);
     EXPECT_EQ(cudaMemcpyAsync(memory, host.data(), mebibyte, cudaMemcpyHostToDevice, stream), cudaSuccess);
